@@ -1,0 +1,161 @@
+//! Runs of bits at any offset of a word array, and transposed bit matrices.
+//!
+//! Every array read here ends in one spare word, so that a run may be loaded
+//! as two whole words wherever it starts.
+
+/// The words that hold `bits` bits, with the spare one.
+pub(crate) fn words_for(bits: u64) -> usize {
+    usize::try_from(bits.div_ceil(64) + 1).expect("the caller has checked that the bitmap fits in memory")
+}
+
+/// The 64 bits from `offset` on.
+#[inline(always)]
+pub(crate) fn load(words: &[u64], offset: u64) -> u64 {
+    let (word, shift) = ((offset / 64) as usize, offset % 64);
+    (words[word] >> shift) | (words[word + 1] << 1 << (63 - shift))
+}
+
+/// The lowest `len` bits set, for `len` up to 64.
+#[inline(always)]
+pub(crate) fn low_mask(len: u64) -> u64 {
+    if len >= 64 { u64::MAX } else { (1 << len) - 1 }
+}
+
+/// Adds the bits of `value` to those from `offset` on.
+#[inline(always)]
+pub(crate) fn or_at(words: &mut [u64], offset: u64, value: u64) {
+    let (word, shift) = ((offset / 64) as usize, offset % 64);
+    words[word] |= value << shift;
+    words[word + 1] |= value >> 1 >> (63 - shift);
+}
+
+/// Adds `len` bits of `from` from `start` on to those of `to` from `offset` on.
+#[inline]
+pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len: u64) {
+    let mut done = 0;
+    while done < len {
+        let value = load(from, start + done) & low_mask(len - done);
+        or_at(to, offset + done, value);
+        done += 64;
+    }
+}
+
+/// A matrix of at most 128 × 128 bits: `near[r]` holds columns 0 to 63 of row
+/// `r`, `far[r]` the rest.
+pub(crate) struct Square {
+    pub near: [u64; 128],
+    pub far: [u64; 128],
+}
+
+impl Square {
+    pub fn new() -> Square {
+        Square { near: [0; 128], far: [0; 128] }
+    }
+
+    /// Adds its transpose to the matrix of `size` rows and columns.
+    #[inline]
+    pub fn symmetrize(&mut self, size: usize) {
+        match size {
+            0..=8 => add_transpose::<8>(&mut self.near),
+            9..=16 => add_transpose::<16>(&mut self.near),
+            17..=32 => add_transpose::<32>(&mut self.near),
+            33..=64 => add_transpose::<64>(&mut self.near),
+            _ => self.symmetrize_large(),
+        }
+    }
+
+    fn symmetrize_large(&mut self) {
+        let mut upper = quadrant(&self.far, 0);
+        let mut lower = quadrant(&self.near, 64);
+        transpose(&mut upper);
+        transpose(&mut lower);
+        for row in 0..64 {
+            self.near[64 + row] |= upper[row];
+            self.far[row] |= lower[row];
+        }
+        add_transpose::<64>(&mut self.near);
+        let mut corner = quadrant(&self.far, 64);
+        transpose(&mut corner);
+        for row in 0..64 {
+            self.far[64 + row] |= corner[row];
+        }
+    }
+}
+
+fn quadrant(rows: &[u64; 128], first: usize) -> [u64; 64] {
+    std::array::from_fn(|row| rows[first + row])
+}
+
+#[inline(always)]
+fn add_transpose<const N: usize>(rows: &mut [u64; 128]) {
+    let mut turned: [u64; N] = std::array::from_fn(|row| rows[row]);
+    transpose(&mut turned);
+    for (row, turned) in rows.iter_mut().zip(turned) {
+        *row |= turned;
+    }
+}
+
+/// Transposes N × N bits, N a power of two up to 64: halves, quarters, … are
+/// swapped across the diagonal (Warren, Hacker's Delight, 7-3).
+#[inline(always)]
+fn transpose<const N: usize>(rows: &mut [u64; N]) {
+    const LOW_COLUMNS: [u64; 6] = [
+        0x5555_5555_5555_5555,
+        0x3333_3333_3333_3333,
+        0x0f0f_0f0f_0f0f_0f0f,
+        0x00ff_00ff_00ff_00ff,
+        0x0000_ffff_0000_ffff,
+        0x0000_0000_ffff_ffff,
+    ];
+    let mut level = N.trailing_zeros();
+    while level > 0 {
+        level -= 1;
+        let half = 1 << level;
+        for block in rows.chunks_exact_mut(2 * half) {
+            let (top, bottom) = block.split_at_mut(half);
+            for (a, b) in top.iter_mut().zip(bottom) {
+                let swap = ((*a >> half) ^ *b) & LOW_COLUMNS[level as usize];
+                *a ^= swap << half;
+                *b ^= swap;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_are_copied_bit_by_bit(from in prop::collection::vec(any::<u64>(), 6), start in 0u64..200, len in 0u64..180, offset in 0u64..200) {
+            let bit = |words: &[u64], at: u64| words[(at / 64) as usize] >> (at % 64) & 1;
+            let mut to = vec![0u64; 8];
+            or_run(&mut to, offset, &from, start.min(319 - len), len);
+            for at in 0..8 * 64 {
+                let inside = (offset..offset + len).contains(&at);
+                let told = if inside { bit(&from, start.min(319 - len) + at - offset) } else { 0 };
+                prop_assert_eq!(bit(&to, at), told);
+            }
+        }
+
+        #[test]
+        fn symmetric_matrices_hold_both_entries(size in 1usize..=121, bits in prop::collection::vec((0usize..121, 0usize..121), 0..300)) {
+            let mut square = Square::new();
+            let set = |square: &mut Square, r: usize, c: usize| {
+                let half = if c < 64 { &mut square.near } else { &mut square.far };
+                half[r] |= 1 << (c % 64);
+            };
+            let mut told = Square::new();
+            for (r, c) in bits.into_iter().map(|(r, c)| (r % size, c % size)) {
+                set(&mut square, r, c);
+                set(&mut told, r, c);
+                set(&mut told, c, r);
+            }
+            square.symmetrize(size);
+            prop_assert_eq!(&square.near[..size], &told.near[..size]);
+            prop_assert_eq!(&square.far[..size], &told.far[..size]);
+        }
+    }
+}
