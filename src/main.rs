@@ -1,1 +1,84 @@
-fn main() {}
+//! The `sternhalma` command: parses, calls the libraries, prints.
+#![forbid(unsafe_code)]
+
+mod build;
+mod export;
+mod files;
+mod info;
+mod line;
+mod output;
+mod progress;
+mod query;
+mod rank;
+mod state;
+mod verify;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use files::Tables;
+
+/// Chinese Checkers distance tables: build, verify and query them.
+///
+/// Exit codes: 0 answered, 1 the thing asked for is not there, 2 usage or failure.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    tables: Tables,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Build(build::Args),
+    Info(info::Args),
+    Verify(verify::Args),
+    Query(query::Args),
+    Line(line::Args),
+    Rank(rank::RankArgs),
+    Unrank(rank::UnrankArgs),
+    Export(export::Args),
+}
+
+/// How a command ended, when nothing went wrong.
+enum Outcome {
+    Answered,
+    NotThere,
+    /// Some of many inputs were bad; each has been reported in its place.
+    SomeBad,
+}
+
+fn main() -> ExitCode {
+    sternhalma_data::exit_if_a_map_is_cut_short();
+    let Cli { tables, command } = Cli::parse();
+    let outcome = match command {
+        Command::Build(args) => build::run(&tables, &args),
+        Command::Info(args) => info::run(&tables, &args),
+        Command::Verify(args) => verify::run(&tables, &args),
+        Command::Query(args) => query::run(&tables, &args),
+        Command::Line(args) => line::run(&tables, &args),
+        Command::Rank(args) => rank::run_rank(&args),
+        Command::Unrank(args) => rank::run_unrank(&args),
+        Command::Export(args) => export::run(&tables, &args),
+    };
+    match outcome {
+        Ok(Outcome::Answered) => ExitCode::SUCCESS,
+        Ok(Outcome::NotThere) => ExitCode::from(1),
+        Ok(Outcome::SomeBad) => ExitCode::from(2),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A reader that has seen enough is no failure.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error.chain().filter_map(|cause| cause.downcast_ref()).any(broken)
+}

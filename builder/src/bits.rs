@@ -76,8 +76,8 @@ impl Square {
         add_transpose::<64>(&mut self.near);
         let mut corner = quadrant(&self.far, 64);
         transpose(&mut corner);
-        for row in 0..64 {
-            self.far[64 + row] |= corner[row];
+        for (row, corner) in self.far[64..].iter_mut().zip(corner) {
+            *row |= corner;
         }
     }
 }

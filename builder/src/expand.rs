@@ -117,7 +117,7 @@ impl Layer<'_> {
 
     /// Adds those of 64 states from rank `start` on that have not been seen.
     #[inline(always)]
-    fn reach(&self, start: u64, states: u64) {
+    pub fn reach(&self, start: u64, states: u64) {
         if states == 0 {
             return;
         }
@@ -242,10 +242,7 @@ fn hops(board: Board) -> Vec<Hop> {
     let jumps = cells.flat_map(|from| board.geometry().jumps(from).iter().map(move |jump| (from, jump)));
     let once = jumps.filter(|(from, jump)| *from < jump.to);
     let mut hops: Vec<Hop> = once
-        .map(|(from, jump)| Hop {
-            ends: [from.index() as u8, jump.to.index() as u8],
-            over: jump.over.index() as u8,
-        })
+        .map(|(from, jump)| Hop { ends: [from.index() as u8, jump.to.index() as u8], over: jump.over.index() as u8 })
         .collect();
     hops.sort_by_key(|hop| hop.over);
     hops
@@ -479,11 +476,7 @@ fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
 
 /// Adds to each plane what chains of jumps reach, by going over the hops until
 /// nothing changes.
-fn chain_jumps<const W: usize>(
-    reached: &mut [[u64; W]; PLANES],
-    has: &[[u64; W]; PLANES],
-    hops: &GroupHops,
-) {
+fn chain_jumps<const W: usize>(reached: &mut [[u64; W]; PLANES], has: &[[u64; W]; PLANES], hops: &GroupHops) {
     loop {
         let mut changed = [0u64; W];
         for hop in &hops.always {

@@ -1,5 +1,22 @@
-//! Breadth-first builders that write distance tables.
+//! Breadth-first builders that write distance tables, and a verifier that
+//! proves them by other means.
+//!
+//! [`build`] searches from the goal, all threads over bitmaps in memory, and
+//! writes a [`Table`](sternhalma_data::Table) file. [`verify`] checks a file
+//! against its checksums and, if asked, proves every distance in it.
+#![forbid(unsafe_code)]
+
 mod bits;
+mod build;
+mod error;
 mod expand;
+mod labels;
+mod monitor;
 mod search;
-pub use search::prototype;
+mod verify;
+
+pub use build::{BuildOptions, build};
+pub use error::{BuildError, VerifyError};
+pub use monitor::{Monitor, Stage};
+pub use search::memory_needed;
+pub use verify::verify;

@@ -1,14 +1,50 @@
 //! Boards, moves, ranks and distance-table files of Chinese Checkers.
-#![warn(missing_docs)]
+//!
+//! A [`Board`] is a diamond of `side` × `side` cells with armies of so many
+//! pieces. One player's pieces, alone on the board, are a *state*: a
+//! [`CellSet`] in the order of cells that the player's goal tip sees. States
+//! are numbered by their [`Rank`], and a [`Table`] holds for each the fewest
+//! moves to the goal.
+//!
+//! ```
+//! use sternhalma_data::{Board, Cell, CellSet, Player, Position, Rank, army_moves};
+//! let board = Board::new(9, 6)?;
+//! assert_eq!(board.states(), 324_540_216);
+//!
+//! // The army of `x` at home is as far from its goal as a rank can be.
+//! let home = Position::initial(board).army(Player::X);
+//! let state = Player::X.goal_view(board.cells(), home);
+//! assert_eq!(Rank::of(state), Rank(board.states() - 1));
+//! assert_eq!(army_moves(board.geometry(), state, CellSet::EMPTY).count(), 10);
+//! # Ok::<(), sternhalma_data::BoardError>(())
+//! ```
+//!
+//! `docs/notation.md` defines the text of cells, moves and positions,
+//! `docs/table-format.md` the bytes of a table file.
+
+#![deny(unsafe_code)]
 
 mod board;
 mod cell;
+mod error;
+mod flat;
+mod format;
+#[allow(unsafe_code)]
+mod map;
 mod notation;
 mod position;
 mod rank;
+mod table;
+mod writer;
 
 pub use board::{Board, BoardError, Geometry, Jump, Player, Prefix};
 pub use cell::{Cell, CellIter, CellSet};
+pub use error::TableError;
+pub use flat::{Order, write_flat};
+pub use format::{BLOCK_BYTES, Block, Contents, Encoding, Layout, Provenance, checksum};
+pub use map::exit_if_a_map_is_cut_short;
 pub use notation::NotationError;
 pub use position::{Move, Position, army_moves};
 pub use rank::{Rank, States, binomial};
+pub use table::{Cursor, Distance, Lookup, Table};
+pub use writer::{NewTable, TableWriter, temporary_beside};

@@ -1,0 +1,51 @@
+//! Why a table is not built or not believed.
+
+use sternhalma_data::TableError;
+use thiserror::Error;
+
+/// Why a table is not built.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The memory for the search cannot be had.
+    #[error("the build needs {needed} bytes of memory, which the system does not give")]
+    Memory {
+        /// The bytes the build needs in all.
+        needed: u64,
+    },
+    /// Distances do not fit in a table.
+    #[error("distances of more than 254 moves do not fit in a table")]
+    TooFar,
+    /// The threads could not be started.
+    #[error("cannot start the threads of the build: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The monitor ended the work.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// Why a table is not believed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The file is damaged.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The file is whole, but what it says is not so.
+    #[error("{path}: the table is wrong: {what}; build it again")]
+    Wrong {
+        /// The file.
+        path: String,
+        /// What is not so.
+        what: String,
+    },
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The monitor ended the work.
+    #[error("interrupted")]
+    Cancelled,
+}

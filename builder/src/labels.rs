@@ -1,0 +1,173 @@
+//! The distances found so far, as bitmaps.
+
+use std::collections::TryReserveError;
+use std::ops::Range;
+
+use rayon::prelude::*;
+use sternhalma_data::Encoding;
+
+use crate::bits::{load, words_for};
+
+/// One bit a state, by rank, and a spare word.
+pub(crate) type Bitmap = Vec<u64>;
+
+/// Words that one task of a parallel pass over bitmaps covers.
+pub(crate) const STRIPE: usize = 1 << 13;
+
+/// An empty bitmap.
+pub(crate) fn bitmap(states: u64) -> Result<Bitmap, TryReserveError> {
+    let words = words_for(states);
+    let mut bitmap = Vec::new();
+    bitmap.try_reserve_exact(words)?;
+    bitmap.resize(words, 0);
+    Ok(bitmap)
+}
+
+/// What is known of every state: its distance, or that modulo 3, bit by bit.
+pub(crate) enum Labels {
+    /// The distance of a seen state in binary: `digits[i]` is its digit `i`.
+    Distance { states: u64, seen: Bitmap, digits: Vec<Bitmap> },
+    /// In binary 1 + the distance modulo 3, and 0 for a state not seen.
+    Mod3 { digits: [Bitmap; 2] },
+}
+
+impl Labels {
+    pub fn new(states: u64, encoding: Encoding) -> Result<Labels, TryReserveError> {
+        Ok(match encoding {
+            Encoding::Mod3 => Labels::Mod3 { digits: [bitmap(states)?, bitmap(states)?] },
+            _ => Labels::Distance { states, seen: bitmap(states)?, digits: Vec::new() },
+        })
+    }
+
+    /// Two bitmaps of which at least one has a state that has been seen.
+    pub fn seen(&self) -> [&[u64]; 2] {
+        match self {
+            Labels::Distance { seen, .. } => [seen, seen],
+            Labels::Mod3 { digits: [low, high] } => [low, high],
+        }
+    }
+
+    /// Labels the states of `layer`, which have not been seen before, with `distance`.
+    pub fn add(&mut self, layer: &[u64], distance: u8) -> Result<(), TryReserveError> {
+        let (label, digits): (u8, Vec<&mut Bitmap>) = match self {
+            Labels::Distance { states, seen, digits } => {
+                while distance >> digits.len() != 0 {
+                    digits.push(bitmap(*states)?);
+                }
+                let digits = digits.iter_mut().chain([seen]).collect::<Vec<_>>();
+                (distance | 1 << (digits.len() - 1), digits)
+            }
+            Labels::Mod3 { digits } => (distance % 3 + 1, digits.iter_mut().collect()),
+        };
+        for (_, digit) in digits.into_iter().enumerate().filter(|(i, _)| label >> i & 1 != 0) {
+            let stripes = digit.par_chunks_mut(STRIPE).zip(layer.par_chunks(STRIPE));
+            stripes.for_each(|(digit, layer)| digit.iter_mut().zip(layer).for_each(|(digit, new)| *digit |= new));
+        }
+        Ok(())
+    }
+
+    /// The bytes of a block with these states, which have all been seen.
+    pub fn encode(&self, ranks: Range<u64>) -> Vec<u8> {
+        let states = (ranks.end - ranks.start) as usize;
+        let words = ranks.step_by(64);
+        match self {
+            Labels::Distance { digits, .. } => {
+                let mut out = Vec::with_capacity(states + 64);
+                for rank in words {
+                    let mut bytes = [0u64; 8];
+                    for (i, digit) in digits.iter().enumerate() {
+                        let bits = load(digit, rank);
+                        for (eighth, bytes) in bytes.iter_mut().enumerate() {
+                            *bytes |= spread(bits >> (8 * eighth) & 0xff) << i;
+                        }
+                    }
+                    out.extend(bytes.iter().flat_map(|bytes| bytes.to_le_bytes()));
+                }
+                out.truncate(states);
+                out
+            }
+            Labels::Mod3 { digits: [low, high] } => {
+                let mut out = Vec::with_capacity(states / 4 + 16);
+                for rank in words {
+                    let left = states - 4 * out.len();
+                    let mask = crate::bits::low_mask(left as u64);
+                    // 1, 2, 3 are stored as 0, 1, 2.
+                    let (low, high) = (load(low, rank), load(high, rank) & mask);
+                    let pairs = interleave(high & !low, high & low);
+                    out.extend(pairs.to_le_bytes());
+                }
+                out.truncate(states.div_ceil(4));
+                out
+            }
+        }
+    }
+}
+
+/// The eight bits of a byte as eight bytes of 0 or 1.
+#[inline]
+fn spread(byte: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let picked = (byte * ONES) & 0x8040_2010_0804_0201;
+    // A byte that is not zero has one bit, and carries into its bit 7.
+    ((picked + 0x7f * ONES) >> 7) & ONES
+}
+
+/// Bit `i` of `even` becomes bit `2i`, that of `odd` bit `2i + 1`.
+#[inline]
+fn interleave(even: u64, odd: u64) -> u128 {
+    let widen = |bits: u64| {
+        let mut wide = u128::from(bits);
+        for (shift, mask) in [
+            (32, 0x0000_0000_ffff_ffff_0000_0000_ffff_ffff),
+            (16, 0x0000_ffff_0000_ffff_0000_ffff_0000_ffff),
+            (8, 0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff),
+            (4, 0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f),
+            (2, 0x3333_3333_3333_3333_3333_3333_3333_3333),
+            (1, 0x5555_5555_5555_5555_5555_5555_5555_5555),
+        ] {
+            wide = (wide | wide << shift) & mask;
+        }
+        wide
+    };
+    widen(even) | widen(odd) << 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn labels_encode_state_by_state(distances in prop::collection::vec(0u8..40, 1..400), cut in 0usize..400) {
+            let states = distances.len() as u64;
+            let cut = cut.min(distances.len() - 1);
+            for encoding in [Encoding::Byte, Encoding::Mod3] {
+                let mut labels = Labels::new(states, encoding).unwrap();
+                for distance in 0..40 {
+                    let mut layer = bitmap(states).unwrap();
+                    for (i, _) in distances.iter().enumerate().filter(|(_, d)| **d == distance) {
+                        layer[i / 64] |= 1 << (i % 64);
+                    }
+                    labels.add(&layer, distance).unwrap();
+                }
+                let seen = labels.seen();
+                for i in 0..states {
+                    let word = (i / 64) as usize;
+                    prop_assert!((seen[0][word] | seen[1][word]) >> (i % 64) & 1 == 1);
+                }
+                let bytes = labels.encode(cut as u64..states);
+                let per_byte = encoding.states_per_byte() as usize;
+                prop_assert_eq!(bytes.len(), (distances.len() - cut).div_ceil(per_byte));
+                let mut padded = distances[cut..].to_vec();
+                if encoding == Encoding::Mod3 {
+                    padded.resize(bytes.len() * 4, 0);
+                    let told: Vec<u8> = padded.chunks(4).map(|c| c.iter().rev().fold(0, |byte, d| (byte << 2) | (d % 3))).collect();
+                    prop_assert_eq!(bytes, told);
+                } else {
+                    prop_assert_eq!(bytes, padded);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Built tables against breadth-first search as it is told, state by state.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use sternhalma_builder::{BuildOptions, Monitor, VerifyError, build, memory_needed, verify};
+use sternhalma_data::{
+    Board, CellSet, Contents, Encoding, Layout, Lookup, NewTable, Prefix, Provenance, Rank, States, Table, army_moves,
+    checksum,
+};
+use tempfile::TempDir;
+
+fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
+    Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap()
+}
+
+/// Distances along states of the prefix, and the first layer with a way out.
+fn told(prefix: Prefix) -> (Vec<u8>, Option<u32>) {
+    let mut distances = vec![u8::MAX; prefix.states() as usize];
+    let mut escape = None;
+    let mut queue = VecDeque::from([prefix.board().home()]);
+    distances[0] = 0;
+    while let Some(state) = queue.pop_front() {
+        let distance = distances[Rank::of(state).0 as usize];
+        for mv in army_moves(prefix.board().geometry(), state, CellSet::EMPTY) {
+            let after = state.without(mv.from).with(mv.to);
+            if !after.is_subset(prefix.cells()) {
+                escape = escape.or(Some(u32::from(distance)));
+                continue;
+            }
+            let slot = &mut distances[Rank::of(after).0 as usize];
+            if *slot == u8::MAX {
+                *slot = distance + 1;
+                queue.push_back(after);
+            }
+        }
+    }
+    (distances, escape)
+}
+
+fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding, threads: usize) -> Table {
+    let path = dir.path().join(format!("{encoding}-{threads}.sht"));
+    build(&path, BuildOptions { prefix, encoding, threads }, true, &()).unwrap();
+    Table::open_checked(&path).unwrap()
+}
+
+fn assert_as_told(prefix: Prefix) {
+    let dir = tempfile::tempdir().unwrap();
+    let (told, escape) = told(prefix);
+    let exact_to = escape.map(|layer| layer + 2);
+    for encoding in [Encoding::Byte, Encoding::Mod3] {
+        let table = built(&dir, prefix, encoding, 2);
+        assert_eq!(table.distances().unwrap(), told, "{prefix} in {encoding}");
+        assert_eq!(table.exact_to(), exact_to, "{prefix}");
+        verify(&table, true, 2, &()).unwrap();
+        let few = (told.len() / 200).max(1);
+        for (rank, state) in States::all(prefix).step_by(few) {
+            let distance = told[rank.0 as usize];
+            let answer = table.distance(state).unwrap();
+            assert_eq!(answer.distance().map(|d| d.0), Some(distance));
+            assert_eq!(answer.is_exact(), Some(exact_to.is_none_or(|limit| u32::from(distance) <= limit)));
+        }
+    }
+}
+
+#[test]
+fn whole_boards_up_to_side_five() {
+    for side in 3..=5 {
+        for pieces in 1..=6 {
+            assert_as_told(Prefix::whole(Board::new(side, pieces).unwrap()));
+        }
+    }
+    for pieces in 7..=8 {
+        assert_as_told(Prefix::whole(Board::new(3, pieces).unwrap()));
+    }
+    assert_as_told(Prefix::whole(Board::new(4, 13).unwrap()));
+}
+
+#[test]
+fn prefixes_of_any_length() {
+    for (side, pieces) in [(3, 2), (4, 3), (4, 5), (5, 1), (5, 4)] {
+        for within in pieces..side * side {
+            assert_as_told(prefix(side, pieces, within));
+        }
+    }
+    // Rows of side 9 end at 36, 45, 53: one of them, and rows cut on both sides of it.
+    for within in [34, 36, 37, 41, 45, 50] {
+        assert_as_told(prefix(9, 3, within));
+    }
+    assert_as_told(prefix(11, 6, 17));
+    assert_as_told(prefix(9, 10, 15));
+}
+
+#[test]
+fn planes_wider_than_a_word_and_matrices_wider_than_64() {
+    assert_as_told(Prefix::whole(Board::new(11, 2).unwrap()));
+    assert_as_told(Prefix::whole(Board::new(9, 3).unwrap()));
+    assert_as_told(Prefix::whole(Board::new(11, 3).unwrap()));
+}
+
+#[test]
+fn a_whole_table_and_a_prefix_agree_on_rank_and_layout() {
+    let whole = Prefix::whole(Board::new(5, 4).unwrap());
+    let part = prefix(5, 4, 18);
+    for encoding in [Encoding::Byte, Encoding::Mod3] {
+        let (whole, part) = (Layout::new(whole, encoding), Layout::new(part, encoding));
+        for number in 0..part.blocks() {
+            assert_eq!(part.block(number), whole.block(number));
+        }
+    }
+    // Inside the proof depth they agree on the distance, beyond it the prefix bounds it.
+    let ((whole, _), (bounds, escape)) = (told(whole), told(part));
+    let limit = escape.unwrap() as u8 + 2;
+    for (bound, exact) in bounds.iter().zip(&whole) {
+        assert!(bound == exact || (bound > exact && *bound > limit));
+    }
+}
+
+#[test]
+fn bytes_are_the_same_at_any_thread_count() {
+    let dir = tempfile::tempdir().unwrap();
+    for prefix in [Prefix::whole(Board::new(6, 5).unwrap()), prefix(9, 5, 30)] {
+        for encoding in [Encoding::Byte, Encoding::Mod3] {
+            let identities: Vec<u64> =
+                [1, 2, 5].map(|threads| built(&dir, prefix, encoding, threads).checksum()).to_vec();
+            assert_eq!(identities, [identities[0]; 3]);
+            let data = |threads: usize| {
+                let path = dir.path().join(format!("{encoding}-{threads}.sht"));
+                let bytes = std::fs::read(&path).unwrap();
+                // The record of the build, which differs in length and text, is last.
+                let table = Table::open(&path).unwrap();
+                let record = serde_json::to_vec(table.provenance()).unwrap().len() + 12;
+                bytes[..bytes.len() - record].to_vec()
+            };
+            assert!(data(1) == data(2) && data(2) == data(5));
+        }
+    }
+}
+
+/// Writes a table that says what it is told, with right checksums.
+fn forge(path: &Path, contents: Contents, values: &[u8]) -> Table {
+    let per_byte = contents.encoding.states_per_byte() as usize;
+    let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
+    for number in 0..writer.layout().blocks() {
+        let ranks = writer.layout().block(number).ranks;
+        let values = &values[ranks.start as usize..ranks.end as usize];
+        let pack = |group: &[u8]| group.iter().rev().fold(0, |byte, value| byte << (8 / per_byte % 8) | value);
+        let bytes: Vec<u8> = values.chunks(per_byte).map(pack).collect();
+        writer.write_block(&bytes, checksum(&bytes)).unwrap();
+    }
+    let provenance = Provenance {
+        program: "a forger".into(),
+        built: "1970-01-01T00:00:00Z".into(),
+        mode: "by hand".into(),
+        threads: 1,
+        wall_s: 0.0,
+    };
+    writer.finish(&provenance).unwrap();
+    Table::open(path).unwrap()
+}
+
+fn layers_of(distances: &[u8]) -> Vec<u64> {
+    let last = usize::from(*distances.iter().max().unwrap());
+    (0..=last).map(|d| distances.iter().filter(|&&x| usize::from(x) == d).count() as u64).collect()
+}
+
+#[test]
+fn deep_verification_finds_every_wrong_distance() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("forged.sht");
+    for prefix in [Prefix::whole(Board::new(4, 3).unwrap()), prefix(4, 3, 11)] {
+        let (right, escape_layer) = told(prefix);
+        let contents =
+            |distances: &[u8], encoding| Contents { prefix, encoding, layers: layers_of(distances), escape_layer };
+        verify(&forge(&path, contents(&right, Encoding::Byte), &right), true, 1, &()).unwrap();
+        for state in 0..right.len() {
+            for change in [1, 2, 3, 252, 254, 255u8] {
+                let mut distances = right.clone();
+                distances[state] = distances[state].wrapping_add(change);
+                if distances[state] < 100 {
+                    let table = forge(&path, contents(&distances, Encoding::Byte), &distances);
+                    assert!(verify(&table, true, 1, &()).is_err(), "state {state} changed by {change}");
+                }
+                let mut codes: Vec<u8> = right.iter().map(|d| d % 3).collect();
+                codes[state] = (codes[state] + change % 4) % 4;
+                if codes[state] != right[state] % 3 {
+                    let table = forge(&path, contents(&right, Encoding::Mod3), &codes);
+                    assert!(verify(&table, true, 1, &()).is_err(), "state {state} changed by {change} modulo");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_verification_finds_what_agrees_modulo_three() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("forged.sht");
+    let prefix = Prefix::whole(Board::new(4, 3).unwrap());
+    let (right, _) = told(prefix);
+    let refuse = |encoding, layers: Vec<u64>, values: &[u8]| {
+        let table = forge(&path, Contents { prefix, encoding, layers, escape_layer: None }, values);
+        let error = verify(&table, true, 1, &()).expect_err("the table is wrong");
+        assert!(matches!(error, VerifyError::Wrong { .. } | VerifyError::Table(_)), "{error}");
+    };
+    // Distances from another state are right everywhere but about the goal.
+    let other = States::all(prefix).nth(200).unwrap().1;
+    let mut elsewhere = vec![u8::MAX; right.len()];
+    let mut queue = VecDeque::from([other]);
+    elsewhere[200] = 0;
+    while let Some(state) = queue.pop_front() {
+        for mv in army_moves(prefix.board().geometry(), state, CellSet::EMPTY) {
+            let after = state.without(mv.from).with(mv.to);
+            let distance = elsewhere[Rank::of(state).0 as usize] + 1;
+            let slot = &mut elsewhere[Rank::of(after).0 as usize];
+            if *slot == u8::MAX {
+                *slot = distance;
+                queue.push_back(after);
+            }
+        }
+    }
+    refuse(Encoding::Byte, layers_of(&elsewhere), &elsewhere);
+    refuse(Encoding::Mod3, layers_of(&elsewhere), &elsewhere.iter().map(|d| d % 3).collect::<Vec<_>>());
+    // Everything three further than it is.
+    let further: Vec<u8> = right.iter().map(|d| d + 3).collect();
+    refuse(Encoding::Byte, layers_of(&further), &further);
+    // Right distances under a header that counts them wrongly, or sees a way out.
+    let mut layers = layers_of(&right);
+    layers[1] += 1;
+    layers[2] -= 1;
+    refuse(Encoding::Byte, layers.clone(), &right);
+    refuse(Encoding::Mod3, layers, &right.iter().map(|d| d % 3).collect::<Vec<_>>());
+}
+
+#[test]
+fn deep_verification_derives_the_way_out_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("forged.sht");
+    let prefix = prefix(4, 3, 11);
+    let (right, escape_layer) = told(prefix);
+    for wrong in [None, escape_layer.map(|layer| layer + 1)] {
+        let contents = Contents { prefix, encoding: Encoding::Byte, layers: layers_of(&right), escape_layer: wrong };
+        assert!(verify(&forge(&path, contents, &right), true, 1, &()).is_err());
+    }
+}
+
+struct Impatient;
+
+impl Monitor for Impatient {
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_cancelled_build_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("never.sht");
+    let options =
+        BuildOptions { prefix: Prefix::whole(Board::new(5, 5).unwrap()), encoding: Encoding::Byte, threads: 2 };
+    assert_eq!(build(&path, options, false, &Impatient).unwrap_err().to_string(), "interrupted");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_file_is_replaced_only_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("there.sht");
+    std::fs::write(&path, "precious").unwrap();
+    let options =
+        BuildOptions { prefix: Prefix::whole(Board::new(3, 2).unwrap()), encoding: Encoding::Byte, threads: 1 };
+    let error = build(&path, options, false, &()).unwrap_err().to_string();
+    assert!(error.contains("--force"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    build(&path, options, true, &()).unwrap();
+    Table::open(&path).unwrap();
+}
+
+#[test]
+fn lookups_outside_a_prefix_are_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = built(&dir, prefix(5, 3, 12), Encoding::Mod3, 1);
+    let outside = Rank(table.prefix().states()).state(3);
+    assert_eq!(table.distance(outside).unwrap(), Lookup::NotCovered);
+    let home = table.cursor(table.prefix().board().home()).unwrap().unwrap();
+    assert!(home.line().unwrap().is_empty());
+    let moves = home.moves().unwrap();
+    assert!(moves.iter().all(|(_, after)| after.distance().is_none_or(|d| d.0 == 1)));
+}
+
+#[test]
+fn the_memory_of_a_build_is_told_before() {
+    let six = Prefix::whole(Board::new(9, 6).unwrap());
+    let bytes = memory_needed(six, Encoding::Byte, 2);
+    assert!((300 << 20..450 << 20).contains(&bytes));
+    let all = memory_needed(Prefix::whole(Board::new(9, 10).unwrap()), Encoding::Mod3, 2);
+    assert!(all > 870 << 30);
+}

@@ -1,0 +1,378 @@
+//! The layout of a table file, version 1 (`docs/table-format.md`).
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::str::FromStr;
+
+use byteorder::{ByteOrder, LittleEndian};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::board::{Board, Prefix};
+use crate::error::TableError;
+
+pub(crate) const MAGIC: [u8; 8] = *b"\x89SHT\r\n\x1a\n";
+pub(crate) const VERSION: u32 = 1;
+/// The rules of `docs/notation.md`: steps and jump chains on the diamond.
+pub(crate) const RULES: [u8; 8] = *b"diamond\0";
+/// Bytes of partition data under one checksum.
+pub const BLOCK_BYTES: u64 = 1 << 20;
+
+const VERSION_AT: usize = MAGIC.len();
+const BLOCK_BYTES_AT: usize = VERSION_AT + 4;
+const RULES_AT: usize = BLOCK_BYTES_AT + 4;
+const SIDE_AT: usize = RULES_AT + RULES.len();
+const PIECES_AT: usize = SIDE_AT + 1;
+const WITHIN_AT: usize = PIECES_AT + 1;
+const ENCODING_AT: usize = WITHIN_AT + 1;
+const LAYERS_AT: usize = ENCODING_AT + 1;
+const STATES_AT: usize = LAYERS_AT + 4;
+const ESCAPE_AT: usize = STATES_AT + 8;
+const PARTITIONS_AT: usize = ESCAPE_AT + 4;
+const BLOCKS_AT: usize = PARTITIONS_AT + 4;
+const DATA_AT: usize = BLOCKS_AT + 8;
+const DATA_BYTES_AT: usize = DATA_AT + 8;
+const CHECKSUM_AT: usize = DATA_BYTES_AT + 8;
+const RESERVED_AT: usize = CHECKSUM_AT + 8;
+pub(crate) const HEADER_BYTES: usize = 128;
+
+const ENTRY_BYTES: u64 = 32;
+const NO_ESCAPE: u32 = u32::MAX;
+/// Data begins on a page, so that a map of the file is a map of the data.
+const DATA_ALIGNMENT: u64 = 4096;
+/// Distances are below 255, so no table has more layers.
+const MOST_LAYERS: u32 = 255;
+
+/// How the distance of a state is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// One byte a state: the distance.
+    Byte,
+    /// Two bits a state: the distance modulo 3, four states a byte from the
+    /// lowest bits up, each partition on its own bytes.
+    Mod3,
+}
+
+impl Encoding {
+    const ALL: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
+
+    const fn code(self) -> u8 {
+        match self {
+            Encoding::Byte => 1,
+            Encoding::Mod3 => 2,
+        }
+    }
+
+    /// States in one byte.
+    pub const fn states_per_byte(self) -> u64 {
+        match self {
+            Encoding::Byte => 1,
+            Encoding::Mod3 => 4,
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Encoding::Byte => "byte",
+            Encoding::Mod3 => "mod3",
+        })
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Encoding, String> {
+        let named = Encoding::ALL.into_iter().find(|encoding| encoding.to_string() == text);
+        named.ok_or_else(|| format!("an encoding is `byte` or `mod3`, not `{text}`"))
+    }
+}
+
+/// What a table holds, its distances apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Contents {
+    /// The covered states.
+    pub prefix: Prefix,
+    /// How they are stored.
+    pub encoding: Encoding,
+    /// How many states there are at each distance, from 0 on.
+    pub layers: Vec<u64>,
+    /// The lowest layer with a successor outside the prefix; `None` if no
+    /// state has one.
+    pub escape_layer: Option<u32>,
+}
+
+/// How a table came to be. It is no part of the table's identity.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The program and its version.
+    pub program: String,
+    /// When the table was finished: UTC, RFC 3339.
+    pub built: String,
+    /// How it was built: `in-memory`.
+    pub mode: String,
+    /// Threads that searched.
+    pub threads: usize,
+    /// Seconds from start to finish.
+    pub wall_s: f64,
+}
+
+/// A block of a table: data under one checksum.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// The ranks of its states, all of one partition.
+    pub ranks: Range<u64>,
+    /// Where its bytes lie, counted from the first byte of the data.
+    pub bytes: Range<u64>,
+}
+
+/// Where the partitions and blocks of a table lie.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    prefix: Prefix,
+    encoding: Encoding,
+    partitions: Vec<PartitionLayout>,
+}
+
+#[derive(Clone, Debug)]
+struct PartitionLayout {
+    ranks: Range<u64>,
+    /// From the first byte of the data.
+    bytes: Range<u64>,
+    first_block: u64,
+}
+
+impl PartitionLayout {
+    fn blocks(&self) -> u64 {
+        (self.bytes.end - self.bytes.start).div_ceil(BLOCK_BYTES)
+    }
+}
+
+impl Layout {
+    /// The layout of a table of these states in this encoding.
+    pub fn new(prefix: Prefix, encoding: Encoding) -> Layout {
+        let (mut at, mut first_block) = (0, 0);
+        let mut partitions = Vec::new();
+        for back in prefix.back_cells() {
+            let ranks = prefix.partition(back);
+            let bytes = at..at + (ranks.end - ranks.start).div_ceil(encoding.states_per_byte());
+            at = bytes.end;
+            let partition = PartitionLayout { ranks, bytes, first_block };
+            first_block += partition.blocks();
+            partitions.push(partition);
+        }
+        Layout { prefix, encoding, partitions }
+    }
+
+    /// Bytes of all partitions.
+    pub fn data_bytes(&self) -> u64 {
+        self.last().bytes.end
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> u64 {
+        self.last().first_block + self.last().blocks()
+    }
+
+    fn last(&self) -> &PartitionLayout {
+        self.partitions.last().expect("a prefix has at least one partition")
+    }
+
+    /// The bytes of the file before the data when there are this many layers.
+    fn data_offset(&self, layers: usize) -> u64 {
+        let tables = 8 * layers as u64 + ENTRY_BYTES * self.partitions.len() as u64 + 8 * self.blocks();
+        (HEADER_BYTES as u64 + tables).next_multiple_of(DATA_ALIGNMENT)
+    }
+
+    /// An upper bound of the size of the file, a provenance of ordinary length included.
+    pub fn file_bytes(&self) -> u64 {
+        self.data_offset(MOST_LAYERS as usize) + self.data_bytes() + 4096
+    }
+
+    /// Block number `number` of [`blocks`](Layout::blocks).
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn block(&self, number: u64) -> Block {
+        let partition = self.partitions.partition_point(|p| p.first_block + p.blocks() <= number);
+        let partition = &self.partitions[partition];
+        let start = partition.bytes.start + (number - partition.first_block) * BLOCK_BYTES;
+        let bytes = start..partition.bytes.end.min(start + BLOCK_BYTES);
+        let rank = |byte| partition.ranks.start + (byte - partition.bytes.start) * self.encoding.states_per_byte();
+        Block { ranks: rank(bytes.start)..rank(bytes.end).min(partition.ranks.end), bytes }
+    }
+
+    /// Where the state of this rank and back piece is: the byte, counted from
+    /// the first of the data, and the state's number within the byte.
+    #[inline]
+    pub(crate) fn place(&self, rank: u64, back: usize) -> (u64, u32) {
+        let partition = &self.partitions[back + 1 - self.prefix.board().pieces()];
+        let state = rank - partition.ranks.start;
+        let per_byte = self.encoding.states_per_byte();
+        (partition.bytes.start + state / per_byte, (state % per_byte) as u32)
+    }
+
+    /// The block that holds this byte of the data, which lies in the partition of `back`.
+    #[inline]
+    pub(crate) fn block_of(&self, byte: u64, back: usize) -> u64 {
+        let partition = &self.partitions[back + 1 - self.prefix.board().pieces()];
+        partition.first_block + (byte - partition.bytes.start) / BLOCK_BYTES
+    }
+}
+
+/// The checksum of data, of a partition's block checksums, and of records.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}
+
+/// Everything of a file before its data.
+#[derive(Debug)]
+pub(crate) struct Metadata {
+    pub contents: Contents,
+    pub layout: Layout,
+    pub block_checksums: Vec<u64>,
+    /// The checksum of everything but the provenance: of the metadata, which
+    /// holds the checksums of the data.
+    pub checksum: u64,
+    pub data_offset: u64,
+}
+
+impl Metadata {
+    pub fn new(contents: Contents, block_checksums: Vec<u64>) -> Metadata {
+        let layout = Layout::new(contents.prefix, contents.encoding);
+        let data_offset = layout.data_offset(contents.layers.len());
+        let mut metadata = Metadata { contents, layout, block_checksums, checksum: 0, data_offset };
+        metadata.checksum = checksum(&metadata.encode());
+        metadata
+    }
+
+    /// The bytes of the file before its data.
+    pub fn encode(&self) -> Vec<u8> {
+        let Contents { prefix, encoding, layers, escape_layer } = &self.contents;
+        let mut out = vec![0; HEADER_BYTES];
+        out[..MAGIC.len()].copy_from_slice(&MAGIC);
+        LittleEndian::write_u32(&mut out[VERSION_AT..], VERSION);
+        LittleEndian::write_u32(&mut out[BLOCK_BYTES_AT..], BLOCK_BYTES as u32);
+        out[RULES_AT..SIDE_AT].copy_from_slice(&RULES);
+        out[SIDE_AT] = prefix.board().side() as u8;
+        out[PIECES_AT] = prefix.board().pieces() as u8;
+        out[WITHIN_AT] = prefix.within() as u8;
+        out[ENCODING_AT] = encoding.code();
+        LittleEndian::write_u32(&mut out[LAYERS_AT..], layers.len() as u32);
+        LittleEndian::write_u64(&mut out[STATES_AT..], prefix.states());
+        LittleEndian::write_u32(&mut out[ESCAPE_AT..], escape_layer.unwrap_or(NO_ESCAPE));
+        LittleEndian::write_u32(&mut out[PARTITIONS_AT..], self.layout.partitions.len() as u32);
+        LittleEndian::write_u64(&mut out[BLOCKS_AT..], self.layout.blocks());
+        LittleEndian::write_u64(&mut out[DATA_AT..], self.data_offset);
+        LittleEndian::write_u64(&mut out[DATA_BYTES_AT..], self.layout.data_bytes());
+        LittleEndian::write_u64(&mut out[CHECKSUM_AT..], self.checksum);
+        let mut push = |value: u64| out.extend_from_slice(&value.to_le_bytes());
+        layers.iter().for_each(|&states| push(states));
+        for partition in &self.layout.partitions {
+            push(self.data_offset + partition.bytes.start);
+            push(partition.bytes.end - partition.bytes.start);
+            push(partition.ranks.end - partition.ranks.start);
+            let first = partition.first_block as usize;
+            let blocks = &self.block_checksums[first..first + partition.blocks() as usize];
+            push(checksum(&blocks.iter().flat_map(|sum| sum.to_le_bytes()).collect::<Vec<u8>>()));
+        }
+        self.block_checksums.iter().for_each(|&sum| push(sum));
+        out.resize(self.data_offset as usize, 0);
+        out
+    }
+
+    /// Reads and checks the bytes before the data of the file `file`.
+    ///
+    /// After the header, which says how many bytes there are, the rest is
+    /// checked by writing it anew: what is not equal is damaged.
+    pub fn decode(path: &Path, file: &[u8]) -> Result<Metadata, TableError> {
+        let corrupt = |what: &str| TableError::corrupt(path, what);
+        let cut = || TableError::corrupt(path, format!("it is cut short, at {} bytes", file.len()));
+        let magic = file.get(..MAGIC.len()).unwrap_or(file);
+        if magic.is_empty() || !MAGIC.starts_with(magic) {
+            return Err(TableError::NotATable { path: path.to_owned() });
+        }
+        let header = file.get(..HEADER_BYTES).ok_or_else(cut)?;
+        let word = |at| LittleEndian::read_u64(&header[at..]);
+        let half = |at| LittleEndian::read_u32(&header[at..]);
+        let unsupported = |what: String| TableError::Unsupported { path: path.to_owned(), what };
+        if half(VERSION_AT) != VERSION {
+            return Err(unsupported(format!("table format version {}", half(VERSION_AT))));
+        }
+        if header[RULES_AT..SIDE_AT] != RULES {
+            return Err(unsupported(format!("rule set {:?}", String::from_utf8_lossy(&header[RULES_AT..SIDE_AT]))));
+        }
+        let encoding = Encoding::ALL.into_iter().find(|encoding| encoding.code() == header[ENCODING_AT]);
+        let encoding = encoding.ok_or_else(|| unsupported(format!("encoding {}", header[ENCODING_AT])))?;
+        let board = Board::new(header[SIDE_AT].into(), header[PIECES_AT].into());
+        let prefix = board.and_then(|board| Prefix::new(board, header[WITHIN_AT].into()));
+        let prefix = prefix.map_err(|error| corrupt(&error.to_string()))?;
+        let layers = half(LAYERS_AT);
+        if layers == 0 || layers > MOST_LAYERS {
+            return Err(corrupt("its number of layers is out of range"));
+        }
+        let layout = Layout::new(prefix, encoding);
+        let data_offset = layout.data_offset(layers as usize);
+        let bytes = usize::try_from(data_offset).ok().and_then(|end| file.get(..end)).ok_or_else(cut)?;
+
+        let mut words = bytes[HEADER_BYTES..].chunks_exact(8).map(LittleEndian::read_u64);
+        let layers: Vec<u64> = words.by_ref().take(layers as usize).collect();
+        let directory = ENTRY_BYTES as usize / 8 * layout.partitions.len();
+        let block_checksums = words.skip(directory).take(layout.blocks() as usize).collect();
+        let escape_layer = Some(half(ESCAPE_AT)).filter(|&layer| layer != NO_ESCAPE);
+        let contents = Contents { prefix, encoding, layers, escape_layer };
+        let metadata = Metadata::new(contents, block_checksums);
+        if metadata.checksum != word(CHECKSUM_AT) || metadata.encode() != bytes {
+            return Err(corrupt("the checksum of its header does not match"));
+        }
+        metadata.contents.check().map_err(corrupt)?;
+        Ok(metadata)
+    }
+}
+
+impl Contents {
+    /// What a header with a right checksum may still have wrong.
+    fn check(&self) -> Result<(), &'static str> {
+        let sum = self.layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));
+        if sum != Some(self.prefix.states()) {
+            return Err("its layers do not add up to its states");
+        }
+        if self.prefix.is_whole() && self.escape_layer.is_some() {
+            return Err("it covers the whole board and yet has an escape layer");
+        }
+        if self.escape_layer.is_some_and(|layer| layer as usize >= self.layers.len()) {
+            return Err("its escape layer is beyond its last layer");
+        }
+        Ok(())
+    }
+}
+
+/// The last record of a file: length, JSON, checksum.
+pub(crate) fn encode_provenance(provenance: &Provenance) -> Vec<u8> {
+    let json = serde_json::to_vec(provenance).expect("a provenance has only strings and finite numbers");
+    let mut out = (json.len() as u32).to_le_bytes().to_vec();
+    out.extend(json);
+    let sum = checksum(&out);
+    out.extend(sum.to_le_bytes());
+    out
+}
+
+pub(crate) fn decode_provenance(path: &Path, record: &[u8]) -> Result<Provenance, TableError> {
+    let corrupt = || TableError::corrupt(path, "the record of how it was built is cut short or changed");
+    let (length, rest) = record.split_first_chunk::<4>().ok_or_else(corrupt)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if rest.len().checked_sub(8) != Some(length) {
+        return Err(corrupt());
+    }
+    let (json, sum) = rest.split_at(length);
+    if checksum(&record[..4 + length]) != LittleEndian::read_u64(sum) {
+        return Err(corrupt());
+    }
+    serde_json::from_slice(json).map_err(|_| corrupt())
+}
+
+const _: () = assert!(RESERVED_AT <= HEADER_BYTES);

@@ -1,0 +1,392 @@
+//! The memory-mapped reader.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::board::Prefix;
+use crate::cell::CellSet;
+use crate::error::TableError;
+use crate::format::{self, Contents, Encoding, Layout, Metadata, Provenance};
+use crate::map::Map;
+use crate::position::{Move, army_moves};
+use crate::rank::Rank;
+
+/// The fewest moves from a state to the goal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Distance(pub u8);
+
+impl fmt::Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a table says of a state.
+///
+/// | answer | meaning |
+/// |---|---|
+/// | `Exact(d)` | the goal is `d` moves away, and no nearer |
+/// | `UpperBound(d)` | there is a way of `d` moves inside the table's prefix; one that leaves it may be shorter |
+/// | `NotCovered` | a piece is beyond the table's prefix |
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lookup {
+    /// The distance.
+    Exact(Distance),
+    /// The distance along states of the prefix.
+    UpperBound(Distance),
+    /// The state is outside the table.
+    NotCovered,
+}
+
+impl Lookup {
+    /// The distance or its bound, if the state is covered.
+    pub const fn distance(self) -> Option<Distance> {
+        match self {
+            Lookup::Exact(distance) | Lookup::UpperBound(distance) => Some(distance),
+            Lookup::NotCovered => None,
+        }
+    }
+
+    /// Whether the distance is proven; `None` if the state is not covered.
+    pub const fn is_exact(self) -> Option<bool> {
+        match self {
+            Lookup::Exact(_) => Some(true),
+            Lookup::UpperBound(_) => Some(false),
+            Lookup::NotCovered => None,
+        }
+    }
+}
+
+/// A distance table, mapped from its file.
+///
+/// States are given as the player's goal tip sees them
+/// ([`Player::goal_view`](crate::Player::goal_view)).
+///
+/// ```no_run
+/// use sternhalma_data::{Lookup, Player, Table};
+/// let table = Table::open("9x9-6.sht".as_ref())?;
+/// let board = table.prefix().board();
+/// let army = board.parse_army("a1,b1,c1,a2,b2,a3", Player::X)?;
+/// if let Lookup::Exact(distance) = table.distance(Player::X.goal_view(board.cells(), army))? {
+///     println!("{distance} moves");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Table {
+    path: PathBuf,
+    map: Map,
+    metadata: Metadata,
+    provenance: Provenance,
+    /// Which blocks agree with their checksum, if blocks are checked on use.
+    checked: Option<Box<[AtomicBool]>>,
+}
+
+impl Table {
+    /// Opens and maps a table. The header, the directory and the record of
+    /// the build are checked; the data is not read.
+    ///
+    /// # Errors
+    /// If the file is absent, no table, of an unknown kind, or damaged.
+    pub fn open(path: &Path) -> Result<Table, TableError> {
+        let map = Map::open(path)?;
+        let metadata = Metadata::decode(path, &map)?;
+        let end = metadata.data_offset + metadata.layout.data_bytes();
+        let record = usize::try_from(end).ok().and_then(|end| map.get(end..)).ok_or_else(|| {
+            TableError::corrupt(path, format!("it is cut short: {} bytes of more than {end}", map.len()))
+        })?;
+        let provenance = format::decode_provenance(path, record)?;
+        Ok(Table { path: path.to_owned(), map, metadata, provenance, checked: None })
+    }
+
+    /// As [`open`](Table::open), and every block is checked against its
+    /// checksum before a distance is first read from it.
+    ///
+    /// # Errors
+    /// As [`open`](Table::open).
+    pub fn open_checked(path: &Path) -> Result<Table, TableError> {
+        let mut table = Table::open(path)?;
+        table.checked = Some((0..table.layout().blocks()).map(|_| AtomicBool::new(false)).collect());
+        Ok(table)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The length of the file in bytes.
+    pub fn file_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// The covered states.
+    #[inline]
+    pub fn prefix(&self) -> Prefix {
+        self.contents().prefix
+    }
+
+    /// How distances are stored.
+    #[inline]
+    pub fn encoding(&self) -> Encoding {
+        self.contents().encoding
+    }
+
+    /// Board, encoding, layers and escape layer.
+    #[inline]
+    pub fn contents(&self) -> &Contents {
+        &self.metadata.contents
+    }
+
+    /// Where partitions and blocks lie.
+    #[inline]
+    pub fn layout(&self) -> &Layout {
+        &self.metadata.layout
+    }
+
+    /// The largest distance.
+    pub fn max_distance(&self) -> Distance {
+        Distance((self.contents().layers.len() - 1) as u8)
+    }
+
+    /// Distances up to this one are proven; `None` if all are. A path that
+    /// leaves the prefix does so from the escape layer or beyond, and comes
+    /// back two layers on at the earliest.
+    pub fn exact_to(&self) -> Option<u32> {
+        self.contents().escape_layer.map(|layer| layer + 2)
+    }
+
+    /// The checksum of everything but the provenance: the table's identity.
+    pub fn checksum(&self) -> u64 {
+        self.metadata.checksum
+    }
+
+    /// How the table was built.
+    pub fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    fn data(&self) -> &[u8] {
+        let start = self.metadata.data_offset as usize;
+        &self.map[start..start + self.layout().data_bytes() as usize]
+    }
+
+    /// The bytes of a block as they are in the file.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn block_bytes(&self, number: u64) -> &[u8] {
+        let place = self.layout().block(number).bytes;
+        &self.data()[place.start as usize..place.end as usize]
+    }
+
+    /// Reads a block and compares it with its checksum.
+    ///
+    /// # Errors
+    /// If they differ, or the file has been cut short since it was opened.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    pub fn check_block(&self, number: u64) -> Result<(), TableError> {
+        if !self.map.still_whole() {
+            return Err(TableError::corrupt(&self.path, "it has been cut short since it was opened"));
+        }
+        if format::checksum(self.block_bytes(number)) != self.metadata.block_checksums[number as usize] {
+            let ranks = self.layout().block(number).ranks;
+            let what =
+                format!("block {number} (ranks {} to {}) does not match its checksum", ranks.start, ranks.end - 1);
+            return Err(TableError::corrupt(&self.path, what));
+        }
+        Ok(())
+    }
+
+    /// Of a table of bytes, the distances of all states by rank: the fast
+    /// look-up is `bytes[Rank::of(state).0]`. `None` for other encodings.
+    #[inline]
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        (self.encoding() == Encoding::Byte).then(|| self.data())
+    }
+
+    /// What the table says of a state. Cost: a rank and a load for bytes; a
+    /// descent to the goal, of as many steps as the distance, for mod-3.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    ///
+    /// # Panics
+    /// If the state has not the board's number of pieces.
+    pub fn distance(&self, state: CellSet) -> Result<Lookup, TableError> {
+        Ok(self.cursor(state)?.map_or(Lookup::NotCovered, |cursor| cursor.lookup()))
+    }
+
+    /// A cursor on a covered state; `None` for others.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    ///
+    /// # Panics
+    /// If the state has not the board's number of pieces.
+    pub fn cursor(&self, state: CellSet) -> Result<Option<Cursor<'_>>, TableError> {
+        let pieces = self.prefix().board().pieces();
+        assert_eq!(state.len(), pieces, "a state of this table has {pieces} pieces");
+        let Some(value) = self.value(state)? else { return Ok(None) };
+        let distance = match self.encoding() {
+            Encoding::Byte => value,
+            Encoding::Mod3 => self.descend(state, value)?,
+        };
+        Ok(Some(Cursor { table: self, state, distance }))
+    }
+
+    fn answer(&self, distance: u8) -> Lookup {
+        match self.exact_to() {
+            Some(limit) if u32::from(distance) > limit => Lookup::UpperBound(Distance(distance)),
+            _ => Lookup::Exact(Distance(distance)),
+        }
+    }
+
+    /// The number stored for a state; `None` if it is not covered.
+    fn value(&self, state: CellSet) -> Result<Option<u8>, TableError> {
+        let back = state.last().map_or(0, |cell| cell.index());
+        if back >= self.prefix().within() {
+            return Ok(None);
+        }
+        let rank = Rank::of(state).0;
+        let (byte, place) = self.layout().place(rank, back);
+        if let Some(checked) = &self.checked {
+            let block = self.layout().block_of(byte, back);
+            let seen = &checked[block as usize];
+            if !seen.load(Relaxed) {
+                self.check_block(block)?;
+                seen.store(true, Relaxed);
+            }
+        }
+        let byte = self.data()[byte as usize];
+        let (value, most) = match self.encoding() {
+            Encoding::Byte => (byte, self.max_distance().0),
+            Encoding::Mod3 => (byte >> (2 * place) & 3, 2),
+        };
+        if value > most {
+            return Err(self.bad_state(state));
+        }
+        Ok(Some(value))
+    }
+
+    fn bad_state(&self, state: CellSet) -> TableError {
+        TableError::corrupt(&self.path, format!("no distance fits the state of rank {}", Rank::of(state)))
+    }
+
+    /// Counts the steps to the goal, each to a state one nearer. Neighbours
+    /// differ by at most one, so a distance modulo 3 tells which are nearer.
+    fn descend(&self, mut state: CellSet, mut value: u8) -> Result<u8, TableError> {
+        let goal = self.prefix().board().home();
+        let mut steps = 0;
+        while state != goal {
+            if steps == self.max_distance().0 {
+                return Err(self.bad_state(state));
+            }
+            let nearer = (value + 2) % 3;
+            state = self.successor_with(state, nearer)?.ok_or_else(|| self.bad_state(state))?;
+            value = nearer;
+            steps += 1;
+        }
+        if value != 0 {
+            return Err(self.bad_state(goal));
+        }
+        Ok(steps)
+    }
+
+    fn successor_with(&self, state: CellSet, value: u8) -> Result<Option<CellSet>, TableError> {
+        for mv in army_moves(self.prefix().board().geometry(), state, CellSet::EMPTY) {
+            let after = state.without(mv.from).with(mv.to);
+            if self.value(after)? == Some(value) {
+                return Ok(Some(after));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A covered state with its distance, which moves carry along: one look-up a
+/// move whatever the encoding.
+#[derive(Clone, Debug)]
+pub struct Cursor<'a> {
+    table: &'a Table,
+    state: CellSet,
+    distance: u8,
+}
+
+impl Cursor<'_> {
+    /// The state, as the goal tip sees it.
+    pub fn state(&self) -> CellSet {
+        self.state
+    }
+
+    /// What the table says of the state.
+    pub fn lookup(&self) -> Lookup {
+        self.table.answer(self.distance)
+    }
+
+    /// The distance of the state.
+    pub fn distance(&self) -> Distance {
+        Distance(self.distance)
+    }
+
+    /// Every move of the army alone on the board, as the goal tip sees it,
+    /// with what the table says of the state after it. Nearest first, states
+    /// outside the table last.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    pub fn moves(&self) -> Result<Vec<(Move, Lookup)>, TableError> {
+        let geometry = self.table.prefix().board().geometry();
+        let mut moves = Vec::new();
+        for mv in army_moves(geometry, self.state, CellSet::EMPTY) {
+            let after = self.after(mv)?.map_or(Lookup::NotCovered, |cursor| cursor.lookup());
+            moves.push((mv, after));
+        }
+        moves.sort_by_key(|(_, after)| after.distance().map_or(u8::MAX, |distance| distance.0));
+        Ok(moves)
+    }
+
+    /// The cursor after a move of [`moves`](Cursor::moves); `None` if it
+    /// leads outside the table.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    pub fn after(&self, mv: Move) -> Result<Option<Self>, TableError> {
+        let state = self.state.without(mv.from).with(mv.to);
+        let Some(value) = self.table.value(state)? else { return Ok(None) };
+        let distance = match self.table.encoding() {
+            Encoding::Byte => Some(value),
+            Encoding::Mod3 => step(self.distance, value),
+        };
+        let distance = distance.ok_or_else(|| self.table.bad_state(state))?;
+        Ok(Some(Cursor { table: self.table, state, distance }))
+    }
+
+    /// A shortest way to the goal: the first best move of each state.
+    ///
+    /// # Errors
+    /// If the data is damaged.
+    pub fn line(&self) -> Result<Vec<Move>, TableError> {
+        let mut line = Vec::new();
+        let mut at = self.clone();
+        while at.distance > 0 {
+            let (best, _) = *at.moves()?.first().ok_or_else(|| self.table.bad_state(at.state))?;
+            let next = at.after(best)?.filter(|next| next.distance < at.distance);
+            at = next.ok_or_else(|| self.table.bad_state(at.state))?;
+            line.push(best);
+        }
+        Ok(line)
+    }
+}
+
+/// The distance of a neighbour of a state at `distance` whose own is `value` modulo 3.
+pub(crate) fn step(distance: u8, value: u8) -> Option<u8> {
+    match (value + 3 - distance % 3) % 3 {
+        0 => Some(distance),
+        1 => distance.checked_add(1),
+        _ => distance.checked_sub(1),
+    }
+}

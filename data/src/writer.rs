@@ -1,0 +1,131 @@
+//! Writing table files.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::TableError;
+use crate::format::{self, Block, Contents, Layout, Metadata, Provenance};
+
+/// A table file in the making: a temporary file beside its place, which takes
+/// the place only when whole and on disk. Dropped before that, it is removed.
+#[derive(Debug)]
+pub struct NewTable {
+    path: PathBuf,
+    file: NamedTempFile,
+    replace: bool,
+}
+
+impl NewTable {
+    /// Makes sure that a table can be written to `path`, before any work is done.
+    ///
+    /// # Errors
+    /// If the directory cannot be made or written, or if `path` exists and
+    /// `replace` is not set.
+    pub fn create(path: &Path, replace: bool) -> Result<NewTable, TableError> {
+        let exists = || std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
+        if path.exists() && !replace {
+            return Err(TableError::io(path, "create")(exists()));
+        }
+        let dir = directory_of(path);
+        std::fs::create_dir_all(dir).map_err(TableError::io(dir, "make the directory"))?;
+        let file = temporary_beside(path).map_err(TableError::io(path, "create"))?;
+        Ok(NewTable { path: path.to_owned(), file, replace })
+    }
+
+    /// Begins to write a table of these contents.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn begin(mut self, contents: Contents) -> Result<TableWriter, TableError> {
+        let layout = Layout::new(contents.prefix, contents.encoding);
+        let blank = Metadata::new(contents, vec![0; layout.blocks() as usize]);
+        let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
+        seek.map_err(TableError::io(&self.path, "write"))?;
+        Ok(TableWriter { new: self, contents: blank.contents, layout, block_checksums: Vec::new() })
+    }
+}
+
+/// Writes the blocks of a table in order.
+#[derive(Debug)]
+pub struct TableWriter {
+    new: NewTable,
+    contents: Contents,
+    layout: Layout,
+    block_checksums: Vec<u64>,
+}
+
+impl TableWriter {
+    /// Where the blocks lie and which states they hold.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Writes the next block. `checksum` is [`format::checksum`] of `bytes`,
+    /// which the caller may have computed on another thread.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If the block is not of the layout's length or there is none left.
+    pub fn write_block(&mut self, bytes: &[u8], checksum: u64) -> Result<(), TableError> {
+        let Block { bytes: place, .. } = self.layout.block(self.block_checksums.len() as u64);
+        assert_eq!(bytes.len() as u64, place.end - place.start, "a block is as long as its layout says");
+        self.new.file.write_all(bytes).map_err(TableError::io(&self.new.path, "write"))?;
+        self.block_checksums.push(checksum);
+        Ok(())
+    }
+
+    /// Completes the file and moves it to its place. Returns the table's checksum.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or another has taken its place meanwhile.
+    ///
+    /// # Panics
+    /// If a block has not been written.
+    pub fn finish(self, provenance: &Provenance) -> Result<u64, TableError> {
+        assert_eq!(self.block_checksums.len() as u64, self.layout.blocks(), "every block is written");
+        let NewTable { path, mut file, replace } = self.new;
+        let metadata = Metadata::new(self.contents, self.block_checksums);
+        let write = || -> std::io::Result<()> {
+            file.write_all(&format::encode_provenance(provenance))?;
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&metadata.encode())?;
+            file.as_file().sync_all()?;
+            if replace {
+                file.persist(&path)?
+            } else {
+                file.persist_noclobber(&path)?
+            };
+            sync_directory(directory_of(&path))
+        };
+        write().map_err(TableError::io(&path, "write"))?;
+        Ok(metadata.checksum)
+    }
+}
+
+/// A temporary file in the directory of `path`, to be renamed to it when
+/// whole. Dropped before that, it is removed.
+///
+/// # Errors
+/// If the directory cannot be written.
+pub fn temporary_beside(path: &Path) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".writing-").suffix(".tmp");
+    // The mode of ordinary files, less what the user's mask takes away.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(directory_of(path))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes a rename in the directory survive a power cut.
+fn sync_directory(dir: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}

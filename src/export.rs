@@ -1,0 +1,67 @@
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use sternhalma_builder::verify;
+use sternhalma_data::{Encoding, Order, Table, temporary_beside, write_flat};
+
+use crate::Outcome;
+use crate::build::check_memory;
+use crate::files::Tables;
+
+/// Write all distances as flat bytes, one a state, for numpy and the like
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// The order of the states
+    #[arg(long, value_enum, default_value_t = OrderArg::Colex)]
+    order: OrderArg,
+    /// The file to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE|-", default_value = "-")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OrderArg {
+    /// By rank
+    Colex,
+    /// As other published programs number them; whole tables only
+    Lex,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    if args.order == OrderArg::Lex && !table.prefix().is_whole() {
+        bail!("{}: only whole tables have the order `lex`; use --order colex", table.path().display());
+    }
+    if table.encoding() != Encoding::Byte {
+        check_memory(table.prefix().states())?;
+    }
+    verify(&table, false, 0, &())?;
+    if args.output == Path::new("-") {
+        if io::stdout().is_terminal() {
+            bail!("this would write binary data to the terminal; name a file with -o, or use a pipe");
+        }
+        write(&table, args, io::stdout().lock())?;
+    } else {
+        let path = &args.output;
+        let failed = || format!("{}: cannot write", path.display());
+        let file = temporary_beside(path).with_context(failed)?;
+        write(&table, args, &file).with_context(failed)?;
+        file.persist(path).with_context(failed)?;
+    }
+    Ok(Outcome::Answered)
+}
+
+fn write(table: &Table, args: &Args, out: impl Write) -> Result<()> {
+    let board = table.prefix().board();
+    let order = match args.order {
+        OrderArg::Colex => Order::Colex,
+        OrderArg::Lex => Order::Lex,
+    };
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    write_flat(&table.distances()?, order, board.cells(), board.pieces(), &mut out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,100 @@
+//! The progress of long work on stderr, and Ctrl-C.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use sternhalma_builder::{Monitor, Stage};
+
+/// Shows a bar on a terminal, and plain lines elsewhere. Ctrl-C and
+/// termination signals end the work at its next step.
+pub struct Progress {
+    started: Instant,
+    bar: ProgressBar,
+    plain: bool,
+    cancelled: Arc<AtomicBool>,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Progress {
+    pub fn new() -> Result<Progress> {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&cancelled);
+        ctrlc::set_handler(move || flag.store(true, Relaxed)).context("cannot watch for Ctrl-C")?;
+        let plain = !io::stderr().is_terminal();
+        let bar = if plain { ProgressBar::hidden() } else { ProgressBar::no_length() };
+        let style = ProgressStyle::with_template("{prefix:>9} {wide_bar} {percent:>3}% {msg}");
+        bar.set_style(style.expect("the template is valid"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Progress { started: Instant::now(), bar, plain, cancelled, done, total })
+    }
+
+    /// Takes the bar off the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self, prefix: &str, message: &str) {
+        if self.plain {
+            eprintln!("{prefix}: {message}");
+        }
+    }
+}
+
+fn name(stage: Stage) -> String {
+    match stage {
+        Stage::Layer(distance) => format!("layer {distance}"),
+        Stage::Write => "writing".to_owned(),
+        Stage::Check => "checksums".to_owned(),
+        Stage::Prove => "proof".to_owned(),
+        _ => "working".to_owned(),
+    }
+}
+
+impl Monitor for Progress {
+    fn begin(&self, stage: Stage, total: u64) {
+        self.done.store(0, Relaxed);
+        self.total.store(total, Relaxed);
+        self.bar.set_prefix(name(stage));
+        self.bar.set_length(total);
+        self.bar.set_position(0);
+        if !matches!(stage, Stage::Layer(_)) {
+            self.bar.set_message("");
+            self.say(&name(stage), &format!("{} steps", HumanCount(total)));
+        }
+    }
+
+    fn advance(&self, steps: u64) {
+        self.bar.inc(steps);
+        // Lines are for long stages: a tenth at a time, once a tenth takes seconds.
+        let (before, total) = (self.done.fetch_add(steps, Relaxed), self.total.load(Relaxed).max(1));
+        let tenth = (before + steps) * 10 / total;
+        if self.plain && tenth != before * 10 / total && tenth < 10 && self.started.elapsed().as_secs() > 5 * tenth {
+            eprintln!("  {}%", 10 * tenth);
+        }
+    }
+
+    fn layer(&self, distance: u32, states: u64, seen: u64, all: u64) {
+        let rate = seen as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        let left = Duration::from_secs_f64(((all - seen) as f64 / rate).min(1e7));
+        let message = format!(
+            "{} states, {} of {} seen, {:.1} M/s, {} left",
+            HumanCount(states),
+            HumanCount(seen),
+            HumanCount(all),
+            rate / 1e6,
+            HumanDuration(left)
+        );
+        self.say(&name(Stage::Layer(distance)), &message);
+        self.bar.set_message(message);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+}

@@ -1,0 +1,56 @@
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use indicatif::HumanCount;
+use serde_json::json;
+use sternhalma_builder::{VerifyError, verify};
+use sternhalma_data::Encoding;
+
+use crate::files::Tables;
+use crate::progress::Progress;
+use crate::{Outcome, output};
+
+/// Check a table against its checksums, or prove every distance in it
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// Prove every distance with a move generator that the builder does not use
+    #[arg(long)]
+    deep: bool,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    if args.deep && table.encoding() != Encoding::Byte {
+        crate::build::check_memory(table.prefix().states() + table.prefix().states() / 8)?;
+    }
+    let progress = Progress::new()?;
+    let verified = verify(&table, args.deep, args.threads, &progress);
+    progress.finish();
+    match verified {
+        Err(VerifyError::Cancelled) => bail!("interrupted: the table is neither right nor wrong yet"),
+        verified => verified?,
+    }
+    let checksum = format!("{:016x}", table.checksum());
+    if args.json {
+        output::print_json(&json!({
+            "file": table.path().display().to_string(),
+            "ok": true,
+            "deep": args.deep,
+            "states": table.prefix().states(),
+            "checksum": checksum,
+        }))?;
+    } else {
+        let what = if args.deep { "every distance proven" } else { "all checksums match" };
+        let states = HumanCount(table.prefix().states());
+        output::print_line(&format!("{}: {what}, {states} states, {checksum}", table.path().display()))?;
+    }
+    Ok(Outcome::Answered)
+}
