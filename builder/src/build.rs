@@ -43,7 +43,7 @@ pub struct BuildOptions {
 /// let table = Table::open(&path)?;
 /// assert_eq!(table.contents().layers, [1, 6, 26, 72, 166, 294, 417, 488, 429, 269, 116, 16]);
 /// let opposite = prefix.board().home().turned(25);
-/// assert_eq!(table.distance(opposite)?, Lookup::Exact(Distance(9)));
+/// assert_eq!(table.distance(opposite)?, Lookup::Exact(Distance(11)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -12,12 +12,12 @@
 //! two cells are a move apart if they are neighbours, or if jumps over the
 //! context's pieces join them, and jumps can be taken back.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sternhalma_data::{CellSet, Geometry, Prefix, States, Table, binomial};
+use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States, Table, binomial};
 
 use crate::error::VerifyError;
 use crate::monitor::{Monitor, Stage};
@@ -105,11 +105,14 @@ struct Proof<'a> {
     descends: Vec<AtomicU64>,
 }
 
-/// A state of a context: where it is in the table, and its distance there.
-#[derive(Clone, Copy, Default)]
-struct Mover {
-    rank: u64,
-    distance: u8,
+/// The states of one context, the mover on each of its free cells.
+struct Context {
+    pieces: CellSet,
+    /// By cell: the rank of the state with the mover there.
+    ranks: [u64; Cell::LIMIT],
+    /// By distance: the cells of the mover. Empty sets outside `range`.
+    levels: [CellSet; 256],
+    range: RangeInclusive<usize>,
 }
 
 impl<'a> Proof<'a> {
@@ -126,76 +129,99 @@ impl<'a> Proof<'a> {
     /// Checks all moves of some contexts. Returns the least distance of a
     /// state with a move out of the prefix.
     fn walk(&self, contexts: Range<u64>) -> Result<Option<u8>, String> {
-        let mut movers = [Mover::default(); 128];
+        let mut context =
+            Context { pieces: CellSet::EMPTY, ranks: [0; Cell::LIMIT], levels: [CellSet::EMPTY; 256], range: 0..=255 };
         let mut components = Vec::new();
-        let mut escape_layer: Option<u8> = None;
-        for (_, context) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
-            self.load(context, &mut movers);
-            let inside = self.prefix.cells() - context;
-            for cell in inside {
-                let mover = movers[cell.index()];
-                // Each pair of neighbours is met once, from its lower cell.
-                let upper = self.geometry.neighbors(cell) - CellSet::first_cells(cell.index()) - context;
-                for neighbor in upper & inside {
-                    self.one_move_apart(&[mover, movers[neighbor.index()]])?;
-                }
-                if !upper.is_subset(inside) {
-                    escape_layer = Some(escape_layer.map_or(mover.distance, |d| d.min(mover.distance)));
-                }
-            }
-            jump_components(self.geometry, context, &mut components);
-            for &component in &components {
-                let mut joined = [Mover::default(); 128];
-                let mut count = 0;
-                for cell in component & inside {
-                    joined[count] = movers[cell.index()];
-                    count += 1;
-                }
-                let nearest = self.one_move_apart(&joined[..count])?;
-                if !component.is_subset(inside) {
-                    escape_layer = escape_layer.into_iter().chain(nearest).min();
-                }
-            }
+        let mut escape_layer = None;
+        for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
+            self.load(pieces, &mut context);
+            jump_components(self.geometry, pieces, &mut components);
+            let escapes = self.check(&context, &components)?;
+            escape_layer = escape_layer.into_iter().chain(escapes).min();
         }
-        Ok(escape_layer)
+        Ok(escape_layer.map(|distance| distance as u8))
     }
 
-    /// Looks up the states of a context, the mover on each of its free cells.
-    fn load(&self, context: CellSet, movers: &mut [Mover; 128]) {
+    /// Looks up the states of a context.
+    fn load(&self, pieces: CellSet, context: &mut Context) {
+        context.levels[context.range.clone()].fill(CellSet::EMPTY);
+        context.pieces = pieces;
+        let (mut least, mut most) = (u8::MAX, 0);
         // Pieces of the context above the mover stand one place higher in the state.
-        let mut others: u64 = context.iter().enumerate().map(|(i, cell)| choose(cell.index(), i + 2)).sum();
+        let mut others: u64 = pieces.iter().enumerate().map(|(i, cell)| choose(cell.index(), i + 2)).sum();
         let mut from = 0;
-        let ends = context.iter().map(|cell| cell.index()).chain([self.prefix.within()]);
+        let ends = pieces.iter().map(|cell| cell.index()).chain([self.prefix.within()]);
         for (below, end) in ends.enumerate() {
-            for (cell, mover) in movers.iter_mut().enumerate().take(end).skip(from) {
+            for cell in from..end {
                 let rank = others + choose(cell, below + 1);
-                *mover = Mover { rank, distance: self.distances[rank as usize] };
+                let distance = self.distances[rank as usize];
+                context.ranks[cell] = rank;
+                let level = &mut context.levels[usize::from(distance)];
+                *level = level.with(Cell::new(cell));
+                (least, most) = (least.min(distance), most.max(distance));
             }
             if end < self.prefix.within() {
                 others = others - choose(end, below + 2) + choose(end, below + 1);
             }
             from = end + 1;
         }
+        context.range = usize::from(least)..=usize::from(most);
     }
 
-    /// Checks that states which are all a move apart differ by at most one,
-    /// and notes those that have a nearer one among them. Returns the least distance.
-    #[inline]
-    fn one_move_apart(&self, movers: &[Mover]) -> Result<Option<u8>, String> {
-        let Some(nearest) = movers.iter().map(|mover| mover.distance).min() else { return Ok(None) };
-        for mover in movers.iter().filter(|mover| mover.distance > nearest) {
-            if mover.distance > nearest + 1 {
-                return Err(format!(
-                    "the state of rank {} has distance {} and a move to one at {nearest}",
-                    mover.rank, mover.distance
-                ));
+    /// Checks that no move of a context changes the distance by two or more,
+    /// and notes the states with a nearer one. Returns the least distance of a
+    /// state with a move out of the prefix.
+    fn check(&self, context: &Context, components: &[CellSet]) -> Result<Option<usize>, String> {
+        let outside = CellSet::first_cells(self.geometry.cells()) - self.prefix.cells();
+        let mut escapes = None;
+        let mut descend = CellSet::EMPTY;
+        // By steps: from each level only to itself, the one before and the one after.
+        let (mut last, mut before_last) = (CellSet::EMPTY, CellSet::EMPTY);
+        let mut around_last = CellSet::EMPTY;
+        for distance in context.range.clone() {
+            let level = context.levels[distance];
+            let around = level.iter().fold(CellSet::EMPTY, |around, cell| around | self.geometry.neighbors(cell));
+            if !(around & before_last).is_empty() {
+                return Err(self.too_far(context, distance));
             }
-            let (word, bit) = (&self.descends[(mover.rank / 64) as usize], 1 << (mover.rank % 64));
+            if !(around & outside).is_empty() {
+                escapes = escapes.or(Some(distance));
+            }
+            descend |= level & around_last;
+            (before_last, last) = (before_last | last, level);
+            around_last = around;
+        }
+        // By jumps: all cells of a component are one move apart.
+        for &component in components {
+            let Some(nearest) = context.range.clone().find(|&d| !(component & context.levels[d]).is_empty()) else {
+                continue;
+            };
+            let further = component - context.levels[nearest] - outside;
+            if !further.is_empty() {
+                let next = context.levels.get(nearest + 1).copied().unwrap_or_default();
+                if !further.is_subset(next) {
+                    return Err(self.too_far(context, nearest));
+                }
+                descend |= further;
+            }
+            if !(component & outside).is_empty() {
+                escapes = escapes.into_iter().chain([nearest]).min();
+            }
+        }
+        for cell in descend {
+            let rank = context.ranks[cell.index()];
+            let (word, bit) = (&self.descends[(rank / 64) as usize], 1 << (rank % 64));
             if word.load(Relaxed) & bit == 0 {
                 word.fetch_or(bit, Relaxed);
             }
         }
-        Ok(Some(nearest))
+        Ok(escapes)
+    }
+
+    fn too_far(&self, context: &Context, distance: usize) -> String {
+        let cell = context.levels[distance].first().expect("the level has a state");
+        let rank = context.ranks[cell.index()];
+        format!("a move from the state of rank {rank} or one like it changes the distance {distance} by two or more")
     }
 
     /// Checks, after all contexts, that the goal has distance 0 and every
