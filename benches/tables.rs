@@ -1,0 +1,121 @@
+//! Ranks, moves, look-ups and the build of a small board.
+//!
+//! The look-ups use the table of 6 pieces on 9x9 if `STERNHALMA_BENCH_TABLE`
+//! names its file, and else build a smaller one.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rand::{Rng, RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use sternhalma_builder::{BuildOptions, build};
+use sternhalma_data::{Board, CellSet, Encoding, Lookup, Prefix, Rank, States, Table, army_moves};
+
+const SAMPLES: usize = 1 << 16;
+
+fn random_ranks(states: u64) -> Vec<u64> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(6);
+    (0..SAMPLES).map(|_| rng.random_range(0..states)).collect()
+}
+
+fn random_states(board: Board) -> Vec<CellSet> {
+    random_ranks(board.states()).into_iter().map(|rank| Rank(rank).state(board.pieces())).collect()
+}
+
+fn ranks(c: &mut Criterion) {
+    for pieces in [6, 10] {
+        let board = Board::new(9, pieces).unwrap();
+        let states = random_states(board);
+        let sum: u64 = random_ranks(board.states()).iter().fold(0, |sum, rank| sum.wrapping_add(*rank));
+        let mut group = c.benchmark_group(format!("9x9-{pieces}"));
+        group.throughput(Throughput::Elements(SAMPLES as u64));
+        group.bench_function("rank", |b| {
+            b.iter(|| {
+                let ranked = black_box(&states).iter().fold(0u64, |sum, &state| sum.wrapping_add(Rank::of(state).0));
+                assert_eq!(ranked, sum);
+            });
+        });
+        group.bench_function("unrank in order", |b| {
+            let start = board.states() / 2;
+            let told =
+                (start..start + SAMPLES as u64).fold(0, |all, rank| all ^ Rank(rank).state(board.pieces()).bits());
+            b.iter(|| {
+                let states = States::of_ranks(board.pieces(), black_box(start)..start + SAMPLES as u64);
+                assert_eq!(states.fold(0, |all, (_, state)| all ^ state.bits()), told);
+            });
+        });
+        group.bench_function("unrank anywhere", |b| {
+            let (ranks, told) = (random_ranks(board.states()), states.iter().fold(0, |all, state| all ^ state.bits()));
+            b.iter(|| {
+                let unranked =
+                    black_box(&ranks).iter().fold(0, |all, &rank| all ^ Rank(rank).state(board.pieces()).bits());
+                assert_eq!(unranked, told);
+            });
+        });
+        group.finish();
+    }
+}
+
+fn moves(c: &mut Criterion) {
+    let board = Board::new(9, 6).unwrap();
+    let states = random_states(board);
+    let count = |states: &[CellSet]| -> usize {
+        states.iter().map(|&state| army_moves(board.geometry(), state, CellSet::EMPTY).count()).sum()
+    };
+    let told = count(&states);
+    let mut group = c.benchmark_group("9x9-6");
+    group.throughput(Throughput::Elements(told as u64));
+    group.bench_function("moves", |b| b.iter(|| assert_eq!(count(black_box(&states)), told)));
+    group.finish();
+}
+
+fn lookups(c: &mut Criterion) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = std::env::var_os("STERNHALMA_BENCH_TABLE").map(PathBuf::from).unwrap_or_else(|| {
+        let path = dir.path().join("7x7-6.sht");
+        let options =
+            BuildOptions { prefix: Prefix::whole(Board::new(7, 6).unwrap()), encoding: Encoding::Byte, threads: 0 };
+        build(&path, options, false, &()).unwrap();
+        path
+    });
+    let table = Table::open(&path).unwrap();
+    let board = table.prefix().board();
+    let bytes = table.as_bytes().expect("the bench is of a byte table");
+    // More positions than caches hold, so that each look-up is a load from memory.
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
+    let states: Vec<CellSet> =
+        (0..1 << 20).map(|_| Rank(rng.next_u64() % board.states()).state(board.pieces())).collect();
+    let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
+    for &state in states.iter().step_by(1 << 10) {
+        let Lookup::Exact(distance) = table.distance(state).unwrap() else { panic!("a whole table is exact") };
+        assert_eq!(distance.0, bytes[Rank::of(state).0 as usize]);
+    }
+    let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
+    group.throughput(Throughput::Elements(states.len() as u64));
+    group.bench_function("look-up", |b| {
+        b.iter(|| {
+            let sum: u64 = black_box(&states).iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
+            assert_eq!(sum, told);
+        });
+    });
+    group.finish();
+}
+
+fn small_build(c: &mut Criterion) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("7x7-4.sht");
+    let prefix = Prefix::whole(Board::new(7, 4).unwrap());
+    let mut group = c.benchmark_group("7x7-4");
+    group.sample_size(10).throughput(Throughput::Elements(prefix.states()));
+    group.bench_function("build", |b| {
+        b.iter(|| {
+            build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 }, true, &()).unwrap();
+            assert_eq!(Table::open(&path).unwrap().contents().layers.iter().sum::<u64>(), prefix.states());
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, ranks, moves, lookups, small_build);
+criterion_main!(benches);

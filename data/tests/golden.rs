@@ -1,0 +1,28 @@
+//! Files of every released format version stay readable.
+
+use std::path::Path;
+
+use sternhalma_data::{Encoding, Prefix, States, Table};
+
+#[test]
+fn version_1_reads_as_it_was_written() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let told = std::fs::read_to_string(golden.join("v1-4x4-3-within13.txt")).unwrap();
+    let told: Vec<u8> = told.trim().bytes().map(|digit| digit - b'0').collect();
+    for (encoding, checksum) in [(Encoding::Byte, 0x16af_f73b_cb1a_4e68), (Encoding::Mod3, 0xfe32_223a_3b9f_e77a)] {
+        let table = Table::open_checked(&golden.join(format!("v1-4x4-3-within13-{encoding}.sht"))).unwrap();
+        assert_eq!((table.encoding(), table.checksum()), (encoding, checksum));
+        assert_eq!((table.prefix().within(), table.exact_to()), (13, Some(5)));
+        assert_eq!(table.contents().layers, [1, 6, 26, 64, 96, 72, 19, 2]);
+        assert_eq!(table.provenance().program, "sternhalma 0.1.0");
+        assert_eq!(table.distances().unwrap(), told);
+        for (rank, state) in States::all(table.prefix()) {
+            let answer = table.distance(state).unwrap();
+            assert_eq!(answer.distance().unwrap().0, told[rank.0 as usize]);
+            assert_eq!(answer.is_exact(), Some(told[rank.0 as usize] <= 5));
+        }
+        for state in States::all(Prefix::whole(table.prefix().board())).skip(told.len()).map(|(_, state)| state) {
+            assert_eq!(table.distance(state).unwrap().distance(), None);
+        }
+    }
+}
