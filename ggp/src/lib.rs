@@ -1,5 +1,21 @@
-//! General game playing: game-independent search, policies and a game
-//! description language. It knows no other crate of the project.
+//! General game playing: search for any game that implements [`Game`].
 //!
-//! Nothing is here yet; `ARCHITECTURE.md` says what belongs here.
+//! [`Mcts`] is Monte-Carlo tree search put together from parts, [`alpha_beta`]
+//! depth-first search for two players. Neither knows any game, and this crate
+//! knows no other of the project.
 #![forbid(unsafe_code)]
+
+mod alphabeta;
+mod game;
+mod limits;
+mod mcts;
+mod parts;
+mod tree;
+
+pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
+pub use game::{Game, Rng, Turn};
+pub use limits::{Limits, Spent};
+pub use mcts::{Found, Mcts, Settings};
+pub use parts::{
+    Cutoff, Decision, Evaluator, FixedDepth, LengthBonus, MoveStats, Playout, RandomPlayout, Selection, ToTheEnd, Uct,
+};

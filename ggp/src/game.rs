@@ -1,0 +1,92 @@
+//! What a game is to the search.
+
+use std::fmt::Debug;
+
+/// The generator of all randomness: named, portable, and seeded by the
+/// caller, so that the same seed gives the same game on every machine.
+pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Whose moves lead to the next state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// One role moves, the others wait.
+    One(usize),
+    /// All roles move at once.
+    All,
+}
+
+impl Turn {
+    /// The roles that move, in order, of `roles` roles.
+    #[inline]
+    pub fn acting(self, roles: usize) -> std::ops::Range<usize> {
+        match self {
+            Turn::One(role) => role..role + 1,
+            Turn::All => 0..roles,
+        }
+    }
+}
+
+/// A game of any number of roles, turn-taking or simultaneous, with perfect
+/// information.
+///
+/// A game is the rules; a state is a value that can be copied. All methods
+/// are called from the innermost loops of the search, which is compiled for
+/// each game, so that nothing is dispatched at run time.
+///
+/// The game of single-heap Nim, last stone wins:
+///
+/// ```
+/// use sternhalma_ggp::{Game, Turn};
+///
+/// struct Nim;
+///
+/// impl Game for Nim {
+///     type State = (u32, usize); // stones, role to move
+///     type Move = u32;
+///     fn roles(&self) -> usize { 2 }
+///     fn initial(&self) -> (u32, usize) { (10, 0) }
+///     fn turn(&self, state: &(u32, usize)) -> Turn { Turn::One(state.1) }
+///     fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) {
+///         moves.extend(1..=state.0.min(3));
+///     }
+///     fn play(&self, state: &mut (u32, usize), joint: &[u32]) {
+///         *state = (state.0 - joint[0], 1 - state.1);
+///     }
+///     fn is_terminal(&self, state: &(u32, usize)) -> bool { state.0 == 0 }
+///     fn goal(&self, state: &(u32, usize), role: usize) -> u8 {
+///         if role == state.1 { 0 } else { 100 }
+///     }
+/// }
+///
+/// let mut state = Nim.initial();
+/// Nim.play(&mut state, &[3]);
+/// assert_eq!(state, (7, 1));
+/// ```
+pub trait Game: Sync {
+    /// A state of the game.
+    type State: Clone + Send + Sync;
+    /// A move of one role.
+    type Move: Copy + Eq + Debug + Send + Sync;
+
+    /// The number of roles, at least 1.
+    fn roles(&self) -> usize;
+
+    /// The state a match begins in.
+    fn initial(&self) -> Self::State;
+
+    /// Whose moves lead on from a state.
+    fn turn(&self, state: &Self::State) -> Turn;
+
+    /// Adds the legal moves of an acting role to `moves`, always in the same
+    /// order. In a state that is not terminal there is at least one.
+    fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>);
+
+    /// Plays one move of each acting role, in the order of roles.
+    fn play(&self, state: &mut Self::State, joint: &[Self::Move]);
+
+    /// Whether the match is over.
+    fn is_terminal(&self, state: &Self::State) -> bool;
+
+    /// The goal of a role in a terminal state, 0 to 100.
+    fn goal(&self, state: &Self::State, role: usize) -> u8;
+}

@@ -1,0 +1,105 @@
+//! When a search ends.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// What a search may spend on one move. It ends at whichever limit comes
+/// first; without any it goes on until it is stopped.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Limits {
+    /// Simulations of a Monte-Carlo search.
+    pub playouts: Option<u64>,
+    /// States whose moves are generated, in tree or playout.
+    pub expansions: Option<u64>,
+    /// Plies of a depth-first search.
+    pub depth: Option<u32>,
+    /// Time on the clock.
+    pub time: Option<Duration>,
+}
+
+impl Limits {
+    /// A limit of playouts alone.
+    pub fn playouts(count: u64) -> Limits {
+        Limits { playouts: Some(count), ..Limits::default() }
+    }
+
+    /// A limit of node expansions alone.
+    pub fn expansions(count: u64) -> Limits {
+        Limits { expansions: Some(count), ..Limits::default() }
+    }
+
+    /// A limit of plies alone.
+    pub fn depth(plies: u32) -> Limits {
+        Limits { depth: Some(plies), ..Limits::default() }
+    }
+
+    /// A limit of time alone.
+    pub fn time(time: Duration) -> Limits {
+        Limits { time: Some(time), ..Limits::default() }
+    }
+
+    /// For each limit, the lower of the two.
+    #[must_use]
+    pub fn and(self, other: Limits) -> Limits {
+        fn lower<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+            a.into_iter().chain(b).min()
+        }
+        Limits {
+            playouts: lower(self.playouts, other.playouts),
+            expansions: lower(self.expansions, other.expansions),
+            depth: lower(self.depth, other.depth),
+            time: lower(self.time, other.time),
+        }
+    }
+}
+
+/// What a search has spent on one move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// Simulations.
+    pub playouts: u64,
+    /// States whose moves were generated, in tree, playout or depth-first search.
+    pub expansions: u64,
+    /// The deepest ply looked at from the tree, or the plies searched in full.
+    pub depth: u32,
+    /// Time on the clock.
+    pub time: Duration,
+}
+
+/// Holds what is spent against the limits.
+pub(crate) struct Meter<'a> {
+    limits: Limits,
+    stop: &'a AtomicBool,
+    started: Instant,
+    pub spent: Spent,
+    unchecked: u32,
+}
+
+impl<'a> Meter<'a> {
+    /// How many times the cheap limits are checked before the clock is read.
+    const CLOCK_EVERY: u32 = 32;
+
+    pub fn new(limits: Limits, stop: &'a AtomicBool) -> Meter<'a> {
+        Meter { limits, stop, started: Instant::now(), spent: Spent::default(), unchecked: 0 }
+    }
+
+    /// Whether the search is to end.
+    #[inline]
+    pub fn is_over(&mut self) -> bool {
+        let over = |spent: u64, limit: Option<u64>| limit.is_some_and(|limit| spent >= limit);
+        if over(self.spent.playouts, self.limits.playouts) || over(self.spent.expansions, self.limits.expansions) {
+            return true;
+        }
+        self.unchecked += 1;
+        if self.unchecked < Self::CLOCK_EVERY {
+            return false;
+        }
+        self.unchecked = 0;
+        self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit)
+    }
+
+    pub fn finish(mut self) -> Spent {
+        self.spent.time = self.started.elapsed();
+        self.spent
+    }
+}

@@ -1,0 +1,186 @@
+//! The parts that plug into Monte-Carlo tree search.
+
+use rand::RngExt;
+
+use crate::game::{Game, Rng};
+
+/// The visits and rewards of a move at a node.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct MoveStats {
+    /// Simulations that played the move here.
+    pub visits: u32,
+    /// The sum of their rewards for the role that moves.
+    pub sum: f64,
+}
+
+impl MoveStats {
+    /// The average reward; 0 without visits.
+    #[inline]
+    pub fn mean(self) -> f64 {
+        if self.visits == 0 { 0.0 } else { self.sum / f64::from(self.visits) }
+    }
+}
+
+/// Which move of a node a simulation follows, all of them having been visited.
+pub trait Selection {
+    /// The value of a move whose node has been visited `node_visits` times.
+    /// The move of highest value is followed, the first of them on a tie.
+    ///
+    /// `prepared` is what [`prepare`](Selection::prepare) gave for the node.
+    fn value(&self, prepared: f64, stats: MoveStats) -> f64;
+
+    /// What the values of all moves of a node have in common.
+    fn prepare(&self, node_visits: u32) -> f64;
+}
+
+/// UCB1 applied to trees (Kocsis & Szepesvári 2006; paper 004, section 2.2):
+/// mean + C √(ln T / Tᵢ).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Uct {
+    /// The exploration constant C, in units of reward.
+    pub c: f64,
+}
+
+impl Selection for Uct {
+    #[inline]
+    fn prepare(&self, node_visits: u32) -> f64 {
+        self.c * f64::from(node_visits.max(1)).ln().sqrt()
+    }
+
+    #[inline]
+    fn value(&self, prepared: f64, stats: MoveStats) -> f64 {
+        let visits = f64::from(stats.visits);
+        stats.sum / visits + prepared / visits.sqrt()
+    }
+}
+
+/// How moves are chosen beyond the tree, and among the untried moves in it.
+pub trait Playout<G: Game> {
+    /// A move of an acting role in a state that is not terminal. It generates
+    /// the moves itself, and need not consider all that are legal.
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, rng: &mut Rng) -> G::Move;
+
+    /// The index of the move to try first of some untried moves of a node.
+    fn choose_untried(
+        &mut self,
+        _game: &G,
+        _state: &G::State,
+        _role: usize,
+        untried: &[G::Move],
+        rng: &mut Rng,
+    ) -> usize {
+        rng.random_range(0..untried.len())
+    }
+}
+
+/// Uniformly random legal moves.
+#[derive(Clone, Debug)]
+pub struct RandomPlayout<M> {
+    moves: Vec<M>,
+}
+
+impl<M> Default for RandomPlayout<M> {
+    fn default() -> RandomPlayout<M> {
+        RandomPlayout { moves: Vec::new() }
+    }
+}
+
+impl<G: Game> Playout<G> for RandomPlayout<G::Move> {
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, rng: &mut Rng) -> G::Move {
+        self.moves.clear();
+        game.legal(state, role, &mut self.moves);
+        self.moves[rng.random_range(0..self.moves.len())]
+    }
+}
+
+/// Where a playout ends before the game does.
+pub trait Cutoff<G: Game> {
+    /// If the playout ends in this state, which is not terminal, writes a
+    /// reward a role and returns true. `moves` have been played since the tree.
+    fn cut(&mut self, game: &G, state: &G::State, moves: u32, rewards: &mut [f64]) -> bool;
+}
+
+/// Playouts go on to the end of the game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ToTheEnd;
+
+impl<G: Game> Cutoff<G> for ToTheEnd {
+    #[inline]
+    fn cut(&mut self, _: &G, _: &G::State, _: u32, _: &mut [f64]) -> bool {
+        false
+    }
+}
+
+/// What a state is worth to each role without playing on.
+pub trait Evaluator<G: Game> {
+    /// Writes a value a role, in units of reward.
+    fn evaluate(&mut self, game: &G, state: &G::State, values: &mut [f64]);
+}
+
+/// Playouts end after a number of moves, with the value of the state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FixedDepth<E> {
+    /// Moves played beyond the tree.
+    pub depth: u32,
+    /// Values the state then.
+    pub evaluator: E,
+}
+
+impl<G: Game, E: Evaluator<G>> Cutoff<G> for FixedDepth<E> {
+    #[inline]
+    fn cut(&mut self, game: &G, state: &G::State, moves: u32, rewards: &mut [f64]) -> bool {
+        if moves < self.depth {
+            return false;
+        }
+        self.evaluator.evaluate(game, state, rewards);
+        true
+    }
+}
+
+/// Prefers short wins and long losses (paper 004, section 4.2): a reward r in
+/// 0..1 after a simulation of `length` moves from the root becomes
+/// r + weight · (1 - 2r) · min(length, horizon) / horizon.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LengthBonus {
+    /// The most a reward changes; 0 for no change.
+    pub weight: f64,
+    /// The length from which on it changes no more.
+    pub horizon: u32,
+}
+
+impl LengthBonus {
+    /// Rewards as they are.
+    pub const NONE: LengthBonus = LengthBonus { weight: 0.0, horizon: 1 };
+
+    #[inline]
+    pub(crate) fn shape(self, rewards: &mut [f64], length: u32) {
+        let share = self.weight * f64::from(length.min(self.horizon)) / f64::from(self.horizon);
+        for reward in rewards {
+            *reward += share * (1.0 - 2.0 * *reward);
+        }
+    }
+}
+
+/// The move that is played after the search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Decision {
+    /// The highest average reward, of the visited moves.
+    #[default]
+    BestAverage,
+    /// The most visits; of equals the higher average.
+    MostVisits,
+}
+
+impl Decision {
+    /// The index of the best move; the first of equals.
+    pub(crate) fn best(self, stats: impl Iterator<Item = MoveStats>) -> Option<usize> {
+        let key = |stats: MoveStats| match self {
+            Decision::BestAverage if stats.visits == 0 => (f64::NEG_INFINITY, 0.0),
+            Decision::BestAverage => (stats.mean(), f64::from(stats.visits)),
+            Decision::MostVisits => (f64::from(stats.visits), stats.mean()),
+        };
+        let keyed = stats.map(key).enumerate();
+        let better = |best: (usize, (f64, f64)), next: (usize, (f64, f64))| if next.1 > best.1 { next } else { best };
+        keyed.reduce(better).map(|(index, _)| index)
+    }
+}
