@@ -1,5 +1,6 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use sternhalma_data::{Encoding, Order, Table, temporary_beside, write_flat};
 use crate::Outcome;
 use crate::build::check_memory;
 use crate::files::Tables;
+use crate::progress::stop_on_ctrl_c;
 
 /// Write all distances as flat bytes, one a state, for numpy and the like
 #[derive(clap::Args)]
@@ -49,10 +51,30 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         let path = &args.output;
         let failed = || format!("{}: cannot write", path.display());
         let file = temporary_beside(path).with_context(failed)?;
-        write(&table, args, &file).with_context(failed)?;
+        let stop = stop_on_ctrl_c()?;
+        write(&table, args, Stoppable { out: &file, stop: &stop }).with_context(failed)?;
         file.persist(path).with_context(failed)?;
     }
     Ok(Outcome::Answered)
+}
+
+/// Writes until Ctrl-C, in pieces, so that it is heeded soon.
+struct Stoppable<'a, W> {
+    out: W,
+    stop: &'a AtomicBool,
+}
+
+impl<W: Write> Write for Stoppable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.load(Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.out.write(&bytes[..bytes.len().min(1 << 20)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 fn write(table: &Table, args: &Args, out: impl Write) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use sternhalma_data::{Encoding, Prefix, Table};
 
@@ -38,27 +38,24 @@ impl Tables {
 
     /// The table a user names: a path, or the name of a file in the
     /// directory, with or without its extension.
-    ///
-    /// Each block is checked against its checksum before it is used.
+    pub fn find(&self, file: &Path) -> Result<PathBuf> {
+        if file.exists() || file.components().count() != 1 {
+            return Ok(file.to_owned());
+        }
+        let kept = self.dir()?.join(file);
+        let mut with_extension = kept.clone().into_os_string();
+        with_extension.push(".sht");
+        let found = [kept, with_extension.into()].into_iter().find(|path| path.exists());
+        found.with_context(|| {
+            let here =
+                self.dir.as_ref().map_or_else(|| "the tables directory".to_owned(), |dir| dir.display().to_string());
+            format!("{}: there is no such file, here or in {here}; `sternhalma build` makes tables", file.display())
+        })
+    }
+
+    /// Opens the table a user names. Each block is checked against its
+    /// checksum before it is used.
     pub fn open(&self, file: &Path) -> Result<Table> {
-        if file.exists() {
-            return Ok(Table::open_checked(file)?);
-        }
-        if file.components().count() == 1 {
-            let kept = self.dir()?.join(file);
-            let mut with_extension = kept.clone().into_os_string();
-            with_extension.push(".sht");
-            for path in [kept, with_extension.into()] {
-                if path.exists() {
-                    return Ok(Table::open_checked(&path)?);
-                }
-            }
-            bail!(
-                "{}: there is no such file, here or in {}; `sternhalma build` makes tables",
-                file.display(),
-                self.dir()?.display()
-            );
-        }
-        Ok(Table::open_checked(file)?)
+        Ok(Table::open_checked(&self.find(file)?)?)
     }
 }

@@ -6,7 +6,11 @@ mod export;
 mod files;
 mod info;
 mod line;
+mod matches;
+mod moves;
 mod output;
+mod play;
+mod players;
 mod progress;
 mod query;
 mod rank;
@@ -20,7 +24,7 @@ use clap::{Parser, Subcommand};
 
 use files::Tables;
 
-/// Chinese Checkers distance tables: build, verify and query them.
+/// Chinese Checkers: distance tables, and players that use them.
 ///
 /// Exit codes: 0 answered, 1 the thing asked for is not there, 2 usage or failure.
 #[derive(Parser)]
@@ -42,6 +46,10 @@ enum Command {
     Rank(rank::RankArgs),
     Unrank(rank::UnrankArgs),
     Export(export::Args),
+    Moves(moves::MovesArgs),
+    Perft(moves::PerftArgs),
+    Play(play::Args),
+    Match(matches::Args),
 }
 
 /// How a command ended, when nothing went wrong.
@@ -64,6 +72,10 @@ fn main() -> ExitCode {
         Command::Rank(args) => rank::run_rank(&args),
         Command::Unrank(args) => rank::run_unrank(&args),
         Command::Export(args) => export::run(&tables, &args),
+        Command::Moves(args) => moves::run_moves(&args),
+        Command::Perft(args) => moves::run_perft(&args),
+        Command::Play(args) => play::run(&tables, &args),
+        Command::Match(args) => matches::run(&tables, &args),
     };
     match outcome {
         Ok(Outcome::Answered) => ExitCode::SUCCESS,
@@ -71,10 +83,22 @@ fn main() -> ExitCode {
         Ok(Outcome::SomeBad) => ExitCode::from(2),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", in_a_line(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// An error and its causes, but for those that it tells itself.
+fn in_a_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !line.contains(&cause) {
+            line += if line.is_empty() { "" } else { ": " };
+            line += &cause;
+        }
+    }
+    line.replace(char::is_control, " ")
 }
 
 /// A reader that has seen enough is no failure.

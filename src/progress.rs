@@ -22,9 +22,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new() -> Result<Progress> {
-        let cancelled = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&cancelled);
-        ctrlc::set_handler(move || flag.store(true, Relaxed)).context("cannot watch for Ctrl-C")?;
+        let cancelled = stop_on_ctrl_c()?;
         let plain = !io::stderr().is_terminal();
         let bar = if plain { ProgressBar::hidden() } else { ProgressBar::no_length() };
         let style = ProgressStyle::with_template("{prefix:>9} {wide_bar} {percent:>3}% {msg}");
@@ -44,6 +42,14 @@ impl Progress {
             eprintln!("{prefix}: {message}");
         }
     }
+}
+
+/// A flag that Ctrl-C and termination signals set.
+pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || flag.store(true, Relaxed)).context("cannot watch for Ctrl-C")?;
+    Ok(stop)
 }
 
 fn name(stage: Stage) -> String {

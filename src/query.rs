@@ -1,4 +1,4 @@
-use std::io::{self, BufRead, StdoutLock, Write};
+use std::io::{self, BufRead, BufReader, StdoutLock, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -97,7 +97,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
 /// Answers the lines of stdin. Answers are written out whenever no further
 /// line is waiting, so that a program can hold a conversation.
 fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Outcome) -> Result<Outcome> {
-    let mut input = io::stdin().lock();
+    let mut input = BufReader::new(io::stdin().lock());
     let mut line = Vec::new();
     let mut number = 0;
     loop {
@@ -121,7 +121,7 @@ fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Outcom
                 printer.bad(&BadLine { line: number, input: text, error: error.to_string() })?;
             }
         }
-        if !input.fill_buf().is_ok_and(|rest| rest.contains(&b'\n')) {
+        if !input.buffer().contains(&b'\n') {
             printer.out.flush()?;
         }
     }
@@ -172,13 +172,13 @@ impl Printer {
                 self.csv_header()?;
                 let own = [row.state.clone(), row.rank.to_string(), or_empty(row.distance), or_empty(row.exact)];
                 match &row.moves {
-                    Some(moves) => {
+                    Some(moves) if !moves.is_empty() => {
                         for mv in moves {
                             let after = [mv.mv.clone(), or_empty(mv.distance), or_empty(mv.exact), String::new()];
                             self.csv(own.iter().chain(&after))?;
                         }
                     }
-                    None => self.csv(own.iter().chain(&[String::new()]))?,
+                    _ => self.csv(own.into_iter().chain(vec![String::new(); if self.moves { 4 } else { 1 }]))?,
                 }
             }
             _ => self.json(row)?,
@@ -214,7 +214,7 @@ impl Printer {
         if self.format == Format::Json {
             self.out.write_all(if self.rows == 0 { b"[" } else { b",\n " })?;
         }
-        serde_json::to_writer(&mut self.out, row)?;
+        self.out.write_all(&serde_json::to_vec(row)?)?;
         if self.format == Format::Ndjson {
             self.out.write_all(b"\n")?;
         }
@@ -232,8 +232,10 @@ impl Printer {
     }
 
     fn csv(&mut self, fields: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<()> {
-        csv::Writer::from_writer(&mut self.out).write_record(fields)?;
-        Ok(())
+        let mut record = csv::Writer::from_writer(Vec::new());
+        record.write_record(fields)?;
+        let record = record.into_inner().map_err(|error| error.into_error())?;
+        Ok(self.out.write_all(&record)?)
     }
 
     fn finish(mut self) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Board, CellSet, Player, Rank};
+use sternhalma_data::{Board, CellSet, Player, Position, Rank};
 
 /// Which player's army a state is.
 #[derive(Args, Clone, Copy)]
@@ -50,5 +50,23 @@ impl Seen {
     pub fn move_text(self, board: Board, mv: sternhalma_data::Move) -> String {
         let turn = |cell| self.player.goal_view_cell(board.cells(), cell);
         board.geometry().move_text(sternhalma_data::Move { from: turn(mv.from), to: turn(mv.to) })
+    }
+}
+
+/// The position of a command that plays or counts moves.
+#[derive(Args, Clone)]
+pub struct PositionArgs {
+    /// A position string; the initial position if none is given
+    position: Option<String>,
+    #[command(flatten)]
+    board: BoardArgs,
+}
+
+impl PositionArgs {
+    pub fn position(&self) -> Result<Position> {
+        if let Some(text) = &self.position {
+            return Ok(text.parse()?);
+        }
+        Ok(Position::initial(self.board.board()?.for_two()?))
     }
 }

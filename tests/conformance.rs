@@ -63,20 +63,13 @@ fn layers_and_start_distances_agree() {
     assert!(checked >= 6);
 }
 
-fn perft(position: &Position, depth: usize) -> u64 {
-    match depth {
-        0 => 1,
-        _ => position.moves().map(|mv| perft(&position.after(mv), depth - 1)).sum(),
-    }
-}
-
 #[test]
 fn move_counts_agree() {
     let Some(figures) = figures() else { return };
     for (key, counts) in entries(&figures, "perft_from_the_initial_position") {
         let position = Position::initial(Board::new(key[0], key[1]).unwrap());
         for (depth, count) in counts.as_array().unwrap().iter().enumerate() {
-            assert_eq!(perft(&position, depth + 1), count.as_u64().unwrap(), "{position} to depth {}", depth + 1);
+            assert_eq!(position.perft(depth as u32 + 1), count.as_u64().unwrap(), "{position} to depth {}", depth + 1);
         }
     }
 }

@@ -41,7 +41,7 @@ pub fn memory_needed(prefix: Prefix, encoding: Encoding, threads: usize) -> u64 
     };
     const PROGRAM: u64 = 16 << 20;
     const THREAD: u64 = 8 << 20;
-    bitmaps * bitmap + PROGRAM + THREAD * threads as u64
+    (bitmaps * bitmap + PROGRAM).saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
 /// Finds the distance of every state of the prefix.

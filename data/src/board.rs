@@ -42,6 +42,14 @@ pub enum BoardError {
         /// The piece count.
         pieces: u8,
     },
+    /// Two armies do not fit.
+    #[error("the homes of two armies of {pieces} overlap on a board of side {side}")]
+    HomesOverlap {
+        /// The side of the board.
+        side: u8,
+        /// The piece count.
+        pieces: u8,
+    },
     /// The covered cells are too few for the army or more than the board has.
     #[error("{pieces} pieces on {cells} cells can be kept within {pieces} to {cells} cells, not {within}")]
     Within {
@@ -115,6 +123,15 @@ impl Board {
     /// Whether the two homes share no cell, as a two-player game needs.
     pub const fn homes_are_apart(self) -> bool {
         2 * self.pieces() <= self.cells()
+    }
+
+    /// The board, if a two-player game can be played on it.
+    ///
+    /// # Errors
+    /// If the homes overlap.
+    pub fn for_two(self) -> Result<Board, BoardError> {
+        let apart = self.homes_are_apart();
+        if apart { Ok(self) } else { Err(BoardError::HomesOverlap { side: self.side, pieces: self.pieces }) }
     }
 }
 
@@ -286,6 +303,9 @@ pub struct Geometry {
     indices: Vec<Cell>,
     neighbors: Vec<CellSet>,
     jumps: Vec<Vec<Jump>>,
+    rows: Vec<CellSet>,
+    /// By a cell and a neighbour: the cell just beyond, if on the board.
+    across: Vec<[CellSet; Cell::LIMIT]>,
 }
 
 const DIRECTIONS: [(i8, i8); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
@@ -307,12 +327,28 @@ impl Geometry {
         for (index, &(x, y)) in coordinates.iter().enumerate() {
             indices[usize::from(y) * usize::from(side) + usize::from(x)] = Cell::new(index);
         }
-        let mut geometry = Geometry { side, coordinates, indices, neighbors: Vec::new(), jumps: Vec::new() };
+        let mut geometry = Geometry {
+            side,
+            coordinates,
+            indices,
+            neighbors: Vec::new(),
+            jumps: Vec::new(),
+            rows: Vec::new(),
+            across: Vec::new(),
+        };
         for &from in &geometry.coordinates {
             let ring = DIRECTIONS.map(|d| geometry.beyond(from, d, 1));
             geometry.neighbors.push(ring.into_iter().flatten().collect());
             let jump = |d| Some(Jump { over: geometry.beyond(from, d, 1)?, to: geometry.beyond(from, d, 2)? });
             geometry.jumps.push(DIRECTIONS.into_iter().filter_map(jump).collect());
+        }
+        let cells = || (0..geometry.cells()).map(Cell::new);
+        let rows = 0..2 * usize::from(side) - 1;
+        geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
+        for jumps in &geometry.jumps {
+            let mut across = [CellSet::EMPTY; Cell::LIMIT];
+            jumps.iter().for_each(|jump| across[jump.over.index()] = jump.to.into());
+            geometry.across.push(across);
         }
         geometry
     }
@@ -351,6 +387,12 @@ impl Geometry {
         usize::from(x + y)
     }
 
+    /// The cells in the same row of the diamond as `cell`.
+    #[inline]
+    pub fn row_of(&self, cell: Cell) -> CellSet {
+        self.rows[self.row(cell)]
+    }
+
     /// The cells one step from `cell`.
     #[inline]
     pub fn neighbors(&self, cell: Cell) -> CellSet {
@@ -378,11 +420,10 @@ impl Geometry {
         let mut reached = CellSet::single(from);
         let mut todo = reached;
         while let Some(cell) = todo.pop_first() {
-            for jump in self.jumps(cell) {
-                if others.contains(jump.over) && !(others | reached).contains(jump.to) {
-                    reached = reached.with(jump.to);
-                    todo = todo.with(jump.to);
-                }
+            for over in self.neighbors(cell) & others {
+                let landing = self.across[cell.index()][over.index()] - others - reached;
+                reached |= landing;
+                todo |= landing;
             }
         }
         reached

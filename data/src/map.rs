@@ -17,11 +17,12 @@ pub(crate) struct Map {
 
 impl Map {
     pub fn open(path: &Path) -> Result<Map, TableError> {
-        let file = File::open(path).map_err(TableError::io(path, "open"))?;
-        let metadata = file.metadata().map_err(TableError::io(path, "read"))?;
+        // Opening a pipe would wait for its writer.
+        let metadata = std::fs::metadata(path).map_err(TableError::io(path, "open"))?;
         if !metadata.is_file() {
             return Err(TableError::NotATable { path: path.to_owned() });
         }
+        let file = File::open(path).map_err(TableError::io(path, "open"))?;
         // SAFETY: the map is read-only, and the bytes are plain data for which
         // every value is valid, so a writer elsewhere can make answers wrong
         // but not memory unsafe. Our own writers never change a file in place:

@@ -97,6 +97,21 @@ impl Position {
         army_moves(self.geometry(), self.army(self.player), self.army(self.player.other()))
     }
 
+    /// The number of lines of `depth` moves from here by the rules alone: won
+    /// games go on, and a player without a move ends a line that is not
+    /// counted. The last moves are counted, not played.
+    pub fn perft(&self, depth: u32) -> u64 {
+        match depth {
+            0 => 1,
+            1 => {
+                let (army, occupied) = (self.army(self.player), self.occupied());
+                let destinations = |from: Cell| self.geometry().destinations(occupied.without(from), from);
+                army.iter().map(|from| destinations(from).len() as u64).sum()
+            }
+            _ => self.moves().map(|mv| self.after(mv).perft(depth - 1)).sum(),
+        }
+    }
+
     /// The position after a move of the player to move. The move is one of
     /// [`moves`](Position::moves).
     #[inline]

@@ -22,12 +22,15 @@ impl NewTable {
     /// Makes sure that a table can be written to `path`, before any work is done.
     ///
     /// # Errors
-    /// If the directory cannot be made or written, or if `path` exists and
-    /// `replace` is not set.
+    /// If the directory cannot be made or written, or if `path` is a
+    /// directory, or exists and `replace` is not set.
     pub fn create(path: &Path, replace: bool) -> Result<NewTable, TableError> {
-        let exists = || std::io::Error::new(std::io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
+        let refuse = |kind, why| Err(TableError::io(path, "create")(std::io::Error::new(kind, why)));
+        if path.is_dir() {
+            return refuse(std::io::ErrorKind::IsADirectory, "it is a directory");
+        }
         if path.exists() && !replace {
-            return Err(TableError::io(path, "create")(exists()));
+            return refuse(std::io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
         }
         let dir = directory_of(path);
         std::fs::create_dir_all(dir).map_err(TableError::io(dir, "make the directory"))?;

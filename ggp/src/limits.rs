@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Simulations of a Monte-Carlo search.
     pub playouts: Option<u64>,
-    /// States whose moves are generated, in tree or playout.
+    /// States whose moves are generated, in tree or playout. A simulation
+    /// that ends inside the tree generates none, and counts as one.
     pub expansions: Option<u64>,
     /// Plies of a depth-first search.
     pub depth: Option<u32>,
@@ -87,7 +88,10 @@ impl<'a> Meter<'a> {
     #[inline]
     pub fn is_over(&mut self) -> bool {
         let over = |spent: u64, limit: Option<u64>| limit.is_some_and(|limit| spent >= limit);
-        if over(self.spent.playouts, self.limits.playouts) || over(self.spent.expansions, self.limits.expansions) {
+        // Simulations that end inside the tree expand nothing; there are to be
+        // no more of them than of expansions.
+        let expansions = self.spent.expansions.max(self.spent.playouts);
+        if over(self.spent.playouts, self.limits.playouts) || over(expansions, self.limits.expansions) {
             return true;
         }
         self.unchecked += 1;

@@ -1,0 +1,474 @@
+//! Damaged and hostile files: each is refused in words that name the file, or
+//! answers like any table. None ends the program.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use sternhalma_builder::{BuildOptions, build, verify};
+use sternhalma_data::{
+    Board, Contents, Encoding, Layout, Lookup, NewTable, Prefix, Provenance, Rank, States, Table, TableError, checksum,
+};
+use tempfile::TempDir;
+
+const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
+/// Data of the small tables begins on the first page after the header.
+const DATA_AT: usize = 4096;
+const CHECKSUM_AT: usize = 72;
+const SIDE_AT: usize = 24;
+const ESCAPE_AT: usize = 40;
+const FIELD_BYTES: usize = 80;
+
+/// A table file that is changed in place, again and again.
+struct Victim {
+    dir: TempDir,
+    path: PathBuf,
+    file: File,
+    bytes: Vec<u8>,
+}
+
+impl Victim {
+    fn new(prefix: Prefix, encoding: Encoding) -> Victim {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("victim.sht");
+        build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        Victim { dir, path, file, bytes }
+    }
+
+    fn patch(&mut self, at: usize, bytes: &[u8]) {
+        self.file.seek(SeekFrom::Start(at as u64)).unwrap();
+        self.file.write_all(bytes).unwrap();
+    }
+
+    /// Another file beside the table.
+    fn other(&self, bytes: &[u8]) -> PathBuf {
+        let path = self.dir.path().join("other.sht");
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+fn small_prefixes() -> [Prefix; 2] {
+    let board = Board::new(4, 3).unwrap();
+    [Prefix::whole(board), Prefix::new(board, 11).unwrap()]
+}
+
+/// A table of each encoding, whole and of a prefix.
+fn victims() -> impl Iterator<Item = Victim> {
+    small_prefixes().into_iter().flat_map(|prefix| ENCODINGS.map(|encoding| Victim::new(prefix, encoding)))
+}
+
+/// The bytes of those tables.
+static SMALL_TABLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| victims().map(|victim| victim.bytes).collect());
+
+/// What opening the file and checking all its blocks has against it.
+fn refusal(path: &Path) -> Option<String> {
+    let table = match Table::open(path) {
+        Ok(table) => table,
+        Err(error) => return Some(error.to_string()),
+    };
+    verify(&table, false, 1, &()).err().map(|error| error.to_string())
+}
+
+fn assert_refused(path: &Path, what: impl FnOnce() -> String) {
+    match refusal(path) {
+        None => panic!("accepted: {}", what()),
+        Some(why) => assert!(why.contains(&*path.to_string_lossy()), "{}: `{why}` names no file", what()),
+    }
+}
+
+/// How far a file gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Refused,
+    /// It opens, but not all that it says is believed.
+    Opened,
+    Proven,
+}
+
+/// Opens a file and, if it opens, asks it everything: look-ups, moves and line
+/// of every covered state and of one beyond, and the proof of its distances.
+/// Any of it may be refused, but only in words that name the file.
+fn fate(path: &Path) -> Fate {
+    let named = |why: String| assert!(why.contains(&*path.to_string_lossy()), "`{why}` names no file");
+    let mut opened = None;
+    for open in [Table::open, Table::open_checked] {
+        let table = match open(path) {
+            Ok(table) => table,
+            Err(error) => {
+                named(error.to_string());
+                return Fate::Refused;
+            }
+        };
+        for (_, state) in States::all(table.prefix()) {
+            let asked = table.distance(state).and_then(|answer| {
+                let distance = answer.distance().expect("the prefix covers the state");
+                assert!(distance <= table.max_distance(), "{state:?} is at {distance}");
+                let cursor = table.cursor(state)?.expect("the prefix covers the state");
+                cursor.moves()?;
+                cursor.line()
+            });
+            if let Err(error) = asked {
+                named(error.to_string());
+            }
+        }
+        if !table.prefix().is_whole() {
+            let beyond = Rank(table.prefix().states()).state(table.prefix().board().pieces());
+            assert_eq!(table.distance(beyond).unwrap(), Lookup::NotCovered);
+        }
+        opened = Some(table);
+    }
+    match verify(&opened.expect("it opens both ways"), true, 1, &()) {
+        Ok(()) => Fate::Proven,
+        Err(error) => {
+            named(error.to_string());
+            Fate::Opened
+        }
+    }
+}
+
+#[test]
+fn no_part_of_a_table_is_a_table() {
+    for victim in victims() {
+        assert_eq!(refusal(&victim.path), None);
+        for length in (0..victim.bytes.len()).rev() {
+            victim.file.set_len(length as u64).unwrap();
+            assert_refused(&victim.path, || format!("the first {length} bytes"));
+        }
+    }
+}
+
+#[test]
+fn a_table_with_more_behind_it_is_no_table() {
+    for victim in victims() {
+        let record = victim.bytes[DATA_AT..].to_vec();
+        for more in [vec![0], vec![0; 8], vec![0; 4096], b"\n".to_vec(), record, victim.bytes.clone()] {
+            let path = victim.other(&[&victim.bytes[..], &more].concat());
+            assert_refused(&path, || format!("{} bytes more", more.len()));
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_found() {
+    for mut victim in victims() {
+        for at in 0..victim.bytes.len() {
+            let right = victim.bytes[at];
+            for bit in 0..8 {
+                victim.patch(at, &[right ^ 1 << bit]);
+                assert_refused(&victim.path, || format!("bit {bit} of byte {at} flipped"));
+            }
+            victim.patch(at, &[right]);
+        }
+        assert_eq!(refusal(&victim.path), None);
+    }
+}
+
+/// Gives the bytes before the data the checksum that they have.
+fn seal(bytes: &mut [u8]) {
+    bytes[CHECKSUM_AT..][..8].fill(0);
+    let sum = checksum(&bytes[..DATA_AT]);
+    bytes[CHECKSUM_AT..][..8].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Nothing else in a file repeats the escape layer, or the side of a board that
+/// has the covered cells: only the proof finds them wrong.
+#[test]
+fn every_wrong_header_byte_under_a_right_checksum_is_found() {
+    // The whole table in bytes, the prefix modulo 3.
+    for mut victim in victims().step_by(3) {
+        let whole = Table::open(&victim.path).unwrap().prefix().is_whole();
+        let mut opened = BTreeSet::new();
+        for at in (0..FIELD_BYTES).filter(|at| !(CHECKSUM_AT..CHECKSUM_AT + 8).contains(at)) {
+            for value in 0..=255 {
+                if value == victim.bytes[at] {
+                    continue;
+                }
+                let mut bytes = victim.bytes[..DATA_AT].to_vec();
+                bytes[at] = value;
+                seal(&mut bytes);
+                victim.patch(0, &bytes[..FIELD_BYTES]);
+                match Table::open(&victim.path) {
+                    Ok(table) => {
+                        let proof = verify(&table, true, 1, &());
+                        assert!(proof.is_err(), "byte {at} as {value} is proven");
+                        opened.insert(at);
+                    }
+                    Err(_) => assert_refused(&victim.path, || format!("byte {at} as {value}")),
+                }
+            }
+        }
+        assert_eq!(opened, if whole { BTreeSet::from([SIDE_AT]) } else { BTreeSet::from([SIDE_AT, ESCAPE_AT]) });
+    }
+}
+
+/// A change to a file.
+#[derive(Clone, Debug)]
+enum Edit {
+    Overwrite(prop::sample::Index, u8),
+    Insert(prop::sample::Index, u8),
+    Delete(prop::sample::Index),
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    let edit = prop_oneof![
+        (any::<prop::sample::Index>(), any::<u8>()).prop_map(|(at, byte)| Edit::Overwrite(at, byte)),
+        (any::<prop::sample::Index>(), any::<u8>()).prop_map(|(at, byte)| Edit::Insert(at, byte)),
+        any::<prop::sample::Index>().prop_map(Edit::Delete),
+    ];
+    prop::collection::vec(edit, 1..6)
+}
+
+/// Makes the edits in the first `length` bytes.
+fn edited(bytes: &[u8], length: usize, edits: &[Edit]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for edit in edits {
+        match edit {
+            Edit::Overwrite(at, byte) => bytes[at.index(length)] = *byte,
+            Edit::Insert(at, byte) => bytes.insert(at.index(length), *byte),
+            Edit::Delete(at) => {
+                bytes.remove(at.index(length));
+            }
+        }
+    }
+    bytes
+}
+
+/// A table of these layers and this data with right checksums, as far as the
+/// writer makes them.
+fn forge(path: &Path, contents: Contents, data: &[u8]) {
+    let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
+    for number in 0..writer.layout().blocks() {
+        let place = writer.layout().block(number).bytes;
+        let bytes: Vec<u8> = place.map(|at| data[at as usize % data.len()]).collect();
+        writer.write_block(&bytes, checksum(&bytes)).unwrap();
+    }
+    let provenance = Provenance {
+        program: "a forger".into(),
+        built: "never".into(),
+        mode: "by hand".into(),
+        threads: 0,
+        wall_s: -1.0,
+    };
+    writer.finish(&provenance).unwrap();
+}
+
+/// A board and cells to cover, small enough to ask every state.
+fn small_prefix() -> impl Strategy<Value = Prefix> {
+    let board =
+        (3u64..=11, 1u64..=15).prop_filter_map("too many pieces", |(side, pieces)| Board::new(side, pieces).ok());
+    let prefix = (board, any::<prop::sample::Index>()).prop_map(|(board, more)| {
+        let within = board.pieces() + more.index(board.cells() - board.pieces() + 1);
+        Prefix::new(board, within as u64).unwrap()
+    });
+    prefix.prop_map(|mut prefix| {
+        while prefix.states() > 2000 {
+            prefix = Prefix::new(prefix.board(), prefix.within() as u64 - 1).unwrap();
+        }
+        prefix
+    })
+}
+
+/// Layers that add up to the states, and some that do not.
+fn layers(states: u64) -> impl Strategy<Value = Vec<u64>> {
+    let cut = prop::collection::vec(0..=states, 0..300).prop_map(move |mut cuts| {
+        cuts.extend([0, states]);
+        cuts.sort();
+        cuts.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    });
+    prop_oneof![4 => cut, 1 => prop::collection::vec(any::<u64>(), 0..300)]
+}
+
+fn record_of(table: &[u8]) -> &[u8] {
+    let json = table.windows(2).rposition(|pair| pair == b"{\"").unwrap();
+    &table[json - 4..]
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300), magic: bool, pages in 0usize..3) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("noise.sht");
+        let mut file = if magic { b"\x89SHT\r\n\x1a\n\x01\0\0\0\0\0\x10\0diamond\0".to_vec() } else { Vec::new() };
+        file.extend(bytes);
+        file.resize(file.len() + pages * 4096, 0);
+        std::fs::write(&path, file).unwrap();
+        prop_assert_eq!(fate(&path), Fate::Refused);
+    }
+
+    #[test]
+    fn edits_are_survived(edits in edits()) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("edited.sht");
+        for right in SMALL_TABLES.iter() {
+            let bytes = edited(right, right.len() - edits.len(), &edits);
+            std::fs::write(&path, &bytes).unwrap();
+            prop_assert_eq!(fate(&path) == Fate::Proven, bytes == *right);
+            prop_assert_eq!(refusal(&path).is_none(), bytes == *right);
+        }
+    }
+
+    /// The part before the data keeps its length: what edits push out of it is
+    /// cut off, and zeros fill it up.
+    #[test]
+    fn sealed_edits_of_the_metadata_are_survived(edits in edits(), used in 80usize..700) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sealed.sht");
+        for right in SMALL_TABLES.iter() {
+            let mut bytes = edited(&right[..DATA_AT], used, &edits);
+            bytes.resize(DATA_AT, 0);
+            seal(&mut bytes);
+            bytes.extend(&right[DATA_AT..]);
+            std::fs::write(&path, &bytes).unwrap();
+            prop_assert_eq!(fate(&path) == Fate::Proven, bytes == *right);
+        }
+    }
+
+    #[test]
+    fn lies_under_right_checksums_are_survived(
+        (prefix, layers) in small_prefix().prop_flat_map(|prefix| (Just(prefix), layers(prefix.states()))),
+        mod3: bool,
+        escape_layer in prop::option::of(prop_oneof![0u32..300, any::<u32>()]),
+        data in prop_oneof![
+            prop::collection::vec(any::<u8>(), 1..200),
+            prop::collection::vec(0u8..4, 1..200),
+            prop::collection::vec(Just(0x24u8), 1..2),
+        ],
+    ) {
+        let encoding = ENCODINGS[usize::from(mod3)];
+        let contents = Contents { prefix, encoding, layers: layers.clone(), escape_layer };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("forged.sht");
+        forge(&path, contents, &data);
+        let sum = layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));
+        // A header says that there is no escape layer by the largest number.
+        let escape_layer = escape_layer.filter(|&layer| layer != u32::MAX);
+        let sound = (1..=255).contains(&layers.len())
+            && sum == Some(prefix.states())
+            && escape_layer.is_none_or(|layer| !prefix.is_whole() && (layer as usize) < layers.len());
+        prop_assert_eq!(fate(&path) != Fate::Refused, sound);
+    }
+
+    #[test]
+    fn sealed_edits_of_the_record_are_survived(edits in edits(), json in "\\PC{0,40}", free: bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sealed.sht");
+        for right in SMALL_TABLES.iter() {
+            let (before, record) = right.split_at(right.len() - record_of(right).len());
+            let text = &record[4..record.len() - 8];
+            let json = if free { json.clone().into_bytes() } else { edited(text, text.len() - edits.len(), &edits) };
+            let mut sealed = [&(json.len() as u32).to_le_bytes()[..], &json].concat();
+            sealed.extend(checksum(&sealed).to_le_bytes());
+            std::fs::write(&path, [before, &sealed].concat()).unwrap();
+            let sound = serde_json::from_slice::<Provenance>(&json).is_ok();
+            prop_assert_eq!(fate(&path), if sound { Fate::Proven } else { Fate::Refused });
+        }
+    }
+}
+
+/// What a header promises is not asked of memory before the file is seen to
+/// have it: the largest boards are refused at once.
+#[test]
+fn every_board_a_header_can_promise_is_survived() {
+    let mut victim = victims().next().unwrap();
+    let mut opened = Vec::new();
+    // The small table is laid out alike on any board with its cells.
+    for side in [2, 3, 4, 9, 11, 12] {
+        for pieces in 0..=16 {
+            for within in [pieces, pieces + 1, 16, 64, 121, 122, 255] {
+                for encoding in 0..=3 {
+                    let mut bytes = victim.bytes[..DATA_AT].to_vec();
+                    bytes[24..28].copy_from_slice(&[side, pieces, within, encoding]);
+                    seal(&mut bytes);
+                    victim.patch(0, &bytes[..FIELD_BYTES]);
+                    if fate(&victim.path) != Fate::Refused {
+                        opened.push((side, pieces, within, encoding));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(opened, [4, 9, 11].map(|side| (side, 3, 16, 1)));
+}
+
+#[test]
+fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
+    let prefix = small_prefixes()[0];
+    for encoding in ENCODINGS {
+        let mut victim = Victim::new(prefix, encoding);
+        let layout = Layout::new(prefix, encoding);
+        for number in 0..layout.blocks() {
+            let block = layout.block(number);
+            let at = DATA_AT + block.bytes.start as usize;
+            let right = victim.bytes[at];
+            victim.patch(at, &[right ^ 1]);
+            let damaged = format!("block {number} (ranks {} to {})", block.ranks.start, block.ranks.end - 1);
+            for (rank, state) in States::all(prefix) {
+                let table = Table::open_checked(&victim.path).unwrap();
+                match table.distance(state) {
+                    Err(error) => {
+                        assert!(matches!(error, TableError::Corrupt { .. }));
+                        assert!(error.to_string().contains(&damaged), "{error}");
+                        // A mod-3 look-up reads the blocks on the way to the goal too.
+                        assert!(block.ranks.contains(&rank.0) || encoding == Encoding::Mod3);
+                    }
+                    Ok(_) => assert!(!block.ranks.contains(&rank.0), "rank {rank} is answered from {damaged}"),
+                }
+            }
+            victim.patch(at, &[right]);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
+    let prefix = Prefix::whole(Board::new(7, 6).unwrap());
+    let mut victim = Victim::new(prefix, Encoding::Byte);
+    let layout = Layout::new(prefix, Encoding::Byte);
+    let data_at = victim.bytes.len() - record_of(&victim.bytes).len() - layout.data_bytes() as usize;
+    let last = layout.block(layout.blocks() - 1);
+    let before = layout.block(layout.blocks() - 2);
+    assert_eq!(prefix.partition(48), before.ranks.start..last.ranks.end);
+    let at = data_at + last.bytes.start as usize;
+    victim.patch(at, &[victim.bytes[at] ^ 1]);
+    let table = Table::open_checked(&victim.path).unwrap();
+    let distance = |rank: u64| table.distance(Rank(rank).state(6));
+    for rank in [before.ranks.start, before.ranks.end - 1] {
+        assert_eq!(distance(rank).unwrap().is_exact(), Some(true));
+    }
+    for rank in [last.ranks.start, last.ranks.end - 1] {
+        assert!(distance(rank).unwrap_err().to_string().contains(&format!("block {} ", layout.blocks() - 1)));
+    }
+}
+
+/// Data that agrees with the rules and contradicts the header, and data that
+/// leads around in circles.
+#[test]
+fn a_descent_ends_at_the_farthest_distance() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("forged.sht");
+    let check = |prefix: Prefix, data: &[u8], nearest: u64| {
+        let layers = vec![1, prefix.states() - 1];
+        forge(&path, Contents { prefix, encoding: Encoding::Mod3, layers, escape_layer: None }, data);
+        assert_eq!(fate(&path), Fate::Opened);
+        let table = Table::open(&path).unwrap();
+        let answered = States::all(prefix).filter(|(_, state)| table.distance(*state).is_ok());
+        assert_eq!(answered.count() as u64, nearest);
+    };
+    let whole = small_prefixes()[0];
+    let victim = Victim::new(whole, Encoding::Mod3);
+    let layout = Layout::new(whole, Encoding::Mod3);
+    let nearest = Table::open(&victim.path).unwrap().contents().layers[..2].iter().sum();
+    check(whole, &victim.bytes[DATA_AT..][..layout.data_bytes() as usize], nearest);
+
+    // Every cell has a neighbour one less modulo 3. One piece takes a byte a state.
+    let board = Board::new(4, 1).unwrap();
+    let cells = Prefix::whole(board).cells().iter().map(|cell| board.geometry().coordinates(cell));
+    let circles: Vec<u8> = cells.map(|(x, y)| (x + 2 * y) % 3).collect();
+    check(Prefix::whole(board), &circles, 2);
+}

@@ -1,0 +1,276 @@
+//! Players as values.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use toml::{Table, Value};
+
+use crate::filter::Filter;
+
+/// A player's search and its parameters, as `players.toml` has them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Config {
+    /// Monte-Carlo tree search.
+    Uct(UctConfig),
+    /// Alpha-beta search.
+    AlphaBeta(AlphaBetaConfig),
+    /// One ply: the largest advance, then the rearmost piece.
+    Greedy,
+    /// A random legal move.
+    Random,
+}
+
+/// The parameters of a UCT player (paper 004, Table 2).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UctConfig {
+    /// The moves in the tree.
+    pub moves: Filter,
+    /// The share of random moves in a playout, 0 to 1; the others are farthest moves.
+    pub random: f64,
+    /// The visits before a node is added.
+    pub threshold: u32,
+    /// What ends a playout.
+    pub end: End,
+    /// For fixed depth: the moves of a playout.
+    #[serde(default)]
+    pub depth: u32,
+    /// For fixed depth: reward a move of table difference.
+    #[serde(default)]
+    pub difference_weight: f64,
+    /// The exploration constant, on rewards 0 to 1.
+    pub c: f64,
+    /// The most that the length of a simulation changes a reward.
+    pub length_weight: f64,
+    /// How the move is decided on.
+    #[serde(default)]
+    pub decision: Decision,
+}
+
+/// What ends a playout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// The end of the game.
+    PlayedOut,
+    /// A number of moves; the state is valued by the table difference.
+    FixedDepth,
+    /// The separation of the armies; the nearer player has won.
+    Separated,
+}
+
+/// How the move is decided on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// The highest average reward.
+    #[default]
+    BestAverage,
+    /// The most visits.
+    MostVisits,
+}
+
+/// The parameters of an alpha-beta player.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlphaBetaConfig {
+    /// The most plies it searches.
+    pub depth: u32,
+    /// The moves it considers.
+    pub moves: Filter,
+    /// How it values a state.
+    pub evaluation: Evaluation,
+}
+
+/// How alpha-beta search values a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evaluation {
+    /// The difference of mean rows from the home area.
+    MeanRow,
+    /// The difference of table distances.
+    Table,
+}
+
+/// What is wrong with a player's configuration.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Not TOML.
+    #[error("the players are no TOML: {0}")]
+    Toml(#[from] toml::de::Error),
+    /// No such player.
+    #[error("there is no player `{name}`; there are {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The player's table does not fit.
+    #[error("player `{name}`: {why}")]
+    Player {
+        /// The player.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// Named players.
+#[derive(Clone, Debug)]
+pub struct Roster {
+    players: BTreeMap<String, Table>,
+}
+
+impl Roster {
+    /// The players that ship with the crate.
+    pub fn built_in() -> Roster {
+        Roster::parse(include_str!("../players.toml")).expect("the players that ship are well-formed")
+    }
+
+    /// Players from TOML: a table a player.
+    ///
+    /// # Errors
+    /// If the text is no TOML, or a player is no table.
+    pub fn parse(text: &str) -> Result<Roster, ConfigError> {
+        let mut players = BTreeMap::new();
+        for (name, value) in text.parse::<Table>()? {
+            let Value::Table(table) = value else {
+                return Err(ConfigError::Player { name, why: "it is no table".to_owned() });
+            };
+            players.insert(name, table);
+        }
+        Ok(Roster { players })
+    }
+
+    /// Adds players, which replace those of the same name.
+    pub fn add(&mut self, other: Roster) {
+        self.players.extend(other.players);
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.players.keys().map(String::as_str)
+    }
+
+    /// The configuration of a player: `name`, or `name,key=value,…` with some
+    /// of its parameters changed.
+    ///
+    /// # Errors
+    /// If there is no such player, or its parameters do not fit.
+    pub fn config(&self, text: &str) -> Result<Config, ConfigError> {
+        let mut parts = text.split(',');
+        let name = parts.next().unwrap_or_default().trim();
+        let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
+        let mut table = self.resolve(name, 0)?;
+        for change in parts {
+            let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
+            let (key, value) = (key.trim(), value.trim());
+            let parsed = format!("v = {value}").parse::<Table>().or_else(|_| format!("v = '{value}'").parse());
+            let mut parsed = parsed.map_err(|_| wrong(format!("`{value}` is no value")))?;
+            table.insert(key.to_owned(), parsed.remove("v").expect("the text defines v"));
+        }
+        let config: Config =
+            Value::Table(table).try_into().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+        config.check().map_err(wrong)?;
+        Ok(config)
+    }
+
+    /// A player's table with what it takes over from others.
+    fn resolve(&self, name: &str, depth: usize) -> Result<Table, ConfigError> {
+        let unknown =
+            || ConfigError::Unknown { name: name.to_owned(), known: self.names().collect::<Vec<_>>().join(", ") };
+        let own = self.players.get(name).ok_or_else(unknown)?;
+        let Some(like) = own.get("like") else { return Ok(own.clone()) };
+        let wrong = |why: &str| ConfigError::Player { name: name.to_owned(), why: why.to_owned() };
+        if depth > self.players.len() {
+            return Err(wrong("it is like itself"));
+        }
+        let mut table = self.resolve(like.as_str().ok_or_else(|| wrong("`like` is no name"))?, depth + 1)?;
+        table.extend(own.iter().filter(|(key, _)| *key != "like").map(|(key, value)| (key.clone(), value.clone())));
+        Ok(table)
+    }
+}
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        let Config::Uct(uct) = self else { return Ok(()) };
+        if !(0.0..=1.0).contains(&uct.random) {
+            return Err(format!("`random` is a share of 0 to 1, not {}", uct.random));
+        }
+        if !(uct.c >= 0.0 && uct.length_weight.is_finite() && uct.difference_weight.is_finite()) {
+            return Err("`c` is at least 0, and the weights are finite".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether the player needs a distance table.
+    pub fn needs_table(&self) -> bool {
+        match self {
+            Config::Uct(uct) => uct.end != End::PlayedOut,
+            Config::AlphaBeta(config) => config.evaluation == Evaluation::Table,
+            Config::Greedy | Config::Random => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_player_that_ships_is_complete() {
+        let roster = Roster::built_in();
+        assert_eq!(roster.names().count(), 13);
+        for name in roster.names() {
+            roster.config(name).unwrap();
+        }
+    }
+
+    #[test]
+    fn printed_values_of_the_paper_are_those_that_ship() {
+        let roster = Roster::built_in();
+        let uct = |name: &str| match roster.config(name).unwrap() {
+            Config::Uct(uct) => uct,
+            other => panic!("{other:?} is no UCT player"),
+        };
+        for (name, moves, random, threshold, depth) in [
+            ("base0", Filter::Forward, 0.17, 18, 0),
+            ("base1", Filter::NonBackward, 0.14, 18, 0),
+            ("base2", Filter::All, 0.22, 20, 0),
+            ("heur0", Filter::Forward, 0.43, 32, 13),
+            ("heur1", Filter::NonBackward, 0.55, 20, 13),
+            ("heur2", Filter::All, 0.32, 27, 14),
+            ("end0", Filter::Forward, 0.17, 18, 0),
+            ("end1", Filter::NonBackward, 0.06, 2, 0),
+            ("end2", Filter::All, 0.21, 23, 0),
+        ] {
+            let found = uct(name);
+            assert_eq!((found.moves, found.random, found.threshold, found.depth), (moves, random, threshold, depth));
+        }
+        assert_eq!(uct("base2").c, uct("base0").c);
+    }
+
+    #[test]
+    fn a_player_may_be_changed_by_name() {
+        let roster = Roster::built_in();
+        let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };
+        assert_eq!((uct.c, uct.threshold, uct.moves), (0.7, 5, Filter::All));
+        for (text, why) in [
+            ("heur9", "there is no player `heur9`; there are ab-avg"),
+            ("heur0,c", "is not `key=value`"),
+            ("heur0,colour=1", "unknown field `colour`"),
+            ("heur0,c=red", "invalid type"),
+            ("heur0,random=1.5", "a share of 0 to 1"),
+            ("heur0,c=nan", "at least 0"),
+        ] {
+            let error = roster.config(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let loop_of_two = Roster::parse("[a]\nlike = 'b'\n[b]\nlike = 'a'").unwrap();
+        assert!(loop_of_two.config("a").unwrap_err().to_string().contains("like itself"));
+    }
+}

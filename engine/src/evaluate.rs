@@ -1,0 +1,142 @@
+//! What a state is worth, and when a playout may end.
+
+use sternhalma_data::{CellSet, Player};
+use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic};
+
+use crate::distance::Distances;
+use crate::game::{Action, ChineseCheckers, State};
+
+const PLAYERS: [Player; 2] = [Player::X, Player::O];
+
+/// The distances of both armies, `x` first.
+#[inline]
+fn both(distances: &Distances, game: &ChineseCheckers, state: &State) -> [f64; 2] {
+    PLAYERS.map(|player| {
+        let army = player.goal_view(game.board().cells(), state.army(player));
+        distances.of(army, state.rank(player))
+    })
+}
+
+/// How much nearer the player to move is, as a value of alpha-beta search.
+fn lead(of: [f64; 2], state: &State) -> f64 {
+    let mover = state.player() as usize;
+    of[1 - mover] - of[mover]
+}
+
+/// Longest advances first, so that alpha-beta search cuts early.
+fn farthest_first(game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
+    moves.sort_by_key(|action| action.map_or(0, |mv| -game.advance(state.player(), mv)));
+}
+
+/// The difference of the two table distances (paper 004, section 4.1), which
+/// is also what heuristic playouts end with.
+#[derive(Clone, Debug)]
+pub struct TableDifference {
+    /// Where distances come from.
+    pub distances: Distances,
+    /// Reward a move of difference is worth: 0.5 + weight · difference.
+    pub weight: f64,
+}
+
+impl Evaluator<ChineseCheckers> for TableDifference {
+    #[inline]
+    fn evaluate(&mut self, game: &ChineseCheckers, state: &State, values: &mut [f64]) {
+        let [x, o] = both(&self.distances, game, state);
+        values[0] = 0.5 + self.weight * (o - x);
+        values[1] = 0.5 + self.weight * (x - o);
+    }
+}
+
+impl Heuristic<ChineseCheckers> for TableDifference {
+    fn value(&mut self, game: &ChineseCheckers, state: &State) -> f64 {
+        lead(both(&self.distances, game, state), state)
+    }
+
+    fn order(&mut self, game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
+        farthest_first(game, state, moves);
+    }
+}
+
+/// The difference of the mean rows from the home area, 0 inside it (paper
+/// 004, section 4.1: "average position").
+#[derive(Clone, Debug)]
+pub struct MeanRow {
+    /// By row seen from the goal: the cells there.
+    rows: Vec<CellSet>,
+    /// The last row of the home area.
+    home_rows: usize,
+    pieces: f64,
+}
+
+impl MeanRow {
+    /// The evaluation on a board.
+    pub fn new(game: &ChineseCheckers) -> MeanRow {
+        let geometry = game.geometry();
+        let home = game.board().home();
+        let last = home.last().expect("an army has a piece");
+        let rows = (0..geometry.cells()).map(sternhalma_data::Cell::new).map(|cell| geometry.row_of(cell));
+        let mut rows: Vec<CellSet> = rows.collect();
+        rows.dedup();
+        MeanRow { rows, home_rows: geometry.row(last), pieces: game.board().pieces() as f64 }
+    }
+
+    fn mean(&self, game: &ChineseCheckers, state: &State, player: Player) -> f64 {
+        let army = player.goal_view(game.board().cells(), state.army(player)) - game.board().home();
+        let rows = self.rows.iter().enumerate().skip(self.home_rows + 1);
+        let sum: usize = rows.map(|(row, cells)| (row - self.home_rows) * (army & *cells).len()).sum();
+        sum as f64 / self.pieces
+    }
+}
+
+impl Heuristic<ChineseCheckers> for MeanRow {
+    fn value(&mut self, game: &ChineseCheckers, state: &State) -> f64 {
+        lead(PLAYERS.map(|player| self.mean(game, state, player)), state)
+    }
+
+    fn order(&mut self, game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
+        farthest_first(game, state, moves);
+    }
+}
+
+/// Ends a playout once the armies are separated: every `x` piece beyond the
+/// centre row, every `o` piece on the other side, none on it (paper 004,
+/// section 4.2). Who is nearer has won, and with equal distances who moves.
+#[derive(Clone, Debug)]
+pub struct Separated {
+    distances: Distances,
+    /// By player: the cells beyond the centre row.
+    beyond: [CellSet; 2],
+}
+
+impl Separated {
+    /// The test on a board.
+    pub fn new(game: &ChineseCheckers, distances: Distances) -> Separated {
+        let geometry = game.geometry();
+        let centre = geometry.side() - 1;
+        let cells = || (0..geometry.cells()).map(sternhalma_data::Cell::new);
+        let beyond = cells().filter(|&cell| geometry.row(cell) > centre).collect();
+        let before = cells().filter(|&cell| geometry.row(cell) < centre).collect();
+        Separated { distances, beyond: [beyond, before] }
+    }
+
+    /// Whether the armies can no longer meet, but by a jump to the centre row.
+    #[inline]
+    pub fn holds(&self, state: &State) -> bool {
+        PLAYERS.iter().all(|&player| state.army(player).is_subset(self.beyond[player as usize]))
+    }
+}
+
+impl Cutoff<ChineseCheckers> for Separated {
+    #[inline]
+    fn cut(&mut self, game: &ChineseCheckers, state: &State, _: u32, rewards: &mut [f64]) -> bool {
+        if !self.holds(state) {
+            return false;
+        }
+        let mover = state.player() as usize;
+        let won = lead(both(&self.distances, game, state), state) >= 0.0;
+        rewards[mover] = f64::from(u8::from(won));
+        rewards[1 - mover] = 1.0 - rewards[mover];
+        debug_assert!(!game.is_terminal(state));
+        true
+    }
+}

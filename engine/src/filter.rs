@@ -1,0 +1,88 @@
+//! Which moves a player considers.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sternhalma_data::{Cell, CellSet};
+
+/// The moves a player restricts itself to, by their ends: forward is a higher
+/// row toward the goal. A filter that leaves no move widens for that turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// Moves to higher rows.
+    Forward,
+    /// Moves to higher rows or within a row.
+    NonBackward,
+    /// All legal moves.
+    #[default]
+    All,
+}
+
+impl Filter {
+    /// Whether the filter keeps a move that leads so many rows toward the goal.
+    pub fn keeps(self, rows: i32) -> bool {
+        match self {
+            Filter::Forward => rows > 0,
+            Filter::NonBackward => rows >= 0,
+            Filter::All => true,
+        }
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Filter::Forward => "forward",
+            Filter::NonBackward => "non-backward",
+            Filter::All => "all",
+        })
+    }
+}
+
+/// Where each piece of an army may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Pieces {
+    moves: [(Cell, CellSet); 15],
+    len: usize,
+}
+
+impl Pieces {
+    #[inline]
+    pub(crate) fn of(moves: impl Iterator<Item = (Cell, CellSet)>) -> Pieces {
+        let mut pieces = Pieces { moves: [(Cell::new(0), CellSet::EMPTY); 15], len: 0 };
+        for (slot, piece) in pieces.moves.iter_mut().zip(moves) {
+            *slot = piece;
+            pieces.len += 1;
+        }
+        pieces
+    }
+
+    /// Each piece's moves to the cells that `allowed` names for its cell.
+    #[inline]
+    pub(crate) fn within(&self, allowed: impl Fn(Cell) -> CellSet) -> Pieces {
+        let mut kept = *self;
+        for (from, to) in &mut kept.moves[..self.len] {
+            *to &= allowed(*from);
+        }
+        kept
+    }
+
+    /// The pieces with the cells they may go to, maybe none.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = (Cell, CellSet)> + '_ {
+        self.moves[..self.len].iter().copied()
+    }
+
+    /// Whether no piece may move.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.iter().all(|(_, to)| to.is_empty())
+    }
+
+    /// How many moves there are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.iter().map(|(_, to)| to.len()).sum()
+    }
+}

@@ -1,0 +1,281 @@
+//! The two-player game.
+
+use rand::RngExt;
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
+use sternhalma_ggp::{Game, Rng, Turn};
+
+use crate::filter::{Filter, Pieces};
+
+/// The ply at which a game is a draw, unless a game says otherwise.
+pub const PLY_LIMIT: u32 = 1000;
+
+/// A move, or `None` for the pass of a side without a legal move.
+pub type Action = Option<Move>;
+
+/// How a game ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The player's goal corner is full and holds one of its pieces.
+    Won(Player),
+    /// Both sides passed, or the ply limit was reached.
+    Draw,
+}
+
+/// The rules of a board, and which moves the search is shown.
+#[derive(Debug)]
+pub struct ChineseCheckers {
+    board: Board,
+    geometry: &'static Geometry,
+    ply_limit: u32,
+    filter: Filter,
+    /// By player: the goal corner.
+    goals: [CellSet; 2],
+    /// By player and cell: the cells in higher rows toward the goal, and
+    /// those in rows at least as high.
+    ahead: [Vec<[CellSet; 2]>; 2],
+}
+
+/// A state of a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct State {
+    armies: [CellSet; 2],
+    /// The rank of each army, as its goal tip sees it.
+    ranks: [Rank; 2],
+    player: Player,
+    passed: bool,
+    ply: u32,
+    outcome: Option<Outcome>,
+}
+
+impl State {
+    /// The cells of a player's pieces, in the board's order.
+    #[inline]
+    pub fn army(&self, player: Player) -> CellSet {
+        self.armies[player as usize]
+    }
+
+    /// The rank of a player's army in the table of the board, carried along.
+    #[inline]
+    pub fn rank(&self, player: Player) -> Rank {
+        self.ranks[player as usize]
+    }
+
+    /// Who is to move.
+    #[inline]
+    pub fn player(&self) -> Player {
+        self.player
+    }
+
+    /// The plies played so far.
+    #[inline]
+    pub fn ply(&self) -> u32 {
+        self.ply
+    }
+
+    /// How the game ended, if it has.
+    #[inline]
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.outcome
+    }
+}
+
+impl ChineseCheckers {
+    /// The game on a board. The search is shown the moves of `filter`,
+    /// widened where it leaves none; [`PLY_LIMIT`] applies.
+    ///
+    /// # Panics
+    /// If the homes of the board overlap.
+    pub fn new(board: Board, filter: Filter) -> ChineseCheckers {
+        assert!(board.homes_are_apart(), "the homes of {board} overlap");
+        let geometry = board.geometry();
+        let cells = board.cells();
+        let ahead = [Player::X, Player::O].map(|player| {
+            let rows = |cell: usize| match player {
+                Player::X => geometry.row(Cell::new(cell)) as i32,
+                Player::O => -(geometry.row(Cell::new(cell)) as i32),
+            };
+            let by = |test: &dyn Fn(usize) -> bool| (0..cells).filter(|&to| test(to)).map(Cell::new).collect();
+            (0..cells).map(|from| [by(&|to| rows(to) > rows(from)), by(&|to| rows(to) >= rows(from))]).collect()
+        });
+        let goals = [board.home().turned(cells), board.home()];
+        ChineseCheckers { board, geometry, ply_limit: PLY_LIMIT, filter, goals, ahead }
+    }
+
+    /// The same game, drawn at another ply.
+    #[must_use]
+    pub fn with_ply_limit(mut self, ply_limit: u32) -> ChineseCheckers {
+        self.ply_limit = ply_limit;
+        self
+    }
+
+    /// The board.
+    #[inline]
+    pub fn board(&self) -> Board {
+        self.board
+    }
+
+    /// Neighbours and rows of the board.
+    #[inline]
+    pub fn geometry(&self) -> &'static Geometry {
+        self.geometry
+    }
+
+    /// The state of a position with the board's armies; none if the armies
+    /// have not the board's pieces.
+    pub fn state(&self, position: &Position) -> Option<State> {
+        let armies = [Player::X, Player::O].map(|player| position.army(player));
+        let fits = armies.iter().all(|army| army.len() == self.board.pieces());
+        if !fits || position.geometry().side() != self.board.side() {
+            return None;
+        }
+        let ranks = [Player::X, Player::O]
+            .map(|player| Rank::of(player.goal_view(self.board.cells(), armies[player as usize])));
+        let (player, ply) = (position.player(), position.ply());
+        let mut state = State { armies, ranks, player, passed: false, ply, outcome: None };
+        // The player that has just moved is tested first.
+        state.outcome = self.outcome_after(&state, player.other());
+        Some(state)
+    }
+
+    /// The position of a state.
+    pub fn position(&self, state: &State) -> Position {
+        let [x, o] = state.armies;
+        Position::new(self.geometry, x, o, state.player, state.ply).expect("armies share no cell")
+    }
+
+    /// A player's goal corner, in the board's order.
+    #[inline]
+    pub fn goal_corner(&self, player: Player) -> CellSet {
+        self.goals[player as usize]
+    }
+
+    /// Where each piece of the player to move may go under a filter, widened
+    /// to the next while it leaves no move: forward, non-backward, all.
+    #[inline]
+    pub fn pieces(&self, state: &State, filter: Filter) -> Pieces {
+        let player = state.player;
+        let army = state.army(player);
+        let occupied = army | state.army(player.other());
+        let all = Pieces::of(army.iter().map(|from| (from, self.geometry.destinations(occupied.without(from), from))));
+        let ahead = &self.ahead[player as usize];
+        if filter == Filter::Forward {
+            let forward = all.within(|from| ahead[from.index()][0]);
+            if !forward.is_empty() {
+                return forward;
+            }
+        }
+        if filter != Filter::All {
+            let kept = all.within(|from| ahead[from.index()][1]);
+            if !kept.is_empty() {
+                return kept;
+            }
+        }
+        all
+    }
+
+    /// How many rows a move of a player leads toward the goal.
+    #[inline]
+    pub fn advance(&self, player: Player, mv: Move) -> i32 {
+        let rows = self.geometry.row(mv.to) as i32 - self.geometry.row(mv.from) as i32;
+        if player == Player::X { rows } else { -rows }
+    }
+
+    #[inline]
+    fn outcome_after(&self, state: &State, mover: Player) -> Option<Outcome> {
+        let occupied = state.armies[0] | state.armies[1];
+        let has_won = |player: Player| {
+            let goal = self.goal_corner(player);
+            goal.is_subset(occupied) && !(goal & state.army(player)).is_empty()
+        };
+        let winner = [mover, mover.other()].into_iter().find(|&player| has_won(player)).map(Outcome::Won);
+        winner.or((state.ply >= self.ply_limit).then_some(Outcome::Draw))
+    }
+
+    /// Plays an action of the player to move, which is one of the rules'.
+    #[inline]
+    pub fn play_action(&self, state: &mut State, action: Action) {
+        let mover = state.player;
+        state.ply += 1;
+        state.player = mover.other();
+        match action {
+            Some(mv) => {
+                let cells = self.board.cells();
+                let army = &mut state.armies[mover as usize];
+                debug_assert!(army.contains(mv.from));
+                let seen = mover.goal_view(cells, *army);
+                let (from, to) = (mover.goal_view_cell(cells, mv.from), mover.goal_view_cell(cells, mv.to));
+                state.ranks[mover as usize] = state.ranks[mover as usize].after_move(seen, from, to);
+                *army = army.without(mv.from).with(mv.to);
+                state.passed = false;
+                state.outcome = self.outcome_after(state, mover);
+            }
+            None => {
+                let drawn = state.passed || state.ply >= self.ply_limit;
+                state.outcome = drawn.then_some(Outcome::Draw);
+                state.passed = true;
+            }
+        }
+    }
+
+    /// Plays random legal moves from the initial state: an opening of `plies`.
+    pub fn random_opening(&self, plies: u32, rng: &mut Rng) -> State {
+        let mut state = self.initial();
+        let mut moves = Vec::new();
+        for _ in 0..plies {
+            moves.clear();
+            self.legal(&state, state.player as usize, &mut moves);
+            self.play_action(&mut state, moves[rng.random_range(0..moves.len())]);
+            if state.outcome.is_some() {
+                return self.initial();
+            }
+        }
+        state
+    }
+}
+
+/// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
+impl Game for ChineseCheckers {
+    type State = State;
+    type Move = Action;
+
+    fn roles(&self) -> usize {
+        2
+    }
+
+    fn initial(&self) -> State {
+        self.state(&Position::initial(self.board)).expect("the initial position is the board's")
+    }
+
+    #[inline]
+    fn turn(&self, state: &State) -> Turn {
+        Turn::One(state.player as usize)
+    }
+
+    fn legal(&self, state: &State, _: usize, moves: &mut Vec<Action>) {
+        let before = moves.len();
+        for (from, to) in self.pieces(state, self.filter).iter() {
+            moves.extend(to.iter().map(|to| Some(Move { from, to })));
+        }
+        if moves.len() == before {
+            moves.push(None);
+        }
+    }
+
+    #[inline]
+    fn play(&self, state: &mut State, joint: &[Action]) {
+        self.play_action(state, joint[0]);
+    }
+
+    #[inline]
+    fn is_terminal(&self, state: &State) -> bool {
+        state.outcome.is_some()
+    }
+
+    fn goal(&self, state: &State, role: usize) -> u8 {
+        match state.outcome {
+            Some(Outcome::Won(player)) if player as usize == role => 100,
+            Some(Outcome::Won(_)) => 0,
+            _ => 50,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Forward playouts (paper 004, Table 2).
+
+use rand::{Rng as _, RngExt};
+use sternhalma_data::{CellSet, Move, Player};
+use sternhalma_ggp::{Playout, Rng};
+
+use crate::filter::{Filter, Pieces};
+use crate::game::{Action, ChineseCheckers, State};
+
+/// Forward moves only: a share of them uniformly at random, the others the
+/// farthest move, which advances a piece by the most rows; ties at random.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FarthestMix {
+    /// Random moves in 2^32 parts.
+    random: u64,
+}
+
+impl FarthestMix {
+    /// `random` is the share of random moves, 0 to 1.
+    pub fn new(random: f64) -> FarthestMix {
+        FarthestMix { random: (random * (1u64 << 32) as f64) as u64 }
+    }
+}
+
+impl Playout<ChineseCheckers> for FarthestMix {
+    #[inline]
+    fn choose(&mut self, game: &ChineseCheckers, state: &State, _: usize, rng: &mut Rng) -> Action {
+        let pieces = game.pieces(state, Filter::Forward);
+        if (rng.next_u64() >> 32) < self.random {
+            random_move(&pieces, rng)
+        } else {
+            farthest_move(game, state.player(), &pieces, rng)
+        }
+    }
+}
+
+/// A move uniformly at random; none if there is none.
+#[inline]
+pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Action {
+    let count = pieces.count();
+    if count == 0 {
+        return None;
+    }
+    let mut index = rng.random_range(0..count);
+    for (from, to) in pieces.iter() {
+        if index < to.len() {
+            return to.iter().nth(index).map(|to| Move { from, to });
+        }
+        index -= to.len();
+    }
+    unreachable!("the index is below the number of moves")
+}
+
+/// A move that advances a piece by the most rows, ties at random; none if
+/// there is no move.
+#[inline]
+fn farthest_move(game: &ChineseCheckers, player: Player, pieces: &Pieces, rng: &mut Rng) -> Action {
+    let geometry = game.geometry();
+    // Cells are ordered by row, so a piece's farthest cell is its last or first.
+    let farthest = |to: CellSet| if player == Player::X { to.last() } else { to.first() };
+    let (mut most, mut found, mut ties) = (i32::MIN, None, 0u32);
+    for (from, to) in pieces.iter() {
+        let Some(end) = farthest(to) else { continue };
+        let advance = game.advance(player, Move { from, to: end });
+        if advance < most {
+            continue;
+        }
+        if advance > most {
+            (most, ties) = (advance, 0);
+        }
+        for to in to & geometry.row_of(end) {
+            // The n-th of equals replaces the one held with a chance of one in n.
+            ties += 1;
+            if ties == 1 || rng.random_range(0..ties) == 0 {
+                found = Some(Move { from, to });
+            }
+        }
+    }
+    found
+}
