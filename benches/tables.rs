@@ -99,6 +99,13 @@ fn lookups(c: &mut Criterion) {
             assert_eq!(sum, told);
         });
     });
+    group.bench_function("look-up of a batch", |b| {
+        let mut out = vec![0; states.len()];
+        b.iter(|| {
+            assert!(table.byte_distances(black_box(&states), &mut out));
+            assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), told);
+        });
+    });
     group.finish();
 }
 

@@ -15,6 +15,7 @@ mod progress;
 mod query;
 mod rank;
 mod state;
+mod tune;
 mod verify;
 
 use std::io;
@@ -50,6 +51,7 @@ enum Command {
     Perft(moves::PerftArgs),
     Play(play::Args),
     Match(matches::Args),
+    Tune(tune::Args),
 }
 
 /// How a command ended, when nothing went wrong.
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Command::Perft(args) => moves::run_perft(&args),
         Command::Play(args) => play::run(&tables, &args),
         Command::Match(args) => matches::run(&tables, &args),
+        Command::Tune(args) => tune::run(&tables, &args),
     };
     match outcome {
         Ok(Outcome::Answered) => ExitCode::SUCCESS,

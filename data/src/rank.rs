@@ -10,12 +10,16 @@ use crate::cell::{Cell, CellSet};
 pub(crate) const MOST_PIECES: usize = 15;
 
 /// `BINOMIALS[k][n]` is C(n, k), or `u64::MAX` where that does not fit.
-static BINOMIALS: [[u64; Cell::LIMIT + 1]; MOST_PIECES + 1] = binomials();
+static BINOMIALS: [[u64; ROW]; MOST_PIECES + 1] = binomials();
 
-const fn binomials() -> [[u64; Cell::LIMIT + 1]; MOST_PIECES + 1] {
-    let mut table = [[0u64; Cell::LIMIT + 1]; MOST_PIECES + 1];
+/// Above the cells of any board, and a power of two, so that `index % ROW`
+/// needs no check.
+const ROW: usize = 128;
+
+const fn binomials() -> [[u64; ROW]; MOST_PIECES + 1] {
+    let mut table = [[0u64; ROW]; MOST_PIECES + 1];
     let mut n = 0;
-    while n <= Cell::LIMIT {
+    while n < ROW {
         table[0][n] = 1;
         let mut k = 1;
         while k <= MOST_PIECES && n > 0 {
@@ -27,7 +31,27 @@ const fn binomials() -> [[u64; Cell::LIMIT + 1]; MOST_PIECES + 1] {
     table
 }
 
-/// C(n, k) for `n` up to 121 and `k` up to 15; `None` if it exceeds 64 bits.
+/// `LOW_HALF[i][n]` is C(n, i + 1) and `HIGH_HALF[i][n]` C(64 + n, i + 1), for
+/// `n` below 64, and 0 for 64.
+static LOW_HALF: [[u64; 65]; MOST_PIECES] = half(0);
+static HIGH_HALF: [[u64; 65]; 2 * MOST_PIECES] = half(64);
+
+const fn half<const ROWS: usize>(first: usize) -> [[u64; 65]; ROWS] {
+    let full = binomials();
+    let mut rows = [[0; 65]; ROWS];
+    let mut i = 0;
+    while i < ROWS && i < MOST_PIECES {
+        let mut n = 0;
+        while n < 64 {
+            rows[i][n] = full[i + 1][first + n];
+            n += 1;
+        }
+        i += 1;
+    }
+    rows
+}
+
+/// C(n, k) for `n` up to 127 and `k` up to 15; `None` if it exceeds 64 bits.
 ///
 /// # Panics
 /// If `n` or `k` is larger.
@@ -61,18 +85,19 @@ impl Rank {
     /// If there are more than 15 cells.
     #[inline]
     pub fn of(state: CellSet) -> Rank {
-        let mut rank = 0;
         let (mut low, mut high) = (state.bits() as u64, (state.bits() >> 64) as u64);
-        let mut row = BINOMIALS[1..].iter();
-        while low != 0 {
-            rank += next_row(&mut row)[low.trailing_zeros() as usize];
-            low &= low - 1;
+        let below = low.count_ones() as usize;
+        let mut rank = 0;
+        // Both halves are gone through as often as there are pieces, whichever
+        // half they are in, so that there is no branch to mispredict. A half
+        // that is used up reads the zero at the end of a row.
+        let rows = LOW_HALF.iter().zip(&HIGH_HALF[below..]);
+        for (low_row, high_row) in rows.take(state.len()) {
+            rank += low_row[low.trailing_zeros() as usize] + high_row[high.trailing_zeros() as usize];
+            low &= low.wrapping_sub(1);
+            high &= high.wrapping_sub(1);
         }
-        while high != 0 {
-            // Bits from 121 up are never set, so the index is below 122.
-            rank += next_row(&mut row)[(64 + high.trailing_zeros() as usize).min(Cell::LIMIT)];
-            high &= high - 1;
-        }
+        debug_assert!(low | high == 0, "an army has at most 15 pieces");
         Rank(rank)
     }
 
@@ -122,11 +147,6 @@ impl Rank {
         }
         Rank(rank)
     }
-}
-
-#[inline]
-fn next_row<'a>(rows: &mut impl Iterator<Item = &'a [u64; Cell::LIMIT + 1]>) -> &'a [u64; Cell::LIMIT + 1] {
-    rows.next().expect("an army has at most 15 pieces")
 }
 
 impl fmt::Display for Rank {

@@ -220,6 +220,39 @@ impl Table {
         Ok(self.cursor(state)?.map_or(Lookup::NotCovered, |cursor| cursor.lookup()))
     }
 
+    /// The distances of many states of a table of bytes, in their order. Loads
+    /// from memory overlap, so this is a good deal faster than one look-up
+    /// after the other. Blocks are not checked against their checksums.
+    ///
+    /// ```no_run
+    /// # use sternhalma_data::{CellSet, Table};
+    /// # let (table, states): (Table, Vec<CellSet>) = unimplemented!();
+    /// let mut distances = vec![0; states.len()];
+    /// let whole = table.byte_distances(&states, &mut distances);
+    /// assert!(whole, "every state is covered by this table of bytes");
+    /// ```
+    ///
+    /// Gives false, and leaves `out` as it is, if the table is of another
+    /// encoding or does not cover one of the states.
+    ///
+    /// # Panics
+    /// If `out` is shorter than `states`.
+    pub fn byte_distances(&self, states: &[CellSet], out: &mut [u8]) -> bool {
+        /// Enough for the processor's loads under way, few enough for its nearest cache.
+        const BATCH: usize = 64;
+        let Some(bytes) = self.as_bytes() else { return false };
+        let covered = self.prefix().cells();
+        if !states.iter().all(|state| state.is_subset(covered)) {
+            return false;
+        }
+        for (states, out) in states.chunks(BATCH).zip(out[..states.len()].chunks_mut(BATCH)) {
+            let mut ranks = [0; BATCH];
+            ranks.iter_mut().zip(states).for_each(|(rank, &state)| *rank = Rank::of(state).0 as usize);
+            out.iter_mut().zip(ranks).for_each(|(out, rank)| *out = bytes[rank]);
+        }
+        true
+    }
+
     /// A cursor on a covered state; `None` for others.
     ///
     /// # Errors

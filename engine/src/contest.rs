@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand::SeedableRng;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, Player as Side};
 use sternhalma_ggp::{Limits, Rng, Spent};
 
@@ -88,7 +88,7 @@ impl Record {
 }
 
 /// The games of a match, counted for the first named player.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Score {
     /// Games played.
     pub games: u64,

@@ -30,6 +30,7 @@ mod filter;
 mod game;
 mod player;
 mod playout;
+mod tune;
 
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
 pub use contest::{Played, Record, Score, Terms, Totals, derive_seed, play_game, play_match};
@@ -39,3 +40,4 @@ pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
 pub use player::{Choice, Player, player};
 pub use playout::FarthestMix;
+pub use tune::{Parameter, Trial, Tuning, tune};

@@ -1,0 +1,231 @@
+//! The hill-climbing tuner (paper 004, section 4.2).
+//!
+//! One parameter at a time is varied: six players that differ in it alone
+//! play the present one, as often first as second. The one with the most wins
+//! takes its place if it won more than half of its games. A pass does this
+//! for every parameter; each pass looks less far.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use toml::Value;
+
+use crate::config::{Config, End};
+use crate::contest::{Score, derive_seed};
+
+/// Offsets of the six variants, in shares of the reach.
+const OFFSETS: [f64; 6] = [-1.0, -2.0 / 3.0, -1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
+
+/// What is tuned, and how far around.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuning {
+    /// How often all parameters are gone through.
+    pub passes: u32,
+    /// What the reach is multiplied by after each pass.
+    pub shrink: f64,
+    /// The parameters in order.
+    #[serde(rename = "parameter")]
+    pub parameters: Vec<Parameter>,
+}
+
+/// A number of a UCT player.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Its name in `players.toml`.
+    pub name: String,
+    /// The least value allowed.
+    pub least: f64,
+    /// The largest value allowed.
+    pub most: f64,
+    /// How far from the present value the first pass looks.
+    pub reach: f64,
+    /// Whether it takes whole numbers only.
+    #[serde(default)]
+    pub whole: bool,
+    /// The only kind of playout that uses it.
+    #[serde(default)]
+    pub end: Option<End>,
+}
+
+/// A match of a variant against the present player.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Trial {
+    /// The pass, from 0.
+    pub pass: u32,
+    /// The parameter that is varied.
+    pub parameter: String,
+    /// Its value in the present player.
+    pub present: f64,
+    /// Its value in the variant.
+    pub value: f64,
+    /// The variant's games.
+    #[serde(flatten)]
+    pub score: Score,
+}
+
+impl Tuning {
+    /// The passes, parameters and ranges that ship with the crate.
+    pub fn built_in() -> Tuning {
+        toml::from_str(include_str!("../tuning.toml")).expect("the tuning that ships is well-formed")
+    }
+
+    /// The values that a pass tries for a parameter whose value is `present`.
+    pub fn variants(&self, parameter: &Parameter, pass: u32, present: f64) -> Vec<f64> {
+        let reach = parameter.reach * self.shrink.powi(pass as i32);
+        let reach = if parameter.whole { reach.max(3.0) } else { reach };
+        let mut values: Vec<f64> = Vec::new();
+        for offset in OFFSETS {
+            let value = (present + offset * reach).clamp(parameter.least, parameter.most);
+            // Six digits tell players apart, and read well.
+            let value = if parameter.whole { value.round() } else { (value * 1e6).round() / 1e6 };
+            if value != present && !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+}
+
+/// Tunes a player. `play` has a variant (first) play the present player with
+/// the openings of a seed, or gives none if the work is to end; `known` are
+/// trials of an earlier run with the same arguments, which are not played
+/// again; `report` is told of each new one.
+///
+/// Gives the tuned player, or none if `play` ended the work.
+///
+/// # Errors
+/// If the player has not a parameter that is to be tuned.
+pub fn tune(
+    tuning: &Tuning,
+    start: &Config,
+    seed: u64,
+    known: &[Trial],
+    play: impl Fn(&Config, &Config, u64) -> Option<Score> + Sync,
+    report: impl Fn(&Trial) + Sync,
+) -> Result<Option<Config>, String> {
+    let Config::Uct(uct) = start else { return Err("only UCT players have parameters to tune".to_owned()) };
+    let used = |parameter: &&Parameter| parameter.end.is_none_or(|end| end == uct.end);
+    let parameters: Vec<&Parameter> = tuning.parameters.iter().filter(used).collect();
+    let mut present = start.clone();
+    for pass in 0..tuning.passes {
+        for (index, parameter) in parameters.iter().enumerate() {
+            let value = number(&present, &parameter.name)?;
+            let variants = tuning.variants(parameter, pass, value);
+            let trial = |(slot, &to): (usize, &f64)| -> Option<Result<Trial, String>> {
+                let is_this = |trial: &&Trial| {
+                    (trial.pass, trial.parameter.as_str(), trial.present, trial.value)
+                        == (pass, parameter.name.as_str(), value, to)
+                };
+                if let Some(trial) = known.iter().find(is_this) {
+                    return Some(Ok(trial.clone()));
+                }
+                let variant = match with_number(&present, parameter, to) {
+                    Ok(variant) => variant,
+                    Err(why) => return Some(Err(why)),
+                };
+                let number = (u64::from(pass) * parameters.len() as u64 + index as u64) * 6 + slot as u64;
+                let score = play(&variant, &present, derive_seed(seed, number))?;
+                let trial = Trial { pass, parameter: parameter.name.clone(), present: value, value: to, score };
+                report(&trial);
+                Some(Ok(trial))
+            };
+            let trials: Option<Result<Vec<Trial>, String>> = variants.par_iter().enumerate().map(trial).collect();
+            let Some(trials) = trials.transpose()? else { return Ok(None) };
+            let best = trials.iter().fold(None, |best: Option<&Trial>, trial| match best {
+                Some(best) if best.score.rate() >= trial.score.rate() => Some(best),
+                _ => Some(trial),
+            });
+            if let Some(best) = best.filter(|best| best.score.rate() > 0.5) {
+                present = with_number(&present, parameter, best.value)?;
+            }
+        }
+    }
+    Ok(Some(present))
+}
+
+fn as_table(config: &Config) -> toml::Table {
+    match Value::try_from(config) {
+        Ok(Value::Table(table)) => table,
+        _ => unreachable!("a configuration is a table"),
+    }
+}
+
+fn number(config: &Config, name: &str) -> Result<f64, String> {
+    match as_table(config).get(name) {
+        Some(Value::Integer(value)) => Ok(*value as f64),
+        Some(Value::Float(value)) => Ok(*value),
+        _ => Err(format!("the player has no number `{name}`")),
+    }
+}
+
+fn with_number(config: &Config, parameter: &Parameter, value: f64) -> Result<Config, String> {
+    let mut table = as_table(config);
+    let value = if parameter.whole { Value::Integer(value as i64) } else { Value::Float(value) };
+    table.insert(parameter.name.clone(), value);
+    Value::Table(table).try_into().map_err(|error: toml::de::Error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Roster;
+    use std::sync::Mutex;
+
+    fn uct(config: &Config) -> (f64, f64, u32) {
+        match config {
+            Config::Uct(uct) => (uct.c, uct.random, uct.threshold),
+            _ => panic!("a UCT player"),
+        }
+    }
+
+    /// The player nearer to (c, random, threshold) = (0.9, 0.5, 7) wins.
+    fn nearer_wins(a: &Config, b: &Config, _: u64) -> Option<Score> {
+        let off = |config| {
+            let (c, random, threshold) = uct(config);
+            (c - 0.9).abs() + (random - 0.5).abs() + (f64::from(threshold) - 7.0).abs() / 10.0
+        };
+        let mut score = Score::default();
+        let won = if off(a) < off(b) { 1.0 } else { 0.0 };
+        (0..10).for_each(|_| score.add(won));
+        Some(score)
+    }
+
+    #[test]
+    fn the_climb_ends_near_the_top() {
+        let start = Roster::built_in().config("base0").unwrap();
+        let trials = Mutex::new(Vec::new());
+        let keep = |trial: &Trial| trials.lock().unwrap().push(trial.clone());
+        let tuned = tune(&Tuning::built_in(), &start, 1, &[], nearer_wins, keep).unwrap().unwrap();
+        let (c, random, threshold) = uct(&tuned);
+        assert!((c - 0.9).abs() < 0.2 && (random - 0.5).abs() < 0.2 && threshold.abs_diff(7) < 4, "{tuned:?}");
+
+        // The same climb from the trials of another, of which it plays none again.
+        let known = trials.into_inner().unwrap();
+        assert!(known.iter().all(|trial| trial.parameter != "depth"), "played-out games have no depth");
+        let nothing = |_: &Config, _: &Config, _| -> Option<Score> { panic!("every trial is known") };
+        let again = tune(&Tuning::built_in(), &start, 1, &known, nothing, |_| ()).unwrap().unwrap();
+        assert_eq!(again, tuned);
+    }
+
+    #[test]
+    fn a_variant_must_win_more_than_half() {
+        let start = Roster::built_in().config("heur0").unwrap();
+        let half = |_: &Config, _: &Config, _| Some(Score { games: 4, wins: 2, losses: 2, draws: 0 });
+        assert_eq!(tune(&Tuning::built_in(), &start, 1, &[], half, |_| ()).unwrap(), Some(start.clone()));
+        assert_eq!(tune(&Tuning::built_in(), &start, 1, &[], |_, _, _| None, |_| ()).unwrap(), None);
+        let greedy = Roster::built_in().config("greedy").unwrap();
+        assert!(tune(&Tuning::built_in(), &greedy, 1, &[], half, |_| ()).is_err());
+    }
+
+    #[test]
+    fn six_variants_lie_around_the_present_value() {
+        let tuning = Tuning::built_in();
+        let named = |name: &str| tuning.parameters.iter().find(|p| p.name == name).unwrap();
+        assert_eq!(tuning.variants(named("random"), 0, 0.5), [0.2, 0.3, 0.4, 0.6, 0.7, 0.8]);
+        assert_eq!(tuning.variants(named("random"), 1, 0.5), [0.35, 0.4, 0.45, 0.55, 0.6, 0.65]);
+        assert_eq!(tuning.variants(named("threshold"), 0, 18.0), [0.0, 6.0, 12.0, 24.0, 30.0, 36.0]);
+        // Values at the edge are tried once.
+        assert_eq!(tuning.variants(named("c"), 0, 0.0), [0.1, 0.2, 0.3]);
+    }
+}

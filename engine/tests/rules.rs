@@ -1,0 +1,219 @@
+//! The two-player game against its rules as they are told.
+
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome, State};
+use sternhalma_ggp::{Game, Rng};
+
+fn game(side: u64, pieces: u64, filter: Filter) -> ChineseCheckers {
+    ChineseCheckers::new(Board::new(side, pieces).unwrap(), filter)
+}
+
+fn state(game: &ChineseCheckers, text: &str) -> State {
+    game.state(&text.parse().unwrap()).unwrap()
+}
+
+fn legal(game: &ChineseCheckers, state: &State) -> Vec<Action> {
+    let mut moves = Vec::new();
+    game.legal(state, state.player() as usize, &mut moves);
+    moves
+}
+
+fn play(game: &ChineseCheckers, state: &mut State, text: &str) {
+    let mv = game.geometry().parse_move(text).unwrap();
+    assert!(legal(game, state).contains(&Some(mv)), "{text} is legal");
+    game.play_action(state, Some(mv));
+}
+
+/// The moves of a position by rows counted from coordinates, widened while there are none.
+fn told(position: &Position, filter: Filter) -> Vec<Action> {
+    let row = |geometry: &Geometry, cell| {
+        let (x, y) = geometry.coordinates(cell);
+        i32::from(x) + i32::from(y)
+    };
+    let toward = |mv: &Move| {
+        let rows = row(position.geometry(), mv.to) - row(position.geometry(), mv.from);
+        if position.player() == Player::X { rows } else { -rows }
+    };
+    let all: Vec<Move> = position.moves().collect();
+    let least = match filter {
+        Filter::Forward => 1,
+        Filter::NonBackward => 0,
+        Filter::All => i32::MIN,
+    };
+    for least in [1, 0, i32::MIN].into_iter().filter(|&l| l <= least) {
+        let kept: Vec<Action> = all.iter().filter(|mv| toward(mv) >= least).map(|&mv| Some(mv)).collect();
+        if !kept.is_empty() {
+            return kept;
+        }
+    }
+    vec![None]
+}
+
+proptest! {
+    #[test]
+    fn moves_of_every_filter_are_as_told(
+        cells in proptest::sample::subsequence((0..81usize).collect::<Vec<_>>(), 12..=12usize),
+        x_first: bool, swap in 0u32..64, crowd in 0usize..70,
+    ) {
+        // Some of the positions are crowded into the cells about the middle.
+        let cells: Vec<usize> = if crowd < 35 { (crowd..crowd + 12).collect() } else { cells };
+        let armies = |odd: bool| -> CellSet {
+            let own = |i: usize| ((swap >> (i / 2)) & 1 == 1) ^ (i % 2 == 1) == odd;
+            cells.iter().enumerate().filter(|(i, _)| own(*i)).map(|(_, &c)| Cell::new(c)).collect()
+        };
+        let player = if x_first { Player::X } else { Player::O };
+        let board = Board::new(9, 6).unwrap();
+        let position = Position::new(board.geometry(), armies(false), armies(true), player, 0).unwrap();
+        for filter in [Filter::Forward, Filter::NonBackward, Filter::All] {
+            let game = game(9, 6, filter);
+            let state = game.state(&position).unwrap();
+            prop_assert_eq!(legal(&game, &state), told(&position, filter));
+        }
+    }
+
+    #[test]
+    fn carried_ranks_are_fresh_ranks(seed: u64, side in 4u64..=11, pieces in 1u64..=8) {
+        let game = game(side, pieces, Filter::All);
+        let mut rng = Rng::seed_from_u64(seed);
+        let mut state = game.initial();
+        for _ in 0..200 {
+            let moves = legal(&game, &state);
+            game.play_action(&mut state, moves[rng.random_range(0..moves.len())]);
+            for player in [Player::X, Player::O] {
+                let army = player.goal_view(game.board().cells(), state.army(player));
+                prop_assert_eq!(state.rank(player), Rank::of(army));
+            }
+            if state.outcome().is_some() {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_initial_moves_are_counted() {
+    let game = game(9, 6, Filter::All);
+    assert_eq!(legal(&game, &game.initial()).len(), 10);
+    assert_eq!(game.position(&game.initial()).to_string(), "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0");
+}
+
+#[test]
+fn a_full_goal_with_an_own_piece_wins() {
+    let game = game(4, 3, Filter::All);
+    let mut at = state(&game, "2xx/3o/2x1/1o2 x 0".replace("1o2", "o3").replace("3o", "2o1").as_str());
+    assert_eq!(at.outcome(), None);
+    play(&game, &mut at, "c2-d3");
+    assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+}
+
+#[test]
+fn an_opponent_s_piece_left_behind_does_not_save_it() {
+    // The tip d4 is still held by `o`; `x` fills the rest of the corner.
+    let game = game(4, 3, Filter::All);
+    let mut at = state(&game, "2xo/2x1/4/xoo1 x 0");
+    play(&game, &mut at, "c3-d3");
+    assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+    // Without a piece of `x` a corner full of `o` is no win for anyone.
+    let start = game.initial();
+    assert_eq!((start.outcome(), game.is_terminal(&start)), (None, false));
+}
+
+#[test]
+fn the_mover_s_win_is_tested_first() {
+    // `x` vacates nothing of its own goal, and its move fills both corners:
+    // the last cell of its own goal from outside.
+    let game = game(4, 3, Filter::All);
+    let mut at = state(&game, "2xx/2x1/4/1oo1 x 0".replace("4/1oo1", "o3/oo2").as_str());
+    // `o` has filled a1, b1 and a2 and has won already, before the move of `x`.
+    assert_eq!(at.outcome(), Some(Outcome::Won(Player::O)));
+    at = state(&game, "2xx/2x1/o3/oo2 o 0");
+    assert_eq!(at.outcome(), Some(Outcome::Won(Player::O)), "`o` holds its goal, whoever is to move");
+}
+
+#[test]
+fn a_move_may_win_for_the_opponent() {
+    // `x` goes back to the last cell of its home, which is the goal of `o`.
+    let game = game(4, 3, Filter::All);
+    let mut at = state(
+        &game,
+        "4/x2x/3x/oo2 x 0"
+            .replace("x2x", "1x1x")
+            .replace("oo2", "oo2")
+            .as_str()
+            .replace("4/1x1x/3x/oo2", "3o/3x/1x2/oox1")
+            .as_str(),
+    );
+    assert_eq!(at.outcome(), None);
+    let mv = game.geometry().parse_move("b2-a2").unwrap();
+    assert!(legal(&game, &at).contains(&Some(mv)));
+    game.play_action(&mut at, Some(mv));
+    assert_eq!(at.outcome(), Some(Outcome::Won(Player::O)));
+    assert_eq!((game.goal(&at, 0), game.goal(&at, 1)), (0, 100));
+}
+
+#[test]
+fn who_cannot_move_passes_and_two_passes_are_a_draw() {
+    // On a full board neither side can move, and neither corner is won.
+    let game = game(4, 8, Filter::All);
+    let mut at = game.initial();
+    assert_eq!(legal(&game, &at), [None]);
+    game.play_action(&mut at, None);
+    assert_eq!((at.outcome(), legal(&game, &at)), (None, vec![None]));
+    game.play_action(&mut at, None);
+    assert_eq!(at.outcome(), Some(Outcome::Draw));
+    assert_eq!((game.goal(&at, 0), game.goal(&at, 1)), (50, 50));
+}
+
+#[test]
+fn a_pass_is_forgotten_after_a_move() {
+    // The empty corner a1 is shut off from `o` by `x`: `o` passes, `x` moves.
+    let game = game(3, 4, Filter::All);
+    let mut at = state(&game, "xoo/xoo/1xx o 0");
+    assert_eq!(legal(&game, &at), [None]);
+    game.play_action(&mut at, None);
+    assert!(legal(&game, &at).iter().all(Option::is_some));
+    play(&game, &mut at, "a2-a1");
+    assert_eq!((at.outcome(), at.player()), (None, Player::O));
+    assert!(legal(&game, &at).iter().all(Option::is_some));
+}
+
+#[test]
+fn the_ply_limit_is_a_draw_unless_the_last_move_wins() {
+    let game = game(4, 3, Filter::All).with_ply_limit(2);
+    let mut at = game.initial();
+    play(&game, &mut at, "c1-d1");
+    assert_eq!(at.outcome(), None);
+    let reply = legal(&game, &at)[0];
+    game.play_action(&mut at, reply);
+    assert_eq!(at.outcome(), Some(Outcome::Draw));
+    let mut at = state(&game, "2xo/2x1/4/xoo1 x 1");
+    play(&game, &mut at, "c3-d3");
+    assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+}
+
+#[test]
+fn a_filter_that_leaves_no_move_widens() {
+    // All of `x` stand in the last rows, and only d4 is free ahead of b4.
+    let forward = game(4, 3, Filter::Forward);
+    let at = state(&forward, "3x/2xx/o3/oo2 x 0".replace("o3/oo2", "3o/1oo1").replace("3o/1oo1", "o3/1oo1").as_str());
+    let names = |game: &ChineseCheckers, at: &State| -> Vec<String> {
+        legal(game, at).into_iter().flatten().map(|mv| game.geometry().move_text(mv)).collect()
+    };
+    let found = names(&forward, &at);
+    let rows = |mv: &str| {
+        let mv = forward.geometry().parse_move(mv).unwrap();
+        forward.advance(Player::X, mv)
+    };
+    // c3 steps ahead to c4, so the filter need not widen.
+    assert!(!found.is_empty() && found.iter().all(|mv| rows(mv) > 0), "{found:?}");
+
+    // Here nothing leads ahead: a step within the row is all that is left.
+    let at = state(&forward, "3x/3x/1o1x/1oo1 x 0");
+    let found = names(&forward, &at);
+    let all = game(4, 3, Filter::All);
+    let ahead = names(&all, &at).into_iter().filter(|mv| rows(mv) > 0).count();
+    let level: Vec<String> = names(&all, &at).into_iter().filter(|mv| rows(mv) == 0).collect();
+    assert_eq!((ahead, found), (0, level));
+}

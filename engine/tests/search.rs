@@ -1,0 +1,240 @@
+//! The players' searches against plain ones.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rand::SeedableRng;
+use sternhalma_builder::{BuildOptions, build};
+use sternhalma_data::{Board, CellSet, Encoding, Player as Side, Prefix, Rank, States, Table};
+use sternhalma_engine::{
+    Action, ChineseCheckers, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Score, Separated, State,
+    TableDifference, Terms, play_match, player,
+};
+use sternhalma_ggp::{Cutoff, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Uct, WIN, alpha_beta};
+
+fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let board = Board::new(side, pieces).unwrap();
+    let prefix = within.map_or(Prefix::whole(board), |within| Prefix::new(board, within).unwrap());
+    build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+    // The map outlives the file's name.
+    Distances::new(Arc::new(Table::open(&path).unwrap()))
+}
+
+/// The value of a state to its mover by plain minimax, to so many plies.
+fn minimax<H: Heuristic<ChineseCheckers>>(
+    game: &ChineseCheckers,
+    state: &State,
+    heuristic: &mut H,
+    depth: u32,
+    ply: u32,
+) -> f64 {
+    if game.is_terminal(state) {
+        let mover = state.player() as usize;
+        return match game.goal(state, mover) {
+            100 => WIN - f64::from(ply),
+            0 => f64::from(ply) - WIN,
+            _ => 0.0,
+        };
+    }
+    if depth == 0 {
+        return heuristic.value(game, state);
+    }
+    let mut moves = Vec::new();
+    game.legal(state, state.player() as usize, &mut moves);
+    let values = moves.into_iter().map(|mv| {
+        let mut child = *state;
+        game.play(&mut child, &[mv]);
+        -minimax(game, &child, heuristic, depth - 1, ply + 1)
+    });
+    values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn some_states(game: &ChineseCheckers, count: u64) -> Vec<State> {
+    let mut rng = Rng::seed_from_u64(5);
+    let states = (0..count).map(|number| game.random_opening(4 + 3 * (number % 12) as u32, &mut rng));
+    states.filter(|state| !game.is_terminal(state)).collect()
+}
+
+#[test]
+fn alpha_beta_is_minimax_at_every_depth() {
+    let distances = table(5, 3, None, Encoding::Byte);
+    for filter in [Filter::NonBackward, Filter::All] {
+        let game = ChineseCheckers::new(Board::new(5, 3).unwrap(), filter);
+        for state in some_states(&game, 12) {
+            for depth in 1..=3 {
+                let mut table = TableDifference { distances: distances.clone(), weight: 0.0 };
+                let found = alpha_beta(&game, &state, &mut table, Limits::depth(depth), &AtomicBool::new(false));
+                let told = minimax(&game, &state, &mut table, depth, 0);
+                // A win found early ends the deepening.
+                assert!(found.value == told || (found.value > WIN / 2.0 && told >= found.value), "depth {depth}");
+                let mut rows = MeanRow::new(&game);
+                let found = alpha_beta(&game, &state, &mut rows, Limits::depth(depth), &AtomicBool::new(false));
+                let mut child = state;
+                game.play(&mut child, &[found.best]);
+                let told = minimax(&game, &state, &mut rows, found.spent.depth, 0);
+                let of_best = -minimax(&game, &child, &mut rows, found.spent.depth - 1, 1);
+                assert_eq!((found.value, of_best), (told, told), "depth {depth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn uct_converges_to_the_minimax_move() {
+    let game = ChineseCheckers::new(Board::new(4, 3).unwrap(), Filter::All).with_ply_limit(60);
+    let mut heuristic = MeanRow::new(&game);
+    let mut solved = 0;
+    for state in some_states(&game, 400) {
+        let value_of = |action: Action, heuristic: &mut MeanRow| {
+            let mut child = state;
+            game.play(&mut child, &[action]);
+            -minimax(&game, &child, heuristic, 2, 1)
+        };
+        let mut moves = Vec::new();
+        game.legal(&state, state.player() as usize, &mut moves);
+        let winning: Vec<Action> =
+            moves.iter().copied().filter(|&mv| value_of(mv, &mut heuristic) > WIN / 2.0).collect();
+        // Positions that are won within three plies, but not by every move.
+        if winning.is_empty() || winning.len() == moves.len() {
+            continue;
+        }
+        solved += 1;
+        let mut mcts = Mcts::new(Uct { c: 0.7 }, FarthestMix::new(0.5), ToTheEnd, Settings::default(), 3);
+        let role = state.player() as usize;
+        let found = mcts.search(&game, &state, role, Limits::playouts(20_000), &AtomicBool::new(false));
+        assert!(winning.contains(&found.best), "{}", game.position(&state));
+    }
+    assert!(solved >= 5, "only {solved} positions were solved");
+}
+
+#[test]
+fn the_same_seed_and_limits_give_the_same_games() {
+    let board = Board::new(5, 3).unwrap();
+    let distances = table(5, 3, None, Encoding::Byte);
+    let roster = Roster::built_in();
+    for (a, b) in [("heur0", "base0"), ("end0", "ab-lookup"), ("greedy", "random"), ("ab-avg", "heur2")] {
+        let configs = [roster.config(a).unwrap(), roster.config(b).unwrap()];
+        let make = || configs.each_ref().map(|c| player(c, board, PLY_LIMIT, Some(&distances)).unwrap());
+        let terms = |seed| Terms {
+            board,
+            games: 4,
+            limits: Limits::expansions(2000),
+            opening_plies: 2,
+            ply_limit: PLY_LIMIT,
+            seed,
+        };
+        let games = |seed, threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let records = pool.install(|| play_match(&terms(seed), make, &AtomicBool::new(false), |_, _| ()));
+            records.into_iter().map(|record| (record.outcome, record.actions)).collect::<Vec<_>>()
+        };
+        assert_eq!(games(1, 1), games(1, 2));
+        assert_ne!(games(1, 2), games(2, 2), "{a} against {b}: another seed gives other games");
+    }
+}
+
+#[test]
+fn a_search_keeps_its_limits() {
+    let board = Board::new(6, 3).unwrap();
+    let distances = table(6, 3, None, Encoding::Byte);
+    let game = ChineseCheckers::new(board, Filter::All);
+    let roster = Roster::built_in();
+    for name in roster.names() {
+        let mut player = player(&roster.config(name).unwrap(), board, PLY_LIMIT, Some(&distances)).unwrap();
+        player.reset(1);
+        let choice = player.choose(&game.initial(), Limits::expansions(3000), &AtomicBool::new(false));
+        // A simulation or a depth-first line that is under way is finished.
+        assert!(choice.spent.expansions <= 3000 + PLY_LIMIT as u64, "{name}: {:?}", choice.spent);
+        let choice = player.choose(&game.initial(), Limits::default(), &AtomicBool::new(true));
+        assert!(choice.spent.playouts <= 64, "{name} does not stop: {:?}", choice.spent);
+    }
+}
+
+#[test]
+fn every_player_beats_random_moves() {
+    let board = Board::new(7, 3).unwrap();
+    let distances = table(7, 3, None, Encoding::Byte);
+    let roster = Roster::built_in();
+    for name in roster.names().filter(|name| *name != "random") {
+        let configs = [roster.config(name).unwrap(), roster.config("random").unwrap()];
+        let make = || configs.each_ref().map(|c| player(c, board, PLY_LIMIT, Some(&distances)).unwrap());
+        let limits = Limits::expansions(1000);
+        let terms = Terms { board, games: 6, limits, opening_plies: 1, ply_limit: PLY_LIMIT, seed: 1 };
+        let mut score = Score::default();
+        let records = play_match(&terms, make, &AtomicBool::new(false), |_, _| ());
+        records.iter().for_each(|record| score.add(record.score()));
+        assert_eq!(score.wins, 6, "{name}");
+    }
+}
+
+#[test]
+fn playouts_go_forward_while_they_can() {
+    let game = ChineseCheckers::new(Board::new(9, 6).unwrap(), Filter::All);
+    let mut rng = Rng::seed_from_u64(1);
+    let mut farthest = FarthestMix::new(0.0);
+    for state in some_states(&game, 60) {
+        let forward = game.pieces(&state, Filter::Forward);
+        let most = forward.iter().flat_map(|(from, to)| to.iter().map(move |to| sternhalma_data::Move { from, to }));
+        let most = most.map(|mv| game.advance(state.player(), mv)).max().unwrap();
+        let action = farthest.choose(&game, &state, state.player() as usize, &mut rng).unwrap();
+        assert_eq!(game.advance(state.player(), action), most);
+        let action = FarthestMix::new(1.0).choose(&game, &state, state.player() as usize, &mut rng).unwrap();
+        assert!(forward.iter().any(|(from, to)| from == action.from && to.contains(action.to)));
+    }
+}
+
+#[test]
+fn separated_armies_are_decided_by_distance_and_turn() {
+    let board = Board::new(5, 3).unwrap();
+    let game = ChineseCheckers::new(board, Filter::All);
+    let mut separated = Separated::new(&game, table(5, 3, None, Encoding::Byte));
+    let mut cut = |text: &str| {
+        let state = game.state(&text.parse().unwrap()).unwrap();
+        let mut rewards = [0.0; 2];
+        separated.cut(&game, &state, 0, &mut rewards).then_some(rewards)
+    };
+    // One move each: whoever is to move is first.
+    assert_eq!(
+        cut("3x1/3xx/5/o4/1oo2 x 0".replace("3x1/3xx/5/o4/1oo2", "3x1/3xx/5/oo3/1o3").as_str()),
+        Some([1.0, 0.0])
+    );
+    assert_eq!(cut("3x1/3xx/5/oo3/1o3 o 0"), Some([0.0, 1.0]));
+    // A piece on the centre row, or an army still behind it: nothing is decided.
+    assert_eq!(cut("3x1/3xx/5/1o3/1o2o x 0"), None);
+    assert_eq!(cut("4o/4o/4o/x4/xx3 x 0"), None);
+}
+
+#[test]
+fn estimates_join_on_to_the_table_without_a_jump() {
+    let whole = table(6, 3, None, Encoding::Byte);
+    let part = table(6, 3, Some(21), Encoding::Byte);
+    let mod3 = table(6, 3, Some(21), Encoding::Mod3);
+    let prefix = part.table().prefix();
+    let board = prefix.board();
+    let geometry = board.geometry();
+    for (rank, state) in States::all(Prefix::whole(board)) {
+        let distance = part.of(state, rank);
+        assert_eq!(distance, mod3.of(state, rank));
+        if state.is_subset(prefix.cells()) {
+            assert_eq!(Some(distance as u8), part.table().distance(state).unwrap().distance().map(|d| d.0));
+            continue;
+        }
+        // A step over the border, which changes the distance by one at most,
+        // changes the estimate by little more.
+        for from in state - prefix.cells() {
+            for to in (geometry.neighbors(from) & prefix.cells()) - state {
+                let inside = state.without(from).with(to);
+                if inside.is_subset(prefix.cells()) {
+                    let change = (distance - part.of(inside, Rank::of(inside))).abs();
+                    assert!(change <= 3.0, "{change} from {state:?} to {inside:?}");
+                }
+            }
+        }
+    }
+    let home: CellSet = board.home().turned(board.cells());
+    let (estimate, exact) = (part.of(home, Rank::of(home)), whole.of(home, Rank::of(home)));
+    assert!((estimate - exact).abs() < 0.3 * exact, "{estimate} for {exact}");
+    assert_eq!(Side::X.goal_view(36, board.home()), home);
+}

@@ -1,0 +1,273 @@
+//! The search on games of every shape: one role, three roles, all at once.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use sternhalma_ggp::{Cutoff, Decision, Game, LengthBonus, Limits, Mcts, RandomPlayout, Settings, ToTheEnd, Turn, Uct};
+
+fn mcts<G: Game>(settings: Settings) -> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
+    Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, settings, 1)
+}
+
+/// One role picks digits; the goal is the number they make, of 99.
+struct Digits;
+
+impl Game for Digits {
+    type State = Vec<u8>;
+    type Move = u8;
+    fn roles(&self) -> usize {
+        1
+    }
+    fn initial(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn turn(&self, _: &Vec<u8>) -> Turn {
+        Turn::One(0)
+    }
+    fn legal(&self, _: &Vec<u8>, _: usize, moves: &mut Vec<u8>) {
+        moves.extend(0..10);
+    }
+    fn play(&self, state: &mut Vec<u8>, joint: &[u8]) {
+        state.push(joint[0]);
+    }
+    fn is_terminal(&self, state: &Vec<u8>) -> bool {
+        state.len() == 2
+    }
+    fn goal(&self, state: &Vec<u8>, _: usize) -> u8 {
+        10 * state[0] + state[1]
+    }
+}
+
+/// Three roles in turn take 1 or 2 of some stones; who takes the last gets 100.
+struct Stones(u32);
+
+impl Game for Stones {
+    type State = (u32, usize);
+    type Move = u32;
+    fn roles(&self) -> usize {
+        3
+    }
+    fn initial(&self) -> (u32, usize) {
+        (self.0, 0)
+    }
+    fn turn(&self, state: &(u32, usize)) -> Turn {
+        Turn::One(state.1)
+    }
+    fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) {
+        moves.extend(1..=state.0.min(2));
+    }
+    fn play(&self, state: &mut (u32, usize), joint: &[u32]) {
+        *state = (state.0 - joint[0], (state.1 + 1) % 3);
+    }
+    fn is_terminal(&self, state: &(u32, usize)) -> bool {
+        state.0 == 0
+    }
+    fn goal(&self, state: &(u32, usize), role: usize) -> u8 {
+        if (role + 1) % 3 == state.1 { 100 } else { 0 }
+    }
+}
+
+/// Two roles at once, for some rounds: role 0 wants to match, and choice 2
+/// loses for whoever makes it alone.
+struct Pennies(usize);
+
+impl Game for Pennies {
+    type State = Vec<[u8; 2]>;
+    type Move = u8;
+    fn roles(&self) -> usize {
+        2
+    }
+    fn initial(&self) -> Vec<[u8; 2]> {
+        Vec::new()
+    }
+    fn turn(&self, _: &Vec<[u8; 2]>) -> Turn {
+        Turn::All
+    }
+    fn legal(&self, _: &Vec<[u8; 2]>, _: usize, moves: &mut Vec<u8>) {
+        moves.extend(0..3);
+    }
+    fn play(&self, state: &mut Vec<[u8; 2]>, joint: &[u8]) {
+        state.push([joint[0], joint[1]]);
+    }
+    fn is_terminal(&self, state: &Vec<[u8; 2]>) -> bool {
+        state.len() == self.0
+    }
+    fn goal(&self, state: &Vec<[u8; 2]>, role: usize) -> u8 {
+        let won = state.iter().filter(|&&[a, b]| match (a, b) {
+            (2, 2) => role == 0,
+            (2, _) => role == 1,
+            (_, 2) => role == 0,
+            _ => (a == b) == (role == 0),
+        });
+        (100 * won.count() / state.len()) as u8
+    }
+}
+
+#[test]
+fn one_role_finds_the_best_path() {
+    let found =
+        mcts(Settings::default()).search(&Digits, &Vec::new(), 0, Limits::playouts(3000), &AtomicBool::new(false));
+    assert_eq!(found.best, 9);
+    assert_eq!(found.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum::<u64>(), 3000);
+    assert_eq!(found.spent.playouts, 3000);
+}
+
+#[test]
+fn three_roles_each_want_their_own() {
+    // With 4 stones the role to move takes 1: of the 3 left, both ways of the
+    // next leave the third or the first the last stone; by backward induction
+    // a role with 1 or 2 left takes all, with 3 takes 1 or 2 and loses alike.
+    let told = |stones| match stones {
+        1 => Some(1),
+        2 => Some(2),
+        _ => None,
+    };
+    for stones in 1..=2 {
+        let game = Stones(stones);
+        let found = mcts(Settings::default()).search(
+            &game,
+            &game.initial(),
+            0,
+            Limits::playouts(2000),
+            &AtomicBool::new(false),
+        );
+        assert_eq!(Some(found.best), told(stones));
+    }
+}
+
+#[test]
+fn roles_at_once_mix_and_leave_the_bad_choice() {
+    let game = Pennies(2);
+    let limits = Limits::playouts(20_000);
+    for role in 0..2 {
+        let settings = Settings { decision: Decision::MostVisits, ..Settings::default() };
+        let found = mcts(settings).search(&game, &Vec::new(), role, limits, &AtomicBool::new(false));
+        let visits: Vec<u32> = found.moves.iter().map(|(_, stats)| stats.visits).collect();
+        assert!(found.best != 2 && visits[2] < visits[0] && visits[2] < visits[1], "role {role}: {visits:?}");
+        assert_eq!(visits.iter().sum::<u32>(), 20_000);
+    }
+}
+
+#[test]
+fn the_tree_is_kept_below_the_moves_played() {
+    let limits = Limits::playouts(500);
+    let stop = AtomicBool::new(false);
+    let mut search = mcts(Settings::default());
+    let first = search.search(&Digits, &Vec::new(), 0, limits, &stop);
+    let visits = first.moves.iter().find(|(mv, _)| *mv == 9).unwrap().1.visits;
+    search.advance(&Digits, &[9]);
+    let second = search.search(&Digits, &vec![9], 0, limits, &stop);
+    // The node after a move is made by the first simulation that follows it.
+    let kept: u32 = second.moves.iter().map(|(_, stats)| stats.visits).sum();
+    assert_eq!(kept, visits - 1 + 500);
+    assert_eq!(second.best, 9);
+
+    let game = Pennies(3);
+    let mut search = mcts(Settings::default());
+    search.search(&game, &Vec::new(), 0, limits, &stop);
+    search.advance(&game, &[1, 0]);
+    let second = search.search(&game, &vec![[1, 0]], 1, limits, &stop);
+    let kept: u32 = second.moves.iter().map(|(_, stats)| stats.visits).sum();
+    assert!(kept > 510, "some of the first 500 simulations are kept: {kept}");
+
+    // A move the tree does not have begins a new one.
+    search.advance(&game, &[7, 7]);
+    let third = search.search(&game, &vec![[1, 0], [2, 2]], 0, limits, &stop);
+    assert_eq!(third.moves.iter().map(|(_, stats)| stats.visits).sum::<u32>(), 500);
+}
+
+#[test]
+fn a_threshold_keeps_the_tree_small() {
+    let game = Stones(30);
+    let spent = |expansion_threshold| {
+        let mut search = mcts(Settings { expansion_threshold, ..Settings::default() });
+        search.search(&game, &game.initial(), 0, Limits::playouts(300), &AtomicBool::new(false)).spent
+    };
+    assert!(spent(0).depth > spent(20).depth);
+    assert!(spent(1_000).depth == 1);
+}
+
+#[test]
+fn limits_end_the_search_whichever_comes_first() {
+    let game = Stones(40);
+    let stop = AtomicBool::new(false);
+    let run = |limits| mcts(Settings::default()).search(&game, &game.initial(), 0, limits, &stop).spent;
+    let spent = run(Limits::expansions(5000));
+    assert!((5000..5100).contains(&spent.expansions), "{spent:?}");
+    assert_eq!(run(Limits::playouts(77).and(Limits::expansions(1_000_000))).playouts, 77);
+    let started = Instant::now();
+    run(Limits::time(Duration::from_millis(30)).and(Limits::playouts(u64::MAX)));
+    assert!(started.elapsed() >= Duration::from_millis(30));
+    // A game that ends inside the tree generates no moves, and the search still ends.
+    let small = Stones(3);
+    let spent = mcts(Settings::default()).search(&small, &small.initial(), 0, Limits::expansions(1000), &stop).spent;
+    assert!(spent.playouts <= 1000);
+}
+
+#[test]
+fn a_set_flag_stops_the_search() {
+    let game = Stones(40);
+    let stop = AtomicBool::new(true);
+    let spent = mcts(Settings::default()).search(&game, &game.initial(), 0, Limits::default(), &stop).spent;
+    assert!(spent.playouts < 100);
+}
+
+#[test]
+fn short_wins_are_worth_more() {
+    // Taking 2 of 2 stones wins at once, taking 1 of 2 lets others; of two
+    // ways to win, the bonus prefers the shorter.
+    struct Ways;
+    impl Game for Ways {
+        type State = (u8, u8);
+        type Move = u8;
+        fn roles(&self) -> usize {
+            1
+        }
+        fn initial(&self) -> (u8, u8) {
+            (0, 0)
+        }
+        fn turn(&self, _: &(u8, u8)) -> Turn {
+            Turn::One(0)
+        }
+        fn legal(&self, state: &(u8, u8), _: usize, moves: &mut Vec<u8>) {
+            if state.1 == 0 { moves.extend([8, 3, 5]) } else { moves.push(0) }
+        }
+        fn play(&self, state: &mut (u8, u8), joint: &[u8]) {
+            *state = if state.1 == 0 { (joint[0], 1) } else { (state.0, state.1 + 1) };
+        }
+        fn is_terminal(&self, state: &(u8, u8)) -> bool {
+            state.1 > 0 && state.1 >= state.0
+        }
+        fn goal(&self, _: &(u8, u8), _: usize) -> u8 {
+            100
+        }
+    }
+    let settings = Settings { length_bonus: LengthBonus { weight: 0.1, horizon: 10 }, ..Settings::default() };
+    let found = mcts(settings).search(&Ways, &(0, 0), 0, Limits::playouts(200), &AtomicBool::new(false));
+    let means: Vec<f64> = found.moves.iter().map(|(_, stats)| stats.mean()).collect();
+    for (mean, told) in means.iter().zip([0.92, 0.97, 0.95]) {
+        assert!((mean - told).abs() < 1e-9, "{means:?}");
+    }
+    assert_eq!(found.best, 3);
+}
+
+/// Ends every playout at once with a reward for role 0.
+struct AtOnce;
+
+impl<G: Game> Cutoff<G> for AtOnce {
+    fn cut(&mut self, _: &G, _: &G::State, _: u32, rewards: &mut [f64]) -> bool {
+        rewards.fill(0.0);
+        rewards[0] = 1.0;
+        true
+    }
+}
+
+#[test]
+fn a_cutoff_ends_the_playout() {
+    let game = Stones(40);
+    let mut search = Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), AtOnce, Settings::default(), 1);
+    let found = search.search(&game, &game.initial(), 0, Limits::playouts(50), &AtomicBool::new(false));
+    assert!(found.moves.iter().all(|(_, stats)| stats.mean() == 1.0));
+    // The root and a node a simulation, and no moves beyond.
+    assert!(found.spent.expansions <= 51);
+}
