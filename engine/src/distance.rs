@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Cell, CellSet, Encoding, Rank, Table};
+use sternhalma_data::{Cell, CellSet, Encoding, Prefix, Rank, Table};
 
-/// Moves a row costs a piece beyond the table's prefix, on average. Fitted on
-/// the whole table of 6 pieces (`docs/players.md`).
-const MOVES_PER_ROW: f64 = 0.35;
+/// Moves a step beyond the table's prefix costs, on average. Fitted on the
+/// whole table of 6 pieces (`docs/players.md`).
+const MOVES_PER_STEP: f64 = 0.37;
 
 /// The distance of an army to its goal: what the table says where it covers
 /// the state, and an estimate where it does not.
 ///
-/// The estimate takes each piece beyond the prefix to the farthest free cell
-/// inside, looks that state up, and adds a fixed number of moves for each row
-/// it was taken. At the border no row is added, so there is no jump.
+/// The estimate takes each piece beyond the prefix to the nearest free cell
+/// inside ([`draw_in`]), looks that state up, and adds a fixed number of moves
+/// for each step that took. At the border that is one step, so there is no
+/// jump.
 #[derive(Clone, Debug)]
 pub struct Distances {
     table: Arc<Table>,
@@ -42,30 +43,36 @@ impl Distances {
 
     #[cold]
     fn slow(&self, army: CellSet) -> f64 {
-        let covered = self.table.prefix().cells();
-        let inside = army & covered;
-        let (placed, rows) = match army == inside {
-            true => (army, 0),
-            false => self.draw_in(army, inside, covered),
-        };
+        let prefix = self.table.prefix();
+        let (placed, steps) = draw_in(prefix, army);
         let known = match self.table.encoding() {
             Encoding::Byte => self.table.as_bytes().map(|bytes| bytes[Rank::of(placed).0 as usize]),
             _ => self.table.distance(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
         };
-        f64::from(known.unwrap_or(self.table.max_distance().0)) + MOVES_PER_ROW * f64::from(rows)
+        f64::from(known.unwrap_or(self.table.max_distance().0)) + MOVES_PER_STEP * f64::from(steps)
     }
+}
 
-    /// The army with every piece inside the prefix, and the rows that took.
-    fn draw_in(&self, army: CellSet, inside: CellSet, covered: CellSet) -> (CellSet, u32) {
-        let geometry = self.table.prefix().board().geometry();
-        let row = |cell: Cell| geometry.row(cell) as u32;
-        let mut placed = inside;
-        let mut rows = 0;
-        for cell in army - covered {
-            let to = (covered - placed).last().expect("a prefix has room for the army");
-            rows += row(cell) - row(to);
-            placed = placed.with(to);
-        }
-        (placed, rows)
+/// An army with each piece beyond the prefix taken to the nearest free cell
+/// inside, the nearest pieces first and the farthest of equal cells, and the
+/// steps that took on the empty board.
+pub fn draw_in(prefix: Prefix, army: CellSet) -> (CellSet, u32) {
+    let covered = prefix.cells();
+    let geometry = prefix.board().geometry();
+    let apart = |a: Cell, b: Cell| {
+        let ((ax, ay), (bx, by)) = (geometry.coordinates(a), geometry.coordinates(b));
+        let (dx, dy) = (i32::from(ax) - i32::from(bx), i32::from(ay) - i32::from(by));
+        // Steps along (1, -1) change both coordinates at once.
+        dx.abs().max(dy.abs()).max((dx + dy).abs()) as u32
+    };
+    let mut placed = army & covered;
+    let mut steps = 0;
+    for cell in army - covered {
+        let free = (covered - placed).iter();
+        let nearest = free.min_by_key(|&to| (apart(cell, to), std::cmp::Reverse(to)));
+        let to = nearest.expect("a prefix has room for the army");
+        steps += apart(cell, to);
+        placed = placed.with(to);
     }
+    (placed, steps)
 }

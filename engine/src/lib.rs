@@ -34,7 +34,7 @@ mod tune;
 
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
 pub use contest::{Played, Record, Score, Terms, Totals, derive_seed, play_game, play_match};
-pub use distance::Distances;
+pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};

@@ -179,16 +179,14 @@ mod tests {
         }
     }
 
-    /// The player nearer to (c, random, threshold) = (0.9, 0.5, 7) wins.
+    /// The nearer a player is to (c, random, threshold) = (0.9, 0.5, 7), the more it wins.
     fn nearer_wins(a: &Config, b: &Config, _: u64) -> Option<Score> {
         let off = |config| {
             let (c, random, threshold) = uct(config);
             (c - 0.9).abs() + (random - 0.5).abs() + (f64::from(threshold) - 7.0).abs() / 10.0
         };
-        let mut score = Score::default();
-        let won = if off(a) < off(b) { 1.0 } else { 0.0 };
-        (0..10).for_each(|_| score.add(won));
-        Some(score)
+        let wins = (500.0 + 100.0 * (off(b) - off(a))) as u64;
+        Some(Score { games: 1000, wins, losses: 1000 - wins, draws: 0 })
     }
 
     #[test]

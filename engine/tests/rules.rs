@@ -102,10 +102,11 @@ fn the_initial_moves_are_counted() {
 #[test]
 fn a_full_goal_with_an_own_piece_wins() {
     let game = game(4, 3, Filter::All);
-    let mut at = state(&game, "2xx/3o/2x1/1o2 x 0".replace("1o2", "o3").replace("3o", "2o1").as_str());
+    let mut at = state(&game, "2xx/2x1/4/ooo1 x 0");
     assert_eq!(at.outcome(), None);
-    play(&game, &mut at, "c2-d3");
+    play(&game, &mut at, "c3-d3");
     assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+    assert_eq!((game.goal(&at, 0), game.goal(&at, 1)), (100, 0));
 }
 
 #[test]
@@ -121,30 +122,18 @@ fn an_opponent_s_piece_left_behind_does_not_save_it() {
 }
 
 #[test]
-fn the_mover_s_win_is_tested_first() {
-    // `x` vacates nothing of its own goal, and its move fills both corners:
-    // the last cell of its own goal from outside.
+fn who_moved_last_is_tested_first() {
+    // Both corners are full of their players.
     let game = game(4, 3, Filter::All);
-    let mut at = state(&game, "2xx/2x1/4/1oo1 x 0".replace("4/1oo1", "o3/oo2").as_str());
-    // `o` has filled a1, b1 and a2 and has won already, before the move of `x`.
-    assert_eq!(at.outcome(), Some(Outcome::Won(Player::O)));
-    at = state(&game, "2xx/2x1/o3/oo2 o 0");
-    assert_eq!(at.outcome(), Some(Outcome::Won(Player::O)), "`o` holds its goal, whoever is to move");
+    assert_eq!(state(&game, "2xx/3x/o3/oo2 x 0").outcome(), Some(Outcome::Won(Player::O)));
+    assert_eq!(state(&game, "2xx/3x/o3/oo2 o 0").outcome(), Some(Outcome::Won(Player::X)));
 }
 
 #[test]
 fn a_move_may_win_for_the_opponent() {
     // `x` goes back to the last cell of its home, which is the goal of `o`.
     let game = game(4, 3, Filter::All);
-    let mut at = state(
-        &game,
-        "4/x2x/3x/oo2 x 0"
-            .replace("x2x", "1x1x")
-            .replace("oo2", "oo2")
-            .as_str()
-            .replace("4/1x1x/3x/oo2", "3o/3x/1x2/oox1")
-            .as_str(),
-    );
+    let mut at = state(&game, "3o/3x/1x2/oox1 x 0");
     assert_eq!(at.outcome(), None);
     let mv = game.geometry().parse_move("b2-a2").unwrap();
     assert!(legal(&game, &at).contains(&Some(mv)));
@@ -168,14 +157,15 @@ fn who_cannot_move_passes_and_two_passes_are_a_draw() {
 
 #[test]
 fn a_pass_is_forgotten_after_a_move() {
-    // The empty corner a1 is shut off from `o` by `x`: `o` passes, `x` moves.
-    let game = game(3, 4, Filter::All);
-    let mut at = state(&game, "xoo/xoo/1xx o 0");
-    assert_eq!(legal(&game, &at), [None]);
+    // `o` is shut in at home; `x` has two free cells behind it.
+    let game = game(4, 7, Filter::All);
+    let mut at = state(&game, "xooo/xxoo/1xxo/1xxo o 0");
+    assert_eq!((at.outcome(), legal(&game, &at)), (None, vec![None]));
     game.play_action(&mut at, None);
     assert!(legal(&game, &at).iter().all(Option::is_some));
-    play(&game, &mut at, "a2-a1");
+    play(&game, &mut at, "b1-a1");
     assert_eq!((at.outcome(), at.player()), (None, Player::O));
+    // Now `o` may jump to b1.
     assert!(legal(&game, &at).iter().all(Option::is_some));
 }
 
@@ -183,7 +173,7 @@ fn a_pass_is_forgotten_after_a_move() {
 fn the_ply_limit_is_a_draw_unless_the_last_move_wins() {
     let game = game(4, 3, Filter::All).with_ply_limit(2);
     let mut at = game.initial();
-    play(&game, &mut at, "c1-d1");
+    play(&game, &mut at, "b1-c1");
     assert_eq!(at.outcome(), None);
     let reply = legal(&game, &at)[0];
     game.play_action(&mut at, reply);
@@ -195,9 +185,8 @@ fn the_ply_limit_is_a_draw_unless_the_last_move_wins() {
 
 #[test]
 fn a_filter_that_leaves_no_move_widens() {
-    // All of `x` stand in the last rows, and only d4 is free ahead of b4.
     let forward = game(4, 3, Filter::Forward);
-    let at = state(&forward, "3x/2xx/o3/oo2 x 0".replace("o3/oo2", "3o/1oo1").replace("3o/1oo1", "o3/1oo1").as_str());
+    let at = state(&forward, "3x/2xx/o3/1oo1 x 0");
     let names = |game: &ChineseCheckers, at: &State| -> Vec<String> {
         legal(game, at).into_iter().flatten().map(|mv| game.geometry().move_text(mv)).collect()
     };

@@ -137,7 +137,7 @@ fn three_roles_each_want_their_own() {
 
 #[test]
 fn roles_at_once_mix_and_leave_the_bad_choice() {
-    let game = Pennies(2);
+    let game = Pennies(1);
     let limits = Limits::playouts(20_000);
     for role in 0..2 {
         let settings = Settings { decision: Decision::MostVisits, ..Settings::default() };

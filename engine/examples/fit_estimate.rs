@@ -1,0 +1,48 @@
+//! Fits the moves that a step beyond a table's prefix costs, on a whole table:
+//! the slope of least squares, through the origin, of distance less that of
+//! the army drawn in, over the steps it was drawn. Only states of armies on
+//! their way are sampled: the pieces' rows within ten of each other.
+//!
+//! `cargo run --release -p sternhalma-engine --example fit_estimate -- FILE`
+
+use rand::{RngExt, SeedableRng};
+use sternhalma_data::{Lookup, Prefix, Rank, Table};
+use sternhalma_engine::draw_in;
+use sternhalma_ggp::Rng;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args_os().nth(1).ok_or("usage: fit_estimate FILE")?;
+    let table = Table::open(path.as_ref())?;
+    let board = table.prefix().board();
+    let geometry = board.geometry();
+    println!("within  moves a step  mean error  root mean square");
+    let (mut all_xy, mut all_xx) = (0.0, 0.0);
+    for within in [36, 42, 45, 47, 53, 57, 60] {
+        let prefix = Prefix::new(board, within)?;
+        let mut rng = Rng::seed_from_u64(within);
+        let mut samples = Vec::new();
+        while samples.len() < 100_000 {
+            let rank = Rank(rng.random_range(prefix.states()..board.states()));
+            let state = rank.state(board.pieces());
+            let rows = [state.first(), state.last()].map(|cell| cell.map_or(0, |cell| geometry.row(cell)));
+            if rows[1] - rows[0] > 10 {
+                continue;
+            }
+            let (placed, steps) = draw_in(prefix, state);
+            let (Lookup::Exact(far), Lookup::Exact(near)) = (table.distance(state)?, table.distance(placed)?) else {
+                return Err("the table is not whole".into());
+            };
+            samples.push((f64::from(steps), f64::from(far.0) - f64::from(near.0)));
+        }
+        let xy: f64 = samples.iter().map(|(x, y)| x * y).sum();
+        let xx: f64 = samples.iter().map(|(x, _)| x * x).sum();
+        let slope = xy / xx;
+        let errors: Vec<f64> = samples.iter().map(|(x, y)| y - slope * x).collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        let square = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
+        println!("{within:>6}  {slope:>12.3}  {mean:>10.2}  {square:>16.2}");
+        (all_xy, all_xx) = (all_xy + xy, all_xx + xx);
+    }
+    println!("   all  {:>12.3}", all_xy / all_xx);
+    Ok(())
+}
