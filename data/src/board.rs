@@ -304,9 +304,14 @@ pub struct Geometry {
     neighbors: Vec<CellSet>,
     jumps: Vec<Vec<Jump>>,
     rows: Vec<CellSet>,
-    /// By a cell and a neighbour: the cell just beyond, if on the board.
-    across: Vec<[CellSet; Cell::LIMIT]>,
+    row_of: Vec<u8>,
+    /// By a cell and how far a neighbour's index is above or below its own:
+    /// the cell just beyond, if on the board.
+    across: Vec<[CellSet; REACH]>,
 }
+
+/// Neighbours are less than half of this apart in the cell order.
+const REACH: usize = 32;
 
 const DIRECTIONS: [(i8, i8); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
 
@@ -334,6 +339,7 @@ impl Geometry {
             neighbors: Vec::new(),
             jumps: Vec::new(),
             rows: Vec::new(),
+            row_of: Vec::new(),
             across: Vec::new(),
         };
         for &from in &geometry.coordinates {
@@ -342,13 +348,16 @@ impl Geometry {
             let jump = |d| Some(Jump { over: geometry.beyond(from, d, 1)?, to: geometry.beyond(from, d, 2)? });
             geometry.jumps.push(DIRECTIONS.into_iter().filter_map(jump).collect());
         }
-        let cells = || (0..geometry.cells()).map(Cell::new);
+        let count = geometry.cells();
+        let cells = || (0..count).map(Cell::new);
+        geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
         let rows = 0..2 * usize::from(side) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
-        for jumps in &geometry.jumps {
-            let mut across = [CellSet::EMPTY; Cell::LIMIT];
-            jumps.iter().for_each(|jump| across[jump.over.index()] = jump.to.into());
-            geometry.across.push(across);
+        geometry.across = vec![[CellSet::EMPTY; REACH]; count];
+        for (cell, jumps) in geometry.jumps.iter().enumerate() {
+            for jump in jumps {
+                geometry.across[cell][jump.over.index() + REACH / 2 - cell] = jump.to.into();
+            }
         }
         geometry
     }
@@ -383,8 +392,7 @@ impl Geometry {
     /// The row of a cell on the diamond, `x + y`: 0 at `a1`.
     #[inline]
     pub fn row(&self, cell: Cell) -> usize {
-        let (x, y) = self.coordinates(cell);
-        usize::from(x + y)
+        usize::from(self.row_of[cell.index()])
     }
 
     /// The cells in the same row of the diamond as `cell`.
@@ -414,6 +422,12 @@ impl Geometry {
         (steps | self.jump_chain(others, from)).without(from)
     }
 
+    /// The cell just beyond a neighbour of a cell; none off the board.
+    #[inline]
+    fn across(&self, cell: Cell, over: Cell) -> CellSet {
+        self.across[cell.index()][(over.index() + REACH / 2 - cell.index()) % REACH]
+    }
+
     /// The cells a chain of jumps reaches from `from`, `from` included.
     #[inline]
     fn jump_chain(&self, others: CellSet, from: Cell) -> CellSet {
@@ -421,7 +435,7 @@ impl Geometry {
         let mut todo = reached;
         while let Some(cell) = todo.pop_first() {
             for over in self.neighbors(cell) & others {
-                let landing = self.across[cell.index()][over.index()] - others - reached;
+                let landing = self.across(cell, over) - others - reached;
                 reached |= landing;
                 todo |= landing;
             }

@@ -43,41 +43,41 @@ impl fmt::Display for Filter {
 /// Where each piece of an army may go.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
-    moves: [(Cell, CellSet); 15],
+    from: [Cell; 15],
+    to: [CellSet; 15],
     len: usize,
+    any: CellSet,
 }
 
 impl Pieces {
+    /// No pieces.
     #[inline]
-    pub(crate) fn of(moves: impl Iterator<Item = (Cell, CellSet)>) -> Pieces {
-        let mut pieces = Pieces { moves: [(Cell::new(0), CellSet::EMPTY); 15], len: 0 };
-        for (slot, piece) in pieces.moves.iter_mut().zip(moves) {
-            *slot = piece;
-            pieces.len += 1;
-        }
-        pieces
+    pub(crate) fn none() -> Pieces {
+        Pieces { from: [Cell::new(0); 15], to: [CellSet::EMPTY; 15], len: 0, any: CellSet::EMPTY }
     }
 
-    /// Each piece's moves to the cells that `allowed` names for its cell.
+    /// Adds a piece with the cells it may go to.
+    ///
+    /// # Panics
+    /// If there are 15 pieces.
     #[inline]
-    pub(crate) fn within(&self, allowed: impl Fn(Cell) -> CellSet) -> Pieces {
-        let mut kept = *self;
-        for (from, to) in &mut kept.moves[..self.len] {
-            *to &= allowed(*from);
-        }
-        kept
+    pub(crate) fn push(&mut self, from: Cell, to: CellSet) {
+        self.from[self.len] = from;
+        self.to[self.len] = to;
+        self.len += 1;
+        self.any |= to;
     }
 
     /// The pieces with the cells they may go to, maybe none.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Cell, CellSet)> + '_ {
-        self.moves[..self.len].iter().copied()
+        self.from[..self.len].iter().copied().zip(self.to.iter().copied())
     }
 
     /// Whether no piece may move.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.iter().all(|(_, to)| to.is_empty())
+        self.any.is_empty()
     }
 
     /// How many moves there are.

@@ -153,24 +153,41 @@ impl ChineseCheckers {
     /// to the next while it leaves no move: forward, non-backward, all.
     #[inline]
     pub fn pieces(&self, state: &State, filter: Filter) -> Pieces {
+        let pieces = self.pieces_within(state, filter);
+        if pieces.is_empty() && filter != Filter::All {
+            return self.widened(state, filter);
+        }
+        pieces
+    }
+
+    #[cold]
+    fn widened(&self, state: &State, filter: Filter) -> Pieces {
+        match filter {
+            Filter::Forward => self.pieces(state, Filter::NonBackward),
+            _ => self.pieces_within(state, Filter::All),
+        }
+    }
+
+    /// Where each piece may go under a filter as it is.
+    #[inline]
+    fn pieces_within(&self, state: &State, filter: Filter) -> Pieces {
         let player = state.player;
         let army = state.army(player);
         let occupied = army | state.army(player.other());
-        let all = Pieces::of(army.iter().map(|from| (from, self.geometry.destinations(occupied.without(from), from))));
         let ahead = &self.ahead[player as usize];
-        if filter == Filter::Forward {
-            let forward = all.within(|from| ahead[from.index()][0]);
-            if !forward.is_empty() {
-                return forward;
-            }
+        let mut pieces = Pieces::none();
+        for from in army {
+            let to = self.geometry.destinations(occupied.without(from), from);
+            pieces.push(
+                from,
+                match filter {
+                    Filter::Forward => to & ahead[from.index()][0],
+                    Filter::NonBackward => to & ahead[from.index()][1],
+                    Filter::All => to,
+                },
+            );
         }
-        if filter != Filter::All {
-            let kept = all.within(|from| ahead[from.index()][1]);
-            if !kept.is_empty() {
-                return kept;
-            }
-        }
-        all
+        pieces
     }
 
     /// How many rows a move of a player leads toward the goal.

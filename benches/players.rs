@@ -1,0 +1,83 @@
+//! Move counts, forward playouts, and the search of a player.
+//!
+//! The search uses the table of 6 pieces on 9x9 if `STERNHALMA_BENCH_TABLE`
+//! names its file, and else plays on a smaller board.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rand::SeedableRng;
+use sternhalma_builder::{BuildOptions, build};
+use sternhalma_data::{Board, Encoding, Position, Prefix, Table};
+use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, PLY_LIMIT, Roster, player};
+use sternhalma_ggp::{Game, Limits, Playout, Rng};
+
+fn perft(c: &mut Criterion) {
+    let position = Position::initial(Board::new(9, 6).unwrap());
+    let mut group = c.benchmark_group("9x9-6");
+    group.sample_size(20).throughput(Throughput::Elements(10_010_896));
+    group.bench_function("perft 6", |b| b.iter(|| assert_eq!(position.perft(6), 10_010_896)));
+    group.finish();
+}
+
+/// Forward playouts from the initial state to the end, as base0 plays them.
+fn playouts(c: &mut Criterion) {
+    let game = ChineseCheckers::new(Board::new(9, 6).unwrap(), Filter::Forward);
+    let run = || {
+        let mut rng = Rng::seed_from_u64(17);
+        let mut policy = FarthestMix::new(0.17);
+        let mut moves = 0u64;
+        for _ in 0..200 {
+            let mut state = game.initial();
+            while !game.is_terminal(&state) {
+                let action = policy.choose(&game, &state, state.player() as usize, &mut rng);
+                game.play_action(&mut state, action);
+                moves += 1;
+            }
+        }
+        moves
+    };
+    let moves = run();
+    let mut group = c.benchmark_group("9x9-6");
+    group.throughput(Throughput::Elements(moves));
+    group.bench_function("playout moves", |b| b.iter(|| assert_eq!(run(), moves)));
+    group.finish();
+}
+
+fn search(c: &mut Criterion) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = std::env::var_os("STERNHALMA_BENCH_TABLE").map(PathBuf::from).unwrap_or_else(|| {
+        let path = dir.path().join("7x7-6.sht");
+        let options =
+            BuildOptions { prefix: Prefix::whole(Board::new(7, 6).unwrap()), encoding: Encoding::Byte, threads: 0 };
+        build(&path, options, false, &()).unwrap();
+        path
+    });
+    let distances = Distances::new(Arc::new(Table::open(&path).unwrap()));
+    let board = distances.table().prefix().board();
+    let game = ChineseCheckers::new(board, Filter::All);
+    let roster = Roster::built_in();
+    for name in ["base0", "heur0", "end0", "ab-lookup"] {
+        let mut player = player(&roster.config(name).unwrap(), board, PLY_LIMIT, Some(&distances)).unwrap();
+        // Early, midway, and with the armies past each other.
+        let states: Vec<_> =
+            [4, 24, 44].map(|plies| game.random_opening(plies, &mut Rng::seed_from_u64(plies.into()))).to_vec();
+        let mut run = || -> u64 {
+            let searches = states.iter().map(|state| {
+                player.reset(1);
+                player.choose(state, Limits::expansions(30_000), &AtomicBool::new(false)).spent.expansions
+            });
+            searches.sum()
+        };
+        let expansions = run();
+        let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
+        group.sample_size(20).throughput(Throughput::Elements(expansions));
+        group.bench_function(format!("expansions of {name}"), |b| b.iter(|| assert_eq!(run(), expansions)));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, perft, playouts, search);
+criterion_main!(benches);
