@@ -305,13 +305,32 @@ pub struct Geometry {
     jumps: Vec<Vec<Jump>>,
     rows: Vec<CellSet>,
     row_of: Vec<u8>,
-    /// By a cell and how far a neighbour's index is above or below its own:
-    /// the cell just beyond, if on the board.
-    across: Vec<[CellSet; REACH]>,
+    windows: Vec<Window>,
 }
 
-/// Neighbours are less than half of this apart in the cell order.
-const REACH: usize = 32;
+/// The cells about one cell, by how far their index is above that of the
+/// lowest of them. The neighbours that can be jumped over are within 32.
+#[derive(Clone, Debug)]
+struct Window {
+    first: u32,
+    /// The neighbours with a cell just beyond.
+    neighbors: u32,
+    /// By neighbour: the cell just beyond.
+    across: [CellSet; 32],
+}
+
+impl Window {
+    fn new(jumps: &[Jump]) -> Window {
+        let first = jumps.iter().map(|jump| jump.over.index()).min().unwrap_or(0);
+        let mut window = Window { first: first as u32, neighbors: 0, across: [CellSet::EMPTY; 32] };
+        for jump in jumps {
+            let place = jump.over.index() - first;
+            window.neighbors |= 1 << place;
+            window.across[place] = jump.to.into();
+        }
+        window
+    }
+}
 
 const DIRECTIONS: [(i8, i8); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
 
@@ -340,7 +359,7 @@ impl Geometry {
             jumps: Vec::new(),
             rows: Vec::new(),
             row_of: Vec::new(),
-            across: Vec::new(),
+            windows: Vec::new(),
         };
         for &from in &geometry.coordinates {
             let ring = DIRECTIONS.map(|d| geometry.beyond(from, d, 1));
@@ -353,12 +372,7 @@ impl Geometry {
         geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
         let rows = 0..2 * usize::from(side) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
-        geometry.across = vec![[CellSet::EMPTY; REACH]; count];
-        for (cell, jumps) in geometry.jumps.iter().enumerate() {
-            for jump in jumps {
-                geometry.across[cell][jump.over.index() + REACH / 2 - cell] = jump.to.into();
-            }
-        }
+        geometry.windows = geometry.jumps.iter().map(|jumps| Window::new(jumps)).collect();
         geometry
     }
 
@@ -422,22 +436,19 @@ impl Geometry {
         (steps | self.jump_chain(others, from)).without(from)
     }
 
-    /// The cell just beyond a neighbour of a cell; none off the board.
-    #[inline]
-    fn across(&self, cell: Cell, over: Cell) -> CellSet {
-        self.across[cell.index()][(over.index() + REACH / 2 - cell.index()) % REACH]
-    }
-
     /// The cells a chain of jumps reaches from `from`, `from` included.
     #[inline]
     fn jump_chain(&self, others: CellSet, from: Cell) -> CellSet {
         let mut reached = CellSet::single(from);
         let mut todo = reached;
         while let Some(cell) = todo.pop_first() {
-            for over in self.neighbors(cell) & others {
-                let landing = self.across(cell, over) - others - reached;
+            let window = &self.windows[cell.index()];
+            let mut overs = (others.bits() >> window.first) as u32 & window.neighbors;
+            while overs != 0 {
+                let landing = window.across[overs.trailing_zeros() as usize] - others - reached;
                 reached |= landing;
                 todo |= landing;
+                overs &= overs - 1;
             }
         }
         reached

@@ -12,8 +12,8 @@ const PLAYERS: [Player; 2] = [Player::X, Player::O];
 #[inline]
 fn both(distances: &Distances, game: &ChineseCheckers, state: &State) -> [f64; 2] {
     PLAYERS.map(|player| {
-        let army = player.goal_view(game.board().cells(), state.army(player));
-        distances.of(army, state.rank(player))
+        let (army, rank) = game.ranked(state, player);
+        distances.of(army, rank)
     })
 }
 

@@ -56,6 +56,13 @@ impl Pieces {
         Pieces { from: [Cell::new(0); 15], to: [CellSet::EMPTY; 15], len: 0, any: CellSet::EMPTY }
     }
 
+    /// Leaves no pieces.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.any = CellSet::EMPTY;
+    }
+
     /// Adds a piece with the cells it may go to.
     ///
     /// # Panics

@@ -39,8 +39,6 @@ pub struct ChineseCheckers {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct State {
     armies: [CellSet; 2],
-    /// The rank of each army, as its goal tip sees it.
-    ranks: [Rank; 2],
     player: Player,
     passed: bool,
     ply: u32,
@@ -52,12 +50,6 @@ impl State {
     #[inline]
     pub fn army(&self, player: Player) -> CellSet {
         self.armies[player as usize]
-    }
-
-    /// The rank of a player's army in the table of the board, carried along.
-    #[inline]
-    pub fn rank(&self, player: Player) -> Rank {
-        self.ranks[player as usize]
     }
 
     /// Who is to move.
@@ -128,10 +120,8 @@ impl ChineseCheckers {
         if !fits || position.geometry().side() != self.board.side() {
             return None;
         }
-        let ranks = [Player::X, Player::O]
-            .map(|player| Rank::of(player.goal_view(self.board.cells(), armies[player as usize])));
         let (player, ply) = (position.player(), position.ply());
-        let mut state = State { armies, ranks, player, passed: false, ply, outcome: None };
+        let mut state = State { armies, player, passed: false, ply, outcome: None };
         // The player that has just moved is tested first.
         state.outcome = self.outcome_after(&state, player.other());
         Some(state)
@@ -141,6 +131,18 @@ impl ChineseCheckers {
     pub fn position(&self, state: &State) -> Position {
         let [x, o] = state.armies;
         Position::new(self.geometry, x, o, state.player, state.ply).expect("armies share no cell")
+    }
+
+    /// The army of a player as its goal tip sees it, with its rank in the
+    /// table of the board.
+    ///
+    /// The rank is made anew. Carrying it along with the moves
+    /// ([`Rank::after_move`]) takes longer: playouts need it once in many moves,
+    /// and the pieces a move passes are a loop that the processor mispredicts.
+    #[inline]
+    pub fn ranked(&self, state: &State, player: Player) -> (CellSet, Rank) {
+        let army = player.goal_view(self.board.cells(), state.army(player));
+        (army, Rank::of(army))
     }
 
     /// A player's goal corner, in the board's order.
@@ -216,12 +218,8 @@ impl ChineseCheckers {
         state.player = mover.other();
         match action {
             Some(mv) => {
-                let cells = self.board.cells();
                 let army = &mut state.armies[mover as usize];
                 debug_assert!(army.contains(mv.from));
-                let seen = mover.goal_view(cells, *army);
-                let (from, to) = (mover.goal_view_cell(cells, mv.from), mover.goal_view_cell(cells, mv.to));
-                state.ranks[mover as usize] = state.ranks[mover as usize].after_move(seen, from, to);
                 *army = army.without(mv.from).with(mv.to);
                 state.passed = false;
                 state.outcome = self.outcome_after(state, mover);

@@ -37,11 +37,12 @@ impl Playout<ChineseCheckers> for FarthestMix {
 /// A move uniformly at random; none if there is none.
 #[inline]
 pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Action {
-    let count = pieces.count();
-    if count == 0 {
-        return None;
-    }
-    let mut index = rng.random_range(0..count);
+    let count = pieces.count() as u32;
+    let mut index = match count {
+        0 => return None,
+        1 => 0,
+        _ => rng.random_range(0..count) as usize,
+    };
     for (from, to) in pieces.iter() {
         if index < to.len() {
             return to.iter().nth(index).map(|to| Move { from, to });
@@ -58,23 +59,18 @@ fn farthest_move(game: &ChineseCheckers, player: Player, pieces: &Pieces, rng: &
     let geometry = game.geometry();
     // Cells are ordered by row, so a piece's farthest cell is its last or first.
     let farthest = |to: CellSet| if player == Player::X { to.last() } else { to.first() };
-    let (mut most, mut found, mut ties) = (i32::MIN, None, 0u32);
+    let mut most = i32::MIN;
+    let mut best = Pieces::none();
     for (from, to) in pieces.iter() {
         let Some(end) = farthest(to) else { continue };
         let advance = game.advance(player, Move { from, to: end });
-        if advance < most {
-            continue;
-        }
         if advance > most {
-            (most, ties) = (advance, 0);
+            most = advance;
+            best.clear();
         }
-        for to in to & geometry.row_of(end) {
-            // The n-th of equals replaces the one held with a chance of one in n.
-            ties += 1;
-            if ties == 1 || rng.random_range(0..ties) == 0 {
-                found = Some(Move { from, to });
-            }
+        if advance == most {
+            best.push(from, to & geometry.row_of(end));
         }
     }
-    found
+    random_move(&best, rng)
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position};
 use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome, State};
 use sternhalma_ggp::{Game, Rng};
 
@@ -78,13 +78,19 @@ proptest! {
         let game = game(side, pieces, Filter::All);
         let mut rng = Rng::seed_from_u64(seed);
         let mut state = game.initial();
+        let mut carried = [Player::X, Player::O].map(|player| game.ranked(&state, player).1);
         for _ in 0..200 {
+            let (mover, cells) = (state.player(), game.board().cells());
+            let before = game.ranked(&state, mover).0;
             let moves = legal(&game, &state);
-            game.play_action(&mut state, moves[rng.random_range(0..moves.len())]);
-            for player in [Player::X, Player::O] {
-                let army = player.goal_view(game.board().cells(), state.army(player));
-                prop_assert_eq!(state.rank(player), Rank::of(army));
+            let action = moves[rng.random_range(0..moves.len())];
+            if let Some(mv) = action {
+                let turn = |cell| mover.goal_view_cell(cells, cell);
+                let rank = &mut carried[mover as usize];
+                *rank = rank.after_move(before, turn(mv.from), turn(mv.to));
             }
+            game.play_action(&mut state, action);
+            prop_assert_eq!(carried, [Player::X, Player::O].map(|player| game.ranked(&state, player).1));
             if state.outcome().is_some() {
                 break;
             }
