@@ -3,14 +3,14 @@
 //! The search uses the table of 6 pieces on 9x9 if `STERNHALMA_BENCH_TABLE`
 //! names its file, and else plays on a smaller board.
 
-use std::path::PathBuf;
+mod support;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
-use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, Encoding, Position, Prefix, Table};
+use sternhalma_data::{Board, Position};
 use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, PLY_LIMIT, Roster, player};
 use sternhalma_ggp::{Game, Limits, Playout, Rng};
 
@@ -47,15 +47,7 @@ fn playouts(c: &mut Criterion) {
 }
 
 fn search(c: &mut Criterion) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = std::env::var_os("STERNHALMA_BENCH_TABLE").map(PathBuf::from).unwrap_or_else(|| {
-        let path = dir.path().join("7x7-6.sht");
-        let options =
-            BuildOptions { prefix: Prefix::whole(Board::new(7, 6).unwrap()), encoding: Encoding::Byte, threads: 0 };
-        build(&path, options, false, &()).unwrap();
-        path
-    });
-    let distances = Distances::new(Arc::new(Table::open(&path).unwrap()));
+    let distances = Distances::new(Arc::new(support::table()));
     let board = distances.table().prefix().board();
     let game = ChineseCheckers::new(board, Filter::All);
     let roster = Roster::built_in();

@@ -3,8 +3,9 @@
 //! The look-ups use the table of 6 pieces on 9x9 if `STERNHALMA_BENCH_TABLE`
 //! names its file, and else build a smaller one.
 
+mod support;
+
 use std::hint::black_box;
-use std::path::PathBuf;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
@@ -71,15 +72,7 @@ fn moves(c: &mut Criterion) {
 }
 
 fn lookups(c: &mut Criterion) {
-    let dir = tempfile::tempdir().unwrap();
-    let path = std::env::var_os("STERNHALMA_BENCH_TABLE").map(PathBuf::from).unwrap_or_else(|| {
-        let path = dir.path().join("7x7-6.sht");
-        let options =
-            BuildOptions { prefix: Prefix::whole(Board::new(7, 6).unwrap()), encoding: Encoding::Byte, threads: 0 };
-        build(&path, options, false, &()).unwrap();
-        path
-    });
-    let table = Table::open(&path).unwrap();
+    let table = support::table();
     let board = table.prefix().board();
     let bytes = table.as_bytes().expect("the bench is of a byte table");
     // More positions than caches hold, so that each look-up is a load from memory.

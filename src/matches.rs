@@ -1,15 +1,12 @@
-use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use rayon::ThreadPoolBuilder;
 use serde_json::{Value, json};
-use sternhalma_engine::{Record, Score, Terms, Totals, play_match};
+use sternhalma_engine::{Record, Score, Totals, play_match};
 
 use crate::files::Tables;
-use crate::players::{LimitArgs, PlayerArgs};
+use crate::players::TermsArgs;
 use crate::progress::stop_on_ctrl_c;
-use crate::state::BoardArgs;
 use crate::{Outcome, output};
 
 /// Let two players play a match
@@ -24,21 +21,8 @@ pub struct Args {
     /// Games to play
     #[arg(long, default_value_t = 20)]
     games: u64,
-    /// Random plies before the players take over
-    #[arg(long, default_value_t = 2)]
-    opening_plies: u32,
-    /// Fixes openings and random numbers
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Games at a time [default: one a core]
-    #[arg(long)]
-    threads: Option<NonZeroUsize>,
     #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    board: BoardArgs,
-    #[command(flatten)]
-    players: PlayerArgs,
+    terms: TermsArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -65,18 +49,11 @@ impl Standing {
 }
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let configs = args.players.configs([&args.a, &args.b])?;
-    let club = args.players.club(tables, args.board.board()?, &configs)?;
-    let terms = Terms {
-        board: club.board(),
-        games: args.games,
-        limits: args.limits.limits(),
-        opening_plies: args.opening_plies,
-        ply_limit: club.ply_limit(),
-        seed: args.seed,
-    };
+    let configs = args.terms.players.configs([&args.a, &args.b])?;
+    let club = args.terms.players.club(tables, args.terms.board.board()?, &configs)?;
+    let terms = args.terms.terms(&club, args.games);
     let stop = stop_on_ctrl_c()?;
-    let pool = ThreadPoolBuilder::new().num_threads(args.threads.map_or(0, NonZeroUsize::get)).build()?;
+    let pool = args.terms.pool()?;
     let standing = Mutex::new(Standing::default());
     let report = |_: u64, record: &Record| {
         let mut standing = standing.lock().expect("no thread panics while it counts a game");
@@ -110,7 +87,7 @@ fn as_json(args: &Args, standing: &Standing) -> Value {
     json!({
         "a": args.a,
         "b": args.b,
-        "seed": args.seed,
+        "seed": args.terms.seed,
         "score": score(&standing.all),
         "a_first": score(&standing.a_first),
         "b_first": score(&standing.b_first),

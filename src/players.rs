@@ -1,16 +1,19 @@
 //! Players and limits on the command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::{Board, Encoding, Prefix, Table};
-use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, player};
+use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, Terms, player};
 use sternhalma_ggp::Limits;
 
 use crate::files::Tables;
+use crate::state::BoardArgs;
 
 /// Where players come from, and the game they play.
 #[derive(Args)]
@@ -24,6 +27,44 @@ pub struct PlayerArgs {
     /// The ply at which a game is a draw
     #[arg(long, default_value_t = PLY_LIMIT)]
     pub ply_limit: u32,
+}
+
+/// What two players play by.
+#[derive(Args)]
+pub struct TermsArgs {
+    /// Random plies before the players take over
+    #[arg(long, default_value_t = 2)]
+    opening_plies: u32,
+    /// Fixes openings and random numbers
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Games at a time [default: one a core]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    pub board: BoardArgs,
+    #[command(flatten)]
+    pub players: PlayerArgs,
+}
+
+impl TermsArgs {
+    pub fn terms(&self, club: &Club, games: u64) -> Terms {
+        Terms {
+            board: club.board(),
+            games,
+            limits: self.limits.limits(),
+            opening_plies: self.opening_plies,
+            ply_limit: club.ply_limit(),
+            seed: self.seed,
+        }
+    }
+
+    /// The threads that games are played on.
+    pub fn pool(&self) -> Result<ThreadPool> {
+        Ok(ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, NonZeroUsize::get)).build()?)
+    }
 }
 
 /// What a player may spend on a move; it ends at whichever comes first.
@@ -88,8 +129,9 @@ impl PlayerArgs {
                 Some(path) => tables.find(path)?,
                 None => tables.default_path(Prefix::whole(board), Encoding::Byte)?,
             };
-            let table =
-                Table::open(&path).with_context(|| format!("these players need a distance table of {board}"))?;
+            let table = Table::open(&path).with_context(|| {
+                format!("these players need a distance table of {board}; --table names one, of a prefix too")
+            })?;
             sternhalma_builder::verify(&table, false, 0, &())?;
             distances = Some(Distances::new(Arc::new(table)));
         }

@@ -1,19 +1,16 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, anyhow, bail};
-use rayon::ThreadPoolBuilder;
 use serde_json::{Value, json};
 use sternhalma_engine::{Config, Score, Terms, Trial, Tuning, play_match, tune};
 
 use crate::files::Tables;
-use crate::players::{LimitArgs, PlayerArgs};
+use crate::players::TermsArgs;
 use crate::progress::stop_on_ctrl_c;
-use crate::state::BoardArgs;
 use crate::{Outcome, output};
 
 /// Tune a player's parameters by hill climbing
@@ -33,48 +30,28 @@ pub struct Args {
     /// Games of each variant, half of them first
     #[arg(long, default_value_t = 40)]
     games: u64,
-    /// Random plies before the players take over
-    #[arg(long, default_value_t = 2)]
-    opening_plies: u32,
-    /// Fixes openings and random numbers
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     /// A file that keeps every trial, a JSON object a line
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Games at a time [default: one a core]
-    #[arg(long)]
-    threads: Option<NonZeroUsize>,
     #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    board: BoardArgs,
-    #[command(flatten)]
-    players: PlayerArgs,
+    terms: TermsArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let [start] = args.players.configs([&args.player])?;
-    let club = args.players.club(tables, args.board.board()?, std::slice::from_ref(&start))?;
+    let [start] = args.terms.players.configs([&args.player])?;
+    let club = args.terms.players.club(tables, args.terms.board.board()?, std::slice::from_ref(&start))?;
     let tuning = tuning(args)?;
-    let terms = Terms {
-        board: club.board(),
-        games: args.games,
-        limits: args.limits.limits(),
-        opening_plies: args.opening_plies,
-        ply_limit: club.ply_limit(),
-        seed: args.seed,
-    };
+    let terms = args.terms.terms(&club, args.games);
     let setup = json!({ "player": start, "tuning": tuning, "terms": format!("{terms:?}") });
     let (trace, known) = match &args.trace {
         Some(path) => open_trace(path, &setup)?,
         None => (None, Vec::new()),
     };
     let stop = stop_on_ctrl_c()?;
-    let pool = ThreadPoolBuilder::new().num_threads(args.threads.map_or(0, NonZeroUsize::get)).build()?;
+    let pool = args.terms.pool()?;
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let make =
             || [variant, present].map(|config| club.player(config).expect("variants need what the player needs"));
@@ -94,7 +71,8 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
             stop.store(true, Relaxed);
         }
     };
-    let tuned = pool.install(|| tune(&tuning, &start, args.seed, &known, play, report)).map_err(|why| anyhow!(why))?;
+    let tuned =
+        pool.install(|| tune(&tuning, &start, args.terms.seed, &known, play, report)).map_err(|why| anyhow!(why))?;
     if let Some(error) = trace.into_inner().expect("no thread panicked while it wrote a trial").1 {
         return Err(error.context("cannot write the trace"));
     }

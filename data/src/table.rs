@@ -224,12 +224,12 @@ impl Table {
     /// from memory overlap, so this is a good deal faster than one look-up
     /// after the other. Blocks are not checked against their checksums.
     ///
-    /// ```no_run
-    /// # use sternhalma_data::{CellSet, Table};
-    /// # let (table, states): (Table, Vec<CellSet>) = unimplemented!();
-    /// let mut distances = vec![0; states.len()];
-    /// let whole = table.byte_distances(&states, &mut distances);
-    /// assert!(whole, "every state is covered by this table of bytes");
+    /// ```
+    /// use sternhalma_data::{CellSet, Table};
+    /// fn all(table: &Table, states: &[CellSet]) -> Option<Vec<u8>> {
+    ///     let mut distances = vec![0; states.len()];
+    ///     table.byte_distances(states, &mut distances).then_some(distances)
+    /// }
     /// ```
     ///
     /// Gives false, and leaves `out` as it is, if the table is of another
