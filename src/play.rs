@@ -13,7 +13,8 @@ use crate::{Outcome, output};
 
 /// Watch a game, or play one in the terminal
 ///
-/// A human enters moves like `c1-e3`; `moves` lists them, `quit` leaves.
+/// A human enters moves like `c1-e3`; `moves` lists them, `quit` leaves, with
+/// exit code 1.
 #[derive(clap::Args)]
 pub struct Args {
     /// Who plays `x`, the first side: a player, or `human`

@@ -87,14 +87,17 @@ impl Monitor for Progress {
 
     fn layer(&self, distance: u32, states: u64, seen: u64, all: u64) {
         let rate = seen as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        let left = Duration::from_secs_f64(((all - seen) as f64 / rate).min(1e7));
+        // The first layers are too small to tell anything of the rest.
+        let left = match seen < all / 100 {
+            true => "time left not known yet".to_owned(),
+            false => format!("{} left", HumanDuration(Duration::from_secs_f64((all - seen) as f64 / rate))),
+        };
         let message = format!(
-            "{} states, {} of {} seen, {:.1} M/s, {} left",
+            "{} states, {} of {} seen, {:.1} M/s, {left}",
             HumanCount(states),
             HumanCount(seen),
             HumanCount(all),
-            rate / 1e6,
-            HumanDuration(left)
+            rate / 1e6
         );
         self.say(&name(Stage::Layer(distance)), &message);
         self.bar.set_message(message);

@@ -63,7 +63,7 @@ fn alpha_beta_is_minimax_at_every_depth() {
     for filter in [Filter::NonBackward, Filter::All] {
         let game = ChineseCheckers::new(Board::new(5, 3).unwrap(), filter);
         for state in some_states(&game, 12) {
-            for depth in 1..=3 {
+            for depth in 1..=4 {
                 let mut table = TableDifference { distances: distances.clone(), weight: 0.0 };
                 let found = alpha_beta(&game, &state, &mut table, Limits::depth(depth), &AtomicBool::new(false));
                 let told = minimax(&game, &state, &mut table, depth, 0);
@@ -196,10 +196,7 @@ fn separated_armies_are_decided_by_distance_and_turn() {
         separated.cut(&game, &state, 0, &mut rewards).then_some(rewards)
     };
     // One move each: whoever is to move is first.
-    assert_eq!(
-        cut("3x1/3xx/5/o4/1oo2 x 0".replace("3x1/3xx/5/o4/1oo2", "3x1/3xx/5/oo3/1o3").as_str()),
-        Some([1.0, 0.0])
-    );
+    assert_eq!(cut("3x1/3xx/5/oo3/1o3 x 0"), Some([1.0, 0.0]));
     assert_eq!(cut("3x1/3xx/5/oo3/1o3 o 0"), Some([0.0, 1.0]));
     // A piece on the centre row, or an army still behind it: nothing is decided.
     assert_eq!(cut("3x1/3xx/5/1o3/1o2o x 0"), None);
