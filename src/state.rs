@@ -56,16 +56,17 @@ impl Seen {
 /// The position of a command that plays or counts moves.
 #[derive(Args, Clone)]
 pub struct PositionArgs {
-    /// A position string; the initial position if none is given
-    position: Option<String>,
+    /// A position string, in quotes or not; the initial position if none is given
+    #[arg(num_args = 0..)]
+    position: Vec<String>,
     #[command(flatten)]
     board: BoardArgs,
 }
 
 impl PositionArgs {
     pub fn position(&self) -> Result<Position> {
-        if let Some(text) = &self.position {
-            return Ok(text.parse()?);
+        if !self.position.is_empty() {
+            return Ok(self.position.join(" ").parse()?);
         }
         Ok(Position::initial(self.board.board()?.for_two()?))
     }

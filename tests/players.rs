@@ -48,6 +48,8 @@ fn moves_and_their_counts_follow_the_rules_alone() {
     // A won game goes on, a filter is not widened.
     let won = "2xx/3x/4/ooo1 o 9";
     assert!(!json(dir.path(), &["moves", won, "--json"]).as_array().unwrap().is_empty());
+    let unquoted: Vec<&str> = ["moves", "--json"].into_iter().chain(won.split(' ')).collect();
+    assert_eq!(json(dir.path(), &unquoted), json(dir.path(), &["moves", won, "--json"]));
     let stuck = "3x/3x/1o1x/1oo1 x 0";
     assert_eq!(json(dir.path(), &["moves", stuck, "--filter", "forward", "--json"]), serde_json::json!([]));
     assert!(!json(dir.path(), &["moves", stuck, "--json"]).as_array().unwrap().is_empty());
