@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sternhalma_builder::verify;
-use sternhalma_data::{Encoding, Order, Table, temporary_beside, write_flat};
+use sternhalma_data::{Disk, Encoding, NewFile, Order, Table, write_flat};
 
 use crate::Outcome;
 use crate::build::check_memory;
@@ -50,10 +50,10 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     } else {
         let path = &args.output;
         let failed = || format!("{}: cannot write", path.display());
-        let file = temporary_beside(path).with_context(failed)?;
+        let mut file = NewFile::create(&Disk::storage(), path).with_context(failed)?;
         let stop = stop_on_ctrl_c()?;
-        write(&table, args, Stoppable { out: &file, stop: &stop }).with_context(failed)?;
-        file.persist(path).with_context(failed)?;
+        write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
+        file.keep(true).with_context(failed)?;
     }
     Ok(Outcome::Answered)
 }

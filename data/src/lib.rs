@@ -34,6 +34,7 @@ mod map;
 mod notation;
 mod position;
 mod rank;
+mod storage;
 mod table;
 mod writer;
 
@@ -46,5 +47,6 @@ pub use map::exit_if_a_map_is_cut_short;
 pub use notation::NotationError;
 pub use position::{Move, Position, army_moves};
 pub use rank::{Rank, States, binomial};
+pub use storage::{Disk, NewFile, Storage, StoredFile, Traffic, directory_of};
 pub use table::{Cursor, Distance, Lookup, Table};
-pub use writer::{NewTable, TableWriter, temporary_beside};
+pub use writer::{NewTable, TableWriter};

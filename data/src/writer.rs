@@ -1,20 +1,18 @@
 //! Writing table files.
 
-use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::TableError;
 use crate::format::{self, Block, Contents, Layout, Metadata, Provenance};
+use crate::storage::{Disk, NewFile, Storage, directory_of};
 
 /// A table file in the making: a temporary file beside its place, which takes
 /// the place only when whole and on disk. Dropped before that, it is removed.
 #[derive(Debug)]
 pub struct NewTable {
-    path: PathBuf,
-    file: NamedTempFile,
+    file: NewFile,
     replace: bool,
 }
 
@@ -25,6 +23,14 @@ impl NewTable {
     /// If the directory cannot be made or written, or if `path` is a
     /// directory, or exists and `replace` is not set.
     pub fn create(path: &Path, replace: bool) -> Result<NewTable, TableError> {
+        NewTable::create_in(&Disk::storage(), path, replace)
+    }
+
+    /// As [`create`](NewTable::create), in a storage.
+    ///
+    /// # Errors
+    /// As [`create`](NewTable::create).
+    pub fn create_in(storage: &Arc<dyn Storage>, path: &Path, replace: bool) -> Result<NewTable, TableError> {
         let refuse = |kind, why| Err(TableError::io(path, "create")(std::io::Error::new(kind, why)));
         if path.is_dir() {
             return refuse(std::io::ErrorKind::IsADirectory, "it is a directory");
@@ -33,9 +39,9 @@ impl NewTable {
             return refuse(std::io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
         }
         let dir = directory_of(path);
-        std::fs::create_dir_all(dir).map_err(TableError::io(dir, "make the directory"))?;
-        let file = temporary_beside(path).map_err(TableError::io(path, "create"))?;
-        Ok(NewTable { path: path.to_owned(), file, replace })
+        storage.create_directory(dir).map_err(TableError::io(dir, "make the directory"))?;
+        let file = NewFile::create(storage, path).map_err(TableError::io(path, "create"))?;
+        Ok(NewTable { file, replace })
     }
 
     /// Begins to write a table of these contents.
@@ -46,7 +52,7 @@ impl NewTable {
         let layout = Layout::new(contents.prefix, contents.encoding);
         let blank = Metadata::new(contents, vec![0; layout.blocks() as usize]);
         let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
-        seek.map_err(TableError::io(&self.path, "write"))?;
+        seek.map_err(TableError::io(self.file.path(), "write"))?;
         Ok(TableWriter { new: self, contents: blank.contents, layout, block_checksums: Vec::new() })
     }
 }
@@ -77,7 +83,7 @@ impl TableWriter {
     pub fn write_block(&mut self, bytes: &[u8], checksum: u64) -> Result<(), TableError> {
         let Block { bytes: place, .. } = self.layout.block(self.block_checksums.len() as u64);
         assert_eq!(bytes.len() as u64, place.end - place.start, "a block is as long as its layout says");
-        self.new.file.write_all(bytes).map_err(TableError::io(&self.new.path, "write"))?;
+        self.new.file.write_all(bytes).map_err(TableError::io(self.new.file.path(), "write"))?;
         self.block_checksums.push(checksum);
         Ok(())
     }
@@ -91,44 +97,17 @@ impl TableWriter {
     /// If a block has not been written.
     pub fn finish(self, provenance: &Provenance) -> Result<u64, TableError> {
         assert_eq!(self.block_checksums.len() as u64, self.layout.blocks(), "every block is written");
-        let NewTable { path, mut file, replace } = self.new;
+        let NewTable { mut file, replace } = self.new;
+        let path = file.path().to_owned();
         let metadata = Metadata::new(self.contents, self.block_checksums);
         let write = || -> std::io::Result<()> {
             file.write_all(&format::encode_provenance(provenance))?;
-            file.seek(SeekFrom::Start(0))?;
+            file.rewind()?;
             file.write_all(&metadata.encode())?;
-            file.as_file().sync_all()?;
-            if replace {
-                file.persist(&path)?
-            } else {
-                file.persist_noclobber(&path)?
-            };
-            sync_directory(directory_of(&path))
+            file.keep(replace)?;
+            Ok(())
         };
         write().map_err(TableError::io(&path, "write"))?;
         Ok(metadata.checksum)
     }
-}
-
-/// A temporary file in the directory of `path`, to be renamed to it when
-/// whole. Dropped before that, it is removed.
-///
-/// # Errors
-/// If the directory cannot be written.
-pub fn temporary_beside(path: &Path) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".writing-").suffix(".tmp");
-    // The mode of ordinary files, less what the user's mask takes away.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory_of(path))
-}
-
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Makes a rename in the directory survive a power cut.
-fn sync_directory(dir: &Path) -> std::io::Result<()> {
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
