@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
+use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
-use sternhalma_builder::{BuildError, BuildOptions, build, memory_needed};
+use sternhalma_builder::{BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, memory_needed};
 use sternhalma_data::{Encoding, Layout, Prefix, Table};
 
 use crate::files::Tables;
@@ -35,9 +36,30 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// The most memory to take, as `2GiB` [default: three quarters of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+    /// Search in memory, or out of core in a work directory [default: what the memory allows]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<Mode>,
+    /// Where a build out of core keeps its work [default: beside the file]
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    /// Drop what an earlier build has done in the work directory
+    #[arg(long)]
+    fresh: bool,
+    /// Drop work files from the system's cache as soon as they have been used
+    #[arg(long)]
+    uncached: bool,
     /// Print what `info --json` prints of the new table
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Mode {
+    InMemory,
+    OutOfCore,
 }
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
@@ -45,36 +67,123 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let path = args.output.clone().map_or_else(|| tables.default_path(prefix, args.encoding), Ok)?;
     let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let memory = memory_needed(prefix, args.encoding, threads);
+    let options = BuildOptions { prefix, encoding: args.encoding, threads };
     eprintln!(
-        "building {prefix}: {} states in {}, {} of memory, {threads} thread{}",
+        "building {prefix}: {} states in {}, {threads} thread{}",
         HumanCount(prefix.states()),
         path.display(),
-        HumanBytes(memory),
         if threads == 1 { "" } else { "s" },
     );
-    check_memory(memory)?;
-    check_disk(&path, Layout::new(prefix, args.encoding).file_bytes())?;
-    let progress = Progress::new()?;
-    let options = BuildOptions { prefix, encoding: args.encoding, threads };
-    let built = build(&path, options, args.force, &progress);
-    progress.finish();
-    match built {
-        Err(BuildError::Cancelled) => bail!("interrupted: no table was written; the same command starts anew"),
-        built => built?,
-    }
+    let built = match args.mode(options, &path) {
+        Mode::InMemory => args.build_in_memory(options, &path)?,
+        Mode::OutOfCore => args.build_out_of_core(options, &path)?,
+    };
     let table = Table::open(&path)?;
-    eprintln!(
-        "built in {:.1} s: {} layers, {}",
-        table.provenance().wall_s,
-        table.contents().layers.len(),
-        HumanBytes(table.file_bytes())
-    );
+    match built {
+        Done::Built => eprintln!(
+            "built in {:.1} s: {} layers, {}",
+            table.provenance().wall_s,
+            table.contents().layers.len(),
+            HumanBytes(table.file_bytes())
+        ),
+        Done::Before => eprintln!("finished before: the table of this work directory is in place"),
+    }
     match args.json {
         true => info::print_json(&table)?,
         false => output::print_line(&path.display().to_string())?,
     }
     Ok(Outcome::Answered)
+}
+
+impl Args {
+    fn limit(&self) -> u64 {
+        self.memory.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
+    }
+
+    fn work_dir(&self, path: &Path) -> PathBuf {
+        self.work_dir.clone().unwrap_or_else(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".work");
+            name.into()
+        })
+    }
+
+    /// Where to search, and says why there.
+    fn mode(&self, options: BuildOptions, path: &Path) -> Mode {
+        let (needed, limit) = (memory_needed(options.prefix, options.encoding, options.threads), self.limit());
+        let (needs, allows) = (HumanBytes(needed), HumanBytes(limit));
+        let asked = match self.memory {
+            Some(_) => "--memory",
+            None => "three quarters of the memory",
+        };
+        let (mode, why) = match self.mode {
+            Some(mode) => (mode, "as --mode says".to_owned()),
+            None if options.prefix.board().pieces() == 1 => {
+                (Mode::InMemory, "a single piece needs next to nothing".to_owned())
+            }
+            None if is_begun(&self.work_dir(path)) && !self.fresh => {
+                (Mode::OutOfCore, format!("{} holds such work", self.work_dir(path).display()))
+            }
+            None if needed <= limit => (Mode::InMemory, format!("it needs {needs} and {asked} allows {allows}")),
+            None => (Mode::OutOfCore, format!("in memory it would need {needs} and {asked} allows {allows}")),
+        };
+        match mode {
+            Mode::InMemory => eprintln!("in memory: {why}"),
+            Mode::OutOfCore => eprintln!("out of core: {why}"),
+        }
+        mode
+    }
+
+    fn build_in_memory(&self, options: BuildOptions, path: &Path) -> Result<Done> {
+        check_memory(memory_needed(options.prefix, options.encoding, options.threads))?;
+        check_disk(path, Layout::new(options.prefix, options.encoding).file_bytes())?;
+        let progress = Progress::new()?;
+        let built = build(path, options, self.force, &progress);
+        progress.finish();
+        match built {
+            Err(BuildError::Cancelled) => bail!("interrupted: no table was written; the same command starts anew"),
+            built => built?,
+        }
+        Ok(Done::Built)
+    }
+
+    fn build_out_of_core(&self, options: BuildOptions, path: &Path) -> Result<Done> {
+        let work = OutOfCore {
+            directory: self.work_dir(path),
+            memory: self.limit(),
+            fresh: self.fresh,
+            uncached: self.uncached,
+        };
+        if options.prefix.board().pieces() == 1 {
+            bail!("a table of a single piece is built in memory");
+        }
+        eprintln!("work directory {}", work.directory.display());
+        let progress = Progress::new()?;
+        let built = build_out_of_core(path, options, &work, self.force, &progress);
+        progress.finish();
+        match built {
+            Err(BuildError::Cancelled) => bail!("interrupted: the same command goes on after the last complete layer"),
+            Err(BuildError::Limit { least, limit }) => bail!(
+                "this build needs at least {} of memory, and the limit is {}; raise --memory",
+                HumanBytes(least),
+                HumanBytes(limit)
+            ),
+            built => Ok(built?),
+        }
+    }
+}
+
+/// Whether a build out of core has begun in this directory.
+fn is_begun(dir: &Path) -> bool {
+    dir.join("build.json").exists()
+}
+
+/// The memory of the machine, or what a container has of it.
+fn total_memory() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
+    system.total_memory().min(limit)
 }
 
 pub fn check_memory(needed: u64) -> Result<()> {

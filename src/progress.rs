@@ -55,6 +55,7 @@ pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>> {
 fn name(stage: Stage) -> String {
     match stage {
         Stage::Layer(distance) => format!("layer {distance}"),
+        Stage::Resume => "work files".to_owned(),
         Stage::Write => "writing".to_owned(),
         Stage::Check => "checksums".to_owned(),
         Stage::Prove => "proof".to_owned(),

@@ -1,5 +1,8 @@
 //! Why a table is not built or not believed.
 
+use std::io;
+use std::path::{Path, PathBuf};
+
 use sternhalma_data::TableError;
 use thiserror::Error;
 
@@ -22,9 +25,54 @@ pub enum BuildError {
     /// The file cannot be written.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// The memory limit is too small.
+    #[error("this build needs at least {least} bytes of memory, and the limit is {limit}")]
+    Limit {
+        /// The least limit that works.
+        least: u64,
+        /// The limit given.
+        limit: u64,
+    },
+    /// A work file cannot be read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was being done to it.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A work file is damaged.
+    #[error("{}: the work file is damaged: {what}; delete it and the same command makes it again", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// The work directory belongs to something else.
+    #[error("{}: {why}", path.display())]
+    WorkDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// To what, and what to do.
+        why: String,
+    },
     /// The monitor ended the work.
     #[error("interrupted")]
     Cancelled,
+}
+
+impl BuildError {
+    pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> BuildError {
+        let path = path.to_owned();
+        move |source| BuildError::File { path, action, source }
+    }
+
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> BuildError {
+        BuildError::Damaged { path: path.to_owned(), what: what.into() }
+    }
 }
 
 /// Why a table is not believed.

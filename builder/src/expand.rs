@@ -19,6 +19,9 @@
 //! row of *triangles*: for fixed upper `lanes - 1` of its pieces, the lowest
 //! two, `x < y`. The plane of `x` reads a triangle by columns and that of `y`
 //! by rows, which is what a symmetric matrix holds.
+//!
+//! The bitmaps need not hold all states: [`Places`] says where those are that
+//! the groups at hand take part in.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -30,9 +33,9 @@ use crate::bits::{Square, load, low_mask, or_at, or_run};
 const CHUNK: usize = 8;
 
 /// A board has at most 121 cells; with 128 planes an index needs no check.
-const PLANES: usize = 128;
+pub(crate) const PLANES: usize = 128;
 
-fn choose(n: usize, k: usize) -> u64 {
+pub(crate) fn choose(n: usize, k: usize) -> u64 {
     binomial(n, k).expect("counts of a board's states fit in 64 bits")
 }
 
@@ -77,6 +80,15 @@ pub(crate) struct Scratch {
     square: Square,
     triangle: Vec<u64>,
     hops: GroupHops,
+    successors: u64,
+}
+
+impl Scratch {
+    /// How many successors have been met since this was last asked: states a
+    /// move away from the layer, once for each context they share with it.
+    pub fn take_successors(&mut self) -> u64 {
+        std::mem::take(&mut self.successors)
+    }
 }
 
 #[derive(Default)]
@@ -87,8 +99,24 @@ struct GroupHops {
     sometimes: Vec<Hop>,
 }
 
+/// Where in the bitmaps the states of some groups are: at their rank less an
+/// offset, which depends on the cell of the mover.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// For movers below the lowest of the upper pieces all groups share.
+    pub block: u64,
+    /// For a mover on each cell above that.
+    pub above: [u64; PLANES],
+}
+
+impl Places {
+    /// Bitmaps of all states by rank.
+    pub const ALL: Places = Places { block: 0, above: [0; PLANES] };
+}
+
 /// A layer, what has been seen up to it, and the layer to come.
 pub(crate) struct Layer<'a> {
+    pub places: &'a Places,
     pub frontier: &'a [u64],
     /// A state is seen if either bitmap has it.
     pub seen: [&'a [u64]; 2],
@@ -103,7 +131,7 @@ impl Layer<'_> {
         !(self.seen[0][word] | self.seen[1][word])
     }
 
-    /// Whether one of `len` states from rank `start` on has not been seen.
+    /// Whether one of `len` states from place `start` on has not been seen.
     #[inline]
     fn any_unseen(&self, start: u64, len: u64) -> bool {
         let (first, last) = ((start / 64) as usize, ((start + len - 1) / 64) as usize);
@@ -115,7 +143,7 @@ impl Layer<'_> {
             || self.unseen(last) & low_mask((start + len - 1) % 64 + 1) != 0
     }
 
-    /// Adds those of 64 states from rank `start` on that have not been seen.
+    /// Adds those of 64 states from place `start` on that have not been seen.
     #[inline(always)]
     pub fn reach(&self, start: u64, states: u64) {
         if states == 0 {
@@ -156,6 +184,19 @@ impl Expander {
         }
     }
 
+    /// An upper bound of the bytes an expander takes.
+    pub fn memory(prefix: Prefix, lanes: usize) -> u64 {
+        let room = prefix.within() - (prefix.board().pieces() - 1 - lanes);
+        let masks = 8 * prefix.board().cells() * plane_words(choose(room, lanes));
+        masks as u64 + choose(room, lanes - 1) * (64 + 16 * lanes as u64)
+    }
+
+    /// An upper bound of the bytes a [`Scratch`] takes.
+    pub fn scratch_memory(prefix: Prefix, lanes: usize) -> u64 {
+        let room = prefix.within() - (prefix.board().pieces() - 1 - lanes);
+        (8 * prefix.board().cells() * (plane_words(choose(room, lanes)) + 1) + (16 << 10)) as u64
+    }
+
     /// The groups: ranks of the sets of upper pieces.
     pub fn groups(&self) -> u64 {
         choose(self.prefix.within(), self.upper_pieces())
@@ -173,6 +214,7 @@ impl Expander {
             square: Square::new(),
             triangle: vec![0; crate::bits::words_for(within * within / 2)],
             hops: GroupHops::default(),
+            successors: 0,
         }
     }
 
@@ -184,7 +226,7 @@ impl Expander {
         if lowest < self.lanes {
             return;
         }
-        let group = Group::new(self, upper, lowest);
+        let group = Group::new(self, upper, lowest, layer.places);
         scratch.stride = plane_words(group.contexts) + 1;
         scratch.planes.clear();
         scratch.planes.resize(self.prefix.board().cells() * scratch.stride, 0);
@@ -256,26 +298,29 @@ fn neighbors(board: Board) -> Vec<Vec<u8>> {
 /// The contexts with the same upper pieces.
 struct Group<'a> {
     expander: &'a Expander,
+    places: &'a Places,
     upper: CellSet,
     /// The lanes' cells, and the block's, are below.
     lowest: usize,
     contexts: u64,
+    /// The place of the block's first state.
     block_start: u64,
 }
 
 impl<'a> Group<'a> {
-    fn new(expander: &'a Expander, upper: CellSet, lowest: usize) -> Group<'a> {
+    fn new(expander: &'a Expander, upper: CellSet, lowest: usize, places: &'a Places) -> Group<'a> {
         let contexts = choose(lowest, expander.lanes);
-        let block_start = rank_above(upper, expander.lanes + 1);
-        Group { expander, upper, lowest, contexts, block_start }
+        let block_start = rank_above(upper, expander.lanes + 1) - places.block;
+        Group { expander, places, upper, lowest, contexts, block_start }
     }
 
     /// The cells above the lanes where the mover's state is in the prefix,
-    /// each with the rank of its first.
-    fn cells_above(&self) -> impl Iterator<Item = (usize, u64)> + use<> {
-        let (upper, lanes) = (self.upper, self.expander.lanes);
+    /// each with the place of its first.
+    fn cells_above(&self) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        let (upper, lanes, places) = (self.upper, self.expander.lanes, self.places);
         let cells = self.expander.prefix.cells() - CellSet::first_cells(self.lowest) - upper;
-        cells.iter().map(move |cell| (cell.index(), rank_above(upper.with(cell), lanes)))
+        let place = move |cell: Cell| rank_above(upper.with(cell), lanes).wrapping_sub(places.above[cell.index()]);
+        cells.iter().map(move |cell| (cell.index(), place(cell)))
     }
 
     fn gather_above(&self, layer: &Layer, scratch: &mut Scratch) {
@@ -289,7 +334,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The triangles of the block: apex, first rank, states.
+    /// The triangles of the block: apex, place of the first state, states.
     fn triangles(&self) -> impl Iterator<Item = (&'a Triangle, usize, u64, u64)> + use<'a> {
         let count = choose(self.lowest, self.expander.lanes - 1) as usize;
         let (lowest, mut start) = (self.lowest, self.block_start);
@@ -368,7 +413,7 @@ impl<'a> Group<'a> {
     }
 
     fn move_chunk<const W: usize>(&self, at: usize, layer: &Layer, scratch: &mut Scratch) -> bool {
-        let Scratch { planes, stride, hops, .. } = scratch;
+        let Scratch { planes, stride, hops, successors, .. } = scratch;
         let cells = self.expander.prefix.board().cells();
         let mut before = [[0u64; W]; PLANES];
         let mut has = [[0u64; W]; PLANES];
@@ -384,12 +429,17 @@ impl<'a> Group<'a> {
         let mut reached = before;
         chain_jumps(&mut reached, &has, hops);
         for cell in 0..cells {
+            // What steps onto the upper pieces goes nowhere.
+            if self.upper.contains(Cell::new(cell)) {
+                continue;
+            }
             let mut plane = reached[cell];
             for &neighbor in &self.expander.neighbors[cell] {
                 plane = or(plane, before[usize::from(neighbor)]);
             }
-            for (word, has) in plane.iter_mut().zip(has[cell]) {
+            for ((word, has), before) in plane.iter_mut().zip(has[cell]).zip(before[cell]) {
                 *word &= !has;
+                *successors += u64::from((*word & !before).count_ones());
             }
             planes[cell * *stride + at..][..W].copy_from_slice(&plane);
             if cell >= self.expander.prefix.within() && plane != [0; W] {
@@ -446,7 +496,7 @@ impl<'a> Group<'a> {
 }
 
 /// The rank of the first state with these pieces and `below` pieces below them.
-fn rank_above(pieces: CellSet, below: usize) -> u64 {
+pub(crate) fn rank_above(pieces: CellSet, below: usize) -> u64 {
     pieces.iter().enumerate().map(|(i, cell)| choose(cell.index(), below + i + 1)).sum()
 }
 

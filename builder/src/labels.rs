@@ -66,6 +66,15 @@ impl Labels {
         Ok(())
     }
 
+    /// Whether the first `states` states have all been seen.
+    pub fn all_seen(&self, states: u64) -> bool {
+        let [a, b] = self.seen();
+        (0..states).step_by(64).all(|rank| {
+            let wanted = crate::bits::low_mask(states - rank);
+            (a[(rank / 64) as usize] | b[(rank / 64) as usize]) & wanted == wanted
+        })
+    }
+
     /// The bytes of a block with these states, which have all been seen.
     pub fn encode(&self, ranks: Range<u64>) -> Vec<u8> {
         let states = (ranks.end - ranks.start) as usize;

@@ -8,15 +8,24 @@
 
 mod bits;
 mod build;
+mod cut;
 mod error;
 mod expand;
+mod external;
 mod labels;
+mod layer_file;
+mod memory;
 mod monitor;
+mod out_of_core;
+mod pending;
+mod process;
 mod search;
 mod verify;
+mod work;
 
 pub use build::{BuildOptions, build};
 pub use error::{BuildError, VerifyError};
+pub use memory::{least_memory, memory_needed};
 pub use monitor::{Monitor, Stage};
-pub use search::memory_needed;
+pub use out_of_core::{Done, OutOfCore, build_out_of_core};
 pub use verify::verify;

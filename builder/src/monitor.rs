@@ -6,6 +6,9 @@
 pub enum Stage {
     /// Finding the states at this distance; counted in groups of contexts.
     Layer(u32),
+    /// Comparing the work files of an earlier process with their checksums;
+    /// counted in chunks.
+    Resume,
     /// Writing the file; counted in blocks.
     Write,
     /// Comparing blocks with their checksums.

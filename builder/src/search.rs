@@ -8,10 +8,10 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use sternhalma_data::{CellSet, Encoding, Prefix, Rank, army_moves, binomial};
 
-use crate::bits::words_for;
 use crate::error::BuildError;
-use crate::expand::{Expander, Layer};
+use crate::expand::{Expander, Layer, Places};
 use crate::labels::{Bitmap, Labels, STRIPE, bitmap};
+use crate::memory::{PLANE_BYTES, memory_needed};
 use crate::monitor::{Monitor, Stage};
 
 /// Groups a thread takes at a time.
@@ -20,28 +20,15 @@ const GRAIN: u64 = 16;
 /// The largest distance a table holds.
 const FARTHEST: u8 = 254;
 
-/// The planes of a group are to fit in a core's cache of the second level.
-const PLANE_BYTES: u64 = 1 << 20;
-
 /// Everything breadth-first search finds of a prefix.
 pub(crate) struct Found {
     pub labels: Labels,
     /// How many states there are at each distance.
     pub layers: Vec<u64>,
     pub escape_layer: Option<u32>,
-}
-
-/// An upper bound of the bytes of memory that a build in memory takes.
-pub fn memory_needed(prefix: Prefix, encoding: Encoding, threads: usize) -> u64 {
-    let bitmap = 8 * words_for(prefix.states()) as u64;
-    // The layer and the next one, and the labels: distances are below 64.
-    let bitmaps = match encoding {
-        Encoding::Mod3 => 2 + 2,
-        _ => 2 + 1 + 6,
-    };
-    const PROGRAM: u64 = 16 << 20;
-    const THREAD: u64 = 8 << 20;
-    (bitmaps * bitmap + PROGRAM).saturating_add(THREAD.saturating_mul(threads as u64))
+    /// How many successors all layers have, counted once for each context
+    /// that they share with a state of the layer.
+    pub successors: u64,
 }
 
 /// Finds the distance of every state of the prefix.
@@ -54,8 +41,12 @@ pub(crate) fn search(
     let out_of_memory =
         |_: TryReserveError| BuildError::Memory { needed: memory_needed(prefix, encoding, pool.current_num_threads()) };
     let states = prefix.states();
-    let mut found =
-        Found { labels: Labels::new(states, encoding).map_err(out_of_memory)?, layers: Vec::new(), escape_layer: None };
+    let mut found = Found {
+        labels: Labels::new(states, encoding).map_err(out_of_memory)?,
+        layers: Vec::new(),
+        escape_layer: None,
+        successors: 0,
+    };
     let expander = Expansion::new(prefix);
     let mut frontier = bitmap(states).map_err(out_of_memory)?;
     let mut next: Vec<AtomicU64> = bitmap(states).map_err(out_of_memory)?.into_iter().map(AtomicU64::new).collect();
@@ -74,9 +65,15 @@ pub(crate) fn search(
         monitor.layer(u32::from(distance), count, seen, states);
 
         let escapes = AtomicBool::new(false);
-        let layer = Layer { frontier: &frontier, seen: found.labels.seen(), next: &next, escapes: &escapes };
+        let layer = Layer {
+            places: &Places::ALL,
+            frontier: &frontier,
+            seen: found.labels.seen(),
+            next: &next,
+            escapes: &escapes,
+        };
         monitor.begin(Stage::Layer(u32::from(distance) + 1), expander.groups());
-        expander.expand(&layer, pool, monitor);
+        found.successors += expander.expand(&layer, pool, monitor);
         if monitor.cancelled() {
             return Err(BuildError::Cancelled);
         }
@@ -115,7 +112,7 @@ impl Expansion {
     fn new(prefix: Prefix) -> Expansion {
         match prefix.board().pieces() {
             1 => Expansion::Single(prefix),
-            _ => Expansion::Contexts(Expander::new(prefix, lanes(prefix))),
+            _ => Expansion::Contexts(Expander::new(prefix, lanes(prefix, PLANE_BYTES))),
         }
     }
 
@@ -126,50 +123,57 @@ impl Expansion {
         }
     }
 
-    fn expand(&self, layer: &Layer, pool: &ThreadPool, monitor: &dyn Monitor) {
+    /// Returns the number of successors.
+    fn expand(&self, layer: &Layer, pool: &ThreadPool, monitor: &dyn Monitor) -> u64 {
         let expander = match self {
             Expansion::Single(prefix) => return expand_single(*prefix, layer),
             Expansion::Contexts(expander) => expander,
         };
         let groups = expander.groups();
-        let untaken = AtomicU64::new(0);
+        let (untaken, successors) = (AtomicU64::new(0), AtomicU64::new(0));
         pool.broadcast(|_| {
             let mut scratch = expander.scratch();
             loop {
                 let first = untaken.fetch_add(GRAIN, Relaxed);
                 if first >= groups || monitor.cancelled() {
-                    return;
+                    break;
                 }
                 let end = groups.min(first + GRAIN);
                 (first..end).for_each(|group| expander.expand_group(group, layer, &mut scratch));
                 monitor.advance(end - first);
             }
+            successors.fetch_add(scratch.take_successors(), Relaxed);
         });
+        successors.into_inner()
     }
 }
 
-/// As many lanes as fit in the cache, and if possible one piece that tells
-/// groups apart, so that there is work for all threads.
-fn lanes(prefix: Prefix) -> usize {
+/// As many lanes as give planes of no more than so many bytes, and if possible
+/// one piece that tells groups apart, so that there is work for all threads.
+pub(crate) fn lanes(prefix: Prefix, most_bytes: u64) -> usize {
     let still = prefix.board().pieces() - 1;
     let plane_bytes = |lanes: usize| {
         let room = prefix.within() - (still - lanes);
         binomial(room, lanes).map_or(u64::MAX, |contexts| contexts / 8) * prefix.board().cells() as u64
     };
-    (1..still).rev().find(|&lanes| plane_bytes(lanes) <= PLANE_BYTES).unwrap_or(1)
+    (1..still).rev().find(|&lanes| plane_bytes(lanes) <= most_bytes).unwrap_or(1)
 }
 
-fn expand_single(prefix: Prefix, layer: &Layer) {
-    for cell in prefix.cells() {
-        let state = CellSet::single(cell);
-        if layer.frontier[cell.index() / 64] >> (cell.index() % 64) & 1 == 0 {
-            continue;
-        }
-        for mv in army_moves(prefix.board().geometry(), state, CellSet::EMPTY) {
+fn expand_single(prefix: Prefix, layer: &Layer) -> u64 {
+    let standing: CellSet = prefix
+        .cells()
+        .iter()
+        .filter(|cell| layer.frontier[cell.index() / 64] >> (cell.index() % 64) & 1 != 0)
+        .collect();
+    let mut reached = CellSet::EMPTY;
+    for cell in standing {
+        for mv in army_moves(prefix.board().geometry(), CellSet::single(cell), CellSet::EMPTY) {
             match prefix.cells().contains(mv.to) {
                 true => layer.reach(Rank::of(CellSet::single(mv.to)).0, 1),
                 false => layer.escapes.store(true, Relaxed),
             }
+            reached = reached.with(mv.to);
         }
     }
+    (reached - standing).len() as u64
 }

@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::board::{Board, Prefix};
 use crate::error::TableError;
+use crate::storage::Traffic;
 
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SHT\r\n\x1a\n";
 pub(crate) const VERSION: u32 = 1;
@@ -107,18 +108,52 @@ pub struct Contents {
 }
 
 /// How a table came to be. It is no part of the table's identity.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
 pub struct Provenance {
     /// The program and its version.
     pub program: String,
     /// When the table was finished: UTC, RFC 3339.
     pub built: String,
-    /// How it was built: `in-memory`.
+    /// How it was built: `in-memory` or `out-of-core`.
     pub mode: String,
     /// Threads that searched.
     pub threads: usize,
-    /// Seconds from start to finish.
+    /// Seconds from start to finish; of a build that was interrupted, those
+    /// of its completed steps.
     pub wall_s: f64,
+    /// Seconds of processor time, of all threads.
+    #[serde(default)]
+    pub cpu_s: f64,
+    /// The most memory the program has held at a time, where the system tells.
+    #[serde(default)]
+    pub peak_bytes: u64,
+    /// States a move away from those of a layer and not in it, once for each
+    /// context they share with it, over all layers.
+    #[serde(default)]
+    pub successors: u64,
+    /// How often the build was taken up again.
+    #[serde(default)]
+    pub resumes: u64,
+    /// What making each layer read and wrote; nothing for a build in memory.
+    #[serde(default)]
+    pub io: Vec<LayerTraffic>,
+    /// What making the table of the layers read and wrote.
+    #[serde(default)]
+    pub table_io: Traffic,
+    /// The mark of the work directory the table was made in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
+}
+
+/// Bytes read and written for a layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LayerTraffic {
+    /// The distance of its states.
+    pub layer: u32,
+    /// Bytes read.
+    pub read: u64,
+    /// Bytes written.
+    pub written: u64,
 }
 
 /// A block of a table: data under one checksum.
@@ -166,6 +201,11 @@ impl Layout {
             partitions.push(partition);
         }
         Layout { prefix, encoding, partitions }
+    }
+
+    /// How states are stored.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// Bytes of all partitions.

@@ -42,7 +42,7 @@ pub use board::{Board, BoardError, Geometry, Jump, Player, Prefix};
 pub use cell::{Cell, CellIter, CellSet};
 pub use error::TableError;
 pub use flat::{Order, write_flat};
-pub use format::{BLOCK_BYTES, Block, Contents, Encoding, Layout, Provenance, checksum};
+pub use format::{BLOCK_BYTES, Block, Contents, Encoding, LayerTraffic, Layout, Provenance, checksum};
 pub use map::exit_if_a_map_is_cut_short;
 pub use notation::NotationError;
 pub use position::{Move, Position, army_moves};

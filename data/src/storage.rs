@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use serde::{Deserialize, Serialize};
+
 /// Files by path. [`Disk`] is the file system.
 pub trait Storage: fmt::Debug + Send + Sync {
     /// Creates a file, or empties it, for this process alone: until the file
@@ -97,7 +99,7 @@ pub trait StoredFile: fmt::Debug + Send + Sync {
 }
 
 /// Bytes that went through a [`Storage`].
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Traffic {
     /// Bytes read.
     pub read: u64,

@@ -1,0 +1,328 @@
+//! Building a table larger than memory, and going on after an interruption.
+//!
+//! Each layer is a file of the work directory, which appears only when whole
+//! and on disk. Whatever ends the process, the same build goes on after the
+//! last layer there is. The table appears last; it bears the mark of the work
+//! directory, by which a finished build is known.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use sternhalma_data::{Contents, Disk, Encoding, LayerTraffic, Layout, NewTable, Prefix, Provenance, Storage, Table};
+
+use crate::bits::or_run;
+use crate::build::{Batch, BuildOptions, Clock, provenance, write_blocks};
+use crate::cut::Cut;
+use crate::error::BuildError;
+use crate::external::{Limits, Search};
+use crate::labels::{Labels, bitmap};
+use crate::layer_file::{Codec, LayerFile, LayerWriter, Summary};
+use crate::memory::{blocks_at_once, fit, limits};
+use crate::monitor::{Monitor, Stage};
+use crate::process::peak_memory;
+use crate::work::Work;
+
+/// The largest distance a table holds.
+const FARTHEST: u32 = 254;
+
+/// Where and in what a build works out of core.
+#[derive(Clone, Debug)]
+pub struct OutOfCore {
+    /// The work directory. It is made if there is none.
+    pub directory: PathBuf,
+    /// The most memory to hold, in bytes.
+    pub memory: u64,
+    /// Whether to drop what an earlier process has done there.
+    pub fresh: bool,
+    /// Whether to drop work files from the system's cache as soon as they
+    /// have been read or written.
+    pub uncached: bool,
+}
+
+/// What a build out of core found to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// The table was made.
+    Built,
+    /// The table was there already, made in this work directory.
+    Before,
+}
+
+/// Builds a table in limited memory and writes it to `path`. The bytes are
+/// those of [`build`](crate::build), the record of the build apart.
+///
+/// Interrupted in whatever way, the same call goes on where it was. Layers are
+/// removed when the table is in place.
+///
+/// Disk: about 3 bits a state for the layers, and the table.
+///
+/// # Errors
+/// As [`build`](crate::build); if the memory is too little; if the work
+/// directory is in use, is for another table, or is damaged. Completed layers
+/// stay in the work directory.
+///
+/// # Panics
+/// If there is a single piece.
+pub fn build_out_of_core(
+    path: &Path,
+    options: BuildOptions,
+    work: &OutOfCore,
+    replace: bool,
+    monitor: &dyn Monitor,
+) -> Result<Done, BuildError> {
+    let pool = ThreadPoolBuilder::new().num_threads(options.threads).build()?;
+    let cut = limits(options.prefix, options.encoding, pool.current_num_threads(), work.memory)?;
+    build_in(&Disk::storage(), path, options, work, cut, replace, &pool, monitor)
+}
+
+/// The same in a storage, and cut in a given way if the work is new.
+#[expect(clippy::too_many_arguments, reason = "what its callers are to choose")]
+pub(crate) fn build_in(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: BuildOptions,
+    work_options: &OutOfCore,
+    cut: Limits,
+    replace: bool,
+    pool: &ThreadPool,
+    monitor: &dyn Monitor,
+) -> Result<Done, BuildError> {
+    let BuildOptions { prefix, encoding, .. } = options;
+    let mut work = Work::open(storage, &work_options.directory, prefix, encoding, cut, work_options.fresh)?;
+    if is_made_by(path, work.id()) {
+        work.clear()?;
+        return Ok(Done::Before);
+    }
+    let cut = cut_as_before(&work, options, work_options, cut, pool)?;
+    let new = NewTable::create_in(storage, path, replace)?;
+    let build = Build { storage, prefix, uncached: work_options.uncached, monitor };
+    let layers = pool.install(|| build.layers(&mut work, cut))?;
+    let (contents, record) = what_layers_tell(prefix, encoding, &layers);
+
+    let clock = Clock::start();
+    let before = storage.traffic();
+    let mut writer = new.begin(contents)?;
+    let table = Assembly {
+        cut: Cut::new(prefix, cut.fixed, cut.chunk_words),
+        layers: &layers,
+        layout: writer.layout().clone(),
+        limits: cut,
+    };
+    let batch = Batch { tasks: 1, blocks: blocks_at_once(prefix, encoding, cut) };
+    write_blocks(&mut writer, batch, pool, monitor, |blocks| table.encode(blocks))?;
+    let (wall, cpu) = clock.elapsed();
+    let record = Provenance {
+        wall_s: record.wall_s + wall.as_secs_f64(),
+        cpu_s: record.cpu_s + cpu.as_secs_f64(),
+        peak_bytes: record.peak_bytes.max(peak_memory()),
+        resumes: work.resumes(),
+        table_io: storage.traffic().since(before),
+        work: Some(work.id().to_owned()),
+        successors: record.successors,
+        io: record.io,
+        ..provenance("out-of-core", pool)
+    };
+    writer.finish(&record)?;
+    drop(layers);
+    work.clear()?;
+    Ok(Done::Built)
+}
+
+/// Whether the table at `path` was made in the work directory of this mark.
+fn is_made_by(path: &Path, id: &str) -> bool {
+    Table::open(path).is_ok_and(|table| table.provenance().work.as_deref() == Some(id))
+}
+
+/// Work that was begun is cut as it was; the memory must suffice for that.
+fn cut_as_before(
+    work: &Work,
+    options: BuildOptions,
+    given: &OutOfCore,
+    cut: Limits,
+    pool: &ThreadPool,
+) -> Result<Limits, BuildError> {
+    let (fixed, chunk_words) = work.cut();
+    if (fixed, chunk_words) == (cut.fixed, cut.chunk_words) {
+        return Ok(cut);
+    }
+    let pieces = options.prefix.board().pieces();
+    let before = Limits { fixed, chunk_words, lanes: cut.lanes.min(pieces - 1 - fixed), pending: 0 };
+    fit(options.prefix, options.encoding, pool.current_num_threads(), before, given.memory).ok_or_else(|| {
+        let why = "this work was begun with a larger memory limit, and cut for it; \
+            give as much again with --memory, or start anew with --fresh";
+        BuildError::WorkDirectory { path: given.directory.clone(), why: why.to_owned() }
+    })
+}
+
+struct Build<'a> {
+    storage: &'a Arc<dyn Storage>,
+    prefix: Prefix,
+    uncached: bool,
+    monitor: &'a dyn Monitor,
+}
+
+impl Build<'_> {
+    /// All layers, those that are on disk and then the rest. The last is empty.
+    fn layers(&self, work: &mut Work, cut: Limits) -> Result<Vec<LayerFile>, BuildError> {
+        let mut search = None;
+        let mut layers: Vec<LayerFile> = Vec::new();
+        let mut seen = 0;
+        let chunks = crate::cut::count_chunks(self.prefix, cut.fixed, cut.chunk_words);
+        let found = self.check(work, chunks)?;
+        if found > 0 {
+            work.resume()?;
+        }
+        loop {
+            let distance = layers.len() as u32;
+            let layer = match work.layer(distance, chunks)? {
+                Some(layer) => layer,
+                None => {
+                    let search = search.get_or_insert_with(|| {
+                        Search::new(self.prefix, cut, self.storage, &work.spill(), self.monitor)
+                    });
+                    self.next_layer(work, search, &layers)?
+                }
+            };
+            let states = layer.summary().states;
+            layers.push(layer);
+            if states == 0 {
+                break;
+            }
+            if distance > FARTHEST {
+                return Err(BuildError::TooFar);
+            }
+            seen += states;
+            self.monitor.layer(distance, states, seen, self.prefix.states());
+        }
+        assert_eq!(seen, self.prefix.states(), "every state of a prefix can be reached");
+        Ok(layers)
+    }
+
+    /// Compares the layers on disk with their checksums, and returns how many there are.
+    fn check(&self, work: &Work, chunks: u64) -> Result<u64, BuildError> {
+        let present = (0..=FARTHEST + 1).filter(|&distance| work.layer_path(distance).exists()).collect::<Vec<u32>>();
+        if !present.is_empty() {
+            self.monitor.begin(Stage::Resume, present.len() as u64 * chunks);
+        }
+        for &distance in &present {
+            let Some(layer) = work.layer(distance, chunks)? else { continue };
+            (0..chunks).into_par_iter().try_for_each(|chunk| layer.check(chunk))?;
+            if self.monitor.cancelled() {
+                return Err(BuildError::Cancelled);
+            }
+            self.monitor.advance(chunks);
+        }
+        Ok(present.len() as u64)
+    }
+
+    fn next_layer(&self, work: &Work, search: &mut Search, layers: &[LayerFile]) -> Result<LayerFile, BuildError> {
+        let distance = layers.len() as u32;
+        let clock = Clock::start();
+        let before = self.storage.traffic();
+        let identity = work.identity(distance, search.cut.chunks());
+        let mut out = LayerWriter::create(self.storage, &work.layer_path(distance), identity)?;
+        let summary = match layers.split_last() {
+            None => write_goal(&search.cut, &mut out)?,
+            Some((layer, earlier)) => {
+                self.monitor.begin(Stage::Layer(distance), search.groups());
+                search.expand(layer, earlier.last(), &mut out)?
+            }
+        };
+        let ((wall, cpu), traffic) = (clock.elapsed(), self.storage.traffic().since(before));
+        let layer = out.finish(Summary {
+            wall_s: wall.as_secs_f64(),
+            cpu_s: cpu.as_secs_f64(),
+            read: traffic.read,
+            written: traffic.written,
+            peak_bytes: peak_memory(),
+            ..summary
+        })?;
+        if self.uncached {
+            layers.iter().rev().take(2).chain([&layer]).for_each(LayerFile::uncache);
+        }
+        Ok(layer)
+    }
+}
+
+/// Layer 0 is the goal, of rank 0.
+fn write_goal(cut: &Cut, out: &mut LayerWriter) -> Result<Summary, BuildError> {
+    let mut words = vec![0; cut.chunk(0).words().len()];
+    words[0] = 1;
+    out.add(&[Codec::new().pack(&words)])?;
+    out.add_empty(cut.chunks() - 1);
+    Ok(Summary { states: 1, ..Summary::default() })
+}
+
+/// The contents of the table, and what the provenance says of the layers.
+fn what_layers_tell(prefix: Prefix, encoding: Encoding, layers: &[LayerFile]) -> (Contents, Provenance) {
+    let summaries: Vec<Summary> = layers.iter().map(LayerFile::summary).collect();
+    // The file of a layer tells of the expansion of the one before.
+    let escape_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
+    let states = summaries.iter().map(|summary| summary.states).filter(|&states| states > 0).collect();
+    let io = (0..).zip(&summaries).map(|(layer, s)| LayerTraffic { layer, read: s.read, written: s.written });
+    let record = Provenance {
+        wall_s: summaries.iter().map(|summary| summary.wall_s).sum(),
+        cpu_s: summaries.iter().map(|summary| summary.cpu_s).sum(),
+        peak_bytes: summaries.iter().map(|summary| summary.peak_bytes).max().unwrap_or(0),
+        successors: summaries.iter().map(|summary| summary.successors).sum(),
+        io: io.collect(),
+        ..Provenance::default()
+    };
+    (Contents { prefix, encoding, layers: states, escape_layer }, record)
+}
+
+/// Makes the blocks of a table from its layers.
+struct Assembly<'a> {
+    cut: Cut,
+    layers: &'a [LayerFile],
+    layout: Layout,
+    limits: Limits,
+}
+
+impl Assembly<'_> {
+    /// The bytes of consecutive blocks.
+    fn encode(&self, blocks: Range<u64>) -> Result<Vec<Vec<u8>>, BuildError> {
+        let ranks = self.layout.block(blocks.start).ranks.start..self.layout.block(blocks.end - 1).ranks.end;
+        let labels = self.labels(ranks.clone())?;
+        Ok(blocks
+            .map(|number| {
+                let block = self.layout.block(number).ranks;
+                labels.encode(block.start - ranks.start..block.end - ranks.start)
+            })
+            .collect())
+    }
+
+    /// The labels of the states of these ranks, the first of them at 0.
+    fn labels(&self, ranks: Range<u64>) -> Result<Labels, BuildError> {
+        let states = ranks.end - ranks.start;
+        let no_memory = |_| BuildError::Memory { needed: states };
+        let mut labels = Labels::new(states, self.layout.encoding()).map_err(no_memory)?;
+        let mut layer_states = bitmap(states).map_err(no_memory)?;
+        let mut words = vec![0; self.limits.chunk_words + 2];
+        let mut codec = Codec::new();
+        for (distance, layer) in (0..).zip(self.layers) {
+            let mut any = false;
+            for (number, chunk, first) in self.cut.chunks_of(ranks.clone()) {
+                let length = chunk.words().len();
+                if !layer.read(number, &mut words[..length], &mut codec)? {
+                    continue;
+                }
+                // The chunk's first bit may lie within its first word.
+                let last = first + (chunk.bits.end - chunk.bits.start);
+                let (start, end) = (first.max(ranks.start), last.min(ranks.end));
+                let skipped = chunk.bits.start % 64 + (start - first);
+                or_run(&mut layer_states, start - ranks.start, &words, skipped, end - start);
+                any = true;
+            }
+            if any {
+                labels.add(&layer_states, distance).map_err(no_memory)?;
+                layer_states.fill(0);
+            }
+        }
+        assert!(labels.all_seen(states), "every state is in a layer");
+        Ok(labels)
+    }
+}
