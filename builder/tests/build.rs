@@ -154,6 +154,7 @@ fn forge(path: &Path, contents: Contents, values: &[u8]) -> Table {
         mode: "by hand".into(),
         threads: 1,
         wall_s: 0.0,
+        ..Provenance::default()
     };
     writer.finish(&provenance).unwrap();
     Table::open(path).unwrap()
