@@ -265,6 +265,25 @@ fn a_table_is_replaced_by_force_alone() {
 }
 
 #[test]
+fn a_load_budget_changes_no_answer() {
+    let place = Place::new();
+    place.build("--side 7 --pieces 3");
+    let query = "query 7x7-3 #0 #1 #9000 #18423 --format csv";
+    let told = place.say(query).answered();
+    for budget in ["0", "1", "4096", "9kB", "64KiB", "1.5MiB", "4GiB", "4GB"] {
+        assert_eq!(place.say(&format!("{query} --load-budget {budget}")).answered(), told);
+        assert_eq!(place.say(&format!("--load-budget {budget} {query}")).answered(), told);
+        place.say(&format!("verify --deep 7x7-3 --load-budget {budget}")).answered();
+    }
+    for budget in ["4XB", "GiB", "1e9", "4,5GB"] {
+        let ran = place.say(&format!("{query} --load-budget {budget}"));
+        let first = ran.err.lines().next().unwrap();
+        assert_eq!((ran.code, ran.bytes.is_empty()), (2, true), "{ran:?}");
+        assert!(first.starts_with("error: ") && first.contains(budget) && first.contains("`4GiB`"), "{ran:?}");
+    }
+}
+
+#[test]
 fn info_tells_what_a_build_told() {
     let place = Place::new();
     for words in ["", "--encoding mod3", "--within 18", "--within 18 --encoding mod3"] {
