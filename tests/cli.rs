@@ -358,6 +358,26 @@ fn a_prefix_tells_how_far_it_is_exact() {
 }
 
 #[test]
+fn info_lists_the_partitions_when_asked() {
+    let place = Place::new();
+    for (encoding, last) in [("byte", 276), ("mod3", 69)] {
+        let info = place.json(&format!("build --side 5 --pieces 3 --encoding {encoding} --force --json"));
+        let file = info["file"].as_str().unwrap();
+        let rows = info["partitions"].as_array().unwrap();
+        assert_eq!(rows.len(), 23);
+        let first = json!({ "back": "d5", "within": 3, "states": 1, "share": 1.0 / 2300.0, "bytes": 1 });
+        assert_eq!(rows[0], first);
+        assert_eq!(rows[22], json!({ "back": "a1", "within": 25, "states": 276, "share": 0.12, "bytes": last }));
+        let short = place.say(&format!("info {file}")).answered();
+        let long = place.say(&format!("info {file} --partitions")).answered();
+        let list: Vec<&str> = long.strip_prefix(short.as_str()).unwrap().lines().collect();
+        assert_eq!(list.len(), 24);
+        let words: Vec<&str> = list[23].split_whitespace().collect();
+        assert_eq!(words, ["a1", "25", "276", "12.000%", "2,300", "100.000%"]);
+    }
+}
+
+#[test]
 fn info_in_words_lists_the_layers() {
     let place = Place::new();
     place.build("--side 5 --pieces 3");
