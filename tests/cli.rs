@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sternhalma_data::{
-    Board, CellSet, Encoding, Geometry, Layout, Player, Position, Prefix, Rank, States, Table, army_moves,
+    Board, CellSet, Encoding, Geometry, Layout, NewTable, Player, Position, Prefix, Rank, States, Table, army_moves,
+    checksum,
 };
 use tempfile::TempDir;
 
@@ -130,7 +131,7 @@ impl Ran {
         let lines: Vec<&str> = self.err.lines().collect();
         let (error, progress) = lines.split_last().expect("a failure is told");
         assert!(error.starts_with("error: ") && error.len() > "error: ".len(), "{self:?}");
-        let tells = ["building ", "layer ", "writing: ", "checksums: ", "proof: "];
+        let tells = ["building ", "layer ", "writing: ", "checksums: ", "proof: ", "comparison: "];
         assert!(progress.iter().all(|line| tells.iter().any(|tells| line.starts_with(tells))), "{self:?}");
         (*error).to_owned()
     }
@@ -355,6 +356,57 @@ fn a_prefix_tells_how_far_it_is_exact() {
             assert!(text.contains(words), "{words}: {text}");
         }
     }
+}
+
+#[test]
+fn a_prefix_is_compared_with_the_whole() {
+    let place = Place::new();
+    place.build("--side 5 --pieces 3");
+    place.build("--side 5 --pieces 3 --within 12 --encoding mod3");
+    let found = place.json("compare 5x5-3-within12-mod3 5x5-3 --json");
+    assert_eq!((&found["states"], &found["within"]), (&json!(220), &json!([12, 25])));
+    assert_eq!((&found["proven_differ"], &found["impossible"]), (&json!(0), &json!(0)));
+    let rows = found["by_distance"].as_array().unwrap();
+    let sum = |key: &str| rows.iter().map(|row| row[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((sum("states"), json!(sum("differ"))), (220, found["differ"].clone()));
+    let mut turned = place.json("compare 5x5-3 5x5-3-within12-mod3 --json --threads 1");
+    assert_eq!(turned["within"], json!([25, 12]));
+    ["a", "b", "within"].into_iter().for_each(|key| turned[key] = found[key].clone());
+    assert_eq!(turned, found);
+    let text = place.say("compare 5x5-3-within12-mod3 5x5-3").answered();
+    assert!(text.contains("compared  220 states") && text.contains("none of them differs"), "{text}");
+    let same = place.say("compare 5x5-3 5x5-3").answered();
+    assert!(same.contains("differ    no state") && same.contains("all distances"), "{same}");
+
+    place.build("--side 5 --pieces 2");
+    let error = place.say("compare 5x5-3 5x5-2").refused();
+    assert!(error.contains("5x5, 3 pieces") && error.contains("5x5, 2 pieces"), "{error}");
+    assert!(place.say("compare 5x5-3 5x5-4").refused().contains("sternhalma build"));
+}
+
+#[test]
+fn tables_that_contradict_each_other_end_with_code_2() {
+    let place = Place::new();
+    let path = place.build("--side 5 --pieces 3");
+    let table = Table::open(&path).unwrap();
+    let mut data = table.distances().unwrap().into_owned();
+    data.swap(1, 2299);
+    let writer = NewTable::create(&place.work().join("forged.sht"), false).unwrap();
+    let mut writer = writer.begin(table.contents().clone()).unwrap();
+    for number in 0..writer.layout().blocks() {
+        let place = writer.layout().block(number).bytes;
+        let bytes = &data[place.start as usize..place.end as usize];
+        writer.write_block(bytes, checksum(bytes)).unwrap();
+    }
+    writer.finish(table.provenance()).unwrap();
+    let ran = place.say("compare 5x5-3 forged.sht --json");
+    let found: Value = serde_json::from_slice(&ran.bytes).unwrap();
+    assert_eq!((&found["differ"], &found["impossible"], &found["proven_differ"]), (&json!(2), &json!(2), &json!(2)));
+    let error = ran.failed();
+    assert!(error.contains("2 states differ in a way that right tables cannot"), "{error}");
+    let text = place.say("compare 5x5-3 forged.sht");
+    assert!(text.out().contains("2 of them differ, which cannot be"), "{text:?}");
+    assert_eq!(text.code, 2);
 }
 
 #[test]
