@@ -72,33 +72,39 @@ fn moves(c: &mut Criterion) {
 }
 
 fn lookups(c: &mut Criterion) {
-    let table = support::table();
-    let board = table.prefix().board();
-    let bytes = table.as_bytes().expect("the bench is of a byte table");
+    let mapped = support::table();
+    let loaded = support::table_with(Table::options().load_budget(u64::MAX));
+    assert_eq!((mapped.loaded_bytes(), loaded.loaded_bytes()), (0, loaded.layout().data_bytes()));
+    let board = mapped.prefix().board();
     // More positions than caches hold, so that each look-up is a load from memory.
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
     let states: Vec<CellSet> =
         (0..1 << 20).map(|_| Rank(rng.next_u64() % board.states()).state(board.pieces())).collect();
+    let bytes = mapped.as_bytes().expect("the bench is of a byte table");
     let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
     for &state in states.iter().step_by(1 << 10) {
-        let Lookup::Exact(distance) = table.distance(state).unwrap() else { panic!("a whole table is exact") };
+        let Lookup::Exact(distance) = mapped.distance(state).unwrap() else { panic!("a whole table is exact") };
         assert_eq!(distance.0, bytes[Rank::of(state).0 as usize]);
     }
     let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
     group.throughput(Throughput::Elements(states.len() as u64));
-    group.bench_function("look-up", |b| {
-        b.iter(|| {
-            let sum: u64 = black_box(&states).iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
-            assert_eq!(sum, told);
+    for (table, how) in [(&mapped, "mapped"), (&loaded, "in memory")] {
+        let bytes = table.as_bytes().expect("the bench is of a byte table");
+        group.bench_function(format!("look-up, {how}"), |b| {
+            b.iter(|| {
+                let ranks = black_box(&states).iter().map(|&state| Rank::of(state).0);
+                let sum: u64 = ranks.map(|rank| u64::from(bytes[rank as usize])).sum();
+                assert_eq!(sum, told);
+            });
         });
-    });
-    group.bench_function("look-up of a batch", |b| {
-        let mut out = vec![0; states.len()];
-        b.iter(|| {
-            assert!(table.byte_distances(black_box(&states), &mut out));
-            assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), told);
+        group.bench_function(format!("look-up of a batch, {how}"), |b| {
+            let mut out = vec![0; states.len()];
+            b.iter(|| {
+                assert!(table.byte_distances(black_box(&states), &mut out));
+                assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), told);
+            });
         });
-    });
+    }
     group.finish();
 }
 

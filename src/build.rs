@@ -187,6 +187,12 @@ fn total_memory() -> u64 {
 }
 
 pub fn check_memory(needed: u64) -> Result<()> {
+    let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
+    check_memory_or(needed, advice)
+}
+
+/// As [`check_memory`], with advice of one's own.
+pub fn check_memory_or(needed: u64, advice: &str) -> Result<()> {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let mut available = system.available_memory();
@@ -195,12 +201,7 @@ pub fn check_memory(needed: u64) -> Result<()> {
     }
     // A system that tells nothing is taken to have enough.
     if available > 0 && needed > available {
-        bail!(
-            "this needs {} of memory and {} are available; cover fewer cells with --within, \
-             store less with --encoding mod3, or free some memory",
-            HumanBytes(needed),
-            HumanBytes(available)
-        );
+        bail!("this needs {} of memory and {} are available; {advice}", HumanBytes(needed), HumanBytes(available));
     }
     Ok(())
 }

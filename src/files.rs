@@ -3,14 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use bytesize::ByteSize;
 use clap::Args;
-use sternhalma_data::{Encoding, Prefix, Table};
+use sternhalma_data::{Encoding, Prefix, Table, TableOptions};
+
+use crate::build::check_memory_or;
 
 #[derive(Args)]
 pub struct Tables {
     /// Where tables are kept [default: the platform's data directory]
     #[arg(long = "tables", value_name = "DIR", env = "STERNHALMA_TABLES", global = true)]
     dir: Option<PathBuf>,
+    /// Memory for the parts of a table nearest the goal, like `4GiB`; the rest stays on disk
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "0", hide_default_value = true, global = true)]
+    load_budget: ByteSize,
+}
+
+/// `4GiB`, `4GB`, or plain bytes.
+fn size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| "a size is a number of bytes, or one like `64MiB`, `4GiB` or `4GB`".to_owned())
 }
 
 impl Tables {
@@ -56,6 +67,16 @@ impl Tables {
     /// Opens the table a user names. Each block is checked against its
     /// checksum before it is used.
     pub fn open(&self, file: &Path) -> Result<Table> {
-        Ok(Table::open_checked(&self.find(file)?)?)
+        self.load(&self.find(file)?, Table::options().checked(true))
+    }
+
+    /// Opens a table with what the budget takes in memory.
+    pub fn load(&self, path: &Path, options: TableOptions) -> Result<Table> {
+        let budget = self.load_budget.as_u64();
+        if budget > 0 {
+            let file = path.metadata().map_or(0, |metadata| metadata.len());
+            check_memory_or(budget.min(file), "give a smaller --load-budget, or free some memory")?;
+        }
+        Ok(options.load_budget(budget).open(path)?)
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod compare;
 mod export;
 mod files;
 mod info;
@@ -42,6 +43,7 @@ enum Command {
     Build(build::Args),
     Info(info::Args),
     Verify(verify::Args),
+    Compare(compare::Args),
     Query(query::Args),
     Line(line::Args),
     Rank(rank::RankArgs),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Build(args) => build::run(&tables, &args),
         Command::Info(args) => info::run(&tables, &args),
         Command::Verify(args) => verify::run(&tables, &args),
+        Command::Compare(args) => compare::run(&tables, &args),
         Command::Query(args) => query::run(&tables, &args),
         Command::Line(args) => line::run(&tables, &args),
         Command::Rank(args) => rank::run_rank(&args),

@@ -129,7 +129,7 @@ impl PlayerArgs {
                 Some(path) => tables.find(path)?,
                 None => tables.default_path(Prefix::whole(board), Encoding::Byte)?,
             };
-            let table = Table::open(&path).with_context(|| {
+            let table = tables.load(&path, Table::options()).with_context(|| {
                 format!("these players need a distance table of {board}; --table names one, of a prefix too")
             })?;
             sternhalma_builder::verify(&table, false, 0, &())?;

@@ -59,6 +59,7 @@ fn name(stage: Stage) -> String {
         Stage::Write => "writing".to_owned(),
         Stage::Check => "checksums".to_owned(),
         Stage::Prove => "proof".to_owned(),
+        Stage::Compare => "comparison".to_owned(),
         _ => "working".to_owned(),
     }
 }

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sternhalma_data::{
-    Board, CellSet, Encoding, Geometry, Layout, Player, Position, Prefix, Rank, States, Table, army_moves,
+    Board, CellSet, Encoding, Geometry, Layout, NewTable, Player, Position, Prefix, Rank, States, Table, army_moves,
+    checksum,
 };
 use tempfile::TempDir;
 
@@ -130,7 +131,7 @@ impl Ran {
         let lines: Vec<&str> = self.err.lines().collect();
         let (error, progress) = lines.split_last().expect("a failure is told");
         assert!(error.starts_with("error: ") && error.len() > "error: ".len(), "{self:?}");
-        let tells = ["building ", "layer ", "writing: ", "checksums: ", "proof: "];
+        let tells = ["building ", "layer ", "writing: ", "checksums: ", "proof: ", "comparison: "];
         assert!(progress.iter().all(|line| tells.iter().any(|tells| line.starts_with(tells))), "{self:?}");
         (*error).to_owned()
     }
@@ -265,6 +266,25 @@ fn a_table_is_replaced_by_force_alone() {
 }
 
 #[test]
+fn a_load_budget_changes_no_answer() {
+    let place = Place::new();
+    place.build("--side 7 --pieces 3");
+    let query = "query 7x7-3 #0 #1 #9000 #18423 --format csv";
+    let told = place.say(query).answered();
+    for budget in ["0", "1", "4096", "9kB", "64KiB", "1.5MiB", "4GiB", "4GB"] {
+        assert_eq!(place.say(&format!("{query} --load-budget {budget}")).answered(), told);
+        assert_eq!(place.say(&format!("--load-budget {budget} {query}")).answered(), told);
+        place.say(&format!("verify --deep 7x7-3 --load-budget {budget}")).answered();
+    }
+    for budget in ["4XB", "GiB", "1e9", "4,5GB"] {
+        let ran = place.say(&format!("{query} --load-budget {budget}"));
+        let first = ran.err.lines().next().unwrap();
+        assert_eq!((ran.code, ran.bytes.is_empty()), (2, true), "{ran:?}");
+        assert!(first.starts_with("error: ") && first.contains(budget) && first.contains("`4GiB`"), "{ran:?}");
+    }
+}
+
+#[test]
 fn info_tells_what_a_build_told() {
     let place = Place::new();
     for words in ["", "--encoding mod3", "--within 18", "--within 18 --encoding mod3"] {
@@ -335,6 +355,77 @@ fn a_prefix_tells_how_far_it_is_exact() {
         for words in ["4x4, 3 pieces, within 13 cells", "not covered", "up to 5", "7 moves", encoding] {
             assert!(text.contains(words), "{words}: {text}");
         }
+    }
+}
+
+#[test]
+fn a_prefix_is_compared_with_the_whole() {
+    let place = Place::new();
+    place.build("--side 5 --pieces 3");
+    place.build("--side 5 --pieces 3 --within 12 --encoding mod3");
+    let found = place.json("compare 5x5-3-within12-mod3 5x5-3 --json");
+    assert_eq!((&found["states"], &found["within"]), (&json!(220), &json!([12, 25])));
+    assert_eq!((&found["proven_differ"], &found["impossible"]), (&json!(0), &json!(0)));
+    let rows = found["by_distance"].as_array().unwrap();
+    let sum = |key: &str| rows.iter().map(|row| row[key].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((sum("states"), json!(sum("differ"))), (220, found["differ"].clone()));
+    let mut turned = place.json("compare 5x5-3 5x5-3-within12-mod3 --json --threads 1");
+    assert_eq!(turned["within"], json!([25, 12]));
+    ["a", "b", "within"].into_iter().for_each(|key| turned[key] = found[key].clone());
+    assert_eq!(turned, found);
+    let text = place.say("compare 5x5-3-within12-mod3 5x5-3").answered();
+    assert!(text.contains("compared  220 states") && text.contains("none of them differs"), "{text}");
+    let same = place.say("compare 5x5-3 5x5-3").answered();
+    assert!(same.contains("differ    no state") && same.contains("all distances"), "{same}");
+
+    place.build("--side 5 --pieces 2");
+    let error = place.say("compare 5x5-3 5x5-2").refused();
+    assert!(error.contains("5x5, 3 pieces") && error.contains("5x5, 2 pieces"), "{error}");
+    assert!(place.say("compare 5x5-3 5x5-4").refused().contains("sternhalma build"));
+}
+
+#[test]
+fn tables_that_contradict_each_other_end_with_code_2() {
+    let place = Place::new();
+    let path = place.build("--side 5 --pieces 3");
+    let table = Table::open(&path).unwrap();
+    let mut data = table.distances().unwrap().into_owned();
+    data.swap(1, 2299);
+    let writer = NewTable::create(&place.work().join("forged.sht"), false).unwrap();
+    let mut writer = writer.begin(table.contents().clone()).unwrap();
+    for number in 0..writer.layout().blocks() {
+        let place = writer.layout().block(number).bytes;
+        let bytes = &data[place.start as usize..place.end as usize];
+        writer.write_block(bytes, checksum(bytes)).unwrap();
+    }
+    writer.finish(table.provenance()).unwrap();
+    let ran = place.say("compare 5x5-3 forged.sht --json");
+    let found: Value = serde_json::from_slice(&ran.bytes).unwrap();
+    assert_eq!((&found["differ"], &found["impossible"], &found["proven_differ"]), (&json!(2), &json!(2), &json!(2)));
+    let error = ran.failed();
+    assert!(error.contains("2 states differ in a way that right tables cannot"), "{error}");
+    let text = place.say("compare 5x5-3 forged.sht");
+    assert!(text.out().contains("2 of them differ, which cannot be"), "{text:?}");
+    assert_eq!(text.code, 2);
+}
+
+#[test]
+fn info_lists_the_partitions_when_asked() {
+    let place = Place::new();
+    for (encoding, last) in [("byte", 276), ("mod3", 69)] {
+        let info = place.json(&format!("build --side 5 --pieces 3 --encoding {encoding} --force --json"));
+        let file = info["file"].as_str().unwrap();
+        let rows = info["partitions"].as_array().unwrap();
+        assert_eq!(rows.len(), 23);
+        let first = json!({ "back": "d5", "within": 3, "states": 1, "share": 1.0 / 2300.0, "bytes": 1 });
+        assert_eq!(rows[0], first);
+        assert_eq!(rows[22], json!({ "back": "a1", "within": 25, "states": 276, "share": 0.12, "bytes": last }));
+        let short = place.say(&format!("info {file}")).answered();
+        let long = place.say(&format!("info {file} --partitions")).answered();
+        let list: Vec<&str> = long.strip_prefix(short.as_str()).unwrap().lines().collect();
+        assert_eq!(list.len(), 24);
+        let words: Vec<&str> = list[23].split_whitespace().collect();
+        assert_eq!(words, ["a1", "25", "276", "12.000%", "2,300", "100.000%"]);
     }
 }
 

@@ -1,12 +1,16 @@
 //! Figures computed elsewhere. They are looked for in the directory that
 //! `STERNHALMA_CONFORMANCE` names, or in `../shared/conformance`; without
-//! them the test says so and checks nothing.
+//! them the tests that need them say so and check nothing. A table of ten
+//! pieces on 9x9, which takes a longer build, is the one that
+//! `STERNHALMA_TEN_PIECES` names.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, CellSet, Encoding, Geometry, Move, Player, Position, Prefix, Table, army_moves};
+use sternhalma_data::{
+    Board, CellSet, Distance, Encoding, Geometry, Lookup, Move, Player, Position, Prefix, Table, army_moves,
+};
 
 fn figures() -> Option<Value> {
     let dir = std::env::var_os("STERNHALMA_CONFORMANCE").map(PathBuf::from);
@@ -30,10 +34,10 @@ fn entries<'a>(figures: &'a Value, key: &str) -> impl Iterator<Item = (Vec<u64>,
     figures[key].as_object().expect("an object").iter().map(|(key, value)| (numbers(key), value))
 }
 
-fn built(board: Board) -> Table {
+fn built(prefix: Prefix) -> Table {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
-    let options = BuildOptions { prefix: Prefix::whole(board), encoding: Encoding::Byte, threads: 0 };
+    let options = BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 };
     build(&path, options, false, &()).unwrap();
     // The map outlives the file's name.
     Table::open(&path).unwrap()
@@ -46,7 +50,7 @@ fn layers_and_start_distances_agree() {
     for (key, layers) in entries(&figures, "single_agent_layers") {
         let board = Board::new(key[0], key[2]).unwrap();
         let told: Vec<u64> = layers.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
-        assert_eq!(built(board).contents().layers, told, "{board}");
+        assert_eq!(built(Prefix::whole(board)).contents().layers, told, "{board}");
         checked += 1;
     }
     for (key, distance) in entries(&figures, "single_agent_start_to_goal") {
@@ -56,7 +60,7 @@ fn layers_and_start_distances_agree() {
             continue;
         }
         let start = board.home().turned(board.cells());
-        let found = built(board).distance(start).unwrap().distance().unwrap();
+        let found = built(Prefix::whole(board)).distance(start).unwrap().distance().unwrap();
         assert_eq!(u64::from(found.0), distance.as_u64().unwrap(), "{board}");
         checked += 1;
     }
@@ -74,22 +78,87 @@ fn move_counts_agree() {
     }
 }
 
-#[test]
-fn the_solution_in_27_moves_is_legal() {
-    let Some(figures) = figures() else { return };
-    let board = Board::new(9, 10).unwrap();
-    let geometry: &Geometry = board.geometry();
+/// The moves of the solution, from the start of player `x`.
+fn solution(figures: &Value, geometry: &Geometry) -> Vec<Move> {
     let cell = |at: &Value| {
         let [x, y] = [&at[0], &at[1]].map(|n| n.as_u64().unwrap() as u8);
         geometry.at(x, y).unwrap()
     };
-    let mut army = Position::initial(board).army(Player::X);
     let moves = figures["ten_men_in_27_moves"]["moves"].as_array().unwrap();
-    assert_eq!(moves.len(), 27);
-    for pair in moves {
-        let mv = Move { from: cell(&pair[0]), to: cell(&pair[1]) };
-        assert!(army_moves(geometry, army, CellSet::EMPTY).any(|legal| legal == mv), "{}", geometry.move_text(mv));
+    moves.iter().map(|pair| Move { from: cell(&pair[0]), to: cell(&pair[1]) }).collect()
+}
+
+/// The states of a line of player `x`, as the goal tip sees them, by the
+/// moves left: the goal first.
+fn backward(board: Board, start: CellSet, line: &[Move]) -> Vec<CellSet> {
+    let mut army = start;
+    let mut states = vec![army];
+    for mv in line {
+        let legal = army_moves(board.geometry(), army, CellSet::EMPTY).any(|legal| legal == *mv);
+        assert!(legal, "{}", board.geometry().move_text(*mv));
         army = army.without(mv.from).with(mv.to);
+        states.push(army);
     }
-    assert_eq!(Player::X.goal_view(board.cells(), army), board.home());
+    states.into_iter().rev().map(|army| Player::X.goal_view(board.cells(), army)).collect()
+}
+
+/// No state of a line that the table covers is farther from the goal than
+/// the line is long from there, as long as the line stays inside the prefix.
+/// Gives how many states were so bounded.
+fn assert_bounds(table: &Table, states: &[CellSet]) -> usize {
+    assert_eq!(table.distance(states[0]).unwrap(), Lookup::Exact(Distance(0)), "the line ends in the goal");
+    let inside = states.iter().take_while(|state| state.is_subset(table.prefix().cells()));
+    let distances = inside.map(|&state| table.distance(state).unwrap().distance().unwrap());
+    let mut bounded = 0;
+    for distance in distances {
+        assert!(usize::from(distance.0) <= bounded, "{distance} with {bounded} moves left");
+        bounded += 1;
+    }
+    bounded
+}
+
+#[test]
+fn the_solution_in_27_moves_is_legal() {
+    let Some(figures) = figures() else { return };
+    let board = Board::new(9, 10).unwrap();
+    let line = solution(&figures, board.geometry());
+    assert_eq!(line.len(), 27);
+    let states = backward(board, Position::initial(board).army(Player::X), &line);
+    assert_eq!(states[0], board.home());
+}
+
+#[test]
+fn the_solution_in_27_moves_bounds_tables_of_ten_pieces() {
+    let Some(figures) = figures() else { return };
+    let board = Board::new(9, 10).unwrap();
+    let line = solution(&figures, board.geometry());
+    let states = backward(board, Position::initial(board).army(Player::X), &line);
+    // The last three moves stay within 24 cells.
+    assert_eq!(assert_bounds(&built(Prefix::new(board, 24).unwrap()), &states), 4);
+    let Some(path) = std::env::var_os("STERNHALMA_TEN_PIECES").map(PathBuf::from) else {
+        eprintln!("skipped: STERNHALMA_TEN_PIECES names no table of ten pieces on 9x9");
+        return;
+    };
+    let table = Table::open_checked(&path).unwrap();
+    assert_eq!(table.prefix().board(), board, "STERNHALMA_TEN_PIECES names a table of another board");
+    let inside = states.iter().filter(|state| state.is_subset(table.prefix().cells())).count();
+    assert_eq!(assert_bounds(&table, &states), inside, "this line comes from outside and stays inside");
+}
+
+#[test]
+fn a_shortest_line_bounds_the_prefixes_of_its_board() {
+    let board = Board::new(5, 6).unwrap();
+    let start = Position::initial(board).army(Player::X);
+    let turn = |cell| Player::X.goal_view_cell(board.cells(), cell);
+    let whole = built(Prefix::whole(board));
+    let cursor = whole.cursor(Player::X.goal_view(board.cells(), start)).unwrap().unwrap();
+    let line = cursor.line().unwrap();
+    let line: Vec<Move> = line.into_iter().map(|mv| Move { from: turn(mv.from), to: turn(mv.to) }).collect();
+    let states = backward(board, start, &line);
+    assert_eq!(assert_bounds(&whole, &states), 12);
+    let bounded = [10, 12, 15, 18, 21, 24].map(|within| {
+        let table = built(Prefix::new(board, within).unwrap());
+        assert_bounds(&table, &states)
+    });
+    assert!(bounded.is_sorted() && bounded[0] > 1 && bounded[5] > 6, "{bounded:?}");
 }

@@ -3,18 +3,23 @@
 use std::path::PathBuf;
 
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, Encoding, Prefix, Table};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
 
 /// The table of bytes that `STERNHALMA_BENCH_TABLE` names, or else one of 6
 /// pieces on 7x7.
 pub fn table() -> Table {
+    table_with(Table::options())
+}
+
+/// [`table`], opened in another way.
+pub fn table_with(options: TableOptions) -> Table {
     if let Some(path) = std::env::var_os("STERNHALMA_BENCH_TABLE").map(PathBuf::from) {
-        return Table::open(&path).unwrap();
+        return options.open(&path).unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("7x7-6.sht");
     let prefix = Prefix::whole(Board::new(7, 6).unwrap());
     build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 }, false, &()).unwrap();
     // The map outlives the file's name.
-    Table::open(&path).unwrap()
+    options.open(&path).unwrap()
 }

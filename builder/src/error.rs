@@ -1,9 +1,9 @@
-//! Why a table is not built or not believed.
+//! Why a table is not built, not believed, or not compared.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sternhalma_data::TableError;
+use sternhalma_data::{Board, TableError};
 use thiserror::Error;
 
 /// Why a table is not built.
@@ -90,6 +90,29 @@ pub enum VerifyError {
         /// What is not so.
         what: String,
     },
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The monitor ended the work.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// Why two tables are not compared.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CompareError {
+    /// They are of different boards.
+    #[error("a table of {a} and one of {b} have no states in common; compare tables of one board")]
+    Boards {
+        /// The board of the first table.
+        a: Board,
+        /// The board of the second.
+        b: Board,
+    },
+    /// A file is damaged.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

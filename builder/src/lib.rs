@@ -4,10 +4,12 @@
 //! [`build`] searches from the goal, all threads over bitmaps in memory, and
 //! writes a [`Table`](sternhalma_data::Table) file. [`verify`] checks a file
 //! against its checksums and, if asked, proves every distance in it.
+//! [`compare`] measures the bounds of one table against another.
 #![forbid(unsafe_code)]
 
 mod bits;
 mod build;
+mod compare;
 mod cut;
 mod error;
 mod expand;
@@ -24,7 +26,8 @@ mod verify;
 mod work;
 
 pub use build::{BuildOptions, build};
-pub use error::{BuildError, VerifyError};
+pub use compare::{Comparison, Tally, compare};
+pub use error::{BuildError, CompareError, VerifyError};
 pub use memory::{least_memory, memory_needed};
 pub use monitor::{Monitor, Stage};
 pub use out_of_core::{Done, OutOfCore, build_out_of_core};

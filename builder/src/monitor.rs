@@ -15,6 +15,8 @@ pub enum Stage {
     Check,
     /// Proving the distances; counted in contexts.
     Prove,
+    /// Comparing two tables; counted in states.
+    Compare,
 }
 
 /// Follows long work and may end it. `()` does neither.

@@ -67,6 +67,7 @@ fn io_advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull => "; free some space or choose another place with -o",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; choose another place with -o",
+        io::ErrorKind::OutOfMemory => "; load less of it into memory",
         _ => "",
     }
 }

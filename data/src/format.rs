@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::board::{Board, Prefix};
+use crate::cell::Cell;
 use crate::error::TableError;
 use crate::storage::Traffic;
 
@@ -165,6 +166,17 @@ pub struct Block {
     pub bytes: Range<u64>,
 }
 
+/// A partition of a table: the states of one back piece cell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Partition {
+    /// The back piece cell, as the goal tip sees it.
+    pub back: Cell,
+    /// The ranks of its states.
+    pub ranks: Range<u64>,
+    /// Where its bytes lie, counted from the first byte of the data.
+    pub bytes: Range<u64>,
+}
+
 /// Where the partitions and blocks of a table lie.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -216,6 +228,15 @@ impl Layout {
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
         self.last().first_block + self.last().blocks()
+    }
+
+    /// The partitions, nearest to the goal first.
+    pub fn partitions(&self) -> impl Iterator<Item = Partition> + '_ {
+        self.prefix.back_cells().zip(&self.partitions).map(|(back, partition)| Partition {
+            back: Cell::new(back),
+            ranks: partition.ranks.clone(),
+            bytes: partition.bytes.clone(),
+        })
     }
 
     fn last(&self) -> &PartitionLayout {

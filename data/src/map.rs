@@ -1,6 +1,7 @@
 //! Files mapped into memory: the only unsafe code of the project.
 
 use std::fs::File;
+use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -8,11 +9,13 @@ use memmap2::Mmap;
 
 use crate::error::TableError;
 
-/// A file mapped for reading.
+/// A file as one slice: its first `loaded` bytes are a copy in memory, the
+/// rest is mapped.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
     mapped: Mmap,
+    loaded: usize,
 }
 
 impl Map {
@@ -30,12 +33,33 @@ impl Map {
         // A file cut short by others raises SIGBUS on access; `still_whole`
         // catches most such cases before, `exit_if_a_map_is_cut_short` the rest.
         let mapped = unsafe { Mmap::map(&file) }.map_err(TableError::io(path, "map"))?;
-        Ok(Map { file, mapped })
+        Ok(Map { file, mapped, loaded: 0 })
     }
 
-    /// Whether the file is still as long as the map.
-    pub fn still_whole(&self) -> bool {
-        self.file.metadata().is_ok_and(|metadata| metadata.len() >= self.mapped.len() as u64)
+    /// Reads the first `bytes` of the file into memory, which takes the place
+    /// of that part of the map; what is left of their last page comes along.
+    /// Where the system cannot replace a part of a map, nothing is loaded.
+    pub fn load(self, path: &Path, bytes: usize) -> Result<Map, TableError> {
+        let bytes = bytes.next_multiple_of(page_bytes()).min(self.mapped.len());
+        if cfg!(not(unix)) || bytes <= self.loaded {
+            return Ok(self);
+        }
+        let mapped = replace(&self.file, self.mapped, bytes).map_err(|source| match source.kind() {
+            io::ErrorKind::UnexpectedEof => TableError::corrupt(path, "it has been cut short since it was opened"),
+            _ => TableError::io(path, "load it into memory")(source),
+        })?;
+        Ok(Map { file: self.file, mapped, loaded: bytes })
+    }
+
+    /// How many of the first bytes are in memory.
+    pub fn loaded(&self) -> usize {
+        self.loaded
+    }
+
+    /// Whether the first `end` bytes can be read: they are in memory, or the
+    /// file is still as long as the map.
+    pub fn still_whole(&self, end: usize) -> bool {
+        end <= self.loaded || self.file.metadata().is_ok_and(|metadata| metadata.len() >= self.mapped.len() as u64)
     }
 }
 
@@ -46,6 +70,60 @@ impl Deref for Map {
     fn deref(&self) -> &[u8] {
         &self.mapped
     }
+}
+
+/// Puts private memory in place of the first `bytes` of a map of `file`,
+/// which are whole pages or all of it, and reads the file into it.
+#[cfg(unix)]
+fn replace(file: &File, mapped: Mmap, bytes: usize) -> io::Result<Mmap> {
+    use std::os::unix::fs::FileExt;
+
+    assert!(bytes <= mapped.len(), "only what is mapped is replaced");
+    let start: *mut libc::c_void = mapped.as_ptr().cast_mut().cast();
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    // SAFETY: the range begins with the pages of a map that this function
+    // owns, so no slice of it is about. It stays the map's, which unmaps its
+    // pages whatever lies behind them.
+    let memory = unsafe { libc::mmap(start, bytes, access, kind, -1, 0) };
+    if memory == libc::MAP_FAILED {
+        let error = io::Error::last_os_error();
+        // A call that fails may have unmapped pages, and other threads may
+        // have mapped theirs there since: the range is not ours to unmap.
+        std::mem::forget(mapped);
+        return Err(error);
+    }
+    // Advice: where it is not taken, look-ups are only slower.
+    #[cfg(target_os = "linux")]
+    // SAFETY: the range has just been mapped, and the advice changes no byte.
+    unsafe {
+        libc::madvise(memory, bytes, libc::MADV_HUGEPAGE);
+    }
+    // SAFETY: the range has just been mapped, is writable and zero, and the
+    // slice is the only reference to it.
+    let slice = unsafe { std::slice::from_raw_parts_mut(memory.cast::<u8>(), bytes) };
+    file.read_exact_at(slice, 0)?;
+    // SAFETY: the range is mapped, and nothing writes to it any more.
+    match unsafe { libc::mprotect(memory, bytes, libc::PROT_READ) } {
+        0 => Ok(mapped),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(not(unix))]
+fn replace(_: &File, mapped: Mmap, _: usize) -> io::Result<Mmap> {
+    Ok(mapped)
+}
+
+fn page_bytes() -> usize {
+    #[cfg(unix)]
+    {
+        // SAFETY: the call takes a constant and touches no memory.
+        let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        usize::try_from(bytes).unwrap_or(4096).max(1)
+    }
+    #[cfg(not(unix))]
+    1
 }
 
 /// For programs: ends the process with one message and exit code 2 when a
@@ -71,6 +149,56 @@ pub fn exit_if_a_map_is_cut_short() {
         // nothing that is not safe in a handler.
         unsafe {
             libc::signal(libc::SIGBUS, handler as libc::sighandler_t);
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn sparse(bytes: u64) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn memory_that_cannot_be_had_is_told_in_a_line() {
+        let always = std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "1");
+        if always {
+            eprintln!("skipped: this system grants any memory");
+            return;
+        }
+        let file = sparse(1 << 43);
+        let map = Map::open(file.path()).unwrap();
+        let error = map.load(file.path(), 1 << 43).unwrap_err().to_string();
+        assert!(
+            error.contains("cannot load it into memory") && error.ends_with("; load less of it into memory"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_file_cut_short_before_it_is_loaded_is_told() {
+        let file = sparse(1 << 20);
+        let map = Map::open(file.path()).unwrap();
+        file.as_file().set_len(1 << 19).unwrap();
+        let error = map.load(file.path(), 1 << 20).unwrap_err().to_string();
+        assert!(error.contains("cut short"), "{error}");
+    }
+
+    #[test]
+    fn pages_are_loaded_whole() {
+        let file = sparse(0);
+        let told: Vec<u8> = (0..1 << 20).map(|at: u32| (at ^ (at >> 8)) as u8).chain([1, 2, 3]).collect();
+        std::fs::write(file.path(), &told).unwrap();
+        for bytes in
+            [0, 1, page_bytes() - 1, page_bytes(), page_bytes() + 1, told.len() - 1, told.len(), usize::MAX / 2]
+        {
+            let map = Map::open(file.path()).unwrap().load(file.path(), bytes).unwrap();
+            assert_eq!(map.loaded(), bytes.next_multiple_of(page_bytes()).min(told.len()));
+            assert!(*map == told[..]);
         }
     }
 }

@@ -111,6 +111,32 @@ impl Table {
         Ok(table)
     }
 
+    /// As the table is, with the nearest partitions that fit into `budget`
+    /// bytes in memory.
+    pub(crate) fn loaded(self, budget: u64) -> Result<Table, TableError> {
+        let whole = self.layout().data_bytes() <= budget;
+        let bytes = match self.layout().partitions().map(|p| p.bytes.end).take_while(|&end| end <= budget).last() {
+            Some(_) if whole => self.map.len(),
+            Some(end) => (self.metadata.data_offset + end) as usize,
+            None => return Ok(self),
+        };
+        let map = self.map.load(&self.path, bytes)?;
+        Ok(Table { map, ..self })
+    }
+
+    /// How many bytes of the data are in memory, not mapped
+    /// ([`TableOptions::load_budget`](crate::TableOptions::load_budget)).
+    pub fn loaded_bytes(&self) -> u64 {
+        let data = (self.map.loaded() as u64).saturating_sub(self.metadata.data_offset);
+        data.min(self.layout().data_bytes())
+    }
+
+    /// How many partitions are wholly in memory: those nearest the goal.
+    pub fn loaded_partitions(&self) -> usize {
+        let loaded = self.loaded_bytes();
+        self.layout().partitions().take_while(|partition| partition.bytes.end <= loaded).count()
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -189,7 +215,8 @@ impl Table {
     /// # Panics
     /// If there is no such block.
     pub fn check_block(&self, number: u64) -> Result<(), TableError> {
-        if !self.map.still_whole() {
+        let end = self.metadata.data_offset + self.layout().block(number).bytes.end;
+        if !self.map.still_whole(end as usize) {
             return Err(TableError::corrupt(&self.path, "it has been cut short since it was opened"));
         }
         if format::checksum(self.block_bytes(number)) != self.metadata.block_checksums[number as usize] {

@@ -1,0 +1,137 @@
+//! Comparisons of tables against the look-ups of every state.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sternhalma_builder::{BuildOptions, CompareError, Tally, build, compare};
+use sternhalma_data::{Board, Contents, Encoding, NewTable, Prefix, Provenance, States, Table, checksum};
+use tempfile::TempDir;
+
+const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
+
+fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding) -> Table {
+    let path = dir.path().join(format!("{}-{encoding}.sht", prefix.within()));
+    build(&path, BuildOptions { prefix, encoding, threads: 2 }, true, &()).unwrap();
+    Table::open(&path).unwrap()
+}
+
+/// A table of bytes that says of each state what `data` does.
+fn forged(path: &Path, like: &Table, data: &[u8]) -> Table {
+    let most = *data.iter().max().unwrap();
+    let layers = (0..=most).map(|at| data.iter().filter(|&&distance| distance == at).count() as u64).collect();
+    let contents = Contents { encoding: Encoding::Byte, layers, ..like.contents().clone() };
+    let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
+    for number in 0..writer.layout().blocks() {
+        let place = writer.layout().block(number).bytes;
+        let bytes = &data[place.start as usize..place.end as usize];
+        writer.write_block(bytes, checksum(bytes)).unwrap();
+    }
+    let [program, built, mode] = ["a forger", "never", "by hand"].map(String::from);
+    writer.finish(&Provenance { program, built, mode, ..Provenance::default() }).unwrap();
+    Table::open(path).unwrap()
+}
+
+/// The tally of each distance, by asking both tables for every state.
+fn told(smaller: &Table, larger: &Table) -> BTreeMap<u8, Tally> {
+    let mut told = BTreeMap::<u8, Tally>::new();
+    for (_, state) in States::all(smaller.prefix()) {
+        let [bound, better] = [smaller, larger].map(|table| table.distance(state).unwrap());
+        let [bound_at, better_at] = [bound, better].map(|lookup| lookup.distance().unwrap().0);
+        let proven = bound.is_exact().unwrap();
+        let tally = told.entry(bound_at).or_default();
+        tally.states += 1;
+        tally.proven += u64::from(proven);
+        if bound_at != better_at {
+            *tally.differences.entry(i16::from(bound_at) - i16::from(better_at)).or_default() += 1;
+            tally.proven_differ += u64::from(proven);
+            let same = smaller.prefix() == larger.prefix();
+            tally.impossible += u64::from(proven || same || better_at > bound_at);
+        }
+    }
+    told
+}
+
+fn assert_as_told(smaller: &Table, larger: &Table) -> Tally {
+    let told = told(smaller, larger);
+    let found = compare(smaller, larger, 2, &()).unwrap();
+    if smaller.prefix() != larger.prefix() {
+        assert_eq!(found, compare(larger, smaller, 1, &()).unwrap(), "the order of the tables is nothing");
+    }
+    assert_eq!((found.prefix(), found.exact_to()), (smaller.prefix(), smaller.exact_to()));
+    assert_eq!(found.by_distance(), told.clone().into_iter().collect::<Vec<_>>());
+    let all = found.all();
+    assert_eq!(all.states, smaller.prefix().states());
+    let sum = |of: fn(&Tally) -> u64| told.values().map(of).sum::<u64>();
+    assert_eq!([all.proven, all.proven_differ], [sum(|tally| tally.proven), sum(|tally| tally.proven_differ)]);
+    assert_eq!([all.impossible, all.differ()], [sum(|tally| tally.impossible), sum(Tally::differ)]);
+    let largest = told.values().flat_map(|tally| tally.differences.keys()).map(|by| by.unsigned_abs()).max();
+    assert_eq!(all.largest(), largest);
+    all
+}
+
+#[test]
+fn prefixes_are_measured_against_longer_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut differ = 0;
+    for (side, pieces, within) in [(3, 2, 6), (4, 3, 10), (5, 3, 12), (5, 6, 12), (6, 6, 12), (7, 4, 17)] {
+        let board = Board::new(side, pieces).unwrap();
+        let prefixes = [within, within + 2, side * side].map(|within| Prefix::new(board, within).unwrap());
+        for (i, &shorter) in prefixes.iter().enumerate() {
+            for (j, &longer) in prefixes.iter().enumerate().skip(i) {
+                let encoding = ENCODINGS[(i + j) % 2];
+                let tables = [built(&dir, shorter, Encoding::Byte), built(&dir, longer, encoding)];
+                let all = assert_as_told(&tables[0], &tables[1]);
+                assert_eq!((all.impossible, all.proven_differ), (0, 0), "{shorter} and {longer}");
+                assert!(i != j || all.differ() == 0);
+                differ += all.differ();
+            }
+        }
+    }
+    assert!(differ > 40, "some bounds are not distances");
+}
+
+#[test]
+fn tables_that_contradict_each_other_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let board = Board::new(5, 3).unwrap();
+    let [short, whole] = [Prefix::new(board, 12).unwrap(), Prefix::whole(board)];
+    let [short, whole] = [short, whole].map(|prefix| built(&dir, prefix, Encoding::Byte));
+    let forge = |name: &str, table: &Table, change: &dyn Fn(&mut [u8])| {
+        let mut data = table.distances().unwrap().into_owned();
+        change(&mut data);
+        forged(&dir.path().join(name), table, &data)
+    };
+    // A proven distance that is too large by one.
+    let one = forge("proven", &short, &|data| data[3] += 1);
+    let all = assert_as_told(&one, &whole);
+    assert_eq!((all.proven_differ, all.impossible), (1, 1));
+    // A longer prefix with a longer way to a state at the largest distance, a bound.
+    let far = short.distances().unwrap().iter().position(|&distance| distance == short.max_distance().0).unwrap();
+    assert!(u32::from(short.max_distance().0) > short.exact_to().unwrap());
+    let up = forge("up", &whole, &|data| data[far] += 2);
+    let all = assert_as_told(&short, &up);
+    assert_eq!((all.proven_differ, all.impossible, all.differences.get(&-2)), (0, 1, Some(&1)));
+    // Two tables of the same states.
+    let down = forge("down", &short, &|data| data[far] -= 1);
+    assert_eq!(assert_as_told(&short, &down).impossible, 1);
+}
+
+#[test]
+fn boards_and_damage_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = |side, pieces| Prefix::whole(Board::new(side, pieces).unwrap());
+    let table = built(&dir, prefix(4, 3), Encoding::Byte);
+    for other in [prefix(5, 3), prefix(4, 2)] {
+        let dir = tempfile::tempdir().unwrap();
+        let other = built(&dir, other, Encoding::Byte);
+        assert!(matches!(compare(&table, &other, 0, &()), Err(CompareError::Boards { .. })));
+    }
+    let path = dir.path().join("damaged.sht");
+    let mut bytes = std::fs::read(table.path()).unwrap();
+    bytes[4096 + 9] ^= 4;
+    std::fs::write(&path, bytes).unwrap();
+    let damaged = Table::open(&path).unwrap();
+    for error in [compare(&table, &damaged, 0, &()), compare(&damaged, &table, 0, &())] {
+        assert!(matches!(error, Err(CompareError::Table(_))));
+    }
+}
