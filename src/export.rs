@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sternhalma_builder::verify;
-use sternhalma_data::{Disk, Encoding, NewFile, Order, Table, write_flat};
+use sternhalma_data::{Disk, DistanceReader, Encoding, NewFile, Table, write_lex};
 
 use crate::Outcome;
 use crate::build::check_memory;
@@ -38,7 +38,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     if args.order == OrderArg::Lex && !table.prefix().is_whole() {
         bail!("{}: only whole tables have the order `lex`; use --order colex", table.path().display());
     }
-    if table.encoding() != Encoding::Byte {
+    if args.order == OrderArg::Lex && table.encoding() != Encoding::Byte {
         check_memory(table.prefix().states())?;
     }
     verify(&table, false, 0, &())?;
@@ -78,12 +78,26 @@ impl<W: Write> Write for Stoppable<'_, W> {
 }
 
 fn write(table: &Table, args: &Args, out: impl Write) -> Result<()> {
-    let board = table.prefix().board();
-    let order = match args.order {
-        OrderArg::Colex => Order::Colex,
-        OrderArg::Lex => Order::Lex,
-    };
     let mut out = BufWriter::with_capacity(1 << 20, out);
-    write_flat(&table.distances()?, order, board.cells(), board.pieces(), &mut out)?;
+    match args.order {
+        OrderArg::Colex => write_colex(table, &mut out)?,
+        OrderArg::Lex => {
+            let board = table.prefix().board();
+            write_lex(&table.distances()?, board.cells(), board.pieces(), &mut out)?;
+        }
+    }
     Ok(out.flush()?)
+}
+
+fn write_colex(table: &Table, out: &mut impl Write) -> Result<()> {
+    let mut left = table.prefix().states();
+    let mut reader = DistanceReader::new(table, 0..left)?;
+    let mut part = vec![0; 1 << 16];
+    while left > 0 {
+        let part = &mut part[..left.min(1 << 16) as usize];
+        reader.fill(part)?;
+        out.write_all(part)?;
+        left -= part.len() as u64;
+    }
+    Ok(())
 }

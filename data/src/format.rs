@@ -267,6 +267,22 @@ impl Layout {
         Block { ranks: rank(bytes.start)..rank(bytes.end).min(partition.ranks.end), bytes }
     }
 
+    /// The block that holds the state of this rank.
+    ///
+    /// # Panics
+    /// If there is no such state.
+    pub fn block_of_rank(&self, rank: u64) -> u64 {
+        let partition = self.partitions.partition_point(|p| p.ranks.end <= rank);
+        let partition = &self.partitions[partition];
+        let byte = (rank - partition.ranks.start) / self.encoding.states_per_byte();
+        partition.first_block + byte / BLOCK_BYTES
+    }
+
+    /// The bytes of the partition of `back`, counted from the first of the data.
+    pub(crate) fn partition_bytes(&self, back: usize) -> Range<u64> {
+        self.partitions[back + 1 - self.prefix.board().pieces()].bytes.clone()
+    }
+
     /// Where the state of this rank and back piece is: the byte, counted from
     /// the first of the data, and the state's number within the byte.
     #[inline]

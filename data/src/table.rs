@@ -306,34 +306,67 @@ impl Table {
     }
 
     /// The number stored for a state; `None` if it is not covered.
-    fn value(&self, state: CellSet) -> Result<Option<u8>, TableError> {
+    pub(crate) fn value(&self, state: CellSet) -> Result<Option<u8>, TableError> {
         let back = state.last().map_or(0, |cell| cell.index());
         if back >= self.prefix().within() {
             return Ok(None);
         }
-        let rank = Rank::of(state).0;
+        self.value_of_rank(Rank::of(state).0, back).map(Some)
+    }
+
+    /// The number stored for the state of this rank and back piece.
+    #[inline]
+    pub(crate) fn value_of_rank(&self, rank: u64, back: usize) -> Result<u8, TableError> {
         let (byte, place) = self.layout().place(rank, back);
-        if let Some(checked) = &self.checked {
-            let block = self.layout().block_of(byte, back);
-            let seen = &checked[block as usize];
-            if !seen.load(Relaxed) {
-                self.check_block(block)?;
-                seen.store(true, Relaxed);
-            }
-        }
+        self.ready(self.layout().block_of(byte, back))?;
         let byte = self.data()[byte as usize];
         let (value, most) = match self.encoding() {
             Encoding::Byte => (byte, self.max_distance().0),
             Encoding::Mod3 => (byte >> (2 * place) & 3, 2),
         };
         if value > most {
-            return Err(self.bad_state(state));
+            return Err(self.bad_rank(rank));
         }
-        Ok(Some(value))
+        Ok(value)
+    }
+
+    /// Checks a block before its first use, if the table is to.
+    #[inline]
+    fn ready(&self, block: u64) -> Result<(), TableError> {
+        let Some(checked) = &self.checked else { return Ok(()) };
+        let seen = &checked[block as usize];
+        if !seen.load(Relaxed) {
+            self.check_block(block)?;
+            seen.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Makes the block of this rank ready to be read. Returns the first rank
+    /// beyond it.
+    pub(crate) fn ready_block(&self, rank: u64) -> Result<u64, TableError> {
+        let number = self.layout().block_of_rank(rank);
+        self.ready(number)?;
+        Ok(self.layout().block(number).ranks.end)
+    }
+
+    /// The data of the partition with this back piece.
+    pub(crate) fn partition_bytes(&self, back: usize) -> &[u8] {
+        let place = self.layout().partition_bytes(back);
+        &self.data()[place.start as usize..place.end as usize]
     }
 
     fn bad_state(&self, state: CellSet) -> TableError {
-        TableError::corrupt(&self.path, format!("no distance fits the state of rank {}", Rank::of(state)))
+        self.bad_rank(Rank::of(state).0)
+    }
+
+    fn bad_rank(&self, rank: u64) -> TableError {
+        TableError::corrupt(&self.path, format!("no distance fits the state of rank {rank}"))
+    }
+
+    pub(crate) fn contradiction(&self, rank: u64) -> TableError {
+        let what = format!("the distances about the state of rank {rank} contradict each other");
+        TableError::corrupt(&self.path, what)
     }
 
     /// Counts the steps to the goal, each to a state one nearer. Neighbours
@@ -443,7 +476,7 @@ impl Cursor<'_> {
 }
 
 /// The distance of a neighbour of a state at `distance` whose own is `value` modulo 3.
-pub(crate) fn step(distance: u8, value: u8) -> Option<u8> {
+pub(crate) const fn step(distance: u8, value: u8) -> Option<u8> {
     match (value + 3 - distance % 3) % 3 {
         0 => Some(distance),
         1 => distance.checked_add(1),
