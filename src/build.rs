@@ -97,7 +97,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
 
 impl Args {
     fn limit(&self) -> u64 {
-        self.memory.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
+        memory_limit(self.memory)
     }
 
     fn work_dir(&self, path: &Path) -> PathBuf {
@@ -176,6 +176,11 @@ impl Args {
 /// Whether a build out of core has begun in this directory.
 fn is_begun(dir: &Path) -> bool {
     dir.join("build.json").exists()
+}
+
+/// The limit a user gives, or three quarters of the memory.
+pub fn memory_limit(given: Option<ByteSize>) -> u64 {
+    given.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
 }
 
 /// The memory of the machine, or what a container has of it.

@@ -4,9 +4,8 @@ use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use serde_json::{Value, json};
 use sternhalma_builder::{Comparison, Tally, compare};
-use sternhalma_data::{Encoding, Table};
+use sternhalma_data::Table;
 
-use crate::build::check_memory;
 use crate::files::Tables;
 use crate::progress::Progress;
 use crate::{Outcome, output};
@@ -32,7 +31,6 @@ pub struct Args {
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let [a, b] = [tables.open(&args.a)?, tables.open(&args.b)?];
-    check_memory([&a, &b].into_iter().map(unfolded_bytes).sum())?;
     let progress = Progress::new()?;
     let compared = compare(&a, &b, args.threads, &progress);
     progress.finish();
@@ -48,11 +46,6 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
             counted(states)
         ),
     }
-}
-
-/// The memory that the distances of a table take beside its file.
-fn unfolded_bytes(table: &Table) -> u64 {
-    if table.encoding() == Encoding::Byte { 0 } else { table.prefix().states() }
 }
 
 fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use indicatif::HumanCount;
+use bytesize::ByteSize;
+use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
-use sternhalma_builder::{VerifyError, verify};
-use sternhalma_data::Encoding;
+use sternhalma_builder::{BuildError, VerifyError, proof_memory_needed, verify, verify_out_of_core};
 
+use crate::build::memory_limit;
 use crate::files::Tables;
 use crate::progress::Progress;
 use crate::{Outcome, output};
@@ -21,6 +22,9 @@ pub struct Args {
     /// Threads [default: one a core]
     #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
     threads: usize,
+    /// The most memory a proof is to take, as `2GiB` [default: three quarters of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,13 +32,25 @@ pub struct Args {
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let table = tables.open(&args.file)?;
-    if args.deep && table.encoding() != Encoding::Byte {
-        crate::build::check_memory(table.prefix().states() + table.prefix().states() / 8)?;
-    }
+    let limit = memory_limit(args.memory);
     let progress = Progress::new()?;
-    let verified = verify(&table, args.deep, args.threads, &progress);
+    let verified = match args.deep && proof_memory_needed(table.prefix()) > limit {
+        true => {
+            eprintln!(
+                "out of core: in memory the proof would need {}",
+                HumanBytes(proof_memory_needed(table.prefix()))
+            );
+            verify_out_of_core(&table, limit, args.threads, &progress)
+        }
+        false => verify(&table, args.deep, args.threads, &progress),
+    };
     progress.finish();
     match verified {
+        Err(VerifyError::Work(BuildError::Limit { least, limit })) => bail!(
+            "this proof needs at least {} of memory, and the limit is {}; raise --memory",
+            HumanBytes(least),
+            HumanBytes(limit)
+        ),
         Err(VerifyError::Cancelled) => bail!("interrupted: the table is neither right nor wrong yet"),
         verified => verified?,
     }

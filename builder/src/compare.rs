@@ -4,13 +4,12 @@
 //! of a longer one. How often each pair of distances occurs tells all the
 //! rest, and there are few pairs.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sternhalma_data::{Prefix, Table, TableError};
+use sternhalma_data::{DistanceReader, Prefix, Table, TableError};
 
 use crate::error::CompareError;
 use crate::monitor::{Monitor, Stage};
@@ -130,7 +129,7 @@ impl Comparison {
 /// checksums. If they cover the same states, the first is taken for the smaller.
 ///
 /// Cost: a pass over both tables up to there, by `threads` threads (0 is one a
-/// core); a byte of memory a state for each table that is not of bytes.
+/// core).
 ///
 /// # Errors
 /// If the tables are of different boards, one is damaged, or the monitor
@@ -146,7 +145,7 @@ pub fn compare(a: &Table, b: &Table, threads: usize, monitor: &dyn Monitor) -> R
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
     let counts = pool.install(|| {
         check_blocks([smaller, larger], prefix.states(), monitor)?;
-        count([&Distances::of(smaller)?, &Distances::of(larger)?], prefix.states(), monitor)
+        count([smaller, larger], prefix.states(), monitor)
     })?;
     let pair = |(number, states)| (((number / WIDTH) as u8, (number % WIDTH) as u8), states);
     let pairs = counts.into_iter().enumerate().filter(|&(_, states)| states > 0).map(pair).collect();
@@ -175,7 +174,7 @@ fn check_blocks(tables: [&Table; 2], states: u64, monitor: &dyn Monitor) -> Resu
 
 /// How often each pair of distances occurs in the first `states` states: by
 /// the first table's distance times `WIDTH`, plus the second's.
-fn count(tables: [&Distances; 2], states: u64, monitor: &dyn Monitor) -> Result<Vec<u64>, CompareError> {
+fn count(tables: [&Table; 2], states: u64, monitor: &dyn Monitor) -> Result<Vec<u64>, CompareError> {
     monitor.begin(Stage::Compare, states);
     let none = || vec![0; WIDTH * WIDTH];
     let parts = (0..states.div_ceil(GRAIN)).into_par_iter().map(|part| part * GRAIN..states.min((part + 1) * GRAIN));
@@ -184,7 +183,7 @@ fn count(tables: [&Distances; 2], states: u64, monitor: &dyn Monitor) -> Result<
             if monitor.cancelled() {
                 return Err(CompareError::Cancelled);
             }
-            let [smaller, larger] = tables.map(|table| table.part(ranks.clone()));
+            let [smaller, larger] = tables.map(|table| distances(table, ranks.clone()));
             for (&a, &b) in smaller?.iter().zip(larger?.iter()) {
                 counts[usize::from(a) * WIDTH + usize::from(b)] += 1;
             }
@@ -197,17 +196,8 @@ fn count(tables: [&Distances; 2], states: u64, monitor: &dyn Monitor) -> Result<
         })
 }
 
-/// The distances of a table in parts, by several threads at once.
-struct Distances<'a> {
-    all: Cow<'a, [u8]>,
-}
-
-impl Distances<'_> {
-    fn of(table: &Table) -> Result<Distances<'_>, TableError> {
-        Ok(Distances { all: table.distances()? })
-    }
-
-    fn part(&self, ranks: Range<u64>) -> Result<Cow<'_, [u8]>, TableError> {
-        Ok(Cow::Borrowed(&self.all[ranks.start as usize..ranks.end as usize]))
-    }
+fn distances(table: &Table, ranks: Range<u64>) -> Result<Vec<u8>, TableError> {
+    let mut out = vec![0; (ranks.end - ranks.start) as usize];
+    DistanceReader::new(table, ranks)?.fill(&mut out)?;
+    Ok(out)
 }

@@ -63,6 +63,28 @@ impl Chunk {
     }
 }
 
+/// A chunk within the bitmaps of a class.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// Its number.
+    pub chunk: u64,
+    /// Where its first word is.
+    pub at: usize,
+    pub shape: Chunk,
+}
+
+impl Part {
+    pub fn words(&self) -> usize {
+        self.shape.words().len()
+    }
+
+    /// Where its own bits are.
+    pub fn bits(&self) -> Range<usize> {
+        let first = 64 * self.at + (self.shape.bits.start % 64) as usize;
+        first..first + (self.shape.bits.end - self.shape.bits.start) as usize
+    }
+}
+
 /// The contexts with the same fixed pieces, and their states.
 #[derive(Debug)]
 pub(crate) struct Class {
@@ -116,9 +138,39 @@ impl Cut {
 
     /// The chunk of this number.
     pub fn chunk(&self, number: u64) -> &Chunk {
-        let unit = self.first_chunks.partition_point(|&first| first <= number) as u64 - 1;
-        let (first, chunks) = self.unit_chunks(unit);
+        let (first, chunks) = self.unit_chunks(self.unit_of(number));
         &chunks[(number - first) as usize]
+    }
+
+    /// The unit of a chunk.
+    fn unit_of(&self, chunk: u64) -> u64 {
+        self.first_chunks.partition_point(|&first| first <= chunk) as u64 - 1
+    }
+
+    /// The rank of the first of a chunk's own states.
+    pub fn first_rank(&self, chunk: u64) -> u64 {
+        self.start(self.unit_of(chunk)) + self.chunk(chunk).bits.start
+    }
+
+    /// The chunks of a class's own unit.
+    pub fn own_parts(&self, class: &Class) -> Vec<Part> {
+        let (first, chunks) = self.unit_chunks(class.unit);
+        let part = |(chunk, shape): (u64, &Chunk)| Part { chunk, at: shape.words().start, shape: shape.clone() };
+        (first..).zip(chunks).map(part).collect()
+    }
+
+    /// The chunks of other units that a class meets.
+    pub fn visited_parts(&self, class: &Class) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for visit in &class.visits {
+            let mut at = visit.at;
+            for chunk in visit.chunks.clone() {
+                let part = Part { chunk, at, shape: self.chunk(chunk).clone() };
+                at += part.words();
+                parts.push(part);
+            }
+        }
+        parts
     }
 
     /// The chunks, by number, with a state of these ranks, and the rank of the first bit of each.

@@ -90,6 +90,9 @@ pub enum VerifyError {
         /// What is not so.
         what: String,
     },
+    /// The proof cannot be made in the memory given, or what it puts aside cannot be written.
+    #[error(transparent)]
+    Work(#[from] BuildError),
     /// The threads could not be started.
     #[error("cannot start the threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

@@ -22,6 +22,7 @@ use crate::cut::{Class, Cut};
 use crate::error::BuildError;
 use crate::expand::{Expander, Layer, Scratch};
 use crate::layer_file::{Codec, LayerFile, LayerWriter, Packed, Summary};
+use crate::memory::Limits;
 use crate::monitor::Monitor;
 use crate::pending::Pending;
 
@@ -30,18 +31,6 @@ const GRAIN: usize = 8;
 
 /// Chunks a thread packs before they are written.
 pub(crate) const CHUNKS_AT_ONCE: usize = 4;
-
-/// How a prefix is searched in a limited memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limits {
-    /// Pieces that are the same within a class.
-    pub fixed: usize,
-    /// Pieces of a context that differ within a group.
-    pub lanes: usize,
-    pub chunk_words: usize,
-    /// Bytes of memory for what is put aside.
-    pub pending: u64,
-}
 
 /// Expands layers on disk.
 pub(crate) struct Search<'a> {
@@ -63,13 +52,6 @@ pub(crate) struct Worker {
     pub codec: Codec,
     pub words: Vec<u64>,
     room: Vec<u64>,
-}
-
-/// A chunk and the words of the class's bitmap where it is.
-struct Part {
-    chunk: u64,
-    at: usize,
-    words: usize,
 }
 
 impl<'a> Search<'a> {
@@ -163,33 +145,10 @@ impl<'a> Search<'a> {
         std::iter::once(own).chain(class.visits.iter().map(|visit| visit.chunks.clone()))
     }
 
-    fn own_parts(&self, class: &Class) -> Vec<Part> {
-        let (first, chunks) = self.cut.unit_chunks(class.unit);
-        let part = |(chunk, shape): (u64, &crate::cut::Chunk)| Part {
-            chunk,
-            at: shape.words().start,
-            words: shape.words().len(),
-        };
-        (first..).zip(chunks).map(part).collect()
-    }
-
-    fn visited_parts(&self, class: &Class) -> Vec<Part> {
-        let mut parts = Vec::new();
-        for visit in &class.visits {
-            let mut at = visit.at;
-            for chunk in visit.chunks.clone() {
-                let words = self.cut.chunk(chunk).words().len();
-                parts.push(Part { chunk, at, words });
-                at += words;
-            }
-        }
-        parts
-    }
-
     /// Unpacks the layer's states of a class.
     fn load(&mut self, class: &Class, layer: &LayerFile) -> Result<(), BuildError> {
-        let mut parts = self.own_parts(class);
-        parts.extend(self.visited_parts(class));
+        let mut parts = self.cut.own_parts(class);
+        parts.extend(self.cut.visited_parts(class));
         // Each part gets the words up to where the next one begins; what does
         // not fit is a last word that the two share.
         let ends: Vec<usize> = parts.iter().skip(1).map(|part| part.at).chain([class.words]).collect();
@@ -210,9 +169,9 @@ impl<'a> Search<'a> {
                     return Ok(None);
                 }
                 let Worker { codec, words, .. } = &mut *worker(workers);
-                let words = &mut words[..part.words];
+                let words = &mut words[..part.words()];
                 layer.read(part.chunk, words, codec)?;
-                let (whole, last) = words.split_at(part.words.min(own.len()));
+                let (whole, last) = words.split_at(part.words().min(own.len()));
                 own[..whole.len()].copy_from_slice(whole);
                 Ok(last.first().map(|&word| (part.at + own.len(), word)))
             })
@@ -241,13 +200,13 @@ impl<'a> Search<'a> {
 
     /// Moves what was reached in units to come out of the bitmap.
     fn put_aside(&self, class: &Class) -> Result<(), BuildError> {
-        self.visited_parts(class).into_par_iter().try_for_each(|part| {
-            let next = &self.next[part.at..part.at + part.words];
+        self.cut.visited_parts(class).into_par_iter().try_for_each(|part| {
+            let next = &self.next[part.at..part.at + part.words()];
             if next.iter().all(|word| word.load(Relaxed) == 0) {
                 return Ok(());
             }
             let Worker { codec, words, .. } = &mut *worker(&self.workers);
-            let words = &mut words[..part.words];
+            let words = &mut words[..part.words()];
             words.iter_mut().zip(next).for_each(|(word, next)| *word = next.swap(0, Relaxed));
             self.pending.add(part.chunk, words, codec)
         })

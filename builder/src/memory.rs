@@ -6,7 +6,7 @@ use crate::bits::words_for;
 use crate::cut::{count_chunks, most_words};
 use crate::error::BuildError;
 use crate::expand::{Expander, choose};
-use crate::external::{CHUNKS_AT_ONCE, Limits};
+use crate::external::CHUNKS_AT_ONCE;
 use crate::layer_file::{Codec, LayerFile};
 use crate::search::lanes;
 
@@ -22,6 +22,18 @@ const LAYERS: u64 = 64;
 
 /// The least that is left for what is put aside.
 const LEAST_PENDING: u64 = 1 << 20;
+
+/// How a prefix is cut to be worked on in a limited memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    /// Pieces that are the same within a class.
+    pub fixed: usize,
+    /// Pieces of a context that differ within a group.
+    pub lanes: usize,
+    pub chunk_words: usize,
+    /// Bytes of memory for what is put aside.
+    pub pending: u64,
+}
 
 /// An upper bound of the bytes of memory that a build in memory takes.
 pub fn memory_needed(prefix: Prefix, encoding: Encoding, threads: usize) -> u64 {
@@ -135,5 +147,33 @@ fn most_pending(prefix: Prefix, fixed: usize) -> u64 {
     match fixed {
         0 => 0,
         _ => (0..within).map(|cell| choose(cell, pieces - 1) / 8 * (within - cell) as u64).max().unwrap_or(0),
+    }
+}
+
+/// The bytes of memory that proving a table at once takes.
+pub fn proof_memory_needed(prefix: Prefix) -> u64 {
+    prefix.states() / 8 * 9 + PROGRAM
+}
+
+/// What is mapped of a table while a thread reads it.
+const MAPPED: u64 = 24 << 20;
+
+/// How to cut a prefix for a proof within `limit` bytes.
+pub(crate) fn limits_of_proof(prefix: Prefix, threads: usize, limit: u64) -> Result<Limits, BuildError> {
+    let chunk_words = 1 << 14;
+    let needed = |fixed: usize| {
+        // A byte and a bit a state.
+        let states = (64 * most_words(prefix, fixed) as u64).saturating_mul(9) / 8;
+        let worker = THREAD + Codec::memory(chunk_words) + 16 * chunk_words as u64 + MAPPED;
+        (PROGRAM + threads as u64 * worker).saturating_add(states)
+    };
+    let fixed = 0..(prefix.board().pieces() - 1).max(1);
+    let fits = |&fixed: &usize| limit.checked_sub(needed(fixed)).is_some_and(|left| left / 8 * 7 >= LEAST_PENDING);
+    match fixed.clone().find(fits) {
+        Some(fixed) => Ok(Limits { fixed, lanes: 0, chunk_words, pending: (limit - needed(fixed)) / 8 * 7 }),
+        None => {
+            let least = fixed.map(needed).min().unwrap_or(0) + LEAST_PENDING / 7 * 8 + 8;
+            Err(BuildError::Limit { least, limit })
+        }
     }
 }

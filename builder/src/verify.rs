@@ -11,16 +11,25 @@
 //! move leaves alone ([`expand`](crate::expand) does the same by other means):
 //! two cells are a move apart if they are neighbours, or if jumps over the
 //! context's pieces join them, and jumps can be taken back.
+//!
+//! Under a memory limit the contexts are walked class by class
+//! ([`cut`](crate::cut)), and only the distances that a class meets are in
+//! memory; which states of later units have a nearer one is put aside.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States, Table, binomial};
+use sternhalma_data::{Cell, CellSet, Disk, DistanceReader, Geometry, Prefix, States, Table};
 
+use crate::cut::{Class, Cut, Part};
 use crate::error::VerifyError;
+use crate::expand::{Places, choose};
+use crate::layer_file::Codec;
+use crate::memory::{Limits, limits_of_proof};
 use crate::monitor::{Monitor, Stage};
+use crate::pending::Pending;
 
 /// Contexts a thread takes at a time.
 const GRAIN: u64 = 1 << 14;
@@ -42,6 +51,25 @@ pub fn verify(table: &Table, deep: bool, threads: usize, monitor: &dyn Monitor) 
     })
 }
 
+/// The deep [`verify`] in limited memory. What does not fit in `memory` bytes
+/// is put aside in a file beside the table, which is removed at the end.
+///
+/// # Errors
+/// As [`verify`]; if the memory is too little, or the file cannot be written.
+pub fn verify_out_of_core(
+    table: &Table,
+    memory: u64,
+    threads: usize,
+    monitor: &dyn Monitor,
+) -> Result<(), VerifyError> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let limits = limits_of_proof(table.prefix(), pool.current_num_threads(), memory)?;
+    pool.install(|| {
+        check_blocks(table, monitor)?;
+        prove_by_classes(table, limits, monitor)
+    })
+}
+
 fn check_blocks(table: &Table, monitor: &dyn Monitor) -> Result<(), VerifyError> {
     let blocks = table.layout().blocks();
     monitor.begin(Stage::Check, blocks);
@@ -50,87 +78,208 @@ fn check_blocks(table: &Table, monitor: &dyn Monitor) -> Result<(), VerifyError>
             return Err(VerifyError::Cancelled);
         }
         table.check_block(number)?;
+        table.forget_pages();
         monitor.advance(1);
         Ok(())
     })
 }
 
 fn prove(table: &Table, monitor: &dyn Monitor) -> Result<(), VerifyError> {
-    let wrong = |what: String| VerifyError::Wrong { path: table.path().display().to_string(), what };
     let distances = table.distances()?;
-    let layers = count_layers(&distances);
-    if layers != table.contents().layers {
-        return Err(wrong("the header's layers are not those of its distances".to_owned()));
-    }
-    let proof = Proof::new(table.prefix(), &distances);
-    let contexts = proof.contexts();
+    let descends = bits(distances.len().div_ceil(64));
+    let proof = Proof { distances: &distances, descends: &descends, ..Proof::new(table) };
+    let contexts = choose(table.prefix().within(), table.prefix().board().pieces() - 1);
     monitor.begin(Stage::Prove, contexts);
-    let batches = (0..contexts.div_ceil(GRAIN)).into_par_iter();
-    let escape_layer = batches
-        .map(|batch| {
-            if monitor.cancelled() {
-                return Err(VerifyError::Cancelled);
-            }
-            let range = batch * GRAIN..contexts.min((batch + 1) * GRAIN);
-            let steps = range.end - range.start;
-            let escape_layer = proof.walk(range).map_err(wrong)?;
-            monitor.advance(steps);
-            Ok(escape_layer)
-        })
-        .try_reduce(|| None, |a, b| Ok(a.into_iter().chain(b).min()))?;
-    proof.every_state_descends().map_err(wrong)?;
-    if escape_layer.map(u32::from) != table.contents().escape_layer {
-        return Err(wrong(format!("its first layer with a way out is {escape_layer:?}, not as the header says")));
+    let escape_layer = proof.walk_all(0..contexts, monitor)?;
+    every_bit(&descends, distances.len(), |rank| rank == 0).map_err(|rank| proof.no_nearer(rank as u64, rank))?;
+    proof.agrees(distances[0], &count_layers(&distances), escape_layer)
+}
+
+/// The same in limited memory.
+fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Result<(), VerifyError> {
+    let cut = Cut::new(table.prefix(), limits.fixed, limits.chunk_words);
+    let still = table.prefix().board().pieces() - 1;
+    let mut distances = vec![0; 64 * cut.most_words()];
+    let descends = bits(cut.most_words());
+    let path =
+        table.path().with_file_name(format!(".{}.proof", table.path().file_name().unwrap_or_default().display()));
+    let pending = Pending::new(&Disk::storage(), &path, limits.pending);
+    let (mut layers, mut escape_layer, mut goal) = ([0; 256], None, 0);
+    monitor.begin(Stage::Prove, choose(table.prefix().within(), still));
+    for unit in 0..cut.units() {
+        let class = cut.class(unit, still);
+        let own = cut.own_parts(&class);
+        if own.is_empty() && class.visits.is_empty() {
+            monitor.advance(class.groups.end - class.groups.start);
+            continue;
+        }
+        load(table, &cut, &class, &mut distances)?;
+        let proof = Proof { places: &class.places, distances: &distances, descends: &descends, ..Proof::new(table) };
+        let escapes = proof.walk_all(class.groups.clone(), monitor)?;
+        escape_layer = escape_layer.into_iter().chain(escapes).min();
+        put_aside(&cut, &class, &descends, &pending)?;
+        own.par_iter().try_for_each(|part| unit_descends(&proof, part, cut.first_rank(part.chunk), &pending))?;
+        let states = own.last().map_or(0, |part| part.bits().end);
+        descends[..states.div_ceil(64)].par_iter().for_each(|word| word.store(0, Relaxed));
+        layers.iter_mut().zip(count_all(&distances[..states])).for_each(|(all, states)| *all += states);
+        if own.first().is_some_and(|part| cut.first_rank(part.chunk) == 0) {
+            goal = distances[0];
+        }
+    }
+    Proof::new(table).agrees(goal, &up_to_last(&layers), escape_layer)
+}
+
+/// Reads the distances of the states a class meets.
+fn load(table: &Table, cut: &Cut, class: &Class, distances: &mut [u8]) -> Result<(), VerifyError> {
+    let parts = cut.own_parts(class).into_iter().chain(cut.visited_parts(class));
+    let (mut rest, mut done) = (distances, 0);
+    let mut tasks = Vec::new();
+    for part in parts {
+        let place = part.bits();
+        let (own, left) = rest[place.start - done..].split_at_mut(place.len());
+        tasks.push((cut.first_rank(part.chunk), own));
+        (rest, done) = (left, place.end);
+    }
+    tasks.into_par_iter().try_for_each(|(first, own)| {
+        DistanceReader::new(table, first..first + own.len() as u64)?.fill(own)?;
+        table.forget_pages();
+        Ok(())
+    })
+}
+
+/// Keeps what was found of units to come.
+fn put_aside(cut: &Cut, class: &Class, descends: &[AtomicU64], pending: &Pending) -> Result<(), VerifyError> {
+    cut.visited_parts(class).into_par_iter().try_for_each_init(Codec::new, |codec, part| {
+        let words: Vec<u64> =
+            descends[part.at..part.at + part.words()].iter().map(|word| word.swap(0, Relaxed)).collect();
+        Ok(pending.add(part.chunk, &words, codec)?)
+    })
+}
+
+/// Checks that the states of a part, all of whose contexts have been walked, have a nearer one.
+fn unit_descends(proof: &Proof, part: &Part, first_rank: u64, pending: &Pending) -> Result<(), VerifyError> {
+    let range = part.at..part.at + part.words();
+    let mut words: Vec<u64> = proof.descends[range].iter().map(|word| word.load(Relaxed)).collect();
+    let mut room = vec![0; words.len()];
+    pending.take(part.chunk, &mut words, &mut room, &mut Codec::new())?;
+    for (at, word) in part.shape.words().zip(words) {
+        let goal = u64::from(first_rank == 0 && at == 0);
+        let missing = part.shape.mask(at) & !word & !goal;
+        if missing != 0 {
+            let bit = 64 * at as u64 + u64::from(missing.trailing_zeros());
+            let rank = first_rank + bit - part.shape.bits.start;
+            return Err(proof.no_nearer(rank, part.bits().start + (rank - first_rank) as usize));
+        }
     }
     Ok(())
 }
 
+fn bits(words: usize) -> Vec<AtomicU64> {
+    (0..words).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// The first bit of `len` that is not set, if it is not `excepted`.
+fn every_bit(words: &[AtomicU64], len: usize, excepted: impl Fn(usize) -> bool + Sync) -> Result<(), usize> {
+    let set = |bit: usize| words[bit / 64].load(Relaxed) >> (bit % 64) & 1 != 0;
+    (0..len).into_par_iter().find_first(|&bit| !set(bit) && !excepted(bit)).map_or(Ok(()), Err)
+}
+
 fn count_layers(distances: &[u8]) -> Vec<u64> {
+    up_to_last(&count_all(distances))
+}
+
+fn count_all(distances: &[u8]) -> [u64; 256] {
     let count = |part: &[u8]| {
         let mut counts = [0u64; 256];
         part.iter().for_each(|&distance| counts[usize::from(distance)] += 1);
         counts
     };
     let add = |a: [u64; 256], b: [u64; 256]| std::array::from_fn(|i| a[i] + b[i]);
-    let counts = distances.par_chunks(1 << 20).map(count).reduce(|| [0; 256], add);
+    distances.par_chunks(1 << 20).map(count).reduce(|| [0; 256], add)
+}
+
+fn up_to_last(counts: &[u64; 256]) -> Vec<u64> {
     let layers = counts.iter().rposition(|&states| states > 0).map_or(0, |last| last + 1);
     counts[..layers].to_vec()
 }
 
 struct Proof<'a> {
+    table: &'a Table,
     prefix: Prefix,
     geometry: &'static Geometry,
+    /// Where in `distances` and `descends` states are.
+    places: &'a Places,
     distances: &'a [u8],
     /// The states with a move to one nearer.
-    descends: Vec<AtomicU64>,
+    descends: &'a [AtomicU64],
 }
 
 /// The states of one context, the mover on each of its free cells.
 struct Context {
     pieces: CellSet,
-    /// By cell: the rank of the state with the mover there.
-    ranks: [u64; Cell::LIMIT],
+    /// By cell: the place of the state with the mover there.
+    places: [u64; Cell::LIMIT],
     /// By distance: the cells of the mover. Empty sets outside `range`.
     levels: [CellSet; 256],
     range: RangeInclusive<usize>,
 }
 
 impl<'a> Proof<'a> {
-    fn new(prefix: Prefix, distances: &'a [u8]) -> Proof<'a> {
-        let words = distances.len().div_ceil(64);
-        let descends = (0..words).map(|_| AtomicU64::new(0)).collect();
-        Proof { prefix, geometry: prefix.board().geometry(), distances, descends }
+    /// Of a table, with no distances yet.
+    fn new(table: &'a Table) -> Proof<'a> {
+        let (prefix, geometry) = (table.prefix(), table.prefix().board().geometry());
+        Proof { table, prefix, geometry, places: &Places::ALL, distances: &[], descends: &[] }
     }
 
-    fn contexts(&self) -> u64 {
-        choose(self.prefix.within(), self.prefix.board().pieces() - 1)
+    fn wrong(&self, what: String) -> VerifyError {
+        VerifyError::Wrong { path: self.table.path().display().to_string(), what }
+    }
+
+    /// Checks all moves of some contexts on all threads. Returns the least
+    /// distance of a state with a move out of the prefix.
+    fn walk_all(&self, contexts: Range<u64>, monitor: &dyn Monitor) -> Result<Option<u8>, VerifyError> {
+        let batches = (0..(contexts.end - contexts.start).div_ceil(GRAIN)).into_par_iter();
+        let walked = batches.map(|batch| {
+            if monitor.cancelled() {
+                return Err(VerifyError::Cancelled);
+            }
+            let first = contexts.start + batch * GRAIN;
+            let range = first..contexts.end.min(first + GRAIN);
+            let steps = range.end - range.start;
+            let escape_layer = self.walk(range).map_err(|what| self.wrong(what))?;
+            monitor.advance(steps);
+            Ok(escape_layer)
+        });
+        walked.try_reduce(|| None, |a, b| Ok(a.into_iter().chain(b).min()))
+    }
+
+    /// Checks what the header says against what was found.
+    fn agrees(&self, goal: u8, layers: &[u64], escape_layer: Option<u8>) -> Result<(), VerifyError> {
+        let contents = self.table.contents();
+        if goal != 0 {
+            return Err(self.wrong(format!("the goal has distance {goal}")));
+        }
+        if layers != contents.layers {
+            return Err(self.wrong("the header's layers are not those of its distances".to_owned()));
+        }
+        if escape_layer.map(u32::from) != contents.escape_layer {
+            return Err(
+                self.wrong(format!("its first layer with a way out is {escape_layer:?}, not as the header says"))
+            );
+        }
+        Ok(())
+    }
+
+    /// The state of this rank, at `place`, has no neighbour one nearer.
+    fn no_nearer(&self, rank: u64, place: usize) -> VerifyError {
+        self.wrong(format!("the state of rank {rank} has distance {} and no nearer state", self.distances[place]))
     }
 
     /// Checks all moves of some contexts. Returns the least distance of a
     /// state with a move out of the prefix.
     fn walk(&self, contexts: Range<u64>) -> Result<Option<u8>, String> {
         let mut context =
-            Context { pieces: CellSet::EMPTY, ranks: [0; Cell::LIMIT], levels: [CellSet::EMPTY; 256], range: 0..=255 };
+            Context { pieces: CellSet::EMPTY, places: [0; Cell::LIMIT], levels: [CellSet::EMPTY; 256], range: 0..=255 };
         let mut components = Vec::new();
         let mut escape_layer = None;
         for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
@@ -153,9 +302,9 @@ impl<'a> Proof<'a> {
         let ends = pieces.iter().map(|cell| cell.index()).chain([self.prefix.within()]);
         for (below, end) in ends.enumerate() {
             for cell in from..end {
-                let rank = others + choose(cell, below + 1);
-                let distance = self.distances[rank as usize];
-                context.ranks[cell] = rank;
+                let place = (others + choose(cell, below + 1)).wrapping_sub(self.places.above[cell]);
+                let distance = self.distances[place as usize];
+                context.places[cell] = place;
                 let level = &mut context.levels[usize::from(distance)];
                 *level = level.with(Cell::new(cell));
                 (least, most) = (least.min(distance), most.max(distance));
@@ -209,8 +358,8 @@ impl<'a> Proof<'a> {
             }
         }
         for cell in descend {
-            let rank = context.ranks[cell.index()];
-            let (word, bit) = (&self.descends[(rank / 64) as usize], 1 << (rank % 64));
+            let place = context.places[cell.index()];
+            let (word, bit) = (&self.descends[(place / 64) as usize], 1 << (place % 64));
             if word.load(Relaxed) & bit == 0 {
                 word.fetch_or(bit, Relaxed);
             }
@@ -220,28 +369,9 @@ impl<'a> Proof<'a> {
 
     fn too_far(&self, context: &Context, distance: usize) -> String {
         let cell = context.levels[distance].first().expect("the level has a state");
-        let rank = context.ranks[cell.index()];
+        let rank = context.places[cell.index()].wrapping_add(self.places.above[cell.index()]);
         format!("a move from the state of rank {rank} or one like it changes the distance {distance} by two or more")
     }
-
-    /// Checks, after all contexts, that the goal has distance 0 and every
-    /// other state a nearer one.
-    fn every_state_descends(&self) -> Result<(), String> {
-        if self.distances[0] != 0 {
-            return Err(format!("the goal has distance {}", self.distances[0]));
-        }
-        let descends = |rank: usize| self.descends[rank / 64].load(Relaxed) >> (rank % 64) & 1 != 0;
-        match (1..self.distances.len()).into_par_iter().find_first(|&rank| !descends(rank)) {
-            None => Ok(()),
-            Some(rank) => {
-                Err(format!("the state of rank {rank} has distance {} and no nearer state", self.distances[rank]))
-            }
-        }
-    }
-}
-
-fn choose(n: usize, k: usize) -> u64 {
-    binomial(n, k).expect("counts of a board's states fit in 64 bits")
 }
 
 /// The sets of cells that jumps over the pieces of a context join.
@@ -261,6 +391,74 @@ fn jump_components(geometry: &Geometry, context: CellSet, components: &mut Vec<C
                 apart
             });
             components.push(joined);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::{BuildOptions, build};
+    use proptest::prelude::*;
+    use sternhalma_data::{Board, Contents, Encoding, NewTable, Provenance, checksum};
+
+    /// A table of bytes that says what it is told, with right checksums.
+    fn forge(path: &std::path::Path, contents: Contents, distances: &[u8]) -> Table {
+        let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
+        for number in 0..writer.layout().blocks() {
+            let ranks = writer.layout().block(number).ranks;
+            let bytes = &distances[ranks.start as usize..ranks.end as usize];
+            writer.write_block(bytes, checksum(bytes)).unwrap();
+        }
+        writer.finish(&Provenance::default()).unwrap();
+        Table::open(path).unwrap()
+    }
+
+    fn limits(fixed: usize, pending: u64) -> Limits {
+        Limits { fixed, lanes: 0, chunk_words: 2, pending }
+    }
+
+    #[test]
+    fn right_tables_are_proven_class_by_class() {
+        let dir = tempfile::tempdir().unwrap();
+        for (side, pieces, within) in [(3, 1, 9), (3, 2, 9), (4, 3, 16), (4, 4, 11), (5, 4, 25), (5, 3, 17)] {
+            let prefix = Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
+            for encoding in [Encoding::Byte, Encoding::Mod3] {
+                let path = dir.path().join(format!("{side}-{pieces}-{within}-{encoding}.sht"));
+                build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+                let table = Table::open(&path).unwrap();
+                for (fixed, pending) in (0..pieces.max(2) as usize - 1).flat_map(|fixed| [(fixed, 0), (fixed, 1 << 20)])
+                {
+                    prove_by_classes(&table, limits(fixed, pending), &()).unwrap();
+                }
+                assert!(!dir.path().join(format!(".{}.proof", path.file_name().unwrap().display())).exists());
+                verify_out_of_core(&table, 1 << 30, 2, &()).unwrap();
+                let refused = verify_out_of_core(&table, 1 << 20, 1, &()).unwrap_err();
+                assert!(matches!(refused, VerifyError::Work(crate::BuildError::Limit { .. })));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn one_wrong_distance_is_found_class_by_class(
+            at in 0usize..1820, change in 1u8..5, fixed in 0usize..3, within in prop_oneof![Just(16u64), Just(11)],
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("table.sht");
+            let prefix = Prefix::new(Board::new(4, 4).unwrap(), within).unwrap();
+            build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 1 }, false, &()).unwrap();
+            let table = Table::open(&path).unwrap();
+            let mut distances = table.distances().unwrap().into_owned();
+            let at = at % distances.len();
+            distances[at] = distances[at].wrapping_add(change) % 30;
+            let contents = Contents { layers: count_layers(&distances), ..table.contents().clone() };
+            // A header cannot have an escape layer beyond its last.
+            prop_assume!(contents.escape_layer.is_none_or(|layer| (layer as usize) < contents.layers.len()));
+            let forged = forge(&dir.path().join("forged.sht"), contents, &distances);
+            prop_assert!(prove(&forged, &()).is_err());
+            prop_assert!(prove_by_classes(&forged, limits(fixed, 0), &()).is_err());
         }
     }
 }

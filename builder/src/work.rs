@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use sternhalma_data::{Encoding, NewFile, Prefix, Storage, StoredFile, checksum};
 
 use crate::error::BuildError;
-use crate::external::Limits;
 use crate::layer_file::{Identity, LayerFile};
+use crate::memory::Limits;
 
 const FORMAT: u32 = 1;
 

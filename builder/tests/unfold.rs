@@ -88,7 +88,7 @@ fn forged(path: &Path, prefix: Prefix, values: &[u8]) -> Table {
         writer.write_block(&bytes, checksum(&bytes)).unwrap();
     }
     let (program, built, mode) = ("a forger".into(), "never".into(), "by hand".into());
-    writer.finish(&Provenance { program, built, mode, threads: 0, wall_s: 0.0 }).unwrap();
+    writer.finish(&Provenance { program, built, mode, ..Provenance::default() }).unwrap();
     Table::open_checked(path).unwrap()
 }
 

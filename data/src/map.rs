@@ -56,6 +56,19 @@ impl Map {
         self.loaded
     }
 
+    /// Gives back the memory of the pages that have been read through the map.
+    /// They are read again from the system's cache, or the file, when asked for.
+    pub fn forget_pages(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(length) = self.mapped.len().checked_sub(self.loaded).filter(|&length| length > 0) {
+            // SAFETY: the range is the part of the map that is shared with the
+            // file and read-only (what is loaded, whole pages, comes before),
+            // so its pages can be had again with the same bytes at any time.
+            let _ =
+                unsafe { self.mapped.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, self.loaded, length) };
+        }
+    }
+
     /// Whether the first `end` bytes can be read: they are in memory, or the
     /// file is still as long as the map.
     pub fn still_whole(&self, end: usize) -> bool {

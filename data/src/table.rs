@@ -193,6 +193,12 @@ impl Table {
         &self.provenance
     }
 
+    /// Gives back the memory of pages that have been read through the map.
+    /// Only speed depends on it: they are read again when asked for.
+    pub fn forget_pages(&self) {
+        self.map.forget_pages();
+    }
+
     fn data(&self) -> &[u8] {
         let start = self.metadata.data_offset as usize;
         &self.map[start..start + self.layout().data_bytes() as usize]
