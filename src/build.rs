@@ -11,7 +11,7 @@ use sternhalma_data::{Encoding, Layout, Prefix, Table};
 use crate::files::Tables;
 use crate::progress::Progress;
 use crate::state::BoardArgs;
-use crate::{Outcome, info, output};
+use crate::{Outcome, info, output, plan};
 
 /// Make a distance table
 ///
@@ -51,7 +51,12 @@ pub struct Args {
     /// Drop work files from the system's cache as soon as they have been used
     #[arg(long)]
     uncached: bool,
-    /// Print what `info --json` prints of the new table
+    /// Tell what the build will take, from builds of smaller tables, and do not begin it
+    #[arg(long)]
+    plan: bool,
+    #[command(flatten)]
+    machine: plan::MachineArgs,
+    /// Print JSON: what `info --json` prints of the new table, or the plan
     #[arg(long)]
     json: bool,
 }
@@ -68,6 +73,9 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let path = args.output.clone().map_or_else(|| tables.default_path(prefix, args.encoding), Ok)?;
     let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let options = BuildOptions { prefix, encoding: args.encoding, threads };
+    if args.plan {
+        return plan::run(options, &args.machine, args.limit(), &path, args.json);
+    }
     eprintln!(
         "building {prefix}: {} states in {}, {threads} thread{}",
         HumanCount(prefix.states()),
@@ -184,7 +192,7 @@ pub fn memory_limit(given: Option<ByteSize>) -> u64 {
 }
 
 /// The memory of the machine, or what a container has of it.
-fn total_memory() -> u64 {
+pub fn total_memory() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);

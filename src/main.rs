@@ -10,6 +10,7 @@ mod line;
 mod matches;
 mod moves;
 mod output;
+mod plan;
 mod play;
 mod players;
 mod progress;

@@ -197,6 +197,19 @@ impl Expander {
         (8 * prefix.board().cells() * (plane_words(choose(room, lanes)) + 1) + (16 << 10)) as u64
     }
 
+    /// The words of the planes of all groups: what the work on a layer grows with.
+    pub fn work(prefix: Prefix, lanes: usize) -> u64 {
+        let (cells, upper) = (prefix.board().cells() as u64, prefix.board().pieces() - 1 - lanes);
+        let words = |lowest: usize| cells * plane_words(choose(lowest, lanes)) as u64;
+        match upper {
+            0 => words(prefix.within()),
+            // So many sets of upper pieces have this one lowest.
+            _ => (lanes..prefix.within())
+                .map(|lowest| choose(prefix.within() - lowest - 1, upper - 1) * words(lowest))
+                .sum(),
+        }
+    }
+
     /// The groups: ranks of the sets of upper pieces.
     pub fn groups(&self) -> u64 {
         choose(self.prefix.within(), self.upper_pieces())

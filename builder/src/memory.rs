@@ -94,10 +94,15 @@ fn cut_to_fit(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) ->
 /// The same cut with all memory that is left for what is put aside; `None` if
 /// there is too little.
 pub(crate) fn fit(prefix: Prefix, encoding: Encoding, threads: usize, limits: Limits, limit: u64) -> Option<Limits> {
-    let needed = search_memory(prefix, threads, limits).max(table_memory(prefix, encoding, threads, limits));
+    let needed = needed_without_pending(prefix, encoding, threads, limits);
     // Small allocations leave gaps.
     let pending = limit.checked_sub(needed)? / 8 * 7;
     (pending >= LEAST_PENDING).then_some(Limits { pending, ..limits })
+}
+
+/// The memory of a build out of core besides what is put aside.
+pub(crate) fn needed_without_pending(prefix: Prefix, encoding: Encoding, threads: usize, limits: Limits) -> u64 {
+    search_memory(prefix, threads, limits).max(table_memory(prefix, encoding, threads, limits))
 }
 
 /// What the search takes besides what is put aside.
@@ -142,7 +147,7 @@ pub(crate) fn blocks_at_once(prefix: Prefix, encoding: Encoding, limits: Limits)
 
 /// The most bytes that are put aside at a time, with one piece fixed: units
 /// that are not complete hold what classes before them reached.
-fn most_pending(prefix: Prefix, fixed: usize) -> u64 {
+pub(crate) fn most_pending(prefix: Prefix, fixed: usize) -> u64 {
     let (within, pieces) = (prefix.within(), prefix.board().pieces());
     match fixed {
         0 => 0,
