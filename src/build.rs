@@ -7,6 +7,7 @@ use indicatif::{HumanBytes, HumanCount};
 use sternhalma_builder::{BuildError, BuildOptions, build, memory_needed};
 use sternhalma_data::{Encoding, Layout, Prefix, Table};
 
+use crate::convert::ZstdArgs;
 use crate::files::Tables;
 use crate::progress::Progress;
 use crate::state::BoardArgs;
@@ -23,9 +24,11 @@ pub struct Args {
     /// Cover only the states with every piece within the B cells nearest the goal
     #[arg(long, value_name = "B")]
     within: Option<u64>,
-    /// How distances are stored: `byte`, or `mod3` in two bits
+    /// How distances are stored: `byte`, `mod3` in two bits, or `zstd` in about one
     #[arg(long, default_value = "byte")]
     encoding: Encoding,
+    #[command(flatten)]
+    zstd: ZstdArgs,
     /// Threads to search with [default: one a core]
     #[arg(long, value_name = "T")]
     threads: Option<NonZeroUsize>,
@@ -43,9 +46,10 @@ pub struct Args {
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
-    let path = args.output.clone().map_or_else(|| tables.default_path(prefix, args.encoding), Ok)?;
+    let encoding = args.zstd.apply(args.encoding)?;
+    let path = args.output.clone().map_or_else(|| tables.default_path(prefix, encoding), Ok)?;
     let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let memory = memory_needed(prefix, args.encoding, threads);
+    let memory = memory_needed(prefix, encoding, threads);
     eprintln!(
         "building {prefix}: {} states in {}, {} of memory, {threads} thread{}",
         HumanCount(prefix.states()),
@@ -54,9 +58,9 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         if threads == 1 { "" } else { "s" },
     );
     check_memory(memory)?;
-    check_disk(&path, Layout::new(prefix, args.encoding).file_bytes())?;
+    check_disk(&path, Layout::new(prefix, encoding).file_bytes())?;
     let progress = Progress::new()?;
-    let options = BuildOptions { prefix, encoding: args.encoding, threads };
+    let options = BuildOptions { prefix, encoding, threads };
     let built = build(&path, options, args.force, &progress);
     progress.finish();
     match built {
@@ -96,7 +100,7 @@ pub fn check_memory(needed: u64) -> Result<()> {
     Ok(())
 }
 
-fn check_disk(path: &Path, needed: u64) -> Result<()> {
+pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
     let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
     let dir = existing.unwrap_or(Path::new("."));
     let available =

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod convert;
 mod export;
 mod files;
 mod info;
@@ -40,6 +41,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Build(build::Args),
+    Convert(convert::Args),
     Info(info::Args),
     Verify(verify::Args),
     Query(query::Args),
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
     let Cli { tables, command } = Cli::parse();
     let outcome = match command {
         Command::Build(args) => build::run(&tables, &args),
+        Command::Convert(args) => convert::run(&tables, &args),
         Command::Info(args) => info::run(&tables, &args),
         Command::Verify(args) => verify::run(&tables, &args),
         Command::Query(args) => query::run(&tables, &args),

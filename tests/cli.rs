@@ -17,7 +17,7 @@ use sternhalma_data::{
 };
 use tempfile::TempDir;
 
-const ENCODINGS: [&str; 2] = ["byte", "mod3"];
+const ENCODINGS: [&str; 3] = ["byte", "mod3", "zstd"];
 
 /// A tables directory, not there yet, and an empty directory to run in.
 struct Place {

@@ -1,19 +1,17 @@
 //! From a board to a table file.
 
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{Contents, Encoding, NewTable, Prefix, Provenance, TableError, TableWriter, checksum};
+use rayon::ThreadPoolBuilder;
+use sternhalma_data::{BlockEncoder, Contents, Encoding, NewTable, Prefix, Provenance};
 
+use crate::blocks::write_blocks;
 use crate::error::BuildError;
 use crate::labels::Labels;
-use crate::monitor::{Monitor, Stage};
+use crate::monitor::Monitor;
 use crate::search::{Found, search};
-
-/// Blocks a thread encodes before they are written.
-const BLOCKS_AT_ONCE: usize = 4;
 
 /// What to build, and with what.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +56,10 @@ pub fn build(path: &Path, options: BuildOptions, replace: bool, monitor: &dyn Mo
     let Found { labels, layers, escape_layer } = search(options.prefix, options.encoding, &pool, monitor)?;
     let contents = Contents { prefix: options.prefix, encoding: options.encoding, layers, escape_layer };
     let mut writer = new.begin(contents)?;
-    write_blocks(&mut writer, &labels, &pool, monitor)?;
+    write_blocks(&mut writer, &pool, monitor, |encoder, blocks| -> Result<_, BuildError> {
+        let ranks = blocks.iter().map(|block| block.ranks.clone());
+        Ok(ranks.map(|ranks| encode(&labels, options.encoding, encoder, ranks)).collect())
+    })?;
     writer.finish(&Provenance {
         program: concat!("sternhalma ", env!("CARGO_PKG_VERSION")).to_owned(),
         built: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -69,39 +70,11 @@ pub fn build(path: &Path, options: BuildOptions, replace: bool, monitor: &dyn Mo
     Ok(())
 }
 
-/// Encodes some blocks on all threads while those before them are written.
-fn write_blocks(
-    writer: &mut TableWriter,
-    labels: &Labels,
-    pool: &ThreadPool,
-    monitor: &dyn Monitor,
-) -> Result<(), BuildError> {
-    let layout = writer.layout().clone();
-    let blocks = layout.blocks();
-    let at_once = (BLOCKS_AT_ONCE * pool.current_num_threads()) as u64;
-    monitor.begin(Stage::Write, blocks);
-    let encode = |first: u64| -> Vec<(Vec<u8>, u64)> {
-        let batch = first..blocks.min(first + at_once);
-        let encoded = batch.into_par_iter().map(|number| {
-            let bytes = labels.encode(layout.block(number).ranks);
-            let sum = checksum(&bytes);
-            (bytes, sum)
-        });
-        encoded.collect()
-    };
-    let mut batch = pool.install(|| encode(0));
-    let mut done = 0;
-    while !batch.is_empty() {
-        if monitor.cancelled() {
-            return Err(BuildError::Cancelled);
-        }
-        done += batch.len() as u64;
-        let write =
-            || -> Result<(), TableError> { batch.iter().try_for_each(|(bytes, sum)| writer.write_block(bytes, *sum)) };
-        let (written, next) = pool.install(|| rayon::join(write, || encode(done)));
-        written?;
-        monitor.advance(batch.len() as u64);
-        batch = next;
+fn encode(labels: &Labels, encoding: Encoding, encoder: &mut BlockEncoder, ranks: Range<u64>) -> Vec<u8> {
+    let bytes = labels.encode(ranks.clone());
+    match encoding {
+        // Labels are kept as these are stored.
+        Encoding::Byte | Encoding::Mod3 => bytes,
+        _ => encoder.encode(ranks, &bytes),
     }
-    Ok(())
 }

@@ -24,7 +24,9 @@
 
 #![deny(unsafe_code)]
 
+mod block;
 mod board;
+mod cache;
 mod cell;
 mod error;
 mod flat;
@@ -33,16 +35,18 @@ mod format;
 mod map;
 mod notation;
 mod position;
+mod predict;
 mod rank;
 mod table;
 mod unfold;
 mod writer;
 
+pub use block::BlockEncoder;
 pub use board::{Board, BoardError, Geometry, Jump, Player, Prefix};
 pub use cell::{Cell, CellIter, CellSet};
 pub use error::TableError;
 pub use flat::write_lex;
-pub use format::{BLOCK_BYTES, Block, Contents, Encoding, Layout, Provenance, checksum};
+pub use format::{BLOCK_BYTES, Block, Contents, Encoding, Layout, Provenance, Zstd, checksum};
 pub use map::exit_if_a_map_is_cut_short;
 pub use notation::NotationError;
 pub use position::{Move, Position, army_moves};
