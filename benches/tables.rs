@@ -6,12 +6,13 @@
 mod support;
 
 use std::hint::black_box;
+use std::path::PathBuf;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, CellSet, Encoding, Lookup, Prefix, Rank, States, Table, army_moves};
+use sternhalma_builder::{BuildOptions, build, convert};
+use sternhalma_data::{Board, CellSet, Encoding, Lookup, Prefix, Rank, States, Table, Zstd, army_moves};
 
 const SAMPLES: usize = 1 << 16;
 
@@ -108,6 +109,38 @@ fn lookups(c: &mut Criterion) {
     group.finish();
 }
 
+/// Look-ups of random states one after the other on one core, of the table in
+/// each encoding. `zstd` keeps 16 MiB of blocks. The files are made anew, at
+/// a level of zstd that is soon done, unless `STERNHALMA_BENCH_DIR` names a
+/// directory with `zstd-1024.sht` to `zstd-131072.sht` and `mod3.sht`.
+fn encodings(c: &mut Criterion) {
+    let table = support::table();
+    let board = table.prefix().board();
+    let bytes = table.as_bytes().expect("the bench is of a byte table");
+    let states = random_states(board);
+    let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
+    let made = tempfile::tempdir().unwrap();
+    let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
+    group.sample_size(10).throughput(Throughput::Elements(SAMPLES as u64));
+    let zstd = (10..=17).map(|bits| (format!("zstd-{}", 1 << bits), Encoding::Zstd(Zstd::new(1 << bits, 3).unwrap())));
+    for (name, encoding) in [("mod3".to_owned(), Encoding::Mod3)].into_iter().chain(zstd) {
+        let kept = std::env::var_os("STERNHALMA_BENCH_DIR").map(|dir| PathBuf::from(dir).join(format!("{name}.sht")));
+        let path = kept.filter(|path| path.exists()).unwrap_or_else(|| {
+            let path = made.path().join(&name);
+            convert(&table, &path, encoding, 0, false, &()).unwrap();
+            path
+        });
+        let mut other = Table::open(&path).unwrap();
+        other.set_cache_bytes(16 << 20);
+        println!("{name}: {:.3} bits a state", 8.0 * other.file_bytes() as f64 / other.prefix().states() as f64);
+        let distance = |state| other.distance(state).unwrap().distance().expect("a whole table covers all");
+        group.bench_function(format!("look-up in {name}"), |b| {
+            b.iter(|| assert_eq!(states.iter().map(|&state| u64::from(distance(state).0)).sum::<u64>(), told));
+        });
+    }
+    group.finish();
+}
+
 fn small_build(c: &mut Criterion) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("7x7-4.sht");
@@ -123,5 +156,5 @@ fn small_build(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, ranks, moves, lookups, small_build);
+criterion_group!(benches, ranks, moves, lookups, encodings, small_build);
 criterion_main!(benches);

@@ -8,6 +8,7 @@ use indicatif::{HumanBytes, HumanCount};
 use sternhalma_builder::{BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, memory_needed};
 use sternhalma_data::{Encoding, Layout, Prefix, Table};
 
+use crate::convert::ZstdArgs;
 use crate::files::Tables;
 use crate::progress::Progress;
 use crate::state::BoardArgs;
@@ -24,9 +25,11 @@ pub struct Args {
     /// Cover only the states with every piece within the B cells nearest the goal
     #[arg(long, value_name = "B")]
     within: Option<u64>,
-    /// How distances are stored: `byte`, or `mod3` in two bits
+    /// How distances are stored: `byte`, `mod3` in two bits, or `zstd` in about one
     #[arg(long, default_value = "byte")]
     encoding: Encoding,
+    #[command(flatten)]
+    zstd: ZstdArgs,
     /// Threads to search with [default: one a core]
     #[arg(long, value_name = "T")]
     threads: Option<NonZeroUsize>,
@@ -70,9 +73,10 @@ enum Mode {
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
-    let path = args.output.clone().map_or_else(|| tables.default_path(prefix, args.encoding), Ok)?;
+    let encoding = args.zstd.apply(args.encoding)?;
+    let path = args.output.clone().map_or_else(|| tables.default_path(prefix, encoding), Ok)?;
     let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let options = BuildOptions { prefix, encoding: args.encoding, threads };
+    let options = BuildOptions { prefix, encoding, threads };
     if args.plan {
         return plan::run(options, &args.machine, args.limit(), &path, args.json);
     }
@@ -219,7 +223,7 @@ pub fn check_memory_or(needed: u64, advice: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_disk(path: &Path, needed: u64) -> Result<()> {
+pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
     let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
     let dir = existing.unwrap_or(Path::new("."));
     let available =

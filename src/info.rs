@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use sternhalma_data::{Layout, Partition, Player, Prefix, Provenance, Table};
+use sternhalma_data::{Encoding, Layout, Partition, Player, Prefix, Provenance, Table, Zstd};
 
 use crate::files::Tables;
 use crate::{Outcome, output};
@@ -30,6 +30,11 @@ struct Info<'a> {
     states: u64,
     encoding: String,
     bytes: u64,
+    /// Of the whole file.
+    bits_per_state: f64,
+    /// Of the encoding `zstd`: states in a block, and the level of zstd.
+    block_states: Option<u64>,
+    level: Option<u8>,
     max_distance: u8,
     layers: &'a [u64],
     /// Of the whole army in the corner opposite the goal.
@@ -89,6 +94,9 @@ impl Info<'_> {
             states: table.prefix().states(),
             encoding: table.encoding().to_string(),
             bytes: table.file_bytes(),
+            bits_per_state: bits_per_state(table),
+            block_states: zstd(table).map(Zstd::block_states),
+            level: zstd(table).map(Zstd::level),
             max_distance: table.max_distance().0,
             layers: &table.contents().layers,
             start_distance: table.distance(start)?.distance().map(|distance| distance.0),
@@ -98,6 +106,18 @@ impl Info<'_> {
             partitions: partitions(table.prefix(), table.layout()),
             provenance: table.provenance(),
         })
+    }
+}
+
+/// The bits of the file for each of its states.
+pub fn bits_per_state(table: &Table) -> f64 {
+    8.0 * table.file_bytes() as f64 / table.prefix().states() as f64
+}
+
+fn zstd(table: &Table) -> Option<Zstd> {
+    match table.encoding() {
+        Encoding::Zstd(zstd) => Some(zstd),
+        _ => None,
     }
 }
 
@@ -125,9 +145,13 @@ fn text(table: &Table, info: &Info) -> String {
         None => "all distances".to_owned(),
         Some(limit) => format!("distances up to {limit}; larger ones are upper bounds"),
     };
+    let blocks = zstd(table).map_or(String::new(), |zstd| {
+        format!(", blocks of {} states, zstd level {}", HumanCount(zstd.block_states()), zstd.level())
+    });
     let mut lines = vec![
         format!("{}: {}", info.file, table.prefix()),
         format!("states    {}, {} encoding, {}", HumanCount(info.states), info.encoding, HumanBytes(info.bytes)),
+        format!("storage   {:.3} bits a state{blocks}", info.bits_per_state),
         format!("start     {start}"),
         format!("farthest  {} moves", info.max_distance),
         format!("exact     {exact}"),

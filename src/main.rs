@@ -3,6 +3,7 @@
 
 mod build;
 mod compare;
+mod convert;
 mod export;
 mod files;
 mod info;
@@ -42,6 +43,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Build(build::Args),
+    Convert(convert::Args),
     Info(info::Args),
     Verify(verify::Args),
     Compare(compare::Args),
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
     let Cli { tables, command } = Cli::parse();
     let outcome = match command {
         Command::Build(args) => build::run(&tables, &args),
+        Command::Convert(args) => convert::run(&tables, &args),
         Command::Info(args) => info::run(&tables, &args),
         Command::Verify(args) => verify::run(&tables, &args),
         Command::Compare(args) => compare::run(&tables, &args),

@@ -18,7 +18,7 @@ use sternhalma_data::{
 };
 use tempfile::TempDir;
 
-const ENCODINGS: [&str; 2] = ["byte", "mod3"];
+const ENCODINGS: [&str; 3] = ["byte", "mod3", "zstd"];
 
 /// A tables directory, not there yet, and an empty directory to run in.
 struct Place {
@@ -1292,6 +1292,10 @@ fn a_table_cut_short_while_it_is_read_is_an_error() {
         let bytes = fs::read(&name).unwrap();
         // The second state lies in a block that has been read, or in one that has not.
         for (first, second) in [("#13983815", "#13983814"), ("#0", "#13983815")] {
+            // A compressed block that has been read is answered from memory.
+            if encoding == "zstd" && first != "#0" {
+                continue;
+            }
             fs::write(&name, &bytes).unwrap();
             let mut talk = Talk::new(place.command([
                 "query".as_ref(),

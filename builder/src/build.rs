@@ -4,17 +4,15 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{Contents, Disk, Encoding, NewTable, Prefix, Provenance, TableWriter, checksum};
+use sternhalma_data::{BlockEncoder, Contents, Disk, Encoding, NewTable, Prefix, Provenance};
 
+use crate::blocks::{Pace, write_blocks};
 use crate::error::BuildError;
-use crate::monitor::{Monitor, Stage};
+use crate::labels::Labels;
+use crate::monitor::Monitor;
 use crate::process::{cpu_time, peak_memory};
 use crate::search::{Found, search};
-
-/// Blocks a thread encodes before they are written.
-const BLOCKS_AT_ONCE: u64 = 4;
 
 /// What to build, and with what.
 #[derive(Clone, Copy, Debug)]
@@ -60,9 +58,10 @@ pub fn build(path: &Path, options: BuildOptions, replace: bool, monitor: &dyn Mo
     let Found { labels, layers, escape_layer, successors } = search(options.prefix, options.encoding, &pool, monitor)?;
     let contents = Contents { prefix: options.prefix, encoding: options.encoding, layers, escape_layer };
     let mut writer = new.begin(contents)?;
-    let layout = writer.layout().clone();
-    let encode = |blocks: Range<u64>| Ok(blocks.map(|number| labels.encode(layout.block(number).ranks)).collect());
-    write_blocks(&mut writer, Batch { tasks: BLOCKS_AT_ONCE, blocks: 1 }, &pool, monitor, encode)?;
+    write_blocks(&mut writer, Pace::default(), &pool, monitor, |encoder, blocks| -> Result<_, BuildError> {
+        let ranks = blocks.iter().map(|block| block.ranks.clone());
+        Ok(ranks.map(|ranks| encode(&labels, 0, options.encoding, encoder, ranks)).collect())
+    })?;
     let (wall, cpu) = clock.elapsed();
     writer.finish(&Provenance {
         wall_s: wall.as_secs_f64(),
@@ -99,47 +98,18 @@ impl Clock {
     }
 }
 
-/// What is encoded while what was encoded before is written.
-#[derive(Clone, Copy)]
-pub(crate) struct Batch {
-    /// Tasks for each thread.
-    pub tasks: u64,
-    /// Blocks that a task encodes.
-    pub blocks: u64,
-}
-
-/// Encodes some blocks on all threads while those before them are written.
-pub(crate) fn write_blocks(
-    writer: &mut TableWriter,
-    batch: Batch,
-    pool: &ThreadPool,
-    monitor: &dyn Monitor,
-    encode: impl Fn(Range<u64>) -> Result<Vec<Vec<u8>>, BuildError> + Sync,
-) -> Result<(), BuildError> {
-    let blocks = writer.layout().blocks();
-    let at_once = batch.tasks * batch.blocks * pool.current_num_threads() as u64;
-    monitor.begin(Stage::Write, blocks);
-    let encode_batch = |first: u64| -> Result<Vec<(Vec<u8>, u64)>, BuildError> {
-        let end = blocks.min(first + at_once);
-        let tasks = (first..end).step_by(batch.blocks as usize).collect::<Vec<u64>>();
-        let encoded = tasks.into_par_iter().map(|first| {
-            let blocks = encode(first..end.min(first + batch.blocks))?;
-            Ok(blocks.into_iter().map(|bytes| (checksum(&bytes), bytes)).map(|(sum, bytes)| (bytes, sum)).collect())
-        });
-        Ok(encoded.collect::<Result<Vec<Vec<_>>, BuildError>>()?.into_iter().flatten().collect())
-    };
-    let mut encoded = pool.install(|| encode_batch(0))?;
-    let mut done = 0;
-    while !encoded.is_empty() {
-        if monitor.cancelled() {
-            return Err(BuildError::Cancelled);
-        }
-        done += encoded.len() as u64;
-        let write = || encoded.iter().try_for_each(|(bytes, sum)| writer.write_block(bytes, *sum));
-        let (written, next) = pool.install(|| rayon::join(write, || encode_batch(done)));
-        written?;
-        monitor.advance(encoded.len() as u64);
-        encoded = next?;
+/// The bytes of a block, of which `labels` begin at rank `first`.
+pub(crate) fn encode(
+    labels: &Labels,
+    first: u64,
+    encoding: Encoding,
+    encoder: &mut BlockEncoder,
+    ranks: Range<u64>,
+) -> Vec<u8> {
+    let bytes = labels.encode(ranks.start - first..ranks.end - first);
+    match encoding {
+        // Labels are kept as these are stored.
+        Encoding::Byte | Encoding::Mod3 => bytes,
+        _ => encoder.encode(ranks, &bytes),
     }
-    Ok(())
 }

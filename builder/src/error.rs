@@ -75,6 +75,48 @@ impl BuildError {
     }
 }
 
+/// Why a table is not converted.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The table is damaged, or the new one cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A table cannot be read while it is replaced.
+    #[error("{}: this is the table itself; name another file with -o", path.display())]
+    SameFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is whole, but what it says is not so.
+    #[error("{}: the table is wrong: the header's layers are not those of its distances; build it again", path.display())]
+    Layers {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The threads could not be started.
+    #[error("cannot start the threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The monitor ended the work.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+/// The monitor ended the work.
+pub(crate) struct Cancelled;
+
+impl From<Cancelled> for BuildError {
+    fn from(_: Cancelled) -> BuildError {
+        BuildError::Cancelled
+    }
+}
+
+impl From<Cancelled> for ConvertError {
+    fn from(_: Cancelled) -> ConvertError {
+        ConvertError::Cancelled
+    }
+}
+
 /// Why a table is not believed.
 #[derive(Debug, Error)]
 #[non_exhaustive]

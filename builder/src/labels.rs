@@ -166,7 +166,7 @@ mod tests {
                     prop_assert!((seen[0][word] | seen[1][word]) >> (i % 64) & 1 == 1);
                 }
                 let bytes = labels.encode(cut as u64..states);
-                let per_byte = encoding.states_per_byte() as usize;
+                let per_byte = encoding.states_per_byte().unwrap() as usize;
                 prop_assert_eq!(bytes.len(), (distances.len() - cut).div_ceil(per_byte));
                 let mut padded = distances[cut..].to_vec();
                 if encoding == Encoding::Mod3 {

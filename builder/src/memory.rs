@@ -1,8 +1,9 @@
 //! What memory a build takes, and how it is cut to fit in a limit.
 
-use sternhalma_data::{BLOCK_BYTES, Encoding, Prefix};
+use sternhalma_data::{Encoding, Prefix};
 
 use crate::bits::words_for;
+use crate::blocks::Pace;
 use crate::cut::{count_chunks, most_words};
 use crate::error::BuildError;
 use crate::expand::{Expander, choose};
@@ -123,26 +124,26 @@ fn search_memory(prefix: Prefix, threads: usize, limits: Limits) -> u64 {
 
 /// What making the table of the layers takes.
 fn table_memory(prefix: Prefix, encoding: Encoding, threads: usize, limits: Limits) -> u64 {
-    let blocks = blocks_at_once(prefix, encoding, limits);
-    let states = blocks * BLOCK_BYTES * encoding.states_per_byte();
+    let states = pace(prefix, encoding, limits).states.max(encoding.block_states());
     // A bitmap a digit, the bitmap of a layer, and the bytes, twice.
-    let bitmaps = match encoding {
-        Encoding::Mod3 => 3,
-        _ => 8,
+    let (bitmaps, state_bytes) = match encoding {
+        Encoding::Mod3 => (3, states / 2),
+        _ => (8, 2 * states),
     };
-    let task = bitmaps * states / 8 + 2 * blocks * BLOCK_BYTES;
-    let worker = THREAD + Codec::memory(limits.chunk_words) + 8 * limits.chunk_words as u64;
+    let compressor = if matches!(encoding, Encoding::Zstd(_)) { COMPRESSOR } else { 0 };
+    let worker = THREAD + Codec::memory(limits.chunk_words) + 8 * limits.chunk_words as u64 + compressor;
     let files = LAYERS * LayerFile::memory(count_chunks(prefix, limits.fixed, limits.chunk_words));
-    (PROGRAM + threads as u64 * (worker + task)).saturating_add(files)
+    (PROGRAM + threads as u64 * (worker + bitmaps * states / 8 + state_bytes)).saturating_add(files)
 }
 
-/// Blocks of the table that a thread makes at a time. More of them unpack
-/// fewer chunks twice.
-pub(crate) fn blocks_at_once(prefix: Prefix, encoding: Encoding, limits: Limits) -> u64 {
-    let states = 64 * limits.chunk_words as u64;
-    (2 * states / (BLOCK_BYTES * encoding.states_per_byte()))
-        .clamp(1, 8)
-        .min(prefix.states() / (BLOCK_BYTES * encoding.states_per_byte()) + 1)
+/// What compressing blocks at a high level takes.
+const COMPRESSOR: u64 = 8 << 20;
+
+/// What of the table a thread makes at a time. The more, the fewer chunks are
+/// unpacked twice.
+pub(crate) fn pace(prefix: Prefix, encoding: Encoding, limits: Limits) -> Pace {
+    let states = (128 * limits.chunk_words as u64).clamp(1 << 20, 1 << 23).min(prefix.states());
+    Pace { states: states.max(encoding.block_states()), turns: 1 }
 }
 
 /// The most bytes that are put aside at a time, with one piece fixed: units

@@ -11,16 +11,19 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{Contents, Disk, Encoding, LayerTraffic, Layout, NewTable, Prefix, Provenance, Storage, Table};
+use sternhalma_data::{
+    Block, BlockEncoder, Contents, Disk, Encoding, LayerTraffic, NewTable, Prefix, Provenance, Storage, Table,
+};
 
 use crate::bits::or_run;
-use crate::build::{Batch, BuildOptions, Clock, provenance, write_blocks};
+use crate::blocks::write_blocks;
+use crate::build::{BuildOptions, Clock, encode, provenance};
 use crate::cut::Cut;
 use crate::error::BuildError;
 use crate::external::Search;
 use crate::labels::{Labels, bitmap};
 use crate::layer_file::{Codec, LayerFile, LayerWriter, Summary};
-use crate::memory::{Limits, blocks_at_once, fit, limits};
+use crate::memory::{Limits, fit, limits, pace};
 use crate::monitor::{Monitor, Stage};
 use crate::process::peak_memory;
 use crate::work::Work;
@@ -105,14 +108,10 @@ pub(crate) fn build_in(
     let clock = Clock::start();
     let before = storage.traffic();
     let mut writer = new.begin(contents)?;
-    let table = Assembly {
-        cut: Cut::new(prefix, cut.fixed, cut.chunk_words),
-        layers: &layers,
-        layout: writer.layout().clone(),
-        limits: cut,
-    };
-    let batch = Batch { tasks: 1, blocks: blocks_at_once(prefix, encoding, cut) };
-    write_blocks(&mut writer, batch, pool, monitor, |blocks| table.encode(blocks))?;
+    let table = Assembly { cut: Cut::new(prefix, cut.fixed, cut.chunk_words), layers: &layers, encoding, limits: cut };
+    write_blocks(&mut writer, pace(prefix, encoding, cut), pool, monitor, |encoder, blocks| {
+        table.encode(encoder, blocks)
+    })?;
     let (wall, cpu) = clock.elapsed();
     let record = Provenance {
         wall_s: record.wall_s + wall.as_secs_f64(),
@@ -278,28 +277,24 @@ fn what_layers_tell(prefix: Prefix, encoding: Encoding, layers: &[LayerFile]) ->
 struct Assembly<'a> {
     cut: Cut,
     layers: &'a [LayerFile],
-    layout: Layout,
+    encoding: Encoding,
     limits: Limits,
 }
 
 impl Assembly<'_> {
     /// The bytes of consecutive blocks.
-    fn encode(&self, blocks: Range<u64>) -> Result<Vec<Vec<u8>>, BuildError> {
-        let ranks = self.layout.block(blocks.start).ranks.start..self.layout.block(blocks.end - 1).ranks.end;
-        let labels = self.labels(ranks.clone())?;
-        Ok(blocks
-            .map(|number| {
-                let block = self.layout.block(number).ranks;
-                labels.encode(block.start - ranks.start..block.end - ranks.start)
-            })
-            .collect())
+    fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>, BuildError> {
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
+        let start = first.ranks.start;
+        let labels = self.labels(start..last.ranks.end)?;
+        Ok(blocks.iter().map(|block| encode(&labels, start, self.encoding, encoder, block.ranks.clone())).collect())
     }
 
     /// The labels of the states of these ranks, the first of them at 0.
     fn labels(&self, ranks: Range<u64>) -> Result<Labels, BuildError> {
         let states = ranks.end - ranks.start;
         let no_memory = |_| BuildError::Memory { needed: states };
-        let mut labels = Labels::new(states, self.layout.encoding()).map_err(no_memory)?;
+        let mut labels = Labels::new(states, self.encoding).map_err(no_memory)?;
         let mut layer_states = bitmap(states).map_err(no_memory)?;
         let mut words = vec![0; self.limits.chunk_words + 2];
         let mut codec = Codec::new();

@@ -20,7 +20,7 @@ use sternhalma_data::{Disk, Encoding, Layout, Prefix, Table};
 use crate::build::{BuildOptions, build};
 use crate::error::BuildError;
 use crate::expand::{Expander, choose};
-use crate::memory::{Limits, PLANE_BYTES, blocks_at_once, limits, memory_needed, most_pending, needed_without_pending};
+use crate::memory::{Limits, PLANE_BYTES, limits, memory_needed, most_pending, needed_without_pending, pace};
 use crate::out_of_core::{OutOfCore, build_in};
 use crate::search::lanes;
 
@@ -208,8 +208,7 @@ fn extrapolate(
 
 /// How often a layer is read to make the table: a chunk is unpacked by each task that meets it.
 fn table_reads(prefix: Prefix, encoding: Encoding, cut: Limits) -> f64 {
-    let task = blocks_at_once(prefix, encoding, cut) as f64
-        * (sternhalma_data::BLOCK_BYTES * encoding.states_per_byte()) as f64;
+    let task = pace(prefix, encoding, cut).states as f64;
     let chunks = crate::cut::count_chunks(prefix, cut.fixed, cut.chunk_words) as f64;
     1.0 + prefix.states() as f64 / chunks / task
 }

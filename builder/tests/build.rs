@@ -5,8 +5,8 @@ use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, Monitor, VerifyError, build, memory_needed, verify};
 use sternhalma_data::{
-    Board, CellSet, Contents, Encoding, Layout, Lookup, NewTable, Prefix, Provenance, Rank, States, Table, army_moves,
-    checksum,
+    Board, CellSet, Contents, Encoding, Layout, Lookup, NewTable, Prefix, Provenance, Rank, States, Table, Zstd,
+    army_moves, checksum,
 };
 use tempfile::TempDir;
 
@@ -48,7 +48,7 @@ fn assert_as_told(prefix: Prefix) {
     let dir = tempfile::tempdir().unwrap();
     let (told, escape) = told(prefix);
     let exact_to = escape.map(|layer| layer + 2);
-    for encoding in [Encoding::Byte, Encoding::Mod3] {
+    for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
         let table = built(&dir, prefix, encoding, 2);
         assert_eq!(table.distances().unwrap(), told, "{prefix} in {encoding}");
         assert_eq!(table.exact_to(), exact_to, "{prefix}");
@@ -120,7 +120,7 @@ fn a_whole_table_and_a_prefix_agree_on_rank_and_layout() {
 fn bytes_are_the_same_at_any_thread_count() {
     let dir = tempfile::tempdir().unwrap();
     for prefix in [Prefix::whole(Board::new(6, 5).unwrap()), prefix(9, 5, 30)] {
-        for encoding in [Encoding::Byte, Encoding::Mod3] {
+        for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::default())] {
             let identities: Vec<u64> =
                 [1, 2, 5].map(|threads| built(&dir, prefix, encoding, threads).checksum()).to_vec();
             assert_eq!(identities, [identities[0]; 3]);
@@ -139,7 +139,7 @@ fn bytes_are_the_same_at_any_thread_count() {
 
 /// Writes a table that says what it is told, with right checksums.
 fn forge(path: &Path, contents: Contents, values: &[u8]) -> Table {
-    let per_byte = contents.encoding.states_per_byte() as usize;
+    let per_byte = contents.encoding.states_per_byte().unwrap() as usize;
     let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
     for number in 0..writer.layout().blocks() {
         let ranks = writer.layout().block(number).ranks;

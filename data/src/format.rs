@@ -1,7 +1,7 @@
 //! The layout of a table file, version 1 (`docs/table-format.md`).
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -36,7 +36,9 @@ const BLOCKS_AT: usize = PARTITIONS_AT + 4;
 const DATA_AT: usize = BLOCKS_AT + 8;
 const DATA_BYTES_AT: usize = DATA_AT + 8;
 const CHECKSUM_AT: usize = DATA_BYTES_AT + 8;
-const RESERVED_AT: usize = CHECKSUM_AT + 8;
+const BLOCK_BITS_AT: usize = CHECKSUM_AT + 8;
+const LEVEL_AT: usize = BLOCK_BITS_AT + 1;
+const RESERVED_AT: usize = LEVEL_AT + 1;
 pub(crate) const HEADER_BYTES: usize = 128;
 
 const ENTRY_BYTES: u64 = 32;
@@ -55,23 +57,95 @@ pub enum Encoding {
     /// Two bits a state: the distance modulo 3, four states a byte from the
     /// lowest bits up, each partition on its own bytes.
     Mod3,
+    /// About one bit a state: predicted and compressed in blocks.
+    Zstd(Zstd),
+}
+
+/// How the blocks of the encoding `zstd` are made.
+///
+/// Large blocks take less room, small ones less time a look-up
+/// (`docs/compression.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Zstd {
+    block_bits: u8,
+    level: u8,
+}
+
+impl Zstd {
+    const BLOCK_BITS: RangeInclusive<u8> = 6..=20;
+    const LEVELS: RangeInclusive<u8> = 1..=22;
+
+    /// Blocks of so many states, compressed at this level of zstd.
+    ///
+    /// # Errors
+    /// If the states are not a power of two from 64 to 1,048,576, or the level
+    /// is not 1 to 22.
+    pub fn new(block_states: u64, level: u8) -> Result<Zstd, String> {
+        let block_bits = block_states.trailing_zeros() as u8;
+        if !block_states.is_power_of_two() || !Zstd::BLOCK_BITS.contains(&block_bits) {
+            return Err(format!("a block has a power of two of states, 64 to 1048576, not {block_states}"));
+        }
+        if !Zstd::LEVELS.contains(&level) {
+            return Err(format!("zstd has levels 1 to 22, not {level}"));
+        }
+        Ok(Zstd { block_bits, level })
+    }
+
+    /// States in a block; the last of a partition may have fewer.
+    pub const fn block_states(self) -> u64 {
+        1 << self.block_bits
+    }
+
+    /// The level of zstd they are compressed at.
+    pub const fn level(self) -> u8 {
+        self.level
+    }
+}
+
+impl Default for Zstd {
+    /// Blocks of 32,768 states at level 19.
+    fn default() -> Zstd {
+        Zstd { block_bits: 15, level: 19 }
+    }
 }
 
 impl Encoding {
-    const ALL: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
-
     const fn code(self) -> u8 {
         match self {
             Encoding::Byte => 1,
             Encoding::Mod3 => 2,
+            Encoding::Zstd(_) => 3,
         }
     }
 
-    /// States in one byte.
-    pub const fn states_per_byte(self) -> u64 {
+    /// The encoding a header tells; None if it is not known.
+    fn of_header(header: &[u8]) -> Option<Result<Encoding, String>> {
+        match header[ENCODING_AT] {
+            1 => Some(Ok(Encoding::Byte)),
+            2 => Some(Ok(Encoding::Mod3)),
+            3 => {
+                let block_states = 1u64.checked_shl(header[BLOCK_BITS_AT].into()).unwrap_or(0);
+                Some(Zstd::new(block_states, header[LEVEL_AT]).map(Encoding::Zstd))
+            }
+            _ => None,
+        }
+    }
+
+    /// States in one byte of the data, if all bytes have as many.
+    pub const fn states_per_byte(self) -> Option<u64> {
         match self {
-            Encoding::Byte => 1,
-            Encoding::Mod3 => 4,
+            Encoding::Byte => Some(1),
+            Encoding::Mod3 => Some(4),
+            Encoding::Zstd(_) => None,
+        }
+    }
+
+    /// States in a block; the last of a partition may have fewer.
+    pub const fn block_states(self) -> u64 {
+        match self {
+            Encoding::Byte => BLOCK_BYTES,
+            Encoding::Mod3 => 4 * BLOCK_BYTES,
+            Encoding::Zstd(zstd) => zstd.block_states(),
         }
     }
 }
@@ -81,6 +155,7 @@ impl fmt::Display for Encoding {
         f.write_str(match self {
             Encoding::Byte => "byte",
             Encoding::Mod3 => "mod3",
+            Encoding::Zstd(_) => "zstd",
         })
     }
 }
@@ -89,8 +164,12 @@ impl FromStr for Encoding {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Encoding, String> {
-        let named = Encoding::ALL.into_iter().find(|encoding| encoding.to_string() == text);
-        named.ok_or_else(|| format!("an encoding is `byte` or `mod3`, not `{text}`"))
+        match text {
+            "byte" => Ok(Encoding::Byte),
+            "mod3" => Ok(Encoding::Mod3),
+            "zstd" => Ok(Encoding::Zstd(Zstd::default())),
+            _ => Err(format!("an encoding is `byte`, `mod3` or `zstd`, not `{text}`")),
+        }
     }
 }
 
@@ -183,39 +262,63 @@ pub struct Layout {
     prefix: Prefix,
     encoding: Encoding,
     partitions: Vec<PartitionLayout>,
+    /// Of an encoding with blocks of any length: where each ends, from the
+    /// first byte of the data, as far as they are known.
+    ends: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
 struct PartitionLayout {
     ranks: Range<u64>,
-    /// From the first byte of the data.
+    /// From the first byte of the data. Empty if that depends on the data.
     bytes: Range<u64>,
     first_block: u64,
-}
-
-impl PartitionLayout {
-    fn blocks(&self) -> u64 {
-        (self.bytes.end - self.bytes.start).div_ceil(BLOCK_BYTES)
-    }
+    blocks: u64,
 }
 
 impl Layout {
-    /// The layout of a table of these states in this encoding.
+    /// The layout of a table of these states in this encoding. Of `zstd`,
+    /// where blocks have any length, it does not tell where their bytes lie.
     pub fn new(prefix: Prefix, encoding: Encoding) -> Layout {
         let (mut at, mut first_block) = (0, 0);
         let mut partitions = Vec::new();
         for back in prefix.back_cells() {
             let ranks = prefix.partition(back);
-            let bytes = at..at + (ranks.end - ranks.start).div_ceil(encoding.states_per_byte());
+            let states = ranks.end - ranks.start;
+            let bytes = at..at + encoding.states_per_byte().map_or(0, |per_byte| states.div_ceil(per_byte));
             at = bytes.end;
-            let partition = PartitionLayout { ranks, bytes, first_block };
-            first_block += partition.blocks();
+            let partition =
+                PartitionLayout { ranks, bytes, first_block, blocks: states.div_ceil(encoding.block_states()) };
+            first_block += partition.blocks;
             partitions.push(partition);
         }
-        Layout { prefix, encoding, partitions }
+        Layout { prefix, encoding, partitions, ends: Vec::new() }
     }
 
-    /// How states are stored.
+    /// The layout once the length of every block is known.
+    fn with_lengths(mut self, lengths: &[u32]) -> Layout {
+        self.ends = lengths
+            .iter()
+            .scan(0, |end, &length| {
+                *end += u64::from(length);
+                Some(*end)
+            })
+            .collect();
+        let end = |blocks: u64| if blocks == 0 { 0 } else { self.ends[blocks as usize - 1] };
+        if !lengths.is_empty() {
+            for partition in &mut self.partitions {
+                partition.bytes = end(partition.first_block)..end(partition.first_block + partition.blocks);
+            }
+        }
+        self
+    }
+
+    /// The states of the table.
+    pub fn prefix(&self) -> Prefix {
+        self.prefix
+    }
+
+    /// How they are stored.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -227,7 +330,12 @@ impl Layout {
 
     /// How many blocks there are.
     pub fn blocks(&self) -> u64 {
-        self.last().first_block + self.last().blocks()
+        self.last().first_block + self.last().blocks
+    }
+
+    /// How many of them have their length in the file.
+    fn lengths(&self) -> u64 {
+        if self.encoding.states_per_byte().is_none() { self.blocks() } else { 0 }
     }
 
     /// The partitions, nearest to the goal first.
@@ -245,13 +353,17 @@ impl Layout {
 
     /// The bytes of the file before the data when there are this many layers.
     fn data_offset(&self, layers: usize) -> u64 {
-        let tables = 8 * layers as u64 + ENTRY_BYTES * self.partitions.len() as u64 + 8 * self.blocks();
+        let directory = ENTRY_BYTES * self.partitions.len() as u64;
+        let tables = 8 * layers as u64 + directory + 8 * self.blocks() + 4 * self.lengths();
         (HEADER_BYTES as u64 + tables).next_multiple_of(DATA_ALIGNMENT)
     }
 
-    /// An upper bound of the size of the file, a provenance of ordinary length included.
+    /// An upper bound of the size of the file, a provenance of ordinary length
+    /// included. For `zstd` it takes two bits a state, which compressed
+    /// distances stay below.
     pub fn file_bytes(&self) -> u64 {
-        self.data_offset(MOST_LAYERS as usize) + self.data_bytes() + 4096
+        let data = self.encoding.states_per_byte().map_or(self.prefix.states().div_ceil(4), |_| self.data_bytes());
+        self.data_offset(MOST_LAYERS as usize) + data + 4096
     }
 
     /// Block number `number` of [`blocks`](Layout::blocks).
@@ -259,12 +371,22 @@ impl Layout {
     /// # Panics
     /// If there is no such block.
     pub fn block(&self, number: u64) -> Block {
-        let partition = self.partitions.partition_point(|p| p.first_block + p.blocks() <= number);
+        let partition = self.partitions.partition_point(|p| p.first_block + p.blocks <= number);
         let partition = &self.partitions[partition];
+        let within = number - partition.first_block;
+        let first = partition.ranks.start + within * self.encoding.block_states();
+        let ranks = first..partition.ranks.end.min(first + self.encoding.block_states());
+        Block { ranks, bytes: self.block_bytes(partition, number) }
+    }
+
+    /// Where the bytes of a block lie; nowhere, if that is not known yet.
+    fn block_bytes(&self, partition: &PartitionLayout, number: u64) -> Range<u64> {
+        if self.encoding.states_per_byte().is_none() {
+            let end = |blocks: u64| blocks.checked_sub(1).and_then(|last| self.ends.get(last as usize)).copied();
+            return end(number).unwrap_or(0)..end(number + 1).unwrap_or(0);
+        }
         let start = partition.bytes.start + (number - partition.first_block) * BLOCK_BYTES;
-        let bytes = start..partition.bytes.end.min(start + BLOCK_BYTES);
-        let rank = |byte| partition.ranks.start + (byte - partition.bytes.start) * self.encoding.states_per_byte();
-        Block { ranks: rank(bytes.start)..rank(bytes.end).min(partition.ranks.end), bytes }
+        start..partition.bytes.end.min(start + BLOCK_BYTES)
     }
 
     /// The block that holds the state of this rank.
@@ -272,32 +394,35 @@ impl Layout {
     /// # Panics
     /// If there is no such state.
     pub fn block_of_rank(&self, rank: u64) -> u64 {
-        let partition = self.partitions.partition_point(|p| p.ranks.end <= rank);
-        let partition = &self.partitions[partition];
-        let byte = (rank - partition.ranks.start) / self.encoding.states_per_byte();
-        partition.first_block + byte / BLOCK_BYTES
+        let partition = &self.partitions[self.partitions.partition_point(|p| p.ranks.end <= rank)];
+        partition.first_block + (rank - partition.ranks.start) / self.encoding.block_states()
+    }
+
+    #[inline]
+    fn partition(&self, back: usize) -> &PartitionLayout {
+        &self.partitions[back + 1 - self.prefix.board().pieces()]
     }
 
     /// The bytes of the partition of `back`, counted from the first of the data.
     pub(crate) fn partition_bytes(&self, back: usize) -> Range<u64> {
-        self.partitions[back + 1 - self.prefix.board().pieces()].bytes.clone()
+        self.partition(back).bytes.clone()
     }
 
-    /// Where the state of this rank and back piece is: the byte, counted from
-    /// the first of the data, and the state's number within the byte.
+    /// Where the state of this rank and back piece is, in an encoding with
+    /// `per_byte` states a byte: the byte, counted from the first of the data,
+    /// and the state's number within the byte.
     #[inline]
-    pub(crate) fn place(&self, rank: u64, back: usize) -> (u64, u32) {
-        let partition = &self.partitions[back + 1 - self.prefix.board().pieces()];
+    pub(crate) fn place(&self, rank: u64, back: usize, per_byte: u64) -> (u64, u32) {
+        let partition = self.partition(back);
         let state = rank - partition.ranks.start;
-        let per_byte = self.encoding.states_per_byte();
         (partition.bytes.start + state / per_byte, (state % per_byte) as u32)
     }
 
-    /// The block that holds this byte of the data, which lies in the partition of `back`.
+    /// The block that holds the state of this rank and back piece.
     #[inline]
-    pub(crate) fn block_of(&self, byte: u64, back: usize) -> u64 {
-        let partition = &self.partitions[back + 1 - self.prefix.board().pieces()];
-        partition.first_block + (byte - partition.bytes.start) / BLOCK_BYTES
+    pub(crate) fn block_of(&self, rank: u64, back: usize) -> u64 {
+        let partition = self.partition(back);
+        partition.first_block + (rank - partition.ranks.start) / self.encoding.block_states()
     }
 }
 
@@ -312,6 +437,8 @@ pub(crate) struct Metadata {
     pub contents: Contents,
     pub layout: Layout,
     pub block_checksums: Vec<u64>,
+    /// The bytes of each block, if that depends on the data.
+    pub block_lengths: Vec<u32>,
     /// The checksum of everything but the provenance: of the metadata, which
     /// holds the checksums of the data.
     pub checksum: u64,
@@ -319,10 +446,10 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    pub fn new(contents: Contents, block_checksums: Vec<u64>) -> Metadata {
-        let layout = Layout::new(contents.prefix, contents.encoding);
+    pub fn new(contents: Contents, block_checksums: Vec<u64>, block_lengths: Vec<u32>) -> Metadata {
+        let layout = Layout::new(contents.prefix, contents.encoding).with_lengths(&block_lengths);
         let data_offset = layout.data_offset(contents.layers.len());
-        let mut metadata = Metadata { contents, layout, block_checksums, checksum: 0, data_offset };
+        let mut metadata = Metadata { contents, layout, block_checksums, block_lengths, checksum: 0, data_offset };
         metadata.checksum = checksum(&metadata.encode());
         metadata
     }
@@ -347,6 +474,9 @@ impl Metadata {
         LittleEndian::write_u64(&mut out[DATA_AT..], self.data_offset);
         LittleEndian::write_u64(&mut out[DATA_BYTES_AT..], self.layout.data_bytes());
         LittleEndian::write_u64(&mut out[CHECKSUM_AT..], self.checksum);
+        if let Encoding::Zstd(zstd) = encoding {
+            (out[BLOCK_BITS_AT], out[LEVEL_AT]) = (zstd.block_bits, zstd.level);
+        }
         let mut push = |value: u64| out.extend_from_slice(&value.to_le_bytes());
         layers.iter().for_each(|&states| push(states));
         for partition in &self.layout.partitions {
@@ -354,10 +484,11 @@ impl Metadata {
             push(partition.bytes.end - partition.bytes.start);
             push(partition.ranks.end - partition.ranks.start);
             let first = partition.first_block as usize;
-            let blocks = &self.block_checksums[first..first + partition.blocks() as usize];
+            let blocks = &self.block_checksums[first..first + partition.blocks as usize];
             push(checksum(&blocks.iter().flat_map(|sum| sum.to_le_bytes()).collect::<Vec<u8>>()));
         }
         self.block_checksums.iter().for_each(|&sum| push(sum));
+        out.extend(self.block_lengths.iter().flat_map(|length| length.to_le_bytes()));
         out.resize(self.data_offset as usize, 0);
         out
     }
@@ -383,8 +514,9 @@ impl Metadata {
         if header[RULES_AT..SIDE_AT] != RULES {
             return Err(unsupported(format!("rule set {:?}", String::from_utf8_lossy(&header[RULES_AT..SIDE_AT]))));
         }
-        let encoding = Encoding::ALL.into_iter().find(|encoding| encoding.code() == header[ENCODING_AT]);
+        let encoding = Encoding::of_header(header);
         let encoding = encoding.ok_or_else(|| unsupported(format!("encoding {}", header[ENCODING_AT])))?;
+        let encoding = encoding.map_err(|error| corrupt(&error))?;
         let board = Board::new(header[SIDE_AT].into(), header[PIECES_AT].into());
         let prefix = board.and_then(|board| Prefix::new(board, header[WITHIN_AT].into()));
         let prefix = prefix.map_err(|error| corrupt(&error.to_string()))?;
@@ -396,13 +528,20 @@ impl Metadata {
         let data_offset = layout.data_offset(layers as usize);
         let bytes = usize::try_from(data_offset).ok().and_then(|end| file.get(..end)).ok_or_else(cut)?;
 
-        let mut words = bytes[HEADER_BYTES..].chunks_exact(8).map(LittleEndian::read_u64);
-        let layers: Vec<u64> = words.by_ref().take(layers as usize).collect();
-        let directory = ENTRY_BYTES as usize / 8 * layout.partitions.len();
-        let block_checksums = words.skip(directory).take(layout.blocks() as usize).collect();
+        let mut tables = &bytes[HEADER_BYTES..];
+        let mut take = |length: usize| {
+            let (taken, rest) = tables.split_at(length);
+            tables = rest;
+            taken
+        };
+        let words = |bytes: &[u8]| bytes.chunks_exact(8).map(LittleEndian::read_u64).collect();
+        let layers: Vec<u64> = words(take(8 * layers as usize));
+        take(ENTRY_BYTES as usize * layout.partitions.len());
+        let block_checksums = words(take(8 * layout.blocks() as usize));
+        let block_lengths = take(4 * layout.lengths() as usize).chunks_exact(4).map(LittleEndian::read_u32).collect();
         let escape_layer = Some(half(ESCAPE_AT)).filter(|&layer| layer != NO_ESCAPE);
         let contents = Contents { prefix, encoding, layers, escape_layer };
-        let metadata = Metadata::new(contents, block_checksums);
+        let metadata = Metadata::new(contents, block_checksums, block_lengths);
         if metadata.checksum != word(CHECKSUM_AT) || metadata.encode() != bytes {
             return Err(corrupt("the checksum of its header does not match"));
         }

@@ -24,7 +24,9 @@
 
 #![deny(unsafe_code)]
 
+mod block;
 mod board;
+mod cache;
 mod cell;
 mod error;
 mod flat;
@@ -34,17 +36,19 @@ mod map;
 mod notation;
 mod options;
 mod position;
+mod predict;
 mod rank;
 mod storage;
 mod table;
 mod unfold;
 mod writer;
 
+pub use block::BlockEncoder;
 pub use board::{Board, BoardError, Geometry, Jump, Player, Prefix};
 pub use cell::{Cell, CellIter, CellSet};
 pub use error::TableError;
 pub use flat::write_lex;
-pub use format::{BLOCK_BYTES, Block, Contents, Encoding, LayerTraffic, Layout, Partition, Provenance, checksum};
+pub use format::{BLOCK_BYTES, Block, Contents, Encoding, LayerTraffic, Layout, Partition, Provenance, Zstd, checksum};
 pub use map::exit_if_a_map_is_cut_short;
 pub use notation::NotationError;
 pub use options::TableOptions;

@@ -2,14 +2,18 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::block;
 use crate::board::Prefix;
+use crate::cache::Cache;
 use crate::cell::CellSet;
 use crate::error::TableError;
-use crate::format::{self, Contents, Encoding, Layout, Metadata, Provenance};
+use crate::format::{self, Contents, Encoding, Layout, Metadata, Provenance, Zstd};
 use crate::map::Map;
 use crate::position::{Move, army_moves};
+use crate::predict::Shape;
 use crate::rank::Rank;
 
 /// The fewest moves from a state to the goal.
@@ -81,7 +85,32 @@ pub struct Table {
     provenance: Provenance,
     /// Which blocks agree with their checksum, if blocks are checked on use.
     checked: Option<Box<[AtomicBool]>>,
+    /// Of the encoding `zstd`.
+    packed: Option<Packed>,
 }
+
+/// What it takes to read compressed blocks.
+#[derive(Debug)]
+struct Packed {
+    zstd: Zstd,
+    shape: Shape,
+    cache: Cache,
+}
+
+impl Packed {
+    fn new(layout: &Layout, zstd: Zstd, cache_bytes: usize) -> Packed {
+        let prefix = layout.prefix();
+        let usual = zstd.block_states().min(prefix.states()) as usize / 4;
+        Packed {
+            zstd,
+            shape: Shape::of(prefix.board().geometry()),
+            cache: Cache::new(cache_bytes, layout.blocks(), usual),
+        }
+    }
+}
+
+/// Bytes of decompressed blocks that a table keeps unless told otherwise.
+const CACHE_BYTES: usize = 16 << 20;
 
 impl Table {
     /// Opens and maps a table. The header, the directory and the record of
@@ -97,7 +126,18 @@ impl Table {
             TableError::corrupt(path, format!("it is cut short: {} bytes of more than {end}", map.len()))
         })?;
         let provenance = format::decode_provenance(path, record)?;
-        Ok(Table { path: path.to_owned(), map, metadata, provenance, checked: None })
+        let packed = match metadata.contents.encoding {
+            Encoding::Zstd(zstd) => Some(Packed::new(&metadata.layout, zstd, CACHE_BYTES)),
+            _ => None,
+        };
+        Ok(Table { path: path.to_owned(), map, metadata, provenance, checked: None, packed })
+    }
+
+    /// Bounds the bytes of decompressed blocks that a table in the encoding
+    /// `zstd` keeps; they are 16 MiB unless told otherwise. A block takes a
+    /// quarter of a byte a state. Other tables keep nothing.
+    pub fn set_cache_bytes(&mut self, bytes: usize) {
+        self.packed = self.packed.take().map(|packed| Packed::new(&self.metadata.layout, packed.zstd, bytes));
     }
 
     /// As [`open`](Table::open), and every block is checked against its
@@ -242,7 +282,9 @@ impl Table {
     }
 
     /// What the table says of a state. Cost: a rank and a load for bytes; a
-    /// descent to the goal, of as many steps as the distance, for mod-3.
+    /// descent to the goal, of as many steps as the distance, for mod-3; for
+    /// `zstd` a block to decompress unless it is kept, and some hundreds of
+    /// states to read.
     ///
     /// # Errors
     /// If the data is damaged.
@@ -298,7 +340,7 @@ impl Table {
         assert_eq!(state.len(), pieces, "a state of this table has {pieces} pieces");
         let Some(value) = self.value(state)? else { return Ok(None) };
         let distance = match self.encoding() {
-            Encoding::Byte => value,
+            Encoding::Byte | Encoding::Zstd(_) => value,
             Encoding::Mod3 => self.descend(state, value)?,
         };
         Ok(Some(Cursor { table: self, state, distance }))
@@ -323,17 +365,55 @@ impl Table {
     /// The number stored for the state of this rank and back piece.
     #[inline]
     pub(crate) fn value_of_rank(&self, rank: u64, back: usize) -> Result<u8, TableError> {
-        let (byte, place) = self.layout().place(rank, back);
-        self.ready(self.layout().block_of(byte, back))?;
-        let byte = self.data()[byte as usize];
-        let (value, most) = match self.encoding() {
-            Encoding::Byte => (byte, self.max_distance().0),
-            Encoding::Mod3 => (byte >> (2 * place) & 3, 2),
+        let block = self.layout().block_of(rank, back);
+        self.ready(block)?;
+        let byte_of = |per_byte| {
+            let (byte, place) = self.layout().place(rank, back, per_byte);
+            (self.data()[byte as usize], place)
+        };
+        let (value, most) = match &self.packed {
+            Some(packed) => (self.packed_distance(packed, block, rank)?, self.max_distance().0),
+            None if self.encoding() == Encoding::Mod3 => {
+                let (byte, place) = byte_of(4);
+                (byte >> (2 * place) & 3, 2)
+            }
+            None => (byte_of(1).0, self.max_distance().0),
         };
         if value > most {
             return Err(self.bad_rank(rank));
         }
         Ok(value)
+    }
+
+    fn packed_distance(&self, packed: &Packed, number: u64, rank: u64) -> Result<u8, TableError> {
+        let ranks = self.layout().block(number).ranks;
+        let states = (ranks.end - ranks.start) as usize;
+        let content = packed.cache.get(number, || self.decompress(number, states))?;
+        let wanted = (rank - ranks.start) as usize;
+        let first = Rank(ranks.start).state(self.prefix().board().pieces());
+        let mut distance = [0];
+        block::read(&packed.shape, &content, states, first, wanted..wanted + 1, &mut distance);
+        Ok(distance[0])
+    }
+
+    fn decompress(&self, number: u64, states: usize) -> Result<Arc<[u8]>, TableError> {
+        block::decompress(self.block_bytes(number), states).ok_or_else(|| {
+            TableError::corrupt(&self.path, format!("block {number} does not decompress to its {states} states"))
+        })
+    }
+
+    /// The distances of a compressed block. Those that cannot be are 255.
+    pub(crate) fn read_packed_block(&self, number: u64, out: &mut Vec<u8>) -> Result<(), TableError> {
+        let packed = self.packed.as_ref().expect("the table has compressed blocks");
+        self.ready(number)?;
+        let ranks = self.layout().block(number).ranks;
+        let states = (ranks.end - ranks.start) as usize;
+        let content = self.decompress(number, states)?;
+        out.clear();
+        out.resize(states, 0);
+        let first = Rank(ranks.start).state(self.prefix().board().pieces());
+        block::read(&packed.shape, &content, states, first, 0..states, out);
+        Ok(())
     }
 
     /// Checks a block before its first use, if the table is to.
@@ -457,7 +537,7 @@ impl Cursor<'_> {
         let state = self.state.without(mv.from).with(mv.to);
         let Some(value) = self.table.value(state)? else { return Ok(None) };
         let distance = match self.table.encoding() {
-            Encoding::Byte => Some(value),
+            Encoding::Byte | Encoding::Zstd(_) => Some(value),
             Encoding::Mod3 => step(self.distance, value),
         };
         let distance = distance.ok_or_else(|| self.table.bad_state(state))?;

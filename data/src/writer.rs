@@ -50,10 +50,11 @@ impl NewTable {
     /// If the file cannot be written.
     pub fn begin(mut self, contents: Contents) -> Result<TableWriter, TableError> {
         let layout = Layout::new(contents.prefix, contents.encoding);
-        let blank = Metadata::new(contents, vec![0; layout.blocks() as usize]);
+        let blank = Metadata::new(contents, vec![0; layout.blocks() as usize], Vec::new());
         let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
         seek.map_err(TableError::io(self.file.path(), "write"))?;
-        Ok(TableWriter { new: self, contents: blank.contents, layout, block_checksums: Vec::new() })
+        let (block_checksums, block_lengths) = (Vec::new(), Vec::new());
+        Ok(TableWriter { new: self, contents: blank.contents, layout, block_checksums, block_lengths })
     }
 }
 
@@ -64,25 +65,33 @@ pub struct TableWriter {
     contents: Contents,
     layout: Layout,
     block_checksums: Vec<u64>,
+    /// Of an encoding in which they are of any length.
+    block_lengths: Vec<u32>,
 }
 
 impl TableWriter {
-    /// Where the blocks lie and which states they hold.
+    /// Which states the blocks hold and, unless they are of any length, where
+    /// they lie.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Writes the next block. `checksum` is [`format::checksum`] of `bytes`,
+    /// Writes the next block, as a [`BlockEncoder`](crate::BlockEncoder) makes
+    /// it. `checksum` is [`format::checksum`] of `bytes`,
     /// which the caller may have computed on another thread.
     ///
     /// # Errors
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If the block is not of the layout's length or there is none left.
+    /// If the block is not of the layout's length, is longer than 4 GiB, or
+    /// there is none left.
     pub fn write_block(&mut self, bytes: &[u8], checksum: u64) -> Result<(), TableError> {
         let Block { bytes: place, .. } = self.layout.block(self.block_checksums.len() as u64);
-        assert_eq!(bytes.len() as u64, place.end - place.start, "a block is as long as its layout says");
+        match self.contents.encoding.states_per_byte() {
+            Some(_) => assert_eq!(bytes.len() as u64, place.end - place.start, "a block is as long as its layout says"),
+            None => self.block_lengths.push(u32::try_from(bytes.len()).expect("a block is below 4 GiB")),
+        }
         self.new.file.write_all(bytes).map_err(TableError::io(self.new.file.path(), "write"))?;
         self.block_checksums.push(checksum);
         Ok(())
@@ -99,7 +108,7 @@ impl TableWriter {
         assert_eq!(self.block_checksums.len() as u64, self.layout.blocks(), "every block is written");
         let NewTable { mut file, replace } = self.new;
         let path = file.path().to_owned();
-        let metadata = Metadata::new(self.contents, self.block_checksums);
+        let metadata = Metadata::new(self.contents, self.block_checksums, self.block_lengths);
         let write = || -> std::io::Result<()> {
             file.write_all(&format::encode_provenance(provenance))?;
             file.rewind()?;

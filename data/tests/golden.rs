@@ -2,14 +2,20 @@
 
 use std::path::Path;
 
-use sternhalma_data::{Encoding, Prefix, States, Table};
+use sternhalma_data::{Encoding, Prefix, States, Table, Zstd};
 
 #[test]
 fn version_1_reads_as_it_was_written() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let told = std::fs::read_to_string(golden.join("v1-4x4-3-within13.txt")).unwrap();
     let told: Vec<u8> = told.trim().bytes().map(|digit| digit - b'0').collect();
-    for (encoding, checksum) in [(Encoding::Byte, 0x16af_f73b_cb1a_4e68), (Encoding::Mod3, 0xfe32_223a_3b9f_e77a)] {
+    let zstd = Encoding::Zstd(Zstd::new(64, 19).unwrap());
+    let files = [
+        (Encoding::Byte, 0x16af_f73b_cb1a_4e68),
+        (Encoding::Mod3, 0xfe32_223a_3b9f_e77a),
+        (zstd, 0x9ddf_2fa9_f374_6426),
+    ];
+    for (encoding, checksum) in files {
         let table = Table::open_checked(&golden.join(format!("v1-4x4-3-within13-{encoding}.sht"))).unwrap();
         assert_eq!((table.encoding(), table.checksum()), (encoding, checksum));
         assert_eq!((table.prefix().within(), table.exact_to()), (13, Some(5)));

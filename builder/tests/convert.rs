@@ -1,0 +1,98 @@
+//! Converted tables have the bytes of built ones.
+
+use std::path::Path;
+
+use sternhalma_builder::{BuildOptions, ConvertError, Monitor, build, convert, verify};
+use sternhalma_data::{Board, Contents, Encoding, NewTable, Prefix, Table, TableError, Zstd, checksum};
+
+fn encodings() -> [Encoding; 5] {
+    let zstd = |block_states, level| Encoding::Zstd(Zstd::new(block_states, level).unwrap());
+    [Encoding::Byte, Encoding::Mod3, zstd(64, 1), zstd(4096, 5), Encoding::Zstd(Zstd::default())]
+}
+
+fn prefixes() -> Vec<Prefix> {
+    let whole = |side, pieces| Prefix::whole(Board::new(side, pieces).unwrap());
+    let mut prefixes: Vec<Prefix> = [(3, 8), (4, 1), (4, 2), (4, 3), (5, 5), (7, 6)].map(|(n, k)| whole(n, k)).to_vec();
+    prefixes.push(Prefix::new(Board::new(9, 6).unwrap(), 30).unwrap());
+    prefixes
+}
+
+/// A file but for its provenance, which ends it.
+fn told(path: &Path) -> Vec<u8> {
+    let table = Table::open(path).unwrap();
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes.truncate(bytes.len() - 12 - serde_json::to_vec(table.provenance()).unwrap().len());
+    bytes
+}
+
+#[test]
+fn any_encoding_becomes_any_other_as_built() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |number: usize| dir.path().join(format!("{number}.sht"));
+    let new = dir.path().join("new.sht");
+    for prefix in prefixes() {
+        let mut built = Vec::new();
+        for (number, encoding) in encodings().into_iter().enumerate() {
+            build(&path(number), BuildOptions { prefix, encoding, threads: 2 }, true, &()).unwrap();
+            built.push(told(&path(number)));
+        }
+        for from in 0..encodings().len() {
+            let table = Table::open_checked(&path(from)).unwrap();
+            for (to, encoding) in encodings().into_iter().enumerate() {
+                // One way from each is enough of a table with several blocks of bytes.
+                if prefix.states() > 1 << 20 && to != (from + 1) % encodings().len() {
+                    continue;
+                }
+                convert(&table, &new, encoding, 1 + (from + to) % 3, true, &()).unwrap();
+                assert!(told(&new) == built[to], "{prefix} from {from} to {to}");
+                assert_eq!(Table::open(&new).unwrap().provenance(), table.provenance());
+            }
+        }
+        verify(&Table::open(&new).unwrap(), true, 2, &()).unwrap();
+    }
+}
+
+struct Stop;
+
+impl Monitor for Stop {
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_leaves_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, new) = (dir.path().join("table.sht"), dir.path().join("new.sht"));
+    let prefix = Prefix::whole(Board::new(4, 3).unwrap());
+    build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 1 }, false, &()).unwrap();
+    let table = Table::open_checked(&path).unwrap();
+    let refused = convert(&table, &path, Encoding::Mod3, 1, true, &());
+    assert!(matches!(refused, Err(ConvertError::SameFile { .. })));
+    let refused = convert(&table, &new, Encoding::Mod3, 1, true, &Stop);
+    assert!(matches!(refused, Err(ConvertError::Cancelled)));
+
+    let mut damaged = std::fs::read(&path).unwrap();
+    damaged[4096 + 300] ^= 1;
+    let other = dir.path().join("damaged.sht");
+    std::fs::write(&other, &damaged).unwrap();
+    let refused = convert(&Table::open_checked(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
+    assert!(matches!(refused, Err(ConvertError::Table(TableError::Corrupt { .. }))));
+
+    // Distances under right checksums, but not as many of each as the header says.
+    let contents = Contents { layers: vec![1, 500, 59], ..table.contents().clone() };
+    let mut writer = NewTable::create(&other, true).unwrap().begin(contents).unwrap();
+    for number in 0..writer.layout().blocks() {
+        let ranks = writer.layout().block(number).ranks;
+        let bytes: Vec<u8> = ranks.map(|rank| u8::from(rank > 0)).collect();
+        writer.write_block(&bytes, checksum(&bytes)).unwrap();
+    }
+    writer.finish(table.provenance()).unwrap();
+    let refused = convert(&Table::open_checked(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
+    assert!(matches!(refused, Err(ConvertError::Layers { .. })));
+
+    assert!(!new.exists());
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    convert(&table, &new, Encoding::Mod3, 1, false, &()).unwrap();
+    assert!(matches!(convert(&table, &new, Encoding::Byte, 1, false, &()), Err(ConvertError::Table(_))));
+}
