@@ -162,7 +162,7 @@ pub fn proof_memory_needed(prefix: Prefix) -> u64 {
 }
 
 /// What is mapped of a table while a thread reads it.
-const MAPPED: u64 = 24 << 20;
+const MAPPED: u64 = 40 << 20;
 
 /// How to cut a prefix for a proof within `limit` bytes.
 pub(crate) fn limits_of_proof(prefix: Prefix, threads: usize, limit: u64) -> Result<Limits, BuildError> {

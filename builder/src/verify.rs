@@ -141,7 +141,10 @@ fn load(table: &Table, cut: &Cut, class: &Class, distances: &mut [u8]) -> Result
         (rest, done) = (left, place.end);
     }
     tasks.into_par_iter().try_for_each(|(first, own)| {
-        DistanceReader::new(table, first..first + own.len() as u64)?.fill(own)?;
+        let mut reader = DistanceReader::new(table, first..first + own.len() as u64)?;
+        // To begin, it has read here and there in all of the table before.
+        table.forget_pages();
+        reader.fill(own)?;
         table.forget_pages();
         Ok(())
     })
