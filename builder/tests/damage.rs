@@ -254,6 +254,7 @@ fn forge(path: &Path, contents: Contents, data: &[u8]) {
         mode: "by hand".into(),
         threads: 0,
         wall_s: -1.0,
+        ..Provenance::default()
     };
     writer.finish(&provenance).unwrap();
 }
