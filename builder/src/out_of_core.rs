@@ -73,8 +73,12 @@ pub fn build_out_of_core(
     replace: bool,
     monitor: &dyn Monitor,
 ) -> Result<Done, BuildError> {
-    let pool = ThreadPoolBuilder::new().num_threads(options.threads).build()?;
-    let cut = limits(options.prefix, options.encoding, pool.current_num_threads(), work.memory)?;
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let cut = limits(options.prefix, options.encoding, threads, work.memory)?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
     build_in(&Disk::storage(), path, options, work, cut, replace, &pool, monitor)
 }
 
@@ -326,3 +330,6 @@ impl Assembly<'_> {
         Ok(labels)
     }
 }
+
+#[cfg(test)]
+mod tests;
