@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{Contents, Disk, Encoding, LayerTraffic, Layout, NewTable, Prefix, Provenance, Storage, Table};
+use sternhalma_data::{
+    Contents, Disk, Encoding, LayerTraffic, Layout, NewTable, Prefix, Provenance, Storage, Table, directory_of,
+};
 
 use crate::bits::or_run;
 use crate::build::{Batch, BuildOptions, Clock, provenance, write_blocks};
@@ -97,6 +99,7 @@ pub(crate) fn build_in(
     let BuildOptions { prefix, encoding, .. } = options;
     let mut work = Work::open(storage, &work_options.directory, prefix, encoding, cut, work_options.fresh)?;
     if is_made_by(path, work.id()) {
+        settle(storage, path)?;
         work.clear()?;
         return Ok(Done::Before);
     }
@@ -138,6 +141,14 @@ pub(crate) fn build_in(
 /// Whether the table at `path` was made in the work directory of this mark.
 fn is_made_by(path: &Path, id: &str) -> bool {
     Table::open(path).is_ok_and(|table| table.provenance().work.as_deref() == Some(id))
+}
+
+/// Makes a table outlast a power cut before its layers go, and removes the
+/// other name it has if the process that named it was killed in between.
+fn settle(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), BuildError> {
+    // Dropped, it takes what it was to write with it.
+    drop(NewTable::create_in(storage, path, true)?);
+    storage.sync_directory(directory_of(path)).map_err(BuildError::file(path, "write"))
 }
 
 /// Work that was begun is cut as it was; the memory must suffice for that.
@@ -331,5 +342,9 @@ impl Assembly<'_> {
     }
 }
 
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod interruptions;
 #[cfg(test)]
 mod tests;

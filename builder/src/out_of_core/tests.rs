@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use sternhalma_data::Board;
 use tempfile::TempDir;
 
+use super::faults::{Fault, Faults};
 use super::*;
 use crate::{build, least_memory};
 
@@ -13,12 +14,12 @@ const DATA_BYTES_AT: usize = 64;
 
 const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
 
-fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
+pub(super) fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
     Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap()
 }
 
 /// The bytes of a table, but for the record of the build.
-fn bytes_of(path: &Path) -> Vec<u8> {
+pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
     Table::open(path).unwrap();
     let mut bytes = std::fs::read(path).unwrap();
     // The record of the build, which differs in length and text, comes after the data.
@@ -57,7 +58,7 @@ impl Twice {
     fn cut(&self, limits: Limits) {
         let pool = ThreadPoolBuilder::new().num_threads(self.options.threads).build().unwrap();
         let work = OutOfCore { fresh: true, ..self.work(u64::MAX) };
-        let storage = Disk::storage();
+        let storage: Arc<dyn Storage> = Faults::new(Fault::Nothing);
         let done = build_in(&storage, &self.out_of_core(), self.options, &work, limits, true, &pool, &()).unwrap();
         assert_eq!(done, Done::Built);
         self.assert_same(limits);
