@@ -170,6 +170,10 @@ impl Args {
             bail!("a table of a single piece is built in memory");
         }
         eprintln!("work directory {}", work.directory.display());
+        // About 3 bits a state for the layers, which begun work has in part.
+        let layers = if is_begun(&work.directory) { 0 } else { options.prefix.states() / 8 * 3 };
+        let table = Layout::new(options.prefix, options.encoding).file_bytes();
+        check_disk(path, table.saturating_add(layers))?;
         let progress = Progress::new()?;
         let built = build_out_of_core(path, options, &work, self.force, &progress);
         progress.finish();
@@ -230,7 +234,7 @@ pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
         fs4::available_space(dir).with_context(|| format!("cannot ask for the space in {}", dir.display()))?;
     if needed > available {
         bail!(
-            "the table needs {} of disk and {} has {} available; choose another place with -o",
+            "this needs {} of disk and {} has {} available; choose another place with -o",
             HumanBytes(needed),
             dir.display(),
             HumanBytes(available)

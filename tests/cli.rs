@@ -131,7 +131,18 @@ impl Ran {
         let lines: Vec<&str> = self.err.lines().collect();
         let (error, progress) = lines.split_last().expect("a failure is told");
         assert!(error.starts_with("error: ") && error.len() > "error: ".len(), "{self:?}");
-        let tells = ["building ", "layer ", "writing: ", "checksums: ", "proof: ", "comparison: "];
+        let tells = [
+            "building ",
+            "in memory: ",
+            "out of core: ",
+            "work directory ",
+            "work files: ",
+            "layer ",
+            "writing: ",
+            "checksums: ",
+            "proof: ",
+            "comparison: ",
+        ];
         assert!(progress.iter().all(|line| tells.iter().any(|tells| line.starts_with(tells))), "{self:?}");
         (*error).to_owned()
     }
@@ -1101,12 +1112,26 @@ fn a_build_too_large_for_memory_does_not_start() {
     for words in
         ["--pieces 10", "--pieces 10 --encoding mod3", "--side 11 --pieces 15", "--threads 18446744073709551615"]
     {
-        let ran = place.say(&format!("build {words}"));
+        let ran = place.say(&format!("build --mode in-memory {words}"));
         assert_eq!(ran.out(), "");
         assert!(!ran.err.contains("layer "), "{words}: {}", ran.err);
         let error = ran.failed();
         let amounts = error.split(' ').filter(|word| word.ends_with("iB")).count();
         assert!(error.contains("of memory") && error.contains("available") && amounts == 2, "{words}: {error}");
+    }
+    assert!(!place.tables().exists());
+}
+
+#[test]
+fn a_build_too_large_for_the_disk_does_not_start() {
+    let place = Place::new();
+    for words in ["--side 11 --pieces 10", "--side 11 --pieces 15 --encoding mod3"] {
+        let ran = place.say(&format!("build --mode out-of-core {words}"));
+        assert_eq!(ran.out(), "");
+        assert!(!ran.err.contains("layer "), "{words}: {}", ran.err);
+        let error = ran.failed();
+        let amounts = error.split(' ').filter(|word| word.ends_with("iB")).count();
+        assert!(error.contains("of disk") && error.contains("available") && amounts == 2, "{words}: {error}");
     }
     assert!(!place.tables().exists());
 }

@@ -239,13 +239,13 @@ impl Cut {
         Class { groups, unit, visits, places, words: words + 1 }
     }
 
-    /// The most words that the bitmaps of a class have.
+    /// An upper bound of the words that the bitmaps of a class have.
     pub fn most_words(&self) -> usize {
         most_words(self.prefix, self.fixed)
     }
 }
 
-/// The most words that the bitmaps of a class have.
+/// An upper bound of the words that the bitmaps of a class have.
 pub(crate) fn most_words(prefix: Prefix, fixed: usize) -> usize {
     let loose = prefix.board().pieces() - fixed;
     let words = |below: usize| {
@@ -304,4 +304,175 @@ fn below(prefix: Prefix, pieces: CellSet) -> usize {
 fn upper(state: CellSet, count: usize) -> CellSet {
     let lower: CellSet = state.iter().take(state.len() - count).collect();
     state - lower
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+    use sternhalma_data::{Board, CellSet};
+
+    /// Boards small enough to enumerate, and prefixes of them.
+    fn prefixes() -> Vec<Prefix> {
+        let prefix = |(side, pieces, within)| Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
+        let cases = [(3, 2, 9), (3, 3, 7), (3, 4, 9), (4, 2, 16), (4, 3, 16), (4, 4, 11), (5, 3, 25), (4, 3, 4)];
+        cases.map(prefix).to_vec()
+    }
+
+    fn cuts() -> impl Iterator<Item = (Prefix, usize, usize, Cut)> {
+        prefixes().into_iter().flat_map(|prefix| {
+            let fixed = 0..=prefix.board().pieces() - 2;
+            fixed.flat_map(move |fixed| {
+                [1, 2, 3, 100].map(|words| (prefix, fixed, words, Cut::new(prefix, fixed, words)))
+            })
+        })
+    }
+
+    /// The chunk of each state, found by going through the chunks in order.
+    fn chunk_by_rank(cut: &Cut) -> Vec<u64> {
+        let mut chunks = Vec::new();
+        for unit in 0..cut.units() {
+            let (first, shapes) = cut.unit_chunks(unit);
+            for (number, chunk) in (first..).zip(shapes) {
+                assert_eq!(cut.start(unit) + chunk.bits.start, chunks.len() as u64, "chunks follow each other");
+                assert_eq!(cut.chunk(number).bits, chunk.bits);
+                chunks.extend(chunk.bits.clone().map(|_| number));
+            }
+        }
+        chunks
+    }
+
+    #[test]
+    fn every_state_is_in_one_chunk_of_its_unit() {
+        for (prefix, fixed, chunk_words, cut) in cuts() {
+            let chunks = chunk_by_rank(&cut);
+            assert_eq!(chunks.len() as u64, prefix.states());
+            let used: BTreeSet<u64> = chunks.iter().copied().collect();
+            assert_eq!(used.len() as u64, cut.chunks(), "no chunk is empty");
+            assert_eq!(count_chunks(prefix, fixed, chunk_words), cut.chunks());
+            for (rank, state) in States::all(prefix) {
+                let unit = Rank::of(upper(state, fixed)).0;
+                let (first, shapes) = cut.unit_chunks(unit);
+                let chunk = chunks[rank.0 as usize];
+                assert!((first..first + shapes.len() as u64).contains(&chunk), "{state:?} is in the unit {unit}");
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_are_no_longer_than_asked_and_masks_part_the_words_they_share() {
+        for (_, _, chunk_words, cut) in cuts() {
+            for unit in 0..cut.units() {
+                let mut bits = BTreeMap::new();
+                for chunk in cut.unit_chunks(unit).1 {
+                    assert!((1..=chunk_words).contains(&chunk.words().len()));
+                    for word in chunk.words() {
+                        let others = bits.entry(word).or_insert(0u64);
+                        assert_eq!(*others & chunk.mask(word), 0);
+                        *others |= chunk.mask(word);
+                    }
+                }
+                let states: u32 = bits.values().map(|word| word.count_ones()).sum();
+                assert_eq!(u64::from(states), cut.shape(cut.pieces(unit)).bits);
+            }
+        }
+    }
+
+    #[test]
+    fn the_chunks_of_ranks_are_those_that_hold_one() {
+        for (prefix, _, _, cut) in cuts() {
+            let chunks = chunk_by_rank(&cut);
+            let all = prefix.states();
+            let step = (all / 23).max(1) as usize;
+            let starts = (0..all).step_by(step).chain([all - 1]);
+            for (start, length) in starts.flat_map(|start| [1, 5, 64, 200, all].map(|length| (start, length))) {
+                let ranks = start..all.min(start + length);
+                let mut told = chunks[ranks.start as usize..ranks.end as usize].to_vec();
+                told.dedup();
+                let found: Vec<u64> = cut.chunks_of(ranks).map(|(number, _, _)| number).collect();
+                assert_eq!(found, told);
+            }
+            for (number, chunk, first) in cut.chunks_of(0..all) {
+                assert_eq!(chunks[first as usize], number);
+                assert_ne!(chunks.get((first + chunk.bits.end - chunk.bits.start) as usize), Some(&number));
+            }
+        }
+    }
+
+    /// The states that a class meets by the cell of the mover, where it is
+    /// above the lanes, and `None` where it is below: context by context.
+    fn met(prefix: Prefix, fixed: usize, unit: u64) -> BTreeSet<(Option<Cell>, CellSet)> {
+        let (pieces, still) = (Rank(unit).state(fixed), prefix.board().pieces() - 1);
+        let contexts = States::of_ranks(still, 0..choose(prefix.within(), still));
+        let own = contexts.filter(|&(_, context)| upper(context, fixed) == pieces);
+        own.flat_map(|(_, context)| {
+            (prefix.cells() - context).iter().map(move |cell| {
+                let above = pieces.first().is_some_and(|lowest| cell > lowest);
+                (above.then_some(cell), context.with(cell))
+            })
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_class_has_a_bit_of_its_own_for_every_state_it_meets() {
+        for (prefix, fixed, _, cut) in cuts() {
+            let chunks = chunk_by_rank(&cut);
+            for upper in fixed..=prefix.board().pieces() - 2 {
+                let mut groups = 0;
+                for unit in 0..cut.units() {
+                    let class = cut.class(unit, upper);
+                    // Groups are taken once each and in order.
+                    assert!(class.groups.is_empty() || class.groups.start == groups);
+                    groups = groups.max(class.groups.end);
+                    let mut bits: BTreeMap<u64, CellSet> = BTreeMap::new();
+                    for (mover, state) in met(prefix, fixed, unit) {
+                        let offset = mover.map_or(class.places.block, |cell| class.places.above[cell.index()]);
+                        let rank = Rank::of(state).0;
+                        let bit = rank.wrapping_sub(offset);
+                        if mover.is_none() {
+                            assert_eq!(
+                                class.places.above[..below(prefix, cut.pieces(unit))],
+                                vec![offset; below(prefix, cut.pieces(unit))]
+                            );
+                        }
+                        // A word is left over for loads across the end.
+                        assert!(bit < 64 * (class.words as u64 - 1), "{state:?} is at {bit}");
+                        assert_eq!(*bits.entry(bit).or_insert(state), state, "bit {bit} is of two states");
+                        assert_chunk(&cut, &class, chunks[rank as usize], rank, bit);
+                    }
+                }
+                assert_eq!(groups, choose(prefix.within(), upper));
+            }
+        }
+    }
+
+    /// The bit of a state is where its chunk is put in the class's bitmap.
+    fn assert_chunk(cut: &Cut, class: &Class, chunk: u64, rank: u64, bit: u64) {
+        let (first, own) = cut.unit_chunks(class.unit);
+        let (unit, at) = if (first..first + own.len() as u64).contains(&chunk) {
+            (class.unit, 0)
+        } else {
+            let mut visits = class.visits.iter().filter(|visit| visit.chunks.contains(&chunk));
+            let visit = visits.next().expect("the class visits the chunk");
+            assert!(visits.next().is_none(), "chunk {chunk} is visited once");
+            let unit = cut.first_chunks.partition_point(|&first| first <= visit.chunks.start) as u64 - 1;
+            assert!(unit > class.unit, "visits go to units to come");
+            let first_word = cut.chunk(visit.chunks.start).words().start as u64;
+            (unit, (64 * visit.at as u64).wrapping_sub(64 * first_word))
+        };
+        assert_eq!(bit, (rank - cut.start(unit)).wrapping_add(at));
+    }
+
+    #[test]
+    fn no_class_has_more_words_than_the_most() {
+        for (prefix, fixed, _, cut) in cuts() {
+            let words = |upper| (0..cut.units()).map(|unit| cut.class(unit, upper).words).max().unwrap();
+            let most = words(fixed);
+            assert!(most <= cut.most_words(), "{prefix}, {fixed} fixed: {most}");
+            // It is a bound, and what it gives away is a word or two a visit.
+            let visits = (0..cut.units()).map(|unit| cut.class(unit, fixed).visits.len()).max().unwrap();
+            assert!(cut.most_words() <= most + 2 * prefix.within() + visits, "{prefix}, {fixed} fixed: {most}");
+        }
+    }
 }

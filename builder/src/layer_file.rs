@@ -190,7 +190,7 @@ pub(crate) struct LayerFile {
 impl LayerFile {
     /// The bytes of memory that an open file of so many chunks takes.
     pub fn memory(chunks: u64) -> u64 {
-        ENTRY_BYTES as u64 * (chunks + 1)
+        chunks.saturating_add(1).saturating_mul(ENTRY_BYTES as u64)
     }
 
     /// Opens a layer; `None` if there is no such file. All of it but the

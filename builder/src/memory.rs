@@ -79,6 +79,7 @@ pub(crate) fn limits(prefix: Prefix, encoding: Encoding, threads: usize, limit: 
 
 fn cut_to_fit(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) -> Option<Limits> {
     let pieces = prefix.board().pieces();
+    let threads = threads.min(rayon::max_num_threads());
     // Chunks of 32 KiB to 1 MiB.
     let chunk_words = 1usize << ((limit / 256).clamp(32 << 10, 1 << 20) / 8).ilog2();
     let plane_bytes = PLANE_BYTES.min(limit / 64);
@@ -113,13 +114,13 @@ fn search_memory(prefix: Prefix, threads: usize, limits: Limits) -> u64 {
         THREAD + Expander::scratch_memory(prefix, limits.lanes) + Codec::memory(limits.chunk_words) + 2 * chunk_bytes;
     // Packed chunks: being made, waiting, being written.
     let packed = 3 * CHUNKS_AT_ONCE as u64 * chunk_bytes;
-    let bitmaps = (16 * most_words(prefix, limits.fixed) as u64).saturating_add(PROGRAM);
-    let files = 3 * LayerFile::memory(count_chunks(prefix, limits.fixed, limits.chunk_words));
+    let bitmaps = (most_words(prefix, limits.fixed) as u64).saturating_mul(16).saturating_add(PROGRAM);
+    let files = LayerFile::memory(count_chunks(prefix, limits.fixed, limits.chunk_words)).saturating_mul(3);
     bitmaps
         .saturating_add(Expander::memory(prefix, limits.lanes))
         .saturating_add(files)
-        .saturating_add(8 * choose(prefix.within(), limits.fixed))
-        .saturating_add(threads as u64 * (worker + packed))
+        .saturating_add(choose(prefix.within(), limits.fixed).saturating_mul(8))
+        .saturating_add((threads as u64).saturating_mul(worker.saturating_add(packed)))
 }
 
 /// What making the table of the layers takes.
@@ -132,8 +133,9 @@ fn table_memory(prefix: Prefix, encoding: Encoding, threads: usize, limits: Limi
     };
     let compressor = if matches!(encoding, Encoding::Zstd(_)) { COMPRESSOR } else { 0 };
     let worker = THREAD + Codec::memory(limits.chunk_words) + 8 * limits.chunk_words as u64 + compressor;
-    let files = LAYERS * LayerFile::memory(count_chunks(prefix, limits.fixed, limits.chunk_words));
-    (PROGRAM + threads as u64 * (worker + bitmaps * states / 8 + state_bytes)).saturating_add(files)
+    let task = bitmaps * states / 8 + state_bytes;
+    let files = LayerFile::memory(count_chunks(prefix, limits.fixed, limits.chunk_words)).saturating_mul(LAYERS);
+    (threads as u64).saturating_mul(worker + task).saturating_add(PROGRAM).saturating_add(files)
 }
 
 /// What compressing blocks at a high level takes.

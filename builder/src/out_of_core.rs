@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::{
     Block, BlockEncoder, Contents, Disk, Encoding, LayerTraffic, NewTable, Prefix, Provenance, Storage, Table,
+    directory_of,
 };
 
 use crate::bits::or_run;
@@ -76,8 +77,12 @@ pub fn build_out_of_core(
     replace: bool,
     monitor: &dyn Monitor,
 ) -> Result<Done, BuildError> {
-    let pool = ThreadPoolBuilder::new().num_threads(options.threads).build()?;
-    let cut = limits(options.prefix, options.encoding, pool.current_num_threads(), work.memory)?;
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let cut = limits(options.prefix, options.encoding, threads, work.memory)?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
     build_in(&Disk::storage(), path, options, work, cut, replace, &pool, monitor)
 }
 
@@ -96,6 +101,7 @@ pub(crate) fn build_in(
     let BuildOptions { prefix, encoding, .. } = options;
     let mut work = Work::open(storage, &work_options.directory, prefix, encoding, cut, work_options.fresh)?;
     if is_made_by(path, work.id()) {
+        settle(storage, path)?;
         work.clear()?;
         return Ok(Done::Before);
     }
@@ -133,6 +139,14 @@ pub(crate) fn build_in(
 /// Whether the table at `path` was made in the work directory of this mark.
 fn is_made_by(path: &Path, id: &str) -> bool {
     Table::open(path).is_ok_and(|table| table.provenance().work.as_deref() == Some(id))
+}
+
+/// Makes a table outlast a power cut before its layers go, and removes the
+/// other name it has if the process that named it was killed in between.
+fn settle(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), BuildError> {
+    // Dropped, it takes what it was to write with it.
+    drop(NewTable::create_in(storage, path, true)?);
+    storage.sync_directory(directory_of(path)).map_err(BuildError::file(path, "write"))
 }
 
 /// Work that was begun is cut as it was; the memory must suffice for that.
@@ -321,3 +335,10 @@ impl Assembly<'_> {
         Ok(labels)
     }
 }
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod interruptions;
+#[cfg(test)]
+mod tests;

@@ -78,14 +78,13 @@ impl Work {
             resumes: 0,
         };
         let mut work = Work { storage: Arc::clone(storage), dir: dir.to_owned(), manifest: wanted, _lock: lock };
-        match work.read_manifest()? {
-            Some(_) if fresh => work.clear()?,
-            Some(found) => {
-                work.refuse_other(&found)?;
-                work.manifest = found;
-                return Ok(work);
-            }
-            None => {}
+        if fresh {
+            // Whatever there is, damaged or not.
+            work.clear()?;
+        } else if let Some(found) = work.read_manifest()? {
+            work.refuse_other(&found)?;
+            work.manifest = found;
+            return Ok(work);
         }
         work.write_manifest()?;
         Ok(work)

@@ -17,6 +17,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Creates a file, or empties it, for this process alone: until the file
     /// is dropped, creating it again fails with
     /// [`ResourceBusy`](io::ErrorKind::ResourceBusy), here and in other processes.
+    /// A file that has another name besides keeps its bytes there.
     ///
     /// # Errors
     /// Of the file system, or if the file is in use.
@@ -41,7 +42,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     /// Of the file system.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes the directory and those it lies in, where they are missing.
+    /// Makes the directory and those it lies in, where they are missing, so
+    /// that they outlast a power cut.
     ///
     /// # Errors
     /// Of the file system.
@@ -153,7 +155,12 @@ impl Storage for Disk {
                 TryLockError::Error(error) => error,
             })?;
             // Whoever held the lock may have renamed the file in the meantime.
-            if is_at(&file, path) {
+            if !is_at(&file, path) {
+                continue;
+            }
+            if has_another_name(&file) {
+                std::fs::remove_file(path)?;
+            } else {
                 file.set_len(0)?;
                 return Ok(self.file(file));
             }
@@ -182,7 +189,10 @@ impl Storage for Disk {
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(path)
+        let named = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
+        let missing: Vec<&Path> = named.take_while(|dir| !dir.exists()).collect();
+        std::fs::create_dir_all(path)?;
+        missing.into_iter().try_for_each(|dir| self.sync_directory(directory_of(dir)))
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
@@ -199,6 +209,19 @@ fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let same = |file: std::fs::Metadata, path: std::fs::Metadata| (file.dev(), file.ino()) == (path.dev(), path.ino());
     file.metadata().is_ok_and(|file| std::fs::metadata(path).is_ok_and(|path| same(file, path)))
+}
+
+/// A process killed while it gave the file its name may have left it two:
+/// what is in it is whole, and not to be written over.
+#[cfg(unix)]
+fn has_another_name(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().is_ok_and(|file| file.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_another_name(_: &File) -> bool {
+    false
 }
 
 #[cfg(not(unix))]
@@ -379,6 +402,22 @@ pub fn directory_of(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_with_another_name_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        // Killed between its new name and the end of the old one.
+        std::fs::write(&path, "whole").unwrap();
+        std::fs::hard_link(&path, dir.path().join(".file.writing")).unwrap();
+        let mut new = NewFile::create(&Disk::storage(), &path).unwrap();
+        new.write_all(b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        new.keep(true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
 
     #[test]
     fn a_new_file_is_seen_when_kept_and_removed_when_not() {

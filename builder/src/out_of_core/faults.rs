@@ -1,0 +1,288 @@
+//! A storage whose every step can fail, or be the last before a crash.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use sternhalma_data::{Disk, Storage, StoredFile, Traffic, directory_of};
+use tempfile::TempDir;
+
+/// What is left of the steps before a crash.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Crash {
+    /// All of them: the process was killed.
+    Killed,
+    /// The same, and half of the bytes that were being written.
+    Torn,
+    /// What was synced; the power went off.
+    Lost,
+    /// The names of files, but of their bytes only those that were synced.
+    Zeroed,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fault {
+    Nothing,
+    /// This change and all that follow do not happen.
+    Crash(usize, Crash),
+    /// This change finds the disk full, once.
+    Full(usize),
+    /// This read fails, once.
+    Unread(usize),
+    /// This read has a bit wrong, once.
+    Flipped(usize),
+}
+
+/// The file system with a fault. Changes and reads are numbered apart.
+/// Nothing waits for the disk: what is synced is only noted.
+#[derive(Debug)]
+pub(super) struct Faults {
+    disk: Disk,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    fault: Fault,
+    dead: bool,
+    changes: Vec<String>,
+    reads: usize,
+    /// How to undo what no sync of its directory has made last, oldest first.
+    undo: Vec<(PathBuf, Undo)>,
+    /// All files created, and whether their bytes are synced.
+    files: Vec<(File, bool)>,
+    /// Files that an undo brings back.
+    stash: TempDir,
+}
+
+#[derive(Debug)]
+enum Undo {
+    Created(PathBuf),
+    Renamed { from: PathBuf, to: PathBuf },
+    Removed { path: PathBuf, stashed: PathBuf },
+}
+
+fn dead() -> io::Error {
+    io::Error::other("the process has crashed")
+}
+
+impl Faults {
+    pub fn new(fault: Fault) -> Arc<Faults> {
+        let state = State {
+            fault,
+            dead: false,
+            changes: Vec::new(),
+            reads: 0,
+            undo: Vec::new(),
+            files: Vec::new(),
+            stash: tempfile::tempdir().unwrap(),
+        };
+        Arc::new(Faults { disk: Disk::default(), state: Arc::new(Mutex::new(state)) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    pub fn crashed(&self) -> bool {
+        self.state().dead
+    }
+
+    /// The changes so far, each as what was done and the name of the file.
+    pub fn changes(&self) -> Vec<String> {
+        self.state().changes.clone()
+    }
+
+    pub fn reads(&self) -> usize {
+        self.state().reads
+    }
+
+    fn wrap(&self, file: Box<dyn StoredFile>, path: &Path, number: Option<usize>) -> Box<dyn StoredFile> {
+        Box::new(FaultyFile { file, path: path.to_owned(), number, state: Arc::clone(&self.state) })
+    }
+}
+
+impl State {
+    /// Counts a change, and says whether it is to happen.
+    fn change(&mut self, what: &str, path: &Path) -> io::Result<()> {
+        if self.dead {
+            return Err(dead());
+        }
+        let number = self.changes.len();
+        self.changes.push(format!("{what} {}", path.file_name().unwrap_or_default().display()));
+        match self.fault {
+            Fault::Crash(at, crash) if at == number => {
+                self.crash(crash);
+                Err(dead())
+            }
+            Fault::Full(at) if at == number => Err(io::ErrorKind::StorageFull.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn crash(&mut self, crash: Crash) {
+        self.dead = true;
+        if matches!(crash, Crash::Killed | Crash::Torn) {
+            return;
+        }
+        for (file, _) in self.files.iter().filter(|(_, synced)| !synced) {
+            let length = file.metadata().unwrap().len();
+            file.set_len(0).unwrap();
+            if crash == Crash::Zeroed {
+                file.set_len(length).unwrap();
+            }
+        }
+        if crash == Crash::Lost {
+            for (_, undo) in std::mem::take(&mut self.undo).into_iter().rev() {
+                match undo {
+                    Undo::Created(path) => fs::remove_file(path).unwrap(),
+                    Undo::Renamed { from, to } => fs::rename(to, from).unwrap(),
+                    Undo::Removed { path, stashed } => fs::rename(stashed, path).unwrap(),
+                }
+            }
+        }
+    }
+
+    fn undo(&mut self, path: &Path, undo: Undo) {
+        self.undo.push((directory_of(path).to_owned(), undo));
+    }
+
+    /// Removes a file so that it can be brought back.
+    fn remove(&mut self, path: &Path) -> io::Result<()> {
+        let stashed = self.stash.path().join(self.changes.len().to_string());
+        fs::hard_link(path, &stashed)?;
+        fs::remove_file(path)?;
+        self.undo(path, Undo::Removed { path: path.to_owned(), stashed });
+        Ok(())
+    }
+
+    /// Counts a read, and says whether a bit of it is to be wrong.
+    fn read(&mut self) -> io::Result<bool> {
+        if self.dead {
+            return Err(dead());
+        }
+        let number = self.reads;
+        self.reads += 1;
+        match self.fault {
+            Fault::Unread(at) if at == number => Err(io::Error::other("the disk does not answer")),
+            fault => Ok(fault == Fault::Flipped(number)),
+        }
+    }
+}
+
+impl Storage for Faults {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        let mut state = self.state();
+        state.change("create", path)?;
+        let new = !path.exists();
+        let file = self.disk.create(path)?;
+        if new {
+            state.undo(path, Undo::Created(path.to_owned()));
+        }
+        state.files.push((OpenOptions::new().write(true).open(path)?, false));
+        let number = state.files.len() - 1;
+        Ok(self.wrap(file, path, Some(number)))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+        let file = self.disk.open(path)?;
+        self.state().read()?;
+        Ok(self.wrap(file, path, None))
+    }
+
+    /// Without `replace` in two steps, as where a file gets a second name first.
+    fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
+        let mut state = self.state();
+        if !replace {
+            state.change("link", to)?;
+            fs::hard_link(from, to)?;
+            state.undo(to, Undo::Created(to.to_owned()));
+            state.change("unlink", from)?;
+            return state.remove(from);
+        }
+        state.change("rename", to)?;
+        if to.exists() {
+            state.remove(to)?;
+        }
+        fs::rename(from, to)?;
+        state.undo(to, Undo::Renamed { from: from.to_owned(), to: to.to_owned() });
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        if !path.exists() && !state.dead {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        state.change("remove", path)?;
+        state.remove(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.state().change("make", path)?;
+        fs::create_dir_all(path)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.change("sync directory", path)?;
+        state.undo.retain(|(dir, _)| dir != path);
+        Ok(())
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.disk.traffic()
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile {
+    file: Box<dyn StoredFile>,
+    path: PathBuf,
+    /// Of a file that was created.
+    number: Option<usize>,
+    state: Arc<Mutex<State>>,
+}
+
+impl StoredFile for FaultyFile {
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        let flip = self.state.lock().unwrap().read()?;
+        self.file.read_at(bytes, at)?;
+        if flip {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 4;
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        let alive = !state.dead;
+        if let Err(error) = state.change("write", &self.path) {
+            if alive && matches!(state.fault, Fault::Crash(_, Crash::Torn)) {
+                self.file.write_at(&bytes[..bytes.len() / 2], at)?;
+            }
+            return Err(error);
+        }
+        state.files[self.number.expect("only what was created is written")].1 = false;
+        self.file.write_at(bytes, at)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        state.change("sync", &self.path)?;
+        state.files[self.number.expect("only what was created is synced")].1 = true;
+        Ok(())
+    }
+
+    fn prefetch(&self, _: Range<u64>) {}
+
+    fn uncache(&self) {}
+}
