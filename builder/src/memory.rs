@@ -49,7 +49,7 @@ pub fn memory_needed(prefix: Prefix, encoding: Encoding, threads: usize) -> u64 
     (bitmaps * bitmap + IN_MEMORY_PROGRAM).saturating_add(IN_MEMORY_THREAD.saturating_mul(threads as u64))
 }
 
-/// The least limit under which a build out of core works.
+/// The least limit under which a build out of core has this many threads.
 pub fn least_memory(prefix: Prefix, encoding: Encoding, threads: usize) -> u64 {
     let works = |limit: u64| cut_to_fit(prefix, encoding, threads, limit).is_some();
     let (mut low, mut high) = (0, 1 << 20);
@@ -71,15 +71,24 @@ pub fn least_memory(prefix: Prefix, encoding: Encoding, threads: usize) -> u64 {
     high
 }
 
-/// How to cut a prefix for a build within `limit` bytes.
-pub(crate) fn limits(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) -> Result<Limits, BuildError> {
-    cut_to_fit(prefix, encoding, threads, limit)
-        .ok_or_else(|| BuildError::Limit { least: least_memory(prefix, encoding, threads), limit })
+/// How to cut a prefix for a build within `limit` bytes, and how many threads
+/// that allows: as many as `threads` if they fit.
+pub(crate) fn limits(
+    prefix: Prefix,
+    encoding: Encoding,
+    threads: usize,
+    limit: u64,
+) -> Result<(Limits, usize), BuildError> {
+    let threads = threads.min(rayon::max_num_threads());
+    let cut = |threads| cut_to_fit(prefix, encoding, threads, limit).map(|cut| (cut, threads));
+    (1..=threads)
+        .rev()
+        .find_map(cut)
+        .ok_or_else(|| BuildError::Limit { least: least_memory(prefix, encoding, 1), limit })
 }
 
 fn cut_to_fit(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) -> Option<Limits> {
     let pieces = prefix.board().pieces();
-    let threads = threads.min(rayon::max_num_threads());
     // Chunks of 32 KiB to 1 MiB.
     let chunk_words = 1usize << ((limit / 256).clamp(32 << 10, 1 << 20) / 8).ilog2();
     let plane_bytes = PLANE_BYTES.min(limit / 64);

@@ -59,12 +59,13 @@ pub enum Done {
 /// those of [`build`](crate::build), the record of the build apart.
 ///
 /// Interrupted in whatever way, the same call goes on where it was. Layers are
-/// removed when the table is in place.
+/// removed when the table is in place. Where the memory is too little for all
+/// threads, there are fewer.
 ///
 /// Disk: about 3 bits a state for the layers, and the table.
 ///
 /// # Errors
-/// As [`build`](crate::build); if the memory is too little; if the work
+/// As [`build`](crate::build); if the memory is too little for a single thread; if the work
 /// directory is in use, is for another table, or is damaged. Completed layers
 /// stay in the work directory.
 ///
@@ -81,7 +82,7 @@ pub fn build_out_of_core(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let cut = limits(options.prefix, options.encoding, threads, work.memory)?;
+    let (cut, threads) = limits(options.prefix, options.encoding, threads, work.memory)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
     build_in(&Disk::storage(), path, options, work, cut, replace, &pool, monitor)
 }

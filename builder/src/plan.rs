@@ -100,10 +100,14 @@ pub fn plan(options: BuildOptions, machines: &[Machine], directory: &Path) -> Re
 fn plan_for(options: BuildOptions, machine: Machine, pool: &ThreadPool, directory: &Path) -> Result<Plan, BuildError> {
     let BuildOptions { prefix, encoding, .. } = options;
     let in_memory = memory_needed(prefix, encoding, machine.cores);
-    let cut = match in_memory <= machine.memory {
-        true => None,
-        false => Some(limits(prefix, encoding, machine.cores, machine.memory)?),
+    let (cut, threads) = match in_memory <= machine.memory {
+        true => (None, machine.cores),
+        false => {
+            let (cut, threads) = limits(prefix, encoding, machine.cores, machine.memory)?;
+            (Some(cut), threads)
+        }
     };
+    let machine = Machine { cores: threads, ..machine };
     let [large, small] = smaller(prefix);
     let calibrations = [large, small].map(|prefix| calibrate(BuildOptions { prefix, ..options }, cut, pool, directory));
     let [large, small] = calibrations;

@@ -144,10 +144,11 @@ fn the_least_memory_works_and_less_is_refused() {
         let twice = Twice::new(prefix, encoding, threads);
         let least = least_memory(prefix, encoding, threads);
         assert_eq!(least % (1 << 20), 0);
-        let too_little = least - (1 << 20);
+        let least_of_one = least_memory(prefix, encoding, 1);
+        let too_little = least_of_one - (1 << 20);
         let refused = build_out_of_core(&twice.out_of_core(), twice.options, &twice.work(too_little), false, &());
         match refused {
-            Err(BuildError::Limit { least: named, limit }) => assert_eq!((named, limit), (least, too_little)),
+            Err(BuildError::Limit { least: named, limit }) => assert_eq!((named, limit), (least_of_one, too_little)),
             other => panic!("{other:?}"),
         }
         assert!(!twice.work(0).directory.exists());
@@ -164,9 +165,11 @@ fn whatever_is_more_than_the_least_memory_works() {
             for threads in [1, 4] {
                 let least = least_memory(prefix, encoding, threads);
                 for more in (0..64).map(|mib| mib << 20).chain([1 << 28, 1 << 30, 1 << 34, u64::MAX - least]) {
-                    assert!(limits(prefix, encoding, threads, least + more).is_ok(), "{prefix} in {least} + {more}");
+                    let (_, all) = limits(prefix, encoding, threads, least + more).unwrap();
+                    assert_eq!(all, threads, "{prefix} in {least} + {more}");
                 }
-                assert!(limits(prefix, encoding, threads, least - (1 << 20)).is_err(), "{prefix} in {least}");
+                let less = limits(prefix, encoding, threads, least - (1 << 20));
+                assert!(less.is_err() || less.is_ok_and(|(_, fewer)| fewer < threads), "{prefix} in {least}");
             }
         }
     }
@@ -177,5 +180,8 @@ fn any_number_of_threads_has_its_least_memory() {
     let prefix = Prefix::whole(Board::new(11, 15).unwrap());
     let few = least_memory(prefix, Encoding::Byte, 1);
     assert!(least_memory(prefix, Encoding::Byte, 1000) > few);
-    assert!(limits(prefix, Encoding::Byte, usize::MAX, 1 << 40).is_err());
+    let (_, threads) = limits(prefix, Encoding::Byte, usize::MAX, few).unwrap();
+    assert_eq!(threads, 1);
+    let (_, threads) = limits(prefix, Encoding::Byte, usize::MAX, least_memory(prefix, Encoding::Byte, 7)).unwrap();
+    assert!(threads >= 7);
 }
