@@ -125,9 +125,11 @@ impl Work {
     fn write_manifest(&self) -> Result<(), BuildError> {
         let path = self.path("build.json");
         let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
+        // In one step, so that a build takes the same steps every time.
+        let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
         let write = || {
             let mut file = NewFile::create(&self.storage, &path)?;
-            write!(file, "{json}\n{:016x}\n", checksum(json.as_bytes()))?;
+            file.write_all(text.as_bytes())?;
             file.keep(true)
         };
         write().map(drop).map_err(BuildError::file(&path, "write"))
