@@ -125,6 +125,7 @@ impl Work {
     fn write_manifest(&self) -> Result<(), BuildError> {
         let path = self.path("build.json");
         let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
+        // In one step, so that a build takes the same steps every time.
         let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
         let write = || {
             let mut file = NewFile::create(&self.storage, &path)?;
