@@ -27,6 +27,7 @@ use crate::expand::{PLANES, Places, choose, rank_above};
 pub(crate) struct Cut {
     prefix: Prefix,
     fixed: usize,
+    chunk_words: usize,
     /// By the number of cells below the fixed pieces.
     shapes: Vec<Shape>,
     /// By the number of a unit: its first chunk; and one more for the end.
@@ -120,7 +121,12 @@ impl Cut {
             let shape = &shapes[below(prefix, pieces)];
             first_chunks.push(first_chunks[first_chunks.len() - 1] + shape.chunks.len() as u64);
         }
-        Cut { prefix, fixed, shapes, first_chunks }
+        Cut { prefix, fixed, chunk_words, shapes, first_chunks }
+    }
+
+    /// The words of the largest chunks.
+    pub fn chunk_words(&self) -> usize {
+        self.chunk_words
     }
 
     pub fn units(&self) -> u64 {

@@ -11,6 +11,7 @@
 //! come is put aside ([`pending`](crate::pending)); the unit of the class is
 //! complete then, and is packed and written.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rayon::prelude::*;
 use sternhalma_data::{Prefix, Storage};
 
-use crate::cut::{Class, Cut};
+use crate::cut::{Chunk, Class, Cut};
 use crate::error::BuildError;
 use crate::expand::{Expander, Layer, Scratch};
 use crate::layer_file::{Codec, LayerFile, LayerWriter, Packed, Summary};
@@ -26,8 +27,8 @@ use crate::memory::Limits;
 use crate::monitor::Monitor;
 use crate::pending::Pending;
 
-/// Groups a thread takes at a time.
-const GRAIN: usize = 8;
+/// Tasks a thread should find in a class, so that all threads end together.
+const TASKS: u64 = 32;
 
 /// Chunks a thread packs before they are written.
 pub(crate) const CHUNKS_AT_ONCE: usize = 4;
@@ -117,10 +118,13 @@ impl<'a> Search<'a> {
             if any {
                 self.load(&class, layer)?;
                 self.expand_class(&class, &escapes);
-                self.put_aside(&class)?;
             }
             self.monitor.advance(class.groups.end - class.groups.start);
-            states += self.write_unit(&class, any, before, out)?;
+            // They have nothing in common: other units, and this one.
+            let aside = || if any { self.put_aside(&class) } else { Ok(()) };
+            let (aside, written) = rayon::join(aside, || self.write_unit(&class, any, before, out));
+            aside?;
+            states += written?;
             if let Some(following) = following {
                 class = following;
             }
@@ -134,13 +138,13 @@ impl<'a> Search<'a> {
         Ok(Summary { states, escapes: escapes.into_inner(), successors, ..Summary::default() })
     }
 
-    fn own_chunks(&self, unit: u64) -> std::ops::Range<u64> {
+    fn own_chunks(&self, unit: u64) -> Range<u64> {
         let (first, chunks) = self.cut.unit_chunks(unit);
         first..first + chunks.len() as u64
     }
 
     /// The chunks of a class: its own unit's, and those it visits.
-    fn chunks(&self, class: &Class) -> impl Iterator<Item = std::ops::Range<u64>> {
+    fn chunks(&self, class: &Class) -> impl Iterator<Item = Range<u64>> {
         let own = self.own_chunks(class.unit);
         std::iter::once(own).chain(class.visits.iter().map(|visit| visit.chunks.clone()))
     }
@@ -190,11 +194,17 @@ impl<'a> Search<'a> {
             next: &self.next[..class.words],
             escapes,
         };
-        let batches = class.groups.clone().step_by(GRAIN).collect::<Vec<u64>>();
-        batches.into_par_iter().for_each(|first| {
+        let count = class.groups.end - class.groups.start;
+        let grain = (count / (TASKS * self.workers.len() as u64)).clamp(1, 64);
+        // The groups with the highest pieces are the largest: they come first.
+        let left = AtomicU64::new(count.div_ceil(grain));
+        rayon::broadcast(|_| {
             let scratch = &mut worker(&self.workers).scratch;
-            let batch = first..class.groups.end.min(first + GRAIN as u64);
-            batch.for_each(|group| self.expander.expand_group(group, &layer, scratch));
+            while let Ok(task) = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+                let first = class.groups.start + (task - 1) * grain;
+                let batch = first..class.groups.end.min(first + grain);
+                batch.for_each(|group| self.expander.expand_group(group, &layer, scratch));
+            }
         });
     }
 
@@ -215,7 +225,7 @@ impl<'a> Search<'a> {
     /// Packs and writes the unit of a class, in which all has been reached
     /// now, and returns its number of states. The bitmap is empty after that.
     fn write_unit(
-        &mut self,
+        &self,
         class: &Class,
         expanded: bool,
         before: Option<&LayerFile>,
@@ -227,19 +237,18 @@ impl<'a> Search<'a> {
             return Ok(0);
         }
         let (first, shapes) = self.cut.unit_chunks(class.unit);
-        let at_once = CHUNKS_AT_ONCE * self.workers.len();
-        let pack = |batch: &[crate::cut::Chunk], first: u64| -> Result<Vec<(Packed, u64)>, BuildError> {
-            let chunks = batch.into_par_iter().enumerate();
-            chunks.map(|(i, shape)| self.pack(shape, first + i as u64, expanded, before)).collect()
+        let pack = |batch: Range<usize>| -> Result<Vec<(Packed, u64)>, BuildError> {
+            let chunks = batch.into_par_iter().with_max_len(1);
+            chunks.map(|i| self.pack(&shapes[i], first + i as u64, expanded, before)).collect()
         };
         let mut states = 0;
-        let mut batches = shapes.chunks(at_once).zip((first..).step_by(at_once));
-        let mut next = batches.next().map_or(Ok(Vec::new()), |(batch, first)| pack(batch, first))?;
+        let mut batches = self.batches(shapes).into_iter();
+        let mut next = batches.next().map_or(Ok(Vec::new()), &pack)?;
         while !next.is_empty() {
             let (packed, counts): (Vec<Packed>, Vec<u64>) = next.into_iter().unzip();
             states += counts.iter().sum::<u64>();
             let (written, following) = match batches.next() {
-                Some((batch, first)) => rayon::join(|| out.add(&packed), || pack(batch, first)),
+                Some(batch) => rayon::join(|| out.add(&packed), || pack(batch)),
                 None => (out.add(&packed), Ok(Vec::new())),
             };
             written?;
@@ -247,9 +256,25 @@ impl<'a> Search<'a> {
         }
         if expanded {
             let words = self.own_words(class);
-            self.next[..words].par_iter_mut().with_min_len(1 << 14).for_each(|word| *word.get_mut() = 0);
+            self.next[..words].par_iter().with_min_len(1 << 14).for_each(|word| word.store(0, Relaxed));
         }
         Ok(states)
+    }
+
+    /// Cuts the chunks of a unit into batches, none much larger than the
+    /// largest chunks that threads pack at once.
+    fn batches(&self, chunks: &[Chunk]) -> Vec<Range<usize>> {
+        let most = CHUNKS_AT_ONCE * self.workers.len() * self.cut.chunk_words();
+        let (mut batches, mut first, mut words) = (Vec::new(), 0, 0);
+        for (i, chunk) in chunks.iter().enumerate() {
+            if words + chunk.words().len() > most {
+                batches.push(first..i);
+                (first, words) = (i, 0);
+            }
+            words += chunk.words().len();
+        }
+        batches.push(first..chunks.len());
+        batches
     }
 
     fn own_words(&self, class: &Class) -> usize {
@@ -260,7 +285,7 @@ impl<'a> Search<'a> {
     /// A chunk of the class's unit: what was reached, but for the two layers before.
     fn pack(
         &self,
-        shape: &crate::cut::Chunk,
+        shape: &Chunk,
         chunk: u64,
         expanded: bool,
         before: Option<&LayerFile>,
