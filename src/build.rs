@@ -5,7 +5,9 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
-use sternhalma_builder::{BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, memory_needed};
+use sternhalma_builder::{
+    BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, is_begun, memory_needed,
+};
 use sternhalma_data::{Encoding, Layout, Prefix, Table};
 
 use crate::convert::ZstdArgs;
@@ -187,11 +189,6 @@ impl Args {
             built => Ok(built?),
         }
     }
-}
-
-/// Whether a build out of core has begun in this directory.
-fn is_begun(dir: &Path) -> bool {
-    dir.join("build.json").exists()
 }
 
 /// The limit a user gives, or three quarters of the memory.

@@ -35,6 +35,6 @@ pub use convert::convert;
 pub use error::{BuildError, CompareError, ConvertError, VerifyError};
 pub use memory::{least_memory, memory_needed, proof_memory_needed};
 pub use monitor::{Monitor, Stage};
-pub use out_of_core::{Done, OutOfCore, build_out_of_core};
+pub use out_of_core::{Done, OutOfCore, build_out_of_core, is_begun};
 pub use plan::{Calibration, Machine, Plan, plan};
 pub use verify::{verify, verify_out_of_core};

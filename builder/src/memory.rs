@@ -16,7 +16,7 @@ const PROGRAM: u64 = 9 << 20;
 const THREAD: u64 = 256 << 10;
 
 /// Planes of a group are to fit in a core's cache of the second level.
-pub(crate) const PLANE_BYTES: u64 = 1 << 20;
+pub(crate) const PLANE_BYTES: u64 = 5 << 18;
 
 /// More than any known table has.
 const LAYERS: u64 = 64;
@@ -172,8 +172,11 @@ pub fn proof_memory_needed(prefix: Prefix) -> u64 {
     prefix.states() / 8 * 9 + PROGRAM
 }
 
-/// What is mapped of a table while a thread reads it.
-const MAPPED: u64 = 40 << 20;
+/// A reader of distances.
+const READER: u64 = 3 << 10;
+
+/// What the system maps of a table beyond what is asked of it.
+const MAPPED: u64 = 16 << 20;
 
 /// How to cut a prefix for a proof within `limit` bytes.
 pub(crate) fn limits_of_proof(prefix: Prefix, threads: usize, limit: u64) -> Result<Limits, BuildError> {
@@ -181,8 +184,9 @@ pub(crate) fn limits_of_proof(prefix: Prefix, threads: usize, limit: u64) -> Res
     let needed = |fixed: usize| {
         // A byte and a bit a state.
         let states = (64 * most_words(prefix, fixed) as u64).saturating_mul(9) / 8;
-        let worker = THREAD + Codec::memory(chunk_words) + 16 * chunk_words as u64 + MAPPED;
-        (PROGRAM + threads as u64 * worker).saturating_add(states)
+        let worker = THREAD + Codec::memory(chunk_words) + 16 * chunk_words as u64;
+        let readers = READER.saturating_mul(count_chunks(prefix, fixed, chunk_words));
+        (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
     };
     let fixed = 0..(prefix.board().pieces() - 1).max(1);
     let fits = |&fixed: &usize| limit.checked_sub(needed(fixed)).is_some_and(|left| left / 8 * 7 >= LEAST_PENDING);

@@ -27,6 +27,7 @@ use crate::layer_file::{Codec, LayerFile, LayerWriter, Summary};
 use crate::memory::{Limits, fit, limits, pace};
 use crate::monitor::{Monitor, Stage};
 use crate::process::peak_memory;
+use crate::verify::verify;
 use crate::work::Work;
 
 /// The largest distance a table holds.
@@ -100,8 +101,12 @@ pub(crate) fn build_in(
     monitor: &dyn Monitor,
 ) -> Result<Done, BuildError> {
     let BuildOptions { prefix, encoding, .. } = options;
+    if work_options.fresh || !is_begun(&work_options.directory) {
+        // Refused before anything is touched; the table of work that was begun may be in place.
+        NewTable::check(path, replace)?;
+    }
     let mut work = Work::open(storage, &work_options.directory, prefix, encoding, cut, work_options.fresh)?;
-    if is_made_by(path, work.id()) {
+    if is_made_by(path, work.id(), replace, pool) {
         settle(storage, path)?;
         work.clear()?;
         return Ok(Done::Before);
@@ -137,9 +142,17 @@ pub(crate) fn build_in(
     Ok(Done::Built)
 }
 
+/// Whether a build out of core has begun in this directory.
+pub fn is_begun(directory: &Path) -> bool {
+    directory.join("build.json").exists()
+}
+
 /// Whether the table at `path` was made in the work directory of this mark.
-fn is_made_by(path: &Path, id: &str) -> bool {
-    Table::open(path).is_ok_and(|table| table.provenance().work.as_deref() == Some(id))
+/// One that is to be replaced must also be sound.
+fn is_made_by(path: &Path, id: &str, replace: bool, pool: &ThreadPool) -> bool {
+    let Ok(table) = Table::open(path) else { return false };
+    let sound = || verify(&table, false, pool.current_num_threads(), &()).is_ok();
+    table.provenance().work.as_deref() == Some(id) && (!replace || sound())
 }
 
 /// Makes a table outlast a power cut before its layers go, and removes the

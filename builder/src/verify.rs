@@ -106,6 +106,7 @@ fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Res
     let pending = Pending::new(&Disk::storage(), &path, limits.pending);
     let (mut layers, mut escape_layer, mut goal) = ([0; 256], None, 0);
     monitor.begin(Stage::Prove, choose(table.prefix().within(), still));
+    let readers = readers(table, &cut, monitor)?;
     for unit in 0..cut.units() {
         let class = cut.class(unit, still);
         let own = cut.own_parts(&class);
@@ -113,7 +114,7 @@ fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Res
             monitor.advance(class.groups.end - class.groups.start);
             continue;
         }
-        load(table, &cut, &class, &mut distances)?;
+        load(table, &cut, &class, &readers, &mut distances)?;
         let proof = Proof { places: &class.places, distances: &distances, descends: &descends, ..Proof::new(table) };
         let escapes = proof.walk_all(class.groups.clone(), monitor)?;
         escape_layer = escape_layer.into_iter().chain(escapes).min();
@@ -129,22 +130,43 @@ fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Res
     Proof::new(table).agrees(goal, &up_to_last(&layers), escape_layer)
 }
 
+/// A reader that stands before each chunk. A reader made there would first
+/// look here and there into all of the table.
+fn readers<'a>(table: &'a Table, cut: &Cut, monitor: &dyn Monitor) -> Result<Vec<DistanceReader<'a>>, VerifyError> {
+    let mut reader = DistanceReader::new(table, 0..table.prefix().states())?.lean();
+    let mut readers = Vec::with_capacity(cut.chunks() as usize);
+    let mut passed = Vec::new();
+    for chunk in (0..cut.units()).flat_map(|unit| cut.unit_chunks(unit).1) {
+        if monitor.cancelled() {
+            return Err(VerifyError::Cancelled);
+        }
+        readers.push(reader.clone());
+        passed.resize((chunk.bits.end - chunk.bits.start) as usize, 0);
+        reader.fill(&mut passed)?;
+        table.forget_pages();
+    }
+    Ok(readers)
+}
+
 /// Reads the distances of the states a class meets.
-fn load(table: &Table, cut: &Cut, class: &Class, distances: &mut [u8]) -> Result<(), VerifyError> {
+fn load(
+    table: &Table,
+    cut: &Cut,
+    class: &Class,
+    readers: &[DistanceReader],
+    distances: &mut [u8],
+) -> Result<(), VerifyError> {
     let parts = cut.own_parts(class).into_iter().chain(cut.visited_parts(class));
     let (mut rest, mut done) = (distances, 0);
     let mut tasks = Vec::new();
     for part in parts {
         let place = part.bits();
         let (own, left) = rest[place.start - done..].split_at_mut(place.len());
-        tasks.push((cut.first_rank(part.chunk), own));
+        tasks.push((&readers[part.chunk as usize], own));
         (rest, done) = (left, place.end);
     }
-    tasks.into_par_iter().try_for_each(|(first, own)| {
-        let mut reader = DistanceReader::new(table, first..first + own.len() as u64)?;
-        // To begin, it has read here and there in all of the table before.
-        table.forget_pages();
-        reader.fill(own)?;
+    tasks.into_par_iter().try_for_each(|(reader, own)| {
+        reader.clone().fill(own)?;
         table.forget_pages();
         Ok(())
     })

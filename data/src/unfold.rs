@@ -2,6 +2,7 @@
 //! depend on the table.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::board::Geometry;
 use crate::cell::{Cell, CellSet};
@@ -31,7 +32,9 @@ use crate::table::{Table, step};
 ///     Ok(sum)
 /// }
 /// ```
-#[derive(Debug)]
+/// A clone goes on from the same state; one takes under 3 KiB, so a pass over
+/// a table can leave one wherever it is to be read again.
+#[derive(Clone, Debug)]
 pub struct DistanceReader<'a> {
     table: &'a Table,
     /// The ranks not read yet.
@@ -41,19 +44,25 @@ pub struct DistanceReader<'a> {
     source: Source<'a>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Source<'a> {
     Bytes(&'a [u8]),
     Mod3(Box<Unfold<'a>>),
     Packed(PackedBlock),
 }
 
-/// The distances of a compressed block.
+/// The distances of a compressed block. A clone unpacks it anew.
 #[derive(Debug, Default)]
 struct PackedBlock {
     distances: Vec<u8>,
     /// The rank of the first.
     start: u64,
+}
+
+impl Clone for PackedBlock {
+    fn clone(&self) -> PackedBlock {
+        PackedBlock::default()
+    }
 }
 
 impl PackedBlock {
@@ -95,6 +104,15 @@ impl<'a> DistanceReader<'a> {
             None => Source::Mod3(Box::new(Unfold::new(table, ranks.start.min(table.prefix().states() - 1))?)),
         };
         Ok(DistanceReader { table, ready: ranks.start, ranks, source })
+    }
+
+    /// The same reader, which gives the memory of mapped pages back
+    /// ([`Table::forget_pages`]) where it had to read all over the table.
+    pub fn lean(mut self) -> DistanceReader<'a> {
+        if let Source::Mod3(unfold) = &mut self.source {
+            unfold.lean = true;
+        }
+        self
     }
 
     /// The distances of the next `out.len()` states. Of a table opened with
@@ -162,7 +180,7 @@ const fn steps() -> [[u8; 256]; 4] {
 /// pieces below it on the first `i` cells, leads from the first state of a run
 /// to that of a run before it. So a distance a piece and cell is all that has
 /// to be kept of what came before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Unfold<'a> {
     table: &'a Table,
     pieces: usize,
@@ -175,7 +193,9 @@ struct Unfold<'a> {
     levels: [[u8; ROW]; MOST_PIECES],
     /// `nearer[i][c]`: the lowest cell beside and below `c` that the pieces on
     /// the first `i` cells leave free.
-    nearer: [[u8; ROW]; MOST_PIECES],
+    nearer: Arc<NearerCells>,
+    /// Whether pages are given back once a descent has read all over the table.
+    lean: bool,
     /// The rank of the first state of the run.
     start: u64,
     /// How many states of the run are read.
@@ -196,7 +216,8 @@ impl<'a> Unfold<'a> {
             pieces,
             cells: [0; MOST_PIECES + 1],
             levels: [[NONE; ROW]; MOST_PIECES],
-            nearer: nearer_cells(table.prefix().board().geometry()),
+            nearer: Arc::new(nearer_cells(table.prefix().board().geometry())),
+            lean: false,
             start: 0,
             read: 0,
             partition: (&[], 0),
@@ -356,8 +377,11 @@ impl<'a> Unfold<'a> {
         let to = Cell::new(self.cells[i].into());
         let others = state.without(to);
         let mut distance = self.levels[i][i];
-        let Some(path) = self.path(Cell::new(i), to, self.table.prefix().cells() - others) else {
+        let Some(path) = self.path(Cell::new(i), to, others) else {
             let cursor = self.table.cursor(state)?.expect("the prefix covers the state");
+            if self.lean {
+                self.table.forget_pages();
+            }
             return Ok(cursor.distance().0);
         };
         for cell in path {
@@ -367,23 +391,29 @@ impl<'a> Unfold<'a> {
         Ok(distance)
     }
 
-    /// The cells after `from` of a shortest way of steps through free cells.
-    fn path(&self, from: Cell, to: Cell, free: CellSet) -> Option<Vec<Cell>> {
+    /// The cells after `from` of a shortest way through free cells, by steps
+    /// and by jumps over `others`.
+    fn path(&self, from: Cell, to: Cell, others: CellSet) -> Option<Vec<Cell>> {
         let geometry = self.table.prefix().board().geometry();
+        let free = self.table.prefix().cells() - others;
+        let beside = |cell: Cell| {
+            let jumps = geometry.jumps(cell).iter().filter(|jump| others.contains(jump.over));
+            (geometry.neighbors(cell) | jumps.map(|jump| jump.to).collect()) & free
+        };
         let mut around = vec![CellSet::single(from)];
         let mut seen = around[0];
         while !seen.contains(to) {
             let last = around.last().expect("it begins with one");
-            let next = last.iter().fold(CellSet::EMPTY, |all, cell| all | geometry.neighbors(cell)) & free;
-            if (next - seen).is_empty() {
+            let next = last.iter().fold(CellSet::EMPTY, |all, cell| all | beside(cell)) - seen;
+            if next.is_empty() {
                 return None;
             }
-            around.push(next - seen);
+            around.push(next);
             seen |= next;
         }
         let mut path = vec![to];
         for cells in around[1..around.len() - 1].iter().rev() {
-            let near = geometry.neighbors(path[path.len() - 1]) & *cells;
+            let near = beside(path[path.len() - 1]) & *cells;
             path.push(near.first().expect("each cell is beside one of those before"));
         }
         path.reverse();
@@ -400,7 +430,9 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-fn nearer_cells(geometry: &Geometry) -> [[u8; ROW]; MOST_PIECES] {
+type NearerCells = [[u8; ROW]; MOST_PIECES];
+
+fn nearer_cells(geometry: &Geometry) -> NearerCells {
     let mut nearer = [[NOWHERE; ROW]; MOST_PIECES];
     for (i, row) in nearer.iter_mut().enumerate() {
         for (cell, nearer) in row.iter_mut().enumerate().take(geometry.cells()).skip(i + 1) {

@@ -31,6 +31,18 @@ impl NewTable {
     /// # Errors
     /// As [`create`](NewTable::create).
     pub fn create_in(storage: &Arc<dyn Storage>, path: &Path, replace: bool) -> Result<NewTable, TableError> {
+        NewTable::check(path, replace)?;
+        let dir = directory_of(path);
+        storage.create_directory(dir).map_err(TableError::io(dir, "make the directory"))?;
+        let file = NewFile::create(storage, path).map_err(TableError::io(path, "create"))?;
+        Ok(NewTable { file, replace })
+    }
+
+    /// Whether `path` may become a table, as far as can be told without a change.
+    ///
+    /// # Errors
+    /// If it is a directory, or exists and `replace` is not set.
+    pub fn check(path: &Path, replace: bool) -> Result<(), TableError> {
         let refuse = |kind, why| Err(TableError::io(path, "create")(std::io::Error::new(kind, why)));
         if path.is_dir() {
             return refuse(std::io::ErrorKind::IsADirectory, "it is a directory");
@@ -38,10 +50,7 @@ impl NewTable {
         if path.exists() && !replace {
             return refuse(std::io::ErrorKind::AlreadyExists, "it exists; --force replaces it");
         }
-        let dir = directory_of(path);
-        storage.create_directory(dir).map_err(TableError::io(dir, "make the directory"))?;
-        let file = NewFile::create(storage, path).map_err(TableError::io(path, "create"))?;
-        Ok(NewTable { file, replace })
+        Ok(())
     }
 
     /// Begins to write a table of these contents.
