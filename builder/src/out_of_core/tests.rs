@@ -177,7 +177,7 @@ fn whatever_is_more_than_the_least_memory_works() {
 
 #[test]
 fn any_number_of_threads_has_its_least_memory() {
-    let prefix = Prefix::whole(Board::new(11, 15).unwrap());
+    let prefix = Prefix::whole(Board::new(9, 10).unwrap());
     let few = least_memory(prefix, Encoding::Byte, 1);
     assert!(least_memory(prefix, Encoding::Byte, 1000) > few);
     let (_, threads) = limits(prefix, Encoding::Byte, usize::MAX, few).unwrap();
