@@ -220,7 +220,7 @@ fn documented_findings_have_their_places() {
         ("badparens3", Some((Code::Syntax, 2, 7))),
         ("badparens4", Some((Code::Syntax, 1, 4))),
         ("badparens5", Some((Code::Syntax, 1, 3))),
-        ("baseDependsOnTrue", Some((Code::Dependence, 1, 1))),
+        ("baseDependsOnTrue", Some((Code::Dependence, 1, 16))),
         ("emptyDisjunction", Some((Code::EmptyDisjunction, 1, 32))),
         ("misplacedDatalogKeyword1", Some((Code::MisplacedKeyword, 1, 1))),
         ("misplacedDatalogKeyword2", Some((Code::MisplacedKeyword, 1, 6))),

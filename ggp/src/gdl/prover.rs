@@ -346,3 +346,147 @@ impl Prover {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prover(text: &str) -> Prover {
+        Prover::new(&Rules::parse(text).unwrap()).unwrap()
+    }
+
+    /// The legal moves of the one role `a` in the state `(on)`, in order of
+    /// text.
+    fn moves(rules: &str) -> Result<Vec<String>, ProverError> {
+        let mut prover = prover(&format!("(role a) (init on) {rules}"));
+        let start = prover.initial()?;
+        let moves = prover.legal(&start, 0)?;
+        let mut texts: Vec<String> = moves.into_iter().map(|mv| prover.text(mv)).collect();
+        texts.sort();
+        Ok(texts)
+    }
+
+    /// A rule that makes a move of each answer.
+    fn asked(call: &str) -> String {
+        format!("(<= (legal a (m ?x)) {call})")
+    }
+
+    #[test]
+    fn bodies_are_put_in_order() {
+        let facts = "(p 1) (p 2) (q 2) (q 3)";
+        assert_eq!(moves(&format!("{facts} {}", asked("(distinct ?x 2) (not (q ?x)) (p ?x)"))).unwrap(), ["(m 1)"]);
+        assert_eq!(moves(&format!("{facts} {}", asked("(or (p ?x) (q ?x)) (not (p ?x))"))).unwrap(), ["(m 3)"]);
+        assert_eq!(
+            moves(&format!("{facts} {}", asked("(or (distinct ?x 1) (not (p ?x))) (p ?x)"))).unwrap(),
+            ["(m 2)"]
+        );
+        assert_eq!(
+            moves(&format!("{facts} {}", asked("(not (or (q ?x) (distinct ?x 1))) (p ?x)"))).unwrap(),
+            ["(m 1)"]
+        );
+        assert_eq!(moves(&format!("{facts} {}", asked("(not (not (q ?x))) (p ?x)"))).unwrap(), ["(m 2)"]);
+        assert_eq!(moves(&asked("(true ?x)")).unwrap(), ["(m on)"]);
+        assert_eq!(moves(&asked("(true ?x) (true off)")).unwrap(), [""; 0]);
+        assert_eq!(moves(&asked("(true ?x) (or)")).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn an_empty_disjunction_never_holds_and_its_negation_always() {
+        assert_eq!(moves("(<= (legal a x) (role a) (or))").unwrap(), [""; 0]);
+        assert_eq!(moves("(<= (legal a x) (role a) (not (or)))").unwrap(), ["x"]);
+    }
+
+    #[test]
+    fn functions_are_met_in_depth() {
+        let facts = "(p (f 1 (g 2))) (p (f 1 (g 1))) (p (g 1)) (p 1)";
+        assert_eq!(moves(&format!("{facts} {}", asked("(p (f ?y (g ?x)))"))).unwrap(), ["(m 1)", "(m 2)"]);
+        assert_eq!(moves(&format!("{facts} {}", asked("(p (f ?x (g ?x)))"))).unwrap(), ["(m 1)"]);
+        assert_eq!(moves(&format!("{facts} {}", asked("(p ?x) (p (f ?x (g ?x)))"))).unwrap(), ["(m 1)"]);
+        assert_eq!(
+            moves(&format!("{facts} {}", asked("(p (g ?y)) (p ?x) (distinct ?x (g ?y)) (p (g ?x))"))).unwrap(),
+            ["(m 1)"]
+        );
+    }
+
+    #[test]
+    fn constants_are_case_sensitive_and_keywords_are_not() {
+        let rules = "(p A) (p a) (<= (LEGAL a (m ?x)) (p ?x) (Not (TRUE ?x)) (Distinct ?x A))";
+        assert_eq!(moves(rules).unwrap(), ["(m a)"]);
+    }
+
+    #[test]
+    fn infix_rules_are_rules() {
+        assert_eq!(moves("(p 1) ((legal a (m ?x)) <= (p ?x))").unwrap(), ["(m 1)"]);
+    }
+
+    #[test]
+    fn unsafe_rules_are_refused() {
+        for rule in [
+            "(p ?x)",
+            "(<= (p ?x) (role a))",
+            "(<= p (not (role ?x)))",
+            "(<= p (or (role ?x) (role a)) (distinct ?x a))",
+        ] {
+            let rules = Rules::parse(&format!("(role a)\n{rule}")).unwrap();
+            let error = Prover::new(&rules).err();
+            assert_eq!(error, Some(ProverError::Unsafe { place: Place { line: 2, column: 1 } }), "{rule}");
+        }
+        assert_eq!(Prover::new(&Rules::default()).err(), Some(ProverError::NoRole));
+    }
+
+    #[test]
+    fn proofs_without_end_are_given_up() {
+        let grows = moves(&format!("(n 0) (<= (n (s ?x)) (n ?x)) {}", asked("(n ?x)")));
+        assert!(matches!(grows, Err(ProverError::TermTooDeep { .. })), "{grows:?}");
+        let sinks = moves(&format!("(<= (n ?x) (n (s ?x))) {}", asked("(role ?x) (n ?x)")));
+        assert!(matches!(sinks, Err(ProverError::TermTooDeep { .. })), "{sinks:?}");
+        let mut prover = prover(
+            "(role a) (p 1) (p 2) (<= (legal a go) (p ?a) (p ?b) (p ?c) (p ?d) (p ?e) (distinct ?e 1) (distinct ?e 2))",
+        );
+        prover.set_limit(10);
+        let start = prover.initial().unwrap();
+        assert_eq!(prover.legal(&start, 0), Err(ProverError::TooLong { limit: 10 }));
+    }
+
+    #[test]
+    fn deep_recursion_is_followed_or_refused() {
+        let chain = |length: usize| {
+            let facts: String = (0..length).map(|n| format!("(succ {n} {})", n + 1)).collect();
+            let less = "(<= (less ?x ?y) (succ ?x ?y)) (<= (less ?x ?z) (succ ?x ?y) (less ?y ?z))";
+            moves(&format!("{facts} {less} (<= (legal a yes) (less 0 {length}))"))
+        };
+        assert_eq!(chain(1000).unwrap(), ["yes"]);
+        assert!(matches!(chain(5000), Err(ProverError::TooDeep { .. })));
+    }
+
+    #[test]
+    fn a_prover_goes_on_after_an_error() {
+        let mut prover = prover("(role a) (init on) (legal a go) (<= (goal a 5) (bad 0)) (<= (bad ?x) (bad (s ?x)))");
+        let start = prover.initial().unwrap();
+        assert!(prover.goals(&start).is_err());
+        assert_eq!(prover.legal(&start, 0).unwrap().len(), 1);
+        assert!(!prover.is_terminal(&start).unwrap());
+    }
+
+    #[test]
+    fn goals_are_one_value_or_none() {
+        let rules = "(role one) (role none) (role several) (role word) (init on)
+            (goal one 70) (goal several 0) (goal several 100) (goal word many)";
+        let mut prover = prover(rules);
+        let start = prover.initial().unwrap();
+        let goals = prover.goals(&start).unwrap();
+        assert_eq!(goals, [Goal::Value(70), Goal::None, Goal::Several, Goal::NotANumber]);
+        assert_eq!(goals.iter().map(|goal| goal.score()).sum::<u8>(), 70);
+    }
+
+    #[test]
+    fn a_text_is_one_ground_term() {
+        let mut prover = prover("(role a)");
+        let term = prover.term(" ( f  (g x) ) ").unwrap();
+        assert_eq!(prover.text(term), "(f (g x))");
+        assert_eq!(prover.term("(f (g x))").unwrap(), term);
+        for text in ["", "a b", "?x", "(f ?x)", "(f", "((f) x)"] {
+            assert_eq!(prover.term(text), Err(ProverError::NotGround { text: text.into() }));
+        }
+    }
+}
