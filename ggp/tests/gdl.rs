@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
 use rand::SeedableRng;
+use rand::seq::SliceRandom;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::{
-    CheckOptions, Code, Document, Finding, Goal, Prover, ProverError, Rules, Severity, State, TraceLine, check,
-    replay_line, trace,
+    CheckOptions, Code, Document, Expr, ExprKind, Finding, Goal, Prover, ProverError, Rules, Severity, State,
+    TraceLine, check, replay_line, trace,
 };
 
 const OWN: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
@@ -144,6 +145,55 @@ fn every_change_of_a_trace_is_noticed() {
         change(&mut line);
         let error = replay_line(&mut prover(&own("subtraction")), &mut State::default(), &line).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+/// The statements and the parts of each body in another order.
+fn shuffled(text: &str, rng: &mut Rng) -> String {
+    let mut statements: Vec<Expr> = Document::parse(text).unwrap().expressions().cloned().collect();
+    for statement in &mut statements {
+        if let ExprKind::List(items) = &mut statement.kind
+            && items[0].is_keyword("<=")
+        {
+            items[2..].shuffle(rng);
+        }
+    }
+    // The order of roles is the order of goals and joint moves.
+    let is_role = |statement: &Expr| statement.to_string().to_lowercase().starts_with("(role ");
+    let (mut rest, roles): (Vec<_>, Vec<_>) = statements.into_iter().partition(|statement| !is_role(statement));
+    rest.shuffle(rng);
+    Document::from_iter(roles.into_iter().chain(rest)).to_string()
+}
+
+/// Traces a match of a rulesheet and replays its first lines with the same
+/// rules in another order.
+fn order_does_not_matter(name: &str, text: &str, most: usize) {
+    let mut lines: Vec<TraceLine> = Vec::new();
+    let visit = |line: &TraceLine| -> Result<(), ProverError> {
+        lines.push(line.clone());
+        // Enough is reason to stop.
+        if lines.len() == most { Err(ProverError::Endless { steps: most }) } else { Ok(()) }
+    };
+    match trace(&mut prover(text), 3, 1, 1_000, visit) {
+        Ok(()) | Err(ProverError::Endless { .. }) => {}
+        Err(error) => panic!("{name}: {error}"),
+    }
+    let mut other = prover(&shuffled(text, &mut Rng::seed_from_u64(11)));
+    let mut state = State::default();
+    for line in &lines {
+        replay_line(&mut other, &mut state, line).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    eprintln!("{name}: {} lines agree", lines.len());
+}
+
+#[test]
+fn the_order_of_rules_and_bodies_does_not_matter() {
+    for name in OWN {
+        order_does_not_matter(name, &own(name), 100);
+    }
+    let Some(dir) = conformance("../games") else { return };
+    for (name, path) in files(&dir, ".kif") {
+        order_does_not_matter(&name, &fs::read_to_string(path).unwrap(), 30);
     }
 }
 

@@ -10,8 +10,8 @@ use sternhalma_ggp::gdl::{Prover, Rules};
 
 const CONSTANTS: usize = 3;
 /// Relations of two arguments; those from `UPPER` on may negate the others.
-const RELATIONS: usize = 6;
-const UPPER: usize = 4;
+const RELATIONS: usize = 9;
+const UPPER: usize = 7;
 
 /// 0 to 2 are constants, 3 to 5 variables.
 type Arg = usize;
@@ -74,7 +74,7 @@ fn program() -> impl Strategy<Value = Vec<Clause>> {
         Clause { head, body: Vec::new(), either: Vec::new(), negated: Vec::new(), distinct: None }
     });
     let facts = proptest::collection::vec(facts, 1..6);
-    let lower = proptest::collection::vec(clause(0..UPPER, 0..UPPER), 1..8);
+    let lower = proptest::collection::vec(clause(0..UPPER, 0..UPPER), 1..16);
     let upper = proptest::collection::vec(clause(UPPER..RELATIONS, 0..RELATIONS), 0..5);
     (facts, lower, upper).prop_map(|(facts, lower, upper)| [facts, lower, upper].concat())
 }

@@ -1,7 +1,7 @@
 //! Rules made ready for the machine: names interned, disjunctions spread out,
 //! bodies put in an order in which every test finds its variables bound.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::graph::Graph;
 use super::prover::ProverError;
@@ -363,6 +363,18 @@ impl Part {
         !self.any_variable(&mut |variable| !bound[variable])
     }
 
+    /// How many variables are not bound.
+    fn unbound(&self, bound: &[bool]) -> usize {
+        let mut variables = BTreeSet::new();
+        self.any_variable(&mut |variable| {
+            if !bound[variable] {
+                variables.insert(variable);
+            }
+            false
+        });
+        variables.len()
+    }
+
     fn is_generator(&self) -> bool {
         matches!(self, Part::Rel(..) | Part::True(_) | Part::Does(_))
     }
@@ -428,17 +440,16 @@ impl Clause {
     }
 }
 
-/// The part to evaluate next: a cheap test; else the moves; else, in the
-/// order of the text, a test, or a part that shares a bound variable; else
-/// the first that binds.
+/// The part to evaluate next: a cheap test; else the moves; else, of the
+/// tests and the parts that share a bound variable, the first of those with
+/// the fewest unbound; else the first that binds.
 fn pick(left: &[&Part], known: &[bool], preds: &[Pred]) -> Option<usize> {
-    let ready = |part: &&Part| part.is_bound(known);
-    let joined = |part: &&Part| {
-        if part.is_generator() { part.any_variable(&mut |variable| known[variable]) } else { ready(part) }
-    };
+    let ready = |part: &Part| part.is_bound(known);
+    let joined = |part: &Part| part.is_generator() && part.any_variable(&mut |variable| known[variable]);
+    let next = left.iter().enumerate().filter(|(_, part)| joined(part) || ready(part));
     left.iter()
         .position(|part| ready(part) && part.is_cheap(preds))
         .or_else(|| left.iter().position(|part| matches!(part, Part::Does(_))))
-        .or_else(|| left.iter().position(|part| joined(part) || ready(part)))
+        .or_else(|| next.min_by_key(|(_, part)| part.unbound(known)).map(|(place, _)| place))
         .or_else(|| left.iter().position(|part| part.is_generator()))
 }
