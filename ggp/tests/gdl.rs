@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use flate2::read::GzDecoder;
+use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use sternhalma_ggp::Rng;
@@ -145,6 +146,41 @@ fn every_change_of_a_trace_is_noticed() {
         change(&mut line);
         let error = replay_line(&mut prover(&own("subtraction")), &mut State::default(), &line).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+proptest! {
+    /// Words of a rulesheet are dropped, doubled, or put in place of others:
+    /// it is judged, and what is found valid plays.
+    #[test]
+    fn damaged_rulesheets_are_judged(game in 0..OWN.len(), damage in proptest::collection::vec((any::<usize>(), any::<usize>(), 0..3), 1..4)) {
+        let text = own(OWN[game]).replace('(', " ( ").replace(')', " ) ");
+        let code = text.lines().filter(|line| !line.starts_with(';'));
+        let mut words: Vec<&str> = code.flat_map(str::split_whitespace).collect();
+        for (at, from, kind) in damage {
+            let (at, from) = (at % words.len(), from % words.len());
+            match kind {
+                0 => drop(words.remove(at)),
+                1 => words.insert(at, words[from]),
+                _ => words[at] = words[from],
+            }
+        }
+        let text = words.join(" ");
+        let options = CheckOptions { rows: 100_000, playouts: 2, ..CheckOptions::default() };
+        let findings = check(&text, &options);
+        if errors(&findings).is_empty() && findings.iter().all(|finding| finding.code != Code::NotPlayed) {
+            let mut prover = prover(&text);
+            let start = prover.initial().unwrap();
+            prop_assert!(!prover.roles().is_empty() && prover.is_terminal(&start).is_ok());
+        }
+        if let Ok(rules) = Rules::parse(&text)
+            && let Ok(mut prover) = Prover::new(&rules)
+        {
+            prover.set_limit(100_000);
+            if let Ok(start) = prover.initial() {
+                let _ = prover.playout(&start, 50, &mut Rng::seed_from_u64(1));
+            }
+        }
     }
 }
 
