@@ -6,6 +6,7 @@ mod compare;
 mod convert;
 mod export;
 mod files;
+mod gdl;
 mod info;
 mod line;
 mod matches;
@@ -57,6 +58,7 @@ enum Command {
     Play(play::Args),
     Match(matches::Args),
     Tune(tune::Args),
+    Gdl(gdl::Args),
 }
 
 /// How a command ended, when nothing went wrong.
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Play(args) => play::run(&tables, &args),
         Command::Match(args) => matches::run(&tables, &args),
         Command::Tune(args) => tune::run(&tables, &args),
+        Command::Gdl(args) => gdl::run(&args),
     };
     match outcome {
         Ok(Outcome::Answered) => ExitCode::SUCCESS,

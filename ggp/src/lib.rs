@@ -2,11 +2,13 @@
 //!
 //! [`Mcts`] is Monte-Carlo tree search put together from parts, [`alpha_beta`]
 //! depth-first search for two players. Neither knows any game, and this crate
-//! knows no other of the project.
+//! knows no other of the project. [`gdl`] reads, checks and plays rulesheets of
+//! the Game Description Language.
 #![forbid(unsafe_code)]
 
 mod alphabeta;
 mod game;
+pub mod gdl;
 mod limits;
 mod mcts;
 mod parts;

@@ -1,0 +1,514 @@
+//! The Knowledge Interchange Format: text to expressions and back.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Lists may lie in one another this deep. All that walks expressions may
+/// therefore recurse.
+pub const MAX_DEPTH: usize = 200;
+
+/// A place in a text; lines and columns count from 1, columns in characters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Place {
+    /// The line.
+    pub line: u32,
+    /// The character of the line.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Why a text is not KIF. Each names the place and what was expected there.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum KifError {
+    /// The text ends within a list.
+    #[error("{place}: this parenthesis is never closed: expected `)` before the end of the text")]
+    Unclosed {
+        /// The innermost open parenthesis.
+        place: Place,
+    },
+    /// A parenthesis closes nothing.
+    #[error("{place}: `)` closes nothing: expected a symbol, `(` or the end of the text")]
+    Unopened {
+        /// The closing parenthesis.
+        place: Place,
+    },
+    /// A list holds nothing.
+    #[error("{place}: the list is empty: expected a symbol or `(` after `(`")]
+    Empty {
+        /// The opening parenthesis.
+        place: Place,
+    },
+    /// Lists are nested deeper than [`MAX_DEPTH`].
+    #[error("{place}: lists are nested deeper than {MAX_DEPTH}: expected `)` or a symbol")]
+    TooDeep {
+        /// The parenthesis that goes too deep.
+        place: Place,
+    },
+    /// The text ends within a string.
+    #[error("{place}: this string is never closed: expected `\"` before the end of the text")]
+    UnclosedString {
+        /// The opening quotation mark.
+        place: Place,
+    },
+}
+
+impl KifError {
+    /// The place of the error.
+    pub fn place(&self) -> Place {
+        match *self {
+            KifError::Unclosed { place }
+            | KifError::Unopened { place }
+            | KifError::Empty { place }
+            | KifError::TooDeep { place }
+            | KifError::UnclosedString { place } => place,
+        }
+    }
+}
+
+/// A symbol or a list, with its place and the comments before it.
+///
+/// Equality is that of content: neither places nor comments count.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// Its first character.
+    pub place: Place,
+    /// The comments since the expression before, each with its semicolons.
+    pub comments: Vec<String>,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// What an expression is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ExprKind {
+    /// A symbol, or a string with its quotation marks.
+    Symbol(String),
+    /// A list of at least one expression.
+    List(Vec<Expr>),
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for Expr {}
+
+impl Expr {
+    /// A symbol that stands nowhere in a text.
+    pub fn symbol(name: impl Into<String>) -> Expr {
+        Expr { place: Place::default(), comments: Vec::new(), kind: ExprKind::Symbol(name.into()) }
+    }
+
+    /// A list that stands nowhere in a text.
+    pub fn list(items: Vec<Expr>) -> Expr {
+        Expr { place: Place::default(), comments: Vec::new(), kind: ExprKind::List(items) }
+    }
+
+    /// The symbol, if it is one.
+    pub fn as_symbol(&self) -> Option<&str> {
+        match &self.kind {
+            ExprKind::Symbol(name) => Some(name),
+            ExprKind::List(_) => None,
+        }
+    }
+
+    /// Whether it is the keyword, in any case of letters.
+    pub fn is_keyword(&self, keyword: &str) -> bool {
+        self.as_symbol().is_some_and(|name| name.eq_ignore_ascii_case(keyword))
+    }
+
+    /// Moves the comments of all parts to `comments`, in order.
+    fn gather_comments<'a>(&'a self, comments: &mut Vec<&'a str>) {
+        comments.extend(self.comments.iter().map(String::as_str));
+        if let ExprKind::List(items) = &self.kind {
+            for item in items {
+                item.gather_comments(comments);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Expr {
+    /// On one line, without comments.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ExprKind::Symbol(name) => f.write_str(name),
+            ExprKind::List(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if i == 0 { "(" } else { " " })?;
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+/// A whole text: expressions, comments, and where blank lines part them.
+///
+/// `to_string` prints it in one form: a statement a line, the body of a rule
+/// indented, comments and single blank lines kept.
+///
+/// ```
+/// use sternhalma_ggp::gdl::Document;
+///
+/// let text = Document::parse("(<= terminal(true  end))(role you)")?;
+/// assert_eq!(text.to_string(), "(<= terminal\n    (true end))\n(role you)");
+/// # Ok::<(), sternhalma_ggp::gdl::KifError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    items: Vec<Item>,
+}
+
+/// Two documents are equal if their expressions are.
+impl PartialEq for Document {
+    fn eq(&self, other: &Document) -> bool {
+        self.expressions().eq(other.expressions())
+    }
+}
+
+impl Eq for Document {}
+
+#[derive(Clone, Debug)]
+struct Item {
+    after_blank: bool,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Comment(String),
+    Expr(Expr),
+}
+
+impl FromIterator<Expr> for Document {
+    fn from_iter<T: IntoIterator<Item = Expr>>(exprs: T) -> Document {
+        let item = |expr| Item { after_blank: false, content: Content::Expr(expr) };
+        Document { items: exprs.into_iter().map(item).collect() }
+    }
+}
+
+impl Document {
+    /// Reads a text.
+    ///
+    /// # Errors
+    ///
+    /// The first place where the text is not KIF.
+    pub fn parse(text: &str) -> Result<Document, KifError> {
+        Reader::new(text).document()
+    }
+
+    /// The expressions, in order.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.items.iter().filter_map(|item| match &item.content {
+            Content::Expr(expr) => Some(expr),
+            Content::Comment(_) => None,
+        })
+    }
+}
+
+impl fmt::Display for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, item) in self.items.iter().enumerate() {
+            if i > 0 {
+                f.write_str(if item.after_blank { "\n\n" } else { "\n" })?;
+            }
+            match &item.content {
+                Content::Comment(text) => f.write_str(text)?,
+                Content::Expr(expr) => print_statement(expr, f)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A rule prints its head on the first line and each part of its body on a
+/// line of its own. Comments within go before the line of their part.
+fn print_statement(expr: &Expr, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let rule = match &expr.kind {
+        ExprKind::List(items) if items.len() > 1 && items[0].is_keyword("<=") => items,
+        _ => {
+            print_comments(expr, "", f)?;
+            return write!(f, "{expr}");
+        }
+    };
+    print_comments(&rule[0], "", f)?;
+    print_comments(&rule[1], "", f)?;
+    write!(f, "({} {}", rule[0], rule[1])?;
+    for part in &rule[2..] {
+        f.write_str("\n    ")?;
+        print_comments(part, "    ", f)?;
+        write!(f, "{part}")?;
+    }
+    f.write_str(")")
+}
+
+fn print_comments(expr: &Expr, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut comments = Vec::new();
+    expr.gather_comments(&mut comments);
+    comments.iter().try_for_each(|comment| write!(f, "{comment}\n{indent}"))
+}
+
+/// A list whose end has not been read.
+struct Open {
+    place: Place,
+    comments: Vec<String>,
+    items: Vec<Expr>,
+}
+
+struct Reader<'a> {
+    chars: std::iter::Peekable<std::str::Chars<'a>>,
+    place: Place,
+    /// The line on which the last token or comment ended.
+    last_line: u32,
+    document: Document,
+    open: Vec<Open>,
+    comments: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Reader<'a> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Reader {
+            chars: text.chars().peekable(),
+            place: Place { line: 1, column: 1 },
+            last_line: 1,
+            document: Document::default(),
+            open: Vec::new(),
+            comments: Vec::new(),
+        }
+    }
+
+    fn document(mut self) -> Result<Document, KifError> {
+        while let Some(&c) = self.chars.peek() {
+            match c {
+                c if c.is_whitespace() => self.skip(),
+                ';' => self.comment(),
+                '(' => self.open()?,
+                ')' => self.close()?,
+                '"' => self.string()?,
+                _ => self.symbol(),
+            }
+        }
+        match self.open.last() {
+            Some(open) => Err(KifError::Unclosed { place: open.place }),
+            None => Ok(self.document),
+        }
+    }
+
+    fn skip(&mut self) {
+        match self.chars.next() {
+            Some('\n') => self.place = Place { line: self.place.line + 1, column: 1 },
+            Some(_) => self.place.column += 1,
+            None => {}
+        }
+    }
+
+    fn comment(&mut self) {
+        let start = self.place;
+        let text = self.take_while(|c| c != '\n').trim_end().to_string();
+        if self.open.is_empty() {
+            self.item(start, Content::Comment(text));
+        } else {
+            self.comments.push(text);
+        }
+        self.last_line = start.line;
+    }
+
+    fn open(&mut self) -> Result<(), KifError> {
+        let place = self.place;
+        if self.open.len() == MAX_DEPTH {
+            return Err(KifError::TooDeep { place });
+        }
+        self.skip();
+        self.open.push(Open { place, comments: std::mem::take(&mut self.comments), items: Vec::new() });
+        Ok(())
+    }
+
+    /// Comments before the closing parenthesis go with the last part.
+    fn close(&mut self) -> Result<(), KifError> {
+        let place = self.place;
+        let Some(mut open) = self.open.pop() else { return Err(KifError::Unopened { place }) };
+        let Some(last) = open.items.last_mut() else { return Err(KifError::Empty { place: open.place }) };
+        last.comments.append(&mut self.comments);
+        self.skip();
+        self.add(Expr { place: open.place, comments: open.comments, kind: ExprKind::List(open.items) });
+        Ok(())
+    }
+
+    fn symbol(&mut self) {
+        let place = self.place;
+        let name = self.take_while(|c| !c.is_whitespace() && !matches!(c, '(' | ')' | ';'));
+        self.add_symbol(place, name);
+    }
+
+    /// A string keeps its quotation marks and escapes; a backslash takes the
+    /// character after it along.
+    fn string(&mut self) -> Result<(), KifError> {
+        let place = self.place;
+        let mut text = String::new();
+        loop {
+            let Some(&c) = self.chars.peek() else { return Err(KifError::UnclosedString { place }) };
+            self.skip();
+            text.push(c);
+            match c {
+                '\\' => {
+                    text.extend(self.chars.peek());
+                    self.skip();
+                }
+                '"' if text.len() > 1 => break,
+                _ => {}
+            }
+        }
+        self.add_symbol(place, text);
+        Ok(())
+    }
+
+    fn take_while(&mut self, keep: impl Fn(char) -> bool) -> String {
+        let mut text = String::new();
+        while let Some(&c) = self.chars.peek()
+            && keep(c)
+        {
+            text.push(c);
+            self.skip();
+        }
+        text
+    }
+
+    fn add_symbol(&mut self, place: Place, name: String) {
+        let comments = std::mem::take(&mut self.comments);
+        self.add(Expr { place, comments, kind: ExprKind::Symbol(name) });
+    }
+
+    fn add(&mut self, expr: Expr) {
+        match self.open.last_mut() {
+            Some(open) => open.items.push(expr),
+            None => self.item(expr.place, Content::Expr(expr)),
+        }
+    }
+
+    fn item(&mut self, start: Place, content: Content) {
+        let after_blank = !self.document.items.is_empty() && start.line > self.last_line + 1;
+        self.document.items.push(Item { after_blank, content });
+        self.last_line = self.place.line;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn error(text: &str) -> KifError {
+        Document::parse(text).unwrap_err()
+    }
+
+    fn at(line: u32, column: u32) -> Place {
+        Place { line, column }
+    }
+
+    #[test]
+    fn bad_inputs_name_their_place() {
+        assert_eq!(error("a\n (b (c)"), KifError::Unclosed { place: at(2, 2) });
+        assert_eq!(error("(a))"), KifError::Unopened { place: at(1, 4) });
+        assert_eq!(error("; (\n)"), KifError::Unopened { place: at(2, 1) });
+        assert_eq!(error("(a ( ))"), KifError::Empty { place: at(1, 4) });
+        assert_eq!(error("()"), KifError::Empty { place: at(1, 1) });
+        assert_eq!(error("(; only a comment\n)"), KifError::Empty { place: at(1, 1) });
+        assert_eq!(error("(a \"b)"), KifError::UnclosedString { place: at(1, 4) });
+        assert_eq!(error("\"\\"), KifError::UnclosedString { place: at(1, 1) });
+        assert_eq!(error("é(é"), KifError::Unclosed { place: at(1, 2) });
+        assert_eq!(
+            error("(").to_string(),
+            "1:1: this parenthesis is never closed: expected `)` before the end of the text"
+        );
+    }
+
+    #[test]
+    fn a_million_parentheses_end_in_an_error() {
+        let deepest = at(1, MAX_DEPTH as u32 + 1);
+        assert_eq!(error(&"(".repeat(1_000_000)), KifError::TooDeep { place: deepest });
+        assert_eq!(error(&")".repeat(1_000_000)), KifError::Unopened { place: at(1, 1) });
+        let deep = "(".repeat(MAX_DEPTH) + "a" + &")".repeat(MAX_DEPTH);
+        assert_eq!(Document::parse(&deep).unwrap().to_string(), deep);
+    }
+
+    #[test]
+    fn symbols_may_be_odd() {
+        let text = "(a\"b +1 <=> @#$% \"a (;) \\\" b\" ?x)";
+        let document = Document::parse(text).unwrap();
+        let ExprKind::List(items) = &document.expressions().next().unwrap().kind else { panic!("a list") };
+        let names: Vec<_> = items.iter().filter_map(Expr::as_symbol).collect();
+        assert_eq!(names, ["a\"b", "+1", "<=>", "@#$%", "\"a (;) \\\" b\"", "?x"]);
+        assert_eq!(items[4].place, at(1, 18));
+        assert_eq!(document.to_string(), text);
+    }
+
+    #[test]
+    fn nothing_but_comments_is_a_text() {
+        for text in ["", " \r\n\t", ";", ";;;\n", "\u{feff}; a"] {
+            assert_eq!(Document::parse(text).unwrap().expressions().count(), 0);
+        }
+    }
+
+    #[test]
+    fn comments_and_single_blank_lines_are_kept() {
+        let text = "; one  \n\n\n\n a ; two\n(<= h ; three\n  ; four\n (b ;five\n c) d ; six\n)";
+        let printed = Document::parse(text).unwrap().to_string();
+        let lines = [
+            "; one",
+            "",
+            "a",
+            "; two",
+            "(<= h",
+            "    ; three",
+            "    ; four",
+            "    ;five",
+            "    (b c)",
+            "    ; six",
+            "    d)",
+        ];
+        assert_eq!(printed.lines().collect::<Vec<_>>(), lines);
+        assert_eq!(Document::parse(&printed).unwrap().to_string(), printed);
+    }
+
+    fn expr() -> impl Strategy<Value = Expr> {
+        let symbol = prop_oneof![
+            "[a-zA-Z0-9?<=+@#$%é'.,:-]{1,6}",
+            "\"([a-z ();?]|\\\\\\PC)*\"",
+            Just("<=".to_string()),
+            Just("not".to_string()),
+        ];
+        symbol
+            .prop_map(Expr::symbol)
+            .prop_recursive(4, 40, 5, |inner| proptest::collection::vec(inner, 1..5).prop_map(Expr::list))
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_the_same(exprs in proptest::collection::vec(expr(), 0..8)) {
+            let document: Document = exprs.into_iter().collect();
+            prop_assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "[ab()\\\\;\"\n ?<=é]{0,60}") {
+            if let Ok(document) = Document::parse(&text) {
+                let printed = document.to_string();
+                let again = Document::parse(&printed).unwrap();
+                prop_assert_eq!(&again, &document);
+                prop_assert_eq!(again.to_string(), printed);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The Game Description Language: rulesheets read, checked and played.
+//!
+//! [`Document`] is a text in the Knowledge Interchange Format, with its
+//! comments and places; [`Rules`] is what a rulesheet says; [`check`] finds
+//! what is wrong with one; [`Prover`] plays it by resolution with tabling.
+//! The prover is plain on purpose: it says what is right.
+//!
+//! ```
+//! use sternhalma_ggp::gdl::{Prover, Rules};
+//!
+//! let rules = Rules::parse(
+//!     "(role you) (init (heap 2))
+//!      (<= (legal you (take ?n)) (true (heap ?m)) (part ?n ?m))
+//!      (<= (next (heap 0)) (does you (take 2)))
+//!      (<= (next (heap 1)) (does you (take 1)) (true (heap 2)))
+//!      (part 1 2) (part 2 2) (part 1 1)
+//!      (<= terminal (not (true (heap 2))))
+//!      (<= (goal you 100) (true (heap 0)))
+//!      (<= (goal you 30) (true (heap 1)))",
+//! )?;
+//! let mut prover = Prover::new(&rules)?;
+//! let start = prover.initial()?;
+//! let take = prover.term("(take 2)")?;
+//! assert!(prover.legal(&start, 0)?.contains(&take));
+//! let end = prover.next(&start, &[take])?;
+//! assert!(prover.is_terminal(&end)?);
+//! assert_eq!(prover.goals(&end)?[0].score(), 100);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Semantics follow Love, Hinrichs, Haley, Schkufza and Genesereth, *General
+//! Game Playing: Game Description Language Specification* (2008).
+
+mod check;
+mod finding;
+mod graph;
+mod kif;
+mod machine;
+mod plan;
+mod prover;
+mod rows;
+mod simulate;
+mod syntax;
+mod terms;
+mod trace;
+
+pub use check::{CheckOptions, check};
+pub use finding::{Code, Finding, Severity};
+pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};
+pub use prover::{Goal, Match, Prover, ProverError, State};
+pub use syntax::{Atom, Literal, Rule, Rules, RulesError, Term};
+pub use terms::TermId;
+pub use trace::{ReplayError, TraceLine, replay_line, trace};

@@ -1,0 +1,258 @@
+//! Sets of tuples of terms.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The hash of a tuple.
+#[inline]
+pub fn hash(words: &[u32]) -> u64 {
+    words.iter().fold(words.len() as u64, |hash, &word| mix(hash, u64::from(word)))
+}
+
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// A hasher for small integers and tuples of them.
+#[derive(Default, Clone, Copy)]
+pub struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(26)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.0 = mix(self.0, u64::from(word));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = mix(self.0, word);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.0 = mix(self.0, word as u64);
+    }
+}
+
+pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+
+/// An open hash table of numbers whose content lies elsewhere.
+#[derive(Default)]
+pub struct Slots {
+    /// A number plus one, or 0. At most half are taken.
+    slots: Vec<u32>,
+    len: usize,
+}
+
+impl Slots {
+    #[inline]
+    pub fn find(&self, hash: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 20) as usize & mask;
+        while self.slots[at] != 0 {
+            if same(self.slots[at] - 1) {
+                return Some(self.slots[at] - 1);
+            }
+            at = (at + 1) & mask;
+        }
+        None
+    }
+
+    /// Inserts a number that is not there; `rehash` tells the hash of any.
+    pub fn insert(&mut self, hash: u64, number: u32, rehash: impl Fn(u32) -> u64) {
+        if 2 * (self.len + 1) > self.slots.len() {
+            let old = std::mem::take(&mut self.slots);
+            self.slots = vec![0; (2 * old.len()).max(16)];
+            for slot in old.into_iter().filter(|&slot| slot != 0) {
+                self.place(rehash(slot - 1), slot);
+            }
+        }
+        self.place(hash, number + 1);
+        self.len += 1;
+    }
+
+    fn place(&mut self, hash: u64, slot: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 20) as usize & mask;
+        while self.slots[at] != 0 {
+            at = (at + 1) & mask;
+        }
+        self.slots[at] = slot;
+    }
+
+    fn clear(&mut self) {
+        self.slots.clear();
+        self.len = 0;
+    }
+}
+
+/// No row.
+pub const NONE: u32 = u32::MAX;
+
+/// Sets of up to this many rows are searched from end to end.
+const SMALL: usize = 8;
+
+/// For each value of a column, its rows in order as a chain.
+#[derive(Default)]
+struct Column {
+    built: bool,
+    /// The first row with a value, and how many there are.
+    first: WordMap<u32, (u32, u32)>,
+    next: Vec<u32>,
+}
+
+/// A set of tuples of one width, in order of insertion.
+#[derive(Default)]
+pub struct Rows {
+    width: usize,
+    len: usize,
+    words: Vec<u32>,
+    slots: Slots,
+    columns: Vec<Column>,
+}
+
+impl Rows {
+    pub fn new(width: usize) -> Rows {
+        Rows { width, ..Rows::default() }
+    }
+
+    /// Empties it and gives it another width.
+    pub fn reset(&mut self, width: usize) {
+        self.width = width;
+        self.len = 0;
+        self.words.clear();
+        self.slots.clear();
+        for column in &mut self.columns {
+            column.built = false;
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub fn row(&self, row: u32) -> &[u32] {
+        let start = row as usize * self.width;
+        &self.words[start..start + self.width]
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.len as u32).map(|row| self.row(row))
+    }
+
+    /// Adds a tuple that is known not to be there.
+    pub fn push(&mut self, words: &[u32]) {
+        debug_assert_eq!(words.len(), self.width);
+        self.words.extend_from_slice(words);
+        self.len += 1;
+    }
+
+    /// Adds a tuple; false if it was there.
+    pub fn insert(&mut self, words: &[u32]) -> bool {
+        if self.len <= SMALL {
+            if self.iter().any(|row| row == words) {
+                return false;
+            }
+            self.push(words);
+            if self.len > SMALL {
+                for row in 0..self.len as u32 {
+                    self.enter(row);
+                }
+            }
+            return true;
+        }
+        if self.slots.find(hash(words), |row| self.row(row) == words).is_some() {
+            return false;
+        }
+        self.push(words);
+        self.enter(self.len as u32 - 1);
+        true
+    }
+
+    fn enter(&mut self, row: u32) {
+        let Rows { width, words, slots, .. } = self;
+        let row_hash = |row: u32| hash(&words[row as usize * *width..][..*width]);
+        slots.insert(row_hash(row), row, row_hash);
+    }
+
+    /// Whether it pays to look rows up by a column.
+    pub fn wants_index(&self) -> bool {
+        self.len > SMALL
+    }
+
+    /// The first row with a value in a column, and the number of them. From
+    /// then on no row may be added.
+    pub fn first_with(&mut self, column: usize, value: u32) -> (u32, u32) {
+        if self.columns.len() < self.width {
+            self.columns.resize_with(self.width, Column::default);
+        }
+        let index = &mut self.columns[column];
+        if !index.built {
+            index.built = true;
+            index.first.clear();
+            index.next.clear();
+            index.next.resize(self.len, NONE);
+            for row in (0..self.len).rev() {
+                let first = index.first.entry(self.words[row * self.width + column]).or_insert((NONE, 0));
+                index.next[row] = first.0;
+                *first = (row as u32, first.1 + 1);
+            }
+        }
+        index.first.get(&value).copied().unwrap_or((NONE, 0))
+    }
+
+    /// The next row with the same value in a column.
+    #[inline]
+    pub fn next_with(&self, column: usize, row: u32) -> u32 {
+        self.columns[column].next[row as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_a_set_and_columns_find_them(tuples in proptest::collection::vec((0u32..6, 0u32..6), 0..60)) {
+            let mut rows = Rows::new(2);
+            let mut set = BTreeSet::new();
+            for &(a, b) in &tuples {
+                prop_assert_eq!(rows.insert(&[a, b]), set.insert((a, b)));
+            }
+            prop_assert_eq!(rows.len(), set.len());
+            for column in 0..2 {
+                for value in 0..7 {
+                    let (mut row, count) = rows.first_with(column, value);
+                    let mut found = 0;
+                    while row != NONE {
+                        prop_assert_eq!(rows.row(row)[column], value);
+                        found += 1;
+                        row = rows.next_with(column, row);
+                    }
+                    prop_assert_eq!(found, count);
+                    let told = set.iter().filter(|pair| [pair.0, pair.1][column] == value).count();
+                    prop_assert_eq!(found as usize, told);
+                }
+            }
+        }
+    }
+}

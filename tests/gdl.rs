@@ -1,0 +1,124 @@
+//! `sternhalma gdl` from end to end: what is printed, and which exit code
+//! comes with it.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const GAMES: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
+
+fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(format!("{name}.kif"))
+}
+
+/// The exit code, stdout and stderr of a subcommand of `gdl`.
+fn gdl(command: &str, files: &[&Path], options: &str) -> (i32, String, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+    process.args(["gdl", command]).args(files).args(options.split_whitespace()).stdin(Stdio::null());
+    let output = process.output().unwrap();
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(!err.contains("panicked"), "{err}");
+    (output.status.code().unwrap(), out, err)
+}
+
+fn file(dir: &TempDir, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn traces_replay_plain_and_gzipped() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in GAMES {
+        let (code, trace, err) = gdl("trace", &[&own(name)], "--seed 4 --playouts 3");
+        assert_eq!((code, err.as_str()), (0, ""));
+        assert_eq!(gdl("trace", &[&own(name)], "--seed 4 --playouts 3").1, trace);
+        let count = trace.lines().count();
+        let ends = trace.lines().filter(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["terminal"] == true, line["move"].is_null() && line["legal"].is_null());
+            line["terminal"] == true
+        });
+        assert_eq!(ends.count(), 3);
+        let plain = file(&dir, "plain.jsonl", &trace);
+        let gzipped = dir.path().join("trace.jsonl.gz");
+        let mut encoder = GzEncoder::new(File::create(&gzipped).unwrap(), Compression::default());
+        encoder.write_all(trace.as_bytes()).unwrap();
+        encoder.finish().unwrap();
+        for path in [plain, gzipped] {
+            let (code, out, err) = gdl("replay", &[&own(name), &path], "--engine prover");
+            assert_eq!((code, out, err.as_str()), (0, format!("{count} lines agree\n"), ""));
+        }
+    }
+}
+
+#[test]
+fn the_first_difference_ends_with_code_1() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, trace, _) = gdl("trace", &[&own("subtraction")], "--seed 1");
+    let changed =
+        file(&dir, "changed.jsonl", trace.replacen("\"goals\":[\"0\",\"100\"]", "\"goals\":[\"undef\",\"100\"]", 1));
+    let (code, out, _) = gdl("replay", &[&own("subtraction"), &changed], "");
+    assert_eq!(code, 1);
+    assert!(out.ends_with("goals: the trace says undef 100, the engine 0 100\n"), "{out}");
+}
+
+#[test]
+fn findings_have_their_place_and_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let good = own("tic-tac-toe");
+    let bad = file(&dir, "bad.kif", "(role a)\n(<= (legal a ?x)\n  (not (p ?x)))");
+    let arity = file(
+        &dir,
+        "arity.kif",
+        "(role a) (init on) (legal a go) (next off) (<= terminal (true off)) (goal a 100) (p a) (p a b)",
+    );
+    let absent = dir.path().join("absent.kif");
+    assert_eq!(gdl("check", &[&good], "").0, 0);
+    let (code, out, _) = gdl("check", &[&bad], "");
+    assert_eq!(code, 1);
+    let first = format!("{}:2:1: error[unsafe]: No positive literal of the body binds ?x.\n", bad.display());
+    assert!(out.starts_with(&first), "{out}");
+    assert_eq!(gdl("check", &[&arity], "").0, 1);
+    assert_eq!(gdl("check", &[&arity], "--lenient").0, 0);
+    let (code, out, err) = gdl("check", &[&bad, &absent, &good], "--json");
+    assert_eq!(code, 2);
+    assert!(err.contains("absent.kif"), "{err}");
+    let files: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&files[0]["ok"], &files[1]["ok"]), (&Value::Bool(false), &Value::Bool(true)));
+    let finding = &files[0]["findings"][0];
+    assert_eq!((&finding["line"], &finding["column"]), (&Value::from(2), &Value::from(1)));
+    assert_eq!((&finding["severity"], &finding["code"]), (&Value::from("error"), &Value::from("unsafe")));
+}
+
+#[test]
+fn bad_input_is_an_error_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let game = own("subtraction");
+    let (_, trace, _) = gdl("trace", &[&game], "");
+    let bytes = file(&dir, "bytes.kif", [b'(', 0xff, 0xfe]);
+    let open = file(&dir, "open.kif", "(".repeat(1_000_000));
+    let idle = file(&dir, "idle.kif", "(role a) (init on) (next on) (<= terminal (true off))");
+    let unending = file(&dir, "unending.kif", "(role a) (init on) (next on) (legal a go) (<= terminal (true off))");
+    let text = file(&dir, "text.jsonl", "a trace\n");
+    let cut = file(&dir, "cut.jsonl.gz", [0x1f, 0x8b, 8, 0]);
+    let unknown = file(&dir, "unknown.jsonl", trace.replacen("\"move\":[\"", "\"move\":[\"(?x", 1));
+    let absent = dir.path().join("absent");
+    assert_eq!(gdl("check", &[&bytes], "").0, 2);
+    assert_eq!(gdl("check", &[&open], "").0, 1);
+    for rulesheet in [&bytes, &open, &idle, &unending, &absent] {
+        let (code, _, err) = gdl("trace", &[rulesheet], "--steps 50");
+        assert_eq!((code, err.lines().count()), (2, 1), "{err}");
+    }
+    for trace in [&text, &cut, &unknown, &absent] {
+        let (code, out, err) = gdl("replay", &[&game, trace], "");
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
+    }
+}
