@@ -81,10 +81,20 @@ pub(crate) fn limits(
 ) -> Result<(Limits, usize), BuildError> {
     let threads = threads.min(rayon::max_num_threads());
     let cut = |threads| cut_to_fit(prefix, encoding, threads, limit).map(|cut| (cut, threads));
-    (1..=threads)
-        .rev()
-        .find_map(cut)
-        .ok_or_else(|| BuildError::Limit { least: least_memory(prefix, encoding, 1), limit })
+    if let Some(all) = cut(threads) {
+        return Ok(all);
+    }
+    let mut most = cut(1).ok_or_else(|| BuildError::Limit { least: least_memory(prefix, encoding, 1), limit })?;
+    // More threads take more memory, so the most that fit are found by halving.
+    let mut too_many = threads;
+    while too_many - most.1 > 1 {
+        let middle = most.1 + (too_many - most.1) / 2;
+        match cut(middle) {
+            Some(more) => most = more,
+            None => too_many = middle,
+        }
+    }
+    Ok(most)
 }
 
 fn cut_to_fit(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) -> Option<Limits> {
@@ -167,9 +177,10 @@ pub(crate) fn most_pending(prefix: Prefix, fixed: usize) -> u64 {
     }
 }
 
-/// The bytes of memory that proving a table at once takes.
+/// The bytes of memory that proving a table at once takes: a byte and a bit a
+/// state, and what is mapped of the file they are unfolded from.
 pub fn proof_memory_needed(prefix: Prefix) -> u64 {
-    prefix.states() / 8 * 9 + PROGRAM
+    prefix.states() / 2 * 3 + PROGRAM
 }
 
 /// A reader of distances.

@@ -132,12 +132,8 @@ fn calibrate(
     directory: &Path,
 ) -> Result<Calibration, BuildError> {
     std::fs::create_dir_all(directory).map_err(BuildError::file(directory, "make the directory"))?;
-    let directory = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
-    let directory = directory.map_err(|error| BuildError::File {
-        path: "calibration".into(),
-        action: "make the directory",
-        source: error,
-    })?;
+    let made = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
+    let directory = made.map_err(BuildError::file(directory, "make a directory in"))?;
     let path = directory.path().join("table.sht");
     match cut {
         None => build(&path, options, false, &())?,
