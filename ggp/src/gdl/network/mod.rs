@@ -1,0 +1,5 @@
+//! Propositional networks: a game as a circuit.
+
+mod netlist;
+
+pub use netlist::{Gates, Lit, Netlist, Outputs};

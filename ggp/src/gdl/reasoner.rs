@@ -1,0 +1,29 @@
+//! What every engine that plays a rulesheet can tell of it by name.
+
+use super::prover::Goal;
+use crate::game::Game;
+
+/// A game told by a rulesheet, whatever engine plays it. Names are KIF with
+/// one space between words.
+pub trait Reasoner: Game {
+    /// The names of the roles, in order.
+    fn role_names(&self) -> &[String];
+
+    /// The fluents that hold in a state, in alphabetical order.
+    fn facts(&self, state: &Self::State) -> Vec<String>;
+
+    /// The legal moves of a role, acting or not; also in a terminal state.
+    fn legal_of(&self, state: &Self::State, role: usize) -> Vec<Self::Move>;
+
+    /// The name of a move.
+    fn move_name(&self, role: usize, mv: Self::Move) -> String;
+
+    /// The move of a name, if any state may have it.
+    fn move_named(&self, role: usize, name: &str) -> Option<Self::Move>;
+
+    /// Plays one move of every role, acting or not.
+    fn play_all(&self, state: &mut Self::State, joint: &[Self::Move]);
+
+    /// What a role has reached in a state, terminal or not.
+    fn reached(&self, state: &Self::State, role: usize) -> Goal;
+}
