@@ -1,6 +1,6 @@
 //! From ground rules to gates.
 
-use crate::gdl::ground::{Chain, GroundError, Kind, Limits, Program, Terms, components, groups, program};
+use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, components, groups, program};
 use crate::gdl::syntax::Rules;
 
 use super::netlist::{Gates, Lit, Netlist, Outputs};
@@ -56,11 +56,11 @@ impl<'a> Builder<'a> {
         let mut moves = Vec::new();
         for kind in &chain.kinds {
             match *kind {
-                Kind::Fluent(term) => fluents.push(term),
-                Kind::Move(role, term) => {
+                AtomKind::Fluent(term) => fluents.push(term),
+                AtomKind::Move(role, term) => {
                     moves.extend(roles.iter().position(|&other| other == role).map(|role| (role, term)));
                 }
-                Kind::Derived => {}
+                AtomKind::Derived => {}
             }
         }
         moves.sort_by_key(|&(role, _)| role);
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
         for (number, component) in order.iter().enumerate() {
             let is_inside = |atom: u32| component_of[atom as usize] == number;
             if let [atom] = component[..] {
-                if self.chain.kinds[atom] == Kind::Derived {
+                if self.chain.kinds[atom] == AtomKind::Derived {
                     self.lits[atom] = self.gate(instances.of(atom));
                 }
                 continue;
