@@ -3,6 +3,7 @@
 use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, components, groups, program};
 use crate::gdl::syntax::Rules;
 
+use super::simplify::simplify;
 use super::netlist::{Gates, Lit, Netlist, Outputs};
 
 /// A game as a circuit, with the names of what it is about.
@@ -30,7 +31,9 @@ impl Network {
         let program = program(rules, &mut terms)?;
         let mut chain = Chain::new(&program, &mut terms, Limits::default());
         chain.run(&groups(&program)?)?;
-        Builder::new(&program, &chain)?.build()
+        let mut network = Builder::new(&program, &chain)?.build()?;
+        network.netlist = simplify(network.netlist);
+        Ok(network)
     }
 }
 

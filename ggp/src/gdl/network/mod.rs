@@ -2,6 +2,7 @@
 
 mod build;
 mod netlist;
+mod simplify;
 
 pub use build::Network;
 pub use netlist::{Gates, Lit, Netlist, Outputs};

@@ -173,6 +173,12 @@ impl Gates {
         }
     }
 
+    /// The literals of the gate of a literal; none if it is of an input.
+    pub fn of(&self, lit: Lit) -> Option<&[Lit]> {
+        let gate = lit.node().checked_sub(self.inputs)?;
+        Some(&self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize])
+    }
+
     /// The conjunction of literals.
     pub fn and(&mut self, lits: impl IntoIterator<Item = Lit>) -> Lit {
         let mut scratch = std::mem::take(&mut self.scratch);
