@@ -3,8 +3,11 @@
 use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, components, groups, program};
 use crate::gdl::syntax::Rules;
 
-use super::simplify::simplify;
 use super::netlist::{Gates, Lit, Netlist, Outputs};
+use super::simplify::simplify;
+
+/// Unrolled recursion makes no more gates than these.
+const MOST_GATES: usize = 10_000_000;
 
 /// A game as a circuit, with the names of what it is about.
 #[derive(Clone, Debug)]
@@ -140,7 +143,7 @@ impl<'a> Builder<'a> {
             if inside.into_iter().any(|&(atom, negated)| negated && is_inside(atom)) {
                 return Err(GroundError::NotStratified);
             }
-            self.unroll(component, &instances);
+            self.unroll(component, &instances)?;
         }
         Ok(())
     }
@@ -159,7 +162,7 @@ impl<'a> Builder<'a> {
 
     /// Atoms that depend on one another hold if they follow in some number
     /// of rounds from nothing; no more rounds are needed than there are atoms.
-    fn unroll(&mut self, component: &[usize], instances: &Instances) {
+    fn unroll(&mut self, component: &[usize], instances: &Instances) -> Result<(), GroundError> {
         for _ in 0..component.len() {
             let round: Vec<Lit> = component.iter().map(|&atom| self.gate(instances.of(atom))).collect();
             let mut changed = false;
@@ -170,7 +173,11 @@ impl<'a> Builder<'a> {
             if !changed {
                 break;
             }
+            if self.gates.len() > MOST_GATES {
+                return Err(GroundError::TooLarge);
+            }
         }
+        Ok(())
     }
 }
 

@@ -173,6 +173,16 @@ impl Gates {
         }
     }
 
+    /// The number of gates.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is no gate.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The literals of the gate of a literal; none if it is of an input.
     pub fn of(&self, lit: Lit) -> Option<&[Lit]> {
         let gate = lit.node().checked_sub(self.inputs)?;

@@ -29,52 +29,94 @@ fn size(netlist: &Netlist) -> (usize, usize) {
     (netlist.gates().len(), netlist.gates().map(<[Lit]>::len).sum())
 }
 
-/// What nodes can be: bit 0 that they can be false, bit 1 that they can be true.
-type Can = u8;
-
-/// The fluents and moves that have the same value in all states of all
-/// matches, by evaluation with an unknown third value: from the initial
-/// state, whatever the roles do, until nothing new can be.
+/// The inputs that have the same value in all states of all matches, by
+/// evaluation with an unknown third value: from the initial state, whatever
+/// the roles do, until nothing new can be. Linear in the literals, as each
+/// node becomes possibly false and possibly true once at most.
 fn constants(netlist: &Netlist) -> Vec<Option<bool>> {
-    let fluents = netlist.fluents();
-    let mut can: Vec<Can> = vec![1];
-    can.extend(netlist.initial.iter().map(|&holds| if holds { 2 } else { 1 }));
-    can.resize(netlist.nodes(), 1);
-    let of = |can: &[Can], lit: Lit| {
-        let can = can[lit.node()];
-        if lit.is_inverted() { can >> 1 | (can & 1) << 1 } else { can }
-    };
-    loop {
-        for (index, gate) in netlist.gates().enumerate() {
-            let (all, any) = gate.iter().fold((2, 0), |(all, any), &lit| {
-                let can = of(&can, lit);
-                (all & can, any | can)
-            });
-            can[netlist.first_gate() + index] = all & 2 | any & 1;
-        }
-        let mut changed = false;
-        for mv in 0..netlist.moves() {
-            let node = netlist.move_node(mv);
-            let new = can[node] | of(&can, netlist.outputs.legal[mv]) & 2;
-            changed |= new != can[node];
-            can[node] = new;
-        }
-        for fluent in 0..fluents {
-            let node = netlist.fluent_node(fluent);
-            let new = can[node] | of(&can, netlist.outputs.next[fluent]);
-            changed |= new != can[node];
-            can[node] = new;
-        }
-        if !changed {
-            break;
-        }
+    let mut possible = Possible::new(netlist);
+    possible.node(0, false);
+    for (fluent, &holds) in netlist.initial.iter().enumerate() {
+        possible.node(netlist.fluent_node(fluent), holds);
     }
-    let value = |can: &Can| match can {
-        1 => Some(false),
-        2 => Some(true),
+    for mv in 0..netlist.moves() {
+        possible.node(netlist.move_node(mv), false);
+    }
+    possible.spread();
+    let value = |can: &[bool; 2]| match can {
+        [true, false] => Some(false),
+        [false, true] => Some(true),
         _ => None,
     };
-    can[..netlist.first_gate()].iter().map(value).collect()
+    possible.can[..netlist.first_gate()].iter().map(value).collect()
+}
+
+struct Possible {
+    first_gate: usize,
+    /// Whether each node can be false, and true.
+    can: Vec<[bool; 2]>,
+    /// How many literals of each gate cannot be true as far as is known.
+    missing: Vec<usize>,
+    /// Of each node, the gates that have it, and whether inverted.
+    readers: Vec<Vec<(u32, bool)>>,
+    /// Of each node, the inputs whose value follows from it: fluents from
+    /// what is next, and moves, which are possible if legal.
+    inputs: Vec<Vec<(u32, bool)>>,
+    is_move: Range<usize>,
+    open: Vec<(usize, bool)>,
+}
+
+impl Possible {
+    fn new(netlist: &Netlist) -> Possible {
+        let mut readers = vec![Vec::new(); netlist.nodes()];
+        let mut missing = Vec::new();
+        for (index, gate) in netlist.gates().enumerate() {
+            missing.push(gate.len());
+            gate.iter().for_each(|lit| readers[lit.node()].push((index as u32, lit.is_inverted())));
+        }
+        let mut inputs = vec![Vec::new(); netlist.nodes()];
+        let next = netlist.outputs.next.iter().enumerate().map(|(fluent, lit)| (netlist.fluent_node(fluent), lit));
+        let legal = netlist.outputs.legal.iter().enumerate().map(|(mv, lit)| (netlist.move_node(mv), lit));
+        next.chain(legal).for_each(|(node, lit)| inputs[lit.node()].push((node as u32, lit.is_inverted())));
+        Possible {
+            first_gate: netlist.first_gate(),
+            can: vec![[false; 2]; netlist.nodes()],
+            missing,
+            readers,
+            inputs,
+            is_move: netlist.move_node(0)..netlist.first_gate(),
+            open: Vec::new(),
+        }
+    }
+
+    fn node(&mut self, node: usize, value: bool) {
+        if !std::mem::replace(&mut self.can[node][usize::from(value)], true) {
+            self.open.push((node, value));
+        }
+    }
+
+    fn spread(&mut self) {
+        while let Some((node, value)) = self.open.pop() {
+            for place in 0..self.readers[node].len() {
+                let (gate, inverted) = self.readers[node][place];
+                let gate = gate as usize;
+                if value == inverted {
+                    self.node(self.first_gate + gate, false);
+                } else {
+                    self.missing[gate] -= 1;
+                    if self.missing[gate] == 0 {
+                        self.node(self.first_gate + gate, true);
+                    }
+                }
+            }
+            for place in 0..self.inputs[node].len() {
+                let (input, inverted) = self.inputs[node][place];
+                if value != inverted || !self.is_move.contains(&(input as usize)) {
+                    self.node(input as usize, value != inverted);
+                }
+            }
+        }
+    }
 }
 
 /// A set of moves of one role, as bits.
@@ -335,8 +377,7 @@ impl<'a> Rewrite<'a> {
             if gate.iter().any(|&inner| known.binary_search(&!inner).is_ok()) {
                 lits[place] = Lit::TRUE;
             } else if gate.iter().any(|inner| known.binary_search(inner).is_ok()) {
-                let left: Vec<Lit> =
-                    gate.iter().copied().filter(|inner| known.binary_search(inner).is_err()).collect();
+                let left: Vec<Lit> = gate.iter().copied().filter(|inner| known.binary_search(inner).is_err()).collect();
                 lits[place] = !self.gates.and(left);
             }
         }
@@ -373,5 +414,7 @@ fn moves(range: &Range<usize>, of: impl IntoIterator<Item = usize>) -> Moves {
 }
 
 fn bits(set: &Moves) -> impl Iterator<Item = usize> {
-    set.iter().enumerate().flat_map(|(index, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * index + bit))
+    set.iter()
+        .enumerate()
+        .flat_map(|(index, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * index + bit))
 }
