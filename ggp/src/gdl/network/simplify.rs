@@ -1,9 +1,11 @@
 //! Circuits made smaller without changing what they say of any state that a
 //! match can reach.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
+
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+use rustc_hash::FxBuildHasher;
 
 use super::netlist::{Gates, Lit, Netlist};
 
@@ -131,7 +133,7 @@ struct Rewrite<'a> {
     /// The moves each role may ever play.
     playable: Vec<Moves>,
     /// New nodes that say no more than that a role plays one of some moves.
-    choices: HashMap<usize, (usize, Moves)>,
+    choices: HashMap<usize, (usize, Moves), FxBuildHasher>,
     /// Of each move, what is implied by its being played.
     implied: Vec<Vec<Lit>>,
     uses: Vec<u32>,
@@ -143,7 +145,7 @@ impl<'a> Rewrite<'a> {
         let constant = |value: bool| if value { Lit::TRUE } else { Lit::FALSE };
         let new = known.iter().enumerate().map(|(node, value)| value.map_or(Lit::new(node, false), constant)).collect();
         let mut playable = Vec::new();
-        let mut choices = HashMap::new();
+        let mut choices = HashMap::default();
         for (role, range) in old.roles.iter().enumerate() {
             let is_playable = |mv: &usize| known[old.move_node(*mv)] != Some(false);
             let all = moves(range, range.clone().filter(is_playable));
@@ -233,7 +235,7 @@ impl<'a> Rewrite<'a> {
     /// a & (one of all).
     fn join_terms(&mut self, lits: &mut Vec<Lit>) {
         let mut joined: Vec<Term> = Vec::new();
-        let mut places: HashMap<Vec<Lit>, usize> = HashMap::new();
+        let mut places: HashMap<Vec<Lit>, usize, FxBuildHasher> = HashMap::default();
         lits.retain(|&lit| {
             let Some(mut term) = self.term(lit) else { return true };
             match places.entry(std::mem::take(&mut term.rest)) {
