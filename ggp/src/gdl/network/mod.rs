@@ -1,11 +1,17 @@
 //! Propositional networks: a game as a circuit.
 
+mod conditions;
+mod cone;
+mod game;
 mod netlist;
+mod sequential;
 mod set;
 #[cfg(test)]
 mod testing;
 
+pub use game::NetworkGame;
 pub use netlist::{Gates, Lit, Netlist, Outputs};
+pub use sequential::{Sequential, State};
 pub use set::FluentSet;
 
 /// A game as a circuit, with the names of what goes in. Names are KIF with one
