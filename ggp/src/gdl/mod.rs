@@ -34,6 +34,7 @@
 mod check;
 mod finding;
 mod graph;
+mod ground;
 mod kif;
 mod machine;
 pub mod network;

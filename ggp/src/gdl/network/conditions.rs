@@ -227,7 +227,7 @@ mod tests {
             terminal: all,
             goals: vec![vec![(100, all)]],
         };
-        let netlist = gates.finish(vec![true; fluents], [0..1].to_vec(), outputs);
+        let netlist = gates.finish(vec![true; fluents], std::iter::once(0..1).collect(), outputs);
         let (cut, _) = conditions(&netlist);
         assert!(cut.gates().all(|gate| gate.len() <= WIDEST));
         let mut values = vec![true; fluents];

@@ -324,7 +324,7 @@ mod tests {
         let outputs =
             Outputs { next: vec![Lit::FALSE], legal: vec![on], terminal: Lit::FALSE, goals: vec![vec![(50, !on)]] };
         let network = Network {
-            netlist: gates.finish(vec![true], [0..1].to_vec(), outputs),
+            netlist: gates.finish(vec![true], std::iter::once(0..1).collect(), outputs),
             roles: vec!["you".into()],
             fluents: vec!["on".into()],
             moves: vec!["go".into()],

@@ -1,0 +1,348 @@
+//! Rules made ready for grounding: conjunctions of literals over patterns.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::GroundError;
+use super::terms::{Functor, Terms};
+use crate::gdl::syntax::{Atom, Literal as Sentence, Rule, Rules, Term};
+
+/// A rule may spread into this many conjunctions.
+const MAX_ALTERNATIVES: usize = 1024;
+/// Relations have at most so many arguments.
+pub const MAX_ARITY: usize = 32;
+/// A conjunction has at most so many variables: sets of them are words.
+pub const MAX_VARIABLES: usize = 128;
+
+pub type Var = usize;
+pub type Pred = usize;
+
+/// A set of variables of a clause.
+pub type VarSet = u128;
+
+/// A term of a clause.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Pat {
+    Const(u32),
+    Var(Var),
+    Fun(Functor, Box<[Pat]>),
+}
+
+impl Pat {
+    pub fn vars(&self) -> VarSet {
+        match self {
+            Pat::Const(_) => 0,
+            Pat::Var(var) => 1 << var,
+            Pat::Fun(_, args) => vars(args),
+        }
+    }
+}
+
+pub fn vars(args: &[Pat]) -> VarSet {
+    args.iter().fold(0, |set, arg| set | arg.vars())
+}
+
+/// A relation of patterns.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Literal {
+    pub pred: Pred,
+    pub args: Box<[Pat]>,
+}
+
+impl Literal {
+    pub fn vars(&self) -> VarSet {
+        vars(&self.args)
+    }
+}
+
+/// A condition that grounding itself decides, once its variables are bound.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Test {
+    Distinct(Pat, Pat),
+    Same(Pat, Pat),
+    /// A sentence that depends on no state does not hold.
+    Absent(Literal),
+    All(Vec<Test>),
+    Any(Vec<Test>),
+}
+
+impl Test {
+    pub fn vars(&self) -> VarSet {
+        match self {
+            Test::Distinct(left, right) | Test::Same(left, right) => left.vars() | right.vars(),
+            Test::Absent(literal) => literal.vars(),
+            Test::All(parts) | Test::Any(parts) => parts.iter().fold(0, |set, part| set | part.vars()),
+        }
+    }
+}
+
+impl Test {
+    /// Shows all sentences whose absence is tested.
+    pub fn absent(&self, see: &mut dyn FnMut(&Literal)) {
+        match self {
+            Test::Distinct(..) | Test::Same(..) => {}
+            Test::Absent(literal) => see(literal),
+            Test::All(parts) | Test::Any(parts) => parts.iter().for_each(|part| part.absent(see)),
+        }
+    }
+}
+
+/// A conjunction from which a head follows.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    pub head: Literal,
+    pub body: Vec<Literal>,
+    /// Sentences that must not hold, and that depend on the state.
+    pub absent: Vec<Literal>,
+    pub tests: Vec<Test>,
+    pub variables: usize,
+}
+
+impl Clause {
+    pub fn vars(&self) -> VarSet {
+        let parts = self.body.iter().chain(&self.absent).map(Literal::vars);
+        parts.chain(self.tests.iter().map(Test::vars)).fold(self.head.vars(), |set, vars| set | vars)
+    }
+}
+
+/// A relation.
+#[derive(Clone, Debug)]
+pub struct Relation {
+    pub arity: usize,
+    /// Whether what holds depends on the state or the moves.
+    pub is_dynamic: bool,
+}
+
+/// What a relation is called.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Name {
+    /// A relation of the rulesheet.
+    Named(String, usize),
+    /// The fluents, or those of one functor by their arguments.
+    True(Option<Functor>),
+    /// The moves played, or those of one functor: the role, and the move or
+    /// its arguments.
+    Does(Option<Functor>),
+    /// One that the grounder makes.
+    Made(usize),
+}
+
+/// The clauses of a rulesheet.
+#[derive(Default)]
+pub struct Program {
+    pub relations: Vec<Relation>,
+    pub clauses: Vec<Clause>,
+    pub names: HashMap<Name, Pred>,
+}
+
+impl Program {
+    /// # Errors
+    ///
+    /// Rules that are unsafe or spread too far.
+    pub fn new(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
+        let mut program = Program::default();
+        program.relation(Name::True(None), 1, true);
+        program.relation(Name::Does(None), 2, true);
+        let dynamic = dynamic_relations(rules);
+        for rule in rules.iter() {
+            for conjunction in conjunctions(rule, &dynamic)? {
+                let clause = Scope { program: &mut program, terms, dynamic: &dynamic, vars: Vec::new() }
+                    .clause(&rule.head, &conjunction);
+                let clause = clause.ok_or(GroundError::TooWide { place: rule.place })?;
+                let bound = clause.body.iter().fold(0, |set, literal| set | literal.vars());
+                if clause.vars() & !bound != 0 {
+                    return Err(GroundError::Unsafe { place: rule.place });
+                }
+                program.clauses.push(clause);
+            }
+        }
+        Ok(program)
+    }
+
+    /// The relation of all fluents.
+    pub fn fluents(&self) -> Pred {
+        0
+    }
+
+    /// The relation of all moves with their roles.
+    pub fn moves(&self) -> Pred {
+        1
+    }
+
+    pub fn named(&mut self, name: &str, arity: usize, is_dynamic: bool) -> Pred {
+        self.relation(Name::Named(name.to_string(), arity), arity, is_dynamic)
+    }
+
+    pub fn made(&mut self, arity: usize, is_dynamic: bool) -> Pred {
+        self.relation(Name::Made(self.relations.len()), arity, is_dynamic)
+    }
+
+    pub fn relation(&mut self, name: Name, arity: usize, is_dynamic: bool) -> Pred {
+        let next = self.relations.len();
+        let pred = *self.names.entry(name).or_insert(next);
+        if pred == next {
+            self.relations.push(Relation { arity, is_dynamic });
+        }
+        pred
+    }
+}
+
+/// The relations that depend on the state or the moves.
+fn dynamic_relations(rules: &Rules) -> BTreeSet<(&str, usize)> {
+    fn reads(literal: &Sentence, dynamic: &BTreeSet<(&str, usize)>) -> bool {
+        match literal {
+            Sentence::Holds(atom) => dynamic.contains(&(atom.name.as_str(), atom.args.len())),
+            Sentence::Not(_, inner) => reads(inner, dynamic),
+            Sentence::Distinct(..) => false,
+            Sentence::Or(_, parts) => parts.iter().any(|part| reads(part, dynamic)),
+        }
+    }
+    let mut dynamic =
+        BTreeSet::from([("true", 1), ("does", 2), ("next", 1), ("legal", 2), ("goal", 2), ("terminal", 0)]);
+    loop {
+        let before = dynamic.len();
+        for rule in rules.iter() {
+            if rule.body.iter().any(|literal| reads(literal, &dynamic)) {
+                dynamic.insert((&rule.head.name, rule.head.args.len()));
+            }
+        }
+        if dynamic.len() == before {
+            return dynamic;
+        }
+    }
+}
+
+/// What a conjunction is made of.
+#[derive(Clone)]
+enum Leaf<'a> {
+    Holds(&'a Atom),
+    Absent(&'a Atom),
+    Distinct(&'a Term, &'a Term),
+    Same(&'a Term, &'a Term),
+    /// A disjunction of tests, which stays whole.
+    Tests(Vec<Vec<Leaf<'a>>>),
+}
+
+/// The conjunctions into which a rule spreads.
+fn conjunctions<'a>(rule: &'a Rule, dynamic: &BTreeSet<(&str, usize)>) -> Result<Vec<Vec<Leaf<'a>>>, GroundError> {
+    let too_many = GroundError::Alternatives { place: rule.place, limit: MAX_ALTERNATIVES };
+    let parts = rule.body.iter().map(|literal| alternatives(literal, true, dynamic));
+    product(parts).ok_or(too_many)
+}
+
+/// The alternatives of a literal, or of its negation, each a conjunction.
+fn alternatives<'a>(
+    literal: &'a Sentence,
+    holds: bool,
+    dynamic: &BTreeSet<(&str, usize)>,
+) -> Option<Vec<Vec<Leaf<'a>>>> {
+    Some(match (literal, holds) {
+        (Sentence::Holds(atom), true) => vec![vec![Leaf::Holds(atom)]],
+        (Sentence::Holds(atom), false) => vec![vec![Leaf::Absent(atom)]],
+        (Sentence::Distinct(_, left, right), true) => vec![vec![Leaf::Distinct(left, right)]],
+        (Sentence::Distinct(_, left, right), false) => vec![vec![Leaf::Same(left, right)]],
+        (Sentence::Not(_, inner), _) => alternatives(inner, !holds, dynamic)?,
+        (Sentence::Or(_, parts), false) => product(parts.iter().map(|part| alternatives(part, false, dynamic)))?,
+        (Sentence::Or(_, parts), true) => {
+            let mut all = Vec::new();
+            for part in parts {
+                all.extend(alternatives(part, true, dynamic)?);
+            }
+            let is_test = |leaf: &Leaf| match leaf {
+                Leaf::Holds(_) => false,
+                Leaf::Absent(atom) => !dynamic.contains(&(atom.name.as_str(), atom.args.len())),
+                Leaf::Distinct(..) | Leaf::Same(..) | Leaf::Tests(_) => true,
+            };
+            if all.iter().flatten().all(is_test) { vec![vec![Leaf::Tests(all)]] } else { all }
+        }
+    })
+}
+
+fn product<'a>(parts: impl Iterator<Item = Option<Vec<Vec<Leaf<'a>>>>>) -> Option<Vec<Vec<Leaf<'a>>>> {
+    let mut all: Vec<Vec<Leaf>> = vec![Vec::new()];
+    for part in parts {
+        let part = part?;
+        if all.len() * part.len() > MAX_ALTERNATIVES {
+            return None;
+        }
+        all = all.iter().flat_map(|head| part.iter().map(|tail| [&head[..], tail].concat())).collect();
+    }
+    Some(all)
+}
+
+/// Turns the sentences of one conjunction into patterns.
+struct Scope<'a> {
+    program: &'a mut Program,
+    terms: &'a mut Terms,
+    dynamic: &'a BTreeSet<(&'a str, usize)>,
+    vars: Vec<&'a str>,
+}
+
+impl<'a> Scope<'a> {
+    /// None if the clause has too many variables or arguments.
+    fn clause(mut self, head: &'a Atom, leaves: &[Leaf<'a>]) -> Option<Clause> {
+        let (mut body, mut absent, mut tests) = (Vec::new(), Vec::new(), Vec::new());
+        let args: Box<[Pat]> = head.args.iter().map(|arg| self.pat(arg)).collect();
+        let dynamic = self.is_dynamic(head);
+        let head = Literal { pred: self.program.named(&head.name, head.args.len(), dynamic), args };
+        for leaf in leaves {
+            match leaf {
+                Leaf::Holds(atom) => body.push(self.literal(atom)),
+                Leaf::Absent(atom) if self.is_dynamic(atom) => absent.push(self.literal(atom)),
+                leaf => tests.push(self.test(leaf)),
+            }
+        }
+        let wide = |literal: &Literal| literal.args.len() > MAX_ARITY;
+        if self.vars.len() > MAX_VARIABLES || wide(&head) || body.iter().chain(&absent).any(wide) {
+            return None;
+        }
+        Some(Clause { head, body, absent, tests, variables: self.vars.len() })
+    }
+
+    fn is_dynamic(&self, atom: &Atom) -> bool {
+        self.dynamic.contains(&(atom.name.as_str(), atom.args.len()))
+    }
+
+    fn test(&mut self, leaf: &Leaf<'a>) -> Test {
+        match leaf {
+            Leaf::Distinct(left, right) => Test::Distinct(self.pat(left), self.pat(right)),
+            Leaf::Same(left, right) => Test::Same(self.pat(left), self.pat(right)),
+            Leaf::Absent(atom) | Leaf::Holds(atom) => Test::Absent(self.literal(atom)),
+            Leaf::Tests(any) => {
+                Test::Any(any.iter().map(|all| Test::All(all.iter().map(|leaf| self.test(leaf)).collect())).collect())
+            }
+        }
+    }
+
+    fn literal(&mut self, atom: &'a Atom) -> Literal {
+        let args: Vec<Pat> = atom.args.iter().map(|arg| self.pat(arg)).collect();
+        let (name, args) = match (atom.name.as_str(), &args[..]) {
+            ("true", [Pat::Fun(functor, inner)]) => (Name::True(Some(*functor)), inner.to_vec()),
+            ("true", _) => (Name::True(None), args),
+            ("does", [role, Pat::Fun(functor, inner)]) => {
+                (Name::Does(Some(*functor)), [std::slice::from_ref(role), inner].concat())
+            }
+            ("does", _) => (Name::Does(None), args),
+            (name, _) => (Name::Named(name.to_string(), args.len()), args),
+        };
+        let dynamic = self.is_dynamic(atom);
+        Literal { pred: self.program.relation(name, args.len(), dynamic), args: args.into() }
+    }
+
+    /// Ground functions stay functions: they meet the rows of their functor.
+    fn pat(&mut self, term: &'a Term) -> Pat {
+        match term {
+            Term::Constant(name) => Pat::Const(self.terms.constant(name)),
+            Term::Variable(name) => {
+                let known = self.vars.iter().position(|var| var == name);
+                Pat::Var(known.unwrap_or_else(|| {
+                    self.vars.push(name);
+                    self.vars.len() - 1
+                }))
+            }
+            Term::Function { name, args, .. } => {
+                let functor = self.terms.functor(name, args.len());
+                Pat::Fun(functor, args.iter().map(|arg| self.pat(arg)).collect())
+            }
+        }
+    }
+}

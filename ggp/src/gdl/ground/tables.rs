@@ -1,0 +1,123 @@
+//! What may hold: relations as rows of terms.
+
+use hashbrown::{HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
+
+/// No row, no index.
+pub const NONE: u32 = u32::MAX;
+
+/// A hash of words, good in all bits.
+pub fn hash(words: &[u32]) -> u64 {
+    use std::hash::BuildHasher;
+    FxBuildHasher.hash_one(words)
+}
+
+/// The rows of a relation, each once, in the order in which they were found.
+#[derive(Default)]
+pub struct Table {
+    arity: usize,
+    words: Vec<u32>,
+    /// When each row was found, by the count of all facts; 0 is before all.
+    times: Vec<u32>,
+    /// What the network calls each row.
+    atoms: Vec<u32>,
+    known: HashTable<u32>,
+    indexes: Vec<Index>,
+}
+
+/// The rows that agree in some columns, as chains in order of time. Keys are
+/// hashes, so a chain may hold rows of another key: whoever follows it
+/// compares the columns.
+struct Index {
+    columns: Box<[usize]>,
+    /// The first row, the last and the number of rows.
+    chains: HashMap<u64, (u32, u32, u32), FxBuildHasher>,
+    following: Vec<u32>,
+}
+
+impl Table {
+    pub fn new(arity: usize) -> Table {
+        Table { arity, ..Table::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    #[inline]
+    pub fn row(&self, row: u32) -> &[u32] {
+        &self.words[row as usize * self.arity..][..self.arity]
+    }
+
+    #[inline]
+    pub fn time(&self, row: u32) -> u32 {
+        self.times[row as usize]
+    }
+
+    #[inline]
+    pub fn atom(&self, row: u32) -> u32 {
+        self.atoms[row as usize]
+    }
+
+    /// The row of these words.
+    pub fn find(&self, words: &[u32]) -> Option<u32> {
+        self.known.find(hash(words), |&row| self.row(row) == words).copied()
+    }
+
+    /// Adds a row that is not there yet.
+    pub fn add(&mut self, words: &[u32], time: u32, atom: u32) {
+        let row = self.times.len() as u32;
+        self.words.extend_from_slice(words);
+        self.times.push(time);
+        self.atoms.push(atom);
+        let (all, arity) = (&self.words, self.arity);
+        self.known.insert_unique(hash(words), row, |&row| hash(&all[row as usize * arity..][..arity]));
+        self.indexes.iter_mut().for_each(|index| index.add(words, row));
+    }
+
+    /// The index by these columns, which is kept from now on.
+    pub fn index(&mut self, columns: &[usize]) -> usize {
+        if let Some(known) = self.indexes.iter().position(|index| &*index.columns == columns) {
+            return known;
+        }
+        let mut index = Index { columns: columns.into(), chains: HashMap::default(), following: Vec::new() };
+        for row in 0..self.len() as u32 {
+            index.add(self.row(row), row);
+        }
+        self.indexes.push(index);
+        self.indexes.len() - 1
+    }
+
+    /// The rows a chain of an index has on average.
+    pub fn chain_length(&self, index: usize) -> f64 {
+        self.len() as f64 / self.indexes[index].chains.len().max(1) as f64
+    }
+
+    /// The first row of the chain of a key, in the order of its columns.
+    #[inline]
+    pub fn first(&self, index: usize, key: &[u32]) -> u32 {
+        self.indexes[index].chains.get(&hash(key)).map_or(NONE, |&(first, ..)| first)
+    }
+
+    /// The row after a row in its chain.
+    #[inline]
+    pub fn following(&self, index: usize, row: u32) -> u32 {
+        self.indexes[index].following[row as usize]
+    }
+}
+
+impl Index {
+    fn add(&mut self, words: &[u32], row: u32) {
+        let mut key = [0; 64];
+        for (place, &column) in key.iter_mut().zip(&self.columns) {
+            *place = words[column];
+        }
+        self.following.push(NONE);
+        let chain = self.chains.entry(hash(&key[..self.columns.len()])).or_insert((row, row, 0));
+        if chain.2 > 0 {
+            self.following[chain.1 as usize] = row;
+        }
+        chain.1 = row;
+        chain.2 += 1;
+    }
+}

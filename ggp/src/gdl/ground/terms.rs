@@ -1,0 +1,94 @@
+//! Ground terms of the grounder, each kept once.
+
+use std::fmt::Write;
+
+use hashbrown::{HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
+
+use super::tables::hash;
+
+/// A name with its number of arguments.
+pub type Functor = u32;
+
+/// Terms by number; equal terms have equal numbers.
+#[derive(Default)]
+pub struct Terms {
+    names: Vec<(String, usize)>,
+    functors: HashMap<(String, usize), Functor, FxBuildHasher>,
+    /// Of each term, its functor and then its arguments.
+    words: Vec<u32>,
+    starts: Vec<u32>,
+    depths: Vec<u8>,
+    known: HashTable<u32>,
+}
+
+impl Terms {
+    pub fn functor(&mut self, name: &str, arity: usize) -> Functor {
+        let next = self.names.len() as Functor;
+        let functor = *self.functors.entry((name.to_string(), arity)).or_insert(next);
+        if functor == next {
+            self.names.push((name.to_string(), arity));
+        }
+        functor
+    }
+
+    pub fn constant(&mut self, name: &str) -> u32 {
+        let functor = self.functor(name, 0);
+        self.intern(&[functor])
+    }
+
+    /// The term of a functor and its arguments.
+    pub fn intern(&mut self, words: &[u32]) -> u32 {
+        let key = hash(words);
+        let Terms { words: all, starts, known, depths, .. } = self;
+        if let Some(&term) = known.find(key, |&term| slice(all, starts, term) == words) {
+            return term;
+        }
+        let term = starts.len() as u32;
+        let depth = words[1..].iter().map(|&arg| depths[arg as usize]).max().map_or(0, |depth| depth.saturating_add(1));
+        depths.push(depth);
+        starts.push(all.len() as u32);
+        all.extend_from_slice(words);
+        known.insert_unique(key, term, |&term| hash(slice(all, starts, term)));
+        term
+    }
+
+    /// The functor and the arguments of a term.
+    #[inline]
+    pub fn words(&self, term: u32) -> &[u32] {
+        slice(&self.words, &self.starts, term)
+    }
+
+    /// How many functions are in one another, at most.
+    pub fn depth(&self, term: u32) -> usize {
+        usize::from(self.depths[term as usize])
+    }
+
+    /// The term in KIF.
+    pub fn text(&self, term: u32) -> String {
+        let mut text = String::new();
+        self.write(term, &mut text);
+        text
+    }
+
+    fn write(&self, term: u32, text: &mut String) {
+        let words = self.words(term);
+        let name = &self.names[words[0] as usize].0;
+        if words.len() == 1 {
+            text.push_str(name);
+            return;
+        }
+        let _ = write!(text, "({name}");
+        for &arg in &words[1..] {
+            text.push(' ');
+            self.write(arg, text);
+        }
+        text.push(')');
+    }
+}
+
+fn slice<'a>(words: &'a [u32], starts: &[u32], term: u32) -> &'a [u32] {
+    let start = starts[term as usize] as usize;
+    let end = starts.get(term as usize + 1).map_or(words.len(), |&end| end as usize);
+    &words[start..end]
+}
