@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use rand::RngExt;
+
 /// The generator of all randomness: named, portable, and seeded by the
 /// caller, so that the same seed gives the same game on every machine.
 pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
@@ -80,6 +82,22 @@ pub trait Game: Sync {
     /// Adds the legal moves of an acting role to `moves`, always in the same
     /// order. In a state that is not terminal there is at least one.
     fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>);
+
+    /// A legal move of an acting role, all equally likely; none if the role
+    /// has none. `moves` is a buffer, left with anything in it. Games that can
+    /// choose without making all moves do so here.
+    #[inline]
+    fn random_legal(
+        &self,
+        state: &Self::State,
+        role: usize,
+        moves: &mut Vec<Self::Move>,
+        rng: &mut Rng,
+    ) -> Option<Self::Move> {
+        moves.clear();
+        self.legal(state, role, moves);
+        if moves.is_empty() { None } else { Some(moves[rng.random_range(0..moves.len())]) }
+    }
 
     /// Plays one move of each acting role, in the order of roles.
     fn play(&self, state: &mut Self::State, joint: &[Self::Move]);

@@ -77,6 +77,8 @@ pub struct Mcts<G: Game, S, P, C> {
     tree: Tree<G::Move>,
     /// The state of the root, if there is a tree.
     root: Option<G::State>,
+    /// The state of the last simulation, whose memory the next one uses.
+    scratch: Option<G::State>,
     buffers: Buffers<G::Move>,
 }
 
@@ -104,7 +106,7 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             untried: Vec::new(),
         };
         let rng = rand::SeedableRng::seed_from_u64(seed);
-        Mcts { selection, playout, cutoff, settings, rng, tree: Tree::new(), root: None, buffers }
+        Mcts { selection, playout, cutoff, settings, rng, tree: Tree::new(), root: None, scratch: None, buffers }
     }
 
     /// Forgets the tree. The next search begins with `state`.
@@ -173,7 +175,13 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     fn simulate(&mut self, game: &G, root: &G::State, spent: &mut Spent) {
-        let mut state = root.clone();
+        let mut state = match self.scratch.take() {
+            Some(mut scratch) => {
+                scratch.clone_from(root);
+                scratch
+            }
+            None => root.clone(),
+        };
         let roles = game.roles();
         self.buffers.path.clear();
         self.buffers.edges.clear();
@@ -186,6 +194,7 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         spent.depth = spent.depth.max(tree_moves);
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(roles);
+        self.scratch = Some(state);
     }
 
     /// Follows the tree to a state without a node, to a node made on the way,

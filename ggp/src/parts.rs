@@ -87,9 +87,8 @@ impl<M> Default for RandomPlayout<M> {
 
 impl<G: Game> Playout<G> for RandomPlayout<G::Move> {
     fn choose(&mut self, game: &G, state: &G::State, role: usize, rng: &mut Rng) -> G::Move {
-        self.moves.clear();
-        game.legal(state, role, &mut self.moves);
-        self.moves[rng.random_range(0..self.moves.len())]
+        let mv = game.random_legal(state, role, &mut self.moves, rng);
+        mv.expect("an acting role has a legal move in a state that is not terminal")
     }
 }
 
