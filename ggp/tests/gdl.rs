@@ -1,14 +1,13 @@
-//! Rulesheets end to end: our own, and those of a collection and their traces
-//! computed elsewhere. The latter are looked for in the directory that
-//! `STERNHALMA_CONFORMANCE` names, or in `../shared/conformance`, and the
-//! games beside it; without them the tests that need them say so and check
-//! nothing.
+//! Rulesheets end to end: small ones of our own, and those of a collection and
+//! their traces computed elsewhere.
+
+mod common;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use common::{conformance, files, legal_texts, own, own_dir, prover};
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -18,54 +17,11 @@ use sternhalma_ggp::gdl::{
     check, replay_line, scramble, trace,
 };
 
+/// Small ones.
 const OWN: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
-
-fn own(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("games").join(format!("{name}.kif"));
-    fs::read_to_string(path).unwrap()
-}
-
-fn conformance(part: &str) -> Option<PathBuf> {
-    let dir = std::env::var_os("STERNHALMA_CONFORMANCE").map(PathBuf::from);
-    let dir = dir.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance"));
-    let path = dir.join(part);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there", path.display());
-    None
-}
-
-/// The files of a directory with an ending, by name.
-fn files(dir: &Path, ending: &str) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let named = entries.filter_map(|path| {
-        let name = path.file_name()?.to_str()?.strip_suffix(ending)?.to_string();
-        Some((name, path))
-    });
-    let mut all: Vec<_> = named.collect();
-    all.sort();
-    all
-}
-
-fn prover(text: &str) -> Prover {
-    Prover::new(&Rules::parse(text).unwrap()).unwrap()
-}
-
-fn legal_texts(prover: &mut Prover, state: &State, role: usize) -> Vec<String> {
-    let moves = prover.legal(state, role).unwrap();
-    moves.into_iter().map(|mv| prover.text(mv)).collect()
-}
 
 fn errors(findings: &[Finding]) -> Vec<Code> {
     findings.iter().filter(|finding| finding.severity == Severity::Error).map(|finding| finding.code).collect()
-}
-
-#[test]
-fn our_games_are_valid() {
-    for name in OWN {
-        assert_eq!(check(&own(name), &CheckOptions::default()), [], "{name}");
-    }
 }
 
 #[test]
@@ -220,8 +176,8 @@ fn names_and_order_do_not_matter(name: &str, text: &str, most: usize) {
 
 #[test]
 fn names_and_the_order_of_rules_and_bodies_do_not_matter() {
-    for name in OWN {
-        names_and_order_do_not_matter(name, &own(name), 100);
+    for (name, path) in files(&own_dir(), ".kif") {
+        names_and_order_do_not_matter(&name, &fs::read_to_string(path).unwrap(), 100);
     }
     let Some(dir) = conformance("../games") else { return };
     for (name, path) in files(&dir, ".kif") {
@@ -377,7 +333,8 @@ fn the_collection_plays_to_the_told_lengths() {
         let rate = n / begun.elapsed().as_secs_f64();
         eprintln!("{name}: {n} matches, mean length {found:.2}, told {mean}, {rate:.1} a second");
         if n >= 20.0 {
-            let slack = 4.5 * spread / n.sqrt() + 0.01;
+            // A few matches may show no spread though rare ones are shorter.
+            let slack = 4.5 * spread / n.sqrt() + 0.05;
             assert!((found - mean).abs() <= slack, "{name}: mean length {found:.2} of {n} matches, told {mean}");
         }
     }
