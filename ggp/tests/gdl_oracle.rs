@@ -1,11 +1,12 @@
-//! The prover against evaluation from below: random stratified programs with
-//! mutual recursion, negation and disjunction, asked with every combination
-//! of bound arguments.
+//! The prover and the network against evaluation from below: random
+//! stratified programs with mutual recursion, negation and disjunction, asked
+//! with every combination of bound arguments.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use proptest::prelude::*;
+use sternhalma_ggp::gdl::network::Network;
 use sternhalma_ggp::gdl::{Prover, Rules};
 
 const CONSTANTS: usize = 3;
@@ -30,6 +31,12 @@ struct Clause {
     either: Vec<Call>,
     negated: Vec<Call>,
     distinct: Option<[Arg; 2]>,
+}
+
+impl Clause {
+    fn is_fact(&self) -> bool {
+        self.body.is_empty() && self.either.is_empty()
+    }
 }
 
 type Tuples = Vec<BTreeSet<[usize; 2]>>;
@@ -126,18 +133,44 @@ fn sentence(call: &Call) -> String {
 fn rulesheet(program: &[Clause]) -> String {
     let mut text = String::from("(role you)(k a)(k b)(k c)(init (on a))\n");
     for clause in program {
-        write!(text, "(<= {}", sentence(&clause.head)).unwrap();
-        clause.body.iter().for_each(|call| text += &sentence(call));
-        clause.negated.iter().for_each(|call| text += &format!("(not {})", sentence(call)));
-        if let Some([left, right]) = clause.distinct {
-            write!(text, "(distinct {} {})", term(left), term(right)).unwrap();
-        }
-        if !clause.either.is_empty() {
-            let parts: String = clause.either.iter().map(sentence).collect();
-            write!(text, "(or {parts})").unwrap();
-        }
-        text += ")\n";
+        write_rule(clause, "", &mut text);
     }
+    text + &questions()
+}
+
+/// The same with facts that may be dropped, one a step: what holds depends
+/// on the state.
+fn rulesheet_of_states(program: &[Clause]) -> String {
+    let mut text = String::from("(role you)(k a)(k b)(k c)(init (on a))(next (on a))(legal you wait)\n");
+    for (number, clause) in program.iter().enumerate() {
+        if clause.is_fact() {
+            write!(text, "(init (fact {number}))(<= (legal you (drop {number})) (true (fact {number})))").unwrap();
+            write!(text, "(<= (next (fact {number})) (true (fact {number})) (not (does you (drop {number}))))")
+                .unwrap();
+            write_rule(clause, &format!("(true (fact {number}))"), &mut text);
+        } else {
+            write_rule(clause, "", &mut text);
+        }
+    }
+    text + &questions()
+}
+
+fn write_rule(clause: &Clause, condition: &str, text: &mut String) {
+    write!(text, "(<= {}{condition}", sentence(&clause.head)).unwrap();
+    clause.body.iter().for_each(|call| *text += &sentence(call));
+    clause.negated.iter().for_each(|call| *text += &format!("(not {})", sentence(call)));
+    if let Some([left, right]) = clause.distinct {
+        write!(text, "(distinct {} {})", term(left), term(right)).unwrap();
+    }
+    if !clause.either.is_empty() {
+        let parts: String = clause.either.iter().map(sentence).collect();
+        write!(text, "(or {parts})").unwrap();
+    }
+    *text += ")\n";
+}
+
+fn questions() -> String {
+    let mut text = String::new();
     for relation in 0..RELATIONS {
         for (mode, asked) in ["", "(k ?x)", "(k ?y)", "(k ?x)(k ?y)"].iter().enumerate() {
             writeln!(text, "(<= (legal you (m {relation} {mode} ?x ?y)) (true (on a)){asked}(r{relation} ?x ?y))")
@@ -145,6 +178,17 @@ fn rulesheet(program: &[Clause]) -> String {
         }
     }
     text
+}
+
+/// The moves that ask for what holds.
+fn answers(tuples: &Tuples) -> BTreeSet<String> {
+    let mut told = BTreeSet::new();
+    for (relation, tuples) in tuples.iter().enumerate() {
+        for [x, y] in tuples {
+            told.extend((0..4).map(|mode| format!("(m {relation} {mode} {} {})", term(*x), term(*y))));
+        }
+    }
+    told
 }
 
 proptest! {
@@ -158,12 +202,33 @@ proptest! {
         let state = prover.initial().unwrap();
         let moves = prover.legal(&state, 0).unwrap();
         let found: BTreeSet<String> = moves.into_iter().map(|mv| prover.text(mv)).collect();
-        let mut told = BTreeSet::new();
-        for (relation, tuples) in tuples.iter().enumerate() {
-            for [x, y] in tuples {
-                told.extend((0..4).map(|mode| format!("(m {relation} {mode} {} {})", term(*x), term(*y))));
-            }
+        prop_assert_eq!(found, answers(&tuples), "{}", text);
+    }
+
+    #[test]
+    fn networks_agree_with_evaluation_from_below(program in program(), drops in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6)) {
+        let text = rulesheet_of_states(&program);
+        let network = Network::new(&Rules::parse(&text).unwrap()).unwrap();
+        let netlist = &network.netlist;
+        let mut left = program.clone();
+        let mut numbers: Vec<usize> = (0..program.len()).collect();
+        let mut fluents = netlist.initial.clone();
+        for drop in drops.iter().map(Some).chain([None]) {
+            let values = netlist.evaluate(&fluents, &vec![false; netlist.moves()]);
+            let is_legal = |mv: &usize| netlist.outputs.legal[*mv].of(&values);
+            let found = (0..netlist.moves()).filter(is_legal).map(|mv| network.moves[mv].clone());
+            let found: BTreeSet<String> = found.filter(|name| name.starts_with("(m ")).collect();
+            prop_assert_eq!(found, answers(&evaluate(&left)), "{}", text);
+            let facts: Vec<usize> = (0..left.len()).filter(|&index| left[index].is_fact()).collect();
+            let Some(drop) = drop.filter(|_| !facts.is_empty()) else { break };
+            let index = facts[drop.index(facts.len())];
+            left.remove(index);
+            let name = format!("(drop {})", numbers.remove(index));
+            let mv = network.moves.iter().position(|mv| *mv == name).unwrap();
+            let mut does = vec![false; netlist.moves()];
+            does[mv] = true;
+            let values = netlist.evaluate(&fluents, &does);
+            fluents = netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect();
         }
-        prop_assert_eq!(found, told, "{}", text);
     }
 }

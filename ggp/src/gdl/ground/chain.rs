@@ -25,7 +25,7 @@ impl Ref {
 
 /// What an atom is to the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum AtomKind {
     /// The fluent of a term.
     Fluent(u32),
     /// The move of a role.
@@ -81,7 +81,7 @@ pub struct Chain<'a> {
     /// All facts in the order in which they were found.
     facts: Vec<(Pred, u32)>,
     /// Of each atom, what it is.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<AtomKind>,
     /// Instances of dynamic clauses: the head, the number of literals, the literals.
     pub instances: Vec<u32>,
     /// What is mentioned as absent: a relation and its arguments.
@@ -140,13 +140,13 @@ impl<'a> Chain<'a> {
     fn run_group(&mut self, group: &[usize]) -> Result<(), GroundError> {
         let program = self.program;
         let mut heads = vec![false; program.relations.len()];
-        let is_dynamic = |&clause: &usize| program.relations[program.clauses[clause].head.pred].is_dynamic;
+        let is_late = |&clause: &usize| program.relations[program.clauses[clause].head.pred].is_late();
         group.iter().for_each(|&clause| heads[program.clauses[clause].head.pred] = true);
         let mut at = self.facts.len();
-        if group.iter().any(is_dynamic) {
+        if group.iter().any(is_late) {
             // All that depends on the state is one group, the state included.
             for (head, relation) in heads.iter_mut().zip(&program.relations) {
-                *head |= relation.is_dynamic;
+                *head |= relation.is_late();
             }
             if let Some(init) = self.special.init {
                 (0..self.tables[init].len() as u32).for_each(|row| self.add_fluent(self.tables[init].row(row)[0]));
@@ -308,7 +308,7 @@ impl<'a> Chain<'a> {
             at += relation.arity + 1 + refs.len();
             let atom = self.add(pred, words);
             // What follows from itself follows from something else too.
-            if relation.is_dynamic && !refs.contains(&Ref::atom(atom).0) {
+            if relation.is_dynamic() && !refs.contains(&Ref::atom(atom).0) {
                 self.instances.extend([atom, refs.len() as u32]);
                 self.instances.extend_from_slice(refs);
             }
@@ -322,7 +322,7 @@ impl<'a> Chain<'a> {
         if let Some(row) = self.tables[pred].find(words) {
             return self.tables[pred].atom(row);
         }
-        let atom = if self.program.relations[pred].is_dynamic { self.new_atom(Kind::Derived) } else { NONE };
+        let atom = if self.program.relations[pred].is_dynamic() { self.new_atom(AtomKind::Derived) } else { NONE };
         self.add_fact(pred, words, atom);
         if Some(pred) == self.special.next {
             self.add_fluent(words[0]);
@@ -332,7 +332,7 @@ impl<'a> Chain<'a> {
         atom
     }
 
-    fn new_atom(&mut self, kind: Kind) -> u32 {
+    fn new_atom(&mut self, kind: AtomKind) -> u32 {
         self.kinds.push(kind);
         self.kinds.len() as u32 - 1
     }
@@ -346,7 +346,7 @@ impl<'a> Chain<'a> {
         if self.tables[self.program.fluents()].find(&[term]).is_some() {
             return;
         }
-        let atom = self.new_atom(Kind::Fluent(term));
+        let atom = self.new_atom(AtomKind::Fluent(term));
         self.add_fact(self.program.fluents(), &[term], atom);
         let words = self.terms.words(term).to_vec();
         if let Some(&pred) = self.program.names.get(&Name::True(Some(words[0]))) {
@@ -355,7 +355,7 @@ impl<'a> Chain<'a> {
     }
 
     fn add_move(&mut self, role: u32, term: u32) {
-        let atom = self.new_atom(Kind::Move(role, term));
+        let atom = self.new_atom(AtomKind::Move(role, term));
         self.add_fact(self.program.moves(), &[role, term], atom);
         let mut words = self.terms.words(term).to_vec();
         if let Some(&pred) = self.program.names.get(&Name::Does(Some(words[0]))) {
@@ -387,7 +387,7 @@ impl<'a> Chain<'a> {
         let mut bound: VarSet = 0;
         let mut left: Vec<usize> = (0..clause.body.len()).filter(|&index| Some(index) != start).collect();
         let mut tests: Vec<&Test> = clause.tests.iter().collect();
-        let is_dynamic = |literal: &Literal| self.program.relations[literal.pred].is_dynamic;
+        let is_dynamic = |literal: &Literal| self.program.relations[literal.pred].is_dynamic();
         let start_meets = start.map(|index| {
             let literal = &clause.body[index];
             (meets(&literal.args, &mut bound), is_dynamic(literal))
@@ -420,7 +420,7 @@ impl<'a> Chain<'a> {
                 meets: meets(&literal.args, &mut bound),
                 access,
                 before: start.is_some_and(|start| index < start),
-                is_dynamic: self.program.relations[literal.pred].is_dynamic,
+                is_dynamic: self.program.relations[literal.pred].is_dynamic(),
             });
         }
         Plan { start: start_meets, steps, until: 2 * self.facts.len() + 256 }

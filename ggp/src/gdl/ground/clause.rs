@@ -104,12 +104,34 @@ impl Clause {
     }
 }
 
+/// What a relation depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Neither on the state nor on moves.
+    Static,
+    /// On the state or on moves.
+    Dynamic,
+    /// It only says what may be asked: the network has nothing of it.
+    Demand,
+}
+
 /// A relation.
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub arity: usize,
-    /// Whether what holds depends on the state or the moves.
-    pub is_dynamic: bool,
+    pub kind: Kind,
+}
+
+impl Relation {
+    /// Whether it is found together with what may hold in states.
+    pub fn is_late(&self) -> bool {
+        self.kind != Kind::Static
+    }
+
+    /// Whether the network has gates for it.
+    pub fn is_dynamic(&self) -> bool {
+        self.kind == Kind::Dynamic
+    }
 }
 
 /// What a relation is called.
@@ -140,8 +162,8 @@ impl Program {
     /// Rules that are unsafe or spread too far.
     pub fn new(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
         let mut program = Program::default();
-        program.relation(Name::True(None), 1, true);
-        program.relation(Name::Does(None), 2, true);
+        program.relation(Name::True(None), 1, Kind::Dynamic);
+        program.relation(Name::Does(None), 2, Kind::Dynamic);
         let dynamic = dynamic_relations(rules);
         for rule in rules.iter() {
             for conjunction in conjunctions(rule, &dynamic)? {
@@ -168,19 +190,16 @@ impl Program {
         1
     }
 
-    pub fn named(&mut self, name: &str, arity: usize, is_dynamic: bool) -> Pred {
-        self.relation(Name::Named(name.to_string(), arity), arity, is_dynamic)
+    /// A relation that the rulesheet does not have.
+    pub fn made(&mut self, arity: usize, kind: Kind) -> Pred {
+        self.relation(Name::Made(self.relations.len()), arity, kind)
     }
 
-    pub fn made(&mut self, arity: usize, is_dynamic: bool) -> Pred {
-        self.relation(Name::Made(self.relations.len()), arity, is_dynamic)
-    }
-
-    pub fn relation(&mut self, name: Name, arity: usize, is_dynamic: bool) -> Pred {
+    fn relation(&mut self, name: Name, arity: usize, kind: Kind) -> Pred {
         let next = self.relations.len();
         let pred = *self.names.entry(name).or_insert(next);
         if pred == next {
-            self.relations.push(Relation { arity, is_dynamic });
+            self.relations.push(Relation { arity, kind });
         }
         pred
     }
@@ -282,12 +301,12 @@ impl<'a> Scope<'a> {
     fn clause(mut self, head: &'a Atom, leaves: &[Leaf<'a>]) -> Option<Clause> {
         let (mut body, mut absent, mut tests) = (Vec::new(), Vec::new(), Vec::new());
         let args: Box<[Pat]> = head.args.iter().map(|arg| self.pat(arg)).collect();
-        let dynamic = self.is_dynamic(head);
-        let head = Literal { pred: self.program.named(&head.name, head.args.len(), dynamic), args };
+        let name = Name::Named(head.name.clone(), args.len());
+        let head = Literal { pred: self.program.relation(name, args.len(), self.kind(head)), args };
         for leaf in leaves {
             match leaf {
                 Leaf::Holds(atom) => body.push(self.literal(atom)),
-                Leaf::Absent(atom) if self.is_dynamic(atom) => absent.push(self.literal(atom)),
+                Leaf::Absent(atom) if self.kind(atom) == Kind::Dynamic => absent.push(self.literal(atom)),
                 leaf => tests.push(self.test(leaf)),
             }
         }
@@ -298,8 +317,9 @@ impl<'a> Scope<'a> {
         Some(Clause { head, body, absent, tests, variables: self.vars.len() })
     }
 
-    fn is_dynamic(&self, atom: &Atom) -> bool {
-        self.dynamic.contains(&(atom.name.as_str(), atom.args.len()))
+    fn kind(&self, atom: &Atom) -> Kind {
+        let is_dynamic = self.dynamic.contains(&(atom.name.as_str(), atom.args.len()));
+        if is_dynamic { Kind::Dynamic } else { Kind::Static }
     }
 
     fn test(&mut self, leaf: &Leaf<'a>) -> Test {
@@ -324,8 +344,7 @@ impl<'a> Scope<'a> {
             ("does", _) => (Name::Does(None), args),
             (name, _) => (Name::Named(name.to_string(), args.len()), args),
         };
-        let dynamic = self.is_dynamic(atom);
-        Literal { pred: self.program.relation(name, args.len(), dynamic), args: args.into() }
+        Literal { pred: self.program.relation(name, args.len(), self.kind(atom)), args: args.into() }
     }
 
     /// Ground functions stay functions: they meet the rows of their functor.

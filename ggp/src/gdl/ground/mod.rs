@@ -3,10 +3,13 @@
 //!
 //! What may hold is found by forward chaining in which every sentence that
 //! depends on the state and is negated may hold or not (relaxed
-//! reachability).
+//! reachability). Two changes of the clauses keep it from exploding: they are
+//! [`split`] where variables concern few of their literals, and they wait
+//! for the [`demand`] of those that read them.
 
 mod chain;
 mod clause;
+mod demand;
 mod split;
 mod tables;
 mod terms;
@@ -16,7 +19,7 @@ use thiserror::Error;
 use super::kif::Place;
 use super::syntax::Rules;
 
-pub use chain::{Chain, Kind};
+pub use chain::{AtomKind, Chain};
 pub use clause::Program;
 pub use terms::Terms;
 
@@ -84,7 +87,7 @@ pub fn groups(program: &Program) -> Result<Vec<Vec<usize>>, GroundError> {
     let count = program.relations.len();
     let mut reads: Vec<Vec<(usize, bool)>> = vec![Vec::new(); count];
     for clause in &program.clauses {
-        if !program.relations[clause.head.pred].is_dynamic {
+        if !program.relations[clause.head.pred].is_late() {
             let reads = &mut reads[clause.head.pred];
             reads.extend(clause.body.iter().map(|literal| (literal.pred, false)));
             clause.tests.iter().for_each(|test| test.absent(&mut |literal| reads.push((literal.pred, true))));
@@ -102,8 +105,8 @@ pub fn groups(program: &Program) -> Result<Vec<Vec<usize>>, GroundError> {
     let mut groups = vec![Vec::new(); components.len() + 1];
     for (number, clause) in program.clauses.iter().enumerate() {
         let head = clause.head.pred;
-        let is_dynamic = program.relations[head].is_dynamic;
-        groups[if is_dynamic { components.len() } else { group_of[head] }].push(number);
+        let is_late = program.relations[head].is_late();
+        groups[if is_late { components.len() } else { group_of[head] }].push(number);
     }
     groups.retain(|group| !group.is_empty());
     Ok(groups)
@@ -158,9 +161,11 @@ pub fn components(nodes: usize, edges: impl Fn(usize, &mut dyn FnMut(usize))) ->
     found
 }
 
-/// The clauses of a rulesheet, cut into pieces that ground well.
+/// The clauses of a rulesheet, cut into pieces and restricted to what the
+/// game asks.
 pub fn program(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
     let mut program = Program::new(rules, terms)?;
     split::split(&mut program);
+    demand::restrict(&mut program);
     Ok(program)
 }

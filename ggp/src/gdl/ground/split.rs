@@ -5,7 +5,7 @@
 //! without the variable in its head. What would be met once for each value
 //! of it is then met once. This is variable elimination on the join graph.
 
-use super::clause::{Clause, Literal, Pat, Program, Test, Var, VarSet, vars};
+use super::clause::{Clause, Kind, Literal, Pat, Program, Test, Var, VarSet, vars};
 
 /// Splits every clause of a program as far as it helps.
 pub fn split(program: &mut Program) {
@@ -15,7 +15,10 @@ pub fn split(program: &mut Program) {
             let part = cut(&mut clause, group, program);
             all.push(part);
         }
-        program.clauses.push(clause);
+        match spread(&clause) {
+            Some(alternatives) => all.extend(alternatives),
+            None => program.clauses.push(clause),
+        }
     }
     program.clauses.reverse();
 }
@@ -38,6 +41,22 @@ fn best_group(clause: &Clause) -> Option<VarSet> {
     candidates.filter_map(group).min().map(|(_, eliminated)| eliminated)
 }
 
+/// A clause for each alternative of a test, if all of them can be cut where
+/// the clause itself cannot: a test that ties all variables together may have
+/// alternatives that tie few.
+fn spread(clause: &Clause) -> Option<Vec<Clause>> {
+    clause.tests.iter().enumerate().find_map(|(index, test)| {
+        let Test::Any(parts) = test else { return None };
+        let with = |part: &Test| {
+            let mut clause = clause.clone();
+            clause.tests[index] = part.clone();
+            clause
+        };
+        let clauses: Vec<Clause> = parts.iter().map(with).collect();
+        clauses.iter().all(|clause| best_group(clause).is_some()).then_some(clauses)
+    })
+}
+
 /// Cuts off the literals that have an eliminated variable.
 fn cut(clause: &mut Clause, eliminated: VarSet, program: &mut Program) -> Clause {
     let has = |set: VarSet| set & eliminated != 0;
@@ -57,8 +76,8 @@ fn cut(clause: &mut Clause, eliminated: VarSet, program: &mut Program) -> Clause
     let places: Vec<Var> = (0..clause.variables).filter(|&var| bound >> var & 1 == 1).collect();
     let rename = |var: Var| places.iter().position(|&place| place == var).unwrap_or(0);
     let head: Box<[Pat]> = places.iter().filter(|&&var| kept >> var & 1 == 1).map(|&var| Pat::Var(var)).collect();
-    let is_dynamic = !absent.is_empty() || body.iter().any(|literal| program.relations[literal.pred].is_dynamic);
-    let pred = program.made(head.len(), is_dynamic);
+    let is_dynamic = !absent.is_empty() || body.iter().any(|literal| program.relations[literal.pred].is_dynamic());
+    let pred = program.made(head.len(), if is_dynamic { Kind::Dynamic } else { Kind::Static });
     let head = Literal { pred, args: head };
     clause.body.push(head.clone());
     debug_assert_eq!(vars(&head.args), kept);

@@ -1,9 +1,13 @@
 //! From ground rules to gates.
 
-use crate::gdl::ground::{Chain, GroundError, Kind, Limits, Program, Terms, components, groups, program};
+use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, components, groups, program};
 use crate::gdl::syntax::Rules;
 
 use super::netlist::{Gates, Lit, Netlist, Outputs};
+use super::simplify::simplify;
+
+/// Unrolled recursion makes no more gates than these.
+const MOST_GATES: usize = 10_000_000;
 
 /// A game as a circuit, with the names of what it is about.
 #[derive(Clone, Debug)]
@@ -30,7 +34,9 @@ impl Network {
         let program = program(rules, &mut terms)?;
         let mut chain = Chain::new(&program, &mut terms, Limits::default());
         chain.run(&groups(&program)?)?;
-        Builder::new(&program, &chain)?.build()
+        let mut network = Builder::new(&program, &chain)?.build()?;
+        network.netlist = simplify(network.netlist);
+        Ok(network)
     }
 }
 
@@ -56,11 +62,11 @@ impl<'a> Builder<'a> {
         let mut moves = Vec::new();
         for kind in &chain.kinds {
             match *kind {
-                Kind::Fluent(term) => fluents.push(term),
-                Kind::Move(role, term) => {
+                AtomKind::Fluent(term) => fluents.push(term),
+                AtomKind::Move(role, term) => {
                     moves.extend(roles.iter().position(|&other| other == role).map(|role| (role, term)));
                 }
-                Kind::Derived => {}
+                AtomKind::Derived => {}
             }
         }
         moves.sort_by_key(|&(role, _)| role);
@@ -128,7 +134,7 @@ impl<'a> Builder<'a> {
         for (number, component) in order.iter().enumerate() {
             let is_inside = |atom: u32| component_of[atom as usize] == number;
             if let [atom] = component[..] {
-                if self.chain.kinds[atom] == Kind::Derived {
+                if self.chain.kinds[atom] == AtomKind::Derived {
                     self.lits[atom] = self.gate(instances.of(atom));
                 }
                 continue;
@@ -137,7 +143,7 @@ impl<'a> Builder<'a> {
             if inside.into_iter().any(|&(atom, negated)| negated && is_inside(atom)) {
                 return Err(GroundError::NotStratified);
             }
-            self.unroll(component, &instances);
+            self.unroll(component, &instances)?;
         }
         Ok(())
     }
@@ -156,7 +162,7 @@ impl<'a> Builder<'a> {
 
     /// Atoms that depend on one another hold if they follow in some number
     /// of rounds from nothing; no more rounds are needed than there are atoms.
-    fn unroll(&mut self, component: &[usize], instances: &Instances) {
+    fn unroll(&mut self, component: &[usize], instances: &Instances) -> Result<(), GroundError> {
         for _ in 0..component.len() {
             let round: Vec<Lit> = component.iter().map(|&atom| self.gate(instances.of(atom))).collect();
             let mut changed = false;
@@ -167,7 +173,11 @@ impl<'a> Builder<'a> {
             if !changed {
                 break;
             }
+            if self.gates.len() > MOST_GATES {
+                return Err(GroundError::TooLarge);
+            }
         }
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ mod phases;
 mod program;
 mod sequential;
 mod set;
+mod simplify;
 #[cfg(test)]
 mod testing;
 

@@ -1,7 +1,10 @@
 //! The circuit of a game: gates over fluents and moves.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::ops::{Not, Range};
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
 
 /// A node of a netlist, or its negation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -163,7 +166,8 @@ pub struct Gates {
     inputs: usize,
     lits: Vec<Lit>,
     starts: Vec<u32>,
-    known: HashMap<Box<[Lit]>, Lit>,
+    /// The gates, by their literals.
+    known: HashTable<u32>,
     scratch: Vec<Lit>,
 }
 
@@ -174,9 +178,25 @@ impl Gates {
             inputs: 1 + fluents + moves,
             lits: Vec::new(),
             starts: vec![0],
-            known: HashMap::new(),
+            known: HashTable::new(),
             scratch: Vec::new(),
         }
+    }
+
+    /// The number of gates.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Whether there is no gate.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The literals of the gate of a literal; none if it is of an input.
+    pub fn of(&self, lit: Lit) -> Option<&[Lit]> {
+        let gate = lit.node().checked_sub(self.inputs)?;
+        Some(&self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize])
     }
 
     /// The conjunction of literals.
@@ -209,14 +229,18 @@ impl Gates {
             [lit] => return lit,
             _ => {}
         }
-        if let Some(&lit) = self.known.get(&lits[..]) {
-            return lit;
+        let Gates { inputs, lits: all, starts, known, .. } = self;
+        let of = |gate: u32| &all[starts[gate as usize] as usize..starts[gate as usize + 1] as usize];
+        let key = FxBuildHasher.hash_one(&lits[..]);
+        if let Some(&gate) = known.find(key, |&gate| of(gate) == &lits[..]) {
+            return Lit::new(*inputs + gate as usize, false);
         }
-        let lit = Lit::new(self.inputs + self.starts.len() - 1, false);
-        self.lits.extend_from_slice(lits);
-        self.starts.push(self.lits.len() as u32);
-        self.known.insert(lits[..].into(), lit);
-        lit
+        let gate = starts.len() as u32 - 1;
+        all.extend_from_slice(lits);
+        starts.push(all.len() as u32);
+        let of = |gate: u32| &all[starts[gate as usize] as usize..starts[gate as usize + 1] as usize];
+        known.insert_unique(key, gate, |&gate| FxBuildHasher.hash_one(of(gate)));
+        Lit::new(*inputs + gate as usize, false)
     }
 
     /// The netlist of these gates with what they say of the game. Gates that
