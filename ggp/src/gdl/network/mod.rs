@@ -1,18 +1,25 @@
 //! Propositional networks: a game as a circuit.
 
+mod bits;
 mod build;
+mod choice;
 mod conditions;
 mod cone;
 mod game;
+mod lanes;
 mod netlist;
+mod phases;
+mod program;
 mod sequential;
 mod set;
 mod simplify;
 #[cfg(test)]
 mod testing;
 
+pub use bits::{Bits, LANES};
 pub use build::Network;
 pub use game::NetworkGame;
+pub use lanes::{Lanes, LanesError, Playouts};
 pub use netlist::{Gates, Lit, Netlist, Outputs};
 pub use sequential::{Sequential, State};
 pub use set::FluentSet;

@@ -140,6 +140,12 @@ impl Netlist {
         self.starts.windows(2).map(|pair| &self.lits[pair[0] as usize..pair[1] as usize])
     }
 
+    /// The literals of the gate of a node.
+    pub fn gate(&self, node: usize) -> &[Lit] {
+        let gate = node - self.first_gate();
+        &self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize]
+    }
+
     /// The values of all nodes, node by node: the definition of what the
     /// fast evaluations compute.
     ///

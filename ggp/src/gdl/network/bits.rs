@@ -1,0 +1,202 @@
+//! A truth value for each of 512 lanes.
+
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Not};
+
+use rand::RngExt;
+
+use crate::Rng;
+
+/// The number of lanes.
+pub const LANES: usize = 512;
+
+/// A bit a lane. Operations are loops over words, which the compiler turns
+/// into vector instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(align(64))]
+pub struct Bits(pub [u64; Bits::WORDS]);
+
+impl Bits {
+    /// The lanes of 64 lie in a word.
+    pub const WORDS: usize = LANES / 64;
+    /// No lane.
+    pub const NONE: Bits = Bits([0; Bits::WORDS]);
+    /// All lanes.
+    pub const ALL: Bits = Bits([!0; Bits::WORDS]);
+
+    /// The same value in all lanes.
+    #[inline]
+    pub fn all_if(value: bool) -> Bits {
+        if value { Bits::ALL } else { Bits::NONE }
+    }
+
+    /// The value in a lane.
+    #[inline]
+    pub fn get(&self, lane: usize) -> bool {
+        self.0[lane / 64] >> (lane % 64) & 1 == 1
+    }
+
+    /// Sets the value in a lane.
+    #[inline]
+    pub fn set(&mut self, lane: usize, value: bool) {
+        let bit = 1 << (lane % 64);
+        let word = &mut self.0[lane / 64];
+        *word = if value { *word | bit } else { *word & !bit };
+    }
+
+    /// Whether there is a lane at all.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.0.iter().fold(0, |all, word| all | word) != 0
+    }
+
+    /// The number of lanes.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The lanes, in order.
+    #[inline]
+    pub fn lanes(self) -> impl Iterator<Item = usize> {
+        self.0.into_iter().enumerate().flat_map(|(index, mut word)| {
+            std::iter::from_fn(move || {
+                let lane = (word != 0).then(|| 64 * index + word.trailing_zeros() as usize);
+                word &= word.wrapping_sub(1);
+                lane
+            })
+        })
+    }
+
+    /// The first of these lanes, so many of them.
+    pub fn take(self, count: usize) -> Bits {
+        let mut taken = Bits::NONE;
+        self.lanes().take(count).for_each(|lane| taken.set(lane, true));
+        taken
+    }
+
+    #[inline(always)]
+    fn zip(self, other: Bits, operation: impl Fn(u64, u64) -> u64) -> Bits {
+        Bits(std::array::from_fn(|word| operation(self.0[word], other.0[word])))
+    }
+}
+
+impl BitAnd for Bits {
+    type Output = Bits;
+    #[inline(always)]
+    fn bitand(self, other: Bits) -> Bits {
+        self.zip(other, |a, b| a & b)
+    }
+}
+
+impl BitOr for Bits {
+    type Output = Bits;
+    #[inline(always)]
+    fn bitor(self, other: Bits) -> Bits {
+        self.zip(other, |a, b| a | b)
+    }
+}
+
+impl BitXor for Bits {
+    type Output = Bits;
+    #[inline(always)]
+    fn bitxor(self, other: Bits) -> Bits {
+        self.zip(other, |a, b| a ^ b)
+    }
+}
+
+impl Not for Bits {
+    type Output = Bits;
+    #[inline(always)]
+    fn not(self) -> Bits {
+        self ^ Bits::ALL
+    }
+}
+
+impl BitAndAssign for Bits {
+    #[inline(always)]
+    fn bitand_assign(&mut self, other: Bits) {
+        *self = *self & other;
+    }
+}
+
+impl BitOrAssign for Bits {
+    #[inline(always)]
+    fn bitor_assign(&mut self, other: Bits) {
+        *self = *self | other;
+    }
+}
+
+impl BitXorAssign for Bits {
+    #[inline(always)]
+    fn bitxor_assign(&mut self, other: Bits) {
+        *self = *self ^ other;
+    }
+}
+
+/// Eight generators side by side: xoshiro256++ of Blackman and Vigna,
+/// *Scrambled Linear Pseudorandom Number Generators* (2021).
+#[derive(Clone, Debug)]
+pub struct RandomBits([[u64; Bits::WORDS]; 4]);
+
+impl RandomBits {
+    /// Generators seeded by another, which never gives 256 zeros in a row.
+    pub fn new(rng: &mut Rng) -> RandomBits {
+        RandomBits(std::array::from_fn(|_| std::array::from_fn(|_| rng.random())))
+    }
+
+    /// A fair coin for each lane.
+    #[inline(never)]
+    pub fn toss(&mut self, coins: &mut Bits) {
+        let [a, b, c, d] = &mut self.0;
+        for i in 0..Bits::WORDS {
+            coins.0[i] = a[i].wrapping_add(d[i]).rotate_left(23).wrapping_add(a[i]);
+            let shifted = b[i] << 17;
+            c[i] ^= a[i];
+            d[i] ^= b[i];
+            b[i] ^= c[i];
+            a[i] ^= d[i];
+            c[i] ^= shifted;
+            d[i] = d[i].rotate_left(45);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    #[test]
+    fn lanes_are_those_that_were_set() {
+        let mut rng = Rng::seed_from_u64(1);
+        let chosen: Vec<bool> = (0..LANES).map(|_| rng.random()).collect();
+        let mut bits = Bits::ALL;
+        for (lane, &value) in chosen.iter().enumerate() {
+            bits.set(lane, value);
+        }
+        assert!((0..LANES).all(|lane| bits.get(lane) == chosen[lane]));
+        let lanes: Vec<usize> = (0..LANES).filter(|&lane| chosen[lane]).collect();
+        assert!(bits.lanes().eq(lanes.iter().copied()));
+        assert_eq!(bits.count(), lanes.len());
+        assert_eq!((bits.any(), Bits::NONE.any()), (true, false));
+        for count in [0, 1, 63, 64, 65, 200, 511, 512] {
+            assert!(bits.take(count).lanes().eq(lanes.iter().copied().take(count)), "{count}");
+        }
+    }
+
+    #[test]
+    fn coins_are_those_of_xoshiro() {
+        // Each word is a generator of the published kind.
+        use rand_xoshiro::Xoshiro256PlusPlus;
+        let mut random = RandomBits::new(&mut Rng::seed_from_u64(2));
+        let seed =
+            |word: usize| -> [u8; 32] { std::array::from_fn(|byte| random.0[byte / 8][word].to_le_bytes()[byte % 8]) };
+        let mut told: [_; Bits::WORDS] = std::array::from_fn(|word| Xoshiro256PlusPlus::from_seed(seed(word)));
+        let mut coins = Bits::NONE;
+        for _ in 0..100 {
+            random.toss(&mut coins);
+            assert_eq!(coins.0, told.each_mut().map(|told| told.random::<u64>()));
+        }
+    }
+}

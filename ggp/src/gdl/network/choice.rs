@@ -1,0 +1,295 @@
+//! A uniform random choice in every lane at once.
+//!
+//! Numbers are bit-sliced: the number of a lane lies across *planes*, one
+//! [`Bits`] a binary digit.
+
+use super::bits::{Bits, RandomBits};
+
+/// The most binary digits of a number of moves.
+const DIGITS: usize = 16;
+
+/// The most moves to choose among.
+pub const MOST_MOVES: usize = (1 << DIGITS) - 1;
+
+/// Moves are counted and passed over by so many.
+const GROUP: usize = 8;
+
+/// Chooses one of the moves legal in each lane, each with the same
+/// probability. `planes` has a plane a move: the lanes in which it is legal,
+/// and afterwards the lanes that choose it. Returns the lanes that have no
+/// legal move.
+///
+/// At most [`MOST_MOVES`] planes. Each lane draws a number below that of its
+/// legal moves, rejecting what is too large, and counts it down from move to
+/// move.
+pub fn choose(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
+    match usize::BITS - planes.len().leading_zeros() {
+        0..=3 => choose_of::<3>(planes, random),
+        4..=6 => choose_of::<6>(planes, random),
+        7..=9 => choose_of::<9>(planes, random),
+        10..=12 => choose_of::<12>(planes, random),
+        _ => choose_of::<DIGITS>(planes, random),
+    }
+}
+
+/// The choice where numbers of moves have at most `N` digits.
+fn choose_of<const N: usize>(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
+    let mut counts = count::<N>(planes);
+    let none = !counts.iter().fold(Bits::NONE, |any, &digit| any | digit);
+    // From here on the greatest number that may be drawn; a lane without
+    // moves draws 0.
+    let mut borrow = !none;
+    for digit in &mut counts {
+        let before = *digit;
+        *digit ^= borrow;
+        borrow &= !before;
+    }
+    let digits = (0..N).rev().find(|&digit| counts[digit].any()).map_or(0, |digit| digit + 1);
+    macro_rules! by_digits {
+        ($($n:literal)*) => {
+            match digits {
+                $($n => pick::<$n>(planes, &counts, random),)*
+                _ => unreachable!("a count has at most {DIGITS} digits"),
+            }
+        };
+    }
+    by_digits!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    none
+}
+
+/// The number of planes that hold in each lane.
+fn count<const N: usize>(planes: &[Bits]) -> [Bits; N] {
+    let mut counts = [Bits::NONE; N];
+    let (groups, rest) = planes.as_chunks::<GROUP>();
+    for group in groups {
+        count_group(group, &mut counts);
+    }
+    if !rest.is_empty() {
+        let mut group = [Bits::NONE; GROUP];
+        group[..rest.len()].copy_from_slice(rest);
+        count_group(&group, &mut counts);
+    }
+    counts
+}
+
+#[inline(never)]
+fn count_group<const N: usize>(group: &[Bits; GROUP], counts: &mut [Bits; N]) {
+    for word in 0..Bits::WORDS {
+        let at = |index: usize| group[index].0[word];
+        let (a, p) = add(at(0), at(1), at(2));
+        let (b, q) = add(at(3), at(4), at(5));
+        let (c, r) = add(a, b, at(6));
+        let (ones, s) = add(c, at(7), 0);
+        let (d, t) = add(p, q, r);
+        let (twos, u) = add(d, s, 0);
+        let (fours, eights) = add(t, u, 0);
+        let sum = [ones, twos, fours, eights];
+        let mut carry = 0;
+        for digit in 0..N {
+            let other = if digit < 4 { sum[digit] } else { 0 };
+            (counts[digit].0[word], carry) = add(counts[digit].0[word], other, carry);
+        }
+    }
+}
+
+/// The sum and the carry of three digits.
+#[inline(always)]
+fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
+    (a ^ b ^ c, (a & b) | (c & (a ^ b)))
+}
+
+/// Draws a number from 0 to `most` in each lane and selects that plane of
+/// those that hold.
+fn pick<const N: usize>(planes: &mut [Bits], most: &[Bits], random: &mut RandomBits) {
+    let mut left = draw::<N>(most, random);
+    let (groups, rest) = planes.as_chunks_mut::<GROUP>();
+    for group in groups {
+        if any(group) {
+            count_down(group, &mut left);
+        }
+    }
+    for plane in rest {
+        count_down(std::array::from_mut(plane), &mut left);
+    }
+}
+
+#[inline(always)]
+fn any(planes: &[Bits; GROUP]) -> bool {
+    let mut any = 0;
+    for plane in planes {
+        for word in plane.0 {
+            any |= word;
+        }
+    }
+    any != 0
+}
+
+/// Takes the planes one by one from the numbers of the lanes in which they
+/// hold, and leaves those lanes whose number was 0. All digits are then 1,
+/// which is too much to be counted down again.
+#[inline(never)]
+fn count_down<const M: usize, const N: usize>(planes: &mut [Bits; M], left: &mut [Bits; N]) {
+    for word in 0..Bits::WORDS {
+        let mut digits: [u64; N] = std::array::from_fn(|digit| left[digit].0[word]);
+        for plane in planes.iter_mut() {
+            let mut borrow = plane.0[word];
+            for digit in &mut digits {
+                let before = *digit;
+                *digit ^= borrow;
+                borrow &= !before;
+            }
+            plane.0[word] = borrow;
+        }
+        for digit in 0..N {
+            left[digit].0[word] = digits[digit];
+        }
+    }
+}
+
+/// A number from 0 to `most` in each lane, all equally likely: digits are
+/// drawn up to the highest of `most` until the number is not above it.
+fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
+    let mut may = [Bits::NONE; N];
+    let mut any = Bits::NONE;
+    for digit in (0..N).rev() {
+        any |= most[digit];
+        may[digit] = any;
+    }
+    let mut drawn = [Bits::NONE; N];
+    let mut rejected = any;
+    let mut coins = Bits::NONE;
+    while rejected.any() {
+        let mut above = Bits::NONE;
+        for digit in 0..N {
+            random.toss(&mut coins);
+            redraw(&mut drawn[digit], &coins, &may[digit], &most[digit], &rejected, &mut above);
+        }
+        rejected &= above;
+    }
+    drawn
+}
+
+#[inline(never)]
+fn redraw(drawn: &mut Bits, coins: &Bits, may: &Bits, most: &Bits, rejected: &Bits, above: &mut Bits) {
+    let new = *coins & *may;
+    *drawn = (*rejected & new) | (!*rejected & *drawn);
+    *above = (new & !*most) | (*above & !(new ^ *most));
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::bits::LANES;
+    use super::*;
+    use crate::Rng;
+
+    /// Planes of a number of moves, each legal in a lane with a probability
+    /// that is the lane's own.
+    fn random_planes(rng: &mut Rng, moves: usize) -> Vec<Bits> {
+        let mut planes = vec![Bits::NONE; moves];
+        for lane in 0..LANES {
+            let probability = rng.random::<f64>().powi(3);
+            planes.iter_mut().for_each(|plane| plane.set(lane, rng.random_bool(probability)));
+        }
+        planes
+    }
+
+    #[test]
+    fn one_of_the_legal_moves_is_chosen() {
+        let mut rng = Rng::seed_from_u64(1);
+        let mut random = RandomBits::new(&mut rng);
+        let few = (0..40).map(|moves| (moves, 10));
+        for (moves, times) in few.chain([(63, 10), (64, 10), (65, 10), (200, 5), (513, 2), (5000, 1)]) {
+            for _ in 0..times {
+                let legal = random_planes(&mut rng, moves);
+                let mut chosen = legal.clone();
+                let none = choose(&mut chosen, &mut random);
+                for lane in 0..LANES {
+                    let some = legal.iter().any(|plane| plane.get(lane));
+                    assert_eq!(none.get(lane), !some, "lane {lane} of {moves} moves");
+                    let chosen: Vec<usize> = (0..moves).filter(|&mv| chosen[mv].get(lane)).collect();
+                    assert_eq!(chosen.len(), usize::from(some), "lane {lane} of {moves} moves");
+                    assert!(chosen.iter().all(|&mv| legal[mv].get(lane)));
+                }
+            }
+        }
+    }
+
+    /// The chi-squared statistic of equally likely cases as a normal deviate,
+    /// after Wilson and Hilferty (1931). Above 6.5 less than once in a
+    /// thousand million.
+    fn deviate(counts: &[u32]) -> f64 {
+        let freedom = counts.len() as f64 - 1.0;
+        let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
+        let chi: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
+        let variance = 2.0 / (9.0 * freedom);
+        ((chi / freedom).cbrt() - (1.0 - variance)) / variance.sqrt()
+    }
+
+    #[test]
+    fn choices_are_uniform() {
+        // Each lane has some of 11 moves, from 1 to all of them. Chi-squared
+        // of a lane's choice, of it with that of the next lane, of it with
+        // the next in time, and with that of the generator of the next seed.
+        const MOVES: usize = 11;
+        const STEPS: usize = 4_000;
+        let mut rng = Rng::seed_from_u64(2);
+        let mut legal = vec![Bits::NONE; MOVES];
+        let mut order: Vec<usize> = (0..MOVES).collect();
+        let mut count = [0; LANES];
+        for lane in 0..LANES {
+            for index in 0..MOVES {
+                order.swap(index, rng.random_range(index..MOVES));
+            }
+            count[lane] = 1 + lane % MOVES;
+            order[..count[lane]].iter().for_each(|&mv| legal[mv].set(lane, true));
+        }
+        let index = |chosen: &[Bits], lane: usize| {
+            let legal = (0..MOVES).filter(|&mv| legal[mv].get(lane));
+            legal.take_while(|&mv| !chosen[mv].get(lane)).count()
+        };
+        let mut random = [3, 4].map(|seed| RandomBits::new(&mut Rng::seed_from_u64(seed)));
+        let mut tables: [Vec<Vec<u32>>; 4] = Default::default();
+        for lane in 0..LANES {
+            let squares = [1, count[(lane + 1) % LANES], count[lane], count[lane]];
+            for (table, factor) in tables.iter_mut().zip(squares) {
+                table.push(vec![0; count[lane] * factor]);
+            }
+        }
+        let mut before = [0; LANES];
+        for step in 0..STEPS {
+            let [this, other] = random.each_mut().map(|random| {
+                let mut planes = legal.clone();
+                assert!(!choose(&mut planes, random).any());
+                (0..LANES).map(|lane| index(&planes, lane)).collect::<Vec<_>>()
+            });
+            for lane in 0..LANES {
+                let choice = this[lane];
+                tables[0][lane][choice] += 1;
+                let next = (lane + 1) % LANES;
+                tables[1][lane][choice * count[next] + this[next]] += 1;
+                if step > 0 {
+                    tables[2][lane][choice * count[lane] + before[lane]] += 1;
+                }
+                tables[3][lane][choice * count[lane] + other[lane]] += 1;
+                before[lane] = choice;
+            }
+        }
+        for (kind, tables) in tables.iter().enumerate() {
+            let deviates: Vec<f64> =
+                tables.iter().filter(|table| table.len() > 1).map(|table| deviate(table)).collect();
+            let worst = deviates.iter().copied().fold(0.0, f64::max);
+            assert!(worst < 6.5, "{kind}: {worst}");
+            // All together may neither be too uneven nor too even.
+            let all = deviates.iter().sum::<f64>() / (deviates.len() as f64).sqrt();
+            assert!(all.abs() < 5.0, "{kind}: {all}");
+        }
+    }
+
+    #[test]
+    fn the_test_of_uniformity_can_fail() {
+        assert!(deviate(&[1000, 1000, 1000, 1400]) > 6.5);
+        assert!(deviate(&[1000, 1030, 980, 990]) < 3.0);
+    }
+}
