@@ -333,8 +333,8 @@ fn the_collection_plays_to_the_told_lengths() {
         let rate = n / begun.elapsed().as_secs_f64();
         eprintln!("{name}: {n} matches, mean length {found:.2}, told {mean}, {rate:.1} a second");
         if n >= 20.0 {
-            // A few matches may show no spread though rare ones are shorter.
-            let slack = 4.5 * spread / n.sqrt() + 0.05;
+            // Where nearly all matches end at the last step, few show how rare the others are.
+            let slack = 4.5 * spread.max(0.02 * mean) / n.sqrt() + 0.01;
             assert!((found - mean).abs() <= slack, "{name}: mean length {found:.2} of {n} matches, told {mean}");
         }
     }
