@@ -3,8 +3,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use sternhalma_ggp::Policy;
+use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::protocol::http::Server;
-use sternhalma_ggp::protocol::{Player, PlayerOptions};
+use sternhalma_ggp::protocol::{Compiler, Player, PlayerOptions};
 
 use crate::progress::stop_on_ctrl_c;
 use crate::{Outcome, output};
@@ -63,7 +64,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         patience: args.patience,
         ponder: args.ponder,
         seed: args.seed,
-        compiler: None,
+        compiler: Some(Compiler::new(|rules, _| Network::new(rules).map(NetworkGame::new))),
         log: Arc::new(|line| eprintln!("{}", line.replace(char::is_control, " "))),
     });
     let address = (args.host.as_str(), args.port);
