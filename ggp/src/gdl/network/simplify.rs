@@ -370,17 +370,17 @@ impl<'a> Rewrite<'a> {
         }
         known.extend_from_slice(lits);
         known.sort_unstable();
-        for place in 0..lits.len() {
-            let lit = lits[place];
+        for place in lits.iter_mut() {
+            let lit = *place;
             if !lit.is_inverted() || self.choices.contains_key(&lit.node()) {
                 continue;
             }
             let Some(gate) = self.gates.of(lit) else { continue };
             if gate.iter().any(|&inner| known.binary_search(&!inner).is_ok()) {
-                lits[place] = Lit::TRUE;
+                *place = Lit::TRUE;
             } else if gate.iter().any(|inner| known.binary_search(inner).is_ok()) {
                 let left: Vec<Lit> = gate.iter().copied().filter(|inner| known.binary_search(inner).is_err()).collect();
-                lits[place] = !self.gates.and(left);
+                *place = !self.gates.and(left);
             }
         }
     }
@@ -419,4 +419,99 @@ fn bits(set: &Moves) -> impl Iterator<Item = usize> {
     set.iter()
         .enumerate()
         .flat_map(|(index, &word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * index + bit))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::netlist::Outputs;
+    use super::super::testing::{self, Sizes};
+    use super::*;
+    use crate::Rng;
+
+    /// Plays random matches in which both circuits are to say the same.
+    fn agree(netlist: &Netlist, rng: &mut Rng) {
+        let simple = simplify(netlist.clone());
+        for _ in 0..5 {
+            let mut fluents = netlist.initial.clone();
+            loop {
+                let mut does = vec![false; netlist.moves()];
+                let values = [netlist, &simple].map(|netlist| netlist.evaluate(&fluents, &does));
+                let told = |outputs: &Outputs, values: &[bool]| {
+                    let goals = outputs.goals.iter().flatten().map(|(_, lit)| lit);
+                    let lits = outputs.legal.iter().chain([&outputs.terminal]).chain(goals);
+                    lits.map(|lit| lit.of(values)).collect::<Vec<bool>>()
+                };
+                let legal = told(&netlist.outputs, &values[0]);
+                assert_eq!(legal, told(&simple.outputs, &values[1]));
+                if netlist.outputs.terminal.of(&values[0]) {
+                    break;
+                }
+                for range in &netlist.roles {
+                    let legal: Vec<usize> = range.clone().filter(|&mv| legal[mv]).collect();
+                    does[legal[rng.random_range(0..legal.len())]] = true;
+                }
+                let next = [netlist, &simple].map(|netlist| {
+                    let values = netlist.evaluate(&fluents, &does);
+                    netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect::<Vec<bool>>()
+                });
+                assert_eq!(next[0], next[1]);
+                fluents.clone_from(&next[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn matches_go_on_as_before() {
+        let mut rng = Rng::seed_from_u64(7);
+        for network in testing::games() {
+            agree(&network.netlist, &mut rng);
+        }
+        for round in 0..600 {
+            let sizes = Sizes { roles: 1 + round % 3, moves: 2 + round % 5, fluents: 10, gates: 60, steps: 8 };
+            agree(&testing::random_network(&mut rng, sizes).netlist, &mut rng);
+        }
+    }
+
+    /// Two roles, of which each may always play any of five moves; a fluent
+    /// of `next` from the literals of the moves.
+    fn of_moves(next: impl FnOnce(&mut Gates, &dyn Fn(usize) -> Lit) -> Lit) -> Netlist {
+        let mut gates = Gates::new(1, 10);
+        let next = vec![next(&mut gates, &|mv| Lit::new(2 + mv, false))];
+        let outputs = Outputs { next, legal: vec![Lit::TRUE; 10], terminal: Lit::FALSE, goals: vec![vec![]; 2] };
+        simplify(gates.finish(vec![false], vec![0..5, 5..10], outputs))
+    }
+
+    #[test]
+    fn a_role_plays_just_one_of_its_moves() {
+        // All but one are the others.
+        let all_but_one = of_moves(|gates, does| gates.or((0..4).map(does)));
+        assert_eq!(all_but_one.outputs.next, [!Lit::new(all_but_one.move_node(4), false)]);
+        assert_eq!(of_moves(|gates, does| gates.or((0..5).map(does))).outputs.next, [Lit::TRUE]);
+        assert_eq!(of_moves(|gates, does| gates.and([does(1), does(2)])).outputs.next, [Lit::FALSE]);
+        // Terms that differ in the move alone are one.
+        let joined = of_moves(|gates, does| {
+            let fluent = Lit::new(1, false);
+            let terms: Vec<Lit> = (0..10).filter(|mv| mv % 5 > 0).map(|mv| gates.and([fluent, does(mv)])).collect();
+            gates.or(terms)
+        });
+        // The fluent never holds.
+        assert_eq!(joined.outputs.next, [Lit::FALSE]);
+    }
+
+    #[test]
+    fn what_can_never_change_is_constant() {
+        // The second fluent holds from the start as long as the first does not.
+        let mut gates = Gates::new(3, 1);
+        let fluent = |index: usize| Lit::new(1 + index, false);
+        let next = vec![fluent(0), gates.and([fluent(1), !fluent(0)]), !fluent(2)];
+        let legal = vec![gates.and([fluent(1), fluent(2)])];
+        let outputs = Outputs { next, legal, terminal: fluent(0), goals: vec![vec![(100, fluent(1))]] };
+        let simple = simplify(gates.finish(vec![false, true, false], vec![0..1], outputs));
+        assert_eq!(simple.outputs.next, [Lit::FALSE, Lit::TRUE, !fluent(2)]);
+        assert_eq!(simple.outputs.legal, [fluent(2)]);
+        assert_eq!(simple.outputs.goals, [[(100, Lit::TRUE)]]);
+        assert_eq!(simple.gates().len(), 0);
+    }
 }
