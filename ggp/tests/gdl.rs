@@ -1,72 +1,27 @@
-//! Rulesheets end to end: our own, and those of a collection and their traces
-//! computed elsewhere. The latter are looked for in the directory that
-//! `STERNHALMA_CONFORMANCE` names, or in `../shared/conformance`, and the
-//! games beside it; without them the tests that need them say so and check
-//! nothing.
+//! Rulesheets end to end: small ones of our own, and those of a collection and
+//! their traces computed elsewhere.
+
+mod common;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use common::{conformance, files, legal_texts, own, own_dir, prover};
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::SeedableRng;
-use rand::seq::SliceRandom;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::{
-    CheckOptions, Code, Document, Expr, ExprKind, Finding, Goal, Prover, ProverError, Rules, Severity, State,
-    TraceLine, check, replay_line, trace,
+    CheckOptions, Code, Document, Finding, Goal, Prover, ProverError, Renaming, Rules, Severity, State, TraceLine,
+    check, replay_line, scramble, trace,
 };
 
+/// Small ones.
 const OWN: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
-
-fn own(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("games").join(format!("{name}.kif"));
-    fs::read_to_string(path).unwrap()
-}
-
-fn conformance(part: &str) -> Option<PathBuf> {
-    let dir = std::env::var_os("STERNHALMA_CONFORMANCE").map(PathBuf::from);
-    let dir = dir.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance"));
-    let path = dir.join(part);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there", path.display());
-    None
-}
-
-/// The files of a directory with an ending, by name.
-fn files(dir: &Path, ending: &str) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let named = entries.filter_map(|path| {
-        let name = path.file_name()?.to_str()?.strip_suffix(ending)?.to_string();
-        Some((name, path))
-    });
-    let mut all: Vec<_> = named.collect();
-    all.sort();
-    all
-}
-
-fn prover(text: &str) -> Prover {
-    Prover::new(&Rules::parse(text).unwrap()).unwrap()
-}
-
-fn legal_texts(prover: &mut Prover, state: &State, role: usize) -> Vec<String> {
-    let moves = prover.legal(state, role).unwrap();
-    moves.into_iter().map(|mv| prover.text(mv)).collect()
-}
 
 fn errors(findings: &[Finding]) -> Vec<Code> {
     findings.iter().filter(|finding| finding.severity == Severity::Error).map(|finding| finding.code).collect()
-}
-
-#[test]
-fn our_games_are_valid() {
-    for name in OWN {
-        assert_eq!(check(&own(name), &CheckOptions::default()), [], "{name}");
-    }
 }
 
 #[test]
@@ -184,26 +139,21 @@ proptest! {
     }
 }
 
-/// The statements and the parts of each body in another order.
-fn shuffled(text: &str, rng: &mut Rng) -> String {
-    let mut statements: Vec<Expr> = Document::parse(text).unwrap().expressions().cloned().collect();
-    for statement in &mut statements {
-        if let ExprKind::List(items) = &mut statement.kind
-            && items[0].is_keyword("<=")
-        {
-            items[2..].shuffle(rng);
-        }
+/// The line under the new names.
+fn renamed(line: &TraceLine, renaming: &Renaming) -> TraceLine {
+    let new = |text: &String| renaming.to_new(text).unwrap();
+    let all = |texts: &Vec<String>| texts.iter().map(new).collect();
+    TraceLine {
+        state: all(&line.state),
+        legal: line.legal.as_ref().map(|legal| legal.iter().map(|(role, moves)| (new(role), all(moves))).collect()),
+        joint: line.joint.as_ref().map(all),
+        ..line.clone()
     }
-    // The order of roles is the order of goals and joint moves.
-    let is_role = |statement: &Expr| statement.to_string().to_lowercase().starts_with("(role ");
-    let (mut rest, roles): (Vec<_>, Vec<_>) = statements.into_iter().partition(|statement| !is_role(statement));
-    rest.shuffle(rng);
-    Document::from_iter(roles.into_iter().chain(rest)).to_string()
 }
 
 /// Traces a match of a rulesheet and replays its first lines with the same
-/// rules in another order.
-fn order_does_not_matter(name: &str, text: &str, most: usize) {
+/// rules under other names and in another order.
+fn names_and_order_do_not_matter(name: &str, text: &str, most: usize) {
     let mut lines: Vec<TraceLine> = Vec::new();
     let visit = |line: &TraceLine| -> Result<(), ProverError> {
         lines.push(line.clone());
@@ -214,22 +164,24 @@ fn order_does_not_matter(name: &str, text: &str, most: usize) {
         Ok(()) | Err(ProverError::Endless { .. }) => {}
         Err(error) => panic!("{name}: {error}"),
     }
-    let mut other = prover(&shuffled(text, &mut Rng::seed_from_u64(11)));
+    let (scrambled, renaming) = scramble(&Document::parse(text).unwrap(), &mut Rng::seed_from_u64(11));
+    let mut other = prover(&scrambled.to_string());
     let mut state = State::default();
     for line in &lines {
-        replay_line(&mut other, &mut state, line).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let line = renamed(line, &renaming);
+        replay_line(&mut other, &mut state, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     eprintln!("{name}: {} lines agree", lines.len());
 }
 
 #[test]
-fn the_order_of_rules_and_bodies_does_not_matter() {
-    for name in OWN {
-        order_does_not_matter(name, &own(name), 100);
+fn names_and_the_order_of_rules_and_bodies_do_not_matter() {
+    for (name, path) in files(&own_dir(), ".kif") {
+        names_and_order_do_not_matter(&name, &fs::read_to_string(path).unwrap(), 100);
     }
     let Some(dir) = conformance("../games") else { return };
     for (name, path) in files(&dir, ".kif") {
-        order_does_not_matter(&name, &fs::read_to_string(path).unwrap(), 30);
+        names_and_order_do_not_matter(&name, &fs::read_to_string(path).unwrap(), 30);
     }
 }
 
@@ -381,7 +333,8 @@ fn the_collection_plays_to_the_told_lengths() {
         let rate = n / begun.elapsed().as_secs_f64();
         eprintln!("{name}: {n} matches, mean length {found:.2}, told {mean}, {rate:.1} a second");
         if n >= 20.0 {
-            let slack = 4.5 * spread / n.sqrt() + 0.01;
+            // Where nearly all matches end at the last step, few show how rare the others are.
+            let slack = 4.5 * spread.max(0.02 * mean) / n.sqrt() + 0.01;
             assert!((found - mean).abs() <= slack, "{name}: mean length {found:.2} of {n} matches, told {mean}");
         }
     }

@@ -258,6 +258,12 @@ fn print_comments(expr: &Expr, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt:
     comments.iter().try_for_each(|comment| write!(f, "{comment}\n{indent}"))
 }
 
+/// White space parts symbols, and so does a byte order mark, which files that
+/// were put together have anywhere.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}
+
 /// A list whose end has not been read.
 struct Open {
     place: Place,
@@ -291,7 +297,7 @@ impl<'a> Reader<'a> {
     fn document(mut self) -> Result<Document, KifError> {
         while let Some(&c) = self.chars.peek() {
             match c {
-                c if c.is_whitespace() => self.skip(),
+                c if is_space(c) => self.skip(),
                 ';' => self.comment(),
                 '(' => self.open()?,
                 ')' => self.close()?,
@@ -347,7 +353,7 @@ impl<'a> Reader<'a> {
 
     fn symbol(&mut self) {
         let place = self.place;
-        let name = self.take_while(|c| !c.is_whitespace() && !matches!(c, '(' | ')' | ';'));
+        let name = self.take_while(|c| !is_space(c) && !matches!(c, '(' | ')' | ';'));
         self.add_symbol(place, name);
     }
 
@@ -456,7 +462,7 @@ mod tests {
 
     #[test]
     fn nothing_but_comments_is_a_text() {
-        for text in ["", " \r\n\t", ";", ";;;\n", "\u{feff}; a"] {
+        for text in ["", " \r\n\t", ";", ";;;\n", "\u{feff}; a", "\u{feff}\u{feff}", "\n\u{feff}"] {
             assert_eq!(Document::parse(text).unwrap().expressions().count(), 0);
         }
     }

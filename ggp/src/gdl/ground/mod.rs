@@ -13,6 +13,8 @@ mod demand;
 mod split;
 mod tables;
 mod terms;
+#[cfg(test)]
+mod tests;
 
 use thiserror::Error;
 

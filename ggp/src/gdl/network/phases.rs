@@ -89,7 +89,7 @@ fn closures(netlist: &Netlist) -> Vec<Option<Vec<usize>>> {
 }
 
 /// Whether each fluent evolves without any move.
-fn without_moves(netlist: &Netlist) -> Vec<bool> {
+pub fn without_moves(netlist: &Netlist) -> Vec<bool> {
     let mut free = vec![true; netlist.fluents()];
     loop {
         let mut nodes = vec![true];

@@ -508,7 +508,8 @@ mod tests {
         let next = vec![fluent(0), gates.and([fluent(1), !fluent(0)]), !fluent(2)];
         let legal = vec![gates.and([fluent(1), fluent(2)])];
         let outputs = Outputs { next, legal, terminal: fluent(0), goals: vec![vec![(100, fluent(1))]] };
-        let simple = simplify(gates.finish(vec![false, true, false], vec![0..1], outputs));
+        let roles = std::iter::once(0..1).collect();
+        let simple = simplify(gates.finish(vec![false, true, false], roles, outputs));
         assert_eq!(simple.outputs.next, [Lit::FALSE, Lit::TRUE, !fluent(2)]);
         assert_eq!(simple.outputs.legal, [fluent(2)]);
         assert_eq!(simple.outputs.goals, [[(100, Lit::TRUE)]]);

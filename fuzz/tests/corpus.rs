@@ -1,0 +1,67 @@
+//! Every target takes its corpus, and damaged files of it.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
+use sternhalma_fuzz::TARGETS;
+
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let files = fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+    files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
+}
+
+/// One change of an input: a run of bytes is doubled, dropped, or moved, or
+/// a byte is changed.
+type Damage = (Index, Index, u8, u8);
+
+fn damaged(mut input: Vec<u8>, damage: &[Damage]) -> Vec<u8> {
+    for (from, to, kind, byte) in damage {
+        let (from, to) = (from.index(input.len() + 1), to.index(input.len() + 1));
+        let run = from.min(to)..from.max(to).min(from.min(to) + 64);
+        match kind {
+            0 => {
+                input.drain(run);
+            }
+            1 => {
+                let copy = input[run].to_vec();
+                input.splice(to..to, copy);
+            }
+            2 => {
+                let taken: Vec<u8> = input.drain(run).collect();
+                let to = to.min(input.len());
+                input.splice(to..to, taken);
+            }
+            _ => input.splice(from..from, [*byte]).for_each(drop),
+        }
+    }
+    input
+}
+
+#[test]
+fn every_file_of_the_corpus_is_taken() {
+    for (name, target) in TARGETS {
+        let inputs = corpus(name);
+        assert!(inputs.len() >= 10, "{name}: the corpus is in fuzz/corpus/{name}");
+        inputs.iter().for_each(|input| target(input));
+    }
+}
+
+#[test]
+fn damaged_files_are_taken() {
+    let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
+    for (name, target) in TARGETS {
+        let damage = proptest::collection::vec((any::<Index>(), any::<Index>(), 0..4u8, any::<u8>()), 1..6);
+        let input = (proptest::sample::select(corpus(name)), damage);
+        let run = TestRunner::new(config.clone()).run(&input, |(input, damage)| {
+            target(&damaged(input, &damage));
+            Ok(())
+        });
+        if let Err(error) = run {
+            panic!("{name}: {error}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+use super::*;
+use crate::gdl::network::Network;
+
+fn network(text: &str) -> Result<Network, GroundError> {
+    Network::new(&Rules::parse(text).unwrap())
+}
+
+/// A rulesheet of one role with a rest.
+fn game(rest: &str) -> String {
+    format!("(role you) (init (on 0)) (legal you wait) (<= terminal (true (on 0))) (goal you 50) {rest}")
+}
+
+fn numbers(name: &str, count: usize) -> String {
+    (0..count).map(|number| format!("({name} {number} {})", number + 1)).collect()
+}
+
+#[test]
+fn what_cannot_be_grounded_is_told() {
+    let place = Place { line: 2, column: 1 };
+    let error = |rest: &str| network(&game(&format!("\n{rest}"))).unwrap_err();
+    assert_eq!(error("(<= (p ?x) (true (on ?y)))"), GroundError::Unsafe { place });
+    assert_eq!(error("(<= p (true (on 0)) (not (q ?x)))"), GroundError::Unsafe { place });
+    assert_eq!(error("(goal you 101)"), GroundError::GoalValue { value: "101".into() });
+    assert_eq!(error("(goal you none)"), GroundError::GoalValue { value: "none".into() });
+    let literal = "(or (true (on 0)) (true (on 1)) (true (on 2)))";
+    let error = error(&format!("(<= (legal you go) {})", literal.repeat(7)));
+    assert_eq!(error, GroundError::Alternatives { place, limit: 1024 });
+    assert_eq!(network("(init on)").unwrap_err(), GroundError::NoRole);
+    let many: String = (0..200).map(|var| format!("(true ?v{var})")).collect();
+    assert!(matches!(network(&game(&format!("(<= p {many})"))), Err(GroundError::TooWide { .. })));
+}
+
+#[test]
+fn negation_of_oneself_is_told() {
+    let by_facts = "(<= (p ?x) (q ?x) (not (r ?x))) (<= (r ?x) (q ?x) (not (p ?x))) (q 0)";
+    assert_eq!(network(&game(by_facts)).unwrap_err(), GroundError::NotStratified);
+    let by_state = "(<= p (true (on 0)) (not r)) (<= r (true (on 0)) (not p)) (<= (legal you go) p)";
+    assert_eq!(network(&game(by_state)).unwrap_err(), GroundError::NotStratified);
+}
+
+#[test]
+fn terms_without_end_are_given_up() {
+    for rest in [
+        "(<= (next (on (s ?x))) (true (on ?x)))",
+        "(n 0) (<= (n (s ?x)) (n ?x)) (<= (legal you ?x) (n ?x))",
+        "(<= (legal you (ask ?x)) (true (on ?x)) (deep ?x)) (<= (deep ?x) (deep (s ?x)) (true (on 0)))",
+    ] {
+        assert_eq!(network(&game(rest)).unwrap_err(), GroundError::TooLarge, "{rest}");
+    }
+}
+
+/// Six values of a hundred each that have nothing to do with one another
+/// would be a million millions of instances.
+#[test]
+fn variables_that_do_not_meet_are_not_multiplied() {
+    let parts: String = (0..6).map(|part| format!("(true (at {part} ?v{part}))")).collect();
+    let rest = format!(
+        "{} (part 0) (part 1) (part 2) (part 3) (part 4) (part 5)
+         (<= (init (at ?p 0)) (part ?p)) (<= (next (at ?p ?w)) (true (at ?p ?v)) (succ ?v ?w))
+         (<= (legal you go) {parts})",
+        numbers("succ", 100)
+    );
+    assert!(network(&game(&rest)).unwrap().netlist.gates().len() < 5_000);
+}
+
+/// A count that begins at nothing need not be known from everywhere else.
+#[test]
+fn only_what_is_asked_is_grounded() {
+    let rest = format!(
+        "{} {} (<= (number ?x) (succ ?x ?y))
+         (<= (init (cell ?c white)) (after ?c ?d)) (<= (next (cell ?c ?p)) (true (cell ?c ?p)))
+         (<= (next (cell ?c black)) (true (cell ?c white)))
+         (<= (legal you (say ?w ?b)) (count 0 0 0 ?w ?b))
+         (<= (count 20 ?w ?b ?w ?b) (number ?w) (number ?b))
+         (<= (count ?c ?w ?b ?x ?y) (true (cell ?c white)) (succ ?w ?v) (after ?c ?d) (count ?d ?v ?b ?x ?y))
+         (<= (count ?c ?w ?b ?x ?y) (true (cell ?c black)) (succ ?b ?v) (after ?c ?d) (count ?d ?w ?v ?x ?y))",
+        numbers("succ", 60),
+        numbers("after", 20)
+    );
+    let network = network(&game(&rest)).unwrap();
+    assert_eq!(network.moves.len(), 22, "{:?}", network.moves);
+}
+
+/// Paths in a ring are found though each step depends on all others.
+#[test]
+fn recursion_within_a_state_ends() {
+    let rest = "(next0 0 1) (next0 1 2) (next0 2 3) (next0 3 0)
+        (<= (init (open ?x ?y)) (next0 ?x ?y)) (<= (next (open ?x ?y)) (true (open ?x ?y)) (not (does you (close ?x))))
+        (<= (legal you (close ?x)) (next0 ?x ?y))
+        (<= (way ?x ?y) (true (open ?x ?y))) (<= (way ?x ?z) (way ?x ?y) (way ?y ?z))
+        (<= (legal you (see ?x ?y)) (way ?x ?y))";
+    let network = network(&game(rest)).unwrap();
+    let netlist = &network.netlist;
+    let seen = |open: &dyn Fn(&str) -> bool| {
+        let fluents: Vec<bool> =
+            network.fluents.iter().map(|fluent| !fluent.starts_with("(open") || open(fluent)).collect();
+        let values = netlist.evaluate(&fluents, &vec![false; netlist.moves()]);
+        let ways = (0..netlist.moves()).filter(|&mv| network.moves[mv].starts_with("(see"));
+        ways.filter(|&mv| netlist.outputs.legal[mv].of(&values)).count()
+    };
+    assert_eq!(seen(&|_| true), 16);
+    assert_eq!(seen(&|fluent| fluent != "(open 3 0)"), 6);
+    assert_eq!(seen(&|_| false), 0);
+}

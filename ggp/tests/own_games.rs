@@ -1,0 +1,423 @@
+//! Our own rulesheets: those that have a counterpart in a collection are
+//! played beside it, move by move, and of all of them what is known holds.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use common::{conformance, files, legal_texts, own, own_dir, prover};
+use rand::SeedableRng;
+use sternhalma_ggp::Rng;
+use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, State, check};
+
+#[test]
+fn all_are_valid() {
+    let games = files(&own_dir(), ".kif");
+    assert!(games.len() >= 15, "{}", games.len());
+    for (name, path) in games {
+        assert_eq!(check(&fs::read_to_string(path).unwrap(), &CheckOptions::default()), [], "{name}");
+    }
+}
+
+/// A game of ours and one of the collection, with our moves and theirs. The
+/// roles are in the same order.
+struct Counterpart {
+    ours: &'static str,
+    theirs: &'static str,
+    /// Patterns of our moves, and of theirs with the same variables.
+    moves: Vec<(Expr, Expr)>,
+    /// Our name of what a variable stands for, and theirs, if they differ.
+    names: &'static [(&'static str, &'static str)],
+    /// Playouts side by side, and those for the mean length.
+    playouts: [usize; 2],
+}
+
+/// Letters for numbers.
+const LETTERS: &[(&str, &str)] =
+    &[("1", "a"), ("2", "b"), ("3", "c"), ("4", "d"), ("5", "e"), ("6", "f"), ("7", "g"), ("8", "h")];
+
+fn counterparts() -> Vec<Counterpart> {
+    let patterns = |list: &[(&str, &str)]| list.iter().map(|&(ours, theirs)| (expr(ours), expr(theirs))).collect();
+    let wait = ("wait", "noop");
+    let marks = patterns(&[wait, ("(mark ?x ?y)", "(mark ?x ?y)")]);
+    let pieces: Vec<_> = patterns(&[wait, ("(move ?a ?b ?c ?d)", "(move ?a ?b ?c ?d)")]);
+    let drops = patterns(&[wait, ("(drop ?x)", "(drop ?x)")]);
+    let stones = patterns(&[wait, ("(put ?x ?y)", "(mark ?x ?y)")]);
+    let cells = patterns(&[wait, ("(mark ?a ?b ?c)", "(select ?a ?b ?c)")]);
+    let discs = patterns(&[("pass", "noop"), ("(place ?x ?y)", "(move ?x ?y)")]);
+    let game = |ours, theirs, moves, names, playouts| Counterpart { ours, theirs, moves, names, playouts };
+    vec![
+        game("tic-tac-toe", "tictactoe", marks, &[], [200, 2_000]),
+        game("connect-four", "connect4", drops, &[], [100, 1_000]),
+        game("breakthrough", "breakthrough", pieces.clone(), &[], [60, 500]),
+        game("knightthrough", "knightthrough", pieces, &[], [60, 500]),
+        game("connect5", "connect5", stones, LETTERS, [60, 500]),
+        game("tic-tac-toe-3d", "tictactoe_3d", cells, &[], [60, 500]),
+        game("othello", "reversi", discs, &[], [20, 150]),
+        game("chinese-checkers-2p", "chinese_checkers_2p", star_moves(diamond()), &[], [200, 1_000]),
+        game("chinese-checkers-3p", "chinese_checkers_3p", star_moves(star()), &[], [100, 1_000]),
+    ]
+}
+
+/// Of each cell its two coordinates and the name in the collection: a letter
+/// for the row from the top, and a number from the left.
+type Cells = Vec<(usize, usize, String)>;
+
+/// The cells of the diamond of two players. The arms beside it, which have
+/// the first cells of the rows c, d, f and g, are not in it.
+fn diamond() -> Cells {
+    let first = [1, 1, 3, 2, 1, 2, 3, 1, 1];
+    let name = |x: usize, y: usize| {
+        let row = x + y - 2;
+        format!("{}{}", letter(row), first[row] + y - 1 - row.saturating_sub(4))
+    };
+    (1..=5).flat_map(|x| (1..=5).map(move |y| (x, y))).map(|(x, y)| (x, y, name(x, y))).collect()
+}
+
+/// The cells of the star of three players. The second coordinate grows along
+/// a row from the left; each row begins where the star does.
+fn star() -> Cells {
+    let rows = [(7, 1), (6, 2), (3, 7), (3, 6), (3, 5), (2, 6), (1, 7), (3, 2), (3, 1)];
+    let cells = rows.iter().enumerate().flat_map(|(row, &(first, length))| {
+        (0..length).map(move |i| (14 - row - (first + i), first + i, format!("{}{}", letter(row), i + 1)))
+    });
+    cells.collect()
+}
+
+fn letter(row: usize) -> char {
+    char::from(b'a' + row as u8)
+}
+
+fn star_moves(cells: Cells) -> Vec<(Expr, Expr)> {
+    let mut moves = vec![(expr("pass"), expr("noop"))];
+    for (x1, y1, from) in &cells {
+        for (x2, y2, to) in &cells {
+            moves.push((expr(&format!("(move {x1} {y1} {x2} {y2})")), expr(&format!("(move {from} {to})"))));
+        }
+    }
+    moves
+}
+
+fn expr(text: &str) -> Expr {
+    Document::parse(text).unwrap().expressions().next().unwrap().clone()
+}
+
+/// Matches flat expressions: what the variables of the pattern stand for.
+fn matches(pattern: &Expr, mv: &Expr) -> Option<Vec<(String, String)>> {
+    let (ExprKind::List(pattern), ExprKind::List(mv)) = (&pattern.kind, &mv.kind) else {
+        return (pattern == mv).then(Vec::new);
+    };
+    if pattern.len() != mv.len() {
+        return None;
+    }
+    let mut found = Vec::new();
+    for (part, word) in pattern.iter().zip(mv) {
+        let (part, word) = (part.as_symbol()?, word.as_symbol()?);
+        match part.starts_with('?') {
+            true => found.push((part.to_string(), word.to_string())),
+            false if part == word => {}
+            false => return None,
+        }
+    }
+    Some(found)
+}
+
+impl Counterpart {
+    /// Their name of a move of ours.
+    fn their_move(&self, ours: &str) -> String {
+        let mv = expr(ours);
+        let found = self.moves.iter().find_map(|(pattern, theirs)| Some((matches(pattern, &mv)?, theirs)));
+        let (values, theirs) = found.unwrap_or_else(|| panic!("{}: {ours} has no counterpart", self.ours));
+        let value = |name: &str| {
+            let ours = values.iter().find(|(variable, _)| variable == name).map_or(name, |(_, value)| value);
+            let theirs = self.names.iter().find(|(own, _)| *own == ours && name.starts_with('?'));
+            theirs.map_or(ours, |(_, theirs)| theirs).to_string()
+        };
+        match &theirs.kind {
+            ExprKind::Symbol(name) => name.clone(),
+            ExprKind::List(parts) => {
+                let words: Vec<String> = parts.iter().map(|part| value(part.as_symbol().unwrap())).collect();
+                format!("({})", words.join(" "))
+            }
+        }
+    }
+}
+
+/// Plays a random match of ours, and the same moves of theirs: legal moves
+/// and ends agree in every state, and goals where the match is over. Before
+/// that a goal says nothing, and rulesheets differ in it.
+fn play_side_by_side(game: &Counterpart, ours: &mut Prover, theirs: &mut Prover, rng: &mut Rng) {
+    let (mut own, mut other) = (ours.initial().unwrap(), theirs.initial().unwrap());
+    for step in 0.. {
+        let at = format!("{}, step {step}", game.ours);
+        assert_eq!(ours.is_terminal(&own).unwrap(), theirs.is_terminal(&other).unwrap(), "{at}");
+        if ours.is_terminal(&own).unwrap() {
+            assert_eq!(ours.goals(&own).unwrap(), theirs.goals(&other).unwrap(), "{at}");
+            return;
+        }
+        for role in 0..ours.roles().len() {
+            let legal: BTreeSet<String> = legal_texts(ours, &own, role).iter().map(|mv| game.their_move(mv)).collect();
+            assert_eq!(legal, BTreeSet::from_iter(legal_texts(theirs, &other, role)), "{at}");
+        }
+        let joint = ours.random_moves(&own, rng).unwrap();
+        let named = joint.iter().map(|&mv| game.their_move(&ours.text(mv)));
+        let their_joint: Vec<_> = named.map(|mv| theirs.term(&mv).unwrap()).collect();
+        own = ours.next(&own, &joint).unwrap();
+        other = theirs.next(&other, &their_joint).unwrap();
+    }
+}
+
+#[test]
+fn they_play_as_their_counterparts_do() {
+    let Some(dir) = conformance("../games") else { return };
+    for game in counterparts() {
+        let mut ours = prover(&own(game.ours));
+        let mut theirs = prover(&fs::read_to_string(dir.join(format!("{}.kif", game.theirs))).unwrap());
+        assert_eq!(ours.roles().len(), theirs.roles().len());
+        let mut rng = Rng::seed_from_u64(1);
+        for _ in 0..game.playouts[0] {
+            play_side_by_side(&game, &mut ours, &mut theirs, &mut rng);
+        }
+        eprintln!("{}: {} playouts agree with {}", game.ours, game.playouts[0], game.theirs);
+    }
+}
+
+#[test]
+fn their_matches_are_as_long_as_measured_elsewhere() {
+    let Some(table) = conformance("public-reasoners.tsv") else { return };
+    let table = fs::read_to_string(table).unwrap();
+    for game in counterparts() {
+        let row = table.lines().map(|line| line.split('\t').collect::<Vec<_>>()).find(|row| row[0] == game.theirs);
+        let told: f64 = row.unwrap()[1].parse().unwrap();
+        let mut ours = prover(&own(game.ours));
+        let (start, mut rng) = (ours.initial().unwrap(), Rng::seed_from_u64(2));
+        let count = game.playouts[1];
+        let lengths: Vec<f64> =
+            (0..count).map(|_| ours.playout(&start, 1_000, &mut rng).unwrap().steps as f64).collect();
+        let mean = lengths.iter().sum::<f64>() / count as f64;
+        let variance = lengths.iter().map(|length| (length - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
+        let error = (variance / count as f64).sqrt();
+        eprintln!("{}: mean length {mean:.2} ±{error:.2}, elsewhere {told}", game.ours);
+        assert!((mean - told).abs() < 4.0 * error, "{}: {mean} ±{error} and {told}", game.ours);
+    }
+}
+
+/// A state of a match: its facts as words, the legal moves of each role, the
+/// moves that are played, and the goals if it is the last.
+struct Seen {
+    facts: Vec<Vec<String>>,
+    legal: Vec<Vec<String>>,
+    joint: Vec<String>,
+    goals: Option<Vec<Goal>>,
+}
+
+impl Seen {
+    /// What follows the name in the facts of a relation, in alphabetical order.
+    fn all(&self, name: &str) -> Vec<Vec<&str>> {
+        let facts = self.facts.iter().filter(|fact| fact[0] == name);
+        let mut all: Vec<Vec<&str>> = facts.map(|fact| fact[1..].iter().map(String::as_str).collect()).collect();
+        all.sort();
+        all
+    }
+
+    /// The number that ends the only fact which begins so.
+    fn number(&self, beginning: &[&str]) -> i32 {
+        let mut found = self.facts.iter().filter(|fact| fact[..fact.len() - 1] == *beginning);
+        let (Some(fact), None) = (found.next(), found.next()) else { panic!("one {beginning:?} in {:?}", self.facts) };
+        fact.last().unwrap().parse().unwrap()
+    }
+
+    /// The words of the move that a role plays.
+    fn played(&self, role: usize) -> Vec<&str> {
+        words(&self.joint[role])
+    }
+}
+
+fn words(sentence: &str) -> Vec<&str> {
+    sentence.split(['(', ')', ' ']).filter(|word| !word.is_empty()).collect()
+}
+
+/// Random matches, each as the states it went through.
+fn random_matches(name: &str, playouts: usize) -> Vec<Vec<Seen>> {
+    let (mut prover, mut rng) = (prover(&own(name)), Rng::seed_from_u64(4));
+    let mut one = || {
+        let (mut state, mut seen) = (prover.initial().unwrap(), Vec::new());
+        loop {
+            let texts = state.fluents().iter().map(|&fluent| prover.text(fluent));
+            let facts = texts.map(|text| words(&text).into_iter().map(String::from).collect()).collect();
+            let legal = (0..prover.roles().len()).map(|role| legal_texts(&mut prover, &state, role)).collect();
+            if prover.is_terminal(&state).unwrap() {
+                let goals = Some(prover.goals(&state).unwrap());
+                seen.push(Seen { facts, legal, joint: Vec::new(), goals });
+                return seen;
+            }
+            let joint = prover.random_moves(&state, &mut rng).unwrap();
+            let named = joint.iter().map(|&mv| prover.text(mv)).collect();
+            seen.push(Seen { facts, legal, joint: named, goals: None });
+            state = prover.next(&state, &joint).unwrap();
+        }
+    };
+    (0..playouts).map(|_| one()).collect()
+}
+
+/// The goals of two roles of which the one with more wins.
+fn decided(first: i32, second: i32) -> Vec<Goal> {
+    match first.cmp(&second) {
+        std::cmp::Ordering::Greater => values(&[100, 0]),
+        std::cmp::Ordering::Less => values(&[0, 100]),
+        std::cmp::Ordering::Equal => values(&[50, 50]),
+    }
+}
+
+fn values(goals: &[u8]) -> Vec<Goal> {
+    goals.iter().map(|&value| Goal::Value(value)).collect()
+}
+
+#[test]
+fn perft_of_games_that_others_counted() {
+    /// Lines of moves, and those that end before, of games where one moves.
+    fn perft(prover: &mut Prover, state: &State, depth: u32) -> u64 {
+        if depth == 0 || prover.is_terminal(state).unwrap() {
+            return 1;
+        }
+        let legal: Vec<_> = (0..prover.roles().len()).map(|role| prover.legal(state, role).unwrap()).collect();
+        let mut joints = vec![Vec::new()];
+        for moves in legal {
+            joints = joints.iter().flat_map(|joint| moves.iter().map(|&mv| [&joint[..], &[mv]].concat())).collect();
+        }
+        joints.iter().map(|joint| prover.next(state, joint).map(|next| perft(prover, &next, depth - 1)).unwrap()).sum()
+    }
+    // Othello: 4, 12, 56, 244, 1396 and 8200 lines. Breakthrough: each side
+    // has 22 moves, and nothing meets before its fourth row. Connect four of
+    // eight columns: no column is full before the seventh disc.
+    for (name, depth, lines) in [
+        ("othello", 6, 8_200),
+        ("breakthrough", 2, 22 * 22),
+        ("connect-four", 4, 8 * 8 * 8 * 8),
+        ("connect5", 2, 64 * 63),
+        ("tic-tac-toe-3d", 2, 64 * 63),
+    ] {
+        let mut prover = prover(&own(name));
+        let start = prover.initial().unwrap();
+        assert_eq!(perft(&mut prover, &start, depth), lines, "{name}");
+    }
+}
+
+#[test]
+fn clobber_goes_on_while_colours_meet() {
+    for seen in random_matches("clobber-4x5", 100) {
+        assert_eq!(seen[0].legal[0].len(), 31, "the sides between 4 rows of 5");
+        for (step, seen) in seen.iter().enumerate() {
+            let pieces: Vec<(i32, i32, &str)> =
+                seen.all("piece").iter().map(|at| (at[0].parse().unwrap(), at[1].parse().unwrap(), at[2])).collect();
+            assert_eq!(pieces.len(), 20 - step);
+            let (mover, name) = (step % 2, ["white", "black"][step % 2]);
+            let own = pieces.iter().filter(|piece| piece.2 == name);
+            let meets =
+                |a: &(i32, i32, &str), b: &(i32, i32, &str)| b.2 != name && (a.0 - b.0).abs() + (a.1 - b.1).abs() == 1;
+            let expected: BTreeSet<String> = own
+                .flat_map(|a| pieces.iter().filter(|b| meets(a, b)).map(move |b| (a, b)))
+                .map(|(a, b)| format!("(clobber {} {} {} {})", a.0, a.1, b.0, b.1))
+                .collect();
+            assert_eq!(BTreeSet::from_iter(seen.legal[mover].iter().cloned()), expected);
+            assert_eq!(seen.legal[1 - mover], ["wait"]);
+            assert_eq!(seen.goals.is_some(), expected.is_empty());
+            if let Some(goals) = &seen.goals {
+                assert_eq!(goals[mover], Goal::Value(0));
+                assert_eq!(goals[1 - mover], Goal::Value(100));
+            }
+        }
+    }
+}
+
+#[test]
+fn runners_go_one_to_three_places_either_way() {
+    for seen in random_matches("runners", 100) {
+        let mut at = [0, 0];
+        for (step, seen) in seen.iter().enumerate() {
+            assert_eq!(["left", "right"].map(|role| seen.number(&["at", role])), at);
+            assert!(seen.legal.iter().all(|moves| moves.len() == 6));
+            assert_eq!(seen.goals.is_some(), at.contains(&20) || step == 40);
+            match &seen.goals {
+                Some(goals) => assert_eq!(*goals, decided((at[0] == 20).into(), (at[1] == 20).into())),
+                None => {
+                    at = [0, 1].map(|role| {
+                        let mv = seen.played(role);
+                        let by: i32 = mv[1].parse().unwrap();
+                        (at[role] + if mv[0] == "back" { -by } else { by }).clamp(0, 20)
+                    })
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fighters_lose_what_hits_and_guards_cost() {
+    let mut draws = 0;
+    for seen in random_matches("fighter", 200) {
+        let mut life = [10, 10];
+        for (step, seen) in seen.iter().enumerate() {
+            assert_eq!(["red", "blue"].map(|role| seen.number(&["life", role])), life);
+            assert!(seen.legal.iter().all(|moves| moves.len() == 4));
+            assert_eq!(seen.goals.is_some(), life.contains(&0) || step == 25);
+            if let Some(goals) = &seen.goals {
+                assert_eq!(*goals, decided(life[0], life[1]));
+                draws += u32::from(life[0] == life[1]);
+                continue;
+            }
+            let played = [seen.played(0), seen.played(1)];
+            for role in 0..2 {
+                let (own, other) = (&played[role], &played[1 - role]);
+                let same_level = own[1] == other[1];
+                life[role] -= match (own[0], other[0]) {
+                    ("strike", "guard") => i32::from(same_level),
+                    ("guard", "strike") => i32::from(!same_level),
+                    ("strike", "strike") => 1,
+                    _ => 0,
+                };
+            }
+        }
+    }
+    assert!(draws > 0);
+}
+
+#[test]
+fn walkers_find_what_lies_where_they_come() {
+    let lies = [("book", [1, 5]), ("candle", [5, 1]), ("bell", [3, 3])];
+    let mut reached = BTreeSet::new();
+    for seen in random_matches("grid-game-2", 200) {
+        let mut at = [[1, 1], [5, 5]];
+        let mut found = [BTreeSet::new(), BTreeSet::new()];
+        for (step, seen) in seen.iter().enumerate() {
+            for (role, name) in ["white", "black"].into_iter().enumerate() {
+                let place = [name, &at[role][0].to_string(), &at[role][1].to_string()].map(String::from);
+                assert!(seen.all("at").contains(&place.iter().map(String::as_str).collect()));
+                let own: BTreeSet<&str> =
+                    seen.all("found").iter().filter(|found| found[0] == name).map(|found| found[1]).collect();
+                assert_eq!(own, found[role]);
+            }
+            let most = found.iter().map(BTreeSet::len).max().unwrap();
+            assert_eq!(seen.goals.is_some(), most == 3 || step == 60);
+            if let Some(goals) = &seen.goals {
+                assert_eq!(*goals, values(&[0, 1].map(|role: usize| [0, 33, 67, 100][found[role].len()])));
+                reached.insert(most);
+                continue;
+            }
+            let mover = step % 2;
+            assert_eq!(seen.played(1 - mover), ["wait"]);
+            let inside = at[mover].iter().map(|&c: &i32| 2 - i32::from(c == 1) - i32::from(c == 5)).sum::<i32>();
+            assert_eq!(seen.legal[mover].len(), inside as usize);
+            let by = match seen.played(mover)[1] {
+                "north" => [0, 1],
+                "south" => [0, -1],
+                "east" => [1, 0],
+                _ => [-1, 0],
+            };
+            at[mover] = [at[mover][0] + by[0], at[mover][1] + by[1]];
+            found[mover].extend(lies.iter().filter(|(_, place)| *place == at[mover]).map(|(thing, _)| *thing));
+        }
+    }
+    assert_eq!(reached.last(), Some(&3));
+}
