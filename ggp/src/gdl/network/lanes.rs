@@ -132,17 +132,28 @@ impl Lanes {
     /// As [`playouts`](Lanes::playouts).
     pub fn playouts_from(&mut self, state: &FluentSet, count: usize, rng: &mut Rng) -> Result<Playouts, LanesError> {
         self.set_all(state);
-        let phase = self.phases.iter().position(|(phase, _)| phase.has(state));
-        let programs: Vec<&Program> = match phase {
-            Some(phase) => {
-                let (before, after) = self.phases.split_at(phase);
-                after.iter().chain(before).map(|(_, program)| program).collect()
-            }
-            None => vec![&self.general],
-        };
-        let mut match_ = Simulation::new(programs[0], &mut self.slots, count, rng);
-        match_.play(&programs)?;
-        Ok(match_.playouts)
+        let programs = programs(&self.phases, &self.general, &self.slots);
+        let mut simulation = Simulation::new(&mut self.slots, rng);
+        simulation.prepare(programs[0], count);
+        simulation.play(&programs)?;
+        Ok(simulation.playouts)
+    }
+
+    /// Plays a uniformly random playout in every lane from the state that the
+    /// lane is in, which is lost. The playouts are in the order of the lanes.
+    ///
+    /// As all lanes wait for the longest playout, this takes longer than as
+    /// many [`playouts`](Lanes::playouts).
+    ///
+    /// # Errors
+    ///
+    /// As [`playouts`](Lanes::playouts).
+    pub fn play_out(&mut self, rng: &mut Rng) -> Result<Playouts, LanesError> {
+        let programs = programs(&self.phases, &self.general, &self.slots);
+        let mut simulation = Simulation::new(&mut self.slots, rng);
+        simulation.active = Bits::ALL;
+        simulation.play(&programs)?;
+        Ok(simulation.by_lane(self.general.roles().len()))
     }
 
     /// Puts all lanes in a state.
@@ -234,6 +245,19 @@ impl Lanes {
     }
 }
 
+/// What plays on from the states of the lanes: the phases from that on in
+/// which all lanes are, if there is one.
+fn programs<'a>(phases: &'a [(Phase, Program)], general: &'a Program, slots: &Slots) -> Vec<&'a Program> {
+    let here = |(fluent, value): &(usize, bool)| slots[Program::fluent(*fluent)] == Bits::all_if(*value);
+    match phases.iter().position(|(phase, _)| phase.fluents.iter().all(here)) {
+        Some(phase) => {
+            let (before, after) = phases.split_at(phase);
+            after.iter().chain(before).map(|(_, program)| program).collect()
+        }
+        None => vec![general],
+    }
+}
+
 /// Playouts under way. Lanes whose playout is over begin another when all
 /// lanes are in the first phase again, while there are some to begin.
 struct Simulation<'a> {
@@ -245,6 +269,8 @@ struct Simulation<'a> {
     active: Bits,
     /// The step in which the playout of each lane began.
     began: [u32; LANES],
+    /// Which playout was the last to end in each lane.
+    places: [usize; LANES],
     step: u32,
     /// The slots to be set where a playout begins, with their values.
     fresh: Vec<(u16, bool)>,
@@ -254,23 +280,30 @@ struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    /// All lanes are in the state in which playouts begin.
-    fn new(program: &Program, slots: &'a mut Slots, left: usize, rng: &mut Rng) -> Simulation<'a> {
-        let over_at_once = program.terminal(slots).get(0);
-        let fresh = program.kept().iter().map(|&slot| (slot, slots[slot as usize].get(0))).collect();
+    fn new(slots: &'a mut Slots, rng: &mut Rng) -> Simulation<'a> {
         Simulation {
             slots,
             random: RandomBits::new(rng),
-            left,
+            left: 0,
             active: Bits::NONE,
             began: [0; LANES],
+            places: [0; LANES],
             step: 0,
-            fresh,
-            over_at_once,
+            fresh: Vec::new(),
+            over_at_once: false,
             playouts: Playouts::default(),
         }
     }
 
+    /// Gets ready to start so many playouts from the state in which all lanes
+    /// are.
+    fn prepare(&mut self, program: &Program, count: usize) {
+        self.left = count;
+        self.over_at_once = program.terminal(self.slots).get(0);
+        self.fresh = program.kept().iter().map(|&slot| (slot, self.slots[slot as usize].get(0))).collect();
+    }
+
+    /// Plays until all playouts have ended.
     fn play(&mut self, programs: &[&Program]) -> Result<(), LanesError> {
         while self.over_at_once && self.left > 0 {
             self.begin();
@@ -300,12 +333,11 @@ impl<'a> Simulation<'a> {
         self.active &= !over;
         let roles = program.roles().len();
         let first = self.playouts.lengths.len();
-        let mut places = [0; LANES];
         for (index, lane) in over.lanes().enumerate() {
             let length = self.step - self.began[lane];
             self.playouts.lengths.push(length);
             self.playouts.steps += u64::from(length);
-            places[lane] = (first + index) * roles;
+            self.places[lane] = first + index;
         }
         self.playouts.scores.resize(self.playouts.lengths.len() * roles, 0);
         for (role, goals) in program.goals(self.slots).iter().enumerate() {
@@ -314,14 +346,27 @@ impl<'a> Simulation<'a> {
                 let holds = found.of(self.slots) & over;
                 several |= any & holds;
                 any |= holds;
-                for lane in holds.lanes() {
-                    self.playouts.scores[places[lane] + role] = score;
-                }
+                holds.lanes().for_each(|lane| self.playouts.scores[self.places[lane] * roles + role] = score);
             }
-            for lane in several.lanes() {
-                self.playouts.scores[places[lane] + role] = 0;
-            }
+            several.lanes().for_each(|lane| self.playouts.scores[self.places[lane] * roles + role] = 0);
             self.playouts.faults += ((over & !any) | several).count() as u64;
+        }
+    }
+
+    /// The results in the order of lanes, where each had one playout of so
+    /// many roles.
+    fn by_lane(self, roles: usize) -> Playouts {
+        let Playouts { lengths, scores, faults, steps } = self.playouts;
+        Playouts {
+            lengths: self.places.iter().map(|&place| lengths[place]).collect(),
+            scores: self
+                .places
+                .iter()
+                .flat_map(|&place| &scores[place * roles..(place + 1) * roles])
+                .copied()
+                .collect(),
+            faults,
+            steps,
         }
     }
 
@@ -619,6 +664,54 @@ mod tests {
     fn small(initial: bool, outputs: Outputs) -> Lanes {
         let netlist = Gates::new(1, 1).finish(vec![initial], std::iter::once(0..1).collect(), outputs);
         Lanes::new(&netlist).expect("the network is small")
+    }
+
+    /// Plays each lane from a state of its own, in the same phase or not.
+    #[test]
+    fn lanes_are_played_out() {
+        for mixed in [false, true] {
+            let network = tic_tac_toe();
+            let netlist = &network.netlist;
+            let mut rng = Rng::seed_from_u64(7);
+            let mut lanes = Lanes::new(netlist).expect("the network is small");
+            let mut known = HashMap::new();
+            let mut deviations = vec![Vec::new(); 3];
+            for _ in 0..100 {
+                let mut exact = Vec::new();
+                for lane in 0..LANES {
+                    let mut state = netlist.initial.clone();
+                    for _ in 0..if mixed { lane % 9 } else { lane % 4 * 2 } {
+                        let values = netlist.evaluate(&state, &vec![false; netlist.moves()]);
+                        if !netlist.outputs.terminal.of(&values) {
+                            let legal = legal(netlist, &values);
+                            let joint: Vec<usize> =
+                                legal.iter().map(|moves| moves[rng.random_range(0..moves.len())]).collect();
+                            state = step(netlist, &state, &joint);
+                        }
+                    }
+                    lanes.set(lane, &FluentSet::of(&state));
+                    exact.push(expected(netlist, &state, &mut known));
+                }
+                let playouts = lanes.play_out(&mut rng).expect("playouts end");
+                assert_eq!(playouts.lengths.len(), LANES);
+                for (lane, exact) in exact.iter().enumerate() {
+                    // A match that is over stays as it is.
+                    if exact[0] == 0.0 {
+                        assert_eq!(playouts.lengths[lane], 0);
+                    }
+                    deviations[0].push(f64::from(playouts.lengths[lane]) - exact[0]);
+                    for role in 0..2 {
+                        deviations[1 + role].push(f64::from(playouts.scores[2 * lane + role]) - exact[1 + role]);
+                    }
+                }
+            }
+            for deviations in deviations {
+                let size = deviations.len() as f64;
+                let mean = deviations.iter().sum::<f64>() / size;
+                let error = (deviations.iter().map(|value| value.powi(2)).sum::<f64>()).sqrt() / size;
+                assert!(mean.abs() < 5.5 * error, "{mean} is not 0 +- {error}");
+            }
+        }
     }
 
     #[test]

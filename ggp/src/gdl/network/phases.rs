@@ -5,7 +5,6 @@
 //! constants, and much of the circuit falls away.
 
 use super::netlist::{Gates, Lit, Netlist};
-use super::set::FluentSet;
 
 /// The longest cycle.
 const LONGEST: usize = 8;
@@ -19,13 +18,6 @@ pub struct Phase {
     /// Moves that cannot be legal are taken to be never done, and the only
     /// move a role may have, where it always has it, to be always done.
     pub netlist: Netlist,
-}
-
-impl Phase {
-    /// Whether a state may be one of this phase.
-    pub fn has(&self, state: &FluentSet) -> bool {
-        self.fluents.iter().all(|&(fluent, value)| state.contains(fluent) == value)
-    }
 }
 
 /// The phases of a game, first that of the initial state. At least one.
@@ -220,7 +212,7 @@ mod tests {
             let mut fluents = netlist.initial.clone();
             for step in 0.. {
                 let phase = &phases[step % phases.len()];
-                assert!(phase.has(&FluentSet::of(&fluents)));
+                assert!(phase.fluents.iter().all(|&(fluent, value)| fluents[fluent] == value));
                 let mut does = vec![false; netlist.moves()];
                 let values = netlist.evaluate(&fluents, &does);
                 if netlist.outputs.terminal.of(&values) {
