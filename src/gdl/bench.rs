@@ -1,13 +1,14 @@
 //! How fast a rulesheet is ground and played.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use rand::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 use sternhalma_ggp::gdl::network::{LANES, Lanes, Network, NetworkGame, Profile};
 use sternhalma_ggp::gdl::{Prover, Rules};
 use sternhalma_ggp::{Game, Rng};
@@ -46,16 +47,42 @@ pub struct Args {
     json: bool,
 }
 
-/// What playouts came to.
-#[derive(Default)]
-struct Tally {
-    playouts: u64,
-    steps: u64,
-    goals: Vec<u64>,
-    /// Roles at the end of playouts without just one goal.
-    faults: u64,
-    /// Playouts a second, of all threads.
-    rate: f64,
+/// All that is told.
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    /// From the file to networks that are ready to play, one match at a time
+    /// and in lanes.
+    ground_seconds: f64,
+    #[serde(flatten)]
+    network: Option<Figures>,
+    /// Why there is no network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    engines: BTreeMap<&'static str, Played>,
+}
+
+/// What a network is.
+#[derive(Serialize)]
+struct Figures {
+    components: usize,
+    fluents: usize,
+    moves: usize,
+    gates: usize,
+    literals: usize,
+    roles: Vec<String>,
+    one_player: bool,
+    turn_taking: bool,
+    fixed_sum: Option<u32>,
+    step_counter: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Played {
+    Rates(Rates),
+    Failed { error: String },
 }
 
 #[derive(Serialize)]
@@ -65,7 +92,19 @@ struct Rates {
     steps_per_s: f64,
     mean_length: f64,
     mean_goals: Vec<f64>,
+    /// Roles at the end of playouts without just one goal.
     faults: u64,
+}
+
+/// What playouts came to.
+#[derive(Default)]
+struct Tally {
+    playouts: u64,
+    steps: u64,
+    goals: Vec<u64>,
+    faults: u64,
+    /// Playouts a second, of all threads.
+    rate: f64,
 }
 
 impl Tally {
@@ -97,76 +136,106 @@ pub fn run(args: &Args) -> Result<Outcome> {
         bail!("--seconds takes a number of seconds over 0, up to a million");
     }
     let started = Instant::now();
-    let name = || args.file.display().to_string();
-    let rules = Rules::parse(&read_text(&args.file)?).with_context(name)?;
-    let ready = Ready::new(&rules);
+    let file = args.file.display().to_string();
+    let rules = Rules::parse(&read_text(&args.file)?).with_context(|| file.clone())?;
+    let game = Network::new(&rules).map(NetworkGame::new);
+    // Each thread compiles lanes of its own; here it is for the time it takes.
+    let _ = game.as_ref().map(|game| Lanes::new(&game.network().netlist));
     let ground_seconds = started.elapsed().as_secs_f64();
-    let mut report = Map::new();
-    report.insert("file".into(), json!(name()));
-    report.insert("ground_seconds".into(), json!(ground_seconds));
-    match &ready {
-        Ok(ready) => report.extend(ready.describe(args.seed)),
-        Err(error) => _ = report.insert("error".into(), json!(format!("{error:#}"))),
-    }
-    let engines: &[Engine] =
-        if args.engine.is_empty() { &[Engine::Prover, Engine::Sequential, Engine::Lanes] } else { &args.engine };
-    for &engine in engines {
-        let tally = in_threads(args, &|seed| match (engine, &ready) {
+    let engines = if args.engine.is_empty() { Engine::value_variants() } else { &args.engine };
+    let play = |&engine: &Engine| {
+        let tally = in_threads(args, &|seed| match (engine, &game) {
             (Engine::Prover, _) => play_prover(&rules, args.seconds, seed),
-            (Engine::Sequential, Ok(ready)) => play_sequential(&ready.game, args.seconds, seed),
-            (Engine::Lanes, Ok(ready)) => play_lanes(&ready.game, args.seconds, seed),
-            (_, Err(error)) => Err(anyhow!("{error:#}")),
+            (Engine::Sequential, Ok(game)) => play_sequential(game, args.seconds, seed),
+            (Engine::Lanes, Ok(game)) => play_lanes(game, args.seconds, seed),
+            (_, Err(error)) => Err(error.clone().into()),
         });
-        let rates = match tally {
-            Ok(tally) => json!(tally.rates()),
-            Err(error) => json!({ "error": format!("{error:#}") }),
-        };
-        report.insert(engine.name().into(), rates);
-    }
+        let failed = |error: anyhow::Error| Played::Failed { error: format!("{error:#}") };
+        (engine.name(), tally.map_or_else(failed, |tally| Played::Rates(tally.rates())))
+    };
+    let report = Report {
+        file,
+        ground_seconds,
+        network: game.as_ref().ok().map(|game| Figures::new(game, args.seed)),
+        error: game.as_ref().err().map(ToString::to_string),
+        engines: engines.iter().map(play).collect(),
+    };
     if args.json {
         output::print_json(&report)?
     } else {
-        print(&report)?
+        report.print()?
     }
     Ok(Outcome::Answered)
 }
 
-/// A rulesheet compiled for both evaluations.
-struct Ready {
-    game: NetworkGame,
-    /// Whether it is not too large for lanes.
-    fits_lanes: bool,
-}
-
-impl Ready {
-    fn new(rules: &Rules) -> Result<Ready> {
-        let game = NetworkGame::new(Network::new(rules)?);
-        let fits_lanes = Lanes::new(&game.network().netlist).is_ok();
-        Ok(Ready { game, fits_lanes })
-    }
-
-    fn describe(&self, seed: u64) -> Map<String, Value> {
-        let network = self.game.network();
+impl Figures {
+    fn new(game: &NetworkGame, seed: u64) -> Figures {
+        let network = game.network();
         let netlist = &network.netlist;
-        let profile = Profile::observe(&self.game, PROFILE_MATCHES, MOST_STEPS, &mut Rng::seed_from_u64(seed));
-        let fields = json!({
-            "components": netlist.nodes() - 1,
-            "fluents": netlist.fluents(),
-            "moves": netlist.moves(),
-            "gates": netlist.gates().len(),
-            "literals": netlist.gates().map(<[_]>::len).sum::<usize>(),
-            "fits_lanes": self.fits_lanes,
-            "roles": network.roles,
-            "one_player": profile.one_player,
-            "turn_taking": profile.turn_taking,
-            "fixed_sum": profile.fixed_sum,
-            "step_counter": profile.step_counter.iter().map(|&fluent| &network.fluents[fluent]).collect::<Vec<_>>(),
-        });
-        match fields {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
+        let profile = Profile::observe(game, PROFILE_MATCHES, MOST_STEPS, &mut Rng::seed_from_u64(seed));
+        Figures {
+            components: netlist.nodes() - 1,
+            fluents: netlist.fluents(),
+            moves: netlist.moves(),
+            gates: netlist.gates().len(),
+            literals: netlist.gates().map(<[_]>::len).sum(),
+            roles: network.roles.clone(),
+            one_player: profile.one_player,
+            turn_taking: profile.turn_taking,
+            fixed_sum: profile.fixed_sum,
+            step_counter: profile.step_counter.iter().map(|&fluent| network.fluents[fluent].clone()).collect(),
         }
     }
+
+    fn print(&self) -> Result<()> {
+        let Figures { components, fluents, moves, gates, literals, .. } = self;
+        let size = format!("{components}: {fluents} fluents, {moves} moves, {gates} gates of {literals} literals");
+        print("components", &size)?;
+        print("roles", &self.roles.join(" "))?;
+        let mut kind = vec![match (self.one_player, self.turn_taking) {
+            (true, _) => "one player".to_string(),
+            (_, true) => "in turns".into(),
+            (_, false) => "at once".into(),
+        }];
+        kind.extend(self.fixed_sum.map(|sum| format!("goals sum to {sum}")));
+        if let [first, .., last] = &self.step_counter[..] {
+            kind.push(format!("steps counted from {first} to {last}"));
+        }
+        print("kind", &kind.join(", "))
+    }
+}
+
+impl Report {
+    fn print(&self) -> Result<()> {
+        print("grounding", &format!("{:.3} s", self.ground_seconds))?;
+        if let Some(network) = &self.network {
+            network.print()?;
+        }
+        if let Some(error) = &self.error {
+            print("no network", error)?;
+        }
+        for (engine, played) in &self.engines {
+            let text = match played {
+                Played::Failed { error } => error.clone(),
+                Played::Rates(rates) => {
+                    let goals: Vec<String> = rates.mean_goals.iter().map(|goal| format!("{goal:.2}")).collect();
+                    format!(
+                        "{:.0} playouts/s, {:.0} steps/s, mean length {:.2}, mean goals {}",
+                        rates.playouts_per_s,
+                        rates.steps_per_s,
+                        rates.mean_length,
+                        goals.join(" ")
+                    )
+                }
+            };
+            print(engine, &text)?;
+        }
+        Ok(())
+    }
+}
+
+fn print(what: &str, text: &str) -> Result<()> {
+    output::print_line(&format!("{what:<12}{text}"))
 }
 
 fn in_threads(args: &Args, play: &(dyn Fn(u64) -> Result<Tally> + Sync)) -> Result<Tally> {
@@ -254,36 +323,4 @@ fn play_lanes(game: &NetworkGame, seconds: f64, seed: u64) -> Result<Tally> {
         tally.add(&Tally { playouts, steps: played.steps, goals, faults: played.faults, rate: 0.0 });
         Ok(())
     })
-}
-
-fn print(report: &Map<String, Value>) -> Result<()> {
-    let number =
-        |value: &Value, digits: usize| value.as_f64().map_or_else(String::new, |value| format!("{value:.digits$}"));
-    for (key, value) in report {
-        let text = match value {
-            Value::Object(rates) => match rates.get("error") {
-                Some(error) => error.as_str().unwrap_or_default().to_string(),
-                None => {
-                    let goals = rates["mean_goals"].as_array().into_iter().flatten();
-                    format!(
-                        "{} playouts/s, {} steps/s, mean length {}, mean goals {}",
-                        number(&rates["playouts_per_s"], 1),
-                        number(&rates["steps_per_s"], 0),
-                        number(&rates["mean_length"], 2),
-                        goals.map(|goal| number(goal, 2)).collect::<Vec<_>>().join(" ")
-                    )
-                }
-            },
-            Value::Array(names) => {
-                let names = names.iter().filter_map(Value::as_str);
-                names.collect::<Vec<_>>().join(" ")
-            }
-            Value::String(text) => text.clone(),
-            Value::Number(_) if key == "ground_seconds" => number(value, 3),
-            Value::Null => "no".into(),
-            value => value.to_string(),
-        };
-        output::print_line(&format!("{:<16}{text}", key.replace('_', " ")))?;
-    }
-    Ok(())
 }
