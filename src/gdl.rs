@@ -1,3 +1,5 @@
+mod bench;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ enum Gdl {
     Check(CheckArgs),
     Trace(TraceArgs),
     Replay(ReplayArgs),
+    Bench(bench::Args),
 }
 
 /// Tell what is wrong with rulesheets: exit code 1 if anything is an error
@@ -74,9 +77,24 @@ struct ReplayArgs {
     engine: Engine,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
+    /// Proof, state by state
     Prover,
+    /// The network, one match at a time
+    Sequential,
+    /// The network, 512 matches at once
+    Lanes,
+}
+
+impl Engine {
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Prover => "prover",
+            Engine::Sequential => "sequential",
+            Engine::Lanes => "lanes",
+        }
+    }
 }
 
 pub fn run(args: &Args) -> Result<Outcome> {
@@ -84,6 +102,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         Gdl::Check(args) => run_check(args),
         Gdl::Trace(args) => run_trace(args),
         Gdl::Replay(args) => run_replay(args),
+        Gdl::Bench(args) => bench::run(args),
     }
 }
 
@@ -168,7 +187,7 @@ fn run_trace(args: &TraceArgs) -> Result<Outcome> {
 }
 
 fn run_replay(args: &ReplayArgs) -> Result<Outcome> {
-    let Engine::Prover = args.engine;
+    let Engine::Prover = args.engine else { anyhow::bail!("todo") };
     let mut prover = prover(&args.file)?;
     let mut state = State::default();
     let mut lines = 0;

@@ -7,6 +7,8 @@ mod convert;
 mod export;
 mod files;
 mod gdl;
+mod ggp_match;
+mod ggp_player;
 mod info;
 mod line;
 mod matches;
@@ -59,6 +61,8 @@ enum Command {
     Match(matches::Args),
     Tune(tune::Args),
     Gdl(gdl::Args),
+    GgpPlayer(ggp_player::Args),
+    GgpMatch(ggp_match::Args),
 }
 
 /// How a command ended, when nothing went wrong.
@@ -89,6 +93,8 @@ fn main() -> ExitCode {
         Command::Match(args) => matches::run(&tables, &args),
         Command::Tune(args) => tune::run(&tables, &args),
         Command::Gdl(args) => gdl::run(&args),
+        Command::GgpPlayer(args) => ggp_player::run(&args),
+        Command::GgpMatch(args) => ggp_match::run(&args),
     };
     match outcome {
         Ok(Outcome::Answered) => ExitCode::SUCCESS,

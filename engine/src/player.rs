@@ -115,6 +115,7 @@ fn search<C: Cutoff<ChineseCheckers>>(
             Decision::BestAverage => sternhalma_ggp::Decision::BestAverage,
             Decision::MostVisits => sternhalma_ggp::Decision::MostVisits,
         },
+        ..Settings::default()
     };
     Mcts::new(Uct { c: config.c }, FarthestMix::new(config.random), cutoff, settings, seed)
 }

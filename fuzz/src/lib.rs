@@ -16,13 +16,14 @@
 //! which is how to look at a crash.
 #![forbid(unsafe_code)]
 
+mod http;
 mod kif;
 
 /// What is fuzzed: a function of any bytes that panics if something is wrong.
 pub type Target = fn(&[u8]);
 
 /// All targets by name, which is that of their binary and their corpus.
-pub const TARGETS: [(&str, Target); 1] = [("kif", kif::target)];
+pub const TARGETS: [(&str, Target); 2] = [("http", http::target), ("kif", kif::target)];
 
 /// The target of a name.
 ///

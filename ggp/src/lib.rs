@@ -3,7 +3,7 @@
 //! [`Mcts`] is Monte-Carlo tree search put together from parts, [`alpha_beta`]
 //! depth-first search for two players. Neither knows any game, and this crate
 //! knows no other of the project. [`gdl`] reads, checks and plays rulesheets of
-//! the Game Description Language.
+//! the Game Description Language, and [`protocol`] plays them with others.
 #![forbid(unsafe_code)]
 
 mod alphabeta;
@@ -12,6 +12,8 @@ pub mod gdl;
 mod limits;
 mod mcts;
 mod parts;
+mod policy;
+pub mod protocol;
 mod tree;
 
 pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
@@ -21,3 +23,4 @@ pub use mcts::{Found, Mcts, Settings};
 pub use parts::{
     Cutoff, Decision, Evaluator, FixedDepth, LengthBonus, MoveStats, Playout, RandomPlayout, Selection, ToTheEnd, Uct,
 };
+pub use policy::{Policy, PolicyError};

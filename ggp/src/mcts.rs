@@ -7,7 +7,7 @@ use crate::limits::{Limits, Meter, Spent};
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Playout, Selection};
 use crate::tree::{NodeId, Tree};
 
-/// Edges are numbered in 32 bits; a tree this large grows no more.
+/// Edges are numbered in 32 bits.
 const MOST_EDGES: usize = 1 << 31;
 
 /// The parts of a search that are plain numbers.
@@ -20,11 +20,18 @@ pub struct Settings {
     pub length_bonus: LengthBonus,
     /// Which move is played after the search.
     pub decision: Decision,
+    /// A tree with this many moves grows no more. A move takes some 24 bytes.
+    pub most_edges: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { expansion_threshold: 0, length_bonus: LengthBonus::NONE, decision: Decision::BestAverage }
+        Settings {
+            expansion_threshold: 0,
+            length_bonus: LengthBonus::NONE,
+            decision: Decision::BestAverage,
+            most_edges: MOST_EDGES,
+        }
     }
 }
 
@@ -222,7 +229,7 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             // A joint move has been followed as often as the rarest of its moves at most.
             let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
             let grows = followed.is_some_and(|visits| visits >= self.settings.expansion_threshold);
-            if grows && self.tree.edges.len() < MOST_EDGES {
+            if grows && self.tree.edges.len() < self.settings.most_edges.min(MOST_EDGES) {
                 let child = self.tree.add(game, state, &mut self.buffers.moves);
                 self.tree.set_child(node, &self.buffers.edges[first..], child);
                 spent.expansions += 1;

@@ -188,6 +188,18 @@ fn a_threshold_keeps_the_tree_small() {
 }
 
 #[test]
+fn a_full_tree_grows_no_more() {
+    let game = Stones(30);
+    let spent = |most_edges| {
+        let mut search = mcts(Settings { most_edges, ..Settings::default() });
+        search.search(&game, &game.initial(), 0, Limits::playouts(300), &AtomicBool::new(false)).spent
+    };
+    assert_eq!(spent(1).depth, 1);
+    assert!(spent(1_000).depth > 1);
+    assert_eq!(spent(1).playouts, 300);
+}
+
+#[test]
 fn limits_end_the_search_whichever_comes_first() {
     let game = Stones(40);
     let stop = AtomicBool::new(false);

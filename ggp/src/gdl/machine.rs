@@ -9,7 +9,8 @@
 //! stratified rulesheet what is negated does not depend on who asks.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::kif::MAX_DEPTH;
 use super::plan::{Build, Goal, Pat, Program, RulePlan, Source, Span};
@@ -22,6 +23,9 @@ const MAX_CALLS: u32 = 1_500;
 
 /// The rows that one query may visit.
 const MAX_VISITS: u64 = 2_000_000_000;
+
+/// How many rows are visited between looks at the interrupt flag.
+const LOOK_EVERY: u64 = 1 << 12;
 
 /// Static tables are dropped between queries when there are more.
 const MAX_STATIC_TABLES: usize = 2_000_000;
@@ -43,7 +47,7 @@ enum Status {
 struct Table {
     pred: u32,
     /// The arguments of the call.
-    key: Rc<[u32]>,
+    key: Arc<[u32]>,
     status: Status,
     depth: u32,
     /// The least depth of an active call that it depends on.
@@ -55,7 +59,7 @@ struct Table {
 /// The tables of one span.
 #[derive(Default)]
 struct Layer {
-    numbers: HashMap<Rc<[u32]>, u32, std::hash::BuildHasherDefault<super::rows::WordHasher>>,
+    numbers: HashMap<Arc<[u32]>, u32, std::hash::BuildHasherDefault<super::rows::WordHasher>>,
     tables: Vec<Table>,
     used: usize,
 }
@@ -73,7 +77,7 @@ impl Layer {
         }
         let number = self.used as u32;
         let width = key[1..].iter().filter(|&&arg| arg == FREE).count();
-        let shared: Rc<[u32]> = key.into();
+        let shared: Arc<[u32]> = key.into();
         self.numbers.insert(shared.clone(), number);
         if self.used == self.tables.len() {
             let rows = Rows::new(width);
@@ -162,7 +166,7 @@ enum Cursor {
 pub struct Machine {
     pub terms: Terms,
     store: Store,
-    plans: WordMap<(u32, u64), Rc<[RulePlan]>>,
+    plans: WordMap<(u32, u64), Arc<[RulePlan]>>,
     env: Vec<u32>,
     cursors: Vec<Cursor>,
     /// Keys under construction.
@@ -173,7 +177,10 @@ pub struct Machine {
     added: u64,
     waiting: Vec<TableRef>,
     visits: u64,
+    /// The visits at which limit and interrupt are looked at next.
+    next_look: u64,
     limit: u64,
+    interrupt: Arc<AtomicBool>,
 }
 
 impl Machine {
@@ -192,13 +199,20 @@ impl Machine {
             added: 0,
             waiting: Vec::new(),
             visits: 0,
+            next_look: 0,
             limit: MAX_VISITS,
+            interrupt: Arc::default(),
         }
     }
 
     /// Limits the rows that one query may visit.
     pub fn set_limit(&mut self, visits: u64) {
         self.limit = visits.min(MAX_VISITS);
+    }
+
+    /// Gives a query up once the flag is set.
+    pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = flag;
     }
 
     /// Goes to a state, where no move is made.
@@ -236,7 +250,7 @@ impl Machine {
         if self.store.layers[Span::Always as usize].used > MAX_STATIC_TABLES {
             self.store.layers[Span::Always as usize].clear();
         }
-        self.visits = 0;
+        (self.visits, self.next_look) = (0, self.limit.saturating_add(1).min(LOOK_EVERY));
         self.scratch.clear();
         self.scratch.push(pred);
         self.scratch.extend(args.iter().map(|arg| arg.unwrap_or(FREE)));
@@ -341,7 +355,7 @@ impl Machine {
         }
     }
 
-    fn plans(&mut self, pred: u32, key: &[u32]) -> Rc<[RulePlan]> {
+    fn plans(&mut self, pred: u32, key: &[u32]) -> Arc<[RulePlan]> {
         let bits = key[1..].iter().enumerate().filter(|(_, arg)| **arg != FREE);
         let mask = bits.fold(0, |mask, (column, _)| mask | 1 << column);
         let Machine { plans, store, .. } = self;
@@ -391,9 +405,24 @@ impl Machine {
 
     fn visit(&mut self) -> Result<(), ProverError> {
         self.visits += 1;
+        self.go_on()
+    }
+
+    /// An error if too many rows were visited or the query is interrupted.
+    #[inline]
+    fn go_on(&mut self) -> Result<(), ProverError> {
+        if self.visits < self.next_look { Ok(()) } else { self.look() }
+    }
+
+    #[cold]
+    fn look(&mut self) -> Result<(), ProverError> {
         if self.visits > self.limit {
             return Err(ProverError::TooLong { limit: self.limit });
         }
+        if self.interrupt.load(Relaxed) {
+            return Err(ProverError::Interrupted);
+        }
+        self.next_look = self.limit.saturating_add(1).min(self.visits + LOOK_EVERY);
         Ok(())
     }
 
@@ -536,9 +565,7 @@ impl Machine {
                 return Ok(true);
             }
         }
-        if self.visits > self.limit {
-            return Err(ProverError::TooLong { limit: self.limit });
-        }
+        self.go_on()?;
         Ok(false)
     }
 

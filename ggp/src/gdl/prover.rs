@@ -1,6 +1,7 @@
 //! A rulesheet played by proof.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
 use thiserror::Error;
@@ -59,6 +60,9 @@ pub enum ProverError {
         /// The most there may be.
         limit: u64,
     },
+    /// A long question was interrupted.
+    #[error("the question was interrupted")]
+    Interrupted,
     /// A role cannot move though the match is not over.
     #[error("role {role} has no legal move in a state that is not terminal")]
     NoLegalMove {
@@ -172,6 +176,12 @@ impl Prover {
     /// [`ProverError::TooLong`].
     pub fn set_limit(&mut self, rows: u64) {
         self.machine.set_limit(rows);
+    }
+
+    /// Gives long questions up, with [`ProverError::Interrupted`], while the
+    /// flag is set.
+    pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
+        self.machine.set_interrupt(flag);
     }
 
     /// The roles, in the order of the rulesheet.

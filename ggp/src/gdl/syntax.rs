@@ -133,8 +133,17 @@ impl Rules {
     /// The first place where the text is not KIF, or the first statement
     /// that is neither a fact nor a rule.
     pub fn parse(text: &str) -> Result<Rules, RulesError> {
+        Rules::from_document(&Document::parse(text)?)
+    }
+
+    /// The rulesheet that a document is.
+    ///
+    /// # Errors
+    ///
+    /// The first statement that is neither a fact nor a rule.
+    pub fn from_document(document: &Document) -> Result<Rules, RulesError> {
         let mut convert = Convert::default();
-        let rules = convert.rules(&Document::parse(text)?);
+        let rules = convert.rules(document);
         match convert.dropped {
             Some(finding) => Err(RulesError::Statement(Box::new(finding))),
             None => Ok(rules),

@@ -1,0 +1,160 @@
+//! A player's place at a match, whatever engine plays the rules.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::message::place_of;
+use crate::Policy;
+use crate::gdl::{Reasoner, Rules};
+use crate::policy::Mind;
+
+/// Makes an engine for a rulesheet that is faster than the prover, as a
+/// compiled network. It may take long, or fail: a player begins with the
+/// prover, and changes over once the engine is there.
+///
+/// ```
+/// use sternhalma_ggp::gdl::ProverGame;
+/// use sternhalma_ggp::protocol::Compiler;
+///
+/// let compiler = Compiler::new(|rules, _stop| ProverGame::new(rules));
+/// ```
+#[derive(Clone)]
+pub struct Compiler(Arc<Compile>);
+
+type Compile = dyn Fn(&Rules, &Order) -> Seated + Send + Sync;
+
+/// A chair with a faster engine, or why there is none.
+pub(super) type Seated = Result<Box<dyn Chair>, String>;
+
+impl Compiler {
+    /// A compiler that makes engines by this function. The flag is set when
+    /// the match is over; what takes long may look at it and give up with any
+    /// error.
+    pub fn new<G, E>(make: impl Fn(&Rules, &AtomicBool) -> Result<G, E> + Send + Sync + 'static) -> Compiler
+    where
+        G: Reasoner + Send + 'static,
+        E: fmt::Display,
+    {
+        Compiler(Arc::new(move |rules, order| {
+            let game = make(rules, &order.over).map_err(|error| error.to_string())?;
+            Ok(Box::new(Sitting::new(game, order)?))
+        }))
+    }
+
+    pub(super) fn compile(&self, rules: &Rules, order: &Order) -> Seated {
+        self.0(rules, order)
+    }
+}
+
+/// Who sits down to play, and how.
+#[derive(Clone)]
+pub(super) struct Order {
+    pub role: String,
+    pub policy: Policy,
+    pub seed: u64,
+    /// Ends a search.
+    pub hurry: Arc<AtomicBool>,
+    /// The match is over for this player.
+    pub over: Arc<AtomicBool>,
+}
+
+/// A match as one of its players sees it, by names.
+pub(super) trait Chair: Send {
+    /// Follows a joint move, and returns it in the names of the rulesheet,
+    /// with what was illegal of it, if anything. Nothing changes if it cannot
+    /// be followed.
+    fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String>;
+
+    /// The legal moves of the player's role.
+    fn options(&self) -> Vec<String>;
+
+    /// Whether thinking may find a better move, now or later.
+    fn thinks(&self) -> bool;
+
+    /// Runs so many simulations, and returns the best move if the role is to act.
+    fn think(&mut self, playouts: u64) -> Option<String>;
+
+    /// The goals reached, in the order of roles.
+    fn goals(&self) -> Vec<u8>;
+}
+
+pub(super) struct Sitting<G: Reasoner> {
+    game: G,
+    state: G::State,
+    role: usize,
+    policy: Policy,
+    mind: Box<dyn Mind<G>>,
+}
+
+impl<G: Reasoner + 'static> Sitting<G> {
+    pub fn new(game: G, order: &Order) -> Result<Sitting<G>, String> {
+        let roles = game.role_names();
+        let role = place_of(&order.role, roles);
+        let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
+        let mind = order.policy.mind(order.seed, order.hurry.clone());
+        Ok(Sitting { state: game.initial(), game, role, policy: order.policy, mind })
+    }
+
+    fn names_of(&self, role: usize, moves: &[G::Move]) -> Vec<String> {
+        moves.iter().map(|&mv| self.game.move_name(role, mv)).collect()
+    }
+
+    /// The move of a name, and whether it is legal.
+    fn named(&self, role: usize, name: &str) -> Option<(G::Move, bool)> {
+        let legal = self.game.legal_of(&self.state, role);
+        match place_of(name, &self.names_of(role, &legal)) {
+            Some(place) => Some((legal[place], true)),
+            None => self.game.move_named(role, name).map(|mv| (mv, false)),
+        }
+    }
+}
+
+impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
+    fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String> {
+        let roles = self.game.roles();
+        if joint.len() != roles {
+            return Err(format!("{} moves for {roles} roles", joint.len()));
+        }
+        let (mut moves, mut illegal) = (Vec::new(), None);
+        for (role, name) in joint.iter().enumerate() {
+            let (mv, legal) = self.named(role, name).ok_or_else(|| format!("no move {name}"))?;
+            if !legal {
+                illegal.get_or_insert_with(|| format!("{name} is not legal for {}", self.game.role_names()[role]));
+            }
+            moves.push(mv);
+        }
+        if illegal.is_some() || self.game.is_terminal(&self.state) {
+            self.mind.reset();
+        } else {
+            let acting = self.game.turn(&self.state).acting(roles);
+            self.mind.advance(&self.game, &moves[acting]);
+        }
+        self.game.play_all(&mut self.state, &moves);
+        let names = moves.iter().enumerate().map(|(role, &mv)| self.game.move_name(role, mv)).collect();
+        Ok((names, illegal))
+    }
+
+    fn options(&self) -> Vec<String> {
+        self.names_of(self.role, &self.game.legal_of(&self.state, self.role))
+    }
+
+    fn thinks(&self) -> bool {
+        self.policy.thinks() && !self.game.is_terminal(&self.state)
+    }
+
+    fn think(&mut self, playouts: u64) -> Option<String> {
+        if self.game.is_terminal(&self.state) {
+            return None;
+        }
+        let mut acting = self.game.turn(&self.state).acting(self.game.roles());
+        let acts = acting.contains(&self.role);
+        let role = if acts { self.role } else { acting.next()? };
+        let best = self.mind.search(&self.game, &self.state, role, playouts);
+        acts.then(|| self.game.move_name(role, best))
+    }
+
+    fn goals(&self) -> Vec<u8> {
+        (0..self.game.roles()).map(|role| self.game.reached(&self.state, role).score()).collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! The protocol over HTTP: POST, GET and OPTIONS, 1.0 and 1.1, one message a
+//! connection.
+//!
+//! A player takes POST with the message as the body, GET with the message as
+//! the path, URL-encoded, and OPTIONS. It answers `200 OK` to every message;
+//! `400` with the reason to what is no message, `405`, `408` and `413` to
+//! other methods, to what comes too slowly and to what is too long. Whatever a
+//! peer sends, a connection takes no more memory than [`MOST_BODY`] and some
+//! buffers, and there are [`MOST_CONNECTIONS`] at once.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes};
+use hyper::header::{
+    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_TYPE,
+    HOST, HeaderValue,
+};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version, client, server};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use percent_encoding::percent_decode_str;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{sleep, timeout};
+
+use super::manager::{Fault, Peers};
+use super::message::{Message, MessageError, Reply};
+
+/// The longest message that a player takes, in bytes.
+pub const MOST_BODY: usize = 2 << 20;
+
+/// The longest reply that a manager takes, in bytes.
+pub const MOST_REPLY: usize = 64 << 10;
+
+/// The connections that a player has at once; further ones wait.
+pub const MOST_CONNECTIONS: usize = 256;
+
+/// A request arrives whole within this time, or is answered by 408.
+pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The longest head of a request or reply, in bytes; a GET is in the head.
+const MOST_HEAD: usize = 64 << 10;
+
+/// How often those who wait look whether they are to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+const ACL: HeaderValue = HeaderValue::from_static("text/acl");
+
+/// Answers a message that arrived at a time.
+pub type Answer = Arc<dyn Fn(Message, Instant) -> Reply + Send + Sync>;
+
+/// A player's end: listens, and hands messages on.
+pub struct Server {
+    runtime: Runtime,
+    listener: TcpListener,
+}
+
+impl Server {
+    /// Listens at an address; port 0 is a free one.
+    ///
+    /// # Errors
+    ///
+    /// If the address is not to be had.
+    pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(MOST_CONNECTIONS).build()?;
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let listener = {
+            let _context = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        Ok(Server { runtime, listener })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not tell.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers messages until `stop` is set. Those that are being answered
+    /// then are dropped.
+    pub fn run(self, answer: Answer, stop: &AtomicBool) {
+        let accept = async {
+            let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+            loop {
+                let Ok(place) = places.clone().acquire_owned().await else { return };
+                match self.listener.accept().await {
+                    Ok((stream, _)) => {
+                        let talk = converse(stream, Instant::now(), answer.clone());
+                        tokio::spawn(async move {
+                            talk.await;
+                            drop(place);
+                        });
+                    }
+                    // Out of file handles, or the peer has gone: others may do better.
+                    Err(_) => sleep(LOOK).await,
+                }
+            }
+        };
+        self.runtime.block_on(async {
+            let mut accept = std::pin::pin!(accept);
+            while !stop.load(Relaxed) && timeout(LOOK, &mut accept).await.is_err() {}
+        });
+        self.runtime.shutdown_background();
+    }
+}
+
+/// Takes one request from a stream and answers it. Messages are answered on
+/// another thread, for it may take as long as a clock.
+pub async fn converse<S>(stream: S, arrived: Instant, answer: Answer)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(|request| {
+        let answer = answer.clone();
+        async move { Ok::<_, Infallible>(respond(request, arrived, answer).await) }
+    });
+    let mut server = server::conn::http1::Builder::new();
+    // A peer may close its end once it has asked.
+    server.half_close(true).keep_alive(false).title_case_headers(true).max_buf_size(MOST_HEAD);
+    server.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
+    // A peer that breaks the rules or the connection is answered as far as it can be.
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn respond<B>(request: Request<B>, arrived: Instant, answer: Answer) -> Response<Full<Bytes>>
+where
+    B: Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let text = match *request.method() {
+        Method::OPTIONS => return plain(StatusCode::OK, String::new()),
+        Method::GET => {
+            let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+            let spaced = path.strip_prefix('/').unwrap_or(path).replace('+', " ");
+            percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+        }
+        Method::POST => match body(request.into_body(), MOST_BODY, READ_TIMEOUT).await {
+            Ok(text) => text,
+            Err(status) => return plain(status, format!("{status}\n")),
+        },
+        _ => return plain(StatusCode::METHOD_NOT_ALLOWED, "expected POST, GET or OPTIONS\n".into()),
+    };
+    let answered = spawn_blocking(move || Ok(answer(text.parse()?, arrived))).await;
+    let answered: Result<Reply, MessageError> = match answered {
+        Ok(answered) => answered,
+        Err(_) => return plain(StatusCode::INTERNAL_SERVER_ERROR, "the player has failed\n".into()),
+    };
+    match answered {
+        Ok(reply) => plain(StatusCode::OK, reply.to_string()),
+        Err(error) => plain(StatusCode::BAD_REQUEST, format!("{error}\n")),
+    }
+}
+
+/// A body within limits of length and time. What is not UTF-8 is replaced.
+async fn body<B>(body: B, most: usize, limit: Duration) -> Result<String, StatusCode>
+where
+    B: Body,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match timeout(limit, Limited::new(body, most).collect()).await {
+        Ok(Ok(whole)) => Ok(String::from_utf8_lossy(&whole.to_bytes()).into_owned()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        Ok(Err(_)) => Err(StatusCode::BAD_REQUEST),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+fn plain(status: StatusCode, text: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, ACL);
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, GET, OPTIONS"));
+    let allowed = HeaderValue::from_static("Content-Type, Sender, Receiver, Accept");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    response
+}
+
+/// A manager's end: players at addresses.
+pub struct HttpPeers {
+    runtime: Runtime,
+    /// Their addresses.
+    players: Vec<String>,
+    stop: Arc<AtomicBool>,
+}
+
+impl HttpPeers {
+    /// Players at addresses, `host:port`. Once `stop` is
+    /// set, nothing more is waited for than a message that is sent later, for
+    /// as long as its limit says.
+    ///
+    /// # Errors
+    ///
+    /// If the system gives no resources.
+    pub fn new(players: Vec<String>, stop: Arc<AtomicBool>) -> io::Result<HttpPeers> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(HttpPeers { runtime, players, stop })
+    }
+}
+
+impl Peers for HttpPeers {
+    fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, Fault>, f64)> {
+        let stopped = self.stop.load(Relaxed);
+        let interrupted = || !stopped && self.stop.load(Relaxed);
+        let began = Instant::now();
+        let mut answers = vec![(Err(Fault::Interrupted), 0.0); messages.len()];
+        self.runtime.block_on(async {
+            let mut asked = JoinSet::new();
+            for (index, (address, message)) in self.players.iter().zip(messages).enumerate() {
+                let (address, message) = (address.clone(), message.clone());
+                asked.spawn(async move {
+                    let answer = timeout(limit, post(&address, message)).await;
+                    (index, answer.unwrap_or(Err(Fault::Timeout)), began.elapsed().as_secs_f64())
+                });
+            }
+            while !asked.is_empty() && !interrupted() {
+                if let Ok(Some(Ok((index, answer, seconds)))) = timeout(LOOK, asked.join_next()).await {
+                    answers[index] = (answer, seconds);
+                }
+            }
+        });
+        answers
+    }
+}
+
+/// Sends a message in the way of the public managers, and takes the reply.
+async fn post(address: &str, message: String) -> Result<String, Fault> {
+    let stream = TcpStream::connect(address).await.map_err(|error| Fault::Unreachable(error.to_string()))?;
+    let mut client = client::conn::http1::Builder::new();
+    client.title_case_headers(true).max_buf_size(MOST_HEAD);
+    let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
+    // Ends with this future.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/")
+        .version(Version::HTTP_10)
+        .header(HOST, address)
+        .header(ACCEPT, "text/delim")
+        .header("Sender", "GAMEMASTER")
+        .header("Receiver", address)
+        .header(CONTENT_TYPE, ACL)
+        .body(Full::new(Bytes::from(message)))
+        .map_err(|error| Fault::Unreachable(error.to_string()))?;
+    let response = sender.send_request(request).await.map_err(|error| fault(&error))?;
+    if response.status() != StatusCode::OK {
+        return Err(Fault::Http(format!("the status is {}", response.status())));
+    }
+    match Limited::new(response.into_body(), MOST_REPLY).collect().await {
+        Ok(whole) => Ok(String::from_utf8_lossy(&whole.to_bytes()).into_owned()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Fault::TooLong(MOST_REPLY)),
+        Err(_) => Err(Fault::Closed),
+    }
+}
+
+fn fault(error: &hyper::Error) -> Fault {
+    if error.is_parse() { Fault::Http(error.to_string()) } else { Fault::Closed }
+}

@@ -1,0 +1,532 @@
+//! A game manager: holds a match between players and records it.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rand::{RngExt, SeedableRng};
+use serde::Serialize;
+use thiserror::Error;
+
+use super::message::{Message, place_of};
+use crate::Rng;
+use crate::gdl::{Document, Reasoner, Renaming};
+
+/// A manager waits this long beyond the play clock for a move.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The characters of a bad reply that are recorded.
+const MOST_RECORDED: usize = 200;
+
+/// How messages reach the players of a match.
+pub trait Peers {
+    /// Sends each player its message, all at once, and waits for the replies,
+    /// no longer than the limit. Each reply comes with the seconds it took.
+    fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, Fault>, f64)>;
+}
+
+/// Why there is no reply.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No connection.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// The clock ran out.
+    #[error("no reply in time")]
+    Timeout,
+    /// The connection ended before the reply did.
+    #[error("the connection was closed without a reply")]
+    Closed,
+    /// What came is no HTTP, or not the status 200.
+    #[error("the reply is not HTTP with status 200: {0}")]
+    Http(String),
+    /// The reply is too long.
+    #[error("the reply is longer than {0} bytes")]
+    TooLong(usize),
+    /// The match is broken off.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What is wrong with the answer of a player.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Kind {
+    /// No connection.
+    Unreachable,
+    /// The clock ran out.
+    Timeout,
+    /// The connection ended before the reply did.
+    Closed,
+    /// The reply is not HTTP with status 200.
+    Http,
+    /// The reply is too long.
+    TooLong,
+    /// The reply is not one term.
+    Unreadable,
+    /// The reply is no legal move.
+    Illegal,
+    /// The player answers that it is busy.
+    Busy,
+    /// START is answered by anything but `ready`.
+    NotReady,
+    /// The match is broken off.
+    Interrupted,
+}
+
+impl From<&Fault> for Kind {
+    fn from(fault: &Fault) -> Kind {
+        match fault {
+            Fault::Unreachable(_) => Kind::Unreachable,
+            Fault::Timeout => Kind::Timeout,
+            Fault::Closed => Kind::Closed,
+            Fault::Http(_) => Kind::Http,
+            Fault::TooLong(_) => Kind::TooLong,
+            Fault::Interrupted => Kind::Interrupted,
+        }
+    }
+}
+
+/// What a match is held by.
+#[derive(Clone, Debug)]
+pub struct MatchTerms {
+    /// The name of the match.
+    pub id: String,
+    /// The name of the game.
+    pub game: String,
+    /// The players, one a role.
+    pub players: Vec<String>,
+    /// The time from START to the first move.
+    pub start: Duration,
+    /// The time for each move.
+    pub play: Duration,
+    /// The joint moves after which the match is broken off.
+    pub steps: usize,
+    /// The seed of the moves that are made for players who give none.
+    pub seed: u64,
+    /// Other names for the symbols of the rulesheet, as the players see it.
+    pub renaming: Option<Renaming>,
+}
+
+/// The record of a match, in the names of the rulesheet.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Record {
+    /// The name of the match.
+    #[serde(rename = "match")]
+    pub id: String,
+    /// The name of the game.
+    pub game: String,
+    /// The roles, in order.
+    pub roles: Vec<String>,
+    /// The players, one a role.
+    pub players: Vec<String>,
+    /// Seconds.
+    pub start_clock: f64,
+    /// Seconds.
+    pub play_clock: f64,
+    /// The seed of the moves made for players.
+    pub seed: u64,
+    /// Whether the players saw other names.
+    pub scrambled: bool,
+    /// When it began, in seconds since 1970.
+    pub began: f64,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// How long each player took to be ready, in seconds.
+    pub ready_seconds: Vec<f64>,
+    /// The joint moves.
+    pub steps: Vec<Step>,
+    /// The fluents of the last state.
+    pub state: Vec<String>,
+    /// What the players did wrong.
+    pub errors: Vec<PlayerError>,
+    /// How the match ended.
+    pub ended: Ended,
+    /// The goal of each role in the last state; 0 where there is not exactly one.
+    pub goals: Vec<u8>,
+    /// The roles that have not exactly one goal in the last state.
+    pub undefined: Vec<String>,
+}
+
+/// A state and what was played in it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Step {
+    /// The fluents.
+    pub state: Vec<String>,
+    /// The moves, in the order of roles.
+    pub moves: Vec<String>,
+    /// The seconds that each player took.
+    pub seconds: Vec<f64>,
+}
+
+/// Something that a player did wrong. If it was asked for a move, a random
+/// legal one was made for it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PlayerError {
+    /// The step, counted from 0; none when it was to get ready or to stop.
+    pub step: Option<usize>,
+    /// The role of the player.
+    pub role: String,
+    /// What was wrong.
+    pub kind: Kind,
+    /// What came, or why nothing did.
+    pub detail: String,
+}
+
+/// How a match ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// In a terminal state.
+    Terminal,
+    /// After as many steps as were allowed.
+    Steps,
+    /// Because the caller broke it off.
+    Interrupted,
+}
+
+/// Why a match cannot be held.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum MatchError {
+    /// There is not one player a role.
+    #[error("the game has {roles} roles ({names}) and there are {players} players: give one a role, in this order")]
+    Players {
+        /// The number of roles.
+        roles: usize,
+        /// Their names.
+        names: String,
+        /// The number of players.
+        players: usize,
+    },
+    /// A symbol of the rulesheet cannot travel.
+    #[error("the rulesheet has characters beyond ASCII, which the protocol cannot carry: scramble it")]
+    NotAscii,
+}
+
+/// Holds a match: START, PLAY until the end, and STOP, or ABORT if it is
+/// broken off by `stop` or the limit of steps. Nothing a player does or fails
+/// to do takes longer than its clock, and a second for a move.
+///
+/// `log` is told what happens, a line an event.
+///
+/// # Errors
+///
+/// If there is not one player a role, or the rulesheet is not ASCII as the
+/// players would see it.
+pub fn play_match<G: Reasoner>(
+    game: &G,
+    rules: &Document,
+    terms: &MatchTerms,
+    peers: &mut dyn Peers,
+    stop: &AtomicBool,
+    log: &dyn Fn(&str),
+) -> Result<Record, MatchError> {
+    let roles = game.role_names();
+    if terms.players.len() != roles.len() {
+        let (roles, names) = (roles.len(), roles.join(", "));
+        return Err(MatchError::Players { roles, names, players: terms.players.len() });
+    }
+    let rules = terms.renaming.as_ref().map_or_else(|| rules.clone(), |renaming| renaming.document(rules));
+    if rules.expressions().any(|expr| !expr.to_string().is_ascii()) {
+        return Err(MatchError::NotAscii);
+    }
+    let record = Record {
+        id: terms.id.clone(),
+        game: terms.game.clone(),
+        roles: roles.to_vec(),
+        players: terms.players.clone(),
+        start_clock: terms.start.as_secs_f64(),
+        play_clock: terms.play.as_secs_f64(),
+        seed: terms.seed,
+        scrambled: terms.renaming.is_some(),
+        began: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
+        seconds: 0.0,
+        ready_seconds: Vec::new(),
+        steps: Vec::new(),
+        state: Vec::new(),
+        errors: Vec::new(),
+        ended: Ended::Terminal,
+        goals: Vec::new(),
+        undefined: Vec::new(),
+    };
+    let rng = Rng::seed_from_u64(terms.seed);
+    Ok(Table { game, terms, peers, stop, log, rng, record }.hold(&rules))
+}
+
+/// A match under way.
+struct Table<'a, G> {
+    game: &'a G,
+    terms: &'a MatchTerms,
+    peers: &'a mut dyn Peers,
+    stop: &'a AtomicBool,
+    log: &'a dyn Fn(&str),
+    rng: Rng,
+    record: Record,
+}
+
+impl<G: Reasoner> Table<'_, G> {
+    fn hold(mut self, rules: &Document) -> Record {
+        let began = Instant::now();
+        self.start(rules);
+        let mut state = self.game.initial();
+        let mut last = None;
+        while !self.game.is_terminal(&state) {
+            if self.stop.load(Relaxed) {
+                self.record.ended = Ended::Interrupted;
+                break;
+            }
+            if self.record.steps.len() == self.terms.steps {
+                self.record.ended = Ended::Steps;
+                break;
+            }
+            let (joint, step) = self.ask_for_moves(&state, last.take());
+            (self.log)(&format!("step {}: {}", self.record.steps.len(), step.moves.join(" ")));
+            last = Some(step.moves.clone());
+            self.record.steps.push(step);
+            self.game.play_all(&mut state, &joint);
+        }
+        self.end(last);
+        self.record.state = self.game.facts(&state);
+        for (role, name) in self.game.role_names().iter().enumerate() {
+            let goal = self.game.reached(&state, role);
+            self.record.goals.push(goal.score());
+            self.record.undefined.extend((!goal.is_value()).then(|| name.clone()));
+        }
+        self.record.seconds = began.elapsed().as_secs_f64();
+        self.record
+    }
+
+    fn start(&mut self, rules: &Document) {
+        let message = |role: &String| {
+            let (id, role, rules) = (self.terms.id.clone(), self.told(role), rules.clone());
+            Message::Start { id, role, rules, start: self.terms.start, play: self.terms.play }.to_string()
+        };
+        let messages: Vec<String> = self.game.role_names().iter().map(message).collect();
+        for (role, (reply, seconds)) in self.peers.ask(&messages, self.terms.start).into_iter().enumerate() {
+            self.record.ready_seconds.push(seconds);
+            match reply {
+                Ok(text) if text.trim().eq_ignore_ascii_case("ready") => {}
+                Ok(text) if is_busy(&text) => self.note(None, role, Kind::Busy, &text),
+                Ok(text) => self.note(None, role, Kind::NotReady, &text),
+                Err(fault) => self.note(None, role, Kind::from(&fault), &fault.to_string()),
+            }
+        }
+    }
+
+    /// A joint move, with random legal moves where a player gives none.
+    fn ask_for_moves(&mut self, state: &G::State, last: Option<Vec<String>>) -> (Vec<G::Move>, Step) {
+        let message = Message::Play { id: self.terms.id.clone(), moves: self.told_all(last) }.to_string();
+        let messages = vec![message; self.game.roles()];
+        let replies = self.peers.ask(&messages, self.terms.play + GRACE);
+        let step = self.record.steps.len();
+        let mut joint = Vec::new();
+        let mut told = Step { state: self.game.facts(state), moves: Vec::new(), seconds: Vec::new() };
+        for (role, (reply, seconds)) in replies.into_iter().enumerate() {
+            let legal = self.game.legal_of(state, role);
+            let mv = match self.chosen(&legal, role, reply) {
+                Ok(mv) => mv,
+                Err((kind, detail)) => {
+                    self.note(Some(step), role, kind, &detail);
+                    legal[self.rng.random_range(0..legal.len())]
+                }
+            };
+            told.moves.push(self.game.move_name(role, mv));
+            told.seconds.push(seconds);
+            joint.push(mv);
+        }
+        (joint, told)
+    }
+
+    /// The legal move that a reply names.
+    fn chosen(&self, legal: &[G::Move], role: usize, reply: Result<String, Fault>) -> Result<G::Move, (Kind, String)> {
+        let text = reply.map_err(|fault| (Kind::from(&fault), fault.to_string()))?;
+        let one = Document::parse(&text).ok().filter(|document| document.expressions().count() == 1);
+        let Some(name) = one.as_ref().and_then(|document| document.expressions().next()) else {
+            return Err((Kind::Unreadable, text));
+        };
+        let names: Vec<String> = legal.iter().map(|&mv| self.told(&self.game.move_name(role, mv))).collect();
+        match place_of(&name.to_string(), &names) {
+            Some(place) => Ok(legal[place]),
+            None if is_busy(&text) => Err((Kind::Busy, text)),
+            None => Err((Kind::Illegal, text)),
+        }
+    }
+
+    fn end(&mut self, last: Option<Vec<String>>) {
+        let id = self.terms.id.clone();
+        let (message, limit) = match self.record.ended {
+            Ended::Terminal => (Message::Stop { id, moves: self.told_all(last) }, self.terms.play + GRACE),
+            Ended::Steps | Ended::Interrupted => (Message::Abort { id }, GRACE),
+        };
+        let replies = self.peers.ask(&vec![message.to_string(); self.game.roles()], limit);
+        for (role, (reply, _)) in replies.into_iter().enumerate() {
+            match reply {
+                Ok(text) if is_busy(&text) => self.note(None, role, Kind::Busy, &text),
+                Ok(_) => {}
+                Err(fault) => self.note(None, role, Kind::from(&fault), &fault.to_string()),
+            }
+        }
+    }
+
+    fn note(&mut self, step: Option<usize>, role: usize, kind: Kind, detail: &str) {
+        let detail: String = detail.chars().take(MOST_RECORDED).collect();
+        let role = self.game.role_names()[role].clone();
+        (self.log)(&format!("{role}: {kind:?}: {detail}"));
+        self.record.errors.push(PlayerError { step, role, kind, detail });
+    }
+
+    /// A name as the players see it.
+    fn told(&self, name: &str) -> String {
+        let renamed = self.terms.renaming.as_ref().and_then(|renaming| renaming.to_new(name));
+        renamed.unwrap_or_else(|| name.to_string())
+    }
+
+    fn told_all(&self, moves: Option<Vec<String>>) -> Option<Vec<String>> {
+        Some(moves?.iter().map(|mv| self.told(mv)).collect())
+    }
+}
+
+fn is_busy(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case("busy")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+    use crate::gdl::{ProverGame, Rules};
+    use crate::protocol::{Player, PlayerOptions};
+
+    type Answers = Box<dyn FnMut(&str) -> Result<String, Fault>>;
+
+    /// Players in the same process.
+    struct Here(Vec<Answers>);
+
+    impl Peers for Here {
+        fn ask(&mut self, messages: &[String], _: Duration) -> Vec<(Result<String, Fault>, f64)> {
+            assert!(messages.iter().all(|message| message.is_ascii()));
+            self.0.iter_mut().zip(messages).map(|(player, message)| (player(message), 0.0)).collect()
+        }
+    }
+
+    fn ours(seed: u64) -> Answers {
+        let player = Player::new(PlayerOptions { policy: Policy::Random, seed, ..PlayerOptions::default() });
+        Box::new(move |text| Ok(player.answer(text.parse().unwrap(), Instant::now()).to_string()))
+    }
+
+    fn own(name: &str) -> Document {
+        let path = format!("{}/games/{name}.kif", env!("CARGO_MANIFEST_DIR"));
+        Document::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    fn terms(game: &str, players: usize) -> MatchTerms {
+        MatchTerms {
+            id: "m".into(),
+            game: game.into(),
+            players: vec!["here".into(); players],
+            start: Duration::from_secs(5),
+            play: Duration::from_secs(5),
+            steps: 100,
+            seed: 1,
+            renaming: None,
+        }
+    }
+
+    fn held(rules: &Document, terms: &MatchTerms, peers: &mut Here) -> Record {
+        let game = ProverGame::new(&Rules::from_document(rules).unwrap()).unwrap();
+        play_match(&game, rules, terms, peers, &AtomicBool::new(false), &|_| {}).unwrap()
+    }
+
+    #[test]
+    fn matches_are_played_to_their_end() {
+        for (name, scrambled) in [("tic-tac-toe", false), ("matching-pennies", true), ("subtraction", true)] {
+            let rules = own(name);
+            let renaming = scrambled.then(|| Renaming::random(&rules, &mut Rng::seed_from_u64(2)));
+            let terms = MatchTerms { renaming, ..terms(name, 2) };
+            let record = held(&rules, &terms, &mut Here(vec![ours(1), ours(2)]));
+            assert_eq!((record.ended, &record.errors), (Ended::Terminal, &vec![]), "{name}");
+            assert_eq!(record.goals.iter().map(|&goal| u32::from(goal)).sum::<u32>(), 100, "{name}");
+            assert_eq!((record.scrambled, record.undefined.len()), (scrambled, 0));
+            // The record is in the names of the rulesheet and replays.
+            let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
+            let mut state = crate::Game::initial(&game);
+            for step in &record.steps {
+                assert_eq!(game.facts(&state), step.state);
+                let joint: Vec<_> =
+                    step.moves.iter().enumerate().map(|(role, mv)| game.move_named(role, mv).unwrap()).collect();
+                assert!(joint.iter().enumerate().all(|(role, mv)| game.legal_of(&state, role).contains(mv)));
+                game.play_all(&mut state, &joint);
+            }
+            assert_eq!(game.facts(&state), record.state);
+        }
+    }
+
+    #[test]
+    fn bad_answers_are_replaced_and_recorded() {
+        let rules = own("matching-pennies");
+        let bad = |answers: [Result<&'static str, Fault>; 4]| {
+            let mut answers = answers.into_iter();
+            let player = move |_: &str| answers.next().unwrap().map(str::to_string);
+            Box::new(player) as Answers
+        };
+        let long: &'static str = "é".repeat(1_000).leak();
+        let first = bad([Ok("no"), Ok("(show"), Ok("( SHOW  Heads )\r\n"), Ok("whatever")]);
+        let second = bad([Ok("busy"), Ok(long), Err(Fault::Timeout), Err(Fault::Closed)]);
+        let record = held(&rules, &terms("m", 2), &mut Here(vec![first, second]));
+        let kinds: Vec<_> = record.errors.iter().map(|error| (error.step, error.role.as_str(), error.kind)).collect();
+        assert_eq!(
+            kinds,
+            [
+                (None, "matcher", Kind::NotReady),
+                (None, "differ", Kind::Busy),
+                (Some(0), "matcher", Kind::Unreadable),
+                (Some(0), "differ", Kind::Illegal),
+                (Some(1), "differ", Kind::Timeout),
+                (None, "differ", Kind::Closed),
+            ]
+        );
+        assert_eq!(record.errors[3].detail.chars().count(), MOST_RECORDED);
+        assert_eq!(record.steps[1].moves[0], "(show heads)");
+        assert_eq!(record.ended, Ended::Terminal);
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_moves() {
+        let rules = own("tic-tac-toe");
+        let moves = |seed| {
+            let silent = || Box::new(|_: &str| Err(Fault::Timeout)) as Answers;
+            let record = held(&rules, &MatchTerms { seed, ..terms("t", 2) }, &mut Here(vec![silent(), silent()]));
+            record.steps.into_iter().map(|step| step.moves).collect::<Vec<_>>()
+        };
+        assert_eq!(moves(1), moves(1));
+        assert_ne!(moves(1), moves(2));
+    }
+
+    #[test]
+    fn a_match_ends_after_its_steps_or_when_it_is_broken_off() {
+        let rules = own("tic-tac-toe");
+        let record = held(&rules, &MatchTerms { steps: 2, ..terms("t", 2) }, &mut Here(vec![ours(1), ours(2)]));
+        assert_eq!((record.ended, record.steps.len(), record.errors.len()), (Ended::Steps, 2, 0));
+        let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
+        let stop = AtomicBool::new(true);
+        let mut peers = Here(vec![ours(1), ours(2)]);
+        let record = play_match(&game, &rules, &terms("t", 2), &mut peers, &stop, &|_| {}).unwrap();
+        assert_eq!((record.ended, record.steps.len(), record.errors.len()), (Ended::Interrupted, 0, 0));
+    }
+
+    #[test]
+    fn players_are_as_many_as_roles_and_names_are_ascii() {
+        let refused = |text: &str, players: usize| {
+            let rules = Document::parse(text).unwrap();
+            let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
+            let stop = AtomicBool::new(false);
+            play_match(&game, &rules, &terms("t", players), &mut Here(vec![]), &stop, &|_| {}).unwrap_err()
+        };
+        let two = "(role a) (role b) (legal a x) (legal b x)";
+        let error = refused(two, 1).to_string();
+        assert!(error.starts_with("the game has 2 roles (a, b) and there are 1 players"), "{error}");
+        assert_eq!(refused("(role é) (legal é x)", 1), MatchError::NotAscii);
+    }
+}

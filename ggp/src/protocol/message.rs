@@ -1,0 +1,373 @@
+//! What game managers say, and what players answer.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::gdl::{Document, Expr, ExprKind, KifError};
+
+/// The longest clock, in seconds: eleven days.
+const MOST_SECONDS: f64 = 1e6;
+
+/// What a game manager says to a player.
+///
+/// Words may be in any case and any distance apart. Clocks are in seconds.
+///
+/// ```
+/// use sternhalma_ggp::protocol::Message;
+///
+/// let message: Message = "(play m1 ((mark 1 1)noop))".parse()?;
+/// assert_eq!(message.to_string(), "( PLAY m1 ( (mark 1 1) noop ) )");
+/// # Ok::<(), sternhalma_ggp::protocol::MessageError>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub enum Message {
+    /// Who are you, and are you free?
+    Info,
+    /// A game that may be played soon.
+    Preview {
+        /// Its rulesheet.
+        rules: Document,
+        /// The time to look at it.
+        clock: Duration,
+    },
+    /// A match begins.
+    Start {
+        /// The name of the match.
+        id: String,
+        /// The role that the player takes.
+        role: String,
+        /// The rulesheet.
+        rules: Document,
+        /// The time until the first move is asked for.
+        start: Duration,
+        /// The time for each move.
+        play: Duration,
+    },
+    /// A move is asked for.
+    Play {
+        /// The name of the match.
+        id: String,
+        /// The moves just made, in the order of roles; none at first.
+        moves: Option<Vec<String>>,
+    },
+    /// A match is over.
+    Stop {
+        /// The name of the match.
+        id: String,
+        /// The last moves.
+        moves: Option<Vec<String>>,
+    },
+    /// A match is broken off.
+    Abort {
+        /// The name of the match.
+        id: String,
+    },
+}
+
+/// Why a text is no message.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// The text is not KIF.
+    #[error(transparent)]
+    Kif(#[from] KifError),
+    /// It does not begin as a message.
+    #[error("this is no message: expected one list that begins with INFO, PREVIEW, START, PLAY, STOP or ABORT")]
+    Unknown,
+    /// Its parts are not those of the message.
+    #[error("expected {expected}")]
+    Parts {
+        /// What the message looks like.
+        expected: &'static str,
+    },
+    /// A clock is no time.
+    #[error("`{text}` is no clock: expected seconds from 0 to a million")]
+    Clock {
+        /// What stands in its place.
+        text: String,
+    },
+}
+
+impl FromStr for Message {
+    type Err = MessageError;
+
+    fn from_str(text: &str) -> Result<Message, MessageError> {
+        let document = Document::parse(text)?;
+        let mut exprs = document.expressions();
+        let (Some(expr), None) = (exprs.next(), exprs.next()) else { return Err(MessageError::Unknown) };
+        let (word, parts) = match &expr.kind {
+            ExprKind::Symbol(word) => (word.as_str(), &[][..]),
+            ExprKind::List(items) => (items[0].as_symbol().ok_or(MessageError::Unknown)?, &items[1..]),
+        };
+        match word.to_ascii_uppercase().as_str() {
+            // Whatever else is told, it asks for nothing more.
+            "INFO" => Ok(Message::Info),
+            "PREVIEW" => preview(parts),
+            "START" => start(parts),
+            "PLAY" => match parts {
+                [id, moves] => Ok(Message::Play { id: symbol(id, PLAY)?, moves: joint(moves) }),
+                _ => Err(MessageError::Parts { expected: PLAY }),
+            },
+            "STOP" => match parts {
+                [id, moves] => Ok(Message::Stop { id: symbol(id, STOP)?, moves: joint(moves) }),
+                _ => Err(MessageError::Parts { expected: STOP }),
+            },
+            "ABORT" => match parts {
+                [id] => Ok(Message::Abort { id: symbol(id, ABORT)? }),
+                _ => Err(MessageError::Parts { expected: ABORT }),
+            },
+            _ => Err(MessageError::Unknown),
+        }
+    }
+}
+
+const PREVIEW: &str = "( PREVIEW ( rules ) clock )";
+const START: &str = "( START id role ( rules ) startclock playclock )";
+const PLAY: &str = "( PLAY id ( moves ) ), with NIL for the moves at first";
+const STOP: &str = "( STOP id ( moves ) )";
+const ABORT: &str = "( ABORT id )";
+
+fn preview(parts: &[Expr]) -> Result<Message, MessageError> {
+    let [rules, seconds] = parts else { return Err(MessageError::Parts { expected: PREVIEW }) };
+    Ok(Message::Preview { rules: rulesheet(rules, PREVIEW)?, clock: clock(seconds)? })
+}
+
+fn start(parts: &[Expr]) -> Result<Message, MessageError> {
+    let [id, role, rules, start, play] = parts else { return Err(MessageError::Parts { expected: START }) };
+    Ok(Message::Start {
+        id: symbol(id, START)?,
+        role: role.to_string(),
+        rules: rulesheet(rules, START)?,
+        start: clock(start)?,
+        play: clock(play)?,
+    })
+}
+
+fn symbol(expr: &Expr, expected: &'static str) -> Result<String, MessageError> {
+    expr.as_symbol().map(str::to_string).ok_or(MessageError::Parts { expected })
+}
+
+fn rulesheet(expr: &Expr, expected: &'static str) -> Result<Document, MessageError> {
+    match &expr.kind {
+        ExprKind::List(items) => Ok(items.iter().cloned().collect()),
+        ExprKind::Symbol(_) => Err(MessageError::Parts { expected }),
+    }
+}
+
+fn clock(expr: &Expr) -> Result<Duration, MessageError> {
+    let error = || MessageError::Clock { text: expr.to_string() };
+    let seconds: f64 = expr.as_symbol().and_then(|text| text.parse().ok()).ok_or_else(error)?;
+    if (0.0..=MOST_SECONDS).contains(&seconds) { Ok(Duration::from_secs_f64(seconds)) } else { Err(error()) }
+}
+
+/// A symbol, NIL most often, stands for no moves.
+fn joint(expr: &Expr) -> Option<Vec<String>> {
+    match &expr.kind {
+        ExprKind::List(items) => Some(items.iter().map(Expr::to_string).collect()),
+        ExprKind::Symbol(_) => None,
+    }
+}
+
+/// On one line, in the spelling of the public managers. Comments of the
+/// rulesheet are left out.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Info => f.write_str("( INFO )"),
+            Message::Preview { rules, clock } => {
+                write!(f, "( PREVIEW {} {} )", listed(rules.expressions()), clock.as_secs_f64())
+            }
+            Message::Start { id, role, rules, start, play } => {
+                let (start, play) = (start.as_secs_f64(), play.as_secs_f64());
+                write!(f, "( START {id} {role} {} {start} {play} )", listed(rules.expressions()))
+            }
+            Message::Play { id, moves } => write!(f, "( PLAY {id} {} )", joint_text(moves)),
+            Message::Stop { id, moves } => write!(f, "( STOP {id} {} )", joint_text(moves)),
+            Message::Abort { id } => write!(f, "( ABORT {id} )"),
+        }
+    }
+}
+
+fn listed(items: impl Iterator<Item = impl fmt::Display>) -> String {
+    let mut text = String::from("( ");
+    items.for_each(|item| text += &format!("{item} "));
+    text + ")"
+}
+
+fn joint_text(moves: &Option<Vec<String>>) -> String {
+    moves.as_ref().map_or_else(|| "NIL".to_string(), |moves| listed(moves.iter()))
+}
+
+/// What a player answers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// To INFO.
+    Info {
+        /// The player's name.
+        name: String,
+        /// Whether it plays a match.
+        busy: bool,
+    },
+    /// To PREVIEW and START.
+    Ready,
+    /// To a START while it plays or of a rulesheet it cannot play, and to
+    /// anything about a match it does not play.
+    Busy,
+    /// To PLAY: the move, and NIL if none is legal or none is known in time.
+    Move(Option<String>),
+    /// To STOP.
+    Done,
+    /// To ABORT.
+    Aborted,
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reply::Info { name, busy } => {
+                write!(f, "( ( name {name} ) ( status {} ) )", if *busy { "busy" } else { "available" })
+            }
+            Reply::Ready => f.write_str("ready"),
+            Reply::Busy => f.write_str("busy"),
+            Reply::Move(mv) => f.write_str(mv.as_deref().unwrap_or("NIL")),
+            Reply::Done => f.write_str("done"),
+            Reply::Aborted => f.write_str("aborted"),
+        }
+    }
+}
+
+/// The place of a name among others: its own, or that of the only one which
+/// differs in the case of letters alone.
+pub(super) fn place_of(name: &str, names: &[String]) -> Option<usize> {
+    let exact = names.iter().position(|other| other == name);
+    exact.or_else(|| {
+        let mut alike = names.iter().enumerate().filter(|(_, other)| other.eq_ignore_ascii_case(name));
+        let first = alike.next();
+        first.filter(|_| alike.next().is_none()).map(|(place, _)| place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn seconds(seconds: f64) -> Duration {
+        Duration::from_secs_f64(seconds)
+    }
+
+    fn rules(text: &str) -> Document {
+        Document::parse(text).unwrap()
+    }
+
+    #[test]
+    fn messages_are_read_in_any_case_and_spacing() {
+        let joint = |words: &str| Some(words.split(' ').map(str::to_string).collect());
+        let id = || "kEx.7".to_string();
+        for (text, message) in [
+            ("( INFO )", Message::Info),
+            ("info", Message::Info),
+            ("\r\n(Info extra)", Message::Info),
+            ("( PREVIEW ((role a)) 10 )", Message::Preview { rules: rules("(role a)"), clock: seconds(10.0) }),
+            (
+                "(start kEx.7 A((ROLE A)(<= terminal (not (true b))))1.5\t+3)",
+                Message::Start {
+                    id: id(),
+                    role: "A".into(),
+                    rules: rules("(ROLE A) (<= terminal (not (true b)))"),
+                    start: seconds(1.5),
+                    play: seconds(3.0),
+                },
+            ),
+            ("(PLAY kEx.7 NIL)", Message::Play { id: id(), moves: None }),
+            ("(PLAY kEx.7 nil)", Message::Play { id: id(), moves: None }),
+            ("(plaY\nkEx.7\n( a b ))", Message::Play { id: id(), moves: joint("a b") }),
+            ("(STOP kEx.7 (a))", Message::Stop { id: id(), moves: joint("a") }),
+            ("(ABORT kEx.7)", Message::Abort { id: id() }),
+        ] {
+            assert_eq!(text.parse(), Ok(message), "{text}");
+        }
+        let Ok(Message::Play { moves, .. }) = "(PLAY m ((mark  1 (f 2)) noop))".parse() else { panic!("a PLAY") };
+        assert_eq!(moves.unwrap(), ["(mark 1 (f 2))", "noop"]);
+    }
+
+    #[test]
+    fn what_is_no_message_says_why() {
+        for (text, error) in [
+            ("", "this is no message"),
+            ("INFO INFO", "this is no message"),
+            ("((INFO))", "this is no message"),
+            ("(HELLO)", "this is no message"),
+            ("(INFO", "1:1: this parenthesis is never closed"),
+            ("(PLAY m)", "expected ( PLAY id"),
+            ("(PLAY (m) NIL)", "expected ( PLAY id"),
+            ("(PLAY m ())", "1:9: the list is empty"),
+            ("(ABORT)", "expected ( ABORT id )"),
+            ("(STOP m)", "expected ( STOP id"),
+            ("(PREVIEW rules 3)", "expected ( PREVIEW"),
+            ("(START m a ((role a)) 10)", "expected ( START"),
+            ("(START m a ((role a)) 10 -1)", "`-1` is no clock"),
+            ("(START m a ((role a)) 10 inf)", "`inf` is no clock"),
+            ("(START m a ((role a)) 1e7 1)", "`1e7` is no clock"),
+            ("(START m a ((role a)) (10) 1)", "`(10)` is no clock"),
+        ] {
+            let told = text.parse::<Message>().unwrap_err().to_string();
+            assert!(told.starts_with(error), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn names_are_found_in_any_case_unless_two_are_alike() {
+        let names = ["White", "black", "BLACK"].map(str::to_string);
+        assert_eq!(place_of("white", &names), Some(0));
+        assert_eq!(place_of("BLACK", &names), Some(2));
+        assert_eq!(place_of("Black", &names), None);
+        assert_eq!(place_of("red", &names), None);
+    }
+
+    fn word() -> impl Strategy<Value = String> {
+        "[a-zA-Z0-9_.+-]{1,8}"
+    }
+
+    fn term() -> impl Strategy<Value = String> {
+        prop_oneof![word(), (word(), word()).prop_map(|(name, arg)| format!("({name} (f {arg}))"))]
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        let joint = || proptest::option::of(proptest::collection::vec(term(), 1..4));
+        let sheet = || proptest::collection::vec(term(), 1..5).prop_map(|terms| rules(&terms.join(" ")));
+        let clock = || (0..1_000_000_000u64).prop_map(Duration::from_millis);
+        prop_oneof![
+            Just(Message::Info),
+            (sheet(), clock()).prop_map(|(rules, clock)| Message::Preview { rules, clock }),
+            (word(), word(), sheet(), clock(), clock()).prop_map(|(id, role, rules, start, play)| Message::Start {
+                id,
+                role,
+                rules,
+                start,
+                play
+            }),
+            (word(), joint()).prop_map(|(id, moves)| Message::Play { id, moves }),
+            (word(), joint()).prop_map(|(id, moves)| Message::Stop { id, moves }),
+            word().prop_map(|id| Message::Abort { id }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_the_same(message in message()) {
+            prop_assert_eq!(message.to_string().parse(), Ok(message));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "(\\(|\\)| |;|\n|START|play|STOP|info|PREVIEW|nil|1|\"|é){0,20}") {
+            if let Ok(message) = text.parse::<Message>() {
+                prop_assert_eq!(message.to_string().parse(), Ok(message));
+            }
+        }
+    }
+}

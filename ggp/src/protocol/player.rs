@@ -1,0 +1,801 @@
+//! A player: messages in, replies out, each within its clock.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+
+use super::chair::{Chair, Compiler, Order, Seated, Sitting};
+use super::message::{Message, Reply};
+use crate::gdl::{Document, ProverGame, Rules};
+use crate::{Policy, Rng};
+
+/// Simulations are run in batches of about this long, between which the
+/// clock and the post are looked at.
+const BATCH: Duration = Duration::from_millis(10);
+
+/// Is told what happens, a line an event.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How a player plays.
+#[derive(Clone)]
+pub struct PlayerOptions {
+    /// What it calls itself.
+    pub name: String,
+    /// How it finds its moves.
+    pub policy: Policy,
+    /// It answers this long before a clock runs out, or after half of the
+    /// clock if that is later.
+    pub margin: Duration,
+    /// A match of which nothing is heard for its clock and this long is given up.
+    pub patience: Duration,
+    /// Whether it thinks while it waits for the next message.
+    pub ponder: bool,
+    /// The seed of its randomness.
+    pub seed: u64,
+    /// Makes faster engines than the prover.
+    pub compiler: Option<Compiler>,
+    /// Is told what happens.
+    pub log: Log,
+}
+
+impl Default for PlayerOptions {
+    fn default() -> PlayerOptions {
+        PlayerOptions {
+            name: "sternhalma".into(),
+            policy: Policy::Uct { c: 0.4 },
+            margin: Duration::from_millis(500),
+            patience: Duration::from_secs(30),
+            ponder: false,
+            seed: 1,
+            compiler: None,
+            log: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// A player of one match at a time, which any number of threads may talk to.
+///
+/// Each match has a thread, which proves, searches and keeps the best move
+/// known; whoever asks takes that when the time has come, whatever the thread
+/// is doing. The match begins with the prover and goes on with the engine of
+/// the [`Compiler`] once it is there, unless the two differ on what is legal.
+///
+/// The match ends with STOP, ABORT, or when nothing is heard of it for its
+/// clock and the patience of the player; then the next START is taken.
+///
+/// Last moves that the rules do not allow are played all the same, for the
+/// manager decides; those that cannot be played are ignored.
+pub struct Player {
+    options: PlayerOptions,
+    seat: Mutex<Option<Seat>>,
+    /// Whether an engine is being made, which outlasts its match.
+    compiling: Arc<AtomicBool>,
+}
+
+/// The match that is played. To leave it is to drop this.
+struct Seat {
+    id: String,
+    play: Duration,
+    expires: Instant,
+    post: Post,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.post.over.store(true, Relaxed);
+        self.post.send(Command::Leave);
+    }
+}
+
+/// How the thread of a match is reached.
+#[derive(Clone)]
+struct Post {
+    commands: Sender<Command>,
+    hurry: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+}
+
+impl Post {
+    /// The thread ends its search only after it can see the command.
+    fn send(&self, command: Command) {
+        // A thread that has ended answers nothing, and the clock runs out.
+        let _ = self.commands.send(command);
+        self.hurry.store(true, Relaxed);
+    }
+}
+
+enum Command {
+    Play { moves: Option<Vec<String>>, deadline: Instant, expires: Instant, answer: Arc<Slot<Option<String>>> },
+    Stop { moves: Option<Vec<String>>, answer: Arc<Slot<()>> },
+    Compiled(Seated),
+    Leave,
+}
+
+/// An answer that gets better until it is taken.
+struct Slot<T> {
+    best: Mutex<(Option<T>, bool)>,
+    finished: Condvar,
+}
+
+impl<T: Clone> Slot<T> {
+    fn new() -> Arc<Slot<T>> {
+        Arc::new(Slot { best: Mutex::new((None, false)), finished: Condvar::new() })
+    }
+
+    fn put(&self, answer: T) {
+        lock(&self.best).0 = Some(answer);
+    }
+
+    fn finish(&self, answer: T) {
+        *lock(&self.best) = (Some(answer), true);
+        self.finished.notify_all();
+    }
+
+    /// The best answer at the deadline, or the last if that comes first.
+    fn take(&self, deadline: Instant) -> Option<T> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let best = self.finished.wait_timeout_while(lock(&self.best), left, |(_, finished)| !*finished);
+        best.unwrap_or_else(PoisonError::into_inner).0.0.clone()
+    }
+}
+
+/// What is locked here is whole after every statement.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Player {
+    /// A player that is free.
+    pub fn new(options: PlayerOptions) -> Player {
+        Player { options, seat: Mutex::new(None), compiling: Arc::default() }
+    }
+
+    /// Answers a message that arrived at a time, within its clock: at once, or
+    /// for START and PLAY at the latest a margin before the clock runs out.
+    pub fn answer(&self, message: Message, arrived: Instant) -> Reply {
+        match message {
+            Message::Info => Reply::Info { name: self.options.name.clone(), busy: self.seat(arrived).is_some() },
+            Message::Preview { .. } => Reply::Ready,
+            Message::Start { id, role, rules, start, play } => {
+                self.start(arrived, Match { id, role, rules, start, play })
+            }
+            Message::Play { id, moves } => self.play(arrived, &id, moves),
+            Message::Stop { id, moves } => self.stop(arrived, &id, moves),
+            Message::Abort { id } => match self.leave(arrived, &id) {
+                Some(_) => {
+                    self.log(&id, "aborted");
+                    Reply::Aborted
+                }
+                None => Reply::Busy,
+            },
+        }
+    }
+
+    /// The seat; none if the player is free.
+    fn seat(&self, now: Instant) -> MutexGuard<'_, Option<Seat>> {
+        let mut seat = lock(&self.seat);
+        if seat.as_ref().is_some_and(|seat| seat.expires < now || seat.post.over.load(Relaxed)) {
+            *seat = None;
+        }
+        seat
+    }
+
+    /// Gives the seat of a match up.
+    fn leave(&self, now: Instant, id: &str) -> Option<Seat> {
+        self.seat(now).take_if(|seat| seat.id.eq_ignore_ascii_case(id))
+    }
+
+    fn log(&self, id: &str, event: &str) {
+        (self.options.log)(&format!("match {id}: {event}"));
+    }
+
+    /// When to answer a message with a clock.
+    fn deadline(&self, arrived: Instant, clock: Duration) -> Instant {
+        arrived + (clock - self.options.margin.min(clock / 2))
+    }
+
+    fn start(&self, arrived: Instant, terms: Match) -> Reply {
+        let mut seat = self.seat(arrived);
+        if let Some(seat) = &*seat {
+            self.log(&terms.id, &format!("refused: match {} is played", seat.id));
+            return Reply::Busy;
+        }
+        let (start, play) = (terms.start.as_secs_f64(), terms.play.as_secs_f64());
+        self.log(&terms.id, &format!("start as {}, {start} s, {play} s a move", terms.role));
+        let (commands, receiver) = channel();
+        let post = Post { commands, hurry: Arc::default(), over: Arc::default() };
+        let deadline = self.deadline(arrived, terms.start);
+        let expires = arrived + terms.start + self.options.patience;
+        let (id, play, answer) = (terms.id.clone(), terms.play, Slot::new());
+        let seated = Seating {
+            options: self.options.clone(),
+            compiling: self.compiling.clone(),
+            post: post.clone(),
+            receiver,
+            answer: answer.clone(),
+            deadline,
+            expires,
+        };
+        if thread::Builder::new().name("match".into()).spawn(move || seated.run(&terms)).is_err() {
+            return Reply::Busy;
+        }
+        *seat = Some(Seat { id, play, expires, post });
+        drop(seat);
+        match answer.take(deadline) {
+            Some(false) => Reply::Busy,
+            Some(true) | None => Reply::Ready,
+        }
+    }
+
+    /// The post of a match from which this was heard.
+    fn post(&self, arrived: Instant, id: &str) -> Option<(Post, Duration, Instant)> {
+        let mut seat = self.seat(arrived);
+        let seat = seat.as_mut().filter(|seat| seat.id.eq_ignore_ascii_case(id))?;
+        seat.expires = arrived + seat.play + self.options.patience;
+        Some((seat.post.clone(), seat.play, seat.expires))
+    }
+
+    fn play(&self, arrived: Instant, id: &str, moves: Option<Vec<String>>) -> Reply {
+        let Some((post, play, expires)) = self.post(arrived, id) else {
+            self.log(id, "a move is asked for, but this match is not played");
+            return Reply::Busy;
+        };
+        let (deadline, answer) = (self.deadline(arrived, play), Slot::new());
+        post.send(Command::Play { moves, deadline, expires, answer: answer.clone() });
+        let mv = answer.take(deadline).flatten();
+        post.hurry.store(true, Relaxed);
+        self.log(id, &format!("played {}", mv.as_deref().unwrap_or("NIL: no legal move is known")));
+        Reply::Move(mv)
+    }
+
+    fn stop(&self, arrived: Instant, id: &str, moves: Option<Vec<String>>) -> Reply {
+        let Some(seat) = self.leave(arrived, id) else { return Reply::Busy };
+        let answer = Slot::new();
+        seat.post.send(Command::Stop { moves, answer: answer.clone() });
+        let _ = answer.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));
+        Reply::Done
+    }
+}
+
+/// Drops the seat, and with it the match.
+impl Drop for Player {
+    fn drop(&mut self) {
+        *lock(&self.seat) = None;
+    }
+}
+
+/// What START says.
+struct Match {
+    id: String,
+    role: String,
+    rules: Document,
+    start: Duration,
+    play: Duration,
+}
+
+/// What the thread of a match begins with.
+struct Seating {
+    options: PlayerOptions,
+    compiling: Arc<AtomicBool>,
+    post: Post,
+    receiver: Receiver<Command>,
+    /// Whether the match can be played.
+    answer: Arc<Slot<bool>>,
+    deadline: Instant,
+    expires: Instant,
+}
+
+impl Seating {
+    fn run(self, terms: &Match) {
+        let _over = Over(self.post.over.clone());
+        let order = Order {
+            role: terms.role.clone(),
+            policy: self.options.policy,
+            seed: self.options.seed,
+            hurry: self.post.hurry.clone(),
+            over: self.post.over.clone(),
+        };
+        let log = |event: &str| (self.options.log)(&format!("match {}: {event}", terms.id));
+        let prover = |rules: &Rules| -> Seated {
+            let game = ProverGame::with_interrupt(rules, order.over.clone()).map_err(|error| error.to_string())?;
+            Ok(Box::new(Sitting::new(game, &order)?))
+        };
+        let rules = Rules::from_document(&terms.rules).map_err(|error| error.to_string());
+        if let Ok(rules) = &rules {
+            self.compile(rules.clone(), order.clone());
+        }
+        let chair = match rules.and_then(|rules| prover(&rules)) {
+            Ok(chair) => chair,
+            Err(error) => {
+                log(&format!("refused: {error}"));
+                // The player is free before it says so.
+                order.over.store(true, Relaxed);
+                return self.answer.finish(false);
+            }
+        };
+        let worker = Worker {
+            log: &log,
+            chair,
+            history: Vec::new(),
+            rng: Rng::seed_from_u64(self.options.seed),
+            ponder: self.options.ponder,
+            hurry: self.post.hurry.clone(),
+            over: self.post.over.clone(),
+            receiver: self.receiver,
+            pending: VecDeque::new(),
+            expires: self.expires,
+        };
+        worker.run(self.deadline, &self.answer);
+    }
+
+    /// Begins to make a faster engine, which is sent to the match. One is made
+    /// at a time: the last may still be at it.
+    fn compile(&self, rules: Rules, order: Order) {
+        let Some(compiler) = self.options.compiler.clone() else { return };
+        if !order.policy.thinks() || self.compiling.swap(true, Relaxed) {
+            return;
+        }
+        let compiling = Compiling(self.compiling.clone());
+        let commands = self.post.commands.clone();
+        let make = move || {
+            let _compiling = compiling;
+            let engine = compiler.compile(&rules, &order);
+            let _ = commands.send(Command::Compiled(engine));
+        };
+        // Without the thread the match is played by the prover.
+        let _ = thread::Builder::new().name("compiler".into()).spawn(make);
+    }
+}
+
+/// Frees the player when the thread of its match ends, however it does.
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// Held while an engine is made.
+struct Compiling(Arc<AtomicBool>);
+
+impl Drop for Compiling {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
+
+/// The thread of a match.
+struct Worker<'a> {
+    log: &'a dyn Fn(&str),
+    chair: Box<dyn Chair>,
+    /// The joint moves so far.
+    history: Vec<Vec<String>>,
+    rng: Rng,
+    ponder: bool,
+    hurry: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
+    receiver: Receiver<Command>,
+    pending: VecDeque<Command>,
+    expires: Instant,
+}
+
+impl Worker<'_> {
+    fn run(mut self, deadline: Instant, ready: &Slot<bool>) {
+        ready.put(true);
+        self.think_until(deadline, |_| {});
+        ready.finish(true);
+        while let Some(command) = self.next() {
+            match command {
+                Command::Play { moves, deadline, expires, answer } => {
+                    self.expires = expires;
+                    self.follow(moves);
+                    self.choose(deadline, &answer);
+                }
+                Command::Stop { moves, answer } => {
+                    self.follow(moves);
+                    (self.log)(&format!("over, goals {:?}", self.chair.goals()));
+                    answer.finish(());
+                    break;
+                }
+                Command::Compiled(engine) => _ = self.change_over(engine),
+                Command::Leave => break,
+            }
+        }
+    }
+
+    /// The next command; none once the match is over.
+    fn next(&mut self) -> Option<Command> {
+        loop {
+            if let Some(command) = self.pending.pop_front() {
+                return Some(command);
+            }
+            if self.ponder {
+                self.think_until(self.expires, |_| {});
+                if !self.pending.is_empty() {
+                    continue;
+                }
+            }
+            let left = self.expires.saturating_duration_since(Instant::now());
+            match self.receiver.recv_timeout(left) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    (self.log)("given up: nothing was heard of it");
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, moves: Option<Vec<String>>) {
+        let Some(moves) = moves else { return };
+        match self.chair.follow(&moves) {
+            Ok((names, illegal)) => {
+                if let Some(illegal) = illegal {
+                    (self.log)(&format!("the manager says an illegal move: {illegal}"));
+                }
+                self.history.push(names);
+            }
+            Err(error) => (self.log)(&format!("the moves ({}) are ignored: {error}", moves.join(" "))),
+        }
+    }
+
+    /// Finds a move until the deadline. Any legal move is known at once.
+    fn choose(&mut self, deadline: Instant, answer: &Slot<Option<String>>) {
+        let options = self.chair.options();
+        let first = match options.len() {
+            0 => None,
+            count => Some(options[self.rng.random_range(0..count)].clone()),
+        };
+        answer.put(first.clone());
+        let mut best = first;
+        if options.len() > 1 {
+            self.think_until(deadline, |mv| {
+                if options.contains(&mv) {
+                    answer.put(Some(mv.clone()));
+                    best = Some(mv);
+                }
+            });
+        }
+        answer.finish(best);
+    }
+
+    /// Thinks until a time, or until there is a command, or the match is over.
+    /// An engine that is ready is changed over to on the way; what it finds
+    /// counts once it has searched as much as the one before.
+    fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
+        let mut playouts = 1;
+        let (mut done, mut before) = (0u64, 0);
+        while self.chair.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
+            // In this order: a command that sets the flag later is seen by the search.
+            self.hurry.store(false, Relaxed);
+            match self.receiver.try_recv() {
+                Ok(Command::Compiled(engine)) => {
+                    if self.change_over(engine) {
+                        (before, done, playouts) = (done, 0, 1);
+                    }
+                    continue;
+                }
+                Ok(command) => {
+                    self.pending.push_back(command);
+                    return;
+                }
+                Err(_) => {}
+            }
+            let began = Instant::now();
+            let best = self.chair.think(playouts);
+            done += playouts;
+            if let Some(mv) = best.filter(|_| done >= before) {
+                publish(mv);
+            }
+            if began.elapsed() < BATCH / 2 {
+                playouts = playouts.saturating_mul(2);
+            } else if began.elapsed() > BATCH * 2 {
+                playouts = (playouts / 2).max(1);
+            }
+        }
+    }
+
+    /// Goes on with a faster engine, if it plays the same game so far.
+    fn change_over(&mut self, engine: Seated) -> bool {
+        let replayed = engine.and_then(|mut chair| {
+            for joint in &self.history {
+                chair.follow(joint)?;
+            }
+            let sorted = |mut moves: Vec<String>| {
+                moves.sort_unstable();
+                moves
+            };
+            if sorted(chair.options()) != sorted(self.chair.options()) {
+                return Err("it differs from the prover on what is legal".to_string());
+            }
+            Ok(chair)
+        });
+        match replayed {
+            Ok(chair) => {
+                self.chair = chair;
+                (self.log)("compiled");
+                true
+            }
+            Err(error) => {
+                (self.log)(&format!("not compiled, the prover goes on: {error}"));
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::game::Game;
+    use crate::gdl::{Goal, Reasoner};
+
+    fn own(name: &str) -> String {
+        std::fs::read_to_string(format!("{}/games/{name}.kif", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    fn start(id: &str, role: &str, game: &str, start: f64, play: f64) -> String {
+        let rules: Document = Document::parse(&own(game)).unwrap();
+        let seconds = Duration::from_secs_f64;
+        Message::Start { id: id.into(), role: role.into(), rules, start: seconds(start), play: seconds(play) }
+            .to_string()
+    }
+
+    /// A player and the lines of its log.
+    fn player(options: PlayerOptions) -> (Player, mpsc::Receiver<String>) {
+        let (sender, lines) = channel();
+        let sender = Mutex::new(sender);
+        let log: Log = Arc::new(move |line| drop(lock(&sender).send(line.to_string())));
+        (Player::new(PlayerOptions { log, ..options }), lines)
+    }
+
+    fn quick() -> PlayerOptions {
+        PlayerOptions { margin: Duration::from_millis(100), ..PlayerOptions::default() }
+    }
+
+    fn say(player: &Player, text: &str) -> String {
+        player.answer(text.parse().unwrap(), Instant::now()).to_string()
+    }
+
+    /// Waits for a line of the log with these words.
+    fn await_line(lines: &mpsc::Receiver<String>, words: &str) {
+        let mut seen = Vec::new();
+        while let Ok(line) = lines.recv_timeout(Duration::from_secs(20)) {
+            if line.contains(words) {
+                return;
+            }
+            seen.push(line);
+        }
+        panic!("no line with `{words}`: {seen:?}");
+    }
+
+    #[test]
+    fn a_match_is_played_from_start_to_stop() {
+        let (player, lines) = player(quick());
+        assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status available ) )");
+        assert_eq!(say(&player, "(PREVIEW ((role a)) 10)"), "ready");
+        assert_eq!(say(&player, &start("m", "FIRST", "subtraction", 0.5, 0.5)), "ready");
+        assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status busy ) )");
+        // From 10 two are taken, from 7 three: 8 and 4 are lost.
+        assert_eq!(say(&player, "(PLAY M nil)"), "(take 2)");
+        assert_eq!(say(&player, "(PLAY m ((TAKE  2) wait))"), "wait");
+        assert_eq!(say(&player, "(PLAY m (wait (take 1)))"), "(take 3)");
+        assert_eq!(say(&player, "(PLAY m ((take 3) wait))"), "wait");
+        assert_eq!(say(&player, "(PLAY m (wait (take 3)))"), "(take 1)");
+        assert_eq!(say(&player, "(STOP m ((take 1) wait))"), "done");
+        await_line(&lines, "over, goals [100, 0]");
+        assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status available ) )");
+        assert_eq!(say(&player, "(STOP m (wait (take 3)))"), "busy");
+    }
+
+    #[test]
+    fn other_matches_are_refused_while_one_is_played() {
+        let (player, lines) = player(PlayerOptions { policy: Policy::Random, ..quick() });
+        assert_eq!(say(&player, "(PLAY m NIL)"), "busy");
+        assert_eq!(say(&player, &start("m", "x", "tic-tac-toe", 9.0, 9.0)), "ready");
+        for message in ["(PLAY n NIL)", "(STOP n NIL)", "(ABORT n)", &*start("n", "x", "tic-tac-toe", 9.0, 9.0)] {
+            assert_eq!(say(&player, message), "busy");
+        }
+        await_line(&lines, "match n: refused: match m is played");
+        assert!(say(&player, "(PLAY m NIL)").starts_with("(mark "));
+        assert_eq!(say(&player, "(ABORT m)"), "aborted");
+        assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 9.0, 9.0)), "ready");
+        assert_eq!(say(&player, "(ABORT n)"), "aborted");
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_refused() {
+        let (player, lines) = player(quick());
+        let refused = [
+            ("(START m z ((role a) (legal a b)) 9 9)", "no role z: the roles are a"),
+            ("(START m a ((role a) (legal a ?x)) 9 9)", "unsafe"),
+            ("(START m a ((role)) 9 9)", "`role` takes 1 argument"),
+            ("(START m a ((role a)) 9 9)", "no legal move"),
+            ("(START m a (terminal) 9 9)", "no role"),
+        ];
+        for (message, reason) in refused {
+            assert_eq!(say(&player, message), "busy", "{message}");
+            await_line(&lines, reason);
+        }
+        assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status available ) )");
+    }
+
+    #[test]
+    fn a_manager_that_vanishes_is_not_waited_for() {
+        let patience = Duration::from_millis(300);
+        for ponder in [false, true] {
+            let (player, lines) = player(PlayerOptions { patience, ponder, ..quick() });
+            assert_eq!(say(&player, &start("m", "x", "tic-tac-toe", 0.2, 0.2)), "ready");
+            assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 0.2, 0.2)), "busy");
+            await_line(&lines, "match m: given up");
+            assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 0.2, 0.2)), "ready");
+            assert!(say(&player, "(PLAY n NIL)").starts_with("(mark "));
+            await_line(&lines, "match n: given up");
+            assert_eq!(say(&player, "(PLAY n NIL)"), "busy");
+        }
+    }
+
+    #[test]
+    fn moves_that_are_not_legal_are_survived() {
+        let (player, lines) = player(PlayerOptions { policy: Policy::Random, ..quick() });
+        assert_eq!(say(&player, &start("m", "second", "subtraction", 9.0, 9.0)), "ready");
+        for (moves, line) in [
+            ("((take 1))", "1 moves for 2 roles"),
+            ("((take ?n) wait)", "no move (take ?n)"),
+            ("(a b c)", "3 moves for 2 roles"),
+            ("((take 4) wait)", "(take 4) is not legal for first"),
+        ] {
+            let answer = say(&player, &format!("(PLAY m {moves})"));
+            assert!(answer == "wait" || answer.starts_with("(take ") || answer == "NIL", "{answer}");
+            await_line(&lines, line);
+        }
+        // From the end there are no moves; nothing is asked for there, but it may be.
+        for _ in 0..10 {
+            say(&player, "(PLAY m ((take 3) (take 3)))");
+        }
+        assert_eq!(say(&player, "(STOP m NIL)"), "done");
+    }
+
+    /// As `ProverGame`, but says so when it is asked for the legal moves.
+    struct Marked(ProverGame, Arc<AtomicBool>);
+
+    impl Game for Marked {
+        type State = <ProverGame as Game>::State;
+        type Move = <ProverGame as Game>::Move;
+
+        fn roles(&self) -> usize {
+            self.0.roles()
+        }
+        fn initial(&self) -> Self::State {
+            self.0.initial()
+        }
+        fn turn(&self, state: &Self::State) -> crate::Turn {
+            self.0.turn(state)
+        }
+        fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>) {
+            self.1.store(true, Relaxed);
+            self.0.legal(state, role, moves);
+        }
+        fn play(&self, state: &mut Self::State, joint: &[Self::Move]) {
+            self.0.play(state, joint);
+        }
+        fn is_terminal(&self, state: &Self::State) -> bool {
+            self.0.is_terminal(state)
+        }
+        fn goal(&self, state: &Self::State, role: usize) -> u8 {
+            self.0.goal(state, role)
+        }
+    }
+
+    impl Reasoner for Marked {
+        fn role_names(&self) -> &[String] {
+            self.0.role_names()
+        }
+        fn facts(&self, state: &Self::State) -> Vec<String> {
+            self.0.facts(state)
+        }
+        fn legal_of(&self, state: &Self::State, role: usize) -> Vec<Self::Move> {
+            self.0.legal_of(state, role)
+        }
+        fn move_name(&self, role: usize, mv: Self::Move) -> String {
+            self.0.move_name(role, mv)
+        }
+        fn move_named(&self, role: usize, name: &str) -> Option<Self::Move> {
+            self.0.move_named(role, name)
+        }
+        fn play_all(&self, state: &mut Self::State, joint: &[Self::Move]) {
+            self.0.play_all(state, joint);
+        }
+        fn reached(&self, state: &Self::State, role: usize) -> Goal {
+            self.0.reached(state, role)
+        }
+    }
+
+    #[test]
+    fn an_engine_that_is_late_is_changed_over_to() {
+        let used = Arc::new(AtomicBool::new(false));
+        let (gate, open) = channel::<()>();
+        let open = Mutex::new(open);
+        let mark = used.clone();
+        let compiler = Compiler::new(move |rules, _| {
+            let _ = lock(&open).recv();
+            ProverGame::new(rules).map(|game| Marked(game, mark.clone()))
+        });
+        let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
+        assert_eq!(say(&player, &start("m", "first", "subtraction", 0.4, 0.4)), "ready");
+        assert_eq!(say(&player, "(PLAY m NIL)"), "(take 2)");
+        assert!(!used.load(Relaxed));
+        gate.send(()).unwrap();
+        await_line(&lines, "match m: compiled");
+        assert_eq!(say(&player, "(PLAY m ((take 2) wait))"), "wait");
+        assert_eq!(say(&player, "(PLAY m (wait (take 1)))"), "(take 3)");
+        assert!(used.load(Relaxed));
+    }
+
+    #[test]
+    fn without_an_engine_the_prover_goes_on() {
+        let fails = Compiler::new(|_, _| Err::<ProverGame, _>("too large"));
+        let wrong = Compiler::new(|_, _| {
+            let rules = "(role first) (role second) (legal first (take 1)) (legal second wait)";
+            ProverGame::new(&Rules::parse(rules).unwrap())
+        });
+        for (compiler, reason) in [(fails, "too large"), (wrong, "it differs from the prover")] {
+            let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
+            assert_eq!(say(&player, &start("m", "first", "subtraction", 0.4, 0.4)), "ready");
+            await_line(&lines, reason);
+            assert_eq!(say(&player, "(PLAY m NIL)"), "(take 2)");
+        }
+    }
+
+    #[test]
+    fn one_engine_is_made_at_a_time() {
+        let (gate, open) = channel::<()>();
+        let open = Mutex::new(open);
+        let compiler = Compiler::new(move |rules, _| {
+            let _ = lock(&open).recv();
+            ProverGame::new(rules)
+        });
+        let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
+        // The engine of the first match is still being made when the second begins.
+        for id in ["m", "n"] {
+            assert_eq!(say(&player, &start(id, "first", "subtraction", 0.2, 0.2)), "ready");
+            assert_eq!(say(&player, "(PLAY n NIL)") == "busy", id == "m");
+            assert_eq!(say(&player, &format!("(ABORT {id})")), "aborted");
+        }
+        drop(gate);
+        while player.compiling.load(Relaxed) {
+            thread::yield_now();
+        }
+        assert!(lines.try_iter().all(|line| !line.contains("compiled")));
+    }
+
+    #[test]
+    fn a_rulesheet_that_takes_forever_is_answered_in_time() {
+        let facts: String = (0..200).map(|n| format!("(n {n}) ")).collect();
+        // The first state is told at once; what follows joins 200^4 rows.
+        let rules = format!(
+            "{facts} (role a) (init on) (legal a go) (legal a stay) (goal a 100)
+             (<= terminal (not (true on)) (n ?a) (n ?b) (n ?c) (n ?d) (distinct ?a ?a))
+             (<= terminal (not (true on)) (n ?a) (n ?b) (n ?c) (n ?d) (not (m ?a ?b ?c ?d)))
+             (<= (m ?a ?b ?c ?d) (n ?a) (n ?b) (n ?c) (n ?d))"
+        );
+        let (player, _lines) = player(quick());
+        let began = Instant::now();
+        assert_eq!(say(&player, &format!("(START m a ({rules}) 0.4 0.4)")), "ready");
+        let first = say(&player, "(PLAY m NIL)");
+        assert!(["go", "stay", "NIL"].contains(&&*first), "{first}");
+        say(&player, "(PLAY m (go))");
+        assert_eq!(say(&player, "(ABORT m)"), "aborted");
+        // Three clocks of 0.4 s; the proof alone takes a minute.
+        assert!(began.elapsed() < Duration::from_secs(10));
+    }
+}
