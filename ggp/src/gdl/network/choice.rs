@@ -2,6 +2,9 @@
 //!
 //! Numbers are bit-sliced: the number of a lane lies across *planes*, one
 //! [`Bits`] a binary digit.
+//!
+//! The inner loops are functions that are not inlined: only as long as their
+//! operands are in memory does the compiler use vectors.
 
 use super::bits::{Bits, RandomBits};
 
@@ -72,6 +75,7 @@ fn count<const N: usize>(planes: &[Bits]) -> [Bits; N] {
     counts
 }
 
+/// Adds the number of planes of a group that hold in each lane.
 #[inline(never)]
 fn count_group<const N: usize>(group: &[Bits; GROUP], counts: &mut [Bits; N]) {
     for word in 0..Bits::WORDS {
@@ -113,6 +117,7 @@ fn pick<const N: usize>(planes: &mut [Bits], most: &[Bits], random: &mut RandomB
     }
 }
 
+/// Whether a plane of the group holds in any lane.
 #[inline(always)]
 fn any(planes: &[Bits; GROUP]) -> bool {
     let mut any = 0;
@@ -169,6 +174,8 @@ fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
     drawn
 }
 
+/// Draws one digit anew in the rejected lanes. `above` tells whether the
+/// digits up to here are above those of `most`.
 #[inline(never)]
 fn redraw(drawn: &mut Bits, coins: &Bits, may: &Bits, most: &Bits, rejected: &Bits, above: &mut Bits) {
     let new = *coins & *may;

@@ -17,7 +17,7 @@ mod simplify;
 #[cfg(test)]
 mod testing;
 
-pub use bits::{Bits, LANES};
+pub use bits::LANES;
 pub use build::Network;
 pub use game::NetworkGame;
 pub use lanes::{Lanes, LanesError, Playouts};

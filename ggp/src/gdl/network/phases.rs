@@ -4,6 +4,8 @@
 //! Once all lanes are in the same phase of such a cycle, these fluents are
 //! constants, and much of the circuit falls away.
 
+use std::collections::HashSet;
+
 use super::netlist::{Gates, Lit, Netlist};
 
 /// The longest cycle.
@@ -110,7 +112,7 @@ pub fn without_moves(netlist: &Netlist) -> Vec<bool> {
 /// The fluents that a literal is made from.
 fn fluents_below(netlist: &Netlist, lit: Lit) -> Vec<usize> {
     let mut fluents = Vec::new();
-    let mut seen = std::collections::HashSet::from([lit.node()]);
+    let mut seen = HashSet::from([lit.node()]);
     let mut stack = vec![lit.node()];
     while let Some(node) = stack.pop() {
         if node >= netlist.first_gate() {

@@ -6,6 +6,7 @@
 //! the same shape follow each other in *runs*, each one loop without a
 //! branch.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::bits::Bits;
@@ -292,7 +293,7 @@ impl<'a> Compiler<'a> {
     /// The gates below these literals that have no value yet, those that
     /// belong together near each other.
     fn below(&self, roots: impl IntoIterator<Item = Lit>) -> Vec<usize> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let mut order = Vec::new();
         let mut stack = Vec::new();
         for root in roots {
@@ -345,7 +346,7 @@ impl<'a> Compiler<'a> {
         // What the choice overwrites cannot be of use later.
         let mut needed = vec![false; self.of_node.len()];
         outputs.next.iter().for_each(|lit| needed[lit.node()] = true);
-        let of_legal: std::collections::HashSet<usize> = nodes.iter().copied().collect();
+        let of_legal: HashSet<usize> = nodes.iter().copied().collect();
         for node in self.below(outputs.next.iter().copied()) {
             if !of_legal.contains(&node) {
                 self.gates[node - self.netlist.first_gate()].iter().for_each(|lit| needed[lit.node()] = true);
@@ -377,75 +378,98 @@ impl<'a> Compiler<'a> {
     /// Evaluates the next state into the slots of the fluents.
     fn next_ops(&mut self) -> Vec<Op> {
         let next = &self.netlist.outputs.next;
-        let fluent_of = |node: usize| (1..=self.netlist.fluents()).contains(&node).then(|| node - 1);
         let nodes = self.below(next.iter().copied());
-        let mut fluent_of_gate = vec![None; self.of_node.len()];
-        let mut inverted = vec![false; self.of_node.len()];
+        // The first fluent whose next value a gate is.
+        let mut firsts = HashMap::new();
         for (fluent, &lit) in next.iter().enumerate() {
-            if self.of_node[lit.node()] == NO_VALUE && fluent_of_gate[lit.node()].is_none() {
-                fluent_of_gate[lit.node()] = Some(fluent);
-                inverted[lit.node()] = lit.is_inverted();
+            if self.of_node[lit.node()] == NO_VALUE {
+                firsts.entry(lit.node()).or_insert((fluent, lit.is_inverted()));
             }
         }
         let mut ops = Vec::new();
-        let mut fluent_of_value = std::collections::HashMap::new();
+        let mut fluents = HashMap::new();
         for node in nodes {
-            self.op(node, Value { inverted: inverted[node], slot: None }, &mut ops);
-            if let Some(fluent) = fluent_of_gate[node] {
-                fluent_of_value.insert(self.of_node[node], fluent);
-            }
+            let first = firsts.get(&node);
+            let inverted = first.is_some_and(|&(_, inverted)| inverted);
+            self.op(node, Value { inverted, slot: None }, &mut ops);
+            fluents.extend(first.map(|&(fluent, _)| (self.of_node[node], fluent)));
         }
         let mut ops = by_shape(ops);
-        // How often the old value of each fluent is still to be read.
-        let mut readers = vec![0; self.netlist.fluents()];
-        let count = |readers: &mut [usize], lits: &[Lit], add: isize| {
-            for fluent in lits.iter().filter_map(|lit| fluent_of(lit.node())) {
-                readers[fluent] = readers[fluent].wrapping_add_signed(add);
-            }
-        };
-        ops.iter().for_each(|op| count(&mut readers, &op.lits, 1));
-        let mut copies: Vec<(usize, Lit)> = Vec::new();
-        for (fluent, &lit) in next.iter().enumerate() {
+        let copies = self.write_at_once(&ops, &fluents);
+        self.copy(copies, &mut ops);
+        ops
+    }
+
+    /// Lets values be written to the slots of their fluents where nothing
+    /// reads the old value any more. Returns what has to be copied at the
+    /// end: values to fluents.
+    fn write_at_once(&mut self, ops: &[Op], fluents: &HashMap<usize, usize>) -> Vec<(usize, Lit)> {
+        let mut copies = Vec::new();
+        for (fluent, &lit) in self.netlist.outputs.next.iter().enumerate() {
             let lit = self.lit(lit);
-            if lit != Lit::new(self.netlist.fluent_node(fluent), false)
-                && fluent_of_value.get(&lit.node()) != Some(&fluent)
-            {
+            let stays = lit == Lit::new(self.netlist.fluent_node(fluent), false);
+            if !stays && fluents.get(&lit.node()) != Some(&fluent) {
                 copies.push((fluent, lit));
-                count(&mut readers, &[lit], 1);
             }
         }
-        // A gate writes the fluent at once if nothing reads it any more.
-        for op in &ops {
-            count(&mut readers, &op.lits, -1);
-            if let Some(&fluent) = fluent_of_value.get(&op.out) {
-                // The value may have further readers that take it from there.
-                if readers[fluent] == 0 {
+        let mut readers = Readers::new(self.netlist.fluents());
+        ops.iter().for_each(|op| readers.add(&op.lits));
+        copies.iter().for_each(|&(_, lit)| readers.add(&[lit]));
+        for op in ops {
+            readers.remove(&op.lits);
+            if let Some(&fluent) = fluents.get(&op.out) {
+                if readers.0[fluent] == 0 {
                     self.values[op.out].slot = Some(Program::fluent(fluent) as u16);
                 } else {
                     copies.push((fluent, Lit::new(op.out, false)));
                 }
             }
         }
-        // Copies between fluents go from the end of each chain; a cycle is
-        // cut by another value.
+        copies
+    }
+
+    /// Copies values to fluents. Where fluents are copied to each other, this
+    /// goes from the end of each chain; a cycle is cut by one more value.
+    fn copy(&mut self, mut copies: Vec<(usize, Lit)>, ops: &mut Vec<Op>) {
+        let mut readers = Readers::new(self.netlist.fluents());
+        copies.iter().for_each(|&(_, lit)| readers.add(&[lit]));
         while !copies.is_empty() {
-            let ready = copies
-                .iter()
-                .position(|&(fluent, lit)| readers[fluent] == usize::from(fluent_of(lit.node()) == Some(fluent)));
-            if let Some(index) = ready {
-                let (fluent, lit) = copies.swap_remove(index);
-                count(&mut readers, &[lit], -1);
-                let out = self.add(Value { inverted: false, slot: Some(Program::fluent(fluent) as u16) });
-                ops.push(Op { lits: vec![lit], inverted: false, out });
-            } else {
-                let lit = &mut copies[0].1;
-                count(&mut readers, &[*lit], -1);
-                let out = self.add(Value::default());
-                ops.push(Op { lits: vec![*lit], inverted: false, out });
-                *lit = Lit::new(out, false);
+            let own = |fluent: usize, lit: Lit| usize::from(lit.node() == self.netlist.fluent_node(fluent));
+            let ready = copies.iter().position(|&(fluent, lit)| readers.0[fluent] == own(fluent, lit));
+            // If none is ready, all that are left lie on cycles.
+            let (fluent, lit) = copies.swap_remove(ready.unwrap_or(0));
+            readers.remove(&[lit]);
+            let slot = ready.map(|_| Program::fluent(fluent) as u16);
+            let out = self.add(Value { inverted: false, slot });
+            ops.push(Op { lits: vec![lit], inverted: false, out });
+            if ready.is_none() {
+                copies.push((fluent, Lit::new(out, false)));
             }
         }
-        ops
+    }
+}
+
+/// How often the old value of each fluent is still to be read.
+struct Readers(Vec<usize>);
+
+impl Readers {
+    fn new(fluents: usize) -> Readers {
+        Readers(vec![0; fluents])
+    }
+
+    fn add(&mut self, lits: &[Lit]) {
+        lits.iter().for_each(|&lit| self.change(lit, 1));
+    }
+
+    fn remove(&mut self, lits: &[Lit]) {
+        lits.iter().for_each(|&lit| self.change(lit, -1));
+    }
+
+    fn change(&mut self, lit: Lit, by: isize) {
+        // Fluents are the nodes from 1 on.
+        if let Some(readers) = lit.node().checked_sub(1).and_then(|fluent| self.0.get_mut(fluent)) {
+            *readers = readers.wrapping_add_signed(by);
+        }
     }
 }
 
@@ -453,7 +477,7 @@ impl<'a> Compiler<'a> {
 /// each other and no gate comes before what it reads.
 fn by_shape(mut ops: Vec<Op>) -> Vec<Op> {
     for window in ops.chunks_mut(WINDOW) {
-        let mut levels = std::collections::HashMap::new();
+        let mut levels = HashMap::new();
         for op in window.iter() {
             let level = op.lits.iter().filter_map(|lit| levels.get(&lit.node())).max().map_or(0, |level| level + 1);
             levels.insert(op.out, level);
