@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 
 use super::chair::{Chair, Compiler, Order, Seated, Sitting};
-use super::message::{Message, Reply};
+use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::{Policy, Rng};
 
@@ -185,6 +185,21 @@ impl Player {
                 }
                 None => Reply::Busy,
             },
+        }
+    }
+
+    /// Reads and answers a text, as [`Player::answer`] does.
+    ///
+    /// # Errors
+    ///
+    /// If it is no message.
+    pub fn answer_text(&self, text: &str, arrived: Instant) -> Result<Reply, MessageError> {
+        match text.parse() {
+            Ok(message) => Ok(self.answer(message, arrived)),
+            Err(error) => {
+                (self.options.log)(&format!("not understood: {error}"));
+                Err(error)
+            }
         }
     }
 
