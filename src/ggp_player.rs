@@ -71,6 +71,6 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let server = Server::bind(address).with_context(|| format!("cannot listen at {}:{}", args.host, args.port))?;
     let stop = stop_on_ctrl_c()?;
     output::print_line(&server.address()?.to_string())?;
-    server.run(Arc::new(move |message, arrived| player.answer(message, arrived)), &stop);
+    server.run(Arc::new(move |text, arrived| player.answer_text(text, arrived)), &stop);
     Ok(Outcome::Answered)
 }

@@ -358,6 +358,7 @@ fn a_player_survives_bad_requests() {
     }
     let reply = player.send(b"POST / HTTP/1.0\r\nContent-Length: 7\r\n\r\n(HELLO)");
     assert!(reply.ends_with("begins with INFO, PREVIEW, START, PLAY, STOP or ABORT\n"), "{reply}");
+    player.await_line("not understood: this is no message");
 }
 
 #[test]

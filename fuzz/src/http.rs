@@ -30,9 +30,9 @@ pub fn target(bytes: &[u8]) {
 }
 
 async fn exchange(bytes: &[u8]) -> Vec<u8> {
-    let answer: Answer = Arc::new(|message, _| {
-        prints_and_reads_the_same(&message);
-        Reply::Ready
+    let answer: Answer = Arc::new(|text, _| {
+        prints_and_reads_the_same(&text.parse()?);
+        Ok(Reply::Ready)
     });
     let (mut peer, stream) = duplex(1 << 16);
     let player = tokio::spawn(converse(stream, Instant::now(), answer));

@@ -13,7 +13,8 @@ use crate::limits::Limits;
 use crate::mcts::{Mcts, Settings};
 use crate::parts::{Cutoff, RandomPlayout, Uct};
 
-/// The edges of a tree that is kept through a match: 400 MB.
+/// The edges of a tree that is kept through a match: with its nodes 400 MB to
+/// 1 GB.
 const MOST_EDGES: usize = 1 << 24;
 
 /// How a player of any game finds its moves, written `name,key=value,…`.

@@ -159,9 +159,22 @@ impl Prover {
     ///
     /// Rules that cannot be evaluated, and a rulesheet without a role.
     pub fn new(rules: &Rules) -> Result<Prover, ProverError> {
+        Prover::bounded(rules, u64::MAX, Arc::default())
+    }
+
+    /// As [`Prover::new`], with a limit of rows as [`Prover::set_limit`] has
+    /// it. While the flag is set, long questions are given up with
+    /// [`ProverError::Interrupted`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Prover::new`].
+    pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<Prover, ProverError> {
         let mut terms = Terms::default();
         let program = Program::new(rules, &mut terms)?;
         let mut prover = Prover { machine: Machine::new(program, terms), roles: Vec::new(), state: None };
+        prover.machine.set_limit(rows);
+        prover.machine.set_interrupt(interrupt);
         prover.go_to(&State::default());
         let roles = prover.machine.query("role", &[None])?;
         prover.roles = roles.into_iter().flatten().map(TermId).collect();
@@ -176,12 +189,6 @@ impl Prover {
     /// [`ProverError::TooLong`].
     pub fn set_limit(&mut self, rows: u64) {
         self.machine.set_limit(rows);
-    }
-
-    /// Gives long questions up, with [`ProverError::Interrupted`], while the
-    /// flag is set.
-    pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
-        self.machine.set_interrupt(flag);
     }
 
     /// The roles, in the order of the rulesheet.

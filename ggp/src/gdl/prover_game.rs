@@ -71,19 +71,19 @@ impl ProverGame {
     /// Rules that cannot be evaluated, and those whose initial state cannot
     /// be told or leaves a role without a legal move.
     pub fn new(rules: &Rules) -> Result<ProverGame, ProverError> {
-        ProverGame::with_interrupt(rules, Arc::default())
+        ProverGame::bounded(rules, u64::MAX, Arc::default())
     }
 
-    /// As [`ProverGame::new`]. Proofs that take long are given up while the
-    /// flag is set: states met then are terminal and worth nothing, so the
-    /// game is of no more use.
+    /// As [`ProverGame::new`]. No proof visits more rows than this, which
+    /// bounds its memory, too: some 50 bytes a row. Proofs that take long are
+    /// given up while the flag is set; states met then are terminal and worth
+    /// nothing, so the game is of no more use.
     ///
     /// # Errors
     ///
     /// As [`ProverGame::new`].
-    pub fn with_interrupt(rules: &Rules, interrupt: Arc<AtomicBool>) -> Result<ProverGame, ProverError> {
-        let mut prover = Prover::new(rules)?;
-        prover.set_interrupt(interrupt);
+    pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<ProverGame, ProverError> {
+        let mut prover = Prover::bounded(rules, rows, interrupt)?;
         let facts = prover.initial()?;
         let initial = ProverState(Arc::new(view(&mut prover, facts)?));
         let roles = prover.roles().iter().map(|&role| prover.text(role)).collect();
@@ -340,7 +340,7 @@ mod tests {
              (<= (m ?a ?b ?c ?d) (n ?a) (n ?b) (n ?c) (n ?d))"
         );
         let flag = Arc::new(AtomicBool::new(false));
-        let game = ProverGame::with_interrupt(&Rules::parse(&rules).unwrap(), flag.clone()).unwrap();
+        let game = ProverGame::bounded(&Rules::parse(&rules).unwrap(), u64::MAX, flag.clone()).unwrap();
         flag.store(true, Relaxed);
         let mut state = game.initial();
         let moves = game.legal_of(&state, 0);

@@ -33,7 +33,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use super::manager::{Fault, Peers};
-use super::message::{Message, MessageError, Reply};
+use super::message::{MessageError, Reply};
 
 /// The longest message that a player takes, in bytes.
 pub const MOST_BODY: usize = 2 << 20;
@@ -55,8 +55,8 @@ const LOOK: Duration = Duration::from_millis(50);
 
 const ACL: HeaderValue = HeaderValue::from_static("text/acl");
 
-/// Answers a message that arrived at a time.
-pub type Answer = Arc<dyn Fn(Message, Instant) -> Reply + Send + Sync>;
+/// Answers a text that arrived at a time.
+pub type Answer = Arc<dyn Fn(&str, Instant) -> Result<Reply, MessageError> + Send + Sync>;
 
 /// A player's end: listens, and hands messages on.
 pub struct Server {
@@ -154,8 +154,8 @@ where
         },
         _ => return plain(StatusCode::METHOD_NOT_ALLOWED, "expected POST, GET or OPTIONS\n".into()),
     };
-    let answered = spawn_blocking(move || Ok(answer(text.parse()?, arrived))).await;
-    let answered: Result<Reply, MessageError> = match answered {
+    let answered = spawn_blocking(move || answer(&text, arrived)).await;
+    let answered = match answered {
         Ok(answered) => answered,
         Err(_) => return plain(StatusCode::INTERNAL_SERVER_ERROR, "the player has failed\n".into()),
     };

@@ -10,13 +10,17 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 
 use super::chair::{Chair, Compiler, Order, Seated, Sitting};
-use super::message::{Message, Reply};
+use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::{Policy, Rng};
 
 /// Simulations are run in batches of about this long, between which the
 /// clock and the post are looked at.
 const BATCH: Duration = Duration::from_millis(10);
+
+/// The rows that one proof of a rulesheet from outside may visit: a hundred
+/// times what the 42 rulesheets of the collection need, and half a gigabyte.
+const MOST_ROWS: u64 = 10_000_000;
 
 /// Is told what happens, a line an event.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
@@ -110,8 +114,8 @@ impl Post {
 }
 
 enum Command {
-    Play { moves: Option<Vec<String>>, deadline: Instant, expires: Instant, answer: Arc<Slot<Option<String>>> },
-    Stop { moves: Option<Vec<String>>, answer: Arc<Slot<()>> },
+    Play { moves: Option<Vec<String>>, deadline: Instant, expires: Instant, answer: Promise<Option<String>> },
+    Stop { moves: Option<Vec<String>>, answer: Promise<()> },
     Compiled(Seated),
     Leave,
 }
@@ -122,18 +126,26 @@ struct Slot<T> {
     finished: Condvar,
 }
 
-impl<T: Clone> Slot<T> {
-    fn new() -> Arc<Slot<T>> {
-        Arc::new(Slot { best: Mutex::new((None, false)), finished: Condvar::new() })
-    }
+/// Puts answers into a slot. The last is there when this is dropped.
+struct Promise<T>(Arc<Slot<T>>);
 
+impl<T> Promise<T> {
     fn put(&self, answer: T) {
-        lock(&self.best).0 = Some(answer);
+        lock(&self.0.best).0 = Some(answer);
     }
+}
 
-    fn finish(&self, answer: T) {
-        *lock(&self.best) = (Some(answer), true);
-        self.finished.notify_all();
+impl<T> Drop for Promise<T> {
+    fn drop(&mut self) {
+        lock(&self.0.best).1 = true;
+        self.0.finished.notify_all();
+    }
+}
+
+impl<T: Clone> Slot<T> {
+    fn new() -> (Arc<Slot<T>>, Promise<T>) {
+        let slot = Arc::new(Slot { best: Mutex::new((None, false)), finished: Condvar::new() });
+        (slot.clone(), Promise(slot))
     }
 
     /// The best answer at the deadline, or the last if that comes first.
@@ -176,6 +188,21 @@ impl Player {
         }
     }
 
+    /// Reads and answers a text, as [`Player::answer`] does.
+    ///
+    /// # Errors
+    ///
+    /// If it is no message.
+    pub fn answer_text(&self, text: &str, arrived: Instant) -> Result<Reply, MessageError> {
+        match text.parse() {
+            Ok(message) => Ok(self.answer(message, arrived)),
+            Err(error) => {
+                (self.options.log)(&format!("not understood: {error}"));
+                Err(error)
+            }
+        }
+    }
+
     /// The seat; none if the player is free.
     fn seat(&self, now: Instant) -> MutexGuard<'_, Option<Seat>> {
         let mut seat = lock(&self.seat);
@@ -211,13 +238,14 @@ impl Player {
         let post = Post { commands, hurry: Arc::default(), over: Arc::default() };
         let deadline = self.deadline(arrived, terms.start);
         let expires = arrived + terms.start + self.options.patience;
-        let (id, play, answer) = (terms.id.clone(), terms.play, Slot::new());
+        let (id, play) = (terms.id.clone(), terms.play);
+        let (ready, answer) = Slot::new();
         let seated = Seating {
             options: self.options.clone(),
             compiling: self.compiling.clone(),
             post: post.clone(),
             receiver,
-            answer: answer.clone(),
+            answer,
             deadline,
             expires,
         };
@@ -226,7 +254,7 @@ impl Player {
         }
         *seat = Some(Seat { id, play, expires, post });
         drop(seat);
-        match answer.take(deadline) {
+        match ready.take(deadline) {
             Some(false) => Reply::Busy,
             Some(true) | None => Reply::Ready,
         }
@@ -245,9 +273,10 @@ impl Player {
             self.log(id, "a move is asked for, but this match is not played");
             return Reply::Busy;
         };
-        let (deadline, answer) = (self.deadline(arrived, play), Slot::new());
-        post.send(Command::Play { moves, deadline, expires, answer: answer.clone() });
-        let mv = answer.take(deadline).flatten();
+        let deadline = self.deadline(arrived, play);
+        let (best, answer) = Slot::new();
+        post.send(Command::Play { moves, deadline, expires, answer });
+        let mv = best.take(deadline).flatten();
         post.hurry.store(true, Relaxed);
         self.log(id, &format!("played {}", mv.as_deref().unwrap_or("NIL: no legal move is known")));
         Reply::Move(mv)
@@ -255,9 +284,9 @@ impl Player {
 
     fn stop(&self, arrived: Instant, id: &str, moves: Option<Vec<String>>) -> Reply {
         let Some(seat) = self.leave(arrived, id) else { return Reply::Busy };
-        let answer = Slot::new();
-        seat.post.send(Command::Stop { moves, answer: answer.clone() });
-        let _ = answer.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));
+        let (told, answer) = Slot::new();
+        seat.post.send(Command::Stop { moves, answer });
+        let _ = told.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));
         Reply::Done
     }
 }
@@ -285,7 +314,7 @@ struct Seating {
     post: Post,
     receiver: Receiver<Command>,
     /// Whether the match can be played.
-    answer: Arc<Slot<bool>>,
+    answer: Promise<bool>,
     deadline: Instant,
     expires: Instant,
 }
@@ -302,7 +331,8 @@ impl Seating {
         };
         let log = |event: &str| (self.options.log)(&format!("match {}: {event}", terms.id));
         let prover = |rules: &Rules| -> Seated {
-            let game = ProverGame::with_interrupt(rules, order.over.clone()).map_err(|error| error.to_string())?;
+            let game = ProverGame::bounded(rules, MOST_ROWS, order.over.clone());
+            let game = game.map_err(|error| error.to_string())?;
             Ok(Box::new(Sitting::new(game, &order)?))
         };
         let rules = Rules::from_document(&terms.rules).map_err(|error| error.to_string());
@@ -315,7 +345,7 @@ impl Seating {
                 log(&format!("refused: {error}"));
                 // The player is free before it says so.
                 order.over.store(true, Relaxed);
-                return self.answer.finish(false);
+                return self.answer.put(false);
             }
         };
         let worker = Worker {
@@ -330,7 +360,7 @@ impl Seating {
             pending: VecDeque::new(),
             expires: self.expires,
         };
-        worker.run(self.deadline, &self.answer);
+        worker.run(self.deadline, self.answer);
     }
 
     /// Begins to make a faster engine, which is sent to the match. One is made
@@ -386,10 +416,10 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    fn run(mut self, deadline: Instant, ready: &Slot<bool>) {
+    fn run(mut self, deadline: Instant, ready: Promise<bool>) {
         ready.put(true);
         self.think_until(deadline, |_| {});
-        ready.finish(true);
+        drop(ready);
         while let Some(command) = self.next() {
             match command {
                 Command::Play { moves, deadline, expires, answer } => {
@@ -397,10 +427,9 @@ impl Worker<'_> {
                     self.follow(moves);
                     self.choose(deadline, &answer);
                 }
-                Command::Stop { moves, answer } => {
+                Command::Stop { moves, answer: _answer } => {
                     self.follow(moves);
                     (self.log)(&format!("over, goals {:?}", self.chair.goals()));
-                    answer.finish(());
                     break;
                 }
                 Command::Compiled(engine) => _ = self.change_over(engine),
@@ -447,23 +476,20 @@ impl Worker<'_> {
     }
 
     /// Finds a move until the deadline. Any legal move is known at once.
-    fn choose(&mut self, deadline: Instant, answer: &Slot<Option<String>>) {
+    fn choose(&mut self, deadline: Instant, answer: &Promise<Option<String>>) {
         let options = self.chair.options();
         let first = match options.len() {
             0 => None,
             count => Some(options[self.rng.random_range(0..count)].clone()),
         };
-        answer.put(first.clone());
-        let mut best = first;
+        answer.put(first);
         if options.len() > 1 {
             self.think_until(deadline, |mv| {
                 if options.contains(&mv) {
-                    answer.put(Some(mv.clone()));
-                    best = Some(mv);
+                    answer.put(Some(mv));
                 }
             });
         }
-        answer.finish(best);
     }
 
     /// Thinks until a time, or until there is a command, or the match is over.
@@ -610,6 +636,29 @@ mod tests {
         assert_eq!(say(&player, "(ABORT m)"), "aborted");
         assert_eq!(say(&player, &start("n", "x", "tic-tac-toe", 9.0, 9.0)), "ready");
         assert_eq!(say(&player, "(ABORT n)"), "aborted");
+    }
+
+    #[test]
+    fn nobody_waits_for_a_match_that_is_over() {
+        let (player, lines) = player(quick());
+        // The clocks are longer than any test may take.
+        let start = start("m", "x", "tic-tac-toe", 1e6, 1e6);
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| say(&player, &start));
+            await_line(&lines, "start as x");
+            assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status busy ) )");
+            assert_eq!(say(&player, "(ABORT m)"), "aborted");
+            // It was ready, unless it was stopped before it knew.
+            let answer = waiting.join().unwrap();
+            assert!(["ready", "busy"].contains(&&*answer), "{answer}");
+        });
+        assert_eq!(say(&player, &start.replace("1000000 1000000", "0.2 1000000")), "ready");
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| say(&player, "(PLAY m NIL)"));
+            assert_eq!(say(&player, "(ABORT m)"), "aborted");
+            let answer = waiting.join().unwrap();
+            assert!(answer.starts_with("(mark ") || ["NIL", "busy"].contains(&&*answer), "{answer}");
+        });
     }
 
     #[test]
