@@ -54,4 +54,4 @@ pub use prover::{Goal, Match, Prover, ProverError, State};
 pub use reasoner::Reasoner;
 pub use syntax::{Atom, Literal, Rule, Rules, RulesError, Term};
 pub use terms::TermId;
-pub use trace::{ReplayError, TraceLine, replay_line, trace};
+pub use trace::{Engine, ReplayError, TraceLine, View, replay_line, trace};

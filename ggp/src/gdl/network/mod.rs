@@ -7,6 +7,7 @@ mod game;
 mod netlist;
 mod sequential;
 mod set;
+mod simplify;
 #[cfg(test)]
 mod testing;
 
@@ -15,3 +16,4 @@ pub use game::NetworkGame;
 pub use netlist::{Gates, Lit, Netlist, Outputs};
 pub use sequential::{Sequential, State};
 pub use set::FluentSet;
+pub use simplify::simplify;

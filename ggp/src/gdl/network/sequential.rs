@@ -9,6 +9,7 @@ use super::conditions::conditions;
 use super::cone::Cone;
 use super::netlist::{Lit, Netlist};
 use super::set::FluentSet;
+use super::simplify::simplify;
 use crate::Rng;
 use crate::gdl::Goal;
 
@@ -123,7 +124,7 @@ impl State {
 impl Sequential {
     /// Makes a netlist ready.
     pub fn new(netlist: &Netlist) -> Sequential {
-        let (netlist, conditions) = conditions(netlist);
+        let (netlist, conditions) = conditions(&simplify(netlist));
         Builder::new(&netlist, conditions).build()
     }
 
