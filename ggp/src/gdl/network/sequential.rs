@@ -208,10 +208,8 @@ impl Sequential {
             let before = counters[slot];
             let after = before + 1 - 2 * now_holds as i16;
             counters[slot] = after;
-            // The sign is the gate's value.
-            if (before ^ after) < 0 {
-                bits[slot / 64] ^= 1 << (slot % 64);
-            }
+            // The sign is the gate's value. A branch would be foretold badly.
+            bits[slot / 64] ^= u64::from((before ^ after) < 0) << (slot % 64);
         }
     }
 
