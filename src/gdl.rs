@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use clap::{Subcommand, ValueEnum};
 use flate2::read::MultiGzDecoder;
 use serde_json::json;
+use sternhalma_ggp::gdl::network::{InLanes, Network, NetworkGame};
 use sternhalma_ggp::gdl::{
-    CheckOptions, Finding, Prover, ReplayError, Rules, Severity, State, TraceLine, check, replay_line, trace,
+    self, CheckOptions, Finding, Prover, ReplayError, Rules, Severity, TraceLine, check, replay_line, trace,
 };
 
 use crate::{Outcome, output};
@@ -171,9 +172,17 @@ fn read_text(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))
 }
 
+fn rules(file: &Path) -> Result<Rules> {
+    Rules::parse(&read_text(file)?).with_context(|| file.display().to_string())
+}
+
 fn prover(file: &Path) -> Result<Prover> {
-    let rules = Rules::parse(&read_text(file)?).with_context(|| file.display().to_string())?;
-    Prover::new(&rules).with_context(|| file.display().to_string())
+    Prover::new(&rules(file)?).with_context(|| file.display().to_string())
+}
+
+fn network(file: &Path) -> Result<NetworkGame> {
+    let network = Network::new(&rules(file)?).with_context(|| file.display().to_string())?;
+    Ok(NetworkGame::new(network))
 }
 
 fn run_trace(args: &TraceArgs) -> Result<Outcome> {
@@ -187,9 +196,15 @@ fn run_trace(args: &TraceArgs) -> Result<Outcome> {
 }
 
 fn run_replay(args: &ReplayArgs) -> Result<Outcome> {
-    let Engine::Prover = args.engine else { anyhow::bail!("todo") };
-    let mut prover = prover(&args.file)?;
-    let mut state = State::default();
+    match args.engine {
+        Engine::Prover => replay(args, &mut prover(&args.file)?),
+        Engine::Sequential => replay(args, &mut network(&args.file)?),
+        Engine::Lanes => replay(args, &mut InLanes::new(network(&args.file)?)?),
+    }
+}
+
+fn replay(args: &ReplayArgs, engine: &mut impl gdl::Engine) -> Result<Outcome> {
+    let mut state = None;
     let mut lines = 0;
     for (number, text) in open(&args.trace)?.lines().enumerate() {
         let place = || format!("{}:{}", args.trace.display(), number + 1);
@@ -198,7 +213,7 @@ fn run_replay(args: &ReplayArgs) -> Result<Outcome> {
             continue;
         }
         let line: TraceLine = serde_json::from_str(&text).with_context(place)?;
-        match replay_line(&mut prover, &mut state, &line) {
+        match replay_line(engine, &mut state, &line) {
             Ok(()) => lines += 1,
             Err(difference @ ReplayError::Differs { .. }) => {
                 output::print_line(&format!("{}: {difference}", place()))?;

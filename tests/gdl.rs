@@ -52,8 +52,8 @@ fn traces_replay_plain_and_gzipped() {
         let mut encoder = GzEncoder::new(File::create(&gzipped).unwrap(), Compression::default());
         encoder.write_all(trace.as_bytes()).unwrap();
         encoder.finish().unwrap();
-        for path in [plain, gzipped] {
-            let (code, out, err) = gdl("replay", &[&own(name), &path], "--engine prover");
+        for (path, engine) in [&plain, &gzipped].into_iter().zip(["prover", "sequential"]) {
+            let (code, out, err) = gdl("replay", &[&own(name), path], &format!("--engine {engine}"));
             assert_eq!((code, out, err.as_str()), (0, format!("{count} lines agree\n"), ""));
         }
     }

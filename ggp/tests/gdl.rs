@@ -12,13 +12,18 @@ use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
+use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{
-    CheckOptions, Code, Document, Finding, Goal, Prover, ProverError, Renaming, Rules, Severity, State, TraceLine,
-    check, replay_line, scramble, trace,
+    CheckOptions, Code, Document, Engine, Finding, Goal, Prover, ProverError, Renaming, ReplayError, Rules, Severity,
+    State, TraceLine, check, replay_line, scramble, trace,
 };
 
 /// Small ones.
 const OWN: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
+
+fn network(text: &str) -> NetworkGame {
+    NetworkGame::new(Network::new(&Rules::parse(text).unwrap()).unwrap())
+}
 
 fn errors(findings: &[Finding]) -> Vec<Code> {
     findings.iter().filter(|finding| finding.severity == Severity::Error).map(|finding| finding.code).collect()
@@ -63,7 +68,7 @@ fn the_same_seed_gives_the_same_trace_and_it_replays() {
     for name in OWN {
         let lines = |seed| {
             let mut lines = Vec::new();
-            let visit = |line: &TraceLine| -> Result<(), ProverError> {
+            let visit = |line: &TraceLine| -> Result<(), ReplayError> {
                 lines.push(line.clone());
                 Ok(())
             };
@@ -72,7 +77,7 @@ fn the_same_seed_gives_the_same_trace_and_it_replays() {
         };
         assert_eq!(lines(7), lines(7));
         assert_ne!(lines(7), lines(8));
-        let (mut prover, mut state) = (prover(&own(name)), State::default());
+        let (mut prover, mut state) = (prover(&own(name)), None);
         for line in lines(7) {
             replay_line(&mut prover, &mut state, &line).unwrap();
         }
@@ -80,9 +85,32 @@ fn the_same_seed_gives_the_same_trace_and_it_replays() {
 }
 
 #[test]
+fn every_engine_tells_the_same_trace() {
+    for name in OWN {
+        fn lines(engine: &mut impl Engine) -> Vec<TraceLine> {
+            let mut lines = Vec::new();
+            let visit = |line: &TraceLine| -> Result<(), ReplayError> {
+                lines.push(line.clone());
+                Ok(())
+            };
+            trace(engine, 5, 20, 100, visit).unwrap();
+            lines
+        }
+        let told = lines(&mut prover(&own(name)));
+        assert_eq!(lines(&mut network(&own(name))), told);
+        let (mut engine, mut state) = (network(&own(name)), None);
+        told.iter().for_each(|line| replay_line(&mut engine, &mut state, line).unwrap());
+        let mut line = told[0].clone();
+        line.joint.as_mut().unwrap()[0] = "(give up)".into();
+        let error = replay_line(&mut engine, &mut None, &line).unwrap_err();
+        assert!(error.to_string().starts_with("`(give up)` is no move of role "), "{error}");
+    }
+}
+
+#[test]
 fn every_change_of_a_trace_is_noticed() {
     let mut lines: Vec<TraceLine> = Vec::new();
-    let visit = |line: &TraceLine| -> Result<(), ProverError> {
+    let visit = |line: &TraceLine| -> Result<(), ReplayError> {
         lines.push(line.clone());
         Ok(())
     };
@@ -99,7 +127,7 @@ fn every_change_of_a_trace_is_noticed() {
     for (what, change) in changed {
         let mut line = first.clone();
         change(&mut line);
-        let error = replay_line(&mut prover(&own("subtraction")), &mut State::default(), &line).unwrap_err();
+        let error = replay_line(&mut prover(&own("subtraction")), &mut None, &line).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
     }
 }
@@ -155,18 +183,18 @@ fn renamed(line: &TraceLine, renaming: &Renaming) -> TraceLine {
 /// rules under other names and in another order.
 fn names_and_order_do_not_matter(name: &str, text: &str, most: usize) {
     let mut lines: Vec<TraceLine> = Vec::new();
-    let visit = |line: &TraceLine| -> Result<(), ProverError> {
+    let visit = |line: &TraceLine| -> Result<(), ReplayError> {
         lines.push(line.clone());
         // Enough is reason to stop.
-        if lines.len() == most { Err(ProverError::Endless { steps: most }) } else { Ok(()) }
+        if lines.len() == most { Err(ProverError::Endless { steps: most }.into()) } else { Ok(()) }
     };
     match trace(&mut prover(text), 3, 1, 1_000, visit) {
-        Ok(()) | Err(ProverError::Endless { .. }) => {}
+        Ok(()) | Err(ReplayError::Prover(ProverError::Endless { .. })) => {}
         Err(error) => panic!("{name}: {error}"),
     }
     let (scrambled, renaming) = scramble(&Document::parse(text).unwrap(), &mut Rng::seed_from_u64(11));
     let mut other = prover(&scrambled.to_string());
-    let mut state = State::default();
+    let mut state = None;
     for line in &lines {
         let line = renamed(line, &renaming);
         replay_line(&mut other, &mut state, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -345,12 +373,14 @@ fn traces_computed_elsewhere_agree() {
     let (Some(traces), Some(games)) = (conformance("traces"), conformance("../games")) else { return };
     let mut replayed = 0;
     for (name, path) in files(&traces, ".jsonl.gz") {
-        let mut prover = prover(&fs::read_to_string(games.join(format!("{name}.kif"))).unwrap());
-        let mut state = State::default();
+        let text = fs::read_to_string(games.join(format!("{name}.kif"))).unwrap();
+        let (mut prover, mut network) = (prover(&text), network(&text));
+        let (mut state, mut other) = (None, None);
         let mut lines = 0;
         for text in BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines() {
             let line: TraceLine = serde_json::from_str(&text.unwrap()).unwrap();
             replay_line(&mut prover, &mut state, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+            replay_line(&mut network, &mut other, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
             lines += 1;
         }
         eprintln!("{name}: {lines} lines agree, all that there are");

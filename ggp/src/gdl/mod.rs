@@ -58,4 +58,4 @@ pub use reasoner::Reasoner;
 pub use scramble::{Renaming, scramble, shuffle};
 pub use syntax::{Atom, Literal, Rule, Rules, RulesError, Term};
 pub use terms::TermId;
-pub use trace::{ReplayError, TraceLine, replay_line, trace};
+pub use trace::{Engine, ReplayError, TraceLine, View, replay_line, trace};

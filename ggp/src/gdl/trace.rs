@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::kif::Document;
 use super::prover::{Goal, Prover, ProverError, State};
+use super::reasoner::Reasoner;
 use super::terms::TermId;
-use crate::Rng;
+use crate::{Game, Rng};
 
 /// A visited state: what holds in it and what is played. All terms are KIF.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
@@ -34,11 +35,11 @@ pub struct TraceLine {
     pub joint: Option<Vec<String>>,
 }
 
-/// What disagrees with a trace, or keeps it from being replayed.
+/// What disagrees with a trace, or keeps it from being made or replayed.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The prover and the trace differ.
+    /// The engine and the trace differ.
     #[error("playout {p}, step {t}: {what}: the trace says {expected}, the engine {found}")]
     Differs {
         /// The match.
@@ -52,60 +53,187 @@ pub enum ReplayError {
         /// What the engine says.
         found: String,
     },
+    /// No state has a move that is played.
+    #[error("`{text}` is no move of role {role}")]
+    NoMove {
+        /// The role.
+        role: String,
+        /// The move.
+        text: String,
+    },
     /// The prover fails.
     #[error(transparent)]
     Prover(#[from] ProverError),
 }
 
+/// What plays the matches of a trace: the [`Prover`] and every [`Reasoner`].
+pub trait Engine {
+    /// A state of the game.
+    type State;
+
+    /// The names of the roles, in order.
+    fn names(&self) -> Vec<String>;
+
+    /// The state a match begins in.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prover::initial`], as for the other questions.
+    fn start(&mut self) -> Result<Self::State, ProverError>;
+
+    /// What is to be told of a state.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prover::initial`].
+    fn view(&mut self, state: &Self::State) -> Result<View, ProverError>;
+
+    /// Plays a joint move, one move a role.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prover::next`], and [`ReplayError::NoMove`].
+    fn follow(&mut self, state: &mut Self::State, joint: &[String]) -> Result<(), ReplayError>;
+}
+
+/// What an engine says of a state. Names are in no order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// The true fluents.
+    pub facts: Vec<String>,
+    /// Whether the match is over.
+    pub terminal: bool,
+    /// What each role has reached.
+    pub goals: Vec<Goal>,
+    /// The legal moves of each role.
+    pub legal: Vec<Vec<String>>,
+}
+
+impl Engine for Prover {
+    type State = State;
+
+    fn names(&self) -> Vec<String> {
+        texts(self, self.roles())
+    }
+
+    fn start(&mut self) -> Result<State, ProverError> {
+        self.initial()
+    }
+
+    fn view(&mut self, state: &State) -> Result<View, ProverError> {
+        let legal = (0..self.roles().len()).map(|role| {
+            let moves = self.legal(state, role)?;
+            Ok(texts(self, &moves))
+        });
+        Ok(View {
+            legal: legal.collect::<Result<_, _>>()?,
+            facts: texts(self, state.fluents()),
+            terminal: self.is_terminal(state)?,
+            goals: self.goals(state)?,
+        })
+    }
+
+    /// Any ground term is a move.
+    fn follow(&mut self, state: &mut State, joint: &[String]) -> Result<(), ReplayError> {
+        let joint = joint.iter().map(|mv| self.term(mv)).collect::<Result<Vec<_>, _>>()?;
+        *state = self.next(state, &joint)?;
+        Ok(())
+    }
+}
+
+fn texts(prover: &Prover, terms: &[TermId]) -> Vec<String> {
+    terms.iter().map(|&term| prover.text(term)).collect()
+}
+
+impl<R: Reasoner> Engine for R {
+    type State = <R as Game>::State;
+
+    fn names(&self) -> Vec<String> {
+        self.role_names().to_vec()
+    }
+
+    fn start(&mut self) -> Result<Self::State, ProverError> {
+        Ok(self.initial())
+    }
+
+    fn view(&mut self, state: &Self::State) -> Result<View, ProverError> {
+        let roles = 0..self.roles();
+        let legal = |role| self.legal_of(state, role).into_iter().map(|mv| self.move_name(role, mv)).collect();
+        Ok(View {
+            facts: self.facts(state),
+            terminal: self.is_terminal(state),
+            goals: roles.clone().map(|role| self.reached(state, role)).collect(),
+            legal: roles.map(legal).collect(),
+        })
+    }
+
+    fn follow(&mut self, state: &mut Self::State, joint: &[String]) -> Result<(), ReplayError> {
+        let joint = moves_named(self, joint)?;
+        self.play_all(state, &joint);
+        Ok(())
+    }
+}
+
+/// The moves of these names, one a role.
+pub(super) fn moves_named<R: Reasoner>(game: &R, joint: &[String]) -> Result<Vec<R::Move>, ReplayError> {
+    let named = |(role, text): (usize, &String)| {
+        let no_move = || ReplayError::NoMove { role: game.role_names()[role].clone(), text: text.clone() };
+        game.move_named(role, &normal(text)).ok_or_else(no_move)
+    };
+    joint.iter().enumerate().map(named).collect()
+}
+
 /// Plays random matches and hands each visited state to `visit`. The same
-/// seed gives the same matches.
+/// seed gives the same matches, whatever engine plays them.
 ///
 /// # Errors
 ///
-/// As [`Prover::playout`], or what `visit` returns.
-pub fn trace<E: From<ProverError>>(
-    prover: &mut Prover,
+/// As the questions of the engine, if a role cannot move or a match goes on
+/// for more than `most_steps`, or what `visit` returns.
+pub fn trace<T: Engine, E: From<ReplayError>>(
+    engine: &mut T,
     seed: u64,
     playouts: u64,
     most_steps: usize,
     mut visit: impl FnMut(&TraceLine) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut rng = Rng::seed_from_u64(seed);
+    let failed = |error: ProverError| -> E { ReplayError::from(error).into() };
+    let roles = engine.names();
     for p in 0..playouts {
-        let mut state = prover.initial()?;
+        let mut state = engine.start().map_err(failed)?;
         for t in 0.. {
-            let mut line = line(prover, p, t, &state)?;
-            if line.terminal {
+            let mut line = line(engine, p, t, &state).map_err(failed)?;
+            let Some(legal) = &line.legal else {
                 visit(&line)?;
                 break;
-            }
+            };
             if t as usize == most_steps {
-                return Err(ProverError::Endless { steps: most_steps }.into());
+                return Err(failed(ProverError::Endless { steps: most_steps }));
             }
-            let joint = prover.random_moves(&state, &mut rng)?;
-            line.joint = Some(joint.iter().map(|&mv| prover.text(mv)).collect());
+            let random = |role: &String| match &legal[role][..] {
+                [] => Err(failed(ProverError::NoLegalMove { role: role.clone() })),
+                moves => Ok(moves[rng.random_range(0..moves.len())].clone()),
+            };
+            let joint = roles.iter().map(random).collect::<Result<Vec<_>, E>>()?;
+            line.joint = Some(joint.clone());
             visit(&line)?;
-            state = prover.next(&state, &joint)?;
+            engine.follow(&mut state, &joint)?;
         }
     }
     Ok(())
 }
 
-/// What the prover says of a state. Lists are in alphabetical order.
-fn line(prover: &mut Prover, p: u64, t: u64, state: &State) -> Result<TraceLine, ProverError> {
-    let roles = prover.roles().to_vec();
-    let terminal = prover.is_terminal(state)?;
-    let mut legal = BTreeMap::new();
-    for (role, &name) in roles.iter().enumerate().filter(|_| !terminal) {
-        let moves = prover.legal(state, role)?;
-        legal.insert(prover.text(name), texts(prover, &moves));
-    }
+/// What the engine says of a state. Lists are in alphabetical order.
+fn line<T: Engine>(engine: &mut T, p: u64, t: u64, state: &T::State) -> Result<TraceLine, ProverError> {
+    let View { facts, terminal, goals, legal } = engine.view(state)?;
+    let legal = engine.names().into_iter().zip(legal).map(|(role, moves)| (role, sorted(moves))).collect();
     Ok(TraceLine {
         p,
         t,
-        state: texts(prover, state.fluents()),
+        state: sorted(facts),
         terminal,
-        goals: prover.goals(state)?.into_iter().map(goal_text).collect(),
+        goals: goals.into_iter().map(goal_text).collect(),
         legal: (!terminal).then_some(legal),
         joint: None,
     })
@@ -118,23 +246,27 @@ fn goal_text(goal: Goal) -> String {
     }
 }
 
-fn texts(prover: &Prover, terms: &[TermId]) -> Vec<String> {
-    let mut texts: Vec<String> = terms.iter().map(|&term| prover.text(term)).collect();
+fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts.sort_unstable();
     texts
 }
 
-/// Compares what a line says with the prover, in the state that `state`
+/// Compares what a line says with an engine, in the state that `state`
 /// holds, and plays on: `state` is then the one that the next line should
-/// tell. A line of step 0 begins a match.
+/// tell. A line of step 0 begins a match, and so does the first.
 ///
 /// # Errors
 ///
 /// The first difference, or what keeps the line from being replayed.
-pub fn replay_line(prover: &mut Prover, state: &mut State, told: &TraceLine) -> Result<(), ReplayError> {
-    if told.t == 0 {
-        *state = prover.initial()?;
-    }
+pub fn replay_line<T: Engine>(
+    engine: &mut T,
+    state: &mut Option<T::State>,
+    told: &TraceLine,
+) -> Result<(), ReplayError> {
+    let state = match state {
+        Some(state) if told.t > 0 => state,
+        state => state.insert(engine.start()?),
+    };
     let differs = |what: &str, expected: String, found: String| ReplayError::Differs {
         p: told.p,
         t: told.t,
@@ -142,7 +274,7 @@ pub fn replay_line(prover: &mut Prover, state: &mut State, told: &TraceLine) -> 
         expected,
         found,
     };
-    let found = line(prover, told.p, told.t, state)?;
+    let found = line(engine, told.p, told.t, state)?;
     let lists = |what: &str, expected: &[String], found: &[String]| match compare(expected, found) {
         Some((expected, found)) => Err(differs(what, expected, found)),
         None => Ok(()),
@@ -162,12 +294,11 @@ pub fn replay_line(prover: &mut Prover, state: &mut State, told: &TraceLine) -> 
         }
     }
     let Some(joint) = &told.joint else { return Ok(()) };
-    if joint.len() != prover.roles().len() {
-        return Err(differs("move", joint.join(" "), format!("{} roles", prover.roles().len())));
+    let roles = engine.names().len();
+    if joint.len() != roles {
+        return Err(differs("move", joint.join(" "), format!("{roles} roles")));
     }
-    let joint = joint.iter().map(|mv| prover.term(mv)).collect::<Result<Vec<_>, _>>()?;
-    *state = prover.next(state, &joint)?;
-    Ok(())
+    engine.follow(state, joint)
 }
 
 fn keys(legal: &BTreeMap<String, Vec<String>>) -> Vec<String> {

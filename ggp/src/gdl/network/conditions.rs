@@ -25,10 +25,11 @@ pub fn conditions(netlist: &Netlist) -> (Netlist, Vec<Lit>) {
     let mut rewriter = Rewriter::new(netlist);
     let mut outputs = netlist.outputs.clone();
     outputs.replace(|lit| rewriter.rewrite(lit));
+    let mut finder = Needs::new(netlist);
     let mut conditions = vec![Lit::TRUE; netlist.moves()];
     for range in &netlist.roles {
         let mut needs: BTreeMap<usize, Vec<Lit>> =
-            range.clone().map(|mv| (mv, rewriter.needs(netlist.outputs.legal[mv], DEEPEST))).collect();
+            range.clone().map(|mv| (mv, finder.of(netlist.outputs.legal[mv]))).collect();
         let fewest = FEWEST.max(range.len().div_ceil(SHARE));
         while let Some(condition) = most_common(needs.values(), fewest) {
             rewriter.assume(condition);
@@ -62,14 +63,12 @@ struct Rewriter<'a> {
     /// The literal that stands for each node that has been written, under
     /// the assumption.
     written: HashMap<usize, Lit>,
-    /// What [`Rewriter::needs`] has found.
-    needs: HashMap<Lit, Vec<Lit>>,
 }
 
 impl<'a> Rewriter<'a> {
     fn new(netlist: &'a Netlist) -> Rewriter<'a> {
         let gates = Gates::new(netlist.fluents(), netlist.moves());
-        Rewriter { netlist, old: netlist.gates().collect(), gates, written: HashMap::new(), needs: HashMap::new() }
+        Rewriter { netlist, old: netlist.gates().collect(), gates, written: HashMap::new() }
     }
 
     /// The literals of a node, if it is a gate.
@@ -119,29 +118,47 @@ impl<'a> Rewriter<'a> {
         }
         self.gates.and(lits)
     }
+}
+
+/// Finds what literals need.
+pub struct Needs<'a> {
+    netlist: &'a Netlist,
+    gates: Vec<&'a [Lit]>,
+    known: HashMap<Lit, Vec<Lit>>,
+}
+
+impl<'a> Needs<'a> {
+    /// Nothing has been found.
+    pub fn new(netlist: &'a Netlist) -> Needs<'a> {
+        Needs { netlist, gates: netlist.gates().collect(), known: HashMap::new() }
+    }
 
     /// Literals of fluents without which this one cannot hold, in order:
     /// those of all parts of a conjunction, and those that all parts of a
     /// disjunction have in common.
-    fn needs(&mut self, lit: Lit, depth: u32) -> Vec<Lit> {
-        if let Some(needs) = self.needs.get(&lit) {
+    pub fn of(&mut self, lit: Lit) -> Vec<Lit> {
+        self.within(lit, DEEPEST)
+    }
+
+    fn within(&mut self, lit: Lit, depth: u32) -> Vec<Lit> {
+        if let Some(needs) = self.known.get(&lit) {
             return needs.clone();
         }
-        let needs = self.find_needs(lit, depth);
-        self.needs.insert(lit, needs.clone());
+        let needs = self.find(lit, depth);
+        self.known.insert(lit, needs.clone());
         needs
     }
 
-    fn find_needs(&mut self, lit: Lit, depth: u32) -> Vec<Lit> {
-        let Some(gate) = self.gate(lit.node()) else {
+    fn find(&mut self, lit: Lit, depth: u32) -> Vec<Lit> {
+        let Some(gate) = lit.node().checked_sub(self.netlist.first_gate()) else {
             let fluent = !lit.is_constant() && lit.node() < self.netlist.move_node(0);
             return if fluent { vec![lit] } else { Vec::new() };
         };
         if depth == 0 {
             return Vec::new();
         }
-        let parts = gate.iter().map(|&part| if lit.is_inverted() { !part } else { part });
-        let mut needs = parts.map(|part| self.needs(part, depth - 1));
+        let parts = self.gates[gate].iter().map(|&part| if lit.is_inverted() { !part } else { part });
+        let mut needs = parts.map(|part| self.within(part, depth - 1));
         if lit.is_inverted() {
             let mut common = needs.next().unwrap_or_default();
             for other in needs {

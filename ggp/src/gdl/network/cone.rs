@@ -8,25 +8,15 @@ use crate::gdl::Goal;
 /// [`State`] keeps up to date. They are evaluated when asked for.
 #[derive(Debug)]
 pub struct Cone {
-    /// In topological order, each a conjunction.
-    gates: Vec<Vec<Term>>,
-    goals: Vec<(u8, Term)>,
-}
-
-/// A literal, by where its value is found.
-#[derive(Clone, Copy, Debug)]
-struct Term {
-    place: Place,
-    inverted: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Never,
-    Fluent(u32),
-    Slot(u32),
-    /// A gate of the cone.
-    Gate(u32),
+    /// What goes in: the fluents and slots that gates or goals need.
+    fluents: Vec<u32>,
+    slots: Vec<u32>,
+    /// The literals of all gates. Their nodes are numbered from 1 on, fluents
+    /// before slots before gates, which are in topological order.
+    lits: Vec<Lit>,
+    /// Where those of each gate begin, and the end of the last.
+    starts: Vec<u32>,
+    goals: Vec<(u8, Lit)>,
 }
 
 impl Cone {
@@ -35,50 +25,49 @@ impl Cone {
     pub fn new(goals: &[(u8, Lit)], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> Cone {
         let gates: Vec<&[Lit]> = netlist.gates().collect();
         let first_gate = netlist.first_gate();
-        let lone = |lit: Lit| lit.node().checked_sub(first_gate).filter(|&gate| slot(gate).is_none());
-        let mut needed = vec![false; gates.len()];
-        goals.iter().filter_map(|&(_, lit)| lone(lit)).for_each(|gate| needed[gate] = true);
-        for gate in (0..gates.len()).rev() {
-            if needed[gate] {
-                gates[gate].iter().filter_map(|&lit| lone(lit)).for_each(|part| needed[part] = true);
+        let gate_of = |node: usize| node.checked_sub(first_gate);
+        let lone = |node: usize| gate_of(node).filter(|&gate| slot(gate).is_none());
+        let mut needed = vec![false; netlist.nodes()];
+        goals.iter().for_each(|(_, lit)| needed[lit.node()] = true);
+        for node in (first_gate..netlist.nodes()).rev() {
+            if let Some(gate) = lone(node).filter(|_| needed[node]) {
+                gates[gate].iter().for_each(|lit| needed[lit.node()] = true);
             }
         }
-        let mut places = vec![0; gates.len()];
-        for (place, gate) in (0..gates.len()).filter(|&gate| needed[gate]).enumerate() {
-            places[gate] = place as u32;
+        // Goals do not depend on moves, and nodes that are needed are in order.
+        let nodes = |range: std::ops::Range<usize>| range.filter(|&node| needed[node]);
+        let fluents: Vec<usize> = nodes(1..netlist.move_node(0)).collect();
+        let (inner, kept): (Vec<usize>, Vec<usize>) =
+            nodes(first_gate..netlist.nodes()).partition(|&node| lone(node).is_some());
+        let mut places = vec![0; netlist.nodes()];
+        let order = fluents.iter().chain(&kept).chain(&inner);
+        order.enumerate().for_each(|(place, &node)| places[node] = 1 + place);
+        let moved = |lit: Lit| Lit::new(places[lit.node()], lit.is_inverted());
+        let (mut lits, mut starts) = (Vec::new(), vec![0]);
+        for gate in inner.iter().filter_map(|&node| gate_of(node)) {
+            lits.extend(gates[gate].iter().map(|&lit| moved(lit)));
+            starts.push(lits.len() as u32);
         }
-        let term = |lit: Lit| {
-            let place = match lit.node().checked_sub(first_gate) {
-                Some(gate) => slot(gate).map_or(Place::Gate(places[gate]), Place::Slot),
-                None if lit.is_constant() => Place::Never,
-                // Goals do not depend on moves.
-                None => Place::Fluent(lit.node() as u32 - 1),
-            };
-            Term { place, inverted: lit.is_inverted() }
-        };
-        let terms = |gate: usize| gates[gate].iter().map(|&lit| term(lit)).collect();
         Cone {
-            gates: (0..gates.len()).filter(|&gate| needed[gate]).map(terms).collect(),
-            goals: goals.iter().map(|&(goal, lit)| (goal, term(lit))).collect(),
+            fluents: fluents.iter().map(|&node| node as u32 - 1).collect(),
+            slots: kept.iter().filter_map(|&node| slot(gate_of(node)?)).collect(),
+            lits,
+            starts,
+            goals: goals.iter().map(|&(goal, lit)| (goal, moved(lit))).collect(),
         }
     }
 
     /// The goal in a state.
     pub fn goal(&self, state: &State) -> Goal {
-        let mut values = Vec::with_capacity(self.gates.len());
-        let holds = |term: &Term, values: &[bool]| {
-            let value = match term.place {
-                Place::Never => false,
-                Place::Fluent(fluent) => state.fluents().contains(fluent as usize),
-                Place::Slot(slot) => state.holds(slot as usize),
-                Place::Gate(gate) => values[gate as usize],
-            };
-            value ^ term.inverted
-        };
-        for gate in &self.gates {
-            values.push(gate.iter().all(|term| holds(term, &values)));
+        let mut values = Vec::with_capacity(self.fluents.len() + self.slots.len() + self.starts.len());
+        values.push(false);
+        values.extend(self.fluents.iter().map(|&fluent| state.fluents().contains(fluent as usize)));
+        values.extend(self.slots.iter().map(|&slot| state.holds(slot as usize)));
+        for pair in self.starts.windows(2) {
+            let gate = &self.lits[pair[0] as usize..pair[1] as usize];
+            values.push(gate.iter().all(|lit| lit.of(&values)));
         }
-        let mut reached = self.goals.iter().filter(|(_, term)| holds(term, &values));
+        let mut reached = self.goals.iter().filter(|(_, lit)| lit.of(&values));
         match (reached.next(), reached.next()) {
             (Some(&(goal, _)), None) => Goal::Value(goal),
             (None, _) => Goal::None,

@@ -6,6 +6,7 @@ mod choice;
 mod conditions;
 mod cone;
 mod game;
+mod in_lanes;
 mod lanes;
 mod netlist;
 mod phases;
@@ -16,10 +17,12 @@ mod set;
 mod simplify;
 #[cfg(test)]
 mod testing;
+mod turns;
 
 pub use bits::LANES;
 pub use build::Network;
 pub use game::NetworkGame;
+pub use in_lanes::InLanes;
 pub use lanes::{Lanes, LanesError, Playouts};
 pub use netlist::{Gates, Lit, Netlist, Outputs};
 pub use profile::Profile;

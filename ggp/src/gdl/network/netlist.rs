@@ -214,6 +214,17 @@ impl Gates {
         !self.and(lits.into_iter().map(|lit| !lit))
     }
 
+    /// The number of nodes so far.
+    pub fn nodes(&self) -> usize {
+        self.inputs + self.starts.len() - 1
+    }
+
+    /// The literals of a node, if it is a gate.
+    pub fn literals(&self, node: usize) -> Option<&[Lit]> {
+        let gate = node.checked_sub(self.inputs)?;
+        Some(&self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize])
+    }
+
     fn and_of(&mut self, lits: &mut Vec<Lit>) -> Lit {
         lits.sort_unstable();
         lits.dedup();

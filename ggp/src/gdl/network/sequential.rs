@@ -9,6 +9,7 @@ use super::conditions::conditions;
 use super::cone::Cone;
 use super::netlist::{Lit, Netlist};
 use super::set::FluentSet;
+use super::turns::simplify;
 use crate::Rng;
 use crate::gdl::Goal;
 
@@ -123,7 +124,7 @@ impl State {
 impl Sequential {
     /// Makes a netlist ready.
     pub fn new(netlist: &Netlist) -> Sequential {
-        let (netlist, conditions) = conditions(netlist);
+        let (netlist, conditions) = conditions(&simplify(netlist));
         Builder::new(&netlist, conditions).build()
     }
 
@@ -207,10 +208,8 @@ impl Sequential {
             let before = counters[slot];
             let after = before + 1 - 2 * now_holds as i16;
             counters[slot] = after;
-            // The sign is the gate's value.
-            if (before ^ after) < 0 {
-                bits[slot / 64] ^= 1 << (slot % 64);
-            }
+            // The sign is the gate's value. A branch would be foretold badly.
+            bits[slot / 64] ^= u64::from((before ^ after) < 0) << (slot % 64);
         }
     }
 
