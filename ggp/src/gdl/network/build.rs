@@ -6,8 +6,8 @@ use crate::gdl::syntax::Rules;
 use super::netlist::{Gates, Lit, Netlist, Outputs};
 use super::simplify::simplify;
 
-/// Unrolled recursion makes no more gates than these.
-const MOST_GATES: usize = 10_000_000;
+/// Unrolled recursion makes no more nodes than these.
+const MOST_NODES: usize = 10_000_000;
 
 /// A game as a circuit, with the names of what it is about.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Network {
         let mut chain = Chain::new(&program, &mut terms, Limits::default());
         chain.run(&groups(&program)?)?;
         let mut network = Builder::new(&program, &chain)?.build()?;
-        network.netlist = simplify(network.netlist);
+        network.netlist = simplify(&network.netlist);
         Ok(network)
     }
 }
@@ -173,7 +173,7 @@ impl<'a> Builder<'a> {
             if !changed {
                 break;
             }
-            if self.gates.len() > MOST_GATES {
+            if self.gates.nodes() > MOST_NODES {
                 return Err(GroundError::TooLarge);
             }
         }

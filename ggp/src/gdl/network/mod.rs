@@ -17,7 +17,6 @@ mod set;
 mod simplify;
 #[cfg(test)]
 mod testing;
-mod turns;
 
 pub use bits::LANES;
 pub use build::Network;

@@ -183,22 +183,6 @@ impl Gates {
         }
     }
 
-    /// The number of gates.
-    pub fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Whether there is no gate.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The literals of the gate of a literal; none if it is of an input.
-    pub fn of(&self, lit: Lit) -> Option<&[Lit]> {
-        let gate = lit.node().checked_sub(self.inputs)?;
-        Some(&self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize])
-    }
-
     /// The conjunction of literals.
     pub fn and(&mut self, lits: impl IntoIterator<Item = Lit>) -> Lit {
         let mut scratch = std::mem::take(&mut self.scratch);

@@ -9,7 +9,6 @@ use super::conditions::conditions;
 use super::cone::Cone;
 use super::netlist::{Lit, Netlist};
 use super::set::FluentSet;
-use super::turns::simplify;
 use crate::Rng;
 use crate::gdl::Goal;
 
@@ -124,7 +123,7 @@ impl State {
 impl Sequential {
     /// Makes a netlist ready.
     pub fn new(netlist: &Netlist) -> Sequential {
-        let (netlist, conditions) = conditions(&simplify(netlist));
+        let (netlist, conditions) = conditions(netlist);
         Builder::new(&netlist, conditions).build()
     }
 
