@@ -107,4 +107,10 @@ pub trait Game: Sync {
 
     /// The goal of a role in a terminal state, 0 to 100.
     fn goal(&self, state: &Self::State, role: usize) -> u8;
+
+    /// Adds the goals of all roles in a terminal state to `goals`, in order.
+    /// To be told where that costs less than to tell each.
+    fn goals(&self, state: &Self::State, goals: &mut Vec<u8>) {
+        goals.extend((0..self.roles()).map(|role| self.goal(state, role)));
+    }
 }

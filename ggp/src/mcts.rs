@@ -95,6 +95,7 @@ struct Buffers<M> {
     moves: Vec<M>,
     joint: Vec<M>,
     rewards: Vec<f64>,
+    goals: Vec<u8>,
     /// The nodes of the simulation, and the edges it took, one a seat of each.
     path: Vec<NodeId>,
     edges: Vec<u32>,
@@ -108,6 +109,7 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             moves: Vec::new(),
             joint: Vec::new(),
             rewards: Vec::new(),
+            goals: Vec::new(),
             path: Vec::new(),
             edges: Vec::new(),
             untried: Vec::new(),
@@ -295,9 +297,10 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             moves += 1;
             spent.expansions += 1;
         }
-        for (role, reward) in self.buffers.rewards.iter_mut().enumerate() {
-            *reward = f64::from(game.goal(state, role)) / 100.0;
-        }
+        let Buffers { rewards, goals, .. } = &mut self.buffers;
+        goals.clear();
+        game.goals(state, goals);
+        rewards.iter_mut().zip(goals).for_each(|(reward, goal)| *reward = f64::from(*goal) / 100.0);
         moves
     }
 

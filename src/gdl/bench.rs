@@ -295,8 +295,7 @@ fn play_sequential(game: &NetworkGame, seconds: f64, seed: u64) -> Result<Tally>
         }
         tally.playouts += 1;
         tally.steps += steps as u64;
-        for (role, sum) in tally.goals.iter_mut().enumerate() {
-            let goal = game.engine().goal(&state, role);
+        for (sum, goal) in tally.goals.iter_mut().zip(game.engine().goals(&state)) {
             *sum += u64::from(goal.score());
             tally.faults += u64::from(!goal.is_value());
         }

@@ -4,7 +4,10 @@ use super::netlist::{Lit, Netlist};
 use super::sequential::State;
 use crate::gdl::Goal;
 
-/// The goals of a role with the gates that lead to them from those that a
+/// Literals of a gate that are looked at before asking whether it can hold.
+const AT_ONCE: usize = 8;
+
+/// The goals of all roles with the gates that lead to them from those that a
 /// [`State`] keeps up to date. They are evaluated when asked for.
 #[derive(Debug)]
 pub struct Cone {
@@ -16,19 +19,19 @@ pub struct Cone {
     lits: Vec<Lit>,
     /// Where those of each gate begin, and the end of the last.
     starts: Vec<u32>,
-    goals: Vec<(u8, Lit)>,
+    goals: Vec<Vec<(u8, Lit)>>,
 }
 
 impl Cone {
-    /// The cone of some goals. `slot` is that of a gate, if it is kept up to
-    /// date.
-    pub fn new(goals: &[(u8, Lit)], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> Cone {
+    /// The cone of goals, role by role. `slot` is that of a gate, if it is
+    /// kept up to date.
+    pub fn new(goals: &[Vec<(u8, Lit)>], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> Cone {
         let gates: Vec<&[Lit]> = netlist.gates().collect();
         let first_gate = netlist.first_gate();
         let gate_of = |node: usize| node.checked_sub(first_gate);
         let lone = |node: usize| gate_of(node).filter(|&gate| slot(gate).is_none());
         let mut needed = vec![false; netlist.nodes()];
-        goals.iter().for_each(|(_, lit)| needed[lit.node()] = true);
+        goals.iter().flatten().for_each(|(_, lit)| needed[lit.node()] = true);
         for node in (first_gate..netlist.nodes()).rev() {
             if let Some(gate) = lone(node).filter(|_| needed[node]) {
                 gates[gate].iter().for_each(|lit| needed[lit.node()] = true);
@@ -53,25 +56,30 @@ impl Cone {
             slots: kept.iter().filter_map(|&node| slot(gate_of(node)?)).collect(),
             lits,
             starts,
-            goals: goals.iter().map(|&(goal, lit)| (goal, moved(lit))).collect(),
+            goals: goals.iter().map(|goals| goals.iter().map(|&(goal, lit)| (goal, moved(lit))).collect()).collect(),
         }
     }
 
-    /// The goal in a state.
-    pub fn goal(&self, state: &State) -> Goal {
+    /// The goal of each role in a state.
+    pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
         let mut values = Vec::with_capacity(self.fluents.len() + self.slots.len() + self.starts.len());
         values.push(false);
         values.extend(self.fluents.iter().map(|&fluent| state.fluents().contains(fluent as usize)));
         values.extend(self.slots.iter().map(|&slot| state.holds(slot as usize)));
         for pair in self.starts.windows(2) {
             let gate = &self.lits[pair[0] as usize..pair[1] as usize];
-            values.push(gate.iter().all(|lit| lit.of(&values)));
+            // To guess after each literal whether the gate holds costs more
+            // than to go on for a few.
+            let some_hold = |lits: &[Lit]| lits.iter().fold(true, |all, lit| all & lit.of(&values));
+            values.push(gate.chunks(AT_ONCE).all(some_hold));
         }
-        let mut reached = self.goals.iter().filter(|(_, lit)| lit.of(&values));
-        match (reached.next(), reached.next()) {
-            (Some(&(goal, _)), None) => Goal::Value(goal),
-            (None, _) => Goal::None,
-            (Some(_), Some(_)) => Goal::Several,
-        }
+        self.goals.iter().map(move |goals| {
+            let mut reached = goals.iter().filter(|(_, lit)| lit.of(&values));
+            match (reached.next(), reached.next()) {
+                (Some(&(goal, _)), None) => Goal::Value(goal),
+                (None, _) => Goal::None,
+                (Some(_), Some(_)) => Goal::Several,
+            }
+        })
     }
 }

@@ -112,6 +112,10 @@ impl Game for NetworkGame {
         self.reached(state, role).score()
     }
 
+    fn goals(&self, state: &State, goals: &mut Vec<u8>) {
+        goals.extend(self.engine.goals(state).map(Goal::score));
+    }
+
     fn random_legal(&self, state: &State, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
         self.engine.random_legal(state, role, rng)
     }
@@ -146,7 +150,7 @@ impl Reasoner for NetworkGame {
     }
 
     fn reached(&self, state: &State, role: usize) -> Goal {
-        self.engine.goal(state, role)
+        self.engine.goals(state).nth(role).unwrap_or(Goal::None)
     }
 }
 

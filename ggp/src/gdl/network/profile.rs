@@ -40,7 +40,7 @@ impl Profile {
             let mut state = game.initial();
             for _ in 0..most {
                 if game.is_terminal(&state) {
-                    sums.push((0..roles).map(|role| u32::from(game.goal(&state, role))).sum());
+                    sums.push(game.engine().goals(&state).map(|goal| u32::from(goal.score())).sum());
                     break;
                 }
                 states += 1;

@@ -39,7 +39,7 @@ pub struct Sequential {
     layout: Layout,
     roles: Vec<RoleMoves>,
     /// The goals of each role.
-    goals: Vec<Cone>,
+    goals: Cone,
     initial: State,
 }
 
@@ -274,9 +274,9 @@ impl Sequential {
         })
     }
 
-    /// What a role has reached.
-    pub fn goal(&self, state: &State, role: usize) -> Goal {
-        self.goals[role].goal(state)
+    /// What each role has reached.
+    pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
+        self.goals.goals(state)
     }
 }
 
@@ -361,7 +361,7 @@ impl<'a> Builder<'a> {
             slots: self.lits.len(),
         };
         let (starts, edges) = self.edges(count);
-        let goals = outputs.goals.iter().map(|goals| Cone::new(goals, netlist, |gate| self.slots[gate])).collect();
+        let goals = Cone::new(&outputs.goals, netlist, |gate| self.slots[gate]);
         let initial = State {
             fluents: FluentSet::of(&netlist.initial),
             counters: self.lits.iter().map(|lits| self.unsatisfied(lits) as i16 - 1).collect(),
@@ -520,7 +520,7 @@ mod tests {
                 [goal] => Goal::Value(goal),
                 _ => Goal::Several,
             };
-            assert_eq!(engine.goal(state, role), goal);
+            assert_eq!(engine.goals(state).nth(role), Some(goal));
         }
     }
 
