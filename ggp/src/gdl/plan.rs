@@ -389,6 +389,13 @@ impl Part {
         }
     }
 
+    fn is_of_state(&self, preds: &[Pred]) -> bool {
+        match self {
+            Part::Rel(pred, _) => preds[*pred as usize].span > Span::Always,
+            _ => true,
+        }
+    }
+
     fn goal(&self, bound: &mut [bool], preds: &[Pred]) -> Goal {
         match self {
             Part::Rel(pred, args) if preds[*pred as usize].is_facts() => scan(Source::Facts(*pred), args, bound),
@@ -442,7 +449,8 @@ impl Clause {
 
 /// The part to evaluate next: a cheap test; else the moves; else, of the
 /// tests and the parts that share a bound variable, the first of those with
-/// the fewest unbound; else the first that binds.
+/// the fewest unbound; else the first that binds of those that depend on the
+/// state, of which less holds as a rule than of others.
 fn pick(left: &[&Part], known: &[bool], preds: &[Pred]) -> Option<usize> {
     let ready = |part: &Part| part.is_bound(known);
     let joined = |part: &Part| part.is_generator() && part.any_variable(&mut |variable| known[variable]);
@@ -451,5 +459,6 @@ fn pick(left: &[&Part], known: &[bool], preds: &[Pred]) -> Option<usize> {
         .position(|part| ready(part) && part.is_cheap(preds))
         .or_else(|| left.iter().position(|part| matches!(part, Part::Does(_))))
         .or_else(|| next.min_by_key(|(_, part)| part.unbound(known)).map(|(place, _)| place))
+        .or_else(|| left.iter().position(|part| part.is_generator() && part.is_of_state(preds)))
         .or_else(|| left.iter().position(|part| part.is_generator()))
 }

@@ -1,0 +1,259 @@
+//! Networks against the prover: on every rulesheet, as it is and scrambled,
+//! both evaluations say of every state of random matches what the prover says.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rand::SeedableRng;
+use sternhalma_ggp::gdl::network::{FluentSet, LANES, Lanes, Network, NetworkGame, Playouts};
+use sternhalma_ggp::gdl::{Document, Goal, Prover, Reasoner, Rules, TermId, scramble};
+use sternhalma_ggp::{Game, Rng};
+
+mod common;
+use common::{conformance, files, own_dir};
+
+const PLAYOUTS: usize = 200;
+const MOST_STEPS: usize = 10_000;
+
+/// A state of a match as the prover tells it, by the numbers of the network.
+struct Told {
+    fluents: FluentSet,
+    terminal: bool,
+    goals: Vec<Goal>,
+    /// The legal moves of each role, in order; none at the end.
+    legal: Vec<Vec<usize>>,
+    /// The joint move that is played; none at the end.
+    joint: Vec<usize>,
+}
+
+/// Puts the numbers of a network in the place of what a prover names.
+struct Numbers<'a> {
+    network: &'a Network,
+    fluents: HashMap<TermId, usize>,
+    moves: Vec<HashMap<TermId, usize>>,
+}
+
+impl<'a> Numbers<'a> {
+    fn new(network: &'a Network, prover: &mut Prover) -> Numbers<'a> {
+        let mut term = |text: &String| prover.term(text).unwrap();
+        let fluents = network.fluents.iter().enumerate().map(|(fluent, text)| (term(text), fluent)).collect();
+        let moves = network.netlist.roles.iter();
+        let moves = moves.map(|range| range.clone().map(|mv| (term(&network.moves[mv]), mv)).collect()).collect();
+        Numbers { network, fluents, moves }
+    }
+
+    fn fluents(&self, terms: &[TermId]) -> FluentSet {
+        let mut set = FluentSet::new(self.network.fluents.len());
+        terms.iter().for_each(|term| set.insert(self.fluents[term]));
+        set
+    }
+
+    fn moves(&self, role: usize, terms: &[TermId]) -> Vec<usize> {
+        let mut moves: Vec<usize> = terms.iter().map(|term| self.moves[role][term]).collect();
+        moves.sort_unstable();
+        moves
+    }
+}
+
+/// Random matches by the prover, until there are enough or the time is over;
+/// at least one.
+fn told_matches(network: &Network, prover: &mut Prover, time: Duration, rng: &mut Rng) -> Vec<Vec<Told>> {
+    let numbers = Numbers::new(network, prover);
+    let roles = network.roles.len();
+    let started = Instant::now();
+    let mut matches = Vec::new();
+    while matches.is_empty() || matches.len() < PLAYOUTS && started.elapsed() < time {
+        let mut state = prover.initial().unwrap();
+        let mut told = Vec::new();
+        loop {
+            let terminal = prover.is_terminal(&state).unwrap();
+            let mut legal = Vec::new();
+            let mut joint = Vec::new();
+            if !terminal {
+                legal.extend((0..roles).map(|role| numbers.moves(role, &prover.legal(&state, role).unwrap())));
+                joint = prover.random_moves(&state, rng).unwrap();
+            }
+            let numbered = joint.iter().enumerate().map(|(role, mv)| numbers.moves[role][mv]).collect();
+            let (fluents, goals) = (numbers.fluents(state.fluents()), prover.goals(&state).unwrap());
+            told.push(Told { fluents, terminal, goals, legal, joint: numbered });
+            if terminal {
+                break;
+            }
+            assert!(told.len() < MOST_STEPS);
+            state = prover.next(&state, &joint).unwrap();
+        }
+        matches.push(told);
+    }
+    matches
+}
+
+fn one_at_a_time(game: &NetworkGame, matches: &[Vec<Told>]) {
+    for told in matches {
+        let mut state = game.initial();
+        for told in told {
+            assert_eq!(*state.fluents(), told.fluents);
+            assert_eq!(game.is_terminal(&state), told.terminal);
+            for (role, &goal) in told.goals.iter().enumerate() {
+                assert_eq!(game.reached(&state, role), goal);
+            }
+            if told.terminal {
+                break;
+            }
+            for (role, moves) in told.legal.iter().enumerate() {
+                let mut legal: Vec<usize> = game.legal_of(&state, role).into_iter().map(|mv| mv as usize).collect();
+                legal.sort_unstable();
+                assert_eq!(legal, *moves);
+            }
+            let joint: Vec<u32> = told.joint.iter().map(|&mv| mv as u32).collect();
+            game.play_all(&mut state, &joint);
+        }
+    }
+}
+
+/// Every lane follows one of the matches, and begins it again at its end.
+fn all_at_once(network: &Network, matches: &[Vec<Told>]) {
+    let mut lanes = Lanes::new(&network.netlist).unwrap();
+    lanes.set_all(&FluentSet::of(&network.netlist.initial));
+    let longest = matches.iter().map(Vec::len).max().unwrap();
+    let mut at = [0; LANES];
+    for _ in 0..longest {
+        lanes.evaluate();
+        let mut joints = Vec::new();
+        let mut over = Vec::new();
+        for (lane, at) in at.iter_mut().enumerate() {
+            let told = &matches[lane % matches.len()][*at];
+            assert_eq!(lanes.state(lane), told.fluents, "lane {lane}");
+            assert_eq!(lanes.is_terminal(lane), told.terminal, "lane {lane}");
+            for (role, &goal) in told.goals.iter().enumerate() {
+                assert_eq!(lanes.goal(lane, role), goal, "lane {lane}");
+            }
+            for (role, moves) in told.legal.iter().enumerate() {
+                assert!(lanes.legal(lane, role).eq(moves.iter().copied()), "lane {lane}");
+            }
+            joints.push(&told.joint[..]);
+            *at += 1;
+            if told.terminal {
+                *at = 0;
+                over.push(lane);
+            }
+        }
+        lanes.step(joints);
+        let initial = FluentSet::of(&network.netlist.initial);
+        over.into_iter().for_each(|lane| lanes.set(lane, &initial));
+    }
+}
+
+fn agree(text: &str, time: Duration, seed: u64) -> (Network, usize) {
+    let rules = Rules::parse(text).unwrap();
+    let network = Network::new(&rules).unwrap();
+    let mut prover = Prover::new(&rules).unwrap();
+    let roles: Vec<String> = prover.roles().iter().map(|&role| prover.text(role)).collect();
+    assert_eq!(network.roles, roles);
+    let matches = told_matches(&network, &mut prover, time, &mut Rng::seed_from_u64(seed));
+    one_at_a_time(&NetworkGame::new(network.clone()), &matches);
+    if fits_lanes(&network) {
+        all_at_once(&network, &matches);
+    }
+    (network, matches.len())
+}
+
+/// The lanes hold at most 65,536 values at a time.
+fn fits_lanes(network: &Network) -> bool {
+    network.fluents.len() < 40_000
+}
+
+fn scrambled(text: &str, seed: u64) -> String {
+    let document = Document::parse(text).unwrap();
+    scramble(&document, &mut Rng::seed_from_u64(seed)).0.to_string()
+}
+
+fn all_agree(dir: &Path) {
+    for (name, path) in files(dir, ".kif") {
+        let text = fs::read_to_string(path).unwrap();
+        let (_, plain) = agree(&text, Duration::from_millis(1500), 1);
+        let (_, other) = agree(&scrambled(&text, 2), Duration::from_millis(1000), 2);
+        println!("{name}: {plain} playouts, {other} scrambled");
+    }
+}
+
+#[test]
+fn our_rulesheets_are_played_as_proven() {
+    all_agree(&own_dir());
+}
+
+#[test]
+fn the_collection_is_played_as_proven() {
+    if let Some(games) = conformance("../games") {
+        all_agree(&games);
+    }
+}
+
+/// The mean and its standard error.
+struct Mean {
+    mean: f64,
+    error: f64,
+}
+
+impl Mean {
+    fn of(values: &[f64]) -> Mean {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        Mean { mean, error: (variance / count).sqrt() }
+    }
+
+    /// Whether two samples may be of the same: five standard errors, and so
+    /// much more.
+    fn agrees(&self, other: &Mean, more: f64) -> bool {
+        (self.mean - other.mean).abs() <= 5.0 * self.error.hypot(other.error) + more
+    }
+}
+
+/// The lengths of playouts, and the goals of each role.
+fn samples(playouts: &Playouts, roles: usize) -> Vec<Vec<f64>> {
+    let mut samples = vec![playouts.lengths.iter().map(|&length| f64::from(length)).collect()];
+    samples.extend((0..roles).map(|role| {
+        playouts.scores.iter().skip(role).step_by(roles).map(|&score| f64::from(score)).collect::<Vec<f64>>()
+    }));
+    samples
+}
+
+fn sequential_samples(game: &NetworkGame, count: usize, rng: &mut Rng) -> Vec<Vec<f64>> {
+    let roles = game.roles();
+    let mut samples = vec![Vec::new(); 1 + roles];
+    for _ in 0..count {
+        let mut state = game.initial();
+        samples[0].push(game.playout(&mut state, MOST_STEPS, rng) as f64);
+        (0..roles).for_each(|role| samples[1 + role].push(f64::from(game.goal(&state, role))));
+    }
+    samples
+}
+
+/// Rare short or long matches may be missing from a small sample, so means
+/// may differ by a little more than its spread says.
+#[test]
+fn lengths_and_goals_are_those_told() {
+    let (Some(games), Some(told)) = (conformance("../games"), conformance("public-reasoners.tsv")) else { return };
+    let told = fs::read_to_string(told).unwrap();
+    for line in told.lines().skip(1) {
+        let mut words = line.split('\t');
+        let (name, length) = (words.next().unwrap(), words.next().unwrap().parse::<f64>().unwrap());
+        let text = fs::read_to_string(games.join(format!("{name}.kif"))).unwrap();
+        let network = Network::new(&Rules::parse(&text).unwrap()).unwrap();
+        if !fits_lanes(&network) {
+            continue;
+        }
+        let mut rng = Rng::seed_from_u64(3);
+        let playouts = Lanes::new(&network.netlist).unwrap().playouts(20 * LANES, &mut rng).unwrap();
+        let lanes: Vec<Mean> = samples(&playouts, network.roles.len()).iter().map(|values| Mean::of(values)).collect();
+        let game = NetworkGame::new(network);
+        let one: Vec<Mean> = sequential_samples(&game, 300, &mut rng).iter().map(|values| Mean::of(values)).collect();
+        for (lanes, one) in lanes.iter().zip(&one) {
+            assert!(lanes.agrees(one, 0.02 * lanes.mean), "{name}: {} {}", lanes.mean, one.mean);
+        }
+        let told = Mean { mean: length, error: 0.0 };
+        assert!(lanes[0].agrees(&told, 0.02 * length), "{name}: {} {length}", lanes[0].mean);
+    }
+}
