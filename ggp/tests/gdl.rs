@@ -12,7 +12,7 @@ use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::gdl::network::{InLanes, Network, NetworkGame};
 use sternhalma_ggp::gdl::{
     CheckOptions, Code, Document, Engine, Finding, Goal, Prover, ProverError, Renaming, ReplayError, Rules, Severity,
     State, TraceLine, check, replay_line, scramble, trace,
@@ -375,12 +375,14 @@ fn traces_computed_elsewhere_agree() {
     for (name, path) in files(&traces, ".jsonl.gz") {
         let text = fs::read_to_string(games.join(format!("{name}.kif"))).unwrap();
         let (mut prover, mut network) = (prover(&text), network(&text));
-        let (mut state, mut other) = (None, None);
+        let mut in_lanes = InLanes::new(self::network(&text)).unwrap();
+        let (mut proven, mut one, mut many) = (None, None, None);
         let mut lines = 0;
         for text in BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines() {
             let line: TraceLine = serde_json::from_str(&text.unwrap()).unwrap();
-            replay_line(&mut prover, &mut state, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
-            replay_line(&mut network, &mut other, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+            replay_line(&mut prover, &mut proven, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+            replay_line(&mut network, &mut one, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+            replay_line(&mut in_lanes, &mut many, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
             lines += 1;
         }
         eprintln!("{name}: {lines} lines agree, all that there are");
