@@ -7,43 +7,50 @@ use super::netlist::{Gates, Lit, Netlist};
 /// A conjunction has at most so many literals after [`conditions`].
 pub const WIDEST: usize = i16::MAX as usize;
 
-/// A literal of a fluent is worth being a condition of at least so many moves,
+/// A literal is worth being a condition of at least so many moves,
 const FEWEST: usize = 4;
 /// and of one in so many of the moves of the role.
 const SHARE: usize = 4;
 /// Conjunctions within conjunctions are looked into so deep.
 const DEEPEST: u32 = 6;
 
-/// Takes out of the legality of moves a literal of a fluent that many moves of
-/// a role need, as they need control: a move is legal if its condition holds
-/// and `legal` of the netlist that is returned. So nothing need be said of
-/// each move when control passes.
+/// Takes out of the legality of moves a literal that many moves of a role
+/// need, as they need control: a move is legal if its condition holds and
+/// `legal` of the netlist that is returned. So nothing need be said of each
+/// move when control passes.
 ///
-/// Conditions are constant or literals of fluents. No conjunction of the
-/// netlist has more than [`WIDEST`] literals.
+/// Conditions depend on fluents alone. No conjunction of the netlist has more
+/// than [`WIDEST`] literals.
 pub fn conditions(netlist: &Netlist) -> (Netlist, Vec<Lit>) {
     let mut rewriter = Rewriter::new(netlist);
     let mut outputs = netlist.outputs.clone();
     outputs.replace(|lit| rewriter.rewrite(lit));
     let mut finder = Needs::new(netlist);
+    finder.with_disjunctions = true;
     let mut conditions = vec![Lit::TRUE; netlist.moves()];
     for range in &netlist.roles {
         let mut needs: BTreeMap<usize, Vec<Lit>> =
             range.clone().map(|mv| (mv, finder.of(netlist.outputs.legal[mv]))).collect();
         let fewest = FEWEST.max(range.len().div_ceil(SHARE));
         while let Some(condition) = most_common(needs.values(), fewest) {
+            rewriter.assume_nothing();
+            let written = rewriter.rewrite(condition);
             rewriter.assume(condition);
             needs.retain(|&mv, needs| {
                 let needed = needs.binary_search(&condition).is_ok();
                 if needed {
-                    conditions[mv] = condition;
+                    conditions[mv] = written;
                     outputs.legal[mv] = rewriter.rewrite(netlist.outputs.legal[mv]);
                 }
                 !needed
             });
         }
     }
-    (rewriter.gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs), conditions)
+    // For now conditions are outputs, so that their gates are kept.
+    outputs.goals.push(conditions.into_iter().map(|condition| (0, condition)).collect());
+    let mut netlist = rewriter.gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs);
+    let conditions = netlist.outputs.goals.pop().unwrap_or_default();
+    (netlist, conditions.into_iter().map(|(_, condition)| condition).collect())
 }
 
 /// The literal that most of the lists have, if so many have it; the first of
@@ -76,8 +83,12 @@ impl<'a> Rewriter<'a> {
         node.checked_sub(self.netlist.first_gate()).map(|gate| self.old[gate])
     }
 
-    /// Literals are from now on written as they are where this one holds,
-    /// which is that of a fluent.
+    /// Literals are from now on written as they are.
+    fn assume_nothing(&mut self) {
+        self.written.clear();
+    }
+
+    /// Literals are from now on written as they are where this one holds.
     fn assume(&mut self, lit: Lit) {
         self.written.clear();
         self.written.insert(lit.node(), if lit.is_inverted() { Lit::FALSE } else { Lit::TRUE });
@@ -125,12 +136,14 @@ pub struct Needs<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
     known: HashMap<Lit, Vec<Lit>>,
+    /// Whether disjunctions are told too, as a whole.
+    with_disjunctions: bool,
 }
 
 impl<'a> Needs<'a> {
     /// Nothing has been found.
     pub fn new(netlist: &'a Netlist) -> Needs<'a> {
-        Needs { netlist, gates: netlist.gates().collect(), known: HashMap::new() }
+        Needs { netlist, gates: netlist.gates().collect(), known: HashMap::new(), with_disjunctions: false }
     }
 
     /// Literals of fluents without which this one cannot hold, in order:
@@ -167,6 +180,10 @@ impl<'a> Needs<'a> {
                     break;
                 }
             }
+            if self.with_disjunctions {
+                common.push(lit);
+                common.sort_unstable();
+            }
             return common;
         }
         let mut all: Vec<Lit> = needs.flatten().collect();
@@ -189,7 +206,6 @@ mod tests {
     fn agree(network: &Network, rng: &mut Rng) {
         let netlist = &network.netlist;
         let (other, conditions) = conditions(netlist);
-        assert!(conditions.iter().all(|lit| lit.node() <= netlist.fluents()));
         for _ in 0..50 {
             let mut random = |count| -> Vec<bool> { (0..count).map(|_| rng.random()).collect() };
             let (fluents, does) = (random(netlist.fluents()), random(netlist.moves()));
@@ -199,7 +215,9 @@ mod tests {
                 outputs.lits().map(|lit| lit.of(values)).collect()
             };
             assert_eq!(without_legal(&netlist.outputs, &these), without_legal(&other.outputs, &those));
+            let idle = other.evaluate(&fluents, &vec![false; netlist.moves()]);
             for (mv, condition) in conditions.iter().enumerate() {
+                assert_eq!(condition.of(&idle), condition.of(&those), "{}", network.moves[mv]);
                 let legal = condition.of(&those) && other.outputs.legal[mv].of(&those);
                 assert_eq!(legal, netlist.outputs.legal[mv].of(&these), "{}", network.moves[mv]);
             }

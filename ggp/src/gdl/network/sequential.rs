@@ -67,6 +67,8 @@ struct RoleMoves {
 #[derive(Debug)]
 struct Group {
     condition: Lit,
+    /// The slot of the condition, if it is a gate.
+    slot: Option<u32>,
     /// The words with a bit a move.
     words: Range<usize>,
     /// The move of each bit.
@@ -267,7 +269,7 @@ impl Sequential {
     /// of its first bit in the group.
     #[inline]
     fn open_words<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = (&'a Group, usize, u64)> {
-        let groups = self.roles[role].groups.iter().filter(|group| holds(group.condition, &state.fluents));
+        let groups = self.roles[role].groups.iter().filter(|group| group.is_open(state));
         groups.flat_map(|group| {
             let words = state.bits[group.words.clone()].iter().enumerate();
             words.map(move |(index, &word)| (group, 64 * index, word))
@@ -280,10 +282,17 @@ impl Sequential {
     }
 }
 
-/// Whether a literal that is constant or of a fluent holds.
-#[inline]
-fn holds(lit: Lit, fluents: &FluentSet) -> bool {
-    (!lit.is_constant() && fluents.contains(lit.node() - 1)) ^ lit.is_inverted()
+impl Group {
+    /// Whether the condition holds.
+    #[inline]
+    fn is_open(&self, state: &State) -> bool {
+        let lit = self.condition;
+        let node_holds = match self.slot {
+            Some(slot) => state.holds(slot as usize),
+            None => !lit.is_constant() && state.fluents.contains(lit.node() - 1),
+        };
+        node_holds ^ lit.is_inverted()
+    }
 }
 
 /// The places of the bits of a word.
@@ -389,6 +398,9 @@ impl<'a> Builder<'a> {
                 uses[gate] = 2.min(uses[gate] + 1);
             }
         }
+        for gate in self.conditions.iter().filter_map(|lit| self.gate(lit.node())) {
+            uses[gate] = 2;
+        }
         for gate in (0..self.gates.len()).rev() {
             if uses[gate] > 0 {
                 for part in self.gates[gate].iter().filter_map(|lit| self.gate(lit.node())) {
@@ -443,7 +455,8 @@ impl<'a> Builder<'a> {
             let moves: Vec<usize> = range.clone().filter(|&mv| self.conditions[mv] == condition).collect();
             let lits: Vec<Lit> = moves.iter().map(|&mv| self.netlist.outputs.legal[mv]).collect();
             let words = self.output_slots(&lits, bits);
-            groups.push(Group { condition, words, moves: moves.into_iter().map(|mv| mv as u32).collect() });
+            let slot = self.gate(condition.node()).and_then(|gate| self.slots[gate]);
+            groups.push(Group { condition, slot, words, moves: moves.into_iter().map(|mv| mv as u32).collect() });
         }
         RoleMoves { groups }
     }

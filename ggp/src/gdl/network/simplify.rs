@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 use super::conditions::Needs;
 use super::netlist::{Gates, Lit, Netlist, Outputs};
 
+/// What a literal of a conjunction that depends on moves is worth, if those
+/// of others are worth one.
+const WORTH: usize = 8;
+
 /// What a step makes possible, the next round finds.
 const ROUNDS: usize = 2;
 
@@ -332,15 +336,15 @@ impl<'a> Simplifier<'a> {
         loop {
             let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
             for &lit in &*lits {
-                self.shareable(lit).for_each(|part| *counts.entry(part).or_default() += 1);
+                self.shareable(lit).for_each(|(part, worth)| *counts.entry(part).or_default() += worth);
             }
             let Some((common, count)) = counts.into_iter().rev().max_by_key(|&(_, count)| count) else { return };
-            if count < 2 {
+            if count < 2 * WORTH {
                 return;
             }
             let mut rests = Vec::new();
             lits.retain(|lit| {
-                let shares = self.shareable(*lit).any(|part| part == common);
+                let shares = self.shareable(*lit).any(|(part, _)| part == common);
                 let with = self.gates.literals(lit.node()).filter(|_| shares);
                 rests
                     .extend(with.map(|parts| parts.iter().copied().filter(|&part| part != common).collect::<Vec<_>>()));
@@ -353,13 +357,15 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// The literals of a negated conjunction that may be taken out: all if it
-    /// depends on moves, else control.
-    fn shareable(&self, lit: Lit) -> impl Iterator<Item = Lit> {
+    /// The literals of a negated conjunction that may be taken out, and what
+    /// that is worth: most if it depends on moves, or of control; else it must
+    /// pay for a conjunction that was shared.
+    fn shareable(&self, lit: Lit) -> impl Iterator<Item = (Lit, usize)> {
         let gate = lit.node().checked_sub(self.netlist.first_gate()).filter(|_| lit.is_inverted());
         let moving = gate.is_some_and(|gate| self.moving[gate]);
         let parts = gate.and_then(|_| self.gates.literals(lit.node())).unwrap_or_default();
-        parts.iter().copied().filter(move |&part| moving || self.facts.controls.contains(&Some(part)))
+        let worth = move |part| if moving || self.facts.controls.contains(&Some(part)) { WORTH } else { 1 };
+        parts.iter().map(move |&part| (part, worth(part)))
     }
 
     /// If nothing but control tells whose moves are asked for, it need not be
