@@ -38,7 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { visits: 400_000_000, words: 100_000_000, depth: 64 }
+        Limits { visits: 400_000_000, words: 50_000_000, depth: 64 }
     }
 }
 

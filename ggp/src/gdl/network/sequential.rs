@@ -23,7 +23,7 @@ use crate::gdl::Goal;
 /// * then a gate a fluent, whose bit says that the fluent has another value in
 ///   the next state;
 /// * then a gate a move, whose bit says that the move is legal if its
-///   [condition](conditions) holds;
+///   condition holds;
 /// * then one gate, whose bit says that the match is over.
 ///
 /// Going through the bits of the inner gates in order, each gate passes a
