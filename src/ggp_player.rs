@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         patience: args.patience,
         ponder: args.ponder,
         seed: args.seed,
-        compiler: Some(Compiler::new(|rules, _| Network::new(rules).map(NetworkGame::new))),
+        compiler: Some(Compiler::new(|rules, over| Network::unless(rules, over).map(NetworkGame::new))),
         log: Arc::new(|line| eprintln!("{}", line.replace(char::is_control, " "))),
     });
     let address = (args.host.as_str(), args.port);

@@ -117,12 +117,13 @@ fn every_change_of_a_trace_is_noticed() {
     trace(&mut prover(&own("subtraction")), 1, 1, 100, visit).unwrap();
     let first = &lines[0];
     type Change = fn(&mut TraceLine);
-    let changed: [(&str, Change); 5] = [
+    let changed: [(&str, Change); 6] = [
         ("state", |line| line.state[0] = "(heap 9)".into()),
         ("terminal", |line| line.terminal = true),
         ("goals", |line| line.goals[0] = "undef".into()),
         ("legal moves of first", |line| line.legal.as_mut().unwrap().get_mut("first").unwrap().truncate(2)),
         ("roles", |line| drop(line.legal.as_mut().unwrap().remove("first"))),
+        ("move of second", |line| line.joint.as_mut().unwrap()[1] = "(take 1)".into()),
     ];
     for (what, change) in changed {
         let mut line = first.clone();

@@ -155,6 +155,8 @@ fn agree(text: &str, time: Duration, seed: u64) -> (Network, usize) {
     one_at_a_time(&NetworkGame::new(network.clone()), &matches);
     if fits_lanes(&network) {
         all_at_once(&network, &matches);
+    } else {
+        println!("too large for lanes:");
     }
     (network, matches.len())
 }

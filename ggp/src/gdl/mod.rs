@@ -51,6 +51,7 @@ mod trace;
 
 pub use check::{CheckOptions, check};
 pub use finding::{Code, Finding, Severity};
+pub use ground::GroundError;
 pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};
 pub use prover::{Goal, Match, Prover, ProverError, State};
 pub use prover_game::{ProverGame, ProverState};

@@ -12,6 +12,12 @@ pub trait Reasoner: Game {
     /// The fluents that hold in a state, in alphabetical order.
     fn facts(&self, state: &Self::State) -> Vec<String>;
 
+    /// Whether the rules say that the match is over. A game for the search
+    /// may end for other reasons too.
+    fn is_over(&self, state: &Self::State) -> bool {
+        self.is_terminal(state)
+    }
+
     /// The legal moves of a role, acting or not; also in a terminal state.
     fn legal_of(&self, state: &Self::State, role: usize) -> Vec<Self::Move>;
 
@@ -21,7 +27,7 @@ pub trait Reasoner: Game {
     /// The move of a name, if any state may have it.
     fn move_named(&self, role: usize, name: &str) -> Option<Self::Move>;
 
-    /// Plays one move of every role, acting or not.
+    /// Plays one legal move of every role, acting or not.
     fn play_all(&self, state: &mut Self::State, joint: &[Self::Move]);
 
     /// What a role has reached in a state, terminal or not.

@@ -161,7 +161,7 @@ impl<R: Reasoner> Engine for R {
         let legal = |role| self.legal_of(state, role).into_iter().map(|mv| self.move_name(role, mv)).collect();
         Ok(View {
             facts: self.facts(state),
-            terminal: self.is_terminal(state),
+            terminal: self.is_over(state),
             goals: roles.clone().map(|role| self.reached(state, role)).collect(),
             legal: roles.map(legal).collect(),
         })
@@ -297,6 +297,12 @@ pub fn replay_line<T: Engine>(
     let roles = engine.names().len();
     if joint.len() != roles {
         return Err(differs("move", joint.join(" "), format!("{roles} roles")));
+    }
+    for (role, mv) in engine.names().iter().zip(joint) {
+        let legal = found.legal.as_ref().and_then(|legal| legal.get(role));
+        if !legal.is_some_and(|legal| legal.contains(&normal(mv))) {
+            return Err(differs(&format!("move of {role}"), normal(mv), "no such legal move".into()));
+        }
     }
     engine.follow(state, joint)
 }

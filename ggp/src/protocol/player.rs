@@ -532,7 +532,10 @@ impl Worker<'_> {
     fn change_over(&mut self, engine: Seated) -> bool {
         let replayed = engine.and_then(|mut chair| {
             for joint in &self.history {
-                chair.follow(joint)?;
+                // A network is right for legal moves alone.
+                if let (_, Some(illegal)) = chair.follow(joint)? {
+                    return Err(illegal);
+                }
             }
             let sorted = |mut moves: Vec<String>| {
                 moves.sort_unstable();

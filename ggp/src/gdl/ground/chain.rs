@@ -1,6 +1,8 @@
 //! Forward chaining: everything that may hold, and all ways in which it may.
 
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use hashbrown::HashTable;
 
@@ -8,6 +10,10 @@ use super::clause::{Clause, Literal, Name, Pat, Pred, Program, Test, Var, VarSet
 use super::tables::{NONE, Table, hash};
 use super::terms::{Functor, Terms};
 use super::{GroundError, Limits};
+
+/// What a fact takes besides its arguments, in words: its time, atom and
+/// places in indexes.
+const WORDS_A_FACT: usize = 12;
 
 /// A literal of an instance: an atom, or the absence of what is mentioned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,9 +95,12 @@ pub struct Chain<'a> {
     mentioned: HashTable<u32>,
     special: Special,
     limits: Limits,
+    stop: &'a AtomicBool,
     env: Vec<u32>,
     refs: Vec<u32>,
     visits: u64,
+    /// Words of all facts.
+    kept: usize,
     /// Heads found, to be added: the relation, the arguments, the literals.
     pending: Vec<u32>,
 }
@@ -104,7 +113,7 @@ struct Special {
 }
 
 impl<'a> Chain<'a> {
-    pub fn new(program: &'a Program, terms: &'a mut Terms, limits: Limits) -> Chain<'a> {
+    pub fn new(program: &'a Program, terms: &'a mut Terms, limits: Limits, stop: &'a AtomicBool) -> Chain<'a> {
         let named = |name: &str, arity| program.names.get(&Name::Named(name.into(), arity)).copied();
         let special = Special { init: named("init", 1), next: named("next", 1), legal: named("legal", 2) };
         Chain {
@@ -118,6 +127,8 @@ impl<'a> Chain<'a> {
             mentioned: HashTable::new(),
             special,
             limits,
+            stop,
+            kept: 0,
             env: Vec::new(),
             refs: Vec::new(),
             visits: 0,
@@ -129,7 +140,7 @@ impl<'a> Chain<'a> {
     ///
     /// # Errors
     ///
-    /// If there is more of it than the limits allow.
+    /// If there is more of it than the limits allow, or it is stopped.
     pub fn run(&mut self, groups: &[Vec<usize>]) -> Result<(), GroundError> {
         for group in groups {
             self.run_group(group)?;
@@ -172,6 +183,9 @@ impl<'a> Chain<'a> {
             let (pred, row) = self.facts[at];
             at += 1;
             let time = self.tables[pred].time(row);
+            if self.stop.load(Relaxed) {
+                return Err(GroundError::Stopped);
+            }
             for &(place, index) in &triggers[pred] {
                 let clause = &program.clauses[group[place]];
                 let plan = match &plans[place][index] {
@@ -255,6 +269,9 @@ impl<'a> Chain<'a> {
                 if self.visits > self.limits.visits {
                     return Err(GroundError::TooLarge);
                 }
+                if self.visits.is_multiple_of(4096) && self.stop.load(Relaxed) {
+                    return Err(GroundError::Stopped);
+                }
             }
         }
         Ok(())
@@ -277,7 +294,7 @@ impl<'a> Chain<'a> {
         }
         // What depends on no state has no literals.
         self.pending[count] = (self.pending.len() - count - 1) as u32;
-        if self.pending.len() + self.instances.len() > self.limits.words {
+        if self.pending.len() + self.instances.len() + self.kept > self.limits.words {
             return Err(GroundError::TooLarge);
         }
         Ok(())
@@ -338,6 +355,7 @@ impl<'a> Chain<'a> {
     }
 
     fn add_fact(&mut self, pred: Pred, words: &[u32], atom: u32) {
+        self.kept += words.len() + WORDS_A_FACT;
         self.facts.push((pred, self.tables[pred].len() as u32));
         self.tables[pred].add(words, self.facts.len() as u32, atom);
     }

@@ -8,6 +8,8 @@ use crate::gdl::syntax::{Atom, Literal as Sentence, Rule, Rules, Term};
 
 /// A rule may spread into this many conjunctions.
 const MAX_ALTERNATIVES: usize = 1024;
+/// A conjunction has at most so many literals: joins recurse into them.
+pub const MAX_LITERALS: usize = 256;
 /// Relations have at most so many arguments.
 pub const MAX_ARITY: usize = 32;
 /// A conjunction has at most so many variables: sets of them are words.
@@ -162,9 +164,15 @@ impl Program {
     /// Rules that are unsafe or spread too far.
     pub fn new(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
         let mut program = Program::default();
+        let starts_late = |rule: &&Rule| matches!(rule.head.name.as_str(), "init" | "role");
         program.relation(Name::True(None), 1, Kind::Dynamic);
         program.relation(Name::Does(None), 2, Kind::Dynamic);
         let dynamic = dynamic_relations(rules);
+        let depends =
+            |rule: &&Rule| !rule.body.is_empty() && dynamic.contains(&(rule.head.name.as_str(), rule.head.args.len()));
+        if let Some(rule) = rules.iter().filter(starts_late).find(depends) {
+            return Err(GroundError::Start { place: rule.place });
+        }
         for rule in rules.iter() {
             for conjunction in conjunctions(rule, &dynamic)? {
                 let clause = Scope { program: &mut program, terms, dynamic: &dynamic, vars: Vec::new() }
@@ -188,6 +196,17 @@ impl Program {
     /// The relation of all moves with their roles.
     pub fn moves(&self) -> Pred {
         1
+    }
+
+    /// The facts of a relation, in the order of the text.
+    pub fn facts(&self, name: &str, arity: usize) -> Vec<Vec<u32>> {
+        let pred = self.names.get(&Name::Named(name.into(), arity));
+        let facts = self.clauses.iter().filter(|clause| Some(&clause.head.pred) == pred && clause.body.is_empty());
+        let constant = |arg: &Pat| match arg {
+            Pat::Const(term) => Some(*term),
+            _ => None,
+        };
+        facts.filter_map(|clause| clause.head.args.iter().map(constant).collect()).collect()
     }
 
     /// A relation that the rulesheet does not have.
@@ -297,7 +316,7 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// None if the clause has too many variables or arguments.
+    /// None if the clause has too many variables, arguments or literals.
     fn clause(mut self, head: &'a Atom, leaves: &[Leaf<'a>]) -> Option<Clause> {
         let (mut body, mut absent, mut tests) = (Vec::new(), Vec::new(), Vec::new());
         let args: Box<[Pat]> = head.args.iter().map(|arg| self.pat(arg)).collect();
@@ -311,7 +330,8 @@ impl<'a> Scope<'a> {
             }
         }
         let wide = |literal: &Literal| literal.args.len() > MAX_ARITY;
-        if self.vars.len() > MAX_VARIABLES || wide(&head) || body.iter().chain(&absent).any(wide) {
+        let long = body.len() + absent.len() + tests.len() > MAX_LITERALS;
+        if long || self.vars.len() > MAX_VARIABLES || wide(&head) || body.iter().chain(&absent).any(wide) {
             return None;
         }
         Some(Clause { head, body, absent, tests, variables: self.vars.len() })

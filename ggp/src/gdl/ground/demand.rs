@@ -8,14 +8,22 @@
 
 use std::collections::HashMap;
 
+use super::GroundError;
 use super::clause::{Clause, Kind, Literal, Name, Pat, Pred, Program, VarSet};
+
+/// Ways in which relations may be asked.
+const MOST_QUESTIONS: usize = 10_000;
 
 /// A relation asked with some arguments known, one bit a column.
 type Question = (Pred, u64);
 
 /// Puts in the place of each relation that clauses derive from the state one
 /// for each way in which it is asked.
-pub fn restrict(program: &mut Program) {
+///
+/// # Errors
+///
+/// If there are too many ways.
+pub fn restrict(program: &mut Program) -> Result<(), GroundError> {
     let clauses = std::mem::take(&mut program.clauses);
     let mut by_head: HashMap<Pred, Vec<Clause>> = HashMap::new();
     for clause in clauses {
@@ -36,7 +44,11 @@ pub fn restrict(program: &mut Program) {
         for clause in by_head.get(&pred).into_iter().flatten() {
             restriction.answer(clause, columns);
         }
+        if restriction.asked.len() > MOST_QUESTIONS {
+            return Err(GroundError::TooLarge);
+        }
     }
+    Ok(())
 }
 
 struct Restriction<'a> {

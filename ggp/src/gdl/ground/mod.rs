@@ -18,7 +18,7 @@ mod tests;
 
 use thiserror::Error;
 
-use super::kif::Place;
+use super::kif::{MAX_DEPTH, Place};
 use super::syntax::Rules;
 
 pub use chain::{AtomKind, Chain};
@@ -30,7 +30,7 @@ pub use terms::Terms;
 pub struct Limits {
     /// Rows that joins may visit.
     pub visits: u64,
-    /// Words of instances that may be kept, of 4 bytes each.
+    /// Words of facts and instances that may be kept, of 4 bytes each.
     pub words: usize,
     /// Functions in one another.
     pub depth: usize,
@@ -38,7 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { visits: 400_000_000, words: 50_000_000, depth: 64 }
+        Limits { visits: 200_000_000, words: 50_000_000, depth: MAX_DEPTH }
     }
 }
 
@@ -60,9 +60,16 @@ pub enum GroundError {
         /// The most there may be.
         limit: usize,
     },
-    /// A rule has too many variables, or a relation too many arguments.
-    #[error("{place}: the rule has too many variables or a relation of too many arguments")]
+    /// A rule has too many variables or literals, or a relation too many
+    /// arguments.
+    #[error("{place}: the rule has more than 128 variables or 256 literals, or a relation of more than 32 arguments")]
     TooWide {
+        /// The rule.
+        place: Place,
+    },
+    /// What holds at the start, or who plays, depends on the state.
+    #[error("{place}: a role or the initial state depends on the state")]
+    Start {
         /// The rule.
         place: Place,
     },
@@ -72,15 +79,12 @@ pub enum GroundError {
     /// Nothing says who plays.
     #[error("the rulesheet has no role")]
     NoRole,
-    /// A goal is not a number from 0 to 100.
-    #[error("the goal `{value}` is not a number from 0 to 100")]
-    GoalValue {
-        /// The goal.
-        value: String,
-    },
-    /// There are too many instances.
-    #[error("the rules have too many instances")]
+    /// The rules without variables are too many, or their terms too deep.
+    #[error("the rules without variables are too many or too deep")]
     TooLarge,
+    /// Whoever asked has asked to stop.
+    #[error("grounding was stopped")]
+    Stopped,
 }
 
 /// The order in which the clauses that depend on no state are run, a group
@@ -168,6 +172,6 @@ pub fn components(nodes: usize, edges: impl Fn(usize, &mut dyn FnMut(usize))) ->
 pub fn program(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
     let mut program = Program::new(rules, terms)?;
     split::split(&mut program);
-    demand::restrict(&mut program);
+    demand::restrict(&mut program)?;
     Ok(program)
 }

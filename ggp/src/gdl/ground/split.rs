@@ -5,26 +5,30 @@
 //! without the variable in its head. What would be met once for each value
 //! of it is then met once. This is variable elimination on the join graph.
 
-use super::clause::{Clause, Kind, Literal, Pat, Program, Test, Var, VarSet, vars};
+use super::clause::{Clause, Kind, Literal, MAX_ARITY, Pat, Program, Test, Var, VarSet, vars};
+
+/// Clauses are no more spread once there are so many more than before.
+const MOST_SPREAD: usize = 4096;
 
 /// Splits every clause of a program as far as it helps.
 pub fn split(program: &mut Program) {
     let mut all = std::mem::take(&mut program.clauses);
+    let most = all.len() + MOST_SPREAD;
     while let Some(mut clause) = all.pop() {
         while let Some(group) = best_group(&clause) {
             let part = cut(&mut clause, group, program);
             all.push(part);
         }
         match spread(&clause) {
-            Some(alternatives) => all.extend(alternatives),
-            None => program.clauses.push(clause),
+            Some(alternatives) if all.len() + program.clauses.len() < most => all.extend(alternatives),
+            _ => program.clauses.push(clause),
         }
     }
     program.clauses.reverse();
 }
 
-/// The literals to cut off, as the set of their variables' eliminated ones,
-/// if cutting helps: they and what is left have fewer variables each.
+/// A variable whose literals are to be cut off, as a set, if cutting helps:
+/// they and what is left have fewer variables each.
 fn best_group(clause: &Clause) -> Option<VarSet> {
     let all = clause.vars();
     let head = clause.head.vars();
@@ -36,7 +40,8 @@ fn best_group(clause: &Clause) -> Option<VarSet> {
         clause.body.iter().map(Literal::vars).filter(|&set| has(set)).for_each(|set| bound |= set);
         let others = clause.absent.iter().map(Literal::vars).chain(clause.tests.iter().map(Test::vars));
         others.filter(|&set| has(set)).for_each(|set| used |= set);
-        (used & !bound == 0 && bound != all).then_some((bound.count_ones(), eliminated))
+        let narrow = bound.count_ones() as usize <= MAX_ARITY + 1;
+        (narrow && used & !bound == 0 && bound != all).then_some((bound.count_ones(), eliminated))
     };
     candidates.filter_map(group).min().map(|(_, eliminated)| eliminated)
 }

@@ -17,7 +17,7 @@ pub fn hash(words: &[u32]) -> u64 {
 pub struct Table {
     arity: usize,
     words: Vec<u32>,
-    /// When each row was found, by the count of all facts; 0 is before all.
+    /// When each row was found, by the count of all facts.
     times: Vec<u32>,
     /// What the network calls each row.
     atoms: Vec<u32>,

@@ -20,14 +20,69 @@ fn what_cannot_be_grounded_is_told() {
     let error = |rest: &str| network(&game(&format!("\n{rest}"))).unwrap_err();
     assert_eq!(error("(<= (p ?x) (true (on ?y)))"), GroundError::Unsafe { place });
     assert_eq!(error("(<= p (true (on 0)) (not (q ?x)))"), GroundError::Unsafe { place });
-    assert_eq!(error("(goal you 101)"), GroundError::GoalValue { value: "101".into() });
-    assert_eq!(error("(goal you none)"), GroundError::GoalValue { value: "none".into() });
+    assert_eq!(error("(<= (init (at ?x)) (true (on ?x)))"), GroundError::Start { place });
     let literal = "(or (true (on 0)) (true (on 1)) (true (on 2)))";
     let error = error(&format!("(<= (legal you go) {})", literal.repeat(7)));
     assert_eq!(error, GroundError::Alternatives { place, limit: 1024 });
     assert_eq!(network("(init on)").unwrap_err(), GroundError::NoRole);
     let many: String = (0..200).map(|var| format!("(true ?v{var})")).collect();
     assert!(matches!(network(&game(&format!("(<= p {many})"))), Err(GroundError::TooWide { .. })));
+}
+
+/// What grows without bound as rules are cut, spread and asked is bounded.
+#[test]
+fn rules_made_to_explode_are_refused_or_left_whole() {
+    let repeated = format!("(<= (next (on 1)) {})", "(true (on 0)) ".repeat(20_000));
+    assert!(matches!(network(&game(&repeated)), Err(GroundError::TooWide { .. })));
+    let choices: String = (0..20)
+        .map(|i| format!("(n ?a{i}) (n ?b{i}) (n ?c{i}) (n ?d{i}) (or (distinct ?a{i} ?b{i}) (distinct ?c{i} ?d{i}))"))
+        .collect();
+    let choices = network(&game(&format!("(n 0) (n 1) (<= (legal you go) (true (on 0)) {choices})")));
+    assert!(matches!(choices, Ok(_) | Err(GroundError::TooLarge)), "{choices:?}");
+    // Each block alone would be cut off with more columns than relations have.
+    let blocks: String = (0..7)
+        .map(|block| {
+            let vars: String = (0..16).map(|var| format!(" ?b{block}v{var}")).collect();
+            format!("(true (f{vars} ?last))")
+        })
+        .collect();
+    let values = " 0".repeat(17);
+    let wide = format!("(init (f{values})) (<= (next (f{values})) (true (f{values}))) (<= (legal you go) {blocks})");
+    assert_eq!(network(&game(&wide)).unwrap().moves, ["wait", "go"]);
+}
+
+#[test]
+fn grounding_is_stopped() {
+    let rules = Rules::parse(&game("(<= (next (on 1)) (true (on 0)))")).unwrap();
+    let stopped = Network::unless(&rules, &std::sync::atomic::AtomicBool::new(true));
+    assert_eq!(stopped.unwrap_err(), GroundError::Stopped);
+}
+
+/// Roles are in the order in which the prover has them, told by facts first.
+#[test]
+fn roles_told_by_rules_come_last() {
+    let text = "(<= (role ?r) (player ?r)) (player a) (role b) (init on)
+        (<= (legal ?r stay) (role ?r)) (<= terminal (not (true on)))";
+    assert_eq!(network(text).unwrap().roles, ["b", "a"]);
+    let mut prover = crate::gdl::Prover::new(&Rules::parse(text).unwrap()).unwrap();
+    assert_eq!(prover.initial().map(|_| prover.text(prover.roles()[0])).unwrap(), "b");
+}
+
+/// A sum that no match reaches is no reason to refuse a game; one that a
+/// match reaches is no goal.
+#[test]
+fn goals_out_of_range_count_as_none() {
+    let rest = "(init (score 0)) (plus 0 60) (plus 60 120) (plus 120 180)
+        (<= (next (score ?y)) (true (score ?x)) (plus ?x ?y))
+        (<= (goal you ?x) (true (score ?x)) (distinct ?x 0))";
+    let network = network(&game(rest).replace("(goal you 50)", "")).unwrap();
+    let goals = &network.netlist.outputs.goals[0];
+    let reached = |score: &str| {
+        let fluents: Vec<bool> = network.fluents.iter().map(|fluent| fluent.ends_with(score)).collect();
+        let values = network.netlist.evaluate(&fluents, &vec![false; network.moves.len()]);
+        goals.iter().filter(|(_, lit)| lit.of(&values)).map(|&(goal, _)| goal).collect::<Vec<u8>>()
+    };
+    assert_eq!((reached(" 60)"), reached(" 120)").len()), (vec![60], 2));
 }
 
 #[test]

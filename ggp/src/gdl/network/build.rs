@@ -1,5 +1,7 @@
 //! From ground rules to gates.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, components, groups, program};
 use crate::gdl::syntax::Rules;
 
@@ -30,13 +32,27 @@ impl Network {
     /// Rules that are not valid, or of which there is too much without
     /// variables.
     pub fn new(rules: &Rules) -> Result<Network, GroundError> {
-        let mut terms = Terms::default();
-        let program = program(rules, &mut terms)?;
-        let mut chain = Chain::new(&program, &mut terms, Limits::default());
-        chain.run(&groups(&program)?)?;
-        let mut network = Builder::new(&program, &chain)?.build()?;
+        Network::unless(rules, &AtomicBool::new(false))
+    }
+
+    /// The same, given up soon after `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`Network::new`], and [`GroundError::Stopped`].
+    pub fn unless(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+        let mut network = Network::plain(rules, stop)?;
         network.netlist = simplify(&network.netlist);
         Ok(network)
+    }
+
+    /// The network as the rules have it.
+    pub(super) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+        let mut terms = Terms::default();
+        let program = program(rules, &mut terms)?;
+        let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
+        chain.run(&groups(&program)?)?;
+        Builder::new(&program, &chain)?.build()
     }
 }
 
@@ -54,7 +70,10 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(program: &'a Program, chain: &'a Chain<'a>) -> Result<Builder<'a>, GroundError> {
-        let roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
+        // Those told by facts come first, as they do for the prover.
+        let facts = program.facts("role", 1);
+        let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
+        roles.sort_by_key(|role| facts.iter().position(|fact| fact[0] == *role).unwrap_or(facts.len()));
         if roles.is_empty() {
             return Err(GroundError::NoRole);
         }
@@ -87,9 +106,12 @@ impl<'a> Builder<'a> {
         let mut goals = vec![Vec::new(); self.roles.len()];
         for row in chain.rows("goal", 2) {
             let Some(role) = self.roles.iter().position(|&role| role == row[0]) else { continue };
-            let value = chain.terms.text(row[1]).parse().ok().filter(|&value| value <= 100);
-            let value: u8 = value.ok_or_else(|| GroundError::GoalValue { value: chain.terms.text(row[1]) })?;
-            goals[role].push((value, lit_of("goal", row)));
+            let lit = lit_of("goal", row);
+            match chain.terms.text(row[1]).parse() {
+                Ok(value @ 0..=100) => goals[role].push((value, lit)),
+                // What is no goal counts as several do.
+                _ => goals[role].extend([(0, lit), (0, lit)]),
+            }
         }
         goals.iter_mut().for_each(|goals| goals.sort_by_key(|&(value, _)| value));
         let initial = self.fluents.iter().map(|&term| chain.holds("init", &[term])).collect();

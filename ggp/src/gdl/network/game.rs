@@ -42,13 +42,14 @@ impl NetworkGame {
         &self.engine
     }
 
-    /// The state in which just these fluents hold.
+    /// The state in which just these fluents hold; one that no match reaches
+    /// may be told wrong.
     pub fn state_from(&self, fluents: &FluentSet) -> State {
         self.engine.state(fluents)
     }
 
     /// Plays random moves, all equally likely, until the match is over or has
-    /// gone on for `most` steps. Returns the steps.
+    /// gone on for `most` steps, or a role cannot move. Returns the steps.
     pub fn playout(&self, state: &mut State, most: usize, rng: &mut Rng) -> usize {
         let mut joint = std::mem::take(&mut state.joint);
         let mut steps = 0;
@@ -131,6 +132,10 @@ impl Reasoner for NetworkGame {
             state.fluents().iter().map(|fluent| self.network.fluents[fluent].clone()).collect();
         facts.sort_unstable();
         facts
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        self.engine.is_terminal(state)
     }
 
     fn legal_of(&self, state: &State, role: usize) -> Vec<u32> {

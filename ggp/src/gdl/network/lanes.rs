@@ -156,7 +156,7 @@ impl Lanes {
         Ok(simulation.by_lane(self.general.roles().len()))
     }
 
-    /// Puts all lanes in a state.
+    /// Puts all lanes in a state; one that no match reaches may be told wrong.
     pub fn set_all(&mut self, state: &FluentSet) {
         for fluent in 0..self.initial.len() {
             self.slots[Program::fluent(fluent)] = Bits::all_if(state.contains(fluent));

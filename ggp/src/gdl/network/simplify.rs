@@ -10,6 +10,10 @@ use super::netlist::{Gates, Lit, Netlist, Outputs};
 /// of others are worth one.
 const WORTH: usize = 8;
 
+/// Literals of a conjunction that are looked at for what they share: more
+/// would take long, and is left as it is.
+const MOST_LOOKED_AT: usize = 2_000_000;
+
 /// What a step makes possible, the next round finds.
 const ROUNDS: usize = 2;
 
@@ -333,7 +337,7 @@ impl<'a> Simplifier<'a> {
 
     /// Not (x and a) and not (x and b) is not (x and (a or b)).
     fn take_out(&mut self, lits: &mut Vec<Lit>) {
-        loop {
+        for _ in 0..MOST_LOOKED_AT / lits.len().max(1) {
             let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
             for &lit in &*lits {
                 self.shareable(lit).for_each(|(part, worth)| *counts.entry(part).or_default() += worth);
@@ -418,6 +422,8 @@ impl<'a> Simplifier<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use rand::{RngExt, SeedableRng};
 
     use super::super::Network;
@@ -468,7 +474,7 @@ mod tests {
              (<= (goal ?r 100) (true (holds 5 ?r)))
              (<= (goal ?r 0) (role ?r) (not (true (holds 5 ?r))))"
         );
-        Network::new(&Rules::parse(&rules).unwrap()).unwrap()
+        Network::plain(&Rules::parse(&rules).unwrap(), &AtomicBool::new(false)).unwrap()
     }
 
     #[test]
