@@ -3,7 +3,10 @@
 //! [`Document`] is a text in the Knowledge Interchange Format, with its
 //! comments and places; [`Rules`] is what a rulesheet says; [`check`] finds
 //! what is wrong with one; [`Prover`] plays it by resolution with tabling.
-//! The prover is plain on purpose: it says what is right.
+//! The prover is plain on purpose: it says what is right. [`network`] grounds
+//! rules and plays them as a circuit, thousands of times faster, for searches
+//! ([`NetworkGame`](network::NetworkGame)) and 512 matches at once
+//! ([`Lanes`](network::Lanes)).
 //!
 //! ```
 //! use sternhalma_ggp::gdl::{Prover, Rules};
