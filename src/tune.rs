@@ -56,7 +56,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         let make =
             || [variant, present].map(|config| club.player(config).expect("variants need what the player needs"));
         let mut score = Score::default();
-        let records = play_match(&Terms { seed, ..terms }, make, &stop, |_, _| ());
+        let records = play_match(&Terms { seed, ..terms }, make, &stop, |_| ());
         records.iter().for_each(|record| score.add(record.score()));
         (!stop.load(Relaxed)).then_some(score)
     };

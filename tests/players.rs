@@ -87,6 +87,70 @@ fn a_match_is_the_same_at_any_number_of_threads() {
 }
 
 #[test]
+fn a_match_tells_strength_by_pairs() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |a: &str, b: &str, games: &str| {
+        json(dir.path(), &["match", a, b, "--side", "5", "--pieces", "3", "--games", games, "--json"])
+    };
+    let found = run("greedy", "random", "9");
+    let score = &found["score"];
+    assert_eq!((&score["games"], &score["wins"]), (&9.into(), &9.into()));
+    // The ninth game has no pair. Who wins them all is better without bound, but at least so much.
+    assert_eq!(found["pairs"], serde_json::json!([0, 0, 0, 0, 4]));
+    assert_eq!((&found["elo"]["value"], &found["elo"]["interval"][1]), (&Value::Null, &Value::Null));
+    assert!(found["elo"]["interval"][0].as_f64().unwrap() > 50.0, "{found}");
+    assert_eq!((&found["nelo"], &found["sprt"]), (&Value::Null, &Value::Null));
+    assert_eq!(run("greedy", "random", "1")["elo"], Value::Null);
+
+    let found = run("random", "random", "40");
+    let pairs: Vec<u64> = found["pairs"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
+    assert_eq!(pairs.iter().sum::<u64>(), 20);
+    let points: u64 = pairs.iter().zip(0..).map(|(count, half_points)| count * half_points).sum();
+    assert_eq!(points as f64 / 80.0, found["score"]["rate"].as_f64().unwrap());
+    for figure in ["elo", "nelo"] {
+        let [value, low, high] =
+            ["/value", "/interval/0", "/interval/1"].map(|at| found[figure].pointer(at).unwrap().as_f64().unwrap());
+        assert!(low < value && value < high, "{found}");
+    }
+}
+
+#[test]
+fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |players: [&str; 2], games: &str, threads: &str| {
+        let own = ["match", players[0], players[1], "--side", "5", "--pieces", "3", "--nodes", "100", "--json"];
+        let more = ["--sprt=-20,60", "--beta", "0.1", "--games", games, "--threads", threads];
+        let mut found = json(dir.path(), &[own.as_slice(), &more].concat());
+        for player in ["a", "b"] {
+            found["spent"][player]["seconds"] = Value::Null;
+        }
+        found
+    };
+    for (players, verdict) in [(["base0", "random"], "H1"), (["random", "greedy"], "H0")] {
+        let found = run(players, "1000", "1");
+        for threads in ["2", "5"] {
+            assert_eq!(found, run(players, "1000", threads));
+        }
+        let test = &found["sprt"];
+        assert_eq!((&test["verdict"], &test["nelo"]), (&verdict.into(), &serde_json::json!([-20.0, 60.0])));
+        let [llr, low, high] = ["/llr", "/bounds/0", "/bounds/1"].map(|at| test.pointer(at).unwrap().as_f64().unwrap());
+        assert!(if verdict == "H1" { llr >= high } else { llr <= low }, "{test}");
+        assert!((low - (0.1f64 / 0.95).ln()).abs() < 1e-12 && (high - (0.9f64 / 0.05).ln()).abs() < 1e-12);
+        let games = found["score"]["games"].as_u64().unwrap();
+        assert!(games == 2 * test["pairs"].as_u64().unwrap() && games < 1000, "{found}");
+        // A pair less, and there is no verdict.
+        let before = run(players, &(games - 1).to_string(), "2");
+        assert_eq!((&before["sprt"]["verdict"], &before["score"]["games"]), (&"continue".into(), &(games - 1).into()));
+    }
+    let args = ["match", "greedy", "random", "--side", "5", "--pieces", "3", "--sprt", "0,50"];
+    let text = answer(dir.path(), &args);
+    assert!(
+        text.contains("SPRT of nElo 0 to 50, ") && text.trim_end().ends_with("(-2.94 to 2.94), H1 accepted"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_human_plays_by_moves_and_leaves_by_a_word() {
     let dir = tempfile::tempdir().unwrap();
     let args = ["play", "-x", "human", "-o", "greedy", "--side", "5", "--pieces", "1"];
@@ -132,6 +196,8 @@ fn what_cannot_be_played_is_refused_in_a_line() {
         (vec!["match", "base0,c=-1", "random"], "`c` is at least 0"),
         (vec!["match", "greedy", "random", "--side", "3", "--pieces", "5"], "overlap"),
         (vec!["match", "greedy", "random", "--players", "/nowhere.toml"], "/nowhere.toml"),
+        (vec!["match", "greedy", "random", "--sprt", "5,0"], "from a lower to a higher normalised Elo"),
+        (vec!["match", "greedy", "random", "--sprt", "0,5", "--alpha", "1"], "alpha and beta"),
         (vec!["perft", "2", "1/2 x 0"], "2 rows"),
         (vec!["moves", "--side", "12"], "3 to 11"),
         (vec!["tune", "greedy"], "only UCT players"),

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand::SeedableRng;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sternhalma_data::{Board, Player as Side};
 use sternhalma_ggp::{Limits, Rng, Spent};
 
@@ -33,6 +33,8 @@ pub struct Terms {
 /// How a game went, for the first named player `a` and the other, `b`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Record {
+    /// The number of the game. Games 2k and 2k + 1 are a pair.
+    pub number: u64,
     /// Whether `a` moved first.
     pub a_first: bool,
     /// How it ended.
@@ -87,48 +89,6 @@ impl Record {
     }
 }
 
-/// The games of a match, counted for the first named player.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Score {
-    /// Games played.
-    pub games: u64,
-    /// Games won.
-    pub wins: u64,
-    /// Games lost.
-    pub losses: u64,
-    /// Games drawn.
-    pub draws: u64,
-}
-
-impl Score {
-    /// Adds a game.
-    pub fn add(&mut self, score: f64) {
-        self.games += 1;
-        match score {
-            1.0 => self.wins += 1,
-            0.0 => self.losses += 1,
-            _ => self.draws += 1,
-        }
-    }
-
-    /// The score as a share of the games, draws counting half.
-    pub fn rate(&self) -> f64 {
-        (self.wins as f64 + 0.5 * self.draws as f64) / (self.games as f64).max(1.0)
-    }
-
-    /// The 95% interval of [`rate`](Score::rate), by Wilson's score.
-    pub fn interval(&self) -> [f64; 2] {
-        if self.games == 0 {
-            return [0.0, 1.0];
-        }
-        const Z: f64 = 1.959_963_984_540_054;
-        let (n, p) = (self.games as f64, self.rate());
-        let centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-        let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        [(centre - half).max(0.0), (centre + half).min(1.0)]
-    }
-}
-
 /// A game that was played: how it ended, the actions, and what each side spent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Played {
@@ -174,19 +134,20 @@ pub fn derive_seed(seed: u64, number: u64) -> u64 {
 }
 
 /// Plays a match on the threads of the current pool. `make` makes the players
-/// `a` and `b` anew for each game; `report` is told of each game as it ends,
-/// with its number. No further game begins once `stop` is set, and the games
-/// that were under way then are not counted.
+/// `a` and `b` anew for each game; `report` is told of each game as it ends.
+/// Games begin in order, and are returned in order. No further game begins once
+/// `stop` is set, which `report` may do, and the games that were under way then
+/// are not counted.
 pub fn play_match(
     terms: &Terms,
     make: impl Fn() -> [Box<dyn Player>; 2] + Sync,
     stop: &AtomicBool,
-    report: impl Fn(u64, &Record) + Sync,
+    report: impl Fn(&Record) + Sync,
 ) -> Vec<Record> {
     let game = ChineseCheckers::new(terms.board, Filter::All).with_ply_limit(terms.ply_limit);
     let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
-    let numbers = (0..terms.games).into_par_iter();
-    let records = numbers.filter_map(|number| {
+    // A bridge hands out numbers one by one; halves of a range would begin in its middle.
+    let records = (0..terms.games).par_bridge().filter_map(|number| {
         if stopped() {
             return None;
         }
@@ -201,12 +162,14 @@ pub fn play_match(
         if !a_first {
             spent.reverse();
         }
-        let record = Record { a_first, outcome, plies: last.ply(), actions, spent };
+        let record = Record { number, a_first, outcome, plies: last.ply(), actions, spent };
         if stopped() {
             return None;
         }
-        report(number, &record);
+        report(&record);
         Some(record)
     });
-    records.collect()
+    let mut records: Vec<Record> = records.collect();
+    records.sort_unstable_by_key(|record| record.number);
+    records
 }

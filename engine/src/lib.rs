@@ -16,7 +16,7 @@
 //!     Terms { board, games: 4, limits: Limits::default(), opening_plies: 2, ply_limit: PLY_LIMIT, seed: 1 };
 //! let make = || [&greedy, &random].map(|config| player(config, board, PLY_LIMIT, None).unwrap());
 //! let mut score = Score::default();
-//! play_match(&terms, make, &Default::default(), |_, _| ()).iter().for_each(|game| score.add(game.score()));
+//! play_match(&terms, make, &Default::default(), |_| ()).iter().for_each(|game| score.add(game.score()));
 //! assert_eq!((score.games, score.wins), (4, 4));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -33,11 +33,12 @@ mod playout;
 mod tune;
 
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
-pub use contest::{Played, Record, Score, Terms, Totals, derive_seed, play_game, play_match};
+pub use contest::{Played, Record, Terms, Totals, derive_seed, play_game, play_match};
 pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
 pub use player::{Choice, Player, player};
 pub use playout::FarthestMix;
+pub use sternhalma_ggp::statistics::Score;
 pub use tune::{Parameter, Trial, Tuning, tune};

@@ -7,10 +7,11 @@
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use sternhalma_ggp::statistics::Score;
 use toml::Value;
 
 use crate::config::{Config, End};
-use crate::contest::{Score, derive_seed};
+use crate::contest::derive_seed;
 
 /// Offsets of the six variants, in shares of the reach.
 const OFFSETS: [f64; 6] = [-1.0, -2.0 / 3.0, -1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];

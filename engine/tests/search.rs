@@ -127,7 +127,7 @@ fn the_same_seed_and_limits_give_the_same_games() {
         };
         let games = |seed, threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let records = pool.install(|| play_match(&terms(seed), make, &AtomicBool::new(false), |_, _| ()));
+            let records = pool.install(|| play_match(&terms(seed), make, &AtomicBool::new(false), |_| ()));
             records.into_iter().map(|record| (record.outcome, record.actions)).collect::<Vec<_>>()
         };
         assert_eq!(games(1, 1), games(1, 2));
@@ -163,7 +163,7 @@ fn every_player_beats_random_moves() {
         let limits = Limits::expansions(1000);
         let terms = Terms { board, games: 6, limits, opening_plies: 1, ply_limit: PLY_LIMIT, seed: 1 };
         let mut score = Score::default();
-        let records = play_match(&terms, make, &AtomicBool::new(false), |_, _| ());
+        let records = play_match(&terms, make, &AtomicBool::new(false), |_| ());
         records.iter().for_each(|record| score.add(record.score()));
         assert_eq!(score.wins, 6, "{name}");
     }

@@ -4,6 +4,7 @@
 //! depth-first search for two players. Neither knows any game, and this crate
 //! knows no other of the project. [`gdl`] reads, checks and plays rulesheets of
 //! the Game Description Language, and [`protocol`] plays them with others.
+//! [`statistics`] says what games between two players tell of their strength.
 #![forbid(unsafe_code)]
 
 mod alphabeta;
@@ -14,6 +15,7 @@ mod mcts;
 mod parts;
 mod policy;
 pub mod protocol;
+pub mod statistics;
 mod tree;
 
 pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
