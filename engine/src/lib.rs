@@ -38,6 +38,6 @@ pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
-pub use player::{Choice, Player, player};
+pub use player::{Choice, Insight, Player, Value, player};
 pub use playout::FarthestMix;
 pub use tune::{Parameter, Trial, Tuning, tune};
