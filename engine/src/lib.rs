@@ -31,6 +31,7 @@ mod game;
 mod player;
 mod playout;
 mod tune;
+pub mod ugi;
 
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
 pub use contest::{Played, Record, Score, Terms, Totals, derive_seed, play_game, play_match};
