@@ -9,7 +9,7 @@ use sternhalma_data::{Encoding, Prefix, Table, TableOptions};
 
 use crate::build::check_memory_or;
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct Tables {
     /// Where tables are kept [default: the platform's data directory]
     #[arg(long = "tables", value_name = "DIR", env = "STERNHALMA_TABLES", global = true)]
@@ -25,6 +25,11 @@ fn size(text: &str) -> Result<ByteSize, String> {
 }
 
 impl Tables {
+    /// The same, kept elsewhere.
+    pub fn in_dir(self, dir: PathBuf) -> Tables {
+        Tables { dir: Some(dir), ..self }
+    }
+
     pub fn dir(&self) -> Result<PathBuf> {
         if let Some(dir) = &self.dir {
             return Ok(dir.clone());

@@ -22,6 +22,7 @@ mod query;
 mod rank;
 mod state;
 mod tune;
+mod ugi;
 mod verify;
 
 use std::io;
@@ -60,6 +61,7 @@ enum Command {
     Play(play::Args),
     Match(matches::Args),
     Tune(tune::Args),
+    Ugi(ugi::Args),
     Gdl(gdl::Args),
     GgpPlayer(ggp_player::Args),
     GgpMatch(ggp_match::Args),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Play(args) => play::run(&tables, &args),
         Command::Match(args) => matches::run(&tables, &args),
         Command::Tune(args) => tune::run(&tables, &args),
+        Command::Ugi(args) => ugi::run(&tables, &args),
         Command::Gdl(args) => gdl::run(&args),
         Command::GgpPlayer(args) => ggp_player::run(&args),
         Command::GgpMatch(args) => ggp_match::run(&args),

@@ -31,6 +31,7 @@ mod game;
 mod player;
 mod playout;
 mod tune;
+pub mod ugi;
 
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
 pub use contest::{Played, Record, Terms, Totals, derive_seed, play_game, play_match};
@@ -38,7 +39,7 @@ pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
-pub use player::{Choice, Player, player};
+pub use player::{Choice, Insight, Player, Value, player};
 pub use playout::FarthestMix;
 pub use sternhalma_ggp::statistics::Score;
 pub use tune::{Parameter, Trial, Tuning, tune};

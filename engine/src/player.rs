@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Move};
 use sternhalma_ggp::{
-    Cutoff, FixedDepth, Game, Heuristic, LengthBonus, Limits, Mcts, Rng, Settings, Spent, ToTheEnd, Uct, alpha_beta,
+    Cutoff, FixedDepth, Game, Heuristic, LengthBonus, Limits, Line, Mcts, Rng, Settings, Spent, ToTheEnd, Uct, WIN,
+    alpha_beta,
 };
 
 use crate::config::{AlphaBetaConfig, Config, Decision, End, Evaluation, UctConfig};
@@ -15,6 +16,13 @@ use crate::evaluate::{MeanRow, Separated, TableDifference};
 use crate::filter::Filter;
 use crate::game::{Action, ChineseCheckers, State};
 use crate::playout::{FarthestMix, random_move};
+
+/// The most moves of a tree, some 1.6 GB; it then grows no more.
+const MOST_EDGES: usize = 1 << 26;
+
+/// From so many expansions on, Monte-Carlo search tells how it stands
+/// whenever they have doubled.
+const FIRST_REPORT: u64 = 1 << 17;
 
 /// From this length on a simulation changes its reward no more.
 const LENGTH_HORIZON: u32 = 100;
@@ -28,10 +36,42 @@ pub struct Choice {
     pub spent: Spent,
 }
 
+/// How a search stands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Insight {
+    /// What it has spent.
+    pub spent: Spent,
+    /// What the state is worth to the player to move, if it can tell.
+    pub value: Option<Value>,
+    /// The principal variation as far as it is known; first what would be played.
+    pub line: Vec<Action>,
+}
+
+/// What a search takes a state to be worth to the player to move.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value {
+    /// Of Monte-Carlo search: the average reward, from -1 for lost to 1 for won.
+    Reward(f64),
+    /// Of alpha-beta search: the lead, in the units of its evaluation.
+    Lead(f64),
+    /// Won in so many plies, as far as the moves go that the search considers.
+    Won(u32),
+    /// Lost in so many plies, likewise.
+    Lost(u32),
+}
+
 /// One side of a game.
 pub trait Player: Send {
     /// Chooses for the player to move in a state that is not the game's end.
     fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice;
+
+    /// Chooses as [`choose`](Player::choose) does, and tells `watch` how the
+    /// search stands: now and then if it can, and once at its end.
+    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
+        let choice = self.choose(state, limits, stop);
+        watch(&Insight { spent: choice.spent, value: None, line: vec![choice.action] });
+        choice
+    }
 
     /// Follows an action of the game, its own or the opponent's.
     fn observe(&mut self, _action: Action) {}
@@ -115,7 +155,7 @@ fn search<C: Cutoff<ChineseCheckers>>(
             Decision::BestAverage => sternhalma_ggp::Decision::BestAverage,
             Decision::MostVisits => sternhalma_ggp::Decision::MostVisits,
         },
-        ..Settings::default()
+        most_edges: MOST_EDGES,
     };
     Mcts::new(Uct { c: config.c }, FarthestMix::new(config.random), cutoff, settings, seed)
 }
@@ -127,6 +167,27 @@ impl<C: Cutoff<ChineseCheckers> + Clone + Send> Player for UctPlayer<C> {
         }
         let found = self.mcts.search(&self.game, state, state.player() as usize, limits, stop);
         Choice { action: found.best, spent: found.spent }
+    }
+
+    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
+        if let Some(action) = only_action(&self.game, state) {
+            return forced(action, watch);
+        }
+        let role = state.player() as usize;
+        let mut spent = Spent::default();
+        let mut report = FIRST_REPORT;
+        loop {
+            let part = limits.and(Limits::expansions(report));
+            let found = self.mcts.search_on(&self.game, state, role, part, stop, spent);
+            spent = found.spent;
+            let stats = found.moves.iter().find(|(action, _)| *action == found.best).map(|(_, stats)| stats.mean());
+            watch(&Insight { spent, value: stats.map(|mean| Value::Reward(2.0 * mean - 1.0)), line: self.mcts.line() });
+            // A part that ends before its report met the clock or was stopped.
+            if spent.expansions_counted() < report || limits.counted_out(&spent) {
+                return Choice { action: found.best, spent };
+            }
+            report *= 2;
+        }
     }
 
     fn observe(&mut self, action: Action) {
@@ -146,15 +207,33 @@ struct AlphaBeta<H> {
 
 impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
     fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice {
+        self.think(state, limits, stop, &mut |_| ())
+    }
+
+    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
-            return Choice { action, spent: Spent::default() };
+            return forced(action, watch);
         }
         let limits = limits.and(Limits::depth(self.depth));
-        let line = alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
-        Choice { action: line.best, spent: line.spent }
+        let Line { best: action, value, spent } = alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
+        // Without a depth searched in full there is no value.
+        let value = (spent.depth > 0).then_some(match value {
+            won if won > WIN / 2.0 => Value::Won((WIN - won) as u32),
+            lost if lost < -WIN / 2.0 => Value::Lost((WIN + lost) as u32),
+            lead => Value::Lead(lead),
+        });
+        watch(&Insight { spent, value, line: vec![action] });
+        Choice { action, spent }
     }
 
     fn reset(&mut self, _: u64) {}
+}
+
+/// The choice where there is none.
+fn forced(action: Action, watch: &mut dyn FnMut(&Insight)) -> Choice {
+    let spent = Spent::default();
+    watch(&Insight { spent, value: None, line: vec![action] });
+    Choice { action, spent }
 }
 
 /// The action where the game shows but one.
@@ -212,5 +291,39 @@ impl Player for RandomMover {
 
     fn reset(&mut self, seed: u64) {
         self.rng = Rng::seed_from_u64(seed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Roster;
+    use crate::game::PLY_LIMIT;
+
+    #[test]
+    fn a_search_in_parts_is_the_search_in_one() {
+        let board = Board::new(7, 3).unwrap();
+        let config = Roster::built_in().config("base0").unwrap();
+        let state = ChineseCheckers::new(board, Filter::All).initial();
+        let go = AtomicBool::new(false);
+        let counted = |choice: Choice| Choice { spent: Spent { time: Default::default(), ..choice.spent }, ..choice };
+        for (limits, parts) in [
+            (Limits::expansions(FIRST_REPORT), 1),
+            (Limits::expansions(FIRST_REPORT + 1), 1),
+            (Limits::expansions(5 * FIRST_REPORT), 4),
+            (Limits::playouts(30_000), 3),
+        ] {
+            let mut players = [(); 2].map(|()| player(&config, board, PLY_LIMIT, None).unwrap());
+            players.iter_mut().for_each(|player| player.reset(7));
+            let [one, other] = &mut players;
+            let mut seen = Vec::new();
+            let choice = other.think(&state, limits, &go, &mut |insight| seen.push(insight.clone()));
+            assert_eq!(counted(one.choose(&state, limits, &go)), counted(choice), "{limits:?}");
+            // The last simulation of a part may go beyond the next limit.
+            assert!(seen.len().abs_diff(parts) <= 1, "{limits:?}: {}", seen.len());
+            let last = &seen[seen.len() - 1];
+            assert_eq!((last.line[0], last.spent), (choice.action, choice.spent));
+            assert!(matches!(last.value, Some(Value::Reward(value)) if value.abs() <= 1.0));
+        }
     }
 }

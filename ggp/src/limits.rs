@@ -39,6 +39,13 @@ impl Limits {
         Limits { time: Some(time), ..Limits::default() }
     }
 
+    /// Whether the limit of playouts or that of expansions is reached.
+    #[inline]
+    pub fn counted_out(&self, spent: &Spent) -> bool {
+        let over = |spent: u64, limit: Option<u64>| limit.is_some_and(|limit| spent >= limit);
+        over(spent.playouts, self.playouts) || over(spent.expansions_counted(), self.expansions)
+    }
+
     /// For each limit, the lower of the two.
     #[must_use]
     pub fn and(self, other: Limits) -> Limits {
@@ -67,11 +74,23 @@ pub struct Spent {
     pub time: Duration,
 }
 
+impl Spent {
+    /// What counts against a limit of expansions. Simulations that end inside
+    /// the tree expand nothing; there are to be no more of them than of
+    /// expansions.
+    #[inline]
+    pub fn expansions_counted(&self) -> u64 {
+        self.expansions.max(self.playouts)
+    }
+}
+
 /// Holds what is spent against the limits.
 pub(crate) struct Meter<'a> {
     limits: Limits,
     stop: &'a AtomicBool,
     started: Instant,
+    /// Time that was spent before.
+    before: Duration,
     pub spent: Spent,
     unchecked: u32,
 }
@@ -81,17 +100,22 @@ impl<'a> Meter<'a> {
     const CLOCK_EVERY: u32 = 32;
 
     pub fn new(limits: Limits, stop: &'a AtomicBool) -> Meter<'a> {
-        Meter { limits, stop, started: Instant::now(), spent: Spent::default(), unchecked: 0 }
+        Meter::resumed(limits, stop, Spent::default())
+    }
+
+    /// Of a search that has spent something already.
+    pub fn resumed(limits: Limits, stop: &'a AtomicBool, spent: Spent) -> Meter<'a> {
+        Meter { limits, stop, started: Instant::now(), before: spent.time, spent, unchecked: 0 }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.before + self.started.elapsed()
     }
 
     /// Whether the search is to end.
     #[inline]
     pub fn is_over(&mut self) -> bool {
-        let over = |spent: u64, limit: Option<u64>| limit.is_some_and(|limit| spent >= limit);
-        // Simulations that end inside the tree expand nothing; there are to be
-        // no more of them than of expansions.
-        let expansions = self.spent.expansions.max(self.spent.playouts);
-        if over(self.spent.playouts, self.limits.playouts) || over(expansions, self.limits.expansions) {
+        if self.limits.counted_out(&self.spent) {
             return true;
         }
         self.unchecked += 1;
@@ -99,11 +123,11 @@ impl<'a> Meter<'a> {
             return false;
         }
         self.unchecked = 0;
-        self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit)
+        self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.elapsed() >= limit)
     }
 
     pub fn finish(mut self) -> Spent {
-        self.spent.time = self.started.elapsed();
+        self.spent.time = self.elapsed();
         self.spent
     }
 }

@@ -158,9 +158,27 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         limits: Limits,
         stop: &AtomicBool,
     ) -> Found<G::Move> {
+        self.search_on(game, state, role, limits, stop, Spent::default())
+    }
+
+    /// Goes on with a [`search`](Mcts::search) of the same state that has
+    /// spent `spent`; the limits are those of the whole. A search in parts
+    /// runs the simulations that it would have run in one.
+    ///
+    /// # Panics
+    /// As `search` does.
+    pub fn search_on(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+        spent: Spent,
+    ) -> Found<G::Move> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
         let seat = seat.expect("the role is to act in the state that is searched");
-        let mut meter = Meter::new(limits, stop);
+        let mut meter = Meter::resumed(limits, stop, spent);
         if self.tree.is_empty() {
             self.root = Some(state.clone());
             self.tree.add(game, state, &mut self.buffers.moves);
@@ -181,6 +199,28 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
             spent: meter.finish(),
         }
+    }
+
+    /// The principal variation, as far as the tree goes and one role acts
+    /// alone: the move that would be played, then the most visited. Empty
+    /// before a search.
+    pub fn line(&self) -> Vec<G::Move> {
+        let mut line = Vec::new();
+        let mut node = (!self.tree.is_empty()).then_some(0);
+        let mut decision = self.settings.decision;
+        while let Some(id) = node.filter(|&id| matches!(self.tree.nodes[id as usize].turn, Turn::One(_))) {
+            let range = self.tree.edges_of(id, 0);
+            let stats = self.tree.edges[range.clone()].iter().map(|edge| edge.stats);
+            let Some(edge) = decision.best(stats).map(|best| range.start + best) else { break };
+            let found = &self.tree.edges[edge];
+            if found.stats.visits == 0 {
+                break;
+            }
+            line.push(found.mv);
+            node = self.tree.child(id, &[edge as u32]);
+            decision = Decision::MostVisits;
+        }
+        line
     }
 
     fn simulate(&mut self, game: &G, root: &G::State, spent: &mut Spent) {

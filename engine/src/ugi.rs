@@ -1,0 +1,396 @@
+//! The words of the Universal Game Interface (`docs/ugi.md`): lines become
+//! commands, and what a search tells becomes lines.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use sternhalma_data::{Geometry, Move, Player as Side, Position};
+use sternhalma_ggp::Limits;
+use thiserror::Error;
+
+use crate::game::Action;
+use crate::player::{Insight, Value};
+
+/// How a pass is written.
+pub const PASS: &str = "pass";
+
+/// A line from whoever drives the engine.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Command {
+    /// `ugi`
+    Ugi,
+    /// `isready`
+    IsReady,
+    /// `uginewgame`
+    NewGame,
+    /// `position startpos|fen ROWS PLAYER PLY [moves MOVE…]`
+    Position {
+        /// Where the game starts.
+        start: Start,
+        /// The moves since, as text: which board they are of, `startpos` does not tell.
+        moves: Vec<String>,
+    },
+    /// `go …`
+    Go(Go),
+    /// `stop`
+    Stop,
+    /// `setoption name NAME [value VALUE]`
+    SetOption {
+        /// The option.
+        name: String,
+        /// Its value, empty if there is none.
+        value: String,
+    },
+    /// `query …`
+    Query(Query),
+    /// `quit`
+    Quit,
+}
+
+/// Where a game starts.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Start {
+    /// The initial position of the engine's board.
+    Initial,
+    /// A position string.
+    At(Position),
+}
+
+/// What is asked of a position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Query {
+    /// Whether the game is over.
+    GameOver,
+    /// Whether `x` is to move.
+    P1Turn,
+    /// How the game ended.
+    Result,
+}
+
+/// How long to search.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Go {
+    /// Limits but for the clocks.
+    pub limits: Limits,
+    /// By player: the time left on the clock.
+    pub left: [Option<Duration>; 2],
+    /// By player: what each move adds to it.
+    pub increment: [Duration; 2],
+    /// Whether the answer waits for `stop`.
+    pub infinite: bool,
+}
+
+/// What is wrong with a command.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum UgiError {
+    /// No command of the protocol.
+    #[error("`{0}` is no command; {COMMANDS}")]
+    Unknown(String),
+    /// A command that does not read as it should.
+    #[error("{0}")]
+    Malformed(String),
+    /// A `go` that does not read as it should.
+    #[error("{0}")]
+    Go(String),
+}
+
+const COMMANDS: &str = "there are ugi, isready, uginewgame, position, go, stop, setoption, query and quit";
+
+impl Command {
+    /// Reads a line. A blank one is no command.
+    ///
+    /// # Errors
+    /// If it is no command of the protocol, or one that lacks something.
+    pub fn parse(line: &str) -> Result<Option<Command>, UgiError> {
+        let line = line.trim();
+        let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        Ok(Some(match first {
+            "" => return Ok(None),
+            "ugi" => Command::Ugi,
+            "isready" => Command::IsReady,
+            "uginewgame" => Command::NewGame,
+            "position" => position(rest)?,
+            "go" => Command::Go(go(rest).map_err(UgiError::Go)?),
+            "stop" => Command::Stop,
+            "setoption" => option(rest)?,
+            "query" => Command::Query(query(rest.trim())?),
+            "quit" => Command::Quit,
+            _ => return Err(UgiError::Unknown(first.to_owned())),
+        }))
+    }
+}
+
+fn position(text: &str) -> Result<Command, UgiError> {
+    const USAGE: &str = "a position reads `position startpos` or `position fen ROWS PLAYER PLY`, then `moves c1-e3 …`";
+    let malformed = |why: &dyn std::fmt::Display| UgiError::Malformed(why.to_string());
+    let mut words = text.split_whitespace();
+    let start = match words.next() {
+        Some("startpos") => Start::Initial,
+        Some("fen") => {
+            let fields: Vec<&str> = words.by_ref().take(3).collect();
+            Start::At(fields.join(" ").parse().map_err(|error| malformed(&error))?)
+        }
+        _ => return Err(malformed(&USAGE)),
+    };
+    let moves = match words.next() {
+        None => Vec::new(),
+        Some("moves") => words.map(str::to_owned).collect(),
+        Some(_) => return Err(malformed(&USAGE)),
+    };
+    Ok(Command::Position { start, moves })
+}
+
+fn go(text: &str) -> Result<Go, String> {
+    let mut go = Go::default();
+    let mut words = text.split_whitespace().peekable();
+    go.infinite = words.peek().is_none();
+    while let Some(word) = words.next() {
+        if word == "infinite" {
+            go.infinite = true;
+            continue;
+        }
+        let mut number = || {
+            let text = words.next().ok_or_else(|| format!("`go {word}` lacks its number"))?;
+            text.parse::<u64>().map_err(|_| format!("`go {word} {text}`: that is no number from 0 to 2^64 - 1"))
+        };
+        match word {
+            "movetime" => go.limits.time = Some(Duration::from_millis(number()?)),
+            "nodes" => go.limits.expansions = Some(number()?),
+            "playouts" => go.limits.playouts = Some(number()?),
+            "depth" => go.limits.depth = Some(number()?.try_into().unwrap_or(u32::MAX)),
+            "p1time" => go.left[0] = Some(Duration::from_millis(number()?)),
+            "p2time" => go.left[1] = Some(Duration::from_millis(number()?)),
+            "p1inc" => go.increment[0] = Duration::from_millis(number()?),
+            "p2inc" => go.increment[1] = Duration::from_millis(number()?),
+            _ => {
+                return Err(format!(
+                    "`go {word}` is unknown; there are movetime, nodes, playouts, depth, infinite, p1time, p2time, \
+                     p1inc and p2inc"
+                ));
+            }
+        }
+    }
+    Ok(go)
+}
+
+fn option(text: &str) -> Result<Command, UgiError> {
+    let named = text.trim_start().strip_prefix("name").filter(|rest| rest.starts_with(char::is_whitespace));
+    let named = named.map(str::trim).filter(|rest| !rest.is_empty());
+    let rest =
+        named.ok_or_else(|| UgiError::Malformed("an option is set by `setoption name NAME value VALUE`".into()))?;
+    let mut words = rest.match_indices("value");
+    // The word, not a part of one.
+    let value = words.find(|(at, _)| {
+        rest[..*at].ends_with(char::is_whitespace) && rest[at + 5..].chars().next().is_none_or(char::is_whitespace)
+    });
+    let (name, value) = value.map_or((rest, ""), |(at, _)| (&rest[..at], &rest[at + 5..]));
+    Ok(Command::SetOption { name: name.trim().to_owned(), value: value.trim().to_owned() })
+}
+
+fn query(text: &str) -> Result<Query, UgiError> {
+    match text {
+        "gameover" => Ok(Query::GameOver),
+        "p1turn" => Ok(Query::P1Turn),
+        "result" => Ok(Query::Result),
+        _ => Err(UgiError::Malformed(format!("`query {text}` is unknown; there are gameover, p1turn and result"))),
+    }
+}
+
+/// A clock is shared out over so many moves.
+const MOVES_TO_GO: u32 = 20;
+
+/// What stays on a clock.
+const MARGIN: Duration = Duration::from_millis(10);
+
+impl Go {
+    /// The limits of a player's search. Of a clock it takes a twentieth and
+    /// the increment, and leaves 10 ms at least.
+    ///
+    /// # Errors
+    /// If only the other player's clock is given.
+    pub fn limits(&self, side: Side) -> Result<Limits, UgiError> {
+        let player = side as usize;
+        match (self.left[player], self.left[1 - player]) {
+            (Some(left), _) => {
+                let share = left / MOVES_TO_GO + self.increment[player];
+                Ok(self.limits.and(Limits::time(share.min(left.saturating_sub(MARGIN)))))
+            }
+            (None, Some(_)) => {
+                let number = player + 1;
+                Err(UgiError::Go(format!("player {number} is to move, and `go` lacks p{number}time")))
+            }
+            (None, None) => Ok(self.limits),
+        }
+    }
+}
+
+/// An action as text.
+pub fn action_text(geometry: &Geometry, action: Action) -> String {
+    action.map_or(PASS.to_owned(), |mv: Move| geometry.move_text(mv))
+}
+
+/// The `info` line of a search: depth, time, nodes, nodes a second, score and
+/// principal variation, as far as they are known.
+pub fn info_line(geometry: &Geometry, insight: &Insight) -> String {
+    let spent = insight.spent;
+    let rate = spent.expansions as f64 / spent.time.as_secs_f64().max(1e-6);
+    let mut line =
+        format!("info depth {} time {} nodes {} nps {rate:.0}", spent.depth, spent.time.as_millis(), spent.expansions);
+    let _ = match insight.value {
+        None => Ok(()),
+        Some(Value::Reward(points) | Value::Lead(points)) => write!(line, " score cp {:.0}", 100.0 * points),
+        Some(Value::Won(plies)) => write!(line, " score mate {plies}"),
+        Some(Value::Lost(plies)) => write!(line, " score mate -{plies}"),
+    };
+    line += " pv";
+    for &action in &insight.line {
+        line += " ";
+        line += &action_text(geometry, action);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn go_of(text: &str) -> Go {
+        match Command::parse(text) {
+            Ok(Some(Command::Go(go))) => go,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn commands_read_as_the_protocol_says() {
+        for (line, command) in [
+            ("ugi", Command::Ugi),
+            (" isready\r", Command::IsReady),
+            ("uginewgame", Command::NewGame),
+            ("stop", Command::Stop),
+            ("quit", Command::Quit),
+            ("query  gameover", Command::Query(Query::GameOver)),
+            ("query p1turn", Command::Query(Query::P1Turn)),
+            ("query result", Command::Query(Query::Result)),
+            ("position startpos", Command::Position { start: Start::Initial, moves: vec![] }),
+        ] {
+            assert_eq!(Command::parse(line), Ok(Some(command)), "{line}");
+        }
+        assert_eq!(Command::parse(" \t"), Ok(None));
+        let fen = "1oo/x1o/xx1 x 4";
+        let found = Command::parse(&format!("position fen {fen} moves a1-a2  pass"));
+        let moves = vec!["a1-a2".to_owned(), PASS.to_owned()];
+        assert_eq!(found, Ok(Some(Command::Position { start: Start::At(fen.parse().unwrap()), moves })));
+    }
+
+    #[test]
+    fn a_value_is_all_that_comes_after_its_word() {
+        for (line, name, value) in [
+            ("setoption name Player value heur0, c=0.3", "Player", "heur0, c=0.3"),
+            ("setoption  name  Tables  value  /a  b/value", "Tables", "/a  b/value"),
+            ("setoption name Seed", "Seed", ""),
+            ("setoption name Seed value", "Seed", ""),
+            ("setoption name values value value", "values", "value"),
+        ] {
+            let expected = Command::SetOption { name: name.to_owned(), value: value.to_owned() };
+            assert_eq!(Command::parse(line), Ok(Some(expected)), "{line}");
+        }
+    }
+
+    #[test]
+    fn limits_come_together_and_no_limit_is_infinite() {
+        let ms = Duration::from_millis;
+        let limits = Limits { playouts: Some(7), expansions: Some(500), depth: Some(3), time: Some(ms(20)) };
+        let go = go_of("go nodes 500 movetime 20 depth 3 playouts 7");
+        assert_eq!(go, Go { limits, ..Go::default() });
+        assert_eq!(go_of("go"), go_of("go infinite"));
+        assert!(go_of("go").infinite && !go.infinite);
+        let go = go_of("go p1time 60000 p2time 100 p1inc 50 p2inc 200");
+        assert_eq!(go.limits(Side::X).unwrap().time, Some(ms(3050)));
+        assert_eq!(go.limits(Side::O).unwrap().time, Some(ms(90)));
+        assert_eq!(go_of("go p2time 5").limits(Side::O).unwrap().time, Some(ms(0)));
+        assert_eq!(go_of("go depth 99999999999").limits.depth, Some(u32::MAX));
+    }
+
+    #[test]
+    fn what_does_not_read_is_refused_in_words() {
+        for (line, why) in [
+            ("hello there", "`hello` is no command"),
+            ("UGI", "`UGI` is no command"),
+            ("go fast", "`go fast` is unknown"),
+            ("go nodes", "lacks its number"),
+            ("go nodes -1", "no number"),
+            ("query colour", "`query colour` is unknown"),
+            ("position", "a position reads"),
+            ("position startpos a1-a2", "a position reads"),
+            ("position fen 3/3", "three fields"),
+            ("position fen 3/3 x 0 moves", "has 2 rows"),
+            ("setoption Player heur0", "set by `setoption name"),
+            ("setoption name", "set by `setoption name"),
+            ("setoption nameless", "set by `setoption name"),
+        ] {
+            let error = Command::parse(line).unwrap_err().to_string();
+            assert!(error.contains(why), "{line}: {error}");
+        }
+        let error = go_of("go p1time 100 p1inc 5").limits(Side::O).unwrap_err();
+        assert!(error.to_string().contains("p2time"), "{error}");
+    }
+
+    /// Lines that come near to what is a command.
+    fn near_commands() -> impl Strategy<Value = String> {
+        let words = [
+            "ugi",
+            "isready",
+            "position",
+            "startpos",
+            "fen",
+            "moves",
+            "go",
+            "nodes",
+            "movetime",
+            "infinite",
+            "p1time",
+            "p2inc",
+            "setoption",
+            "name",
+            "value",
+            "query",
+            "result",
+            "1oo/x1o/xx1",
+            "x",
+            "0",
+            "a1-a2",
+            "-1",
+            "é",
+            "18446744073709551616",
+            "18446744073709551615",
+            "\u{3000}",
+            "valuevalue",
+        ];
+        prop::collection::vec(prop::sample::select(words.to_vec()), 0..9).prop_map(|words| words.join(" "))
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in prop_oneof![".*", near_commands()]) {
+            if let Ok(Some(Command::Go(go))) = Command::parse(&line) {
+                let _ = (go.limits(Side::X), go.limits(Side::O));
+            }
+        }
+
+        #[test]
+        fn a_clock_never_runs_out(left in 0u64..10_000_000, inc in 0u64..100_000, moves in 1usize..300) {
+            let mut left = Duration::from_millis(left);
+            let increment = Duration::from_millis(inc);
+            for _ in 0..moves {
+                let go = Go { left: [Some(left), None], increment: [increment; 2], ..Go::default() };
+                let share = go.limits(Side::X).unwrap().time.unwrap();
+                prop_assert!(share.is_zero() || share + MARGIN <= left);
+                prop_assert!(share >= left.saturating_sub(MARGIN).min(left / MOVES_TO_GO));
+                left = left - share + increment;
+            }
+        }
+    }
+}
