@@ -66,6 +66,9 @@ pub(super) trait Chair: Send {
     /// be followed.
     fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String>;
 
+    /// Whether a joint move is legal, if there is a move for each role.
+    fn allows(&self, joint: &[String]) -> bool;
+
     /// The legal moves of the player's role.
     fn options(&self) -> Vec<String>;
 
@@ -133,6 +136,11 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
         self.game.play_all(&mut self.state, &moves);
         let names = moves.iter().enumerate().map(|(role, &mv)| self.game.move_name(role, mv)).collect();
         Ok((names, illegal))
+    }
+
+    fn allows(&self, joint: &[String]) -> bool {
+        let legal = |(role, name): (usize, &String)| self.named(role, name).is_some_and(|(_, legal)| legal);
+        joint.len() != self.game.roles() || joint.iter().enumerate().all(legal)
     }
 
     fn options(&self) -> Vec<String> {

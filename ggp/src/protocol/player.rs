@@ -351,6 +351,7 @@ impl Seating {
         let worker = Worker {
             log: &log,
             chair,
+            proof: None,
             history: Vec::new(),
             rng: Rng::seed_from_u64(self.options.seed),
             ponder: self.options.ponder,
@@ -404,6 +405,9 @@ impl Drop for Compiling {
 struct Worker<'a> {
     log: &'a dyn Fn(&str),
     chair: Box<dyn Chair>,
+    /// The prover, once a faster engine plays, and how much of the history it
+    /// has seen.
+    proof: Option<(Box<dyn Chair>, usize)>,
     /// The joint moves so far.
     history: Vec<Vec<String>>,
     rng: Rng,
@@ -464,6 +468,9 @@ impl Worker<'_> {
 
     fn follow(&mut self, moves: Option<Vec<String>>) {
         let Some(moves) = moves else { return };
+        if !self.chair.allows(&moves) {
+            self.go_back();
+        }
         match self.chair.follow(&moves) {
             Ok((names, illegal)) => {
                 if let Some(illegal) = illegal {
@@ -473,6 +480,19 @@ impl Worker<'_> {
             }
             Err(error) => (self.log)(&format!("the moves ({}) are ignored: {error}", moves.join(" "))),
         }
+    }
+
+    /// Goes back to the prover, which alone is right after an illegal move.
+    fn go_back(&mut self) {
+        let Some((mut prover, seen)) = self.proof.take() else { return };
+        for joint in &self.history[seen..] {
+            if let Err(error) = prover.follow(joint) {
+                (self.log)(&format!("the prover cannot follow: {error}"));
+                return;
+            }
+        }
+        self.chair = prover;
+        (self.log)("back to the prover");
     }
 
     /// Finds a move until the deadline. Any legal move is known at once.
@@ -548,7 +568,8 @@ impl Worker<'_> {
         });
         match replayed {
             Ok(chair) => {
-                self.chair = chair;
+                let prover = std::mem::replace(&mut self.chair, chair);
+                self.proof = Some((prover, self.history.len()));
                 (self.log)("compiled");
                 true
             }
