@@ -812,6 +812,12 @@ mod tests {
         assert_eq!(say(&player, "(PLAY m ((take 2) wait))"), "wait");
         assert_eq!(say(&player, "(PLAY m (wait (take 1)))"), "(take 3)");
         assert!(used.load(Relaxed));
+        // What is not legal is for the prover.
+        say(&player, "(PLAY m ((take 9) wait))");
+        await_line(&lines, "match m: back to the prover");
+        used.store(false, Relaxed);
+        say(&player, "(PLAY m (wait wait))");
+        assert!(!used.load(Relaxed));
     }
 
     #[test]
