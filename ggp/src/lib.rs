@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod alphabeta;
+pub mod arena;
 mod game;
 pub mod gdl;
 mod limits;

@@ -91,13 +91,20 @@ pub(crate) struct Meter<'a> {
     started: Instant,
     /// Time that was spent before.
     before: Duration,
+    /// The clock when it was last read.
+    read: Duration,
     pub spent: Spent,
     unchecked: u32,
+    /// How often the cheap limits are checked before the clock is read.
+    clock_every: u32,
 }
 
 impl<'a> Meter<'a> {
-    /// How many times the cheap limits are checked before the clock is read.
+    /// The clock is read after so many checks at most,
     const CLOCK_EVERY: u32 = 32;
+
+    /// and, where checks are far apart, about as often as this.
+    const CLOCK_WITHIN: Duration = Duration::from_micros(200);
 
     pub fn new(limits: Limits, stop: &'a AtomicBool) -> Meter<'a> {
         Meter::resumed(limits, stop, Spent::default())
@@ -105,7 +112,16 @@ impl<'a> Meter<'a> {
 
     /// Of a search that has spent something already.
     pub fn resumed(limits: Limits, stop: &'a AtomicBool, spent: Spent) -> Meter<'a> {
-        Meter { limits, stop, started: Instant::now(), before: spent.time, spent, unchecked: 0 }
+        Meter {
+            limits,
+            stop,
+            started: Instant::now(),
+            before: spent.time,
+            read: Duration::ZERO,
+            spent,
+            unchecked: 0,
+            clock_every: 1,
+        }
     }
 
     fn elapsed(&self) -> Duration {
@@ -119,11 +135,17 @@ impl<'a> Meter<'a> {
             return true;
         }
         self.unchecked += 1;
-        if self.unchecked < Self::CLOCK_EVERY {
+        if self.unchecked < self.clock_every {
             return false;
         }
+        let before = self.read;
+        self.read = self.started.elapsed();
+        // Checks are as far apart as they were on average since the last reading.
+        let apart = (self.read - before) / self.unchecked;
+        let fit = Self::CLOCK_WITHIN.as_nanos() / apart.as_nanos().max(1);
+        self.clock_every = fit.clamp(1, Self::CLOCK_EVERY.into()) as u32;
         self.unchecked = 0;
-        self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.elapsed() >= limit)
+        self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.before + self.read >= limit)
     }
 
     pub fn finish(mut self) -> Spent {

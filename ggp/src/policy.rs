@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use thiserror::Error;
 
 use crate::game::{Game, Rng};
-use crate::limits::Limits;
+use crate::limits::{Limits, Spent};
 use crate::mcts::{Mcts, Settings};
 use crate::parts::{Cutoff, RandomPlayout, Uct};
 
@@ -106,9 +106,9 @@ impl Policy {
             Policy::Random => Box::new(RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }),
             Policy::Uct { c } => {
                 let settings = Settings { most_edges: MOST_EDGES, ..Settings::default() };
-                let cutoff = UntilHurry(hurry.clone());
+                let cutoff = UntilHurry(hurry);
                 let search = Mcts::new(Uct { c }, RandomPlayout::default(), cutoff, settings, seed);
-                Box::new(TreeMind { search, hurry })
+                Box::new(TreeMind { search })
             }
         }
     }
@@ -117,8 +117,16 @@ impl Policy {
 /// What finds the moves of a match.
 pub(crate) trait Mind<G: Game>: Send {
     /// A move of a role that is to act in a state that is not terminal, the
-    /// best that is known after so many simulations more.
-    fn search(&mut self, game: &G, state: &G::State, role: usize, playouts: u64) -> G::Move;
+    /// best that is known once a limit is reached or `stop` is set, and what
+    /// that took.
+    fn search(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (G::Move, Spent);
 
     /// Follows the moves of the acting roles.
     fn advance(&mut self, game: &G, joint: &[G::Move]);
@@ -133,10 +141,10 @@ struct RandomMind<M> {
 }
 
 impl<G: Game> Mind<G> for RandomMind<G::Move> {
-    fn search(&mut self, game: &G, state: &G::State, role: usize, _: u64) -> G::Move {
+    fn search(&mut self, game: &G, state: &G::State, role: usize, _: Limits, _: &AtomicBool) -> (G::Move, Spent) {
         self.moves.clear();
         game.legal(state, role, &mut self.moves);
-        self.moves[self.rng.random_range(0..self.moves.len())]
+        (self.moves[self.rng.random_range(0..self.moves.len())], Spent::default())
     }
 
     fn advance(&mut self, _: &G, _: &[G::Move]) {}
@@ -146,12 +154,19 @@ impl<G: Game> Mind<G> for RandomMind<G::Move> {
 
 struct TreeMind<G: Game> {
     search: Mcts<G, Uct, RandomPlayout<G::Move>, UntilHurry>,
-    hurry: Arc<AtomicBool>,
 }
 
 impl<G: Game> Mind<G> for TreeMind<G> {
-    fn search(&mut self, game: &G, state: &G::State, role: usize, playouts: u64) -> G::Move {
-        self.search.search(game, state, role, Limits::playouts(playouts), &self.hurry).best
+    fn search(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (G::Move, Spent) {
+        let found = self.search.search(game, state, role, limits, stop);
+        (found.best, found.spent)
     }
 
     fn advance(&mut self, game: &G, joint: &[G::Move]) {

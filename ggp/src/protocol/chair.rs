@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::message::place_of;
-use crate::Policy;
 use crate::gdl::{Reasoner, Rules};
 use crate::policy::Mind;
+use crate::{Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, as a
 /// compiled network. It may take long, or fail: a player begins with the
@@ -88,6 +88,7 @@ pub(super) struct Sitting<G: Reasoner> {
     role: usize,
     policy: Policy,
     mind: Box<dyn Mind<G>>,
+    hurry: Arc<AtomicBool>,
 }
 
 impl<G: Reasoner + 'static> Sitting<G> {
@@ -96,7 +97,8 @@ impl<G: Reasoner + 'static> Sitting<G> {
         let role = place_of(&order.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
         let mind = order.policy.mind(order.seed, order.hurry.clone());
-        Ok(Sitting { state: game.initial(), game, role, policy: order.policy, mind })
+        let hurry = order.hurry.clone();
+        Ok(Sitting { state: game.initial(), game, role, policy: order.policy, mind, hurry })
     }
 
     fn names_of(&self, role: usize, moves: &[G::Move]) -> Vec<String> {
@@ -158,7 +160,8 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
         let mut acting = self.game.turn(&self.state).acting(self.game.roles());
         let acts = acting.contains(&self.role);
         let role = if acts { self.role } else { acting.next()? };
-        let best = self.mind.search(&self.game, &self.state, role, playouts);
+        let limits = Limits::playouts(playouts);
+        let (best, _) = self.mind.search(&self.game, &self.state, role, limits, &self.hurry);
         acts.then(|| self.game.move_name(role, best))
     }
 
