@@ -55,7 +55,7 @@ fn search(c: &mut Criterion) {
         let mut player = player(&roster.config(name).unwrap(), board, PLY_LIMIT, Some(&distances)).unwrap();
         // Early, midway, and with the armies past each other.
         let states: Vec<_> =
-            [4, 24, 44].map(|plies| game.random_opening(plies, &mut Rng::seed_from_u64(plies.into()))).to_vec();
+            [4, 24, 44].map(|plies| game.random_state(plies, &mut Rng::seed_from_u64(plies.into()))).to_vec();
         let mut run = || -> u64 {
             let searches = states.iter().map(|state| {
                 player.reset(1);

@@ -21,6 +21,7 @@ mod progress;
 mod query;
 mod rank;
 mod state;
+mod tournament;
 mod tune;
 mod ugi;
 mod verify;
@@ -59,6 +60,7 @@ enum Command {
     Moves(moves::MovesArgs),
     Perft(moves::PerftArgs),
     Play(play::Args),
+    Tournament(tournament::Args),
     Match(matches::Args),
     Tune(tune::Args),
     Ugi(ugi::Args),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Moves(args) => moves::run_moves(&args),
         Command::Perft(args) => moves::run_perft(&args),
         Command::Play(args) => play::run(&tables, &args),
+        Command::Tournament(args) => tournament::run(&tables, &args),
         Command::Match(args) => matches::run(&tables, &args),
         Command::Tune(args) => tune::run(&tables, &args),
         Command::Ugi(args) => ugi::run(&tables, &args),

@@ -3,7 +3,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use sternhalma_data::{Cell, Geometry, Move, Player as Side};
-use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome as End, Player, State, derive_seed};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome as End, Player, State};
+use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Game, Limits};
 
 use crate::files::Tables;

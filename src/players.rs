@@ -1,19 +1,17 @@
 //! Players and limits on the command line.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::{Board, Encoding, Prefix, Table};
-use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, Terms, player};
+use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, player};
 use sternhalma_ggp::Limits;
+use sternhalma_ggp::arena::Budget;
 
 use crate::files::Tables;
-use crate::state::BoardArgs;
 
 /// Where players come from, and the game they play.
 #[derive(Args)]
@@ -29,46 +27,12 @@ pub struct PlayerArgs {
     pub ply_limit: u32,
 }
 
-/// What two players play by.
-#[derive(Args)]
-pub struct TermsArgs {
-    /// Random plies before the players take over
-    #[arg(long, default_value_t = 2)]
-    opening_plies: u32,
-    /// Fixes openings and random numbers
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Games at a time [default: one a core]
-    #[arg(long)]
-    threads: Option<NonZeroUsize>,
-    #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    pub board: BoardArgs,
-    #[command(flatten)]
-    pub players: PlayerArgs,
-}
-
-impl TermsArgs {
-    pub fn terms(&self, club: &Club, games: u64) -> Terms {
-        Terms {
-            board: club.board(),
-            games,
-            limits: self.limits.limits(),
-            opening_plies: self.opening_plies,
-            ply_limit: club.ply_limit(),
-            seed: self.seed,
-        }
-    }
-
-    /// The threads that games are played on.
-    pub fn pool(&self) -> Result<ThreadPool> {
-        Ok(ThreadPoolBuilder::new().num_threads(self.threads.map_or(0, NonZeroUsize::get)).build()?)
-    }
-}
+/// What a player may spend on a move if nothing else is told.
+pub const DEFAULT_BUDGET: Budget =
+    Budget { nodes: Some(100_000), playouts: None, depth: None, movetime: None, time: None };
 
 /// What a player may spend on a move; it ends at whichever comes first.
-#[derive(Args)]
+#[derive(Args, Clone, Default)]
 pub struct LimitArgs {
     /// Node expansions a move [default: 100000, if no other limit is given]
     #[arg(long)]
@@ -85,14 +49,15 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
+    /// What is told.
+    pub fn budget(&self) -> Budget {
+        let LimitArgs { nodes, playouts, depth, movetime } = *self;
+        Budget { nodes, playouts, depth, movetime, time: None }
+    }
+
+    /// The limits, or the default if none is told.
     pub fn limits(&self) -> Limits {
-        let limits = Limits {
-            playouts: self.playouts,
-            expansions: self.nodes,
-            depth: self.depth,
-            time: self.movetime.map(Duration::from_millis),
-        };
-        if limits == Limits::default() { Limits::expansions(100_000) } else { limits }
+        self.budget().or(DEFAULT_BUDGET).limits()
     }
 }
 
@@ -104,20 +69,8 @@ pub struct Club {
 }
 
 impl PlayerArgs {
-    /// The configuration of each named player.
-    pub fn configs<const N: usize>(&self, names: [&str; N]) -> Result<[Config; N]> {
-        let roster = self.roster()?;
-        let configs: Vec<Config> = names.iter().map(|name| roster.config(name)).collect::<Result<_, _>>()?;
-        Ok(configs.try_into().expect("there is a configuration a name"))
-    }
-
     pub fn roster(&self) -> Result<Roster> {
-        let mut roster = Roster::built_in();
-        if let Some(path) = &self.file {
-            let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-            roster.add(Roster::parse(&text).with_context(|| path.display().to_string())?);
-        }
-        Ok(roster)
+        roster(self.file.as_deref())
     }
 
     /// Opens the table if one of the players needs it.
@@ -125,20 +78,40 @@ impl PlayerArgs {
         let board = board.for_two()?;
         let mut distances = None;
         if configs.iter().any(Config::needs_table) {
-            let path = match &self.table {
-                Some(path) => tables.find(path)?,
-                None => tables.default_path(Prefix::whole(board), Encoding::Byte)?,
-            };
-            let table = tables.load(&path, Table::options()).with_context(|| {
-                format!("these players need a distance table of {board}; --table names one, of a prefix too")
-            })?;
-            sternhalma_builder::verify(&table, false, 0, &())?;
-            distances = Some(Distances::new(Arc::new(table)));
+            distances = Some(self::distances(tables, board, self.table.as_deref())?);
         }
         let club = Club { board, ply_limit: self.ply_limit, distances };
         configs.iter().try_for_each(|config| club.player(config).map(|_| ()))?;
         Ok(club)
     }
+}
+
+/// So many games at a time, or one a core.
+pub fn threads(told: Option<NonZeroUsize>) -> NonZeroUsize {
+    told.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}
+
+/// The players that ship, and those of a file.
+pub fn roster(file: Option<&Path>) -> Result<Roster> {
+    let mut roster = Roster::built_in();
+    if let Some(path) = file {
+        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        roster.add(Roster::parse(&text).with_context(|| path.display().to_string())?);
+    }
+    Ok(roster)
+}
+
+/// The distances of a table that is named, or of the board's whole one.
+pub fn distances(tables: &Tables, board: Board, name: Option<&Path>) -> Result<Distances> {
+    let path = match name {
+        Some(name) => tables.find(name)?,
+        None => tables.default_path(Prefix::whole(board), Encoding::Byte)?,
+    };
+    let table = tables.load(&path, Table::options()).with_context(|| {
+        format!("these players need a distance table of {board}; --table names one, of a prefix too")
+    })?;
+    sternhalma_builder::verify(&table, false, 0, &())?;
+    Ok(Distances::new(Arc::new(table)))
 }
 
 impl Club {

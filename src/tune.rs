@@ -1,16 +1,18 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use sternhalma_engine::{Config, Score, Terms, Trial, Tuning, play_match, tune};
+use sternhalma_engine::{ChineseCheckers, Config, Filter, Score, Seat, Trial, Tuning, tune};
+use sternhalma_ggp::arena::{self, Contestant, Entrant, Host, Schedule, Standings};
 
 use crate::files::Tables;
-use crate::players::TermsArgs;
+use crate::players::{Club, DEFAULT_BUDGET, LimitArgs, PlayerArgs, threads};
 use crate::progress::stop_on_ctrl_c;
+use crate::state::BoardArgs;
 use crate::{Outcome, output};
 
 /// Tune a player's parameters by hill climbing
@@ -33,47 +35,61 @@ pub struct Args {
     /// A file that keeps every trial, a JSON object a line
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Random plies before the players take over
+    #[arg(long, default_value_t = 2)]
+    opening_plies: u32,
+    /// Fixes openings and random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Games at a time [default: one a core]
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
     #[command(flatten)]
-    terms: TermsArgs,
+    limits: LimitArgs,
+    #[command(flatten)]
+    board: BoardArgs,
+    #[command(flatten)]
+    players: PlayerArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let [start] = args.terms.players.configs([&args.player])?;
-    let club = args.terms.players.club(tables, args.terms.board.board()?, std::slice::from_ref(&start))?;
+    let start = args.players.roster()?.config(&args.player)?;
+    let club = args.players.club(tables, args.board.board()?, std::slice::from_ref(&start))?;
     let tuning = tuning(args)?;
-    let terms = args.terms.terms(&club, args.games);
-    let setup = json!({ "player": start, "tuning": tuning, "terms": format!("{terms:?}") });
+    let terms = schedule(args, &club);
+    let setup = json!({ "player": start, "tuning": tuning, "terms": terms });
     let (trace, known) = match &args.trace {
         Some(path) => open_trace(path, &setup)?,
         None => (None, Vec::new()),
     };
     let stop = stop_on_ctrl_c()?;
-    let pool = args.terms.pool()?;
+    let threads = threads(args.threads);
+    let game = ChineseCheckers::new(club.board(), Filter::All).with_ply_limit(club.ply_limit());
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
-        let make =
-            || [variant, present].map(|config| club.player(config).expect("variants need what the player needs"));
-        let mut score = Score::default();
-        let records = play_match(&Terms { seed, ..terms }, make, &stop, |_| ());
-        records.iter().for_each(|record| score.add(record.score()));
-        (!stop.load(Relaxed)).then_some(score)
+        let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
+            Box::new(Seat(club.player([variant, present][entrant]).expect("variants need what the player needs")))
+        };
+        let mut standings = Standings::new(Schedule { seed, ..terms.clone() });
+        let host = Host { game: &game, make: &make, adjudicator: None };
+        let played = arena::run(&host, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
+        played.expect("openings are random, and reports do not fail");
+        (!stop.load(Relaxed)).then(|| standings.score(0, 0))
     };
-    let trace = Mutex::new((trace, None));
+    let (mut file, mut failed) = (trace, None);
     let report = |trial: &Trial| {
         let Score { games, wins, losses, draws } = trial.score;
         let Trial { pass, parameter, present, value, .. } = trial;
         eprintln!("pass {pass}: {parameter} {value} against {present}: +{wins} -{losses} ={draws} of {games}");
-        let (file, failed) = &mut *trace.lock().expect("no thread panics while it writes a trial");
         if let Some(Err(error)) = file.as_mut().map(|file| append(file, trial)) {
-            failed.get_or_insert(error);
+            failed = Some(error);
             stop.store(true, Relaxed);
         }
     };
-    let tuned =
-        pool.install(|| tune(&tuning, &start, args.terms.seed, &known, play, report)).map_err(|why| anyhow!(why))?;
-    if let Some(error) = trace.into_inner().expect("no thread panicked while it wrote a trial").1 {
+    let tuned = tune(&tuning, &start, args.seed, &known, play, report).map_err(|why| anyhow!(why))?;
+    if let Some(error) = failed {
         return Err(error.context("cannot write the trace"));
     }
     let Some(tuned) = tuned else {
@@ -85,6 +101,25 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         false => output::print_line(toml::to_string(&tuned)?.trim_end())?,
     }
     Ok(Outcome::Answered)
+}
+
+/// Milliseconds: a tuning run does not judge players by the clock.
+const FOREVER: u64 = 1 << 40;
+
+/// What a variant and the present player play.
+fn schedule(args: &Args, club: &Club) -> Schedule {
+    Schedule {
+        opening_plies: args.opening_plies,
+        ply_limit: club.ply_limit(),
+        margin: FOREVER,
+        patience: FOREVER,
+        seed: args.seed,
+        ..Schedule::new(
+            ["variant", "present"].map(Entrant::named).to_vec(),
+            args.limits.budget().or(DEFAULT_BUDGET),
+            args.games,
+        )
+    }
 }
 
 fn tuning(args: &Args) -> Result<Tuning> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::{Board, Player as Side, Position};
-use sternhalma_engine::ugi::{self, Command, Go, PASS, Query, Start, UgiError};
+use sternhalma_engine::ugi::{self, Command, Go, Query, Start, UgiError};
 use sternhalma_engine::{Action, ChineseCheckers, Config, Filter, Outcome as End, Player, Roster, State};
 use sternhalma_ggp::{Game, Limits};
 
@@ -318,16 +318,7 @@ impl Told {
     }
 
     fn play(&mut self, text: &str) -> Result<()> {
-        let ply = self.now.ply();
-        if self.now.outcome().is_some() {
-            bail!("`{text}` comes after the end of the game, at ply {ply}");
-        }
-        let action = if text == PASS { None } else { Some(self.game.geometry().parse_move(text)?) };
-        let mut legal = Vec::new();
-        self.game.legal(&self.now, self.now.player() as usize, &mut legal);
-        if !legal.contains(&action) {
-            bail!("`{text}` is not legal for {} at ply {ply}", self.now.player());
-        }
+        let action = ugi::legal_action(&self.game, &self.now, text)?;
         self.game.play_action(&mut self.now, action);
         self.actions.push(action);
         Ok(())

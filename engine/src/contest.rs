@@ -1,175 +1,96 @@
-//! Matches between two players.
+//! Two-player Chinese Checkers in the arena.
 
-use std::sync::atomic::AtomicBool;
+use sternhalma_data::Position;
+use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request};
+use sternhalma_ggp::{Rng, Spent};
 
-use rand::SeedableRng;
-use rayon::prelude::*;
-use serde::Serialize;
-use sternhalma_data::{Board, Player as Side};
-use sternhalma_ggp::{Limits, Rng, Spent};
-
-use crate::filter::Filter;
-use crate::game::{Action, ChineseCheckers, Outcome, State};
+use crate::game::{Action, ChineseCheckers, State};
 use crate::player::Player;
+use crate::ugi;
 
-/// What two players play.
-#[derive(Clone, Copy, Debug)]
-pub struct Terms {
-    /// The board.
-    pub board: Board,
-    /// Games, in pairs from the same opening with sides changed.
-    pub games: u64,
-    /// What each player may spend on a move.
-    pub limits: Limits,
-    /// Random plies before the players take over.
-    pub opening_plies: u32,
-    /// The ply at which a game is a draw.
-    pub ply_limit: u32,
-    /// Fixes openings and players' random numbers: the same seed and limits
-    /// (but of time) give the same games at any number of threads.
-    pub seed: u64,
-}
-
-/// How a game went, for the first named player `a` and the other, `b`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Record {
-    /// The number of the game. Games 2k and 2k + 1 are a pair.
-    pub number: u64,
-    /// Whether `a` moved first.
-    pub a_first: bool,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The plies of the game, opening included.
-    pub plies: u32,
-    /// The actions after the opening.
-    pub actions: Vec<Action>,
-    /// What `a` and `b` spent.
-    pub spent: [Totals; 2],
-}
-
-/// What a player spent on all its moves.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct Totals {
-    /// Moves it searched for.
-    pub moves: u64,
-    /// Node expansions.
-    pub expansions: u64,
-    /// Playouts.
-    pub playouts: u64,
-    /// Seconds.
-    pub seconds: f64,
-}
-
-impl Totals {
-    fn add(&mut self, spent: Spent) {
-        self.join(Totals {
-            moves: u64::from(spent.expansions > 0),
-            expansions: spent.expansions,
-            playouts: spent.playouts,
-            seconds: spent.time.as_secs_f64(),
-        });
+/// An opening is a position string, or `startpos` or `fen` with a position
+/// string and maybe `moves` and moves, as the engine protocol has it.
+impl ArenaGame for ChineseCheckers {
+    fn move_text(&self, _: &State, _: usize, action: Action) -> String {
+        ugi::action_text(self.geometry(), action)
     }
 
-    /// Adds what was spent elsewhere.
-    pub fn join(&mut self, other: Totals) {
-        self.moves += other.moves;
-        self.expansions += other.expansions;
-        self.playouts += other.playouts;
-        self.seconds += other.seconds;
+    fn opening(&self, text: &str) -> Result<Opening<State>, String> {
+        let words = text.split_whitespace().next();
+        let state = match words {
+            Some("startpos" | "fen") => ugi::placed(self, text)?,
+            _ => {
+                let position: Position =
+                    text.parse().map_err(|error: sternhalma_data::NotationError| error.to_string())?;
+                self.state(&position).ok_or_else(|| format!("`{text}` is no position of {}", self.board()))?
+            }
+        };
+        match state.outcome() {
+            Some(_) => Err(format!("`{text}` is the end of a game")),
+            None => Ok(self.opening_at(state)),
+        }
+    }
+
+    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Opening<State> {
+        self.opening_at(self.random_state(plies, rng))
     }
 }
 
-impl Record {
-    /// The score of `a`: 1, 0.5 or 0.
-    pub fn score(&self) -> f64 {
-        match self.outcome {
-            Outcome::Draw => 0.5,
-            Outcome::Won(side) => f64::from(u8::from((side == Side::X) == self.a_first)),
-        }
+impl ChineseCheckers {
+    fn opening_at(&self, state: State) -> Opening<State> {
+        Opening { state, text: self.position(&state).to_string(), plies: state.ply() }
     }
 }
 
-/// A game that was played: how it ended, the actions, and what each side spent.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Played {
-    /// How it ended.
-    pub outcome: Outcome,
-    /// The actions.
-    pub actions: Vec<Action>,
-    /// The last state.
-    pub last: State,
-    /// What `x` and `o` spent.
-    pub spent: [Totals; 2],
-}
+/// A player of this process in the arena.
+pub struct Seat(pub Box<dyn Player>);
 
-/// Plays one game to its end: `players` by side, from `state`.
-pub fn play_game(
-    game: &ChineseCheckers,
-    mut state: State,
-    mut players: [&mut dyn Player; 2],
-    limits: Limits,
-    stop: &AtomicBool,
-) -> Played {
-    let mut actions = Vec::new();
-    let mut spent = [Totals::default(); 2];
-    loop {
-        if let Some(outcome) = state.outcome() {
-            return Played { outcome, actions, last: state, spent };
-        }
-        let side = state.player() as usize;
-        let choice = players[side].choose(&state, limits, stop);
-        spent[side].add(choice.spent);
-        game.play_action(&mut state, choice.action);
-        players.iter_mut().for_each(|player| player.observe(choice.action));
-        actions.push(choice.action);
+impl Contestant<ChineseCheckers> for Seat {
+    fn begin(&mut self, _: &ChineseCheckers, _: &State, _: usize, seed: u64) -> Result<(), Fault> {
+        self.0.reset(seed);
+        Ok(())
+    }
+
+    fn choose(&mut self, _: &ChineseCheckers, state: &State, request: &Request) -> Result<(Action, Spent), Fault> {
+        let choice = self.0.choose(state, request.search_limits(), request.stop);
+        Ok((choice.action, choice.spent))
+    }
+
+    fn observe(&mut self, _: &ChineseCheckers, joint: &[Action]) {
+        self.0.observe(joint[0]);
     }
 }
 
-/// Mixes a seed with the number of what it is for, so that neighbours differ in every bit.
-pub fn derive_seed(seed: u64, number: u64) -> u64 {
-    let mut mixed = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
+#[cfg(test)]
+mod tests {
+    use sternhalma_data::Board;
 
-/// Plays a match on the threads of the current pool. `make` makes the players
-/// `a` and `b` anew for each game; `report` is told of each game as it ends.
-/// Games begin in order, and are returned in order. No further game begins once
-/// `stop` is set, which `report` may do, and the games that were under way then
-/// are not counted.
-pub fn play_match(
-    terms: &Terms,
-    make: impl Fn() -> [Box<dyn Player>; 2] + Sync,
-    stop: &AtomicBool,
-    report: impl Fn(&Record) + Sync,
-) -> Vec<Record> {
-    let game = ChineseCheckers::new(terms.board, Filter::All).with_ply_limit(terms.ply_limit);
-    let stopped = || stop.load(std::sync::atomic::Ordering::Relaxed);
-    // A bridge hands out numbers one by one; halves of a range would begin in its middle.
-    let records = (0..terms.games).par_bridge().filter_map(|number| {
-        if stopped() {
-            return None;
+    use sternhalma_ggp::Game;
+
+    use super::*;
+    use crate::filter::Filter;
+
+    #[test]
+    fn openings_read_as_they_are_written() {
+        let game = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All);
+        let mut rng = rand::SeedableRng::seed_from_u64(1);
+        for plies in 0..6 {
+            let opening = game.random_opening(plies, &mut rng);
+            assert_eq!((game.opening(&opening.text), opening.plies), (Ok(opening.clone()), plies));
         }
-        let mut rng = Rng::seed_from_u64(derive_seed(terms.seed, number / 2));
-        let opening = game.random_opening(terms.opening_plies, &mut rng);
-        let a_first = number % 2 == 0;
-        let [mut a, mut b] = make();
-        a.reset(derive_seed(terms.seed, 2 * number + (1 << 40)));
-        b.reset(derive_seed(terms.seed, 2 * number + 1 + (1 << 40)));
-        let players: [&mut dyn Player; 2] = if a_first { [&mut *a, &mut *b] } else { [&mut *b, &mut *a] };
-        let Played { outcome, actions, last, mut spent } = play_game(&game, opening, players, terms.limits, stop);
-        if !a_first {
-            spent.reverse();
+        let initial = game.opening("startpos").unwrap();
+        assert_eq!(initial.state, game.initial());
+        let moved = game.opening("startpos moves a1-a3 e5-e3").unwrap();
+        assert_eq!((moved.plies, game.opening(&format!("fen {}", moved.text))), (2, Ok(moved.clone())));
+        for (text, why) in [
+            ("", "three fields"),
+            ("startpos moves a1-e5", "not legal"),
+            ("startpos a1-a3", "reads"),
+            ("fen 3xx/4x/5/o4/oo3 o 9", "end of a game"),
+            ("3x/4/4/oo2 x 0", "no position of"),
+        ] {
+            let told = game.opening(text).unwrap_err();
+            assert!(told.contains(why), "{text}: {told}");
         }
-        let record = Record { number, a_first, outcome, plies: last.ply(), actions, spent };
-        if stopped() {
-            return None;
-        }
-        report(&record);
-        Some(record)
-    });
-    let mut records: Vec<Record> = records.collect();
-    records.sort_unstable_by_key(|record| record.number);
-    records
+    }
 }

@@ -124,19 +124,24 @@ impl Separated {
     pub fn holds(&self, state: &State) -> bool {
         PLAYERS.iter().all(|&player| state.army(player).is_subset(self.beyond[player as usize]))
     }
+
+    /// Who wins the race, if the armies are separated.
+    #[inline]
+    pub fn winner(&self, game: &ChineseCheckers, state: &State) -> Option<Player> {
+        self.holds(state).then(|| {
+            let ahead = lead(both(&self.distances, game, state), state) >= 0.0;
+            if ahead { state.player() } else { state.player().other() }
+        })
+    }
 }
 
 impl Cutoff<ChineseCheckers> for Separated {
     #[inline]
     fn cut(&mut self, game: &ChineseCheckers, state: &State, _: u32, rewards: &mut [f64]) -> bool {
-        if !self.holds(state) {
-            return false;
-        }
-        let mover = state.player() as usize;
-        let won = lead(both(&self.distances, game, state), state) >= 0.0;
-        rewards[mover] = f64::from(u8::from(won));
-        rewards[1 - mover] = 1.0 - rewards[mover];
+        let Some(winner) = self.winner(game, state) else { return false };
         debug_assert!(!game.is_terminal(state));
+        rewards[winner as usize] = 1.0;
+        rewards[winner.other() as usize] = 0.0;
         true
     }
 }

@@ -232,8 +232,9 @@ impl ChineseCheckers {
         }
     }
 
-    /// Plays random legal moves from the initial state: an opening of `plies`.
-    pub fn random_opening(&self, plies: u32, rng: &mut Rng) -> State {
+    /// Plays random legal moves from the initial state; if they end the game,
+    /// it is the initial state.
+    pub fn random_state(&self, plies: u32, rng: &mut Rng) -> State {
         let mut state = self.initial();
         let mut moves = Vec::new();
         for _ in 0..plies {

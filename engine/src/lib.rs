@@ -2,22 +2,23 @@
 //! `sternhalma-data` and the search of `sternhalma-ggp`.
 //!
 //! [`ChineseCheckers`] is the game, [`Roster`] the named configurations of
-//! `players.toml`, [`player()`] makes one ready to play, and [`play_match`] lets
-//! two of them play each other.
+//! `players.toml`, [`player()`] makes one ready to play, and the arena of
+//! `sternhalma-ggp` lets them play each other.
 //!
 //! ```
 //! use sternhalma_data::Board;
-//! use sternhalma_engine::{PLY_LIMIT, Roster, Score, Terms, play_match, player};
-//! use sternhalma_ggp::Limits;
-//! let roster = Roster::built_in();
-//! let (greedy, random) = (roster.config("greedy")?, roster.config("random")?);
+//! use sternhalma_engine::{ChineseCheckers, Filter, PLY_LIMIT, Roster, player};
+//! use sternhalma_ggp::{Game, Limits};
 //! let board = Board::new(7, 3)?;
-//! let terms =
-//!     Terms { board, games: 4, limits: Limits::default(), opening_plies: 2, ply_limit: PLY_LIMIT, seed: 1 };
-//! let make = || [&greedy, &random].map(|config| player(config, board, PLY_LIMIT, None).unwrap());
-//! let mut score = Score::default();
-//! play_match(&terms, make, &Default::default(), |_| ()).iter().for_each(|game| score.add(game.score()));
-//! assert_eq!((score.games, score.wins), (4, 4));
+//! let game = ChineseCheckers::new(board, Filter::All);
+//! let config = Roster::built_in().config("base0,c=0.3")?;
+//! let mut player = player(&config, board, PLY_LIMIT, None)?;
+//! player.reset(1);
+//! let mut state = game.initial();
+//! let choice = player.choose(&state, Limits::playouts(100), &Default::default());
+//! game.play_action(&mut state, choice.action);
+//! player.observe(choice.action);
+//! assert_eq!(state.ply(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -34,7 +35,7 @@ mod tune;
 pub mod ugi;
 
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
-pub use contest::{Played, Record, Terms, Totals, derive_seed, play_game, play_match};
+pub use contest::Seat;
 pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};
 pub use filter::{Filter, Pieces};

@@ -5,13 +5,12 @@
 //! takes its place if it won more than half of its games. A pass does this
 //! for every parameter; each pass looks less far.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::statistics::Score;
 use toml::Value;
 
 use crate::config::{Config, End};
-use crate::contest::derive_seed;
 
 /// Offsets of the six variants, in shares of the reach.
 const OFFSETS: [f64; 6] = [-1.0, -2.0 / 3.0, -1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
@@ -102,8 +101,8 @@ pub fn tune(
     start: &Config,
     seed: u64,
     known: &[Trial],
-    play: impl Fn(&Config, &Config, u64) -> Option<Score> + Sync,
-    report: impl Fn(&Trial) + Sync,
+    mut play: impl FnMut(&Config, &Config, u64) -> Option<Score>,
+    mut report: impl FnMut(&Trial),
 ) -> Result<Option<Config>, String> {
     let Config::Uct(uct) = start else { return Err("only UCT players have parameters to tune".to_owned()) };
     let used = |parameter: &&Parameter| parameter.end.is_none_or(|end| end == uct.end);
@@ -131,7 +130,7 @@ pub fn tune(
                 report(&trial);
                 Some(Ok(trial))
             };
-            let trials: Option<Result<Vec<Trial>, String>> = variants.par_iter().enumerate().map(trial).collect();
+            let trials: Option<Result<Vec<Trial>, String>> = variants.iter().enumerate().map(trial).collect();
             let Some(trials) = trials.transpose()? else { return Ok(None) };
             let best = trials.iter().fold(None, |best: Option<&Trial>, trial| match best {
                 Some(best) if best.score.rate() >= trial.score.rate() => Some(best),

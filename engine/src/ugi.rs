@@ -5,10 +5,11 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use sternhalma_data::{Geometry, Move, Player as Side, Position};
-use sternhalma_ggp::Limits;
+use sternhalma_ggp::arena::Clock;
+use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
-use crate::game::Action;
+use crate::game::{Action, ChineseCheckers, State};
 use crate::player::{Insight, Value};
 
 /// How a pass is written.
@@ -197,12 +198,6 @@ fn query(text: &str) -> Result<Query, UgiError> {
     }
 }
 
-/// A clock is shared out over so many moves.
-const MOVES_TO_GO: u32 = 20;
-
-/// What stays on a clock.
-const MARGIN: Duration = Duration::from_millis(10);
-
 impl Go {
     /// The limits of a player's search. Of a clock it takes a twentieth and
     /// the increment, and leaves 10 ms at least.
@@ -213,8 +208,8 @@ impl Go {
         let player = side as usize;
         match (self.left[player], self.left[1 - player]) {
             (Some(left), _) => {
-                let share = left / MOVES_TO_GO + self.increment[player];
-                Ok(self.limits.and(Limits::time(share.min(left.saturating_sub(MARGIN)))))
+                let clock = Clock { left, increment: self.increment[player] };
+                Ok(self.limits.and(Limits::time(clock.share())))
             }
             (None, Some(_)) => {
                 let number = player + 1;
@@ -228,6 +223,45 @@ impl Go {
 /// An action as text.
 pub fn action_text(geometry: &Geometry, action: Action) -> String {
     action.map_or(PASS.to_owned(), |mv: Move| geometry.move_text(mv))
+}
+
+/// Reads an action of the player to move, which must be legal.
+///
+/// # Errors
+/// If the game is over, or the text is no legal action.
+pub fn legal_action(game: &ChineseCheckers, state: &State, text: &str) -> Result<Action, UgiError> {
+    let malformed = |why: String| UgiError::Malformed(why);
+    let ply = state.ply();
+    if state.outcome().is_some() {
+        return Err(malformed(format!("`{text}` comes after the end of the game, at ply {ply}")));
+    }
+    let parse = |text| game.geometry().parse_move(text).map_err(|error| malformed(error.to_string()));
+    let action = if text == PASS { None } else { Some(parse(text)?) };
+    let mut legal = Vec::new();
+    game.legal(state, state.player() as usize, &mut legal);
+    match legal.contains(&action) {
+        true => Ok(action),
+        false => Err(malformed(format!("`{text}` is not legal for {} at ply {ply}", state.player()))),
+    }
+}
+
+/// The state that `position` with this text sets up on the board of a game.
+pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<State, String> {
+    let told = |error: UgiError| error.to_string();
+    let Command::Position { start, moves } = position(text).map_err(told)? else {
+        unreachable!("a position is read as one")
+    };
+    let mut state = match start {
+        Start::Initial => game.initial(),
+        Start::At(position) => {
+            game.state(&position).ok_or_else(|| format!("`{text}` is no position of {}", game.board()))?
+        }
+    };
+    for text in &moves {
+        let action = legal_action(game, &state, text).map_err(told)?;
+        game.play_action(&mut state, action);
+    }
+    Ok(state)
 }
 
 /// The `info` line of a search: depth, time, nodes, nodes a second, score and
@@ -377,19 +411,6 @@ mod tests {
         fn no_line_panics(line in prop_oneof![".*", near_commands()]) {
             if let Ok(Some(Command::Go(go))) = Command::parse(&line) {
                 let _ = (go.limits(Side::X), go.limits(Side::O));
-            }
-        }
-
-        #[test]
-        fn a_clock_never_runs_out(left in 0u64..10_000_000, inc in 0u64..100_000, moves in 1usize..300) {
-            let mut left = Duration::from_millis(left);
-            let increment = Duration::from_millis(inc);
-            for _ in 0..moves {
-                let go = Go { left: [Some(left), None], increment: [increment; 2], ..Go::default() };
-                let share = go.limits(Side::X).unwrap().time.unwrap();
-                prop_assert!(share.is_zero() || share + MARGIN <= left);
-                prop_assert!(share >= left.saturating_sub(MARGIN).min(left / MOVES_TO_GO));
-                left = left - share + increment;
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The players' searches against plain ones.
 
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -7,9 +9,10 @@ use rand::SeedableRng;
 use sternhalma_builder::{BuildOptions, build};
 use sternhalma_data::{Board, CellSet, Encoding, Player as Side, Prefix, Rank, States, Table};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Score, Separated, State,
-    TableDifference, Terms, play_match, player,
+    Action, ChineseCheckers, Config, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Seat, Separated,
+    State, TableDifference, player,
 };
+use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, Record, Schedule, Standings};
 use sternhalma_ggp::{Cutoff, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Uct, WIN, alpha_beta};
 
 fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
@@ -53,7 +56,7 @@ fn minimax<H: Heuristic<ChineseCheckers>>(
 
 fn some_states(game: &ChineseCheckers, count: u64) -> Vec<State> {
     let mut rng = Rng::seed_from_u64(5);
-    let states = (0..count).map(|number| game.random_opening(4 + 3 * (number % 12) as u32, &mut rng));
+    let states = (0..count).map(|number| game.random_state(4 + 3 * (number % 12) as u32, &mut rng));
     states.filter(|state| !game.is_terminal(state)).collect()
 }
 
@@ -109,26 +112,46 @@ fn uct_converges_to_the_minimax_move() {
     assert!(solved >= 5, "only {solved} positions were solved");
 }
 
+fn match_of(nodes: u64, games: u64) -> Schedule {
+    let budget = Budget { nodes: Some(nodes), ..Budget::default() };
+    Schedule::new(["a", "b"].map(Entrant::named).to_vec(), budget, games)
+}
+
+/// A match on the board of a table, and its games.
+fn played(
+    configs: &[Config; 2],
+    distances: &Distances,
+    schedule: Schedule,
+    threads: usize,
+) -> (Standings, Vec<Record>) {
+    let board = distances.table().prefix().board();
+    let game = ChineseCheckers::new(board, Filter::All);
+    let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
+        Box::new(Seat(player(&configs[entrant], board, PLY_LIMIT, Some(distances)).unwrap()))
+    };
+    let mut standings = Standings::new(schedule);
+    let mut records = Vec::new();
+    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+        records.push(record.clone());
+        Ok(())
+    };
+    let host = Host { game: &game, make: &make, adjudicator: None };
+    let threads = NonZeroUsize::new(threads).unwrap();
+    arena::run(&host, &mut standings, threads, &AtomicBool::new(false), keep).unwrap();
+    (standings, records)
+}
+
 #[test]
 fn the_same_seed_and_limits_give_the_same_games() {
-    let board = Board::new(5, 3).unwrap();
     let distances = table(5, 3, None, Encoding::Byte);
     let roster = Roster::built_in();
     for (a, b) in [("heur0", "base0"), ("end0", "ab-lookup"), ("greedy", "random"), ("ab-avg", "heur2")] {
         let configs = [roster.config(a).unwrap(), roster.config(b).unwrap()];
-        let make = || configs.each_ref().map(|c| player(c, board, PLY_LIMIT, Some(&distances)).unwrap());
-        let terms = |seed| Terms {
-            board,
-            games: 4,
-            limits: Limits::expansions(2000),
-            opening_plies: 2,
-            ply_limit: PLY_LIMIT,
-            seed,
-        };
         let games = |seed, threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let records = pool.install(|| play_match(&terms(seed), make, &AtomicBool::new(false), |_| ()));
-            records.into_iter().map(|record| (record.outcome, record.actions)).collect::<Vec<_>>()
+            let schedule = Schedule { seed, ..match_of(2000, 4) };
+            let records = played(&configs, &distances, schedule, threads).1;
+            let told = |record: Record| (record.id, (record.opening, record.goals, record.moves));
+            records.into_iter().map(told).collect::<BTreeMap<_, _>>()
         };
         assert_eq!(games(1, 1), games(1, 2));
         assert_ne!(games(1, 2), games(2, 2), "{a} against {b}: another seed gives other games");
@@ -154,18 +177,12 @@ fn a_search_keeps_its_limits() {
 
 #[test]
 fn every_player_beats_random_moves() {
-    let board = Board::new(7, 3).unwrap();
     let distances = table(7, 3, None, Encoding::Byte);
     let roster = Roster::built_in();
     for name in roster.names().filter(|name| *name != "random") {
         let configs = [roster.config(name).unwrap(), roster.config("random").unwrap()];
-        let make = || configs.each_ref().map(|c| player(c, board, PLY_LIMIT, Some(&distances)).unwrap());
-        let limits = Limits::expansions(1000);
-        let terms = Terms { board, games: 6, limits, opening_plies: 1, ply_limit: PLY_LIMIT, seed: 1 };
-        let mut score = Score::default();
-        let records = play_match(&terms, make, &AtomicBool::new(false), |_| ());
-        records.iter().for_each(|record| score.add(record.score()));
-        assert_eq!(score.wins, 6, "{name}");
+        let standings = played(&configs, &distances, match_of(1000, 6), 2).0;
+        assert_eq!(standings.score(0, 0).wins, 6, "{name}");
     }
 }
 

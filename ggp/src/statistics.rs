@@ -73,6 +73,20 @@ impl Score {
         [(centre - half).max(0.0), (centre + half).min(1.0)]
     }
 
+    /// Adds the games of another score.
+    pub fn join(&mut self, other: Score) {
+        self.games += other.games;
+        self.wins += other.wins;
+        self.losses += other.losses;
+        self.draws += other.draws;
+    }
+
+    /// The same games, counted for the opponent.
+    #[must_use]
+    pub fn reversed(self) -> Score {
+        Score { wins: self.losses, losses: self.wins, ..self }
+    }
+
     /// The games as a trinomial.
     pub fn outcomes(&self) -> Outcomes<3> {
         Outcomes::new([self.losses, self.draws, self.wins])

@@ -1,0 +1,270 @@
+//! The file that keeps the games of a tournament.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::record::Record;
+use super::schedule::Schedule;
+
+/// An append-only file of JSON objects, one a line: the [`Schedule`] and then
+/// each [`Record`] as its game ends. A line that a killed process left
+/// unfinished is cut off when the log is opened. While a run has a log open
+/// no other can.
+#[derive(Debug)]
+pub struct Log {
+    file: File,
+    path: PathBuf,
+}
+
+/// What is wrong with a log.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The file cannot be read or written.
+    #[error("{path}: cannot use the log")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line is not what a log has there.
+    #[error("{path}: line {line} is no {wanted}: {why}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What it should be.
+        wanted: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// The log is another tournament's.
+    #[error("{path}: it is the log of another tournament, whose {what}; name another file to begin anew")]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// The first difference.
+        what: String,
+    },
+    /// Another process writes it.
+    #[error("{path}: another run has this log open")]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Log {
+    /// Opens the log of a tournament, or begins one, and gives the games that
+    /// it has.
+    ///
+    /// # Errors
+    /// If the file cannot be used, or is no log of this tournament.
+    pub fn open(path: &Path, schedule: &Schedule) -> Result<(Log, Vec<Record>), LogError> {
+        let io = |source| LogError::Io { path: path.to_owned(), source };
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(io)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => LogError::Locked { path: path.to_owned() },
+            TryLockError::Error(source) => io(source),
+        })?;
+        let Contents { schedule: found, records, whole } = read(&file, path)?;
+        if let Some(what) = found.as_ref().and_then(|found| difference(found, schedule)) {
+            return Err(LogError::Other { path: path.to_owned(), what });
+        }
+        file.set_len(whole).map_err(io)?;
+        if found.is_none() {
+            append(&mut file, schedule).map_err(io)?;
+        }
+        Ok((Log { file, path: path.to_owned() }, records))
+    }
+
+    /// Begins the log of a tournament with games that were played elsewhere.
+    ///
+    /// # Errors
+    /// If there is such a file, or it cannot be written.
+    pub fn create(path: &Path, schedule: &Schedule, records: &[Record]) -> Result<(), LogError> {
+        let io = |source| LogError::Io { path: path.to_owned(), source };
+        let mut file = File::create_new(path).map_err(io)?;
+        append(&mut file, schedule).map_err(io)?;
+        records.iter().try_for_each(|record| append(&mut file, record)).map_err(io)?;
+        file.sync_all().map_err(io)
+    }
+
+    /// Reads a log.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is no log.
+    pub fn read(path: &Path) -> Result<(Schedule, Vec<Record>), LogError> {
+        let file = File::open(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
+        let Contents { schedule, records, .. } = read(&file, path)?;
+        let why = "the file is empty".to_owned();
+        let empty = || LogError::Malformed { path: path.to_owned(), line: 1, wanted: "head of a log", why };
+        Ok((schedule.ok_or_else(empty)?, records))
+    }
+
+    /// Adds a game in one write. A killed process loses none that was added.
+    ///
+    /// # Errors
+    /// If the file cannot be written; the game is then not in it.
+    pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
+        append(&mut self.file, record).map_err(|source| LogError::Io { path: self.path.clone(), source })
+    }
+
+    /// Waits until all games are on the disk.
+    ///
+    /// # Errors
+    /// If the system cannot write them.
+    pub fn sync(&self) -> Result<(), LogError> {
+        self.file.sync_all().map_err(|source| LogError::Io { path: self.path.clone(), source })
+    }
+}
+
+struct Contents {
+    schedule: Option<Schedule>,
+    records: Vec<Record>,
+    /// The bytes of whole lines.
+    whole: u64,
+}
+
+fn read(file: &File, path: &Path) -> Result<Contents, LogError> {
+    let io = |source| LogError::Io { path: path.to_owned(), source };
+    let mut reader = BufReader::new(file);
+    let (mut schedule, mut records, mut whole) = (None, Vec::new(), 0);
+    let mut text = Vec::new();
+    for line in 1.. {
+        text.clear();
+        let length = reader.read_until(b'\n', &mut text).map_err(io)?;
+        if !text.ends_with(b"\n") {
+            break;
+        }
+        let malformed = |wanted| {
+            move |error: serde_json::Error| LogError::Malformed {
+                path: path.to_owned(),
+                line,
+                wanted,
+                why: error.to_string(),
+            }
+        };
+        match &schedule {
+            None => schedule = Some(serde_json::from_slice(&text).map_err(malformed("head of a log"))?),
+            Some(schedule) => {
+                let record = serde_json::from_slice(&text).map_err(malformed("game"))?;
+                records.push(placed(schedule, record).map_err(|why| LogError::Malformed {
+                    path: path.to_owned(),
+                    line,
+                    wanted: "game of this tournament",
+                    why,
+                })?);
+            }
+        }
+        whole += length as u64;
+    }
+    Ok(Contents { schedule, records, whole })
+}
+
+/// A record, if the schedule has such a game.
+fn placed(schedule: &Schedule, record: Record) -> Result<Record, String> {
+    let id = record.id;
+    let games = schedule.rounds.get(id.round).map_or(0, |round| round.games);
+    let known = id.pairing < schedule.pairings.len() && id.game < games;
+    match known && [record.goals.len(), record.spent.len(), record.players.len()] == [schedule.roles; 3] {
+        true => Ok(record),
+        false => Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round)),
+    }
+}
+
+fn append(file: &mut File, value: &impl serde::Serialize) -> std::io::Result<()> {
+    let before = file.metadata()?.len();
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    // On a full disk a part may have been written, which is not to be taken for a line.
+    file.write_all(&line).inspect_err(|_| drop(file.set_len(before)))
+}
+
+/// The first thing in which two tournaments differ.
+fn difference(found: &Schedule, wanted: &Schedule) -> Option<String> {
+    if found == wanted {
+        return None;
+    }
+    let fields = |schedule: &Schedule| match serde_json::to_value(schedule) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (found, wanted) = (fields(found), fields(wanted));
+    let told = |value: Option<&Value>| value.map_or("none".to_owned(), Value::to_string);
+    let keys = found.keys().chain(wanted.keys());
+    let key = keys.into_iter().find(|&key| found.get(key) != wanted.get(key))?;
+    Some(format!("{key} is {}, not {}", told(found.get(key)), told(wanted.get(key))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schedule::GameId;
+    use super::super::schedule::tests::schedule;
+    use super::super::{End, Totals};
+    use super::*;
+
+    fn record(game: u64) -> Record {
+        Record {
+            id: GameId { round: 0, pairing: 0, game },
+            players: vec!["a".to_owned(), "b".to_owned()],
+            opening: "o".to_owned(),
+            moves: vec!["m".to_owned(); 3],
+            plies: 5,
+            end: End::Rules,
+            goals: vec![100, 0],
+            fault: None,
+            spent: vec![Totals::default(); 2],
+        }
+    }
+
+    #[test]
+    fn a_log_cut_short_anywhere_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let schedule = schedule(2, &["a", "b"], &[4]);
+        let (mut log, none) = Log::open(&path, &schedule).unwrap();
+        assert!(none.is_empty());
+        (0..3).for_each(|game| log.append(&record(game)).unwrap());
+        log.sync().unwrap();
+        drop(log);
+        let whole = std::fs::read(&path).unwrap();
+        for length in 0..=whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let (mut log, records) = Log::open(&path, &schedule).unwrap();
+            let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(records, (0..3).take(lines.saturating_sub(1)).map(record).collect::<Vec<_>>());
+            (records.len() as u64..3).for_each(|game| log.append(&record(game)).unwrap());
+            drop(log);
+            assert_eq!(std::fs::read(&path).unwrap(), whole);
+        }
+        assert_eq!(Log::read(&path).unwrap(), (schedule, (0..3).map(record).collect()));
+    }
+
+    #[test]
+    fn what_is_not_this_log_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let schedule = schedule(2, &["a", "b"], &[4]);
+        let (mut log, _) = Log::open(&path, &schedule).unwrap();
+        let told = |schedule: &Schedule| Log::open(&path, schedule).unwrap_err().to_string();
+        assert!(told(&schedule).contains("another run has this log open"));
+        log.append(&record(4)).unwrap();
+        drop(log);
+        assert!(told(&schedule).contains("line 2 is no game of this tournament: there is no game 4"));
+        let other = Schedule { seed: 2, ..schedule.clone() };
+        std::fs::write(&path, serde_json::to_string(&schedule).unwrap() + "\n{}\n").unwrap();
+        assert!(told(&schedule).contains("line 2 is no game: missing field"));
+        std::fs::write(&path, serde_json::to_string(&schedule).unwrap() + "\n").unwrap();
+        assert!(told(&other).contains("another tournament, whose seed is 1, not 2"));
+        std::fs::write(&path, "").unwrap();
+        assert!(Log::read(&path).unwrap_err().to_string().contains("the file is empty"));
+        assert!(Log::create(&path, &schedule, &[]).is_err());
+    }
+}

@@ -1,0 +1,257 @@
+//! Where tournaments are played: Chinese Checkers boards, and rulesheets.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::{Value, json};
+use sternhalma_data::Board;
+use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, Seat, Separated, State, player};
+use sternhalma_ggp::Policy;
+use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, PolicyPlayer, Record, Standings};
+use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
+
+use super::settings::{Engine, Player, Plays, Settings};
+use crate::files::Tables;
+use crate::players::{self, distances};
+
+/// A game with its players, ready to play.
+pub enum Room {
+    Board(BoardRoom),
+    Rules(RulesRoom<NetworkGame>),
+    Proof(RulesRoom<ProverGame>),
+}
+
+/// Told of each game as it ends.
+pub type Report<'a> = dyn FnMut(&Record, &Standings) -> Result<(), Failure> + 'a;
+
+/// What ends a run before its last game.
+pub struct Failure(pub anyhow::Error);
+
+impl From<String> for Failure {
+    fn from(why: String) -> Failure {
+        Failure(anyhow!(why))
+    }
+}
+
+impl Room {
+    /// Opens all that the players need. Programs are started once, so that
+    /// one that cannot play is told before the first game.
+    pub fn open(tables: &Tables, settings: &Settings) -> Result<Room> {
+        let Some(path) = &settings.rules else { return BoardRoom::open(tables, settings).map(Room::Board) };
+        if settings.adjudicate == Some(true) {
+            bail!("nothing adjudicates a game of a rulesheet");
+        }
+        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+        let rules = Rules::parse(&text).with_context(|| path.display().to_string())?;
+        let network = match settings.engine {
+            Some(Engine::Prover) => None,
+            Some(Engine::Sequential) => Some(Network::new(&rules).with_context(|| path.display().to_string())?),
+            None => Network::new(&rules).ok(),
+        };
+        match network {
+            Some(network) => RulesRoom::new(NetworkGame::new(network), text, &settings.player).map(Room::Rules),
+            None => {
+                let game = ProverGame::new(&rules).with_context(|| path.display().to_string())?;
+                RulesRoom::new(game, text, &settings.player).map(Room::Proof)
+            }
+        }
+    }
+
+    /// What is played, for the log.
+    pub fn game(&self) -> Value {
+        match self {
+            Room::Board(room) => {
+                let board = room.game.board();
+                json!({ "side": board.side(), "pieces": board.pieces() })
+            }
+            Room::Rules(room) => json!({ "rules": room.text }),
+            Room::Proof(room) => json!({ "rules": room.text }),
+        }
+    }
+
+    /// The number of roles.
+    pub fn roles(&self) -> usize {
+        match self {
+            Room::Board(_) => 2,
+            Room::Rules(room) => room.game.role_names().len(),
+            Room::Proof(room) => room.game.role_names().len(),
+        }
+    }
+
+    /// Who plays, for the log.
+    pub fn players(&self) -> Vec<Value> {
+        match self {
+            Room::Board(room) => room.players.iter().map(Kind::describe).collect(),
+            Room::Rules(room) => room.describe(),
+            Room::Proof(room) => room.describe(),
+        }
+    }
+
+    /// Plays the games that the standings lack.
+    pub fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        match self {
+            Room::Board(room) => room.with_host(standings.schedule().adjudicate, |host| {
+                arena::run(host, standings, threads, stop, report).map_err(|failure| failure.0)
+            }),
+            Room::Rules(room) => room.play(standings, threads, stop, report),
+            Room::Proof(room) => room.play(standings, threads, stop, report),
+        }
+    }
+}
+
+/// Chinese Checkers and its players.
+pub struct BoardRoom {
+    pub game: ChineseCheckers,
+    players: Vec<Kind>,
+    /// What games are adjudicated by.
+    separated: Option<Separated>,
+    ply_limit: u32,
+}
+
+/// What plays Chinese Checkers.
+enum Kind {
+    BuiltIn { config: Config, distances: Option<Distances> },
+    Program { command: String, options: Vec<(String, String)> },
+}
+
+impl Kind {
+    fn describe(&self) -> Value {
+        match self {
+            Kind::BuiltIn { config, distances } => {
+                let table = distances.as_ref().map(|distances| format!("{:016x}", distances.table().checksum()));
+                json!({ "player": config, "table": table })
+            }
+            Kind::Program { command, options } => json!({ "command": command, "options": options }),
+        }
+    }
+}
+
+impl BoardRoom {
+    fn open(tables: &Tables, settings: &Settings) -> Result<BoardRoom> {
+        if settings.engine.is_some() {
+            bail!("an engine plays a rulesheet, and Chinese Checkers needs none; --rules names one");
+        }
+        let board = Board::new(settings.side.unwrap_or(9), settings.pieces.unwrap_or(6))?.for_two()?;
+        let ply_limit = settings.ply_limit();
+        let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
+        let mut shelf = Shelf { tables, board, default: settings.table.as_deref(), open: Vec::new() };
+        let roster = players::roster(settings.players.as_deref())?;
+        let patience = Duration::from_secs_f64(settings.patience.unwrap_or(60.0).clamp(0.0, 1e6));
+        let kind = |told: &Player| match told.plays()? {
+            Plays::BuiltIn(text) => {
+                let config = roster.config(text)?;
+                let distances = match config.needs_table() {
+                    true => Some(shelf.take(told.table.as_deref())?),
+                    false => None,
+                };
+                player(&config, board, ply_limit, distances.as_ref()).map_err(|why| anyhow!("{text}: {why}"))?;
+                Ok(Kind::BuiltIn { config, distances })
+            }
+            Plays::Program(command) => {
+                let options: Vec<(String, String)> = told.options.clone().into_iter().collect();
+                let greeted = Peer::new(command, options.clone()).map_err(|e| anyhow!(e))?.greet(patience);
+                eprintln!("{command}: {}", greeted.map_err(|fault| anyhow!("{command}: {fault}"))?);
+                Ok(Kind::Program { command: command.to_owned(), options })
+            }
+        };
+        let players = settings.player.iter().map(kind).collect::<Result<_>>()?;
+        let separated = match settings.adjudicate {
+            Some(true) => Some(Separated::new(&game, shelf.take(None)?)),
+            _ => None,
+        };
+        Ok(BoardRoom { game, players, separated, ply_limit })
+    }
+
+    /// Calls with what games are held with.
+    pub fn with_host<T>(&self, adjudicate: bool, call: impl FnOnce(&Host<'_, ChineseCheckers>) -> T) -> T {
+        let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
+            match &self.players[entrant] {
+                Kind::BuiltIn { config, distances } => {
+                    let made = player(config, self.game.board(), self.ply_limit, distances.as_ref());
+                    Box::new(Seat(made.expect("the player has been made before")))
+                }
+                Kind::Program { command, options } => {
+                    Box::new(Peer::new(command, options.clone()).expect("the command has been read before"))
+                }
+            }
+        };
+        let adjudicator = |state: &State| {
+            let winner = self.separated.as_ref()?.winner(&self.game, state)?;
+            Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
+        };
+        let adjudicator = adjudicate.then_some(&adjudicator as _);
+        call(&Host { game: &self.game, make: &make, adjudicator })
+    }
+}
+
+/// Tables, each opened once.
+struct Shelf<'a> {
+    tables: &'a Tables,
+    board: Board,
+    /// The table of players that name none.
+    default: Option<&'a Path>,
+    open: Vec<(Option<PathBuf>, Distances)>,
+}
+
+impl Shelf<'_> {
+    fn take(&mut self, name: Option<&Path>) -> Result<Distances> {
+        let name = name.or(self.default);
+        if let Some((_, found)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
+            return Ok(found.clone());
+        }
+        let opened = distances(self.tables, self.board, name)?;
+        self.open.push((name.map(Path::to_owned), opened.clone()));
+        Ok(opened)
+    }
+}
+
+/// A rulesheet and its players.
+pub struct RulesRoom<G> {
+    pub game: G,
+    text: String,
+    players: Vec<Policy>,
+}
+
+impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
+    fn new(game: G, text: String, players: &[Player]) -> Result<RulesRoom<G>> {
+        let policy = |told: &Player| match told.plays()? {
+            Plays::BuiltIn(text) => Ok(text.parse::<Policy>()?),
+            Plays::Program(command) => {
+                bail!(
+                    "{command}: programs of the engine protocol play Chinese Checkers; `ggp-match` plays rulesheets with other programs"
+                )
+            }
+        };
+        Ok(RulesRoom { game, text, players: players.iter().map(policy).collect::<Result<_>>()? })
+    }
+
+    fn describe(&self) -> Vec<Value> {
+        self.players.iter().map(|policy| json!({ "policy": policy.to_string() })).collect()
+    }
+
+    /// Calls with what games are held with.
+    pub fn with_host<T>(&self, call: impl FnOnce(&Host<'_, G>) -> T) -> T {
+        let make = |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant])) };
+        call(&Host { game: &self.game, make: &make, adjudicator: None })
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        self.with_host(|host| arena::run(host, standings, threads, stop, report).map_err(|failure| failure.0))
+    }
+}
