@@ -1,7 +1,7 @@
 //! The words of the Universal Game Interface (`docs/ugi.md`): lines become
 //! commands, and what a search tells becomes lines.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 use sternhalma_data::{Geometry, Move, Player as Side, Position};
@@ -220,6 +220,29 @@ impl Go {
     }
 }
 
+/// As the command `go` is written, times in whole milliseconds.
+impl fmt::Display for Go {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let added = |time: Duration| (!time.is_zero()).then(|| ms(time));
+        let Limits { playouts, expansions, depth, time } = self.limits;
+        let limits = [
+            ("nodes", expansions),
+            ("playouts", playouts),
+            ("depth", depth.map(u64::from)),
+            ("movetime", time.map(ms)),
+            ("p1time", self.left[0].map(ms)),
+            ("p2time", self.left[1].map(ms)),
+            ("p1inc", added(self.increment[0])),
+            ("p2inc", added(self.increment[1])),
+        ];
+        f.write_str("go")?;
+        let mut told = limits.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        told.try_for_each(|(name, value)| write!(f, " {name} {value}"))?;
+        f.write_str(if self.infinite { " infinite" } else { "" })
+    }
+}
+
 /// An action as text.
 pub fn action_text(geometry: &Geometry, action: Action) -> String {
     action.map_or(PASS.to_owned(), |mv: Move| geometry.move_text(mv))
@@ -264,13 +287,16 @@ pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<State, String
     Ok(state)
 }
 
-/// The `info` line of a search: depth, time, nodes, nodes a second, score and
-/// principal variation, as far as they are known.
+/// The `info` line of a search: depth, time, nodes, nodes a second, playouts
+/// if there were any, score and principal variation, as far as they are known.
 pub fn info_line(geometry: &Geometry, insight: &Insight) -> String {
     let spent = insight.spent;
     let rate = spent.expansions as f64 / spent.time.as_secs_f64().max(1e-6);
     let mut line =
         format!("info depth {} time {} nodes {} nps {rate:.0}", spent.depth, spent.time.as_millis(), spent.expansions);
+    if spent.playouts > 0 {
+        let _ = write!(line, " playouts {}", spent.playouts);
+    }
     let _ = match insight.value {
         None => Ok(()),
         Some(Value::Reward(points) | Value::Lead(points)) => write!(line, " score cp {:.0}", 100.0 * points),
@@ -407,6 +433,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_go_reads_as_it_prints(
+            counts in prop::array::uniform4(prop::option::of(any::<u64>())),
+            left in prop::array::uniform2(prop::option::of(any::<u64>())),
+            added in prop::array::uniform2(any::<u64>()),
+            infinite: bool,
+        ) {
+            let [playouts, expansions, plies, time] = counts;
+            let depth = plies.map(|plies| plies as u32);
+            let limits = Limits { playouts, expansions, depth, time: time.map(Duration::from_millis) };
+            let left = left.map(|left| left.map(Duration::from_millis));
+            let go = Go { limits, left, increment: added.map(Duration::from_millis), infinite };
+            prop_assert_eq!(go_of(&go.to_string()), go);
+        }
+
         #[test]
         fn no_line_panics(line in prop_oneof![".*", near_commands()]) {
             if let Ok(Some(Command::Go(go))) = Command::parse(&line) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
-use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, Seat, Separated, State, player};
+use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, PolicyPlayer, Record, Standings};
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
@@ -121,7 +121,22 @@ pub struct BoardRoom {
 /// What plays Chinese Checkers.
 enum Kind {
     BuiltIn { config: Config, distances: Option<Distances> },
-    Program { command: String, options: Vec<(String, String)> },
+    Program(Program),
+}
+
+/// A program that speaks the engine protocol.
+struct Program {
+    command: String,
+    options: Vec<(String, String)>,
+    dir: Option<PathBuf>,
+    starting: Duration,
+}
+
+impl Program {
+    fn peer(&self) -> Result<Peer, PeerError> {
+        let peer = Peer::new(&self.command, self.options.clone(), self.dir.clone())?;
+        Ok(peer.with_starting_patience(self.starting))
+    }
 }
 
 impl Kind {
@@ -131,7 +146,7 @@ impl Kind {
                 let table = distances.as_ref().map(|distances| format!("{:016x}", distances.table().checksum()));
                 json!({ "player": config, "table": table })
             }
-            Kind::Program { command, options } => json!({ "command": command, "options": options }),
+            Kind::Program(program) => json!({ "command": program.command, "options": program.options }),
         }
     }
 }
@@ -158,10 +173,12 @@ impl BoardRoom {
                 Ok(Kind::BuiltIn { config, distances })
             }
             Plays::Program(command) => {
-                let options: Vec<(String, String)> = told.options.clone().into_iter().collect();
-                let greeted = Peer::new(command, options.clone()).map_err(|e| anyhow!(e))?.greet(patience);
+                let options = told.options.clone().into_iter().collect();
+                let program =
+                    Program { command: command.to_owned(), options, dir: told.dir.clone(), starting: patience };
+                let greeted = program.peer()?.greet(patience);
                 eprintln!("{command}: {}", greeted.map_err(|fault| anyhow!("{command}: {fault}"))?);
-                Ok(Kind::Program { command: command.to_owned(), options })
+                Ok(Kind::Program(program))
             }
         };
         let players = settings.player.iter().map(kind).collect::<Result<_>>()?;
@@ -180,9 +197,7 @@ impl BoardRoom {
                     let made = player(config, self.game.board(), self.ply_limit, distances.as_ref());
                     Box::new(Seat(made.expect("the player has been made before")))
                 }
-                Kind::Program { command, options } => {
-                    Box::new(Peer::new(command, options.clone()).expect("the command has been read before"))
-                }
+                Kind::Program(program) => Box::new(program.peer().expect("the command has been read before")),
             }
         };
         let adjudicator = |state: &State| {

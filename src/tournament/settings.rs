@@ -126,6 +126,8 @@ pub struct Player {
     command: Option<String>,
     /// Options that the program is given.
     pub options: BTreeMap<String, String>,
+    /// The directory in which the program runs.
+    pub dir: Option<PathBuf>,
     /// Its own distance table.
     pub table: Option<PathBuf>,
     budget: Budget,
@@ -192,6 +194,7 @@ impl Settings {
         let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
         let mut settings: Settings = toml::from_str(&text).with_context(|| path.display().to_string())?;
         let dir = path.parent().unwrap_or(Path::new(""));
+        settings.player.iter_mut().filter_map(|player| player.dir.as_mut()).for_each(|told| *told = dir.join(&*told));
         for file in [&mut settings.rules, &mut settings.openings, &mut settings.players].into_iter().flatten() {
             *file = dir.join(&*file);
         }

@@ -1,0 +1,275 @@
+//! Other programs in the arena, by the Universal Game Interface (`docs/ugi.md`).
+
+mod process;
+#[cfg(all(test, unix))]
+mod tests;
+mod words;
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use sternhalma_data::Geometry;
+use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
+use sternhalma_ggp::{Game, Spent};
+use thiserror::Error;
+
+use crate::game::{Action, ChineseCheckers, State};
+use crate::ugi::{Go, action_text};
+use process::{Line, Process, Program, Wait, excerpt};
+use words::Introduction;
+
+/// How long a program may take to be ready, unless a peer says otherwise.
+const STARTING: Duration = Duration::from_secs(60);
+
+/// A program is told to stop when it has not answered so long after its time.
+const MARGIN: Duration = Duration::from_millis(50);
+
+/// How long a program may take to end a search that nobody wants any more.
+const STOPPING: Duration = Duration::from_millis(200);
+
+/// Another program as a contestant of the arena, spoken to in the Universal
+/// Game Interface on its stdin and stdout.
+///
+/// The program is started when it is first needed, is kept from game to game,
+/// and is started again if it has ended. Whatever it does, an answer or a
+/// [`Fault`] comes by the deadline of what was asked. On Unix it has a process
+/// group of its own, which is killed with it; dropping the peer asks it to
+/// quit first, and gives it 200 ms.
+pub struct Peer {
+    program: Program,
+    options: Vec<(String, String)>,
+    starting: Duration,
+    running: Option<Running>,
+    told: Told,
+}
+
+/// What a peer cannot be.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The command line has a quote without its partner, or ends in `\`.
+    #[error("the command `{0}` has a quote that is not closed, or ends in `\\`")]
+    Unbalanced(String),
+    /// The command line is empty.
+    #[error("there is no command to start a program with")]
+    Empty,
+    /// An option would not fit in its line.
+    #[error("the option {0:?} has a line break or another control character in its name or value")]
+    Control(String),
+}
+
+/// The game as the program is told it.
+#[derive(Default)]
+struct Told {
+    start: String,
+    moves: String,
+}
+
+impl Peer {
+    /// A program that is started by a command line, which is split as a POSIX
+    /// shell splits words but not expanded, and its options, set before each
+    /// game. It runs in `dir`, if there is one: then a path to the program that
+    /// is not absolute starts from there.
+    ///
+    /// # Errors
+    /// If the command does not read, or an option does not fit in a line.
+    pub fn new(command: &str, options: Vec<(String, String)>, dir: Option<PathBuf>) -> Result<Peer, PeerError> {
+        let mut words = shlex::split(command).ok_or_else(|| PeerError::Unbalanced(command.to_owned()))?.into_iter();
+        let path = words.next().filter(|path| !path.is_empty()).ok_or(PeerError::Empty)?.into();
+        let breaks =
+            |(name, value): &&(String, String)| name.contains(char::is_control) || value.contains(char::is_control);
+        if let Some((name, _)) = options.iter().find(breaks) {
+            return Err(PeerError::Control(name.clone()));
+        }
+        let program = Program { path, args: words.collect(), dir };
+        Ok(Peer { program, options, starting: STARTING, running: None, told: Told::default() })
+    }
+
+    /// The same peer, which may take so long to be ready for a game; 60 s
+    /// unless it is told.
+    #[must_use]
+    pub fn with_starting_patience(self, starting: Duration) -> Peer {
+        Peer { starting, ..self }
+    }
+
+    /// Starts the program, if it does not run, and asks who it is: its name,
+    /// which is empty if it tells none.
+    ///
+    /// # Errors
+    /// If it cannot be started, does not introduce itself, or has not an
+    /// option that it is to be set.
+    pub fn greet(&mut self, patience: Duration) -> Result<String, Fault> {
+        let running = self.take(patience)?;
+        Ok(self.running.insert(running).introduction.name.clone())
+    }
+
+    /// The program as it runs, or started.
+    fn take(&mut self, patience: Duration) -> Result<Running, Fault> {
+        match self.running.take_if(|running| !running.process.has_ended()) {
+            Some(running) => Ok(running),
+            None => Running::start(&self.program, &self.options, patience),
+        }
+    }
+}
+
+/// A program that has introduced itself.
+struct Running {
+    process: Process,
+    introduction: Introduction,
+}
+
+impl Running {
+    fn start(program: &Program, options: &[(String, String)], patience: Duration) -> Result<Running, Fault> {
+        let shown = || excerpt(&program.path.to_string_lossy());
+        let mut process = Process::start(program)
+            .map_err(|error| FaultKind::Crash.fault(format!("cannot start {}: {error}", shown())))?;
+        let mut introduction = Introduction::default();
+        process.say("ugi\n".to_owned())?;
+        let mut wait = Wait::of(patience);
+        loop {
+            match process.hear(&mut wait)? {
+                Some(line) if line.text.trim() == "ugiok" => break,
+                Some(line) => introduction.add(&line.text),
+                None => {}
+            }
+        }
+        introduction.check(options)?;
+        Ok(Running { process, introduction })
+    }
+
+    /// Prepares it for a game. A seed among the options is left as it is.
+    fn prepare(&mut self, options: &[(String, String)], seed: u64, patience: Duration) -> Result<(), Fault> {
+        let mut lines: String = options.iter().map(|(name, value)| option(name, value)).collect();
+        let chosen = options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED));
+        if let Some(offer) = self.introduction.option(SEED).filter(|_| !chosen) {
+            lines += &option(&offer.name, &offer.seed(seed).to_string());
+        }
+        self.process.say(lines + "uginewgame\nisready\n")?;
+        let mut wait = Wait::of(patience);
+        let mut refusal = None;
+        loop {
+            let Some(line) = self.process.hear(&mut wait)? else { continue };
+            if line.text.trim() == "readyok" {
+                break;
+            }
+            refusal = refusal.or_else(|| words::error(&line.text).map(excerpt));
+        }
+        refusal.map_or(Ok(()), |why| Err(FaultKind::Crash.fault(format!("it is not ready: it said {why}"))))
+    }
+}
+
+/// The option that takes the seed of a game.
+const SEED: &str = "Seed";
+
+/// The line that sets an option.
+fn option(name: &str, value: &str) -> String {
+    if value.is_empty() { format!("setoption name {name}\n") } else { format!("setoption name {name} value {value}\n") }
+}
+
+impl Told {
+    fn new(game: &ChineseCheckers, start: &State) -> Told {
+        let initial = *start == game.initial();
+        let start = if initial { "startpos".to_owned() } else { format!("fen {}", game.position(start)) };
+        Told { start, moves: String::new() }
+    }
+
+    fn add(&mut self, geometry: &Geometry, action: Action) {
+        self.moves += if self.moves.is_empty() { " moves " } else { " " };
+        self.moves += &action_text(geometry, action);
+    }
+}
+
+/// A `go` with what a request limits. Clocks are of use only with one's own.
+fn go(request: &Request) -> Go {
+    let mut go = Go { limits: request.limits, ..Go::default() };
+    if request.clocks[request.role].is_some() {
+        for (player, clock) in request.clocks.iter().take(2).enumerate() {
+            go.left[player] = clock.map(|clock| clock.left);
+            go.increment[player] = clock.map(|clock| clock.increment).unwrap_or_default();
+        }
+    }
+    go
+}
+
+/// A search that the program has been asked for.
+struct Search<'a> {
+    geometry: &'static Geometry,
+    request: &'a Request<'a>,
+    started: Instant,
+    wait: Wait,
+    /// Whether it was told to stop.
+    stopped: bool,
+    /// Whether its answer is known to be of no use.
+    unwanted: bool,
+    spent: Spent,
+    /// The last thing it said it could not do.
+    error: Option<String>,
+}
+
+impl<'a> Search<'a> {
+    fn new(geometry: &'static Geometry, request: &'a Request<'a>) -> Search<'a> {
+        let (started, wait) = (Instant::now(), Wait::of(request.deadline()));
+        let (stopped, unwanted) = (false, false);
+        Search { geometry, request, started, wait, stopped, unwanted, spent: Spent::default(), error: None }
+    }
+
+    fn answer(mut self, process: &mut Process) -> Result<(Action, Spent), Fault> {
+        loop {
+            if let Some(line) = process.hear(&mut self.wait)?
+                && let Some(action) = self.read(&line)
+            {
+                let spent = Spent { time: self.started.elapsed(), ..self.spent };
+                return action.map(|action| (action, spent)).map_err(|fault| self.explained(fault));
+            }
+            self.stop_in_time(process)?;
+        }
+    }
+
+    fn read(&mut self, line: &Line) -> Option<Result<Action, Fault>> {
+        words::note(&mut self.spent, &line.text);
+        self.error = words::error(&line.text).map(excerpt).or(self.error.take());
+        words::best_move(self.geometry, &line.text)
+    }
+
+    /// Tells the program to stop, once its time is over or nobody waits.
+    fn stop_in_time(&mut self, process: &mut Process) -> Result<(), Fault> {
+        if !self.unwanted && self.request.stop.load(Relaxed) {
+            self.unwanted = true;
+            self.wait.until = self.wait.until.min(Instant::now() + STOPPING);
+        }
+        let late = || self.request.time().is_some_and(|time| self.started.elapsed() > time + MARGIN);
+        if !self.stopped && (self.unwanted || late()) {
+            self.stopped = true;
+            process.say("stop\n".to_owned())?;
+        }
+        Ok(())
+    }
+
+    fn explained(&self, fault: Fault) -> Fault {
+        let said = self.error.iter().map(|error| format!(" after {error}"));
+        Fault { detail: fault.detail + &said.collect::<String>(), ..fault }
+    }
+}
+
+impl Contestant<ChineseCheckers> for Peer {
+    fn begin(&mut self, game: &ChineseCheckers, start: &State, _: usize, seed: u64) -> Result<(), Fault> {
+        self.told = Told::new(game, start);
+        let mut running = self.take(self.starting)?;
+        running.prepare(&self.options, seed, self.starting)?;
+        self.running = Some(running);
+        Ok(())
+    }
+
+    fn choose(&mut self, game: &ChineseCheckers, _: &State, request: &Request) -> Result<(Action, Spent), Fault> {
+        let running = self.running.as_mut().ok_or_else(|| FaultKind::Crash.fault("it does not run"))?;
+        let mut search = Search::new(game.geometry(), request);
+        running.process.ignore(&mut search.wait)?;
+        running.process.say(format!("position {}{}\n{}\n", self.told.start, self.told.moves, go(request)))?;
+        search.answer(&mut running.process)
+    }
+
+    fn observe(&mut self, game: &ChineseCheckers, joint: &[Action]) {
+        joint.iter().for_each(|&action| self.told.add(game.geometry(), action));
+    }
+}

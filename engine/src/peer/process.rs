@@ -1,0 +1,328 @@
+//! A program that reads and writes lines, and that nothing is expected of: it
+//! may end, say nothing or say too much, and neither stalls us nor fills our
+//! memory.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sternhalma_ggp::arena::{Fault, FaultKind};
+
+/// A longer line is cut.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// So many lines wait to be heard; then the program waits.
+const LINES_AHEAD: usize = 64;
+
+/// So many messages wait to be read by the program; then it hangs.
+const MESSAGES_AHEAD: usize = 64;
+
+/// Who says more lines than this in one answer floods.
+const MOST_LINES: u32 = 100_000;
+
+/// Who says more bytes than this in one answer floods.
+const MOST_BYTES: usize = 16 << 20;
+
+/// So much of what came last on stderr is kept.
+const LAST_WORDS: usize = 1 << 10;
+
+/// How often it is looked whether the program has ended, where that cannot be
+/// heard, and whether there is something else to do.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// How long a program may take to end once it was told to, or has closed stdout.
+const LEAVE: Duration = Duration::from_millis(200);
+
+/// How a program is started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// What is run.
+    pub path: PathBuf,
+    /// What it is given.
+    pub args: Vec<String>,
+    /// Where it is run; here, if none.
+    pub dir: Option<PathBuf>,
+}
+
+impl Program {
+    fn command(&self) -> io::Result<Command> {
+        let mut command = Command::new(match &self.dir {
+            // Which directory such a path starts from differs between platforms.
+            Some(dir) if self.path.is_relative() && self.path.components().count() > 1 => {
+                std::path::absolute(dir.join(&self.path))?
+            }
+            _ => self.path.clone(),
+        });
+        command.args(&self.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        Ok(command)
+    }
+}
+
+/// A line, or a piece of one that is too long.
+#[derive(Debug)]
+pub struct Line {
+    /// What it says, without the end of the line. Of a line that is too long
+    /// it is the beginning and `…`; its other pieces are empty.
+    pub text: String,
+    bytes: usize,
+}
+
+/// How long and how much is listened to.
+pub struct Wait {
+    /// When it ends.
+    pub until: Instant,
+    lines: u32,
+    bytes: usize,
+}
+
+impl Wait {
+    /// Waits so long from now on.
+    pub fn of(time: Duration) -> Wait {
+        Wait { until: Instant::now() + time, lines: 0, bytes: 0 }
+    }
+
+    fn is_flooded_by(&mut self, line: &Line) -> bool {
+        self.lines += 1;
+        self.bytes += line.bytes;
+        self.lines > MOST_LINES || self.bytes > MOST_BYTES
+    }
+}
+
+/// A running program. Its process group is killed with it.
+pub struct Process {
+    child: Child,
+    /// How it ended, once it has and was reaped.
+    status: Option<ExitStatus>,
+    input: Option<SyncSender<String>>,
+    output: Receiver<Line>,
+    last_words: Arc<Mutex<VecDeque<u8>>>,
+    /// Closed when stderr is.
+    silenced: Receiver<()>,
+}
+
+impl Process {
+    /// Starts a program, with threads for its three streams. They end when the
+    /// streams do, and nobody waits for them: a stream may have been handed on.
+    ///
+    /// # Errors
+    /// If the system cannot start it.
+    pub fn start(program: &Program) -> io::Result<Process> {
+        let mut child = program.command()?.spawn()?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (input, messages) = sync_channel(MESSAGES_AHEAD);
+        let (lines, output) = sync_channel(LINES_AHEAD);
+        let (silence, silenced) = sync_channel(0);
+        let last_words = Arc::<Mutex<VecDeque<u8>>>::default();
+        let words = last_words.clone();
+        // A killed process is dropped on an error here.
+        let process = Process { child, status: None, input: Some(input), output, last_words, silenced };
+        let spawn = |stream: Box<dyn FnOnce() + Send>| thread::Builder::new().spawn(stream).map(drop);
+        spawn(Box::new(move || {
+            let _ = stdin.map(|stdin| pass_in(stdin, &messages));
+        }))?;
+        spawn(Box::new(move || {
+            let _ = stdout.map(|stdout| pass_out(stdout, &lines));
+        }))?;
+        spawn(Box::new(move || {
+            let _silence = silence;
+            let _ = stderr.map(|stderr| keep_last(stderr, &words));
+        }))?;
+        Ok(process)
+    }
+
+    /// Sends lines, each with its end. Does not wait until they are read.
+    ///
+    /// # Errors
+    /// If it does not read what was sent before; it is killed then.
+    pub fn say(&mut self, lines: String) -> Result<(), Fault> {
+        match self.input.as_ref().map(|input| input.try_send(lines)) {
+            Some(Err(TrySendError::Full(_))) => {
+                self.kill();
+                Err(FaultKind::Hang.fault("it does not read its input"))
+            }
+            // That it has closed its input will show in its silence.
+            _ => Ok(()),
+        }
+    }
+
+    /// The next line; none if none came for a moment.
+    ///
+    /// # Errors
+    /// If the wait is over, the program has ended, or it floods us. It is no
+    /// more then.
+    pub fn hear(&mut self, wait: &mut Wait) -> Result<Option<Line>, Fault> {
+        let left = wait.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.kill();
+            return Err(FaultKind::Hang.fault(self.with_last_words("no answer")));
+        }
+        match self.output.recv_timeout(left.min(GLANCE)) {
+            Ok(line) => self.judged(line, wait).map(Some),
+            Err(RecvTimeoutError::Disconnected) => Err(self.bury()),
+            Err(RecvTimeoutError::Timeout) if !self.has_ended() => Ok(None),
+            // What it said at last is on its way; others may hold stdout open.
+            Err(RecvTimeoutError::Timeout) => match self.output.recv_timeout(GLANCE) {
+                Ok(line) => self.judged(line, wait).map(Some),
+                Err(_) => Err(self.bury()),
+            },
+        }
+    }
+
+    /// Forgets what was said and not heard.
+    ///
+    /// # Errors
+    /// If the program floods us.
+    pub fn ignore(&mut self, wait: &mut Wait) -> Result<(), Fault> {
+        loop {
+            match self.output.try_recv() {
+                Ok(line) => self.judged(line, wait).map(drop)?,
+                // Who asks next will hear the end.
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    fn judged(&mut self, line: Line, wait: &mut Wait) -> Result<Line, Fault> {
+        if wait.is_flooded_by(&line) {
+            self.kill();
+            return Err(FaultKind::Garbage.fault(format!("it floods: {}", excerpt(&line.text))));
+        }
+        Ok(line)
+    }
+
+    /// Kills the program and those it has started in its process group.
+    pub fn kill(&mut self) {
+        if self.status.is_some() {
+            return;
+        }
+        // The group has its name as long as the program is not reaped.
+        #[cfg(unix)]
+        let _ = rustix::process::kill_process_group(
+            rustix::process::Pid::from_child(&self.child),
+            rustix::process::Signal::KILL,
+        );
+        let _ = self.child.kill();
+        self.status = self.child.wait().ok();
+        self.input = None;
+    }
+
+    /// The fault of a program that has ended or closed stdout.
+    fn bury(&mut self) -> Fault {
+        let until = Instant::now() + LEAVE;
+        while !self.has_ended() && Instant::now() < until {
+            thread::sleep(LEAVE / 40);
+        }
+        let ended = self.has_ended();
+        self.kill();
+        let how = match self.status {
+            Some(status) if ended => status.to_string(),
+            _ => "it closed its output".to_owned(),
+        };
+        FaultKind::Crash.fault(self.with_last_words(&how))
+    }
+
+    /// Whether the program has ended, without reaping it.
+    #[cfg(unix)]
+    pub fn has_ended(&mut self) -> bool {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        self.status.is_some() || !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), options), Ok(None))
+    }
+
+    /// Whether the program has ended.
+    #[cfg(not(unix))]
+    pub fn has_ended(&mut self) -> bool {
+        self.status.is_some() || !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// With the last that came on stderr, once the program is no more.
+    fn with_last_words(&self, what: &str) -> String {
+        let _ = self.silenced.recv_timeout(LEAVE);
+        let mut words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = readable(&String::from_utf8_lossy(words.make_contiguous()));
+        if words.is_empty() { what.to_owned() } else { format!("{what}; its last words: {words}") }
+    }
+}
+
+impl Drop for Process {
+    /// Asks it to quit, and kills it if it does not.
+    fn drop(&mut self) {
+        if self.status.is_none() {
+            let _ = self.say("quit\n".to_owned());
+            self.input = None;
+            let until = Instant::now() + LEAVE;
+            while !self.has_ended() && Instant::now() < until {
+                if let Err(RecvTimeoutError::Disconnected) = self.output.recv_timeout(LEAVE / 40) {
+                    thread::sleep(LEAVE / 100);
+                }
+            }
+        }
+        self.kill();
+    }
+}
+
+/// Writes messages until there are none or nobody reads them.
+fn pass_in(mut stdin: impl Write, messages: &Receiver<String>) -> io::Result<()> {
+    messages.iter().try_for_each(|message| stdin.write_all(message.as_bytes()).and_then(|()| stdin.flush()))
+}
+
+/// Passes on what is read, line by line, until its end or nobody listens.
+fn pass_out(stdout: impl Read, lines: &SyncSender<Line>) -> io::Result<()> {
+    let mut stdout = BufReader::new(stdout);
+    let mut bytes = Vec::new();
+    let mut goes_on = false;
+    loop {
+        bytes.clear();
+        let count = stdout.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)?;
+        let cut = !bytes.ends_with(b"\n") && count as u64 == LONGEST_LINE;
+        let mut text = if goes_on { String::new() } else { String::from_utf8_lossy(&bytes).trim_end().to_owned() };
+        if cut && !goes_on {
+            text.push('…');
+        }
+        let line = Line { text, bytes: count };
+        goes_on = cut;
+        if count == 0 || lines.send(line).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn keep_last(mut stderr: impl Read, words: &Mutex<VecDeque<u8>>) -> io::Result<()> {
+    let mut bytes = [0; LAST_WORDS];
+    loop {
+        let count = match stderr.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if count == 0 {
+            return Ok(());
+        }
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.extend(&bytes[..count]);
+        let over = words.len().saturating_sub(LAST_WORDS);
+        words.drain(..over);
+    }
+}
+
+/// The beginning of what was said, fit to be shown in a line.
+pub fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 100;
+    let shown: String = text.chars().take(SHOWN).collect();
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("`{}{more}`", readable(&shown))
+}
+
+/// Without characters that a terminal would obey.
+pub fn readable(text: &str) -> String {
+    text.trim().replace(char::is_control, " ")
+}

@@ -1,0 +1,373 @@
+//! Programs that do what they should not, as scripts of a POSIX shell.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
+use sternhalma_data::Board;
+use sternhalma_ggp::Limits;
+use sternhalma_ggp::arena::Clock;
+use tempfile::TempDir;
+
+use super::*;
+use crate::filter::Filter;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Far more than any answer takes.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What does not come is not waited for longer.
+const SHORT: Duration = Duration::from_millis(300);
+
+/// A script that does as the protocol says, but on `go` and what `more` catches.
+fn polite(go: &str, more: &str) -> String {
+    format!(
+        r#"while read -r line; do case "$line" in
+        ugi) echo "id name Bad"; echo "option name Seed type spin min 0 max 9"; echo ugiok;;
+        isready) echo readyok;;
+        go*) {go};;
+        quit) exit 0;;
+        {more}
+        esac; done"#
+    )
+}
+
+/// A directory with a script and the processes it tells of.
+struct Script(TempDir);
+
+impl Script {
+    /// A script; `$dir` is its directory, `own PID` tells of a process.
+    fn new(text: &str) -> Script {
+        let dir = tempfile::tempdir().unwrap();
+        let own = r#"dir="$1"; own() { echo "$1" >> "$dir/pids"; }; own $$"#;
+        fs::write(dir.path().join("engine"), format!("{own}\n{text}\n")).unwrap();
+        Script(dir)
+    }
+
+    fn peer(&self) -> Peer {
+        let dir = shlex::try_quote(self.0.path().to_str().unwrap()).unwrap().into_owned();
+        Peer::new(&format!("sh {dir}/engine {dir}"), Vec::new(), None).unwrap().with_starting_patience(LONG)
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.0.path().join(file)).unwrap()
+    }
+
+    fn pids(&self) -> Vec<i32> {
+        self.read("pids").lines().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    fn expect_no_process(&self) {
+        // The kernel takes its time to end those that are killed and not waited for.
+        let until = Instant::now() + LONG;
+        for pid in self.pids() {
+            while runs(pid) {
+                assert!(Instant::now() < until, "process {pid} is left");
+                thread::sleep(MS);
+            }
+        }
+    }
+}
+
+fn runs(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    match stat.as_ref().map(|stat| stat.rsplit(") ").next()) {
+        Ok(Some(state)) => !state.starts_with(['Z', 'X']),
+        _ if Path::new("/proc/self/stat").exists() => false,
+        _ => test_kill_process(Pid::from_raw(pid).unwrap()).is_ok(),
+    }
+}
+
+fn game() -> ChineseCheckers {
+    ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All)
+}
+
+fn begin(peer: &mut Peer) -> Result<(), Fault> {
+    let game = game();
+    peer.begin(&game, &game.initial(), 0, 123)
+}
+
+fn choose(peer: &mut Peer, limits: Limits, patience: Duration) -> Result<(Action, Spent), Fault> {
+    let (game, stop) = (game(), AtomicBool::new(false));
+    peer.choose(&game, &game.initial(), &Request { role: 0, limits, clocks: &[None; 2], patience, stop: &stop })
+}
+
+fn action(text: &str) -> Action {
+    Some(Board::new(5, 3).unwrap().geometry().parse_move(text).unwrap())
+}
+
+/// What comes of a script that is to begin a game.
+fn begun(text: &str, patience: Duration) -> Fault {
+    let script = Script::new(text);
+    let fault = begin(&mut script.peer().with_starting_patience(patience)).expect_err(text);
+    script.expect_no_process();
+    fault
+}
+
+/// What comes of a script that is to move.
+fn answered(text: &str, limits: Limits, patience: Duration) -> Result<(Action, Spent), Fault> {
+    let script = Script::new(text);
+    let mut peer = script.peer();
+    begin(&mut peer).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+    let answer = choose(&mut peer, limits, patience);
+    drop(peer);
+    script.expect_no_process();
+    answer
+}
+
+fn on_go(go: &str, patience: Duration) -> Result<(Action, Spent), Fault> {
+    answered(&polite(go, ""), Limits::expansions(1), patience)
+}
+
+#[test]
+fn a_program_is_sent_what_the_protocol_says() {
+    let script = Script::new(
+        r#"exec 3> $dir/heard; while read -r line; do echo "$line" >&3; case "$line" in
+        ugi) echo "id name Bad"; echo "option name Seed type spin min 0 max 9"; echo ugiok;;
+        isready) echo readyok;;
+        go*) echo bestmove e5-e4;;
+        esac; done"#,
+    );
+    let game = game();
+    let options = vec![("Seed".to_owned(), "5".to_owned())];
+    let mut peers = [script.peer(), Peer { options, ..script.peer() }];
+    let stop = AtomicBool::new(false);
+    let clocks = [None, Some(Clock { left: 1500 * MS, increment: 250 * MS })];
+    let mut heard = Vec::new();
+    for peer in &mut peers {
+        assert_eq!(peer.greet(LONG), Ok("Bad".to_owned()));
+        let mut state = game.initial();
+        peer.begin(&game, &state, 1, 123).unwrap();
+        game.play_action(&mut state, action("a1-a3"));
+        peer.observe(&game, &[action("a1-a3")]);
+        let limits = Limits { playouts: Some(7), expansions: Some(8), depth: Some(9), time: Some(10_900 * MS / 1000) };
+        let request = Request { role: 1, limits, clocks: &clocks, patience: LONG, stop: &stop };
+        assert_eq!(peer.choose(&game, &state, &request).unwrap().0, action("e5-e4"));
+        peer.observe(&game, &[action("e5-e4")]);
+        peer.observe(&game, &[None]);
+        let request = Request { limits: Limits::depth(1), clocks: &[clocks[1], None], ..request };
+        peer.choose(&game, &state, &request).unwrap();
+        peer.begin(&game, &state, 1, 8).unwrap();
+        peer.choose(&game, &state, &request).unwrap();
+        heard.push(script.read("heard"));
+    }
+    let seeded = "ugi\n\
+        setoption name Seed value 3\nuginewgame\nisready\n\
+        position startpos moves a1-a3\n\
+        go nodes 8 playouts 7 depth 9 movetime 10 p2time 1500 p2inc 250\n\
+        position startpos moves a1-a3 e5-e4 pass\ngo depth 1\n\
+        setoption name Seed value 8\nuginewgame\nisready\n\
+        position fen 3oo/4o/x4/x4/1x3 o 1\ngo depth 1\n";
+    assert_eq!(heard[0], seeded);
+    // A seed among the options is not overruled.
+    assert_eq!(heard[1], seeded.replace("value 3", "value 5").replace("value 8", "value 5"));
+}
+
+#[test]
+fn a_good_answer_tells_what_it_took() {
+    let info = "echo info depth 2 nodes 5; echo info depth 3 seldepth 9 nodes 70 playouts 4 pv a1-a3 nodes 8";
+    let (found, spent) =
+        on_go(&format!("{info}; echo info string depth 99; echo bestmove a1-a3 ponder e5-e4"), LONG).unwrap();
+    assert_eq!(found, action("a1-a3"));
+    assert_eq!((spent.expansions, spent.playouts, spent.depth), (70, 4, 3));
+    assert_eq!(on_go("echo bestmove pass", LONG).unwrap().0, None);
+    // Whether it is legal is for others to say.
+    assert_eq!(on_go("echo bestmove a1-e5", LONG).unwrap().0, action("a1-e5"));
+    // Nobody reads its stderr but us.
+    assert!(on_go("yes 2>/dev/null | head -c 1000000 >&2; echo bestmove a1-a3", LONG).is_ok());
+}
+
+#[test]
+fn a_program_that_ends_has_crashed() {
+    let missing = Peer::new("/nowhere/engine --fast", Vec::new(), None).unwrap().greet(LONG).unwrap_err();
+    assert!(missing.kind == FaultKind::Crash && missing.detail.contains("cannot start `/nowhere/engine`"), "{missing}");
+    for (text, why) in [
+        ("exit 3", "exit status: 3"),
+        ("echo no memory >&2; exit 4", "last words: no memory"),
+        ("kill -9 $$", "signal: 9"),
+        ("read line; echo ugiok; exit 5", "exit status: 5"),
+        ("exec >&-; sleep 1000", "closed its output"),
+        ("sleep 1000 & own $!; exit 6", "exit status: 6"),
+    ] {
+        let fault = begun(text, LONG);
+        assert!(fault.kind == FaultKind::Crash && fault.detail.contains(why), "{text}: {fault}");
+    }
+    for (go, why) in [
+        ("exit 7", "exit status: 7"),
+        ("kill -11 $$", "signal: 11"),
+        ("printf 'bestmove a1-'; exit 8", "it said `bestmove a1-`"),
+        ("echo 1 >&2; printf 'out of\\n\\033[31m luck' >&2; exit 9", "last words: 1 out of  [31m luck"),
+        ("exec >&-; sleep 1000", "closed its output"),
+        // Who holds stdout open does not hide that.
+        ("sleep 1000 & own $!; exit 6", "exit status: 6"),
+    ] {
+        let fault = on_go(go, LONG).expect_err(go);
+        let kind = if why.contains("bestmove") { FaultKind::Garbage } else { FaultKind::Crash };
+        assert!(fault.kind == kind && fault.detail.contains(why), "{go}: {fault}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_answer_hangs() {
+    for text in [
+        "exec sleep 1000",
+        "trap '' TERM INT HUP; while :; do sleep 1000; done",
+        "read line; echo ugiok; exec sleep 1000",
+        "sleep 1000 & own $!; wait",
+    ] {
+        assert_eq!(begun(text, SHORT).kind, FaultKind::Hang, "{text}");
+    }
+    for go in [":", "sleep 1000", "trap '' TERM INT HUP; while :; do sleep 1000; done", "sleep 1000 & own $!; wait"] {
+        assert_eq!(on_go(go, SHORT).expect_err(go).kind, FaultKind::Hang, "{go}");
+    }
+    let fault = on_go("echo stuck in a loop >&2", 3 * SHORT).unwrap_err();
+    assert!(fault.kind == FaultKind::Hang && fault.detail.contains("stuck in a loop"), "{fault}");
+}
+
+#[test]
+fn a_program_that_does_not_read_hangs() {
+    let script = Script::new("echo ugiok; echo readyok; exec sleep 1000");
+    let mut peer = script.peer();
+    begin(&mut peer).unwrap();
+    // More than a pipe holds.
+    (0..100_000).for_each(|_| peer.observe(&game(), &[action("a1-a3")]));
+    assert_eq!(choose(&mut peer, Limits::time(MS), SHORT).unwrap_err().kind, FaultKind::Hang);
+    script.expect_no_process();
+    // Messages do not pile up where it is always ready.
+    let script = Script::new("echo ugiok; while echo readyok; do :; done");
+    let mut peer = script.peer();
+    let fault = (0..1_000_000).find_map(|_| begin(&mut peer).err()).expect("an end of its patience");
+    assert!(fault.kind == FaultKind::Hang && fault.detail.contains("does not read"), "{fault}");
+    script.expect_no_process();
+}
+
+#[test]
+fn who_floods_says_nothing() {
+    for flood in [
+        "exec yes",
+        "exec yes info depth 1 nodes 1",
+        "exec cat /dev/zero",
+        "exec cat /dev/urandom",
+        "yes | tr -d '\\n'",
+    ] {
+        assert_eq!(begun(flood, LONG).kind, FaultKind::Garbage, "{flood}");
+        let fault = on_go(flood, LONG).expect_err(flood);
+        assert!(fault.kind == FaultKind::Garbage && fault.detail.contains("floods"), "{flood}: {fault}");
+        assert!(fault.detail.len() < 1000 && !fault.detail.contains(char::is_control), "{fault}");
+    }
+}
+
+#[test]
+fn what_is_no_move_is_garbage() {
+    for line in [
+        "bestmove",
+        "bestmove none",
+        "bestmove a1",
+        "bestmove a1-a9",
+        "bestmove a1-a3 e5-e4",
+        "bestmove \\033[31ma1-a3\\007",
+        "bestmove \\377\\376",
+    ] {
+        let fault = on_go(&format!("printf '{line}\\n'"), LONG).expect_err(line);
+        assert!(fault.kind == FaultKind::Garbage && fault.detail.contains("bestmove"), "{line}: {fault}");
+        assert!(!fault.detail.contains(char::is_control), "{fault}");
+    }
+    let long = on_go("printf 'bestmove a1-a3%100000s\\n' ' '", LONG).unwrap_err();
+    assert!(long.kind == FaultKind::Garbage && long.detail.len() < 1000, "{long}");
+    let refused = on_go("echo info string error: no table; echo bestmove none", LONG).unwrap_err();
+    assert!(refused.detail.contains("after `info string error: no table`"), "{refused}");
+    // What is not said of a move is passed over.
+    assert!(on_go("printf '\\377\\n\\nbestmoves a1-a2\\n\\0\\r\\nbestmove a1-a3\\r\\n'", LONG).is_ok());
+}
+
+#[test]
+fn who_is_late_is_told_to_stop() {
+    let stops = polite(":", "stop) echo bestmove a1-a3;;");
+    let (found, spent) = answered(&stops, Limits::time(MS), LONG).unwrap();
+    assert_eq!(found, action("a1-a3"));
+    assert!(spent.time > MS);
+    // Without a limit of time there is nothing to be late for.
+    assert_eq!(answered(&stops, Limits::expansions(1), SHORT).unwrap_err().kind, FaultKind::Hang);
+    let (_, spent) = answered(&polite("sleep 1; echo bestmove a1-a3", ""), Limits::time(MS), LONG).unwrap();
+    assert!(spent.time > MS);
+}
+
+#[test]
+fn an_answer_that_nobody_wants_is_not_waited_for() {
+    let (game, forever) = (game(), Duration::from_secs(1 << 30));
+    for (text, survives) in [(polite(":", "stop) echo bestmove a1-a3;;"), true), (polite(":", ""), false)] {
+        let script = Script::new(&text);
+        let mut peer = script.peer();
+        begin(&mut peer).unwrap();
+        let stop = AtomicBool::new(false);
+        let limits = Limits::expansions(1);
+        let answer = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(SHORT);
+                stop.store(true, Relaxed);
+            });
+            let request = Request { role: 0, limits, clocks: &[None; 2], patience: forever, stop: &stop };
+            peer.choose(&game, &game.initial(), &request)
+        });
+        // A machine that is busy may take longer than is waited for.
+        assert!(survives || answer.is_err());
+        begin(&mut peer).unwrap();
+        assert_eq!(script.pids().len(), if answer.is_ok() { 1 } else { 2 });
+        drop(peer);
+        script.expect_no_process();
+    }
+}
+
+#[test]
+fn who_has_ended_is_started_again() {
+    let go = "if test -e $dir/mark; then echo bestmove a1-a3; else : > $dir/mark; exit 1; fi";
+    let script = Script::new(&polite(go, ""));
+    let mut peer = script.peer();
+    begin(&mut peer).unwrap();
+    assert_eq!(choose(&mut peer, Limits::expansions(1), LONG).unwrap_err().kind, FaultKind::Crash);
+    for _ in 0..3 {
+        begin(&mut peer).unwrap();
+        assert!(choose(&mut peer, Limits::expansions(1), LONG).is_ok());
+    }
+    assert_eq!(script.pids().len(), 2);
+    drop(peer);
+    script.expect_no_process();
+}
+
+#[test]
+fn who_quits_is_not_killed() {
+    let script = Script::new(&polite(":", "").replace("exit 0", ": > $dir/mark; exit 0"));
+    for _ in 0..100 {
+        script.peer().greet(LONG).unwrap();
+        if script.0.path().join("mark").exists() {
+            return;
+        }
+    }
+    panic!("no program has quit");
+}
+
+#[test]
+fn commands_are_split_and_run_where_they_are_told() {
+    let script = Script::new(&polite(":", ""));
+    let dir = script.0.path();
+    let nested = dir.join("a b");
+    fs::create_dir(&nested).unwrap();
+    let own = "#!/bin/sh\necho id name \"$(basename \"$PWD\"), $1, $2, $#\"; echo ugiok; read -r line; read -r line\n";
+    fs::write(nested.join("engine.sh"), own).unwrap();
+    let mut peer = Peer::new(r#"sh 'engine.sh' "x  y" a\ b"#, Vec::new(), Some(nested)).unwrap();
+    assert_eq!(peer.greet(LONG), Ok("a b, x  y, a b, 2".to_owned()));
+    for (command, error) in [
+        ("sh 'engine", PeerError::Unbalanced("sh 'engine".to_owned())),
+        ("", PeerError::Empty),
+        ("  # nothing", PeerError::Empty),
+        ("''", PeerError::Empty),
+    ] {
+        assert_eq!(Peer::new(command, Vec::new(), None).err(), Some(error), "{command}");
+    }
+    let options = vec![("Player".to_owned(), "x\nquit".to_owned())];
+    assert_eq!(Peer::new("sh", options, None).err(), Some(PeerError::Control("Player".to_owned())));
+}
