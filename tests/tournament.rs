@@ -1,0 +1,265 @@
+//! Tournaments from the command line: killed and resumed, split and merged,
+//! with programs that misbehave.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+fn sternhalma(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+    command.current_dir(dir).env("STERNHALMA_TABLES", dir).stdin(Stdio::null());
+    command
+}
+
+fn ran(dir: &Path, args: &[&str]) -> Output {
+    sternhalma(dir).args(args).output().unwrap()
+}
+
+fn answer(dir: &Path, args: &[&str]) -> String {
+    let output = ran(dir, args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command prints as JSON, without seconds.
+fn json(dir: &Path, args: &[&str]) -> Value {
+    fn without_seconds(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.remove("seconds");
+                fields.values_mut().for_each(without_seconds);
+            }
+            Value::Array(values) => values.iter_mut().for_each(without_seconds),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::from_str(&answer(dir, &[args, &["--json"]].concat())).unwrap();
+    without_seconds(&mut value);
+    value
+}
+
+fn refused(dir: &Path, args: &[&str]) -> String {
+    let output = ran(dir, args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+    assert!(output.stdout.is_empty() && !stderr.contains("panicked"), "{args:?}: {stderr}");
+    stderr
+}
+
+const SMALL: [&str; 4] = ["--side", "5", "--pieces", "3"];
+
+#[test]
+fn a_tournament_killed_anywhere_and_resumed_gives_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    answer(dir.path(), &["build", "--side", "5", "--pieces", "3"]);
+    std::fs::write(
+        dir.path().join("three.toml"),
+        "side = 5\npieces = 3\ngames = 40\nseed = 7\nopening-plies = 3\n\
+         [[player]]\nname = 'heur0'\n[[player]]\nname = 'short'\nplayer = 'base0,threshold=3'\n[[player]]\nname = 'greedy'\n\
+         [[round]]\nname = 'few'\nbudget = { nodes = 300 }\n[[round]]\nname = 'more'\nbudget = { playouts = 60 }\n",
+    )
+    .unwrap();
+    let run = ["tournament", "-f", "three.toml"];
+    let whole = json(dir.path(), &run);
+    assert_eq!((&whole["games"], &whole["played"]), (&240.into(), &240.into()));
+    for threads in ["1", "2", "3"] {
+        let log = format!("log-{threads}");
+        let args = [&run[..], &["--threads", threads, "--log", &log]].concat();
+        let (mut kills, mut wait) = (0, 20);
+        loop {
+            let mut child =
+                sternhalma(dir.path()).args(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(wait));
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
+            // Longer from kill to kill, so that it ends on a slow machine too.
+            wait = wait * 5 / 4 + 7;
+        }
+        assert!(kills > 0);
+        assert_eq!(json(dir.path(), &args), whole, "{kills} kills");
+        assert_eq!(json(dir.path(), &["tournament", "show", &log]), whole);
+        let games: Vec<Value> = std::fs::read_to_string(dir.path().join(&log))
+            .unwrap()
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(games.len(), 240, "no game is played twice");
+        for game in &games {
+            let moves = game["moves"].as_array().unwrap();
+            let moves: Vec<&str> = moves.iter().map(|mv| mv.as_str().unwrap()).collect();
+            assert!(!moves.is_empty() && moves.iter().all(|mv| mv.contains('-') || *mv == "pass"));
+        }
+    }
+}
+
+#[test]
+fn shards_merge_to_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = [&["tournament", "base0", "greedy", "random", "--games", "14", "--nodes", "200"], &SMALL[..]].concat();
+    let whole = json(dir.path(), &[&run[..], &["--log", "whole"]].concat());
+    for shard in ["1/3", "2/3", "3/3"] {
+        let log = format!("part-{}", &shard[..1]);
+        let part = json(dir.path(), &[&run[..], &["--shard", shard, "--log", &log]].concat());
+        assert!(part["games"].as_u64().unwrap() < 42);
+    }
+    let merge = ["tournament", "merge", "part-3", "part-1", "part-2", "part-1"];
+    assert_eq!(json(dir.path(), &merge), whole);
+    assert_eq!(json(dir.path(), &[&merge[..], &["-o", "joined"]].concat()), whole);
+    assert_eq!(json(dir.path(), &["tournament", "show", "joined"]), whole);
+    // The joined log is that of the whole, so the run has nothing left to play.
+    assert_eq!(json(dir.path(), &[&run[..], &["--log", "joined"]].concat()), whole);
+    let error = refused(dir.path(), &[&merge[..], &["-o", "joined"]].concat());
+    assert!(error.contains("joined"), "{error}");
+    let other = [&run[..], &["--seed", "2", "--log", "other"]].concat();
+    answer(dir.path(), &other);
+    let error = refused(dir.path(), &["tournament", "merge", "part-1", "other"]);
+    assert!(error.contains("another tournament than part-1"), "{error}");
+    let error = refused(dir.path(), &[&run[..], &["--seed", "3", "--log", "other"]].concat());
+    assert!(error.contains("whose seed is 2, not 3"), "{error}");
+    let error = refused(dir.path(), &[&run[..], &["--shard", "1/2", "--sprt=0,10"]].concat());
+    assert!(error.contains("a shard has some"), "{error}");
+}
+
+#[test]
+fn standings_are_told_in_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = [
+        &["tournament", "greedy", "random", "base0", "--format", "gauntlet", "--games", "6", "--nodes", "50"],
+        &SMALL[..],
+    ];
+    let text = answer(dir.path(), &run.concat());
+    for part in ["12 games", "Points of the row against the column", "moving first, against", "Who moves first has"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("6 of 6"), "greedy beats random: {text}");
+    let plan = answer(dir.path(), &[&run.concat()[..], &["--plan"]].concat());
+    assert!(plan.contains("12 games; ") && plan.contains("to go"), "{plan}");
+    let plan: Value =
+        serde_json::from_str(&answer(dir.path(), &[&run.concat()[..], &["--plan", "--json"]].concat())).unwrap();
+    assert_eq!((&plan["games"], &plan["played"]), (&12.into(), &0.into()));
+    assert!(plan["hours"].as_f64().unwrap() < 1.0);
+}
+
+#[test]
+fn openings_clocks_and_adjudication() {
+    let dir = tempfile::tempdir().unwrap();
+    answer(dir.path(), &["build", "--side", "5", "--pieces", "3"]);
+    std::fs::write(dir.path().join("openings"), "# two\nstartpos moves a1-a3\n\nfen 3oo/4o/5/x4/xx3 o 3\n").unwrap();
+    let run =
+        ["tournament", "heur0", "base0", "--games", "4", "--openings", "openings", "--adjudicate", "--log", "log"];
+    let found = json(dir.path(), &[&run[..], &["--time", "5+0.1", "--nodes", "300"], &SMALL].concat());
+    assert_eq!(found["rounds"][0]["pairings"][0]["ends"]["adjudicated"], 4, "{found}");
+    let text = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    let mut openings: Vec<String> = (text.lines().skip(1))
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["opening"].as_str().unwrap().to_owned())
+        .collect();
+    openings.sort();
+    assert_eq!(openings, ["3oo/4o/5/x4/xx3 o 3", "3oo/4o/5/x4/xx3 o 3", "3oo/4o/x4/x4/1x3 o 1", "3oo/4o/x4/x4/1x3 o 1"]);
+}
+
+#[test]
+fn rulesheets_are_played_by_policies() {
+    let dir = tempfile::tempdir().unwrap();
+    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");
+    let rules = format!("{games}/tic-tac-toe.kif");
+    let run = ["tournament", "uct", "uct,c=0", "random", "--rules", &rules, "--playouts", "50", "--games", "6"];
+    let network = json(dir.path(), &[&run[..], &["--engine", "sequential", "--threads", "1"]].concat());
+    assert_eq!(network["played"], 18);
+    // The prover lists moves in another order; who wins is the same.
+    let proof = json(dir.path(), &[&run[..], &["--engine", "prover"]].concat());
+    for found in [&network, &proof] {
+        let of = |place: usize| found["rounds"][0]["entrants"][place]["score"]["rate"].as_f64().unwrap();
+        assert!(of(2) < of(0) && of(2) < of(1), "{found}");
+    }
+    assert_eq!(json(dir.path(), &[&run[..], &["--engine", "sequential", "--threads", "3"]].concat()), network);
+    let three = format!("{games}/odd-one-out.kif");
+    let found = json(dir.path(), &["match", "uct", "random", "--rules", &three, "--playouts", "20", "--games", "12"]);
+    assert_eq!((&found["games"], &found["score"]["games"]), (&12.into(), &12.into()));
+}
+
+#[test]
+fn what_cannot_be_played_is_told_before_the_first_game() {
+    let dir = tempfile::tempdir().unwrap();
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
+    std::fs::write(dir.path().join("bad.toml"), "gmaes = 3\n").unwrap();
+    std::fs::write(
+        dir.path().join("pairs.toml"),
+        "pairings = [['a', 'c']]\n[[player]]\nname = 'a'\nplayer = 'greedy'\n",
+    )
+    .unwrap();
+    std::fs::write(dir.path().join("empty"), "# none\n").unwrap();
+    for (args, why) in [
+        (&["tournament"][..], "needs two players"),
+        (&["tournament", "greedy"], "needs two players"),
+        (&["tournament", "greedy", "greedy"], "two players named `greedy`"),
+        (&["tournament", "greedy", "nobody"], "there is no player `nobody`"),
+        (&["tournament", "greedy", "heur0"], "need a distance table"),
+        (&["tournament", "greedy", "ugi:/no/such/program"], "cannot start"),
+        (&["tournament", "greedy", "ugi:'"], "not closed"),
+        (&["tournament", "greedy", "ugi:true"], "crash"),
+        (&["tournament", "uct", "ugi:true", "--rules", rules], "play Chinese Checkers"),
+        (&["tournament", "uct", "greedy", "--rules", rules], "there is no policy `greedy`"),
+        (&["tournament", "uct", "random", "--rules", rules, "--adjudicate"], "adjudicates"),
+        (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),
+        (&["tournament", "-f", "bad.toml"], "unknown field `gmaes`"),
+        (&["tournament", "-f", "nothing.toml"], "nothing.toml: cannot read"),
+        (&["tournament", "-f", "pairs.toml"], "names `c`, who does not take part"),
+        (&["tournament", "greedy", "random", "--openings", "empty"], "there is no opening in it"),
+        (&["tournament", "greedy", "random", "--shard", "3/2"], "is no shard"),
+        (&["tournament", "greedy", "random", "--time", "0"], "is no clock"),
+        (&["tournament", "greedy", "random", "--alpha", "0.1"], "--sprt"),
+        (&["tournament", "greedy", "random", "--log", "/no/such/log"], "/no/such/log: cannot use the log"),
+        (&["tournament", "show", "empty"], "line 1 is no head of a log"),
+        (&["tournament", "show", "nothing"], "nothing: cannot use the log"),
+    ] {
+        let error = refused(dir.path(), args);
+        assert!(error.contains(why), "{args:?}: {error}");
+    }
+    std::fs::write(dir.path().join("list"), "3xx/4x/5/o4/oo3 o 9\n").unwrap();
+    let error = refused(dir.path(), &[&["tournament", "greedy", "random", "--openings", "list"], &SMALL[..]].concat());
+    assert!(error.contains("is the end of a game"), "{error}");
+}
+
+/// A program that misbehaves: a shell script.
+#[cfg(unix)]
+fn script(dir: &Path, name: &str, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = dir.join(name);
+    let greeting = "while read -r line; do case $line in ugi) echo ugiok;; isready) echo readyok;;";
+    std::fs::write(&path, format!("#!/bin/sh\n{greeting} {text} esac; done\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("ugi:{}", path.display())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_misbehaves_loses_and_the_tournament_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = format!("ugi:'{}' ugi --side 5 --pieces 3 --player base0", env!("CARGO_BIN_EXE_sternhalma"));
+    let programs = [
+        ("crash", "go*) exit 3;;"),
+        ("hang", "go*) ;;"),
+        ("garbage", "go*) echo 'bestmove ?!';;"),
+        ("garbage", "go*) while :; do echo information; done;;"),
+        ("illegal", "go*) echo bestmove a1-e5;;"),
+        ("time", "go*) sleep 0.3; echo bestmove a1-a2;;"),
+    ];
+    let scripts: Vec<String> =
+        programs.iter().enumerate().map(|(at, (_, text))| script(dir.path(), &format!("program-{at}"), text)).collect();
+    let names: Vec<&str> = std::iter::once(own.as_str()).chain(scripts.iter().map(String::as_str)).collect();
+    let limits = ["--format", "gauntlet", "--games", "2", "--movetime", "20", "--margin", "150", "--patience", "3"];
+    let found = json(dir.path(), &[&["tournament"], &names[..], &limits, &SMALL].concat());
+    assert_eq!(found["played"], 12);
+    for ((kind, text), pairing) in programs.iter().zip(found["rounds"][0]["pairings"].as_array().unwrap()) {
+        assert_eq!(pairing["score"]["wins"], 2, "{text}: {pairing}");
+        assert_eq!(pairing["faults"], json!([{}, { *kind: 2 }]), "{text}");
+    }
+}
