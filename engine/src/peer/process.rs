@@ -195,7 +195,9 @@ impl Process {
     fn judged(&mut self, line: Line, wait: &mut Wait) -> Result<Line, Fault> {
         if wait.is_flooded_by(&line) {
             self.kill();
-            return Err(FaultKind::Garbage.fault(format!("it floods: {}", excerpt(&line.text))));
+            let Wait { lines, bytes, .. } = wait;
+            let what = format!("it floods: {lines} lines of {bytes} bytes, at last {}", excerpt(&line.text));
+            return Err(FaultKind::Garbage.fault(what));
         }
         Ok(line)
     }

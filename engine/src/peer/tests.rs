@@ -258,6 +258,9 @@ fn who_floods_says_nothing() {
         let fault = on_go(flood, LONG).expect_err(flood);
         assert!(fault.kind == FaultKind::Garbage && fault.detail.contains("floods"), "{flood}: {fault}");
         assert!(fault.detail.len() < 1000 && !fault.detail.contains(char::is_control), "{fault}");
+        let numbers: Vec<u64> = fault.detail.split(' ').filter_map(|word| word.parse().ok()).collect();
+        let [lines, bytes, ..] = numbers[..] else { panic!("{fault}") };
+        assert!(lines <= 100_001 && bytes <= 17 << 20, "{fault}");
     }
 }
 
