@@ -32,9 +32,9 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         // Names in results are different ones.
         settings.player[1] = settings.player[1].clone().called(format!("{} (2)", args.b));
     }
-    let room = tournament::Room::open(tables, &settings)?;
+    let room = tournament::open(tables, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), None)?;
-    play(&room, schedule, &args.run, |standings| print(standings, args.json))
+    play(&*room, schedule, &args.run, |standings| print(standings, args.json))
 }
 
 fn print(standings: &Standings, json: bool) -> Result<()> {

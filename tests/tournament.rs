@@ -162,7 +162,10 @@ fn openings_clocks_and_adjudication() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["opening"].as_str().unwrap().to_owned())
         .collect();
     openings.sort();
-    assert_eq!(openings, ["3oo/4o/5/x4/xx3 o 3", "3oo/4o/5/x4/xx3 o 3", "3oo/4o/x4/x4/1x3 o 1", "3oo/4o/x4/x4/1x3 o 1"]);
+    assert_eq!(
+        openings,
+        ["3oo/4o/5/x4/xx3 o 3", "3oo/4o/5/x4/xx3 o 3", "3oo/4o/x4/x4/1x3 o 1", "3oo/4o/x4/x4/1x3 o 1"]
+    );
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Contestant<Nim> for Habitual {
     fn choose(&mut self, _: &Nim, state: &(u32, usize), _: &Request) -> Result<(u32, Spent), Fault> {
         self.2 += 1;
         let random = 1 + self.1.random_range(0..state.0.min(3));
-        let right = if state.0 % 4 == 0 { random } else { state.0 % 4 };
+        let right = if state.0.is_multiple_of(4) { random } else { state.0 % 4 };
         let mv = match self.0 {
             Habit::Right(chance) if self.1.random_bool(chance) => right,
             Habit::Faulty(kind) if self.2 == 2 => return Err(kind.fault("as it does")),
@@ -291,7 +291,7 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
         |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)) };
     // Who faces a multiple of four stones has lost.
     let adjudicator = |state: &(u32, usize)| {
-        (state.0 < 10 && state.0 % 4 == 0).then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
+        (state.0 < 10 && state.0.is_multiple_of(4)).then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
     };
     let host = Host { game: &Nim, make: &make, adjudicator: Some(&adjudicator) };
     let mut standings = Standings::new(schedule(&habits, 10));

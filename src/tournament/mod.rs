@@ -19,7 +19,7 @@ use crate::players::threads;
 use crate::progress::stop_on_ctrl_c;
 use crate::{Outcome, output};
 use room::Failure;
-pub use room::Room;
+pub use room::{Room, open};
 pub use settings::{Player, Settings};
 
 /// Let players play each other, everybody against everybody or one against all
@@ -112,22 +112,22 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         Some(path) => flags.over(Settings::read(path)?)?,
         None => flags,
     };
-    let room = Room::open(tables, &settings)?;
+    let room = open(tables, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
     if args.plan {
-        let plan = plan::plan(&room, &schedule, &args.run)?;
+        let plan = plan::plan(&*room, &schedule, &args.run)?;
         match args.json {
             true => output::print_json(&plan)?,
             false => output::print_line(&plan.text())?,
         }
         return Ok(Outcome::Answered);
     }
-    play(&room, schedule, &args.run, |standings| print(standings, args.json))
+    play(&*room, schedule, &args.run, |standings| print(standings, args.json))
 }
 
 /// Plays a tournament and has it told, also if it is interrupted.
 pub fn play(
-    room: &Room,
+    room: &dyn Room,
     schedule: Schedule,
     args: &RunArgs,
     tell: impl FnOnce(&Standings) -> Result<()>,

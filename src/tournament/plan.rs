@@ -53,7 +53,7 @@ fn time(hours: f64) -> String {
 }
 
 /// Counts the games, and tells from a few how long they take.
-pub fn plan(room: &Room, schedule: &Schedule, args: &RunArgs) -> Result<Plan> {
+pub fn plan(room: &dyn Room, schedule: &Schedule, args: &RunArgs) -> Result<Plan> {
     let known = match &args.log {
         Some(path) if path.exists() => taken_up(schedule.clone(), Some(path))?.0,
         _ => Standings::new(schedule.clone()),
@@ -76,7 +76,7 @@ pub fn plan(room: &Room, schedule: &Schedule, args: &RunArgs) -> Result<Plan> {
 }
 
 /// A few games of each pairing, by a fraction of the first round's budget.
-fn try_out(room: &Room, schedule: &Schedule, threads: NonZeroUsize) -> Result<Vec<PairingSummary>> {
+fn try_out(room: &dyn Room, schedule: &Schedule, threads: NonZeroUsize) -> Result<Vec<PairingSummary>> {
     let mut sample = Schedule { test: None, shard: None, ..schedule.clone() };
     sample.rounds.truncate(1);
     sample.rounds[0].games = TRIED;

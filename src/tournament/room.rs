@@ -18,13 +18,6 @@ use super::settings::{Engine, Player, Plays, Settings};
 use crate::files::Tables;
 use crate::players::{self, distances};
 
-/// A game with its players, ready to play.
-pub enum Room {
-    Board(BoardRoom),
-    Rules(RulesRoom<NetworkGame>),
-    Proof(RulesRoom<ProverGame>),
-}
-
 /// Told of each game as it ends.
 pub type Report<'a> = dyn FnMut(&Record, &Standings) -> Result<(), Failure> + 'a;
 
@@ -37,81 +30,51 @@ impl From<String> for Failure {
     }
 }
 
-impl Room {
-    /// Opens all that the players need. Programs are started once, so that
-    /// one that cannot play is told before the first game.
-    pub fn open(tables: &Tables, settings: &Settings) -> Result<Room> {
-        let Some(path) = &settings.rules else { return BoardRoom::open(tables, settings).map(Room::Board) };
-        if settings.adjudicate == Some(true) {
-            bail!("nothing adjudicates a game of a rulesheet");
-        }
-        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-        let rules = Rules::parse(&text).with_context(|| path.display().to_string())?;
-        let network = match settings.engine {
-            Some(Engine::Prover) => None,
-            Some(Engine::Sequential) => Some(Network::new(&rules).with_context(|| path.display().to_string())?),
-            None => Network::new(&rules).ok(),
-        };
-        match network {
-            Some(network) => RulesRoom::new(NetworkGame::new(network), text, &settings.player).map(Room::Rules),
-            None => {
-                let game = ProverGame::new(&rules).with_context(|| path.display().to_string())?;
-                RulesRoom::new(game, text, &settings.player).map(Room::Proof)
-            }
-        }
-    }
-
+/// A game with its players, ready to play.
+pub trait Room {
     /// What is played, for the log.
-    pub fn game(&self) -> Value {
-        match self {
-            Room::Board(room) => {
-                let board = room.game.board();
-                json!({ "side": board.side(), "pieces": board.pieces() })
-            }
-            Room::Rules(room) => json!({ "rules": room.text }),
-            Room::Proof(room) => json!({ "rules": room.text }),
-        }
-    }
+    fn game(&self) -> Value;
 
     /// The number of roles.
-    pub fn roles(&self) -> usize {
-        match self {
-            Room::Board(_) => 2,
-            Room::Rules(room) => room.game.role_names().len(),
-            Room::Proof(room) => room.game.role_names().len(),
-        }
-    }
+    fn roles(&self) -> usize;
 
     /// Who plays, for the log.
-    pub fn players(&self) -> Vec<Value> {
-        match self {
-            Room::Board(room) => room.players.iter().map(Kind::describe).collect(),
-            Room::Rules(room) => room.describe(),
-            Room::Proof(room) => room.describe(),
-        }
-    }
+    fn players(&self) -> Vec<Value>;
 
     /// Plays the games that the standings lack.
-    pub fn play(
+    fn play(
         &self,
         standings: &mut Standings,
         threads: NonZeroUsize,
         stop: &AtomicBool,
         report: &mut Report<'_>,
-    ) -> Result<()> {
-        match self {
-            Room::Board(room) => room.with_host(standings.schedule().adjudicate, |host| {
-                arena::run(host, standings, threads, stop, report).map_err(|failure| failure.0)
-            }),
-            Room::Rules(room) => room.play(standings, threads, stop, report),
-            Room::Proof(room) => room.play(standings, threads, stop, report),
-        }
+    ) -> Result<()>;
+}
+
+/// Opens all that the players need. Programs are started once, so that one
+/// that cannot play is told before the first game.
+pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
+    let Some(path) = &settings.rules else { return Ok(Box::new(BoardRoom::open(tables, settings)?)) };
+    if settings.adjudicate == Some(true) {
+        bail!("nothing adjudicates a game of a rulesheet");
     }
+    let told = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let rules = Rules::parse(&text).with_context(told)?;
+    let network = match settings.engine {
+        Some(Engine::Prover) => None,
+        Some(Engine::Sequential) => Some(Network::new(&rules).with_context(told)?),
+        None => Network::new(&rules).ok(),
+    };
+    Ok(match network {
+        Some(network) => Box::new(RulesRoom::new(NetworkGame::new(network), text, &settings.player)?),
+        None => Box::new(RulesRoom::new(ProverGame::new(&rules).with_context(told)?, text, &settings.player)?),
+    })
 }
 
 /// Chinese Checkers and its players.
-pub struct BoardRoom {
-    pub game: ChineseCheckers,
+struct BoardRoom {
+    game: ChineseCheckers,
     players: Vec<Kind>,
     /// What games are adjudicated by.
     separated: Option<Separated>,
@@ -188,9 +151,29 @@ impl BoardRoom {
         };
         Ok(BoardRoom { game, players, separated, ply_limit })
     }
+}
 
-    /// Calls with what games are held with.
-    pub fn with_host<T>(&self, adjudicate: bool, call: impl FnOnce(&Host<'_, ChineseCheckers>) -> T) -> T {
+impl Room for BoardRoom {
+    fn game(&self) -> Value {
+        let board = self.game.board();
+        json!({ "side": board.side(), "pieces": board.pieces() })
+    }
+
+    fn roles(&self) -> usize {
+        2
+    }
+
+    fn players(&self) -> Vec<Value> {
+        self.players.iter().map(Kind::describe).collect()
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
         let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
             match &self.players[entrant] {
                 Kind::BuiltIn { config, distances } => {
@@ -204,8 +187,9 @@ impl BoardRoom {
             let winner = self.separated.as_ref()?.winner(&self.game, state)?;
             Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
         };
-        let adjudicator = adjudicate.then_some(&adjudicator as _);
-        call(&Host { game: &self.game, make: &make, adjudicator })
+        let adjudicator = standings.schedule().adjudicate.then_some(&adjudicator as _);
+        let host = Host { game: &self.game, make: &make, adjudicator };
+        arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }
 
@@ -231,8 +215,8 @@ impl Shelf<'_> {
 }
 
 /// A rulesheet and its players.
-pub struct RulesRoom<G> {
-    pub game: G,
+struct RulesRoom<G> {
+    game: G,
     text: String,
     players: Vec<Policy>,
 }
@@ -249,15 +233,19 @@ impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
         };
         Ok(RulesRoom { game, text, players: players.iter().map(policy).collect::<Result<_>>()? })
     }
+}
 
-    fn describe(&self) -> Vec<Value> {
-        self.players.iter().map(|policy| json!({ "policy": policy.to_string() })).collect()
+impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
+    fn game(&self) -> Value {
+        json!({ "rules": self.text })
     }
 
-    /// Calls with what games are held with.
-    pub fn with_host<T>(&self, call: impl FnOnce(&Host<'_, G>) -> T) -> T {
-        let make = |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant])) };
-        call(&Host { game: &self.game, make: &make, adjudicator: None })
+    fn roles(&self) -> usize {
+        self.game.role_names().len()
+    }
+
+    fn players(&self) -> Vec<Value> {
+        self.players.iter().map(|policy| json!({ "policy": policy.to_string() })).collect()
     }
 
     fn play(
@@ -267,6 +255,8 @@ impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
         stop: &AtomicBool,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        self.with_host(|host| arena::run(host, standings, threads, stop, report).map_err(|failure| failure.0))
+        let make = |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant])) };
+        let host = Host { game: &self.game, make: &make, adjudicator: None };
+        arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }
