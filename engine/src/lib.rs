@@ -30,10 +30,11 @@ mod filter;
 mod game;
 mod player;
 mod playout;
+mod pvs;
 mod tune;
 pub mod ugi;
 
-pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
+pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, PvsConfig, Roster, UctConfig};
 pub use contest::{Played, Record, Terms, Totals, derive_seed, play_game, play_match};
 pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};
