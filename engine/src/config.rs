@@ -16,6 +16,8 @@ pub enum Config {
     Uct(UctConfig),
     /// Alpha-beta search.
     AlphaBeta(AlphaBetaConfig),
+    /// Principal-variation search.
+    Pvs(PvsConfig),
     /// One ply: the largest advance, then the rearmost piece.
     Greedy,
     /// A random legal move.
@@ -82,6 +84,32 @@ pub struct AlphaBetaConfig {
     pub moves: Filter,
     /// How it values a state.
     pub evaluation: Evaluation,
+}
+
+/// The parameters of a player with principal-variation search.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PvsConfig {
+    /// The most plies it searches.
+    pub depth: u32,
+    /// The moves it considers.
+    pub moves: Filter,
+    /// The size of the transposition table, in units of 2^20 bytes.
+    pub table_megabytes: u32,
+    /// Whether late moves are searched less deeply.
+    pub reductions: bool,
+    /// Whether hopeless moves and decided nodes are not searched.
+    pub pruning: bool,
+    /// Hundredths of a move a ply may change the lead.
+    pub futility: i32,
+    /// Hundredths of a move a row of any piece is worth.
+    pub row: i32,
+    /// Hundredths of a move a row of the rearmost piece is worth beyond that.
+    pub rearmost: i32,
+    /// Hundredths of a move a row of the second rearmost piece is worth beyond that.
+    pub second: i32,
+    /// Hundredths of a move it is worth to be on move.
+    pub tempo: i32,
 }
 
 /// How alpha-beta search values a state.
@@ -212,6 +240,7 @@ impl Config {
         match self {
             Config::Uct(uct) => uct.end != End::PlayedOut,
             Config::AlphaBeta(config) => config.evaluation == Evaluation::Table,
+            Config::Pvs(_) => true,
             Config::Greedy | Config::Random => false,
         }
     }
@@ -224,7 +253,7 @@ mod tests {
     #[test]
     fn every_player_that_ships_is_complete() {
         let roster = Roster::built_in();
-        assert_eq!(roster.names().count(), 13);
+        assert_eq!(roster.names().count(), 14);
         for name in roster.names() {
             roster.config(name).unwrap();
         }

@@ -64,6 +64,18 @@ impl State {
         self.ply
     }
 
+    /// Whether the last action was a pass.
+    #[inline]
+    pub fn has_passed(&self) -> bool {
+        self.passed
+    }
+
+    /// The state with the other player to move, though who is to move could:
+    /// no state of a game, but one a search may ask about.
+    pub(crate) fn skipped(self) -> State {
+        State { player: self.player.other(), passed: false, ply: self.ply + 1, ..self }
+    }
+
     /// How the game ended, if it has.
     #[inline]
     pub fn outcome(&self) -> Option<Outcome> {
@@ -98,6 +110,12 @@ impl ChineseCheckers {
     pub fn with_ply_limit(mut self, ply_limit: u32) -> ChineseCheckers {
         self.ply_limit = ply_limit;
         self
+    }
+
+    /// The ply at which a game is a draw.
+    #[inline]
+    pub fn ply_limit(&self) -> u32 {
+        self.ply_limit
     }
 
     /// The board.

@@ -32,10 +32,11 @@ mod game;
 mod peer;
 mod player;
 mod playout;
+mod pvs;
 mod tune;
 pub mod ugi;
 
-pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
+pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, PvsConfig, Roster, UctConfig};
 pub use contest::Seat;
 pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference};

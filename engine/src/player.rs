@@ -16,6 +16,7 @@ use crate::evaluate::{MeanRow, Separated, TableDifference};
 use crate::filter::Filter;
 use crate::game::{Action, ChineseCheckers, State};
 use crate::playout::{FarthestMix, random_move};
+use crate::pvs::PvsPlayer;
 
 /// The most moves of a tree, some 1.6 GB; it then grows no more.
 const MOST_EDGES: usize = 1 << 26;
@@ -124,6 +125,7 @@ pub fn player(
                 }
             }
         }
+        Config::Pvs(pvs) => Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?)),
         Config::Greedy => Box::new(Greedy { game: game(Filter::All), rng: Rng::seed_from_u64(0) }),
         Config::Random => Box::new(RandomMover { game: game(Filter::All), rng: Rng::seed_from_u64(0) }),
     })
@@ -230,14 +232,14 @@ impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
 }
 
 /// The choice where there is none.
-fn forced(action: Action, watch: &mut dyn FnMut(&Insight)) -> Choice {
+pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&Insight)) -> Choice {
     let spent = Spent::default();
     watch(&Insight { spent, value: None, line: vec![action] });
     Choice { action, spent }
 }
 
 /// The action where the game shows but one.
-fn only_action(game: &ChineseCheckers, state: &State) -> Option<Action> {
+pub(crate) fn only_action(game: &ChineseCheckers, state: &State) -> Option<Action> {
     let mut actions = Vec::new();
     game.legal(state, state.player() as usize, &mut actions);
     (actions.len() == 1).then(|| actions[0])

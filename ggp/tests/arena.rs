@@ -291,7 +291,8 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
         |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)) };
     // Who faces a multiple of four stones has lost.
     let adjudicator = |state: &(u32, usize)| {
-        (state.0 < 10 && state.0.is_multiple_of(4)).then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
+        (state.0 < 10 && state.0.is_multiple_of(4))
+            .then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
     };
     let host = Host { game: &Nim, make: &make, adjudicator: Some(&adjudicator) };
     let mut standings = Standings::new(schedule(&habits, 10));

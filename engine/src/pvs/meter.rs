@@ -1,0 +1,48 @@
+//! The limits of a search.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+use sternhalma_ggp::{Limits, Spent};
+
+/// Holds what is spent against the limits.
+pub(super) struct Meter<'a> {
+    limits: Limits,
+    stop: &'a AtomicBool,
+    started: Instant,
+    spent: Spent,
+    /// Expansions between two looks at the clock.
+    clock_every: u64,
+    over: bool,
+}
+
+impl<'a> Meter<'a> {
+    pub fn new(limits: Limits, stop: &'a AtomicBool, clock_every: u64) -> Meter<'a> {
+        Meter { limits, stop, started: Instant::now(), spent: Spent::default(), clock_every, over: false }
+    }
+
+    /// Counts an expansion if there is one left. Once there is none, there is
+    /// none for good.
+    #[inline]
+    pub fn spend(&mut self) -> bool {
+        self.over = self.over || self.limits.counted_out(&self.spent) || self.is_late();
+        self.spent.expansions += u64::from(!self.over);
+        !self.over
+    }
+
+    #[inline]
+    fn is_late(&self) -> bool {
+        self.spent.expansions % self.clock_every == 0
+            && (self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit))
+    }
+
+    /// The plies searched in full.
+    pub fn reached(&mut self, depth: u32) {
+        self.spent.depth = depth;
+    }
+
+    /// What is spent up to now.
+    pub fn spent(&self) -> Spent {
+        Spent { time: self.started.elapsed(), ..self.spent }
+    }
+}

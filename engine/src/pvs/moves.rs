@@ -1,0 +1,97 @@
+//! The moves of a state in the order in which they are searched.
+
+use sternhalma_data::{Cell, Move, Player};
+
+use super::lookup::MOVE;
+use super::node::{Node, Rules, Standing};
+use crate::filter::Filter;
+
+/// A move with the distance it leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub mv: Move,
+    /// How the mover stands after it.
+    pub standing: Standing,
+    /// What is highest is searched first.
+    pub order: i32,
+}
+
+/// Pushes the moves of a node, unordered, with their distances.
+#[inline]
+pub(super) fn generate(rules: &mut Rules, node: &Node, filter: Filter, out: &mut Vec<Candidate>) {
+    let player = node.state.player();
+    let (view, _) = rules.game.ranked(&node.state, player);
+    let pieces = rules.game.pieces(&node.state, filter);
+    for (from, to) in pieces.iter() {
+        for to in to {
+            let standing = rules.standing_after(view, player, from, to);
+            out.push(Candidate { mv: Move { from, to }, standing, order: 0 });
+        }
+    }
+}
+
+/// Which moves have cut before.
+pub(super) struct Cuts {
+    /// By player, from and to: how often and how deep, recent cuts more.
+    history: Vec<i32>,
+    /// By ply: the last two moves that cut.
+    killers: Vec<[Option<Move>; 2]>,
+}
+
+/// Above what history adds.
+const MOST_HISTORY: i32 = 1 << 12;
+
+impl Cuts {
+    /// For searches of at most so many plies.
+    pub fn new(plies: u32) -> Cuts {
+        Cuts { history: vec![0; 2 * Cell::LIMIT * Cell::LIMIT], killers: vec![[None; 2]; plies as usize + 1] }
+    }
+
+    /// Begins the search for another move.
+    pub fn grow_older(&mut self) {
+        self.history.iter_mut().for_each(|value| *value /= 2);
+        self.killers.fill([None; 2]);
+    }
+
+    #[inline]
+    fn place(player: Player, mv: Move) -> usize {
+        (player as usize * Cell::LIMIT + mv.from.index()) * Cell::LIMIT + mv.to.index()
+    }
+
+    /// A move has cut, after others that did not.
+    pub fn cut(&mut self, player: Player, mv: Move, others: &[Candidate], depth: u32, ply: u32) {
+        let killers = &mut self.killers[ply as usize];
+        if killers[0] != Some(mv) {
+            *killers = [Some(mv), killers[0]];
+        }
+        let weight = (depth * depth).min(400) as i32;
+        let mut add = |mv, weight: i32| {
+            let value = &mut self.history[Cuts::place(player, mv)];
+            *value += weight - *value * weight.abs() / MOST_HISTORY;
+        };
+        add(mv, weight);
+        others.iter().for_each(|other| add(other.mv, -weight));
+    }
+
+    /// Gives each move of a node its place: the best one known first, then by
+    /// what is gained, killers and history.
+    #[inline]
+    pub fn order(&self, node: &Node, best: Option<Move>, ply: u32, moves: &mut [Candidate]) {
+        let player = node.state.player();
+        let before = node.standings[player as usize].worth;
+        let killers = &self.killers[ply as usize];
+        for candidate in moves {
+            let mv = candidate.mv;
+            let gain = candidate.standing.worth - before;
+            let mut order = gain * (MOST_HISTORY / MOVE);
+            order += self.history[Cuts::place(player, mv)];
+            if killers.contains(&Some(mv)) {
+                order += 2 * MOST_HISTORY;
+            }
+            if best == Some(mv) {
+                order = i32::MAX;
+            }
+            candidate.order = order;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! States with what the search carries along, and the keys of states.
+
+use std::sync::Arc;
+
+use sternhalma_data::{Cell, CellSet, Geometry, Move, Player, Rank};
+
+use super::lookup::Lookup;
+use super::value::Weights;
+use crate::config::PvsConfig;
+use crate::game::{Action, ChineseCheckers, State};
+use sternhalma_ggp::arena::derive_seed;
+
+/// A state with its key and the distances of both armies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub state: State,
+    /// The Zobrist key: equal states have equal keys.
+    pub key: u64,
+    /// By player: how the army stands.
+    pub standings: [Standing; 2],
+}
+
+/// How an army stands, in hundredths of a move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Standing {
+    /// The distance to the goal.
+    pub distance: i32,
+    /// What the army is worth while it may meet the other: less for what is far.
+    pub worth: i32,
+}
+
+/// Random numbers whose exclusive or is a state's key (Zobrist 1970).
+struct Zobrist {
+    /// By player and cell.
+    cells: [[u64; Cell::LIMIT]; 2],
+    player: u64,
+    passed: u64,
+}
+
+impl Zobrist {
+    fn new() -> Zobrist {
+        let mut number = 0;
+        let mut next = || {
+            number += 1;
+            derive_seed(0x7a6f_6272, number)
+        };
+        Zobrist { cells: [(); 2].map(|()| [(); Cell::LIMIT].map(|()| next())), player: next(), passed: next() }
+    }
+}
+
+/// Makes nodes and plays moves on them.
+pub(super) struct Rules {
+    pub game: Arc<ChineseCheckers>,
+    pub lookup: Lookup,
+    pub weights: Weights,
+    zobrist: Zobrist,
+    /// Whether the ply is part of a key: where the search can see the ply limit.
+    keyed_by_ply: bool,
+}
+
+impl Rules {
+    pub fn new(game: Arc<ChineseCheckers>, lookup: Lookup, weights: &PvsConfig) -> Rules {
+        let weights = Weights::new(game.geometry(), weights);
+        Rules { game, lookup, weights, zobrist: Zobrist::new(), keyed_by_ply: false }
+    }
+
+    pub fn geometry(&self) -> &'static Geometry {
+        self.game.geometry()
+    }
+
+    /// A state made a node from scratch. Of states searched from here some
+    /// `plies` on, those at different plies share a key unless the ply limit is within reach.
+    pub fn root(&mut self, state: &State, plies: u32) -> Node {
+        self.keyed_by_ply = state.ply().saturating_add(plies) >= self.game.ply_limit();
+        let standings = [Player::X, Player::O].map(|player| self.standing(self.game.ranked(state, player).0));
+        Node { state: *state, key: self.key(state), standings }
+    }
+
+    /// The key of a state from scratch.
+    pub fn key(&self, state: &State) -> u64 {
+        let armies = [Player::X, Player::O].map(|player| {
+            let cells = &self.zobrist.cells[player as usize];
+            state.army(player).iter().fold(0, |key, cell| key ^ cells[cell.index()])
+        });
+        armies[0] ^ armies[1] ^ self.turn_key(state)
+    }
+
+    /// The part of the key that is not of the pieces.
+    #[inline]
+    fn turn_key(&self, state: &State) -> u64 {
+        let player = if state.player() == Player::O { self.zobrist.player } else { 0 };
+        let passed = if state.has_passed() { self.zobrist.passed } else { 0 };
+        let ply = if self.keyed_by_ply { derive_seed(self.zobrist.player, state.ply().into()) } else { 0 };
+        player ^ passed ^ ply
+    }
+
+    /// How an army stands, as its goal tip sees it.
+    #[inline]
+    pub fn standing(&mut self, army: CellSet) -> Standing {
+        let distance = self.lookup.distance(army, Rank::of(army));
+        Standing { distance, worth: self.weights.of(army) - distance }
+    }
+
+    /// How the army of `player`, `view` as its goal tip sees it, stands after
+    /// a piece has gone from `from` to `to`.
+    #[inline]
+    pub fn standing_after(&mut self, view: CellSet, player: Player, from: Cell, to: Cell) -> Standing {
+        let cells = self.geometry().cells();
+        self.standing(view.without(player.goal_view_cell(cells, from)).with(player.goal_view_cell(cells, to)))
+    }
+
+    /// The node after an action that leaves the mover so.
+    #[inline]
+    pub fn after(&self, node: &Node, action: Action, standing: Standing) -> Node {
+        let mover = node.state.player();
+        let mut after = *node;
+        self.game.play_action(&mut after.state, action);
+        after.standings[mover as usize] = standing;
+        if let Some(Move { from, to }) = action {
+            let cells = &self.zobrist.cells[mover as usize];
+            after.key ^= cells[from.index()] ^ cells[to.index()];
+        }
+        after.key ^= self.turn_key(&node.state) ^ self.turn_key(&after.state);
+        after
+    }
+
+    /// The node with the other player to move, as no rule allows.
+    pub fn skipped(&self, node: &Node) -> Node {
+        let state = node.state.skipped();
+        Node { state, key: node.key ^ self.turn_key(&node.state) ^ self.turn_key(&state), ..*node }
+    }
+}

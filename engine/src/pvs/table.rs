@@ -1,0 +1,196 @@
+//! The transposition table.
+
+use sternhalma_data::{Cell, Move};
+
+/// What a value in the table says of the true one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bound {
+    /// It is at least this.
+    Lower,
+    /// It is at most this.
+    Upper,
+    /// It is this.
+    Exact,
+}
+
+/// What a search found out about a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    /// From the state on: wins and losses count plies from here.
+    pub value: i32,
+    /// The plies it was searched to.
+    pub depth: u8,
+    pub bound: Bound,
+    /// The best move, if one was found.
+    pub best: Option<Move>,
+}
+
+/// Entries of a bucket, which is a cache line.
+const WAYS: usize = 4;
+
+/// Fixed-size memory of searched states. A bucket has room for four states:
+/// by state its key, then the entry packed into a word. A key of 0 is none.
+///
+/// An entry gives way to one of the same state; else the one of the least
+/// depth does, those of earlier moves of the game first.
+pub(super) struct TranspositionTable {
+    buckets: Vec<[u64; 2 * WAYS]>,
+    /// Of the move of the game that is searched for.
+    age: u8,
+}
+
+impl TranspositionTable {
+    /// An empty table of at most so many megabytes (2^20 bytes), and of one at least.
+    pub fn new(megabytes: u32) -> TranspositionTable {
+        let buckets = (megabytes.max(1) as usize) << 20 >> (2 * WAYS * 8).ilog2();
+        // The largest power of two that fits.
+        TranspositionTable { buckets: vec![[0; 2 * WAYS]; 1 << buckets.ilog2()], age: 0 }
+    }
+
+    /// Forgets everything. Memory is returned and taken anew, which leaves its
+    /// clearing to the first use of each page.
+    pub fn clear(&mut self) {
+        *self = TranspositionTable { buckets: vec![[0; 2 * WAYS]; self.buckets.len()], age: 0 };
+    }
+
+    /// Begins the search for another move: entries up to now become old.
+    pub fn grow_older(&mut self) {
+        self.age = self.age.wrapping_add(1) & AGES;
+    }
+
+    #[inline]
+    fn place(&self, key: u64) -> usize {
+        key as usize & (self.buckets.len() - 1)
+    }
+
+    /// What is known of the state with this key.
+    #[inline]
+    pub fn get(&self, key: u64) -> Option<Entry> {
+        let bucket = &self.buckets[self.place(key)];
+        let way = (0..WAYS).find(|&way| bucket[2 * way] == key && bucket[2 * way + 1] != 0)?;
+        Some(unpack(bucket[2 * way + 1]))
+    }
+
+    /// Remembers a state. A best move that is known stays if there is no new one.
+    #[inline]
+    pub fn put(&mut self, key: u64, mut entry: Entry) {
+        let (place, age) = (self.place(key), self.age);
+        let bucket = &mut self.buckets[place];
+        let mut chosen = 0;
+        let mut least = i32::MAX;
+        for way in 0..WAYS {
+            let word = bucket[2 * way + 1];
+            if bucket[2 * way] == key && word != 0 {
+                chosen = way;
+                entry.best = entry.best.or(unpack(word).best);
+                break;
+            }
+            let worth = match word {
+                0 => -2 * DEPTHS,
+                _ if age_of(word) != age => i32::from(unpack(word).depth) - DEPTHS,
+                _ => i32::from(unpack(word).depth),
+            };
+            if worth < least {
+                (chosen, least) = (way, worth);
+            }
+        }
+        bucket[2 * chosen] = key;
+        bucket[2 * chosen + 1] = pack(entry, age);
+    }
+}
+
+/// Ages count modulo this and one.
+const AGES: u8 = 63;
+
+/// Above any depth.
+const DEPTHS: i32 = 256;
+
+/// Low to high: value (32 bits), from, to, depth (8 each), age (6), bound (2,
+/// not 0). From and to are equal where there is no move.
+fn pack(entry: Entry, age: u8) -> u64 {
+    let [from, to] = entry.best.map_or([0; 2], |mv| [mv.from, mv.to].map(|cell| cell.index() as u64));
+    let bound = match entry.bound {
+        Bound::Lower => 1,
+        Bound::Upper => 2,
+        Bound::Exact => 3,
+    };
+    let low = u64::from(entry.value as u32) | from << 32 | to << 40;
+    low | u64::from(entry.depth) << 48 | u64::from(age) << 56 | bound << 62
+}
+
+fn age_of(word: u64) -> u8 {
+    (word >> 56) as u8 & AGES
+}
+
+#[inline]
+fn unpack(word: u64) -> Entry {
+    let cell = |shift: u32| Cell::new((word >> shift) as usize & 0x7f);
+    let (from, to) = (cell(32), cell(40));
+    let bound = match word >> 62 {
+        1 => Bound::Lower,
+        2 => Bound::Upper,
+        _ => Bound::Exact,
+    };
+    let best = (from != to).then_some(Move { from, to });
+    Entry { value: word as u32 as i32, depth: (word >> 48) as u8, bound, best }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entries() -> impl Strategy<Value = Entry> {
+        let bound = prop_oneof![Just(Bound::Lower), Just(Bound::Upper), Just(Bound::Exact)];
+        (any::<i32>(), any::<u8>(), bound, 0usize..121, 0usize..121).prop_map(|(value, depth, bound, from, to)| {
+            let best = (from != to).then_some(Move { from: Cell::new(from), to: Cell::new(to) });
+            Entry { value, depth, bound, best }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_put_is_got(entry in entries(), key: u64) {
+            let mut table = TranspositionTable::new(1);
+            prop_assert_eq!(table.get(key), None);
+            table.put(key, entry);
+            prop_assert_eq!(table.get(key), Some(entry));
+            prop_assert_eq!(table.get(key ^ 1 << 63), None);
+            table.clear();
+            prop_assert_eq!(table.get(key), None);
+        }
+
+        #[test]
+        fn an_entry_is_that_of_its_last_put(puts in prop::collection::vec((0u64..40, entries()), 1..200)) {
+            // All keys share a bucket, so entries are pushed out all the time.
+            let mut table = TranspositionTable::new(1);
+            let mut oracle = std::collections::HashMap::new();
+            for (number, entry) in puts {
+                let key = number << 40;
+                let known = table.get(key).and_then(|known| known.best);
+                table.put(key, entry);
+                oracle.insert(key, Entry { best: entry.best.or(known), ..entry });
+                for (&key, &entry) in &oracle {
+                    prop_assert!(table.get(key).is_none_or(|found| found == entry));
+                }
+                prop_assert!(table.get(key).is_some());
+                table.grow_older();
+            }
+        }
+    }
+
+    #[test]
+    fn deep_entries_of_this_move_stay() {
+        let mut table = TranspositionTable::new(1);
+        let entry = |depth| Entry { value: 1, depth, bound: Bound::Exact, best: None };
+        let key = |number: u64| number << 40;
+        table.put(key(1), entry(30));
+        table.grow_older();
+        (2..=4).for_each(|number| table.put(key(number), entry(9)));
+        // The bucket is full; the deepest is old and goes first.
+        table.put(key(5), entry(1));
+        assert_eq!((1..=5).map(|n| table.get(key(n)).is_some()).collect::<Vec<_>>(), [false, true, true, true, true]);
+        table.put(key(6), entry(1));
+        assert_eq!((2..=6).map(|n| table.get(key(n)).is_some()).collect::<Vec<_>>(), [true, true, true, false, true]);
+    }
+}

@@ -1,0 +1,124 @@
+//! The scale of values, and what a state is worth without search.
+//!
+//! | value to the player to move | meaning |
+//! |---|---|
+//! | [`WIN`] - n | won in n plies, proven |
+//! | [`RACE`] + lead | the armies have passed each other, and by the table the race is won |
+//! | lead | hundredths of a move ahead |
+//!
+//! and the negatives of these.
+
+use sternhalma_data::{Cell, CellSet, Geometry, Player};
+
+use super::lookup::MOVE;
+use super::node::{Node, Rules};
+use crate::config::PvsConfig;
+use crate::game::{Outcome, State};
+
+/// A won game, less a point a ply.
+pub(super) const WIN: i32 = 1 << 30;
+
+/// Values from here on are proven wins.
+pub(super) const LEAST_WIN: i32 = WIN - (1 << 20);
+
+/// What is added to the lead of who wins the race by the table.
+pub(super) const RACE: i32 = 1 << 28;
+
+/// Leads are below this.
+const MOST_LEAD: i32 = 1 << 27;
+
+/// Whether a win or a loss is proven.
+pub(super) fn is_proof(value: i32) -> bool {
+    value.abs() >= LEAST_WIN
+}
+
+/// The lead of a value that is not proven, in moves.
+pub(super) fn lead_of(value: i32) -> f64 {
+    let race = if value.abs() > MOST_LEAD { RACE * value.signum() } else { 0 };
+    f64::from(value - race) / f64::from(MOVE)
+}
+
+/// A value as the table keeps it: plies count from the state on.
+pub(super) fn to_table(value: i32, ply: u32) -> i32 {
+    match is_proof(value) {
+        true => value + value.signum() * ply as i32,
+        false => value,
+    }
+}
+
+/// The inverse of [`to_table`].
+pub(super) fn from_table(value: i32, ply: u32) -> i32 {
+    match is_proof(value) {
+        true => value - value.signum() * ply as i32,
+        false => value,
+    }
+}
+
+/// The value of a game that has ended `ply` plies on, to `player`.
+pub(super) fn of_outcome(outcome: Outcome, player: Player, ply: u32) -> i32 {
+    match outcome {
+        Outcome::Draw => 0,
+        Outcome::Won(winner) if winner == player => WIN - ply as i32,
+        Outcome::Won(_) => ply as i32 - WIN,
+    }
+}
+
+/// Whether the armies have passed each other: every piece of `x` is in a
+/// higher row than every piece of `o`. Only by going back could they meet.
+#[inline]
+pub(super) fn have_passed(rules: &Rules, state: &State) -> bool {
+    match (state.army(Player::X).first(), state.army(Player::O).last()) {
+        (Some(x), Some(o)) => rules.geometry().row(x) > rules.geometry().row(o),
+        _ => false,
+    }
+}
+
+/// The value of a state that has not ended to the player to move.
+#[inline]
+pub(super) fn of_node(rules: &Rules, node: &Node) -> i32 {
+    let mover = node.state.player() as usize;
+    let [own, other] = [node.standings[mover], node.standings[1 - mover]];
+    if !have_passed(rules, &node.state) {
+        return own.worth - other.worth + rules.weights.tempo;
+    }
+    // Of equal distances the mover's is covered first.
+    let lead = other.distance - own.distance + MOVE / 2;
+    if lead > 0 { lead + RACE } else { lead - RACE }
+}
+
+/// What the places of an army's pieces are worth.
+pub(super) struct Weights {
+    /// By cell as the goal tip sees it.
+    cells: [i32; Cell::LIMIT],
+    /// By row of the rearmost piece.
+    rearmost: i32,
+    second: i32,
+    rows: [i32; Cell::LIMIT],
+    /// What it is worth to be on move.
+    pub tempo: i32,
+}
+
+impl Weights {
+    pub fn new(geometry: &Geometry, config: &PvsConfig) -> Weights {
+        let mut rows = [0; Cell::LIMIT];
+        (0..geometry.cells()).map(Cell::new).for_each(|cell| rows[cell.index()] = geometry.row(cell) as i32);
+        let cells = rows.map(|row| -config.row * row);
+        Weights { cells, rows, rearmost: config.rearmost, second: config.second, tempo: config.tempo }
+    }
+
+    /// The worth of an army as its goal tip sees it, but for its distance.
+    #[inline]
+    pub fn of(&self, army: CellSet) -> i32 {
+        let mut worth = 0;
+        for cell in army {
+            worth += self.cells[cell.index()];
+        }
+        if let Some(last) = army.last() {
+            worth -= self.rearmost * self.rows[last.index()];
+            if let Some(second) = army.without(last).last() {
+                worth -= self.second * self.rows[second.index()];
+            }
+        }
+        worth
+    }
+}
