@@ -53,7 +53,7 @@ pub use map::exit_if_a_map_is_cut_short;
 pub use notation::NotationError;
 pub use options::TableOptions;
 pub use position::{Move, Position, army_moves};
-pub use rank::{Rank, States, binomial};
+pub use rank::{Others, Rank, States, binomial};
 pub use storage::{Disk, NewFile, Storage, StoredFile, Traffic, directory_of};
 pub use table::{Cursor, Distance, Lookup, Table};
 pub use unfold::DistanceReader;

@@ -155,6 +155,49 @@ impl fmt::Display for Rank {
     }
 }
 
+/// The pieces of an army but one, and the rank of the army by where that one
+/// stands: for all moves of a piece, much less than ranks made anew.
+///
+/// ```
+/// use sternhalma_data::{Cell, CellSet, Others, Rank};
+/// let others: CellSet = [1, 9].map(Cell::new).into_iter().collect();
+/// let others = Others::new(others);
+/// assert_eq!(others.rank_with(Cell::new(4)), Rank(1 + 6 + 84));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Others {
+    cells: CellSet,
+    /// By how many of the others stand below the piece: what they add to the rank.
+    sums: [u64; MOST_PIECES],
+}
+
+impl Others {
+    /// All pieces but one, as the goal tip sees them.
+    ///
+    /// # Panics
+    /// If there are more than 14 cells.
+    #[inline]
+    pub fn new(cells: CellSet) -> Others {
+        let mut sums = [0; MOST_PIECES];
+        // With the piece below all of them, each is one further up the order.
+        for (index, cell) in cells.iter().enumerate() {
+            sums[0] += BINOMIALS[index + 2][cell.index()];
+        }
+        for (index, cell) in cells.iter().enumerate() {
+            let (as_lower, as_upper) = (BINOMIALS[index + 1][cell.index()], BINOMIALS[index + 2][cell.index()]);
+            sums[index + 1] = sums[index].wrapping_sub(as_upper).wrapping_add(as_lower);
+        }
+        Others { cells, sums }
+    }
+
+    /// The rank of the army with its last piece on an empty cell.
+    #[inline]
+    pub fn rank_with(&self, cell: Cell) -> Rank {
+        let below = (self.cells & CellSet::first_cells(cell.index())).len();
+        Rank(self.sums[below] + BINOMIALS[below + 1][cell.index()])
+    }
+}
+
 /// The states of a range of ranks in order, each with its rank.
 ///
 /// ```
@@ -292,6 +335,18 @@ mod tests {
     }
 
     #[test]
+    fn an_army_has_its_rank_wherever_its_last_piece_stands() {
+        for pieces in 1..=5 {
+            let prefix = Prefix::whole(Board::new(5, pieces).unwrap());
+            for (rank, state) in States::all(prefix) {
+                for cell in state {
+                    assert_eq!(Others::new(state.without(cell)).rank_with(cell), rank);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn ten_pieces_fill_their_range_exactly() {
         let board = Board::new(9, 10).unwrap();
         let last = CellSet::first_cells(81) - CellSet::first_cells(71);
@@ -311,6 +366,9 @@ mod tests {
             let sum: u64 = state.iter().enumerate().map(|(i, c)| binomial(c.index(), i + 1).unwrap()).sum();
             prop_assert_eq!(Rank::of(state), Rank(sum));
             prop_assert_eq!(Rank::of(state).state(state.len()), state);
+            for cell in state {
+                prop_assert_eq!(Others::new(state.without(cell)).rank_with(cell), Rank(sum));
+            }
         }
 
         #[test]

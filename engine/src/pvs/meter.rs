@@ -32,7 +32,7 @@ impl<'a> Meter<'a> {
 
     #[inline]
     fn is_late(&self) -> bool {
-        self.spent.expansions % self.clock_every == 0
+        self.spent.expansions.is_multiple_of(self.clock_every)
             && (self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit))
     }
 

@@ -12,6 +12,9 @@ mod search;
 mod table;
 mod value;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

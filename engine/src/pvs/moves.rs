@@ -22,9 +22,11 @@ pub(super) fn generate(rules: &mut Rules, node: &Node, filter: Filter, out: &mut
     let player = node.state.player();
     let (view, _) = rules.game.ranked(&node.state, player);
     let pieces = rules.game.pieces(&node.state, filter);
+    let cells = rules.geometry().cells();
     for (from, to) in pieces.iter() {
+        let rest = rules.rest(view.without(player.goal_view_cell(cells, from)));
         for to in to {
-            let standing = rules.standing_after(view, player, from, to);
+            let standing = rules.standing_with(&rest, player.goal_view_cell(cells, to));
             out.push(Candidate { mv: Move { from, to }, standing, order: 0 });
         }
     }

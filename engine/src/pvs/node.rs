@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Cell, CellSet, Geometry, Move, Player, Rank};
+use sternhalma_data::{Cell, CellSet, Geometry, Move, Others, Player, Rank};
 
 use super::lookup::Lookup;
-use super::value::Weights;
+use super::value::{RestWorth, Weights};
 use crate::config::PvsConfig;
 use crate::game::{Action, ChineseCheckers, State};
 use sternhalma_ggp::arena::derive_seed;
@@ -27,6 +27,13 @@ pub(super) struct Standing {
     pub distance: i32,
     /// What the army is worth while it may meet the other: less for what is far.
     pub worth: i32,
+}
+
+/// All pieces of an army but one, with what its place is asked for.
+pub(super) struct Rest {
+    cells: CellSet,
+    ranks: Others,
+    worth: RestWorth,
 }
 
 /// Random numbers whose exclusive or is a state's key (Zobrist 1970).
@@ -101,12 +108,18 @@ impl Rules {
         Standing { distance, worth: self.weights.of(army) - distance }
     }
 
-    /// How the army of `player`, `view` as its goal tip sees it, stands after
-    /// a piece has gone from `from` to `to`.
+    /// How an army stands once its last piece, beside `others`, is on `cell`.
     #[inline]
-    pub fn standing_after(&mut self, view: CellSet, player: Player, from: Cell, to: Cell) -> Standing {
-        let cells = self.geometry().cells();
-        self.standing(view.without(player.goal_view_cell(cells, from)).with(player.goal_view_cell(cells, to)))
+    pub fn standing_with(&mut self, others: &Rest, cell: Cell) -> Standing {
+        let army = others.cells.with(cell);
+        let distance = self.lookup.distance(army, others.ranks.rank_with(cell));
+        Standing { distance, worth: self.weights.with(&others.worth, cell) - distance }
+    }
+
+    /// All pieces of an army but one, as its goal tip sees them.
+    #[inline]
+    pub fn rest(&self, cells: CellSet) -> Rest {
+        Rest { cells, ranks: Others::new(cells), worth: self.weights.of_rest(cells) }
     }
 
     /// The node after an action that leaves the mover so.

@@ -9,7 +9,7 @@ use super::meter::Meter;
 use super::moves::{Candidate, Cuts, generate};
 use super::node::{Node, Rules};
 use super::table::{Bound, Entry, TranspositionTable};
-use super::value::{self, LEAST_WIN, WIN, from_table, is_proof, to_table};
+use super::value::{self, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
 use crate::config::PvsConfig;
 use crate::filter::Filter;
 use crate::game::{Action, State};
@@ -26,6 +26,51 @@ pub(super) struct Memory {
 
 /// How far from the last value an aspiration window reaches at first.
 const WINDOW: i32 = 60;
+
+/// Null moves are tried from this depth on.
+const NULL_DEPTH: u32 = 3;
+
+/// Late moves are reduced from this depth on.
+const REDUCED_DEPTH: u32 = 3;
+
+/// Up to this depth a node that is far above the window is not searched.
+const STANDING_DEPTH: u32 = 3;
+
+/// Up to this depth a move that stays far below the window is not searched.
+const FUTILE_DEPTH: u32 = 4;
+
+/// How a node is searched.
+#[derive(Clone, Copy)]
+struct Span {
+    /// The plies left.
+    depth: u32,
+    /// The plies from the root.
+    ply: u32,
+    alpha: i32,
+    beta: i32,
+}
+
+impl Span {
+    /// Whether only a bound is asked for.
+    fn is_null(self) -> bool {
+        self.beta - self.alpha == 1
+    }
+
+    /// The span of a child, of so many plies.
+    fn child(self, depth: u32) -> Span {
+        Span { depth, ply: self.ply + 1, alpha: -self.beta, beta: -self.alpha }
+    }
+
+    /// The span that only asks whether a value is above alpha.
+    fn above_alpha(self) -> Span {
+        Span { beta: self.alpha + 1, ..self }
+    }
+
+    /// The span that only asks whether a value is at least beta.
+    fn at_least_beta(self) -> Span {
+        Span { alpha: self.beta - 1, ..self }
+    }
+}
 
 /// One search for a move.
 pub(super) struct Search<'a> {
@@ -52,47 +97,56 @@ impl<'a> Search<'a> {
         Search { rules, memory, config, meter, moves: Vec::new(), race_is_leaf: true }
     }
 
-    /// The move to play of a state, which does not lead to one of the states
-    /// in `seen` if others do not; `watch` is told of each depth.
+    /// The move to play in a state that has one, which does not lead to one
+    /// of the states `seen` if others do not; `watch` is told of each depth.
     pub fn run(mut self, state: &State, seen: &[u64], depth: u32, watch: &mut dyn FnMut(&Insight)) -> Choice {
         let root = self.rules.root(state, MOST_PLIES);
         self.race_is_leaf = !value::have_passed(self.rules, state);
-        self.meter.spend();
-        let mut moves = Vec::new();
-        generate(self.rules, &root, self.config.moves, &mut moves);
-        let all = moves.len();
-        let repeats = |rules: &Rules, c: &Candidate| seen.contains(&rules.after(&root, Some(c.mv), c.standing).key);
-        if moves.iter().any(|candidate| !repeats(self.rules, candidate)) {
-            moves.retain(|candidate| !repeats(self.rules, candidate));
-        }
-        let best = self.memory.table.get(root.key).and_then(|entry| entry.best);
-        self.memory.cuts.order(&root, best, 0, &mut moves);
-        moves.sort_by_key(|candidate| std::cmp::Reverse(candidate.order));
-        let complete = moves.len() == all && self.config.moves == Filter::All;
-        let (mut action, mut last) = (moves.first().map(|candidate| candidate.mv), None);
+        let (mut moves, complete) = self.root_moves(&root, seen);
+        let mut last = None;
         for depth in 1..=depth.clamp(1, MOST_PLIES) {
-            let found = self.aspire(&root, &mut moves, depth, last);
-            action = moves.first().map(|candidate| candidate.mv);
-            let Some(value) = found else { break };
-            // Not all ways out were looked at.
-            let value = if complete { value } else { value.max(1 - LEAST_WIN) };
+            let Some(value) = self.aspire(&root, &mut moves, depth, last) else { break };
+            // Not all ways out of a loss were looked at.
+            let value = if complete { value } else { value.max(-UNPROVEN) };
             last = Some(value);
             self.meter.reached(depth);
-            watch(&self.insight(&root, action, value));
-            if is_proof(value) || moves.len() < 2 && !self.race_is_leaf {
+            watch(&self.insight(&root, moves[0].mv, value));
+            if is_proof(value) {
                 break;
             }
         }
-        Choice { action, spent: self.meter.spent() }
+        Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.meter.spent() }
+    }
+
+    /// The moves of the root in order, and whether these are all there are.
+    fn root_moves(&mut self, root: &Node, seen: &[u64]) -> (Vec<Candidate>, bool) {
+        self.meter.spend();
+        let mut moves = Vec::new();
+        generate(self.rules, root, self.config.moves, &mut moves);
+        let all = moves.len();
+        let mut fresh = moves.clone();
+        fresh.retain(|candidate| {
+            let child = self.rules.after(root, Some(candidate.mv), candidate.standing);
+            !seen.contains(&child.key)
+        });
+        if !fresh.is_empty() {
+            moves = fresh;
+        }
+        let best = self.memory.table.get(root.key).and_then(|entry| entry.best);
+        self.memory.cuts.order(root, best, 0, &mut moves);
+        moves.sort_by_key(|candidate| std::cmp::Reverse(candidate.order));
+        let complete = moves.len() == all && self.config.moves == Filter::All;
+        (moves, complete)
     }
 
     /// The value of the root, in a window about that of the last depth. The
-    /// best move is brought to the front, of a search that is cut short too.
+    /// best move is brought to the front, by a search that is cut short too.
     fn aspire(&mut self, root: &Node, moves: &mut [Candidate], depth: u32, last: Option<i32>) -> Option<i32> {
         let (mut alpha, mut beta) = last.map_or((-WIN, WIN), |last| (last - WINDOW, last + WINDOW));
         let mut window = WINDOW;
         loop {
-            let value = self.root(root, moves, depth, alpha.max(-WIN), beta.min(WIN))?;
+            let span = Span { depth, ply: 0, alpha: alpha.max(-WIN), beta: beta.min(WIN) };
+            let value = self.root(root, moves, span)?;
             window = window.saturating_mul(4);
             if value <= alpha && alpha > -WIN {
                 alpha = value.saturating_sub(window);
@@ -104,48 +158,40 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn root(&mut self, root: &Node, moves: &mut [Candidate], depth: u32, mut alpha: i32, beta: i32) -> Option<i32> {
-        let mut best = i32::MIN;
+    fn root(&mut self, root: &Node, moves: &mut [Candidate], mut span: Span) -> Option<i32> {
+        let mut best = -WIN;
         for index in 0..moves.len() {
             let Candidate { mv, standing, .. } = moves[index];
             let child = self.rules.after(root, Some(mv), standing);
-            let value = match index {
-                0 => -self.value(&child, depth - 1, 1, -beta, -alpha)?,
-                _ => {
-                    let value = -self.value(&child, depth - 1, 1, -alpha - 1, -alpha)?;
-                    if value > alpha { -self.value(&child, depth - 1, 1, -beta, -alpha)? } else { value }
-                }
-            };
-            if value > best {
-                best = value;
-            }
-            if value > alpha {
-                alpha = value;
+            let value = self.after_move(&child, span, index == 0, span.depth - 1)?;
+            best = best.max(value);
+            if value > span.alpha {
+                span.alpha = value;
                 moves[..=index].rotate_right(1);
             }
-            if alpha >= beta {
+            if value >= span.beta {
                 break;
             }
         }
         Some(best)
     }
 
-    /// The value of a node to the player to move, within the window; none if
-    /// a limit is reached.
-    fn value(&mut self, node: &Node, depth: u32, ply: u32, mut alpha: i32, beta: i32) -> Option<i32> {
+    /// The value of a node to the player to move, as far as the window tells
+    /// it; none if a limit is reached.
+    fn value(&mut self, node: &Node, span: Span) -> Option<i32> {
         if let Some(outcome) = node.state.outcome() {
-            return Some(value::of_outcome(outcome, node.state.player(), ply));
+            return Some(value::of_outcome(outcome, node.state.player(), span.ply));
         }
-        if depth == 0 || ply >= MOST_PLIES || self.race_is_leaf && value::have_passed(self.rules, &node.state) {
+        let is_leaf = span.depth == 0 || span.ply >= MOST_PLIES;
+        if is_leaf || self.race_is_leaf && value::have_passed(self.rules, &node.state) {
             return Some(value::of_node(self.rules, node));
         }
         let known = self.memory.table.get(node.key);
-        let is_pv = beta - alpha > 1;
-        if let Some(value) = known.filter(|_| !is_pv).and_then(|known| bounded(known, depth, ply, alpha, beta)) {
-            return Some(value);
-        }
-        if self.config.pruning && !is_pv && !is_proof(beta) {
-            if let Some(value) = self.prune(node, depth, ply, beta)? {
+        if span.is_null() {
+            if let Some(value) = known.and_then(|known| bounded(known, span)) {
+                return Some(value);
+            }
+            if let Some(value) = self.without_move(node, span)? {
                 return Some(value);
             }
         }
@@ -154,139 +200,172 @@ impl<'a> Search<'a> {
         }
         let first = self.moves.len();
         generate(self.rules, node, self.config.moves, &mut self.moves);
-        self.memory.cuts.order(node, known.and_then(|known| known.best), ply, &mut self.moves[first..]);
-        let (before, mut best, mut best_move) = (alpha, i32::MIN, None);
-        if self.moves.len() == first {
-            let child = self.rules.after(node, None, node.standings[node.state.player() as usize]);
-            best = -self.value(&child, depth - 1, ply + 1, -beta, -alpha)?;
-        }
-        // What filters leave out may be a way out of a loss.
-        if self.config.moves != Filter::All {
-            best = 1 - LEAST_WIN;
-        }
-        for index in first..self.moves.len() {
-            bring_best(&mut self.moves[index..]);
-            let candidate = self.moves[index];
-            let value = match self.of_move(node, candidate, index - first, depth, ply, alpha, beta, best)? {
-                Ok(value) => value,
-                Err(skipped) => {
-                    best = best.max(skipped);
-                    continue;
-                }
-            };
-            if value > best {
-                (best, best_move) = (value, Some(candidate.mv));
+        let (best, best_move) = match (self.moves.len() - first, span.depth) {
+            (0, depth) => {
+                let child = self.rules.after(node, None, node.standings[node.state.player() as usize]);
+                (-self.value(&child, span.child(depth - 1))?, None)
             }
-            alpha = alpha.max(value);
-            if alpha >= beta {
-                let (others, player) = (&self.moves[first..index], node.state.player());
-                self.memory.cuts.cut(player, candidate.mv, others, depth, ply);
-                break;
-            }
-        }
+            (_, 1) => self.of_leaves(node, first, span),
+            _ => self.of_moves(node, first, known.and_then(|known| known.best), span)?,
+        };
         self.moves.truncate(first);
-        self.remember(node, depth, ply, best, best_move, before, beta);
+        self.remember(node, span, best, best_move);
         Some(best)
     }
 
-    /// The value after a move, or, if it is not worth searching, what it could reach at most.
-    #[allow(clippy::too_many_arguments)]
-    fn of_move(
+    /// What a node is worth before any of its moves is.
+    fn least(&self) -> i32 {
+        // What the filter leaves out may be a way out of a loss.
+        if self.config.moves == Filter::All { -WIN } else { -UNPROVEN }
+    }
+
+    /// The value of a node whose children are leaves, and its best move.
+    fn of_leaves(&self, node: &Node, first: usize, span: Span) -> (i32, Option<Move>) {
+        let mover = node.state.player();
+        let other = node.standings[1 - mover as usize];
+        let mut best = (self.least(), None);
+        for candidate in &self.moves[first..] {
+            let mut state = node.state;
+            self.rules.game.play_action(&mut state, Some(candidate.mv));
+            let value = match state.outcome() {
+                Some(outcome) => value::of_outcome(outcome, mover, span.ply + 1),
+                None => -value::of_state(self.rules, &state, other, candidate.standing),
+            };
+            if value > best.0 {
+                best = (value, Some(candidate.mv));
+            }
+            if value >= span.beta {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The value of a node by its moves, and the best of these.
+    fn of_moves(
         &mut self,
         node: &Node,
-        candidate: Candidate,
-        index: usize,
-        depth: u32,
-        ply: u32,
-        alpha: i32,
-        beta: i32,
-        best: i32,
-    ) -> Option<Result<i32, i32>> {
-        let child = self.rules.after(node, Some(candidate.mv), candidate.standing);
-        if index == 0 {
-            return Some(Ok(-self.value(&child, depth - 1, ply + 1, -beta, -alpha)?));
-        }
-        let is_pv = beta - alpha > 1;
-        let gain = candidate.standing.worth - node.standings[node.state.player() as usize].worth;
-        if self.config.pruning
-            && !is_pv
-            && (2..=4).contains(&depth)
-            && child.state.outcome().is_none()
-            && best > -LEAST_WIN
-        {
-            let reach = -value::of_node(self.rules, &child) + self.config.futility * (depth as i32 - 1);
-            if reach <= alpha {
-                return Some(Err(reach));
+        first: usize,
+        known: Option<Move>,
+        mut span: Span,
+    ) -> Option<(i32, Option<Move>)> {
+        let player = node.state.player();
+        let before = node.standings[player as usize].worth;
+        self.memory.cuts.order(node, known, span.ply, &mut self.moves[first..]);
+        let mut best = (self.least(), None);
+        for index in first..self.moves.len() {
+            bring_best(&mut self.moves[index..]);
+            let Candidate { mv, standing, .. } = self.moves[index];
+            let child = self.rules.after(node, Some(mv), standing);
+            let late = index - first;
+            if late > 0
+                && let Some(reach) = self.futile(&child, span)
+            {
+                best.0 = best.0.max(reach);
+                continue;
+            }
+            let reduced = self.reduced_depth(span.depth, late, standing.worth - before);
+            let value = self.after_move(&child, span, late == 0, reduced)?;
+            if value > best.0 {
+                best = (value, Some(mv));
+            }
+            span.alpha = span.alpha.max(value);
+            if value >= span.beta {
+                self.memory.cuts.cut(player, mv, &self.moves[first..index], span.depth, span.ply);
+                break;
             }
         }
-        let mut reduced = depth - 1;
-        if self.config.reductions && depth >= 3 {
-            reduced = (depth - 1).saturating_sub(reduction(depth, index, gain)).max(1);
-        }
-        let mut value = -self.value(&child, reduced, ply + 1, -alpha - 1, -alpha)?;
-        if value > alpha && reduced < depth - 1 {
-            value = -self.value(&child, depth - 1, ply + 1, -alpha - 1, -alpha)?;
-        }
-        if value > alpha && value < beta {
-            value = -self.value(&child, depth - 1, ply + 1, -beta, -alpha)?;
-        }
-        Some(Ok(value))
+        Some(best)
     }
 
-    /// A value of at least `beta` if the node is that good without a move.
-    fn prune(&mut self, node: &Node, depth: u32, ply: u32, beta: i32) -> Option<Option<i32>> {
+    /// The value, to who moved, of a child that is searched to `reduced` plies
+    /// first, and in the whole window only if it is the first or better than others.
+    fn after_move(&mut self, child: &Node, span: Span, is_first: bool, reduced: u32) -> Option<i32> {
+        let full = span.depth - 1;
+        if is_first {
+            return Some(-self.value(child, span.child(full))?);
+        }
+        let mut value = -self.value(child, span.above_alpha().child(reduced))?;
+        if value > span.alpha && reduced < full {
+            value = -self.value(child, span.above_alpha().child(full))?;
+        }
+        if value > span.alpha && value < span.beta {
+            value = -self.value(child, span.child(full))?;
+        }
+        Some(value)
+    }
+
+    /// A value of at least beta, if the node is that good without a move.
+    fn without_move(&mut self, node: &Node, span: Span) -> Option<Option<i32>> {
+        if !self.config.pruning || is_proof(span.beta) {
+            return Some(None);
+        }
         let standing = value::of_node(self.rules, node);
-        if depth <= 3 && standing - self.config.futility * depth as i32 >= beta {
+        if span.depth <= STANDING_DEPTH && standing - self.config.futility * span.depth as i32 >= span.beta {
             return Some(Some(standing));
         }
-        if depth >= 3 && standing >= beta && !node.state.has_passed() {
-            let skipped = self.rules.skipped(node);
-            let reduced = (depth - 1).saturating_sub(2 + depth / 4);
-            let value = -self.value(&skipped, reduced, ply + 1, -beta, 1 - beta)?;
-            if value >= beta {
-                return Some(Some(value.min(LEAST_WIN - 1)));
-            }
+        if span.depth < NULL_DEPTH || standing < span.beta || node.state.has_passed() {
+            return Some(None);
         }
-        Some(None)
+        let skipped = self.rules.skipped(node);
+        let reduced = (span.depth - 1).saturating_sub(2 + span.depth / 4);
+        let value = -self.value(&skipped, span.at_least_beta().child(reduced))?;
+        Some((value >= span.beta).then_some(value.min(UNPROVEN)))
     }
 
-    fn remember(&mut self, node: &Node, depth: u32, ply: u32, best: i32, mv: Option<Move>, alpha: i32, beta: i32) {
-        let bound = match best {
-            _ if best >= beta => Bound::Lower,
-            _ if best <= alpha => Bound::Upper,
+    /// What a move reaches at most, if it is not worth searching.
+    fn futile(&self, child: &Node, span: Span) -> Option<i32> {
+        let applies = self.config.pruning && span.is_null() && span.depth <= FUTILE_DEPTH && !is_proof(span.alpha);
+        if !applies || child.state.outcome().is_some() {
+            return None;
+        }
+        let reach = -value::of_node(self.rules, child) + self.config.futility * (span.depth as i32 - 1);
+        (reach <= span.alpha).then_some(reach)
+    }
+
+    /// The plies to which a move is searched first; fewer the later it comes.
+    fn reduced_depth(&self, depth: u32, late: usize, gain: i32) -> u32 {
+        if !self.config.reductions || depth < REDUCED_DEPTH || late == 0 {
+            return depth - 1;
+        }
+        let plies = (depth as f32).ln() * (late as f32).ln() / 2.0 + f32::from(u8::from(gain < 0));
+        (depth - 1).saturating_sub(plies as u32).max(1)
+    }
+
+    fn remember(&mut self, node: &Node, span: Span, value: i32, best: Option<Move>) {
+        let bound = match value {
+            _ if value >= span.beta => Bound::Lower,
+            _ if value <= span.alpha => Bound::Upper,
             _ => Bound::Exact,
         };
-        let best_move = if bound == Bound::Upper { None } else { mv };
-        let entry = Entry { value: to_table(best, ply), depth: depth as u8, bound, best: best_move };
+        let best = best.filter(|_| bound != Bound::Upper);
+        let entry = Entry { value: to_table(value, span.ply), depth: span.depth as u8, bound, best };
         self.memory.table.put(node.key, entry);
     }
 
-    fn insight(&mut self, root: &Node, action: Action, value: i32) -> Insight {
+    fn insight(&self, root: &Node, best: Move, value: i32) -> Insight {
         let value = match value {
             won if won >= LEAST_WIN => Value::Won((WIN - won) as u32),
             lost if lost <= -LEAST_WIN => Value::Lost((WIN + lost) as u32),
             _ => Value::Lead(value::lead_of(value)),
         };
         let spent = self.meter.spent();
-        Insight { spent, value: Some(value), line: self.line(root, action, spent.depth) }
+        Insight { spent, value: Some(value), line: self.line(root, best, spent.depth) }
     }
 
-    /// The principal variation as far as the table has it.
-    fn line(&mut self, root: &Node, action: Action, depth: u32) -> Vec<Action> {
-        let (mut line, mut state, mut next) = (Vec::new(), root.state, action);
-        while let Some(mv) = next {
-            line.push(next);
+    /// The principal variation as far as the table has it. A key may be that
+    /// of another state, so moves are tested.
+    fn line(&self, root: &Node, best: Move, depth: u32) -> Vec<Action> {
+        let (mut line, mut state, mut next) = (Vec::new(), root.state, Some(best));
+        while let Some(mv) = next.filter(|_| line.len() < depth as usize) {
+            line.push(Some(mv));
             self.rules.game.play_action(&mut state, Some(mv));
-            if line.len() >= depth as usize || state.outcome().is_some() {
-                break;
-            }
+            let pieces = self.rules.game.pieces(&state, self.config.moves);
             let known = self.memory.table.get(self.rules.key(&state)).and_then(|entry| entry.best);
-            next = known.filter(|&mv| {
-                let pieces = self.rules.game.pieces(&state, self.config.moves);
-                pieces.iter().any(|(from, to)| from == mv.from && to.contains(mv.to))
-            });
+            let is_legal = |mv: &Move| pieces.iter().any(|(from, to)| from == mv.from && to.contains(mv.to));
+            next = known.filter(is_legal).filter(|_| state.outcome().is_none());
         }
-        if line.is_empty() { vec![action] } else { line }
+        line
     }
 }
 
@@ -301,18 +380,12 @@ fn bring_best(moves: &mut [Candidate]) {
 
 /// The value of an entry, if it is deep enough and its bound decides.
 #[inline]
-fn bounded(known: Entry, depth: u32, ply: u32, alpha: i32, beta: i32) -> Option<i32> {
-    let value = from_table(known.value, ply);
+fn bounded(known: Entry, span: Span) -> Option<i32> {
+    let value = from_table(known.value, span.ply);
     let decides = match known.bound {
         Bound::Exact => true,
-        Bound::Lower => value >= beta,
-        Bound::Upper => value <= alpha,
+        Bound::Lower => value >= span.beta,
+        Bound::Upper => value <= span.alpha,
     };
-    (decides && (u32::from(known.depth) >= depth || is_proof(value))).then_some(value)
-}
-
-/// The plies that a late move is searched less deeply.
-fn reduction(depth: u32, index: usize, gain: i32) -> u32 {
-    let late = (depth as f32).ln() * (index as f32).ln() / 2.0;
-    (late + if gain < 0 { 1.0 } else { 0.0 }) as u32
+    (decides && (u32::from(known.depth) >= span.depth || is_proof(value))).then_some(value)
 }

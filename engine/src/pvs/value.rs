@@ -3,6 +3,7 @@
 //! | value to the player to move | meaning |
 //! |---|---|
 //! | [`WIN`] - n | won in n plies, proven |
+//! | [`UNPROVEN`] | won, as far as was looked |
 //! | [`RACE`] + lead | the armies have passed each other, and by the table the race is won |
 //! | lead | hundredths of a move ahead |
 //!
@@ -11,7 +12,7 @@
 use sternhalma_data::{Cell, CellSet, Geometry, Player};
 
 use super::lookup::MOVE;
-use super::node::{Node, Rules};
+use super::node::{Node, Rules, Standing};
 use crate::config::PvsConfig;
 use crate::game::{Outcome, State};
 
@@ -23,6 +24,10 @@ pub(super) const LEAST_WIN: i32 = WIN - (1 << 20);
 
 /// What is added to the lead of who wins the race by the table.
 pub(super) const RACE: i32 = 1 << 28;
+
+/// A win that would be proven if all moves had been looked at: above the
+/// lead of any race.
+pub(super) const UNPROVEN: i32 = RACE + 100 * MOVE;
 
 /// Leads are below this.
 const MOST_LEAD: i32 = 1 << 27;
@@ -73,12 +78,18 @@ pub(super) fn have_passed(rules: &Rules, state: &State) -> bool {
     }
 }
 
-/// The value of a state that has not ended to the player to move.
+/// The value of a node that has not ended to the player to move.
 #[inline]
 pub(super) fn of_node(rules: &Rules, node: &Node) -> i32 {
     let mover = node.state.player() as usize;
-    let [own, other] = [node.standings[mover], node.standings[1 - mover]];
-    if !have_passed(rules, &node.state) {
+    of_state(rules, &node.state, node.standings[mover], node.standings[1 - mover])
+}
+
+/// The value of a state that has not ended to the player to move, who stands
+/// like `own`, against an army that stands like `other`.
+#[inline]
+pub(super) fn of_state(rules: &Rules, state: &State, own: Standing, other: Standing) -> i32 {
+    if !have_passed(rules, state) {
         return own.worth - other.worth + rules.weights.tempo;
     }
     // Of equal distances the mover's is covered first.
@@ -109,16 +120,30 @@ impl Weights {
     /// The worth of an army as its goal tip sees it, but for its distance.
     #[inline]
     pub fn of(&self, army: CellSet) -> i32 {
-        let mut worth = 0;
-        for cell in army {
-            worth += self.cells[cell.index()];
-        }
-        if let Some(last) = army.last() {
-            worth -= self.rearmost * self.rows[last.index()];
-            if let Some(second) = army.without(last).last() {
-                worth -= self.second * self.rows[second.index()];
-            }
-        }
-        worth
+        army.last().map_or(0, |last| self.with(&self.of_rest(army.without(last)), last))
     }
+
+    /// The worth of all pieces of an army but one.
+    #[inline]
+    pub fn of_rest(&self, cells: CellSet) -> RestWorth {
+        let row = |cell: Option<Cell>| cell.map_or(0, |cell| self.rows[cell.index()]);
+        let last = cells.last();
+        let rear = [row(last), row(last.and_then(|last| cells.without(last).last()))];
+        RestWorth { sum: cells.iter().map(|cell| self.cells[cell.index()]).sum(), rear }
+    }
+
+    /// The worth of an army whose last piece is on `cell`.
+    #[inline]
+    pub fn with(&self, rest: &RestWorth, cell: Cell) -> i32 {
+        let (row, [first, second]) = (self.rows[cell.index()], rest.rear);
+        let rear = [first.max(row), second.max(first.min(row))];
+        rest.sum + self.cells[cell.index()] - self.rearmost * rear[0] - self.second * rear[1]
+    }
+}
+
+/// What an army is worth but for one piece.
+pub(super) struct RestWorth {
+    sum: i32,
+    /// The rows of the two rearmost pieces.
+    rear: [i32; 2],
 }

@@ -1,0 +1,281 @@
+//! The search against plain minimax, and what it promises.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rand::{RngExt, SeedableRng};
+use sternhalma_builder::{BuildOptions, build};
+use sternhalma_data::{Board, Encoding, Prefix, Table};
+use sternhalma_ggp::{Game, Limits, Rng};
+
+use super::*;
+use crate::config::{Config, Roster};
+use crate::filter::Filter;
+use crate::game::{Outcome, PLY_LIMIT};
+use crate::player::Value;
+use node::Node;
+use sternhalma_data::Player as Side;
+
+fn distances(board: Board, within: Option<u64>, encoding: Encoding) -> Distances {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    let prefix = within.map_or(Prefix::whole(board), |within| Prefix::new(board, within).unwrap());
+    build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+    Distances::new(Arc::new(Table::open(&path).unwrap()))
+}
+
+fn config(changes: &str) -> PvsConfig {
+    match Roster::built_in().config(&format!("sternhalma,table_megabytes=1{changes}")).unwrap() {
+        Config::Pvs(config) => config,
+        other => panic!("{other:?} is no PVS player"),
+    }
+}
+
+fn player_of(board: Board, ply_limit: u32, changes: &str) -> PvsPlayer {
+    let config = config(changes);
+    let game = Arc::new(ChineseCheckers::new(board, config.moves).with_ply_limit(ply_limit));
+    PvsPlayer::new(game, &config, distances(board, None, Encoding::Byte))
+}
+
+fn go(player: &mut PvsPlayer, state: &State, limits: Limits) -> (Choice, Vec<Insight>) {
+    let mut seen = Vec::new();
+    let choice = player.think(state, limits, &AtomicBool::new(false), &mut |insight| seen.push(insight.clone()));
+    (choice, seen)
+}
+
+fn legal(game: &ChineseCheckers, state: &State) -> Vec<Action> {
+    let mut moves = Vec::new();
+    game.legal(state, state.player() as usize, &mut moves);
+    moves
+}
+
+/// States of random games, none of them the end.
+fn some_states(game: &ChineseCheckers, count: u64, seed: u64) -> Vec<State> {
+    let mut rng = Rng::seed_from_u64(seed);
+    let states = (0..count).map(|number| game.random_opening(3 + 2 * (number % 20) as u32, &mut rng));
+    states.filter(|state| state.outcome().is_none()).collect()
+}
+
+/// The value of a node by plain minimax, with the evaluation of the search.
+fn minimax(rules: &mut Rules, node: &Node, depth: u32, ply: u32, race_is_leaf: bool) -> i32 {
+    if let Some(outcome) = node.state.outcome() {
+        return value::of_outcome(outcome, node.state.player(), ply);
+    }
+    if depth == 0 || race_is_leaf && ply > 0 && value::have_passed(rules, &node.state) {
+        return value::of_node(rules, node);
+    }
+    let values = legal(&rules.game.clone(), &node.state).into_iter().map(|action| {
+        let mut state = node.state;
+        rules.game.play_action(&mut state, action);
+        let child = rules.root(&state, MOST_PLIES);
+        -minimax(rules, &child, depth - 1, ply + 1, race_is_leaf)
+    });
+    values.max().unwrap()
+}
+
+#[test]
+fn without_pruning_it_is_minimax() {
+    for (side, pieces, filter) in [(4, 3, "all"), (5, 3, "all"), (5, 4, "all"), (5, 3, "non-backward")] {
+        let board = Board::new(side, pieces).unwrap();
+        let mut player = player_of(board, PLY_LIMIT, &format!(",pruning=false,reductions=false,moves={filter}"));
+        for state in some_states(&player.rules.game.clone(), 20, side) {
+            for depth in 1..=4 {
+                player.reset(0);
+                let (_, seen) = go(&mut player, &state, Limits::depth(depth));
+                let root = player.rules.root(&state, MOST_PLIES);
+                let race_is_leaf = !value::have_passed(&player.rules, &state);
+                let told = minimax(&mut player.rules, &root, depth, 0, race_is_leaf);
+                let told = match told {
+                    // What a filter hides may be a way out, so with one there is no proof.
+                    end if value::is_proof(end) && filter != "all" => continue,
+                    won if won >= value::LEAST_WIN => Value::Won((value::WIN - won) as u32),
+                    lost if lost <= -value::LEAST_WIN => Value::Lost((value::WIN + lost) as u32),
+                    lead => Value::Lead(value::lead_of(lead)),
+                };
+                if legal(&player.rules.game, &state).len() > 1 {
+                    let found = seen.last().unwrap();
+                    assert_eq!(found.value, Some(told), "{} depth {depth}", player.rules.game.position(&state));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_nodes_carry_is_what_they_would_have_from_scratch() {
+    for (side, pieces) in [(5, 3), (6, 4), (7, 3)] {
+        let board = Board::new(side, pieces).unwrap();
+        let mut player = player_of(board, 300, "");
+        let rules = &mut player.rules;
+        let mut rng = Rng::seed_from_u64(side);
+        for game in 0..20 {
+            let mut node = rules.root(&rules.game.initial(), if game % 2 == 0 { MOST_PLIES } else { 300 });
+            let mut keys = vec![node.key];
+            while node.state.outcome().is_none() {
+                let mut moves = Vec::new();
+                moves::generate(rules, &node, Filter::All, &mut moves);
+                node = match moves.is_empty() {
+                    true => rules.after(&node, None, node.standings[node.state.player() as usize]),
+                    false => {
+                        let chosen = moves[rng.random_range(0..moves.len())];
+                        rules.after(&node, Some(chosen.mv), chosen.standing)
+                    }
+                };
+                assert_eq!(node.key, rules.key(&node.state));
+                let fresh = [Side::X, Side::O].map(|side| rules.standing(rules.game.ranked(&node.state, side).0));
+                assert_eq!(node.standings, fresh);
+                let skipped = rules.skipped(&node);
+                assert_eq!(skipped.key, rules.key(&skipped.state));
+                keys.push(node.key);
+            }
+            // With the ply in the key no two states of a game share one.
+            if game % 2 == 1 {
+                keys.sort_unstable();
+                assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
+            }
+        }
+    }
+}
+
+/// Whether the player to move wins within so many plies, whatever is replied.
+fn wins_within(game: &ChineseCheckers, state: &State, plies: u32) -> bool {
+    let me = state.player();
+    if plies == 0 {
+        return false;
+    }
+    legal(game, state).into_iter().any(|action| {
+        let mut child = *state;
+        game.play_action(&mut child, action);
+        match child.outcome() {
+            Some(outcome) => outcome == Outcome::Won(me),
+            None => loses_within(game, &child, plies - 1),
+        }
+    })
+}
+
+fn loses_within(game: &ChineseCheckers, state: &State, plies: u32) -> bool {
+    let other = state.player().other();
+    plies > 0
+        && legal(game, state).into_iter().all(|action| {
+            let mut child = *state;
+            game.play_action(&mut child, action);
+            match child.outcome() {
+                Some(outcome) => outcome == Outcome::Won(other),
+                None => wins_within(game, &child, plies - 1),
+            }
+        })
+}
+
+/// The last ten states of games of a player against itself.
+fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<State> {
+    let game = player.rules.game.clone();
+    let mut ends = Vec::new();
+    for mut state in some_states(&game, games, 9) {
+        let mut states = Vec::new();
+        player.reset(0);
+        while state.outcome().is_none() {
+            states.push(state);
+            let action = go(player, &state, Limits::expansions(20)).0.action;
+            game.play_action(&mut state, action);
+            player.observe(action);
+        }
+        ends.extend(states.into_iter().rev().take(10));
+    }
+    ends
+}
+
+#[test]
+fn what_is_called_won_or_lost_is() {
+    let board = Board::new(4, 3).unwrap();
+    let mut proofs = [0; 2];
+    for changes in ["", ",moves=non-backward"] {
+        let mut player = player_of(board, PLY_LIMIT, changes);
+        let game = ChineseCheckers::new(board, Filter::All);
+        for state in ends_of_games(&mut player, 150) {
+            player.reset(0);
+            for insight in go(&mut player, &state, Limits::expansions(300)).1 {
+                match insight.value {
+                    Some(Value::Won(plies)) if plies <= 5 => {
+                        proofs[0] += 1;
+                        assert!(wins_within(&game, &state, plies), "{} {plies}", game.position(&state));
+                    }
+                    Some(Value::Lost(plies)) if plies <= 6 => {
+                        proofs[1] += 1;
+                        assert!(loses_within(&game, &state, plies), "{} {plies}", game.position(&state));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(proofs[0] >= 50 && proofs[1] >= 10, "{proofs:?}");
+}
+
+/// The moves of a game against itself.
+fn own_game(player: &mut PvsPlayer, limits: Limits) -> Vec<(Action, u64, u32)> {
+    let game = player.rules.game.clone();
+    let mut state = game.initial();
+    let mut played = Vec::new();
+    while state.outcome().is_none() {
+        let (choice, seen) = go(player, &state, limits);
+        assert!(choice.spent.expansions <= limits.expansions.unwrap_or(u64::MAX));
+        assert!(choice.spent.depth <= limits.depth.unwrap_or(u32::MAX));
+        // The line is of legal moves, and begins with the one that is played.
+        let mut at = state;
+        for insight in &seen {
+            at = state;
+            for &action in &insight.line {
+                assert!(legal(&game, &at).contains(&action));
+                game.play_action(&mut at, action);
+            }
+        }
+        assert!(at != state || seen.is_empty());
+        played.push((choice.action, choice.spent.expansions, choice.spent.depth));
+        game.play_action(&mut state, choice.action);
+        player.observe(choice.action);
+    }
+    assert!(matches!(state.outcome(), Some(Outcome::Won(_))), "{:?}", state.outcome());
+    played
+}
+
+#[test]
+fn counted_limits_are_kept_and_give_the_same_game_again() {
+    let board = Board::new(6, 3).unwrap();
+    for limits in [Limits::expansions(1), Limits::expansions(7), Limits::expansions(500), Limits::depth(3)] {
+        let mut player = player_of(board, PLY_LIMIT, "");
+        player.reset(1);
+        let first = own_game(&mut player, limits);
+        player.reset(1);
+        assert_eq!(own_game(&mut player, limits), first, "{limits:?}");
+        assert_eq!(own_game(&mut player_of(board, PLY_LIMIT, ""), limits), first, "{limits:?}");
+    }
+}
+
+#[test]
+fn who_only_shuffles_is_beaten() {
+    let board = Board::new(6, 3).unwrap();
+    for (seed, first) in [(1, true), (2, false), (3, true), (4, false)] {
+        let mut player = player_of(board, PLY_LIMIT, "");
+        let game = player.rules.game.clone();
+        let mut rng = Rng::seed_from_u64(seed);
+        let mut state = game.random_opening(6, &mut rng);
+        let mut last: Action = None;
+        let me = if first { Side::X } else { Side::O };
+        while state.outcome().is_none() {
+            let action = match state.player() == me {
+                true => go(&mut player, &state, Limits::expansions(300)).0.action,
+                false => {
+                    // Takes its last move back where it can.
+                    let back = last.map(|mv| sternhalma_data::Move { from: mv.to, to: mv.from });
+                    let moves = legal(&game, &state);
+                    last = if moves.contains(&back) { back } else { moves[rng.random_range(0..moves.len())] };
+                    last
+                }
+            };
+            game.play_action(&mut state, action);
+            player.observe(action);
+        }
+        assert_eq!(state.outcome(), Some(Outcome::Won(me)));
+        assert!(state.ply() < 150, "{} plies", state.ply());
+    }
+}
