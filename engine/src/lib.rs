@@ -36,7 +36,7 @@ pub mod ugi;
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, Roster, UctConfig};
 pub use contest::{Played, Record, Terms, Totals, derive_seed, play_game, play_match};
 pub use distance::{Distances, draw_in};
-pub use evaluate::{MeanRow, Separated, TableDifference};
+pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
 pub use player::{Choice, Insight, Player, Value, player};
