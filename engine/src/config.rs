@@ -49,6 +49,27 @@ pub struct UctConfig {
     /// How the move is decided on.
     #[serde(default)]
     pub decision: Decision,
+    /// How a simulation chooses in the tree.
+    #[serde(default)]
+    pub selection: TreePolicy,
+    /// For guided selection: the table distance, in moves, by which a move is
+    /// to fall behind another to be given 1/e of its chance.
+    #[serde(default)]
+    pub temperature: f64,
+    /// Whether states reached by other orders of the same moves are one node.
+    #[serde(default)]
+    pub transpositions: bool,
+}
+
+/// How a simulation chooses among the moves of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreePolicy {
+    /// By UCB1, untried moves first.
+    #[default]
+    Uct,
+    /// By table distances, on playouts of fixed depth.
+    Guided,
 }
 
 /// What ends a playout.
@@ -232,6 +253,14 @@ impl Config {
         if !(uct.c >= 0.0 && uct.length_weight.is_finite() && uct.difference_weight.is_finite()) {
             return Err("`c` is at least 0, and the weights are finite".to_owned());
         }
+        if uct.selection == TreePolicy::Guided {
+            if uct.end != End::FixedDepth {
+                return Err("guided selection goes with playouts of fixed depth".to_owned());
+            }
+            if !(uct.temperature > 0.0 && uct.difference_weight > 0.0) {
+                return Err("guided selection takes `temperature` and `difference_weight` above 0".to_owned());
+            }
+        }
         Ok(())
     }
 
@@ -253,7 +282,7 @@ mod tests {
     #[test]
     fn every_player_that_ships_is_complete() {
         let roster = Roster::built_in();
-        assert_eq!(roster.names().count(), 14);
+        assert_eq!(roster.names().count(), 15);
         for name in roster.names() {
             roster.config(name).unwrap();
         }
@@ -295,6 +324,8 @@ mod tests {
             ("heur0,c=red", "invalid type"),
             ("heur0,random=1.5", "a share of 0 to 1"),
             ("heur0,c=nan", "at least 0"),
+            ("base0,selection=guided", "fixed depth"),
+            ("mcts,temperature=0", "above 0"),
         ] {
             let error = roster.config(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -1,7 +1,7 @@
 //! What a state is worth, and when a playout may end.
 
 use sternhalma_data::{CellSet, Player};
-use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic};
+use sternhalma_ggp::{Cutoff, Evaluator, Foresight, Game, Heuristic};
 
 use crate::distance::Distances;
 use crate::game::{Action, ChineseCheckers, State};
@@ -54,6 +54,37 @@ impl Heuristic<ChineseCheckers> for TableDifference {
 
     fn order(&mut self, game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
         farthest_first(game, state, moves);
+    }
+}
+
+/// Being to move is worth half a move: with equal distances who is to move
+/// is first, and who is to move and a move behind is second.
+const TO_MOVE: f64 = 0.5;
+
+/// The difference of the two table distances after each move, and half a move
+/// for the opponent, who is to move then; after the last move its goal. Takes
+/// a look-up a move.
+#[derive(Clone, Debug)]
+pub struct TableForesight {
+    /// Where distances come from.
+    pub distances: Distances,
+    /// Reward a move of difference is worth.
+    pub weight: f64,
+}
+
+impl Foresight<ChineseCheckers> for TableForesight {
+    fn foresee(&mut self, game: &ChineseCheckers, state: &State, role: usize, moves: &[Action], values: &mut Vec<f32>) {
+        let (army, rank) = game.ranked(state, PLAYERS[1 - role]);
+        let other = self.distances.of(army, rank) - TO_MOVE;
+        values.extend(moves.iter().map(|&action| {
+            let mut after = *state;
+            game.play_action(&mut after, action);
+            if game.is_terminal(&after) {
+                return f32::from(game.goal(&after, role)) / 100.0;
+            }
+            let (army, rank) = game.ranked(&after, PLAYERS[role]);
+            (0.5 + self.weight * (other - self.distances.of(army, rank))) as f32
+        }));
     }
 }
 

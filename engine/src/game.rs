@@ -296,6 +296,17 @@ impl Game for ChineseCheckers {
     }
 
     #[inline]
+    fn key(&self, state: &State) -> Option<u64> {
+        let [x, o] = state.armies.map(CellSet::bits);
+        let rest = u64::from(state.ply) << 2 | u64::from(state.passed) << 1 | state.player as u64;
+        let words = [x as u64, (x >> 64) as u64, o as u64, (o >> 64) as u64, rest];
+        Some(words.into_iter().fold(0, |key: u64, word| {
+            let product = u128::from((key ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15)) * 0xd6e8_feb8_6659_fd93;
+            (product as u64) ^ (product >> 64) as u64
+        }))
+    }
+
+    #[inline]
     fn play(&self, state: &mut State, joint: &[Action]) {
         self.play_action(state, joint[0]);
     }

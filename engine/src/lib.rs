@@ -39,7 +39,7 @@ pub mod ugi;
 pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, PvsConfig, Roster, UctConfig};
 pub use contest::Seat;
 pub use distance::{Distances, draw_in};
-pub use evaluate::{MeanRow, Separated, TableDifference};
+pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
 pub use peer::{Peer, PeerError};

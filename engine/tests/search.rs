@@ -10,10 +10,12 @@ use sternhalma_builder::{BuildOptions, build};
 use sternhalma_data::{Board, CellSet, Encoding, Player as Side, Prefix, Rank, States, Table};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Seat, Separated,
-    State, TableDifference, player,
+    State, TableDifference, TableForesight, player,
 };
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, Record, Schedule, Standings};
-use sternhalma_ggp::{Cutoff, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Uct, WIN, alpha_beta};
+use sternhalma_ggp::{
+    Cutoff, Foresight, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Uct, WIN, alpha_beta,
+};
 
 fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
     let dir = tempfile::tempdir().unwrap();
@@ -200,6 +202,45 @@ fn playouts_go_forward_while_they_can() {
         let action = FarthestMix::new(1.0).choose(&game, &state, state.player() as usize, &mut rng).unwrap();
         assert!(forward.iter().any(|(from, to)| from == action.from && to.contains(action.to)));
     }
+}
+
+#[test]
+fn foresight_is_the_difference_after_each_move() {
+    let distances = table(5, 3, None, Encoding::Byte);
+    let board = Board::new(5, 3).unwrap();
+    let game = ChineseCheckers::new(board, Filter::All);
+    let mut foresight = TableForesight { distances: distances.clone(), weight: 0.1 };
+    // One move each, and x to move: it wins, or is at best level and not to move.
+    let state = game.state(&"3x1/3xx/5/oo3/1o3 x 0".parse().unwrap()).unwrap();
+    let (mut moves, mut values) = (Vec::new(), Vec::new());
+    game.legal(&state, 0, &mut moves);
+    foresight.foresee(&game, &state, 0, &moves, &mut values);
+    assert_eq!(values.len(), moves.len());
+    let mut won = 0;
+    for (&action, &value) in moves.iter().zip(&values) {
+        let mut after = state;
+        game.play(&mut after, &[action]);
+        if game.is_terminal(&after) {
+            won += 1;
+            assert_eq!(value, 1.0, "{action:?}");
+            continue;
+        }
+        let army = Side::X.goal_view(board.cells(), after.army(Side::X));
+        let distance = distances.table().distance(army).unwrap().distance().unwrap().0;
+        let told = 0.5 + 0.1 * (1.0 - f64::from(distance) - 0.5);
+        assert!((f64::from(value) - told).abs() < 1e-6, "{action:?}: {value} for {told}");
+    }
+    assert_eq!(won, 1);
+    // The same turned round, with o to move.
+    let turned = game.state(&"3x1/3xx/5/oo3/1o3 o 0".parse().unwrap()).unwrap();
+    let (mut moves, mut same) = (Vec::new(), Vec::new());
+    game.legal(&turned, 1, &mut moves);
+    foresight.foresee(&game, &turned, 1, &moves, &mut same);
+    let sorted = |mut values: Vec<f32>| {
+        values.sort_by(f32::total_cmp);
+        values
+    };
+    assert_eq!(sorted(values), sorted(same));
 }
 
 #[test]

@@ -99,6 +99,15 @@ pub trait Game: Sync {
         if moves.is_empty() { None } else { Some(moves[rng.random_range(0..moves.len())]) }
     }
 
+    /// A number of 64 well-mixed bits that tells states apart, by which a
+    /// search knows a state it has met on another way; none if it is not to
+    /// look. Only states after the same number of moves may have the same, so
+    /// that no way leads back to a state.
+    #[inline]
+    fn key(&self, _state: &Self::State) -> Option<u64> {
+        None
+    }
+
     /// Plays one move of each acting role, in the order of roles.
     fn play(&self, state: &mut Self::State, joint: &[Self::Move]);
 

@@ -24,6 +24,7 @@ pub use game::{Game, Rng, Turn};
 pub use limits::{Limits, Spent};
 pub use mcts::{Found, Mcts, Settings};
 pub use parts::{
-    Cutoff, Decision, Evaluator, FixedDepth, LengthBonus, MoveStats, Playout, RandomPlayout, Selection, ToTheEnd, Uct,
+    Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Playout, RandomPlayout,
+    Selection, ToTheEnd, Uct,
 };
 pub use policy::{Policy, PolicyError};

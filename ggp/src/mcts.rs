@@ -20,8 +20,12 @@ pub struct Settings {
     pub length_bonus: LengthBonus,
     /// Which move is played after the search.
     pub decision: Decision,
-    /// A tree with this many moves grows no more. A move takes some 24 bytes.
+    /// A tree with this many moves grows no more. A move takes
+    /// some 24 bytes, and what the selection notes of it.
     pub most_edges: usize,
+    /// Whether states of the same [`key`](Game::key) are one node, whichever
+    /// way leads there. Statistics are those of a move, not of the state after it.
+    pub transpositions: bool,
 }
 
 impl Default for Settings {
@@ -31,6 +35,7 @@ impl Default for Settings {
             length_bonus: LengthBonus::NONE,
             decision: Decision::BestAverage,
             most_edges: MOST_EDGES,
+            transpositions: false,
         }
     }
 }
@@ -75,13 +80,13 @@ pub struct Found<M> {
 /// assert_eq!(found.best, 2);
 /// ```
 #[derive(Debug)]
-pub struct Mcts<G: Game, S, P, C> {
+pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     selection: S,
     playout: P,
     cutoff: C,
     settings: Settings,
     rng: Rng,
-    tree: Tree<G::Move>,
+    tree: Tree<G::Move, S::Note>,
     /// The state of the root, if there is a tree.
     root: Option<G::State>,
     /// The state of the last simulation, whose memory the next one uses.
@@ -102,7 +107,7 @@ struct Buffers<M> {
     untried: Vec<usize>,
 }
 
-impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
+impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// A search with an empty tree.
     pub fn new(selection: S, playout: P, cutoff: C, settings: Settings, seed: u64) -> Self {
         let buffers = Buffers {
@@ -181,7 +186,7 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let mut meter = Meter::resumed(limits, stop, spent);
         if self.tree.is_empty() {
             self.root = Some(state.clone());
-            self.tree.add(game, state, &mut self.buffers.moves);
+            self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
             meter.spent.expansions += 1;
         }
         let edges = self.tree.edges_of(0, seat);
@@ -271,10 +276,19 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             // A joint move has been followed as often as the rarest of its moves at most.
             let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
             let grows = followed.is_some_and(|visits| visits >= self.settings.expansion_threshold);
+            let key = if grows && self.settings.transpositions { game.key(state) } else { None };
+            if let Some(known) = key.and_then(|key| self.tree.find(key)) {
+                self.tree.set_child(node, &self.buffers.edges[first..], known);
+                node = known;
+                continue;
+            }
             if grows && self.tree.edges.len() < self.settings.most_edges.min(MOST_EDGES) {
-                let child = self.tree.add(game, state, &mut self.buffers.moves);
+                let child = self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
                 self.tree.set_child(node, &self.buffers.edges[first..], child);
                 spent.expansions += 1;
+                if let Some(key) = key {
+                    self.tree.set_key(child, key);
+                }
             }
             break;
         }
@@ -290,11 +304,11 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let mut best = (f64::NEG_INFINITY, 0);
         let mut untried = false;
         for (index, edge) in edges.iter().enumerate() {
-            if edge.stats.visits == 0 {
+            if edge.stats.visits == 0 && !S::VALUES_UNTRIED {
                 untried = true;
                 break;
             }
-            let value = self.selection.value(prepared, edge.stats);
+            let value = self.selection.value(prepared, edge.stats, edge.note);
             if value > best.0 {
                 best = (value, index);
             }
@@ -353,6 +367,113 @@ impl<G: Game, S: Selection, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 let stats = &mut self.tree.edges[edge as usize].stats;
                 stats.visits += 1;
                 stats.sum += self.buffers.rewards[role];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use super::*;
+    use crate::parts::{RandomPlayout, ToTheEnd, Uct};
+
+    /// Two roles add digits, in an order that is not always in turn, and split
+    /// what they come to.
+    struct Sums;
+
+    const ROLES: [usize; 6] = [0, 1, 1, 0, 1, 0];
+
+    impl Game for Sums {
+        type State = (usize, u64);
+        type Move = u64;
+        fn roles(&self) -> usize {
+            2
+        }
+        fn initial(&self) -> (usize, u64) {
+            (0, 0)
+        }
+        fn turn(&self, state: &(usize, u64)) -> Turn {
+            Turn::One(ROLES[state.0 % ROLES.len()])
+        }
+        fn legal(&self, _: &(usize, u64), _: usize, moves: &mut Vec<u64>) {
+            moves.extend([0, 1, 2, 5]);
+        }
+        fn key(&self, state: &(usize, u64)) -> Option<u64> {
+            Some((state.1 << 8 | state.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        }
+        fn play(&self, state: &mut (usize, u64), joint: &[u64]) {
+            *state = (state.0 + 1, state.1 + joint[0]);
+        }
+        fn is_terminal(&self, state: &(usize, u64)) -> bool {
+            state.0 == ROLES.len()
+        }
+        fn goal(&self, state: &(usize, u64), role: usize) -> u8 {
+            let first = (state.1 * 37 % 101) as u8;
+            if role == 0 { first } else { 100 - first }
+        }
+    }
+
+    /// The nodes of a tree with their states. A node is of one state.
+    fn nodes(tree: &Tree<u64, ()>, root: (usize, u64)) -> HashMap<NodeId, (usize, u64)> {
+        let mut states = HashMap::from([(0, root)]);
+        let mut open = vec![0];
+        while let Some(node) = open.pop() {
+            for edge in tree.edges_of(node, 0) {
+                let Some(child) = tree.child(node, &[edge as u32]) else { continue };
+                let state = (states[&node].0 + 1, states[&node].1 + tree.edges[edge].mv);
+                let known = states.insert(child, state);
+                assert!(known.is_none_or(|known| known == state), "{state:?} is not {known:?}");
+                open.extend(known.is_none().then_some(child));
+            }
+        }
+        states
+    }
+
+    #[test]
+    fn transpositions_are_one_node() {
+        for transpositions in [false, true] {
+            let settings = Settings { transpositions, ..Settings::default() };
+            let mut mcts = Mcts::new(Uct { c: 1.0 }, RandomPlayout::default(), ToTheEnd, settings, 1);
+            let mut state = (0, 0);
+            for mv in [2, 5, 0] {
+                mcts.search(&Sums, &state, ROLES[state.0], Limits::playouts(3000), &Default::default());
+                for (before, after) in [(None, state), (Some(mv), (state.0 + 1, state.1 + mv))] {
+                    if let Some(mv) = before {
+                        mcts.advance(&Sums, &[mv]);
+                    }
+                    let found = nodes(&mcts.tree, after);
+                    assert_eq!(found.len(), mcts.tree.nodes.len(), "nothing else is kept");
+                    let states: HashSet<_> = found.values().collect();
+                    assert_eq!(states.len() == found.len(), transpositions, "after {after:?}");
+                    for (&node, state) in found.iter().filter(|(node, _)| **node != 0) {
+                        let found = mcts.tree.find(Sums.key(state).unwrap());
+                        assert_eq!(found, transpositions.then_some(node));
+                    }
+                }
+                state = (state.0 + 1, state.1 + mv);
+            }
+        }
+    }
+
+    #[test]
+    fn transpositions_change_what_is_searched_and_not_what_is_found() {
+        // By hand: the last moves for each sum, backwards.
+        fn value(state: (usize, u64)) -> u8 {
+            if Sums.is_terminal(&state) {
+                return Sums.goal(&state, 0);
+            }
+            let of = [0, 1, 2, 5].map(|mv| value((state.0 + 1, state.1 + mv)));
+            if ROLES[state.0] == 0 { of.into_iter().max().unwrap() } else { of.into_iter().min().unwrap() }
+        }
+        for state in [(3, 4), (3, 9), (2, 6), (4, 7)] {
+            for transpositions in [false, true] {
+                let settings = Settings { transpositions, decision: Decision::MostVisits, ..Settings::default() };
+                let mut mcts = Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, settings, 1);
+                let role = ROLES[state.0];
+                let found = mcts.search(&Sums, &state, role, Limits::playouts(20_000), &Default::default());
+                assert_eq!(value((state.0 + 1, state.1 + found.best)), value(state), "{state:?} {transpositions}");
             }
         }
     }

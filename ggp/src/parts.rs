@@ -1,5 +1,7 @@
 //! The parts that plug into Monte-Carlo tree search.
 
+use std::fmt::Debug;
+
 use rand::RngExt;
 
 use crate::game::{Game, Rng};
@@ -21,13 +23,23 @@ impl MoveStats {
     }
 }
 
-/// Which move of a node a simulation follows, all of them having been visited.
-pub trait Selection {
+/// Which move of a node a simulation follows.
+pub trait Selection<G: Game> {
+    /// What it keeps of a move beside its statistics.
+    type Note: Copy + Debug;
+
+    /// Whether moves without visits are valued like the others. If not, each
+    /// move of a node is tried once before any is valued.
+    const VALUES_UNTRIED: bool;
+
+    /// The notes of the moves of a role in a state that becomes a node.
+    fn note(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Self::Note];
+
     /// The value of a move whose node has been visited `node_visits` times.
     /// The move of highest value is followed, the first of them on a tie.
     ///
     /// `prepared` is what [`prepare`](Selection::prepare) gave for the node.
-    fn value(&self, prepared: f64, stats: MoveStats) -> f64;
+    fn value(&self, prepared: f64, stats: MoveStats, note: Self::Note) -> f64;
 
     /// What the values of all moves of a node have in common.
     fn prepare(&self, node_visits: u32) -> f64;
@@ -41,16 +53,91 @@ pub struct Uct {
     pub c: f64,
 }
 
-impl Selection for Uct {
+impl<G: Game> Selection<G> for Uct {
+    type Note = ();
+    const VALUES_UNTRIED: bool = false;
+
+    #[inline]
+    fn note(&mut self, _: &G, _: &G::State, _: usize, moves: &[G::Move]) -> &[()] {
+        // A slice of nothing takes no memory, however long.
+        &[(); usize::MAX][..moves.len()]
+    }
+
     #[inline]
     fn prepare(&self, node_visits: u32) -> f64 {
         self.c * f64::from(node_visits.max(1)).ln().sqrt()
     }
 
     #[inline]
-    fn value(&self, prepared: f64, stats: MoveStats) -> f64 {
+    fn value(&self, prepared: f64, stats: MoveStats, (): ()) -> f64 {
         let visits = f64::from(stats.visits);
         stats.sum / visits + prepared / visits.sqrt()
+    }
+}
+
+/// What moves are worth before they are tried.
+pub trait Foresight<G: Game> {
+    /// Appends the value of each move to the role that plays it, in units of
+    /// reward; of moves at once, whatever the others play.
+    fn foresee(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move], values: &mut Vec<f32>);
+}
+
+/// What [`Guided`] selection notes of a move, before it is tried.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Hint {
+    /// What it is worth, in units of reward.
+    pub value: f32,
+    /// The chance it is given. Those of a role at a node sum to 1.
+    pub prior: f32,
+}
+
+/// Selection by a [`Foresight`]: mean + C p √T / (1 + Tᵢ), where an untried
+/// move has the mean that is foreseen. It explores moves by the chance p that
+/// they are given (PUCT, Rosin 2011, as Silver et al. 2016 have it), which is
+/// proportional to exp(foreseen value / temperature).
+#[derive(Clone, Debug)]
+pub struct Guided<F> {
+    foresight: F,
+    c: f64,
+    temperature: f64,
+    values: Vec<f32>,
+    hints: Vec<Hint>,
+}
+
+impl<F> Guided<F> {
+    /// Selection with exploration constant `c` and `temperature`, above 0, in
+    /// units of reward.
+    pub fn new(foresight: F, c: f64, temperature: f64) -> Guided<F> {
+        Guided { foresight, c, temperature, values: Vec::new(), hints: Vec::new() }
+    }
+}
+
+impl<G: Game, F: Foresight<G>> Selection<G> for Guided<F> {
+    type Note = Hint;
+    const VALUES_UNTRIED: bool = true;
+
+    fn note(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Hint] {
+        self.values.clear();
+        self.foresight.foresee(game, state, role, moves, &mut self.values);
+        // The largest exponent is 0, so that none overflows.
+        let most = self.values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let weight = |value: f32| ((f64::from(value) - f64::from(most)) / self.temperature).exp() as f32;
+        self.hints.clear();
+        self.hints.extend(self.values.iter().map(|&value| Hint { value, prior: weight(value) }));
+        let sum: f32 = self.hints.iter().map(|hint| hint.prior).sum();
+        self.hints.iter_mut().for_each(|hint| hint.prior /= sum);
+        &self.hints
+    }
+
+    #[inline]
+    fn prepare(&self, node_visits: u32) -> f64 {
+        self.c * f64::from(node_visits.max(1)).sqrt()
+    }
+
+    #[inline]
+    fn value(&self, prepared: f64, stats: MoveStats, hint: Hint) -> f64 {
+        let mean = if stats.visits == 0 { f64::from(hint.value) } else { stats.sum / f64::from(stats.visits) };
+        mean + prepared * f64::from(hint.prior) / f64::from(1 + stats.visits)
     }
 }
 

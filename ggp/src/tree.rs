@@ -1,10 +1,11 @@
 //! The tree of a Monte-Carlo search, in two arenas.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
 use crate::game::{Game, Turn};
-use crate::parts::MoveStats;
+use crate::parts::{MoveStats, Selection};
 
 /// The index of a node in its tree.
 pub(crate) type NodeId = u32;
@@ -27,25 +28,47 @@ enum Counts {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Edge<M> {
+pub(crate) struct Edge<M, N> {
     pub mv: M,
     pub stats: MoveStats,
+    /// What the selection notes of the move.
+    pub note: N,
     /// The state after the move, where one role moves alone.
     child: Option<std::num::NonZeroU32>,
 }
 
 /// Node 0 is the root.
 #[derive(Debug)]
-pub(crate) struct Tree<M> {
+pub(crate) struct Tree<M, N> {
     pub nodes: Vec<Node>,
-    pub edges: Vec<Edge<M>>,
+    pub edges: Vec<Edge<M, N>>,
     /// The states after joint moves, by node and the number of the joint move.
     joint_children: HashMap<(NodeId, u64), NodeId>,
+    /// The nodes of states that are found again, by key.
+    by_key: HashMap<u64, NodeId, BuildHasherDefault<Mixed>>,
 }
 
-impl<M: Copy + Eq> Tree<M> {
-    pub fn new() -> Tree<M> {
-        Tree { nodes: Vec::new(), edges: Vec::new(), joint_children: HashMap::new() }
+/// Hashes keys that are mixed well enough as they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are written as numbers")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+impl<M: Copy + Eq, N: Copy> Tree<M, N> {
+    pub fn new() -> Tree<M, N> {
+        Tree { nodes: Vec::new(), edges: Vec::new(), joint_children: HashMap::new(), by_key: HashMap::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -56,10 +79,28 @@ impl<M: Copy + Eq> Tree<M> {
         self.nodes.clear();
         self.edges.clear();
         self.joint_children.clear();
+        self.by_key.clear();
+    }
+
+    /// The node of a state with this key.
+    #[inline]
+    pub fn find(&self, key: u64) -> Option<NodeId> {
+        self.by_key.get(&key).copied()
+    }
+
+    /// Lets a node be found by its key.
+    pub fn set_key(&mut self, node: NodeId, key: u64) {
+        self.by_key.insert(key, node);
     }
 
     /// Adds a node with the moves of each acting role. A terminal state has none.
-    pub fn add<G: Game<Move = M>>(&mut self, game: &G, state: &G::State, moves: &mut Vec<M>) -> NodeId {
+    pub fn add<G: Game<Move = M>>(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        moves: &mut Vec<M>,
+        selection: &mut impl Selection<G, Note = N>,
+    ) -> NodeId {
         let id = self.nodes.len() as NodeId;
         let first_edge = self.edges.len() as u32;
         let turn = game.turn(state);
@@ -68,7 +109,8 @@ impl<M: Copy + Eq> Tree<M> {
             if !game.is_terminal(state) {
                 game.legal(state, role, moves);
             }
-            self.edges.extend(moves.iter().map(|&mv| Edge { mv, stats: MoveStats::default(), child: None }));
+            let edge = |(&mv, &note)| Edge { mv, stats: MoveStats::default(), note, child: None };
+            self.edges.extend(moves.iter().zip(selection.note(game, state, role, moves)).map(edge));
             moves.len() as u32
         };
         let counts = match turn {
@@ -131,13 +173,14 @@ impl<M: Copy + Eq> Tree<M> {
     /// Keeps what lies below `root`, which becomes node 0.
     pub fn reroot(&mut self, root: NodeId) {
         let mut kept = Tree::new();
-        let mut queue = vec![root];
+        let mut queue = Queue::new(self.nodes.len());
+        queue.number(root);
         let mut children: HashMap<NodeId, Vec<(u64, NodeId)>> = HashMap::new();
         for (&(node, joint), &child) in &self.joint_children {
             children.entry(node).or_default().push((joint, child));
         }
         let mut next = 0;
-        while let Some(&old) = queue.get(next) {
+        while let Some(&old) = queue.nodes.get(next) {
             let id = next as NodeId;
             next += 1;
             let mut node = self.nodes[old as usize].clone();
@@ -150,17 +193,38 @@ impl<M: Copy + Eq> Tree<M> {
             for edge in &self.edges[first..first + count as usize] {
                 let mut edge = edge.clone();
                 if let Some(child) = edge.child {
-                    edge.child = std::num::NonZeroU32::new(queue.len() as u32);
-                    queue.push(child.get());
+                    edge.child = std::num::NonZeroU32::new(queue.number(child.get()));
                 }
                 kept.edges.push(edge);
             }
             for &(joint, child) in children.get(&old).into_iter().flatten() {
-                kept.joint_children.insert((id, joint), queue.len() as NodeId);
-                queue.push(child);
+                kept.joint_children.insert((id, joint), queue.number(child));
             }
             kept.nodes.push(node);
         }
+        let found = |(&key, &node): (&u64, &NodeId)| queue.numbers[node as usize].map(|number| (key, number));
+        kept.by_key = self.by_key.iter().filter_map(found).collect();
         *self = kept;
+    }
+}
+
+/// The nodes that are kept, in the order of their new numbers.
+struct Queue {
+    nodes: Vec<NodeId>,
+    /// By old number the new one.
+    numbers: Vec<Option<NodeId>>,
+}
+
+impl Queue {
+    fn new(nodes: usize) -> Queue {
+        Queue { nodes: Vec::new(), numbers: vec![None; nodes] }
+    }
+
+    /// The new number of a node, which is kept.
+    fn number(&mut self, node: NodeId) -> NodeId {
+        *self.numbers[node as usize].get_or_insert_with(|| {
+            self.nodes.push(node);
+            self.nodes.len() as NodeId - 1
+        })
     }
 }

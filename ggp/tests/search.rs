@@ -3,7 +3,10 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use sternhalma_ggp::{Cutoff, Decision, Game, LengthBonus, Limits, Mcts, RandomPlayout, Settings, ToTheEnd, Turn, Uct};
+use sternhalma_ggp::{
+    Cutoff, Decision, Foresight, Game, Guided, Hint, LengthBonus, Limits, Mcts, MoveStats, RandomPlayout, Selection,
+    Settings, ToTheEnd, Turn, Uct,
+};
 
 fn mcts<G: Game>(settings: Settings) -> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
     Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, settings, 1)
@@ -282,4 +285,67 @@ fn a_cutoff_ends_the_playout() {
     assert!(found.moves.iter().all(|(_, stats)| stats.mean() == 1.0));
     // The root and a node a simulation, and no moves beyond.
     assert!(found.spent.expansions <= 51);
+}
+
+/// Thinks that digits are worth 0.1 each, but for one.
+#[derive(Clone)]
+struct Digitwise {
+    but: u8,
+    seems: f32,
+}
+
+impl Foresight<Digits> for Digitwise {
+    fn foresee(&mut self, _: &Digits, _: &Vec<u8>, _: usize, moves: &[u8], values: &mut Vec<f32>) {
+        values.extend(moves.iter().map(|&mv| if mv == self.but { self.seems } else { f32::from(mv) / 10.0 }));
+    }
+}
+
+#[test]
+fn priors_are_a_softmax_of_what_is_foreseen() {
+    let mut guided = Guided::new(Digitwise { but: 2, seems: 0.55 }, 0.3, 0.05);
+    let hints = guided.note(&Digits, &Vec::new(), 0, &[7, 2, 5]).to_vec();
+    assert_eq!(hints.iter().map(|hint| hint.value).collect::<Vec<_>>(), [0.7, 0.55, 0.5]);
+    // Each is e^(0.15 / 0.05) = e³ times as likely as the next, or e^1.
+    let sum = 4_f32.exp() + 1_f32.exp() + 1.0;
+    for (hint, weight) in hints.iter().zip([4_f32.exp(), 1_f32.exp(), 1.0]) {
+        assert!((hint.prior - weight / sum).abs() < 1e-5, "{hints:?}");
+    }
+    // Values far apart: nothing overflows.
+    let mut cold = Guided::new(Digitwise { but: 2, seems: 1000.0 }, 0.3, 0.01);
+    let priors: Vec<f32> = cold.note(&Digits, &Vec::new(), 0, &[7, 2, 5]).iter().map(|hint| hint.prior).collect();
+    assert_eq!(priors, [0.0, 1.0, 0.0]);
+}
+
+#[test]
+fn guided_selection_values_moves_by_mean_and_prior() {
+    let guided = Guided::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
+    let value = |visits, sum| {
+        let prepared = Selection::<Digits>::prepare(&guided, 16);
+        Selection::<Digits>::value(&guided, prepared, MoveStats { visits, sum }, Hint { value: 0.6, prior: 0.25 })
+    };
+    // 0.3 · 0.25 · √16 is 0.3, over 1 and the visits.
+    assert!((value(0, 0.0) - (0.6 + 0.3)).abs() < 1e-6);
+    assert!((value(5, 2.0) - (0.4 + 0.05)).abs() < 1e-6);
+}
+
+#[test]
+fn guided_selection_begins_with_what_it_foresees_and_is_taught_by_rewards() {
+    let search = |but, seems, playouts| {
+        let guided = Guided::new(Digitwise { but, seems }, 0.5, 0.2);
+        let mut mcts = Mcts::new(guided, RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
+        mcts.search(&Digits, &Vec::new(), 0, Limits::playouts(playouts), &AtomicBool::new(false))
+    };
+    // The first simulation takes the move that seems best, whatever its place.
+    for (but, seems, first) in [(3, 2.0, 3), (9, 0.0, 8)] {
+        let found = search(but, seems, 1);
+        assert_eq!(
+            found.moves.iter().filter(|(_, stats)| stats.visits > 0).map(|(mv, _)| *mv).collect::<Vec<_>>(),
+            [first]
+        );
+    }
+    // Moves that seem bad need not be tried, and one that wrongly seems so is found.
+    let found = search(3, 2.0, 5000);
+    let visits: Vec<u32> = found.moves.iter().map(|(_, stats)| stats.visits).collect();
+    assert_eq!(found.best, 9, "{visits:?}");
+    assert!(visits[0] < 5 && visits[9] > 2500, "{visits:?}");
 }
