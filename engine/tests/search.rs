@@ -147,7 +147,9 @@ fn played(
 fn the_same_seed_and_limits_give_the_same_games() {
     let distances = table(5, 3, None, Encoding::Byte);
     let roster = Roster::built_in();
-    for (a, b) in [("heur0", "base0"), ("end0", "ab-lookup"), ("greedy", "random"), ("ab-avg", "heur2")] {
+    for (a, b) in
+        [("heur0", "base0"), ("mcts", "heur0"), ("end0", "ab-lookup"), ("greedy", "random"), ("ab-avg", "heur2")]
+    {
         let configs = [roster.config(a).unwrap(), roster.config(b).unwrap()];
         let games = |seed, threads| {
             let schedule = Schedule { seed, ..match_of(2000, 4) };
@@ -211,7 +213,7 @@ fn foresight_is_the_difference_after_each_move() {
     let game = ChineseCheckers::new(board, Filter::All);
     let mut foresight = TableForesight { distances: distances.clone(), weight: 0.1 };
     // One move each, and x to move: it wins, or is at best level and not to move.
-    let state = game.state(&"3x1/3xx/5/oo3/1o3 x 0".parse().unwrap()).unwrap();
+    let state = game.state(&"2xx1/4x/5/o4/1oo2 x 0".parse().unwrap()).unwrap();
     let (mut moves, mut values) = (Vec::new(), Vec::new());
     game.legal(&state, 0, &mut moves);
     foresight.foresee(&game, &state, 0, &moves, &mut values);
@@ -232,7 +234,7 @@ fn foresight_is_the_difference_after_each_move() {
     }
     assert_eq!(won, 1);
     // The same turned round, with o to move.
-    let turned = game.state(&"3x1/3xx/5/oo3/1o3 o 0".parse().unwrap()).unwrap();
+    let turned = game.state(&"2xx1/4x/5/o4/1oo2 o 0".parse().unwrap()).unwrap();
     let (mut moves, mut same) = (Vec::new(), Vec::new());
     game.legal(&turned, 1, &mut moves);
     foresight.foresee(&game, &turned, 1, &moves, &mut same);
