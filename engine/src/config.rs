@@ -50,14 +50,14 @@ pub struct UctConfig {
     #[serde(default)]
     pub decision: Decision,
     /// How a simulation chooses in the tree.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub selection: TreePolicy,
     /// For guided selection: the table distance, in moves, by which a move is
     /// to fall behind another to be given 1/e of its chance.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub temperature: f64,
     /// Whether states reached by other orders of the same moves are one node.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub transpositions: bool,
 }
 
@@ -70,6 +70,12 @@ pub enum TreePolicy {
     Uct,
     /// By table distances, on playouts of fixed depth.
     Guided,
+}
+
+/// What came later is not told unless it is used: a log that knows nothing of
+/// it is of the same players.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What ends a playout.
