@@ -17,9 +17,8 @@ use crate::players::PlayerArgs;
 use crate::state::BoardArgs;
 use crate::{Outcome, in_a_line};
 
-/// The expansions of a Monte-Carlo search that is limited by depth alone,
-/// which it does not have.
-const EXPANSIONS_FOR_DEPTH: u64 = 100_000;
+/// The expansions of a search that is told none of the limits it knows.
+const MOST_EXPANSIONS: u64 = 100_000;
 
 /// Play over the Universal Game Interface on stdin and stdout
 ///
@@ -211,8 +210,8 @@ impl<'a> Session<'a> {
             bail!("the game is over");
         }
         let mut limits = go.limits(self.told.now.player())?;
-        if matches!(self.config, Config::Uct(_)) && limits == (Limits { depth: limits.depth, ..Limits::default() }) {
-            limits.expansions = limits.depth.map(|_| EXPANSIONS_FOR_DEPTH);
+        if !go.infinite && !self.config.ends_by(&limits) {
+            limits.expansions = Some(MOST_EXPANSIONS);
         }
         self.prepare()?;
         let thinker = self.thinker.take().context("the player is busy")?;

@@ -142,6 +142,23 @@ fn standings_are_told_in_tables() {
     assert!(text.contains("6 of 6"), "greedy beats random: {text}");
     let plan = answer(dir.path(), &[&run.concat()[..], &["--plan"]].concat());
     assert!(plan.contains("12 games; ") && plan.contains("to go"), "{plan}");
+    // A limit of each kind is tried by itself.
+    std::fs::write(
+        dir.path().join("kinds.toml"),
+        "side = 5\npieces = 3\ngames = 4\n[[player]]\nname = 'ab-avg'\n[[player]]\nname = 'random'\n\
+         [[round]]\nname = 'plies'\nbudget = { depth = 2 }\n[[round]]\nname = 'time'\nbudget = { movetime = 100 }\n\
+         [[round]]\nname = 'clock'\nbudget = { time = '9+1' }\n[[round]]\nname = 'nodes'\nbudget = { nodes = 9000 }\n",
+    )
+    .unwrap();
+    let plan: Value =
+        serde_json::from_str(&answer(dir.path(), &["tournament", "-f", "kinds.toml", "--plan", "--json"])).unwrap();
+    let hours: Vec<f64> =
+        plan["rounds"].as_array().unwrap().iter().map(|round| round["hours"].as_f64().unwrap()).collect();
+    assert_eq!(plan["games"], 16);
+    assert!(
+        hours.iter().all(|&hours| hours > 0.0 && hours < 1.0) && hours[0] < hours[1] && hours[1] < hours[2],
+        "{hours:?}"
+    );
     let plan: Value =
         serde_json::from_str(&answer(dir.path(), &[&run.concat()[..], &["--plan", "--json"]].concat())).unwrap();
     assert_eq!((&plan["games"], &plan["played"]), (&12.into(), &0.into()));
@@ -183,6 +200,18 @@ fn rulesheets_are_played_by_policies() {
         assert!(of(2) < of(0) && of(2) < of(1), "{found}");
     }
     assert_eq!(json(dir.path(), &[&run[..], &["--engine", "sequential", "--threads", "3"]].concat()), network);
+    // A search that is out of time ends in the middle of a simulation without end.
+    std::fs::write(
+        dir.path().join("endless.kif"),
+        "(role a) (role b) (init (of a)) (legal a go) (legal a stay) (legal b go) (legal b stay)
+         (<= (next (of ?r)) (true (of ?r))) (<= terminal (true (of b))) (goal a 50) (goal b 50)",
+    )
+    .unwrap();
+    let found = json(
+        dir.path(),
+        &["match", "uct", "random", "--rules", "endless.kif", "--movetime", "5", "--ply-limit", "5", "--games", "2"],
+    );
+    assert_eq!(found["ends"]["ply_limit"], 2, "{found}");
     let three = format!("{games}/odd-one-out.kif");
     let found = json(dir.path(), &["match", "uct", "random", "--rules", &three, "--playouts", "20", "--games", "12"]);
     assert_eq!((&found["games"], &found["score"]["games"]), (&12.into(), &12.into()));
@@ -219,6 +248,12 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         (&["tournament", "greedy", "random", "--shard", "3/2"], "is no shard"),
         (&["tournament", "greedy", "random", "--time", "0"], "is no clock"),
         (&["tournament", "greedy", "random", "--alpha", "0.1"], "--sprt"),
+        (&["tournament", "greedy", "random", "--patience", "nan"], "the patience is a number of seconds"),
+        (&["tournament", "greedy", "base0", "--depth", "2"], "base0 does not know the limit of 2 plies"),
+        (&["tournament", "uct", "random", "--rules", rules, "--depth", "2"], "uct does not know the limit"),
+        (&["tournament", "uct", "random", "--rules", rules, "--side", "5"], "of Chinese Checkers"),
+        (&["tournament", "greedy", "random", "--games", "99999999999"], "a thousand million games"),
+        (&["tournament", "greedy", "random", "--log", "bad.toml"], "line 1 is no head of a log"),
         (&["tournament", "greedy", "random", "--log", "/no/such/log"], "/no/such/log: cannot use the log"),
         (&["tournament", "show", "empty"], "line 1 is no head of a log"),
         (&["tournament", "show", "nothing"], "nothing: cannot use the log"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use sternhalma_ggp::Limits;
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -268,6 +269,16 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Whether every search of the player ends, by these limits or by itself.
+    pub fn ends_by(&self, limits: &Limits) -> bool {
+        let counted = limits.expansions.is_some() || limits.time.is_some();
+        match self {
+            Config::Uct(_) => counted || limits.playouts.is_some(),
+            Config::Pvs(_) => counted || limits.depth.is_some(),
+            Config::AlphaBeta(_) | Config::Greedy | Config::Random => true,
+        }
     }
 
     /// Whether the player needs a distance table.

@@ -31,8 +31,8 @@ impl ArenaGame for ChineseCheckers {
         }
     }
 
-    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Opening<State> {
-        self.opening_at(self.random_state(plies, rng))
+    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<State>> {
+        self.random_state(plies, rng).map(|state| self.opening_at(state))
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
         let game = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All);
         let mut rng = rand::SeedableRng::seed_from_u64(1);
         for plies in 0..6 {
-            let opening = game.random_opening(plies, &mut rng);
+            let opening = game.random_opening(plies, &mut rng).unwrap();
             assert_eq!((game.opening(&opening.text), opening.plies), (Ok(opening.clone()), plies));
         }
         let initial = game.opening("startpos").unwrap();

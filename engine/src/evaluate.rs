@@ -150,6 +150,11 @@ impl Separated {
         Separated { distances, beyond: [beyond, before] }
     }
 
+    /// Where distances come from.
+    pub fn distances(&self) -> &Distances {
+        &self.distances
+    }
+
     /// Whether the armies can no longer meet, but by a jump to the centre row.
     #[inline]
     pub fn holds(&self, state: &State) -> bool {

@@ -250,9 +250,9 @@ impl ChineseCheckers {
         }
     }
 
-    /// Plays random legal moves from the initial state; if they end the game,
-    /// it is the initial state.
-    pub fn random_state(&self, plies: u32, rng: &mut Rng) -> State {
+    /// Plays random legal moves from the initial state; none if they end the
+    /// game.
+    pub fn random_state(&self, plies: u32, rng: &mut Rng) -> Option<State> {
         let mut state = self.initial();
         let mut moves = Vec::new();
         for _ in 0..plies {
@@ -260,10 +260,10 @@ impl ChineseCheckers {
             self.legal(&state, state.player as usize, &mut moves);
             self.play_action(&mut state, moves[rng.random_range(0..moves.len())]);
             if state.outcome.is_some() {
-                return self.initial();
+                return None;
             }
         }
-        state
+        Some(state)
     }
 }
 

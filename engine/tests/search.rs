@@ -58,7 +58,7 @@ fn minimax<H: Heuristic<ChineseCheckers>>(
 
 fn some_states(game: &ChineseCheckers, count: u64) -> Vec<State> {
     let mut rng = Rng::seed_from_u64(5);
-    let states = (0..count).map(|number| game.random_state(4 + 3 * (number % 12) as u32, &mut rng));
+    let states = (0..count).filter_map(|number| game.random_state(4 + 3 * (number % 12) as u32, &mut rng));
     states.filter(|state| !game.is_terminal(state)).collect()
 }
 

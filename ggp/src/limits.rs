@@ -101,7 +101,7 @@ pub(crate) struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     /// The clock is read after so many checks at most,
-    const CLOCK_EVERY: u32 = 32;
+    const CLOCK_EVERY: u32 = 128;
 
     /// and, where checks are far apart, about as often as this.
     const CLOCK_WITHIN: Duration = Duration::from_micros(200);
@@ -131,9 +131,13 @@ impl<'a> Meter<'a> {
     /// Whether the search is to end.
     #[inline]
     pub fn is_over(&mut self) -> bool {
-        if self.limits.counted_out(&self.spent) {
-            return true;
-        }
+        self.limits.counted_out(&self.spent) || self.is_interrupted()
+    }
+
+    /// Whether it is to end at once, in the middle of a simulation: time is
+    /// up, or it is stopped.
+    #[inline]
+    pub fn is_interrupted(&mut self) -> bool {
         self.unchecked += 1;
         if self.unchecked < self.clock_every {
             return false;

@@ -191,16 +191,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         let edges = self.tree.edges_of(0, seat);
         assert!(!edges.is_empty(), "the state that is searched is not terminal");
-        loop {
-            self.simulate(game, state, &mut meter.spent);
-            if meter.is_over() {
-                break;
-            }
-        }
+        while self.simulate(game, state, &mut meter) && !meter.is_over() {}
         let edges = &self.tree.edges[edges];
         let best = self.settings.decision.best(edges.iter().map(|edge| edge.stats));
         Found {
-            best: edges[best.expect("a simulation was run")].mv,
+            best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
             spent: meter.finish(),
         }
@@ -228,7 +223,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         line
     }
 
-    fn simulate(&mut self, game: &G, root: &G::State, spent: &mut Spent) {
+    /// Runs a simulation; one that is interrupted is forgotten, and false.
+    fn simulate(&mut self, game: &G, root: &G::State, meter: &mut Meter) -> bool {
         let mut state = match self.scratch.take() {
             Some(mut scratch) => {
                 scratch.clone_from(root);
@@ -242,13 +238,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.buffers.rewards.clear();
         self.buffers.rewards.resize(roles, 0.0);
 
-        let tree_moves = self.descend(game, &mut state, spent);
-        let playout_moves = self.play_out(game, &mut state, spent);
-        spent.playouts += 1;
-        spent.depth = spent.depth.max(tree_moves);
+        let tree_moves = self.descend(game, &mut state, &mut meter.spent);
+        let playout_moves = self.play_out(game, &mut state, meter);
+        self.scratch = Some(state);
+        let Some(playout_moves) = playout_moves else { return false };
+        meter.spent.playouts += 1;
+        meter.spent.depth = meter.spent.depth.max(tree_moves);
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(roles);
-        self.scratch = Some(state);
+        true
     }
 
     /// Follows the tree to a state without a node, to a node made on the way,
@@ -328,12 +326,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Plays from a state beyond the tree until the end or the cutoff, and
-    /// fills in the rewards. Returns the moves played.
-    fn play_out(&mut self, game: &G, state: &mut G::State, spent: &mut Spent) -> u32 {
+    /// fills in the rewards. Returns the moves played; none if it is interrupted.
+    fn play_out(&mut self, game: &G, state: &mut G::State, meter: &mut Meter) -> Option<u32> {
         let mut moves = 0;
         while !game.is_terminal(state) {
             if self.cutoff.cut(game, state, moves, &mut self.buffers.rewards) {
-                return moves;
+                return Some(moves);
+            }
+            if meter.is_interrupted() {
+                return None;
             }
             match game.turn(state) {
                 Turn::One(role) => {
@@ -349,13 +350,13 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 }
             }
             moves += 1;
-            spent.expansions += 1;
+            meter.spent.expansions += 1;
         }
         let Buffers { rewards, goals, .. } = &mut self.buffers;
         goals.clear();
         game.goals(state, goals);
         rewards.iter_mut().zip(goals).for_each(|(reward, goal)| *reward = f64::from(*goal) / 100.0);
-        moves
+        Some(moves)
     }
 
     fn back_up(&mut self, roles: usize) {

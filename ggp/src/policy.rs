@@ -2,8 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
 use thiserror::Error;
@@ -11,7 +10,7 @@ use thiserror::Error;
 use crate::game::{Game, Rng};
 use crate::limits::{Limits, Spent};
 use crate::mcts::{Mcts, Settings};
-use crate::parts::{Cutoff, RandomPlayout, Uct};
+use crate::parts::{RandomPlayout, ToTheEnd, Uct};
 
 /// The edges of a tree that is kept through a match: with its nodes 400 MB to
 /// 1 GB.
@@ -99,15 +98,13 @@ impl Policy {
         !matches!(self, Policy::Random)
     }
 
-    /// What plays one match by this policy. Searches end soon after `hurry`
-    /// is set.
-    pub(crate) fn mind<G: Game + 'static>(self, seed: u64, hurry: Arc<AtomicBool>) -> Box<dyn Mind<G>> {
+    /// What plays one match by this policy.
+    pub(crate) fn mind<G: Game + 'static>(self, seed: u64) -> Box<dyn Mind<G>> {
         match self {
             Policy::Random => Box::new(RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }),
             Policy::Uct { c } => {
                 let settings = Settings { most_edges: MOST_EDGES, ..Settings::default() };
-                let cutoff = UntilHurry(hurry);
-                let search = Mcts::new(Uct { c }, RandomPlayout::default(), cutoff, settings, seed);
+                let search = Mcts::new(Uct { c }, RandomPlayout::default(), ToTheEnd, settings, seed);
                 Box::new(TreeMind { search })
             }
         }
@@ -153,7 +150,7 @@ impl<G: Game> Mind<G> for RandomMind<G::Move> {
 }
 
 struct TreeMind<G: Game> {
-    search: Mcts<G, Uct, RandomPlayout<G::Move>, UntilHurry>,
+    search: Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd>,
 }
 
 impl<G: Game> Mind<G> for TreeMind<G> {
@@ -175,21 +172,6 @@ impl<G: Game> Mind<G> for TreeMind<G> {
 
     fn reset(&mut self) {
         self.search.reset();
-    }
-}
-
-/// A playout goes to the end unless there is hurry; then it is worth as much
-/// as a draw. A search ends within a few playouts of it, so that few are.
-struct UntilHurry(Arc<AtomicBool>);
-
-impl<G: Game> Cutoff<G> for UntilHurry {
-    #[inline]
-    fn cut(&mut self, _: &G, _: &G::State, _: u32, rewards: &mut [f64]) -> bool {
-        let hurry = self.0.load(Relaxed);
-        if hurry {
-            rewards.fill(0.5);
-        }
-        hurry
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
+use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Shard, Standings};
 
 use crate::files::Tables;
@@ -115,6 +116,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let room = open(tables, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
     if args.plan {
+        check_budgets(&*room, &schedule)?;
         let plan = plan::plan(&*room, &schedule, &args.run)?;
         match args.json {
             true => output::print_json(&plan)?,
@@ -132,6 +134,7 @@ pub fn play(
     args: &RunArgs,
     tell: impl FnOnce(&Standings) -> Result<()>,
 ) -> Result<Outcome> {
+    check_budgets(room, &schedule)?;
     let stop = stop_on_ctrl_c()?;
     let (mut standings, mut log) = taken_up(schedule, args.log.as_deref())?;
     let mut report = |record: &Record, standings: &Standings| -> Result<(), Failure> {
@@ -156,6 +159,23 @@ pub fn play(
         bail!("interrupted after {found} of {wanted} games: {how}");
     }
     Ok(Outcome::Answered)
+}
+
+/// Tests that every search ends.
+fn check_budgets(room: &dyn Room, schedule: &Schedule) -> Result<()> {
+    let slots = (0..schedule.rounds.len()).flat_map(|round| (0..schedule.pairings.len()).map(move |at| (round, at)));
+    for ((round, pairing), second) in slots.flat_map(|slot| [(slot, 0), (slot, 1)]) {
+        let budget = schedule.budget(GameId { round, pairing, game: 0 }, second);
+        let time = budget.time.map(|time| time.base);
+        let limits = budget.limits().and(Limits { time, ..Limits::default() });
+        if !room.ends_by(schedule.pairings[pairing][second], &limits) {
+            bail!(
+                "{} does not know the limit of {budget}; give it nodes or a time too",
+                schedule.name(pairing, second)
+            );
+        }
+    }
+    Ok(())
 }
 
 /// The standings with the games of a log, if there is one.
@@ -193,6 +213,11 @@ fn show(path: &Path, json: bool) -> Result<Outcome> {
     Ok(Outcome::Answered)
 }
 
+/// Whether two records are of the same game, though it may have been played twice.
+fn is_the_same(a: &Record, b: &Record) -> bool {
+    (&a.opening, &a.moves, &a.goals) == (&b.opening, &b.moves, &b.goals)
+}
+
 fn merge(args: &MergeArgs) -> Result<Outcome> {
     let mut whole: Option<Schedule> = None;
     let mut records: Vec<Record> = Vec::new();
@@ -208,7 +233,15 @@ fn merge(args: &MergeArgs) -> Result<Outcome> {
     }
     let schedule = whole.context("there is no log to merge")?;
     records.sort_by_key(|record| record.id);
-    // A game may have been played in two places; the first is kept.
+    let two = records.windows(2).find(|two| two[0].id == two[1].id && !is_the_same(&two[0], &two[1]));
+    if let Some([Record { id, .. }, _]) = two {
+        bail!(
+            "game {} of pairing {} in round {} was played in two ways; leave one log out",
+            id.game,
+            id.pairing,
+            id.round
+        );
+    }
     records.dedup_by_key(|record: &mut Record| -> GameId { record.id });
     if let Some(output) = &args.output {
         Log::create(output, &schedule, &records)?;

@@ -1,20 +1,24 @@
 //! What a tournament will take.
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
-use sternhalma_ggp::arena::{Budget, GameId, PairingSummary, Schedule, Standings};
+use sternhalma_ggp::arena::{Budget, GameId, Log, PairingSummary, RoundSummary, Schedule, Standings, Totals};
 
-use super::room::Room;
-use super::{RunArgs, taken_up};
+use super::RunArgs;
+use super::room::{Failure, Room};
+use crate::progress::stop_on_ctrl_c;
 
 /// Counts are tried at this fraction, and their time taken in proportion.
 const FRACTION: u64 = 20;
 
-/// Games of each pairing that are tried.
+/// Games of each pairing that are tried in each round,
 const TRIED: u64 = 2;
+
+/// by so many milliseconds a move where time is limited.
+const TRIED_MS: u64 = 10;
 
 /// A tournament before it is played.
 #[derive(Serialize)]
@@ -55,75 +59,88 @@ fn time(hours: f64) -> String {
 /// Counts the games, and tells from a few how long they take.
 pub fn plan(room: &dyn Room, schedule: &Schedule, args: &RunArgs) -> Result<Plan> {
     let known = match &args.log {
-        Some(path) if path.exists() => taken_up(schedule.clone(), Some(path))?.0,
-        _ => Standings::new(schedule.clone()),
+        Some(path) if path.exists() => Log::games(path, schedule)?,
+        _ => Vec::new(),
     };
+    let played: HashSet<GameId> = known.iter().map(|record| record.id).collect();
     let threads = args.threads();
     let tried = try_out(room, schedule, threads)?;
-    let mut rounds: Vec<RoundPlan> =
-        (schedule.rounds.iter()).map(|round| RoundPlan { name: round.name.clone(), games: 0, hours: 0.0 }).collect();
-    let played: std::collections::HashSet<GameId> = known.games().collect();
-    for id in schedule.games() {
-        let round = &mut rounds[id.round];
-        round.games += 1;
-        if !played.contains(&id) {
-            let seconds: f64 = (0..2).map(|second| seconds(schedule, id, second, &tried[id.pairing])).sum();
-            round.hours += seconds / 3600.0 / threads.get() as f64;
+    let mut rounds = Vec::new();
+    for (round, tried) in tried.iter().enumerate() {
+        let games = schedule.games_of(round);
+        let mut hours = 0.0;
+        for (pairing, tried) in tried.pairings.iter().enumerate() {
+            let id = GameId { round, pairing, game: 0 };
+            let left =
+                games - played.iter().filter(|game| (game.round, game.pairing) == (round, pairing)).count() as u64;
+            let seconds: f64 = (0..2).map(|second| seconds(schedule.budget(id, second), second, tried)).sum();
+            hours += left as f64 * seconds / 3600.0 / threads.get() as f64;
         }
+        let games = games * schedule.pairings.len() as u64;
+        rounds.push(RoundPlan { name: schedule.rounds[round].name.clone(), games, hours });
     }
-    let (games, hours) = rounds.iter().fold((0, 0.0), |(games, hours), it| (games + it.games, hours + it.hours));
-    Ok(Plan { rounds, games, played: played.len() as u64, threads, hours })
+    let hours = rounds.iter().map(|round| round.hours).sum();
+    Ok(Plan { rounds, games: schedule.total(), played: played.len() as u64, threads, hours })
 }
 
-/// A few games of each pairing, by a fraction of the first round's budget.
-fn try_out(room: &dyn Room, schedule: &Schedule, threads: NonZeroUsize) -> Result<Vec<PairingSummary>> {
+/// A few games of each pairing in each round, by a fraction of the budget.
+fn try_out(room: &dyn Room, schedule: &Schedule, threads: NonZeroUsize) -> Result<Vec<RoundSummary>> {
     let mut sample = Schedule { test: None, shard: None, ..schedule.clone() };
-    sample.rounds.truncate(1);
-    sample.rounds[0].games = TRIED;
-    sample.rounds[0].budget = fraction(sample.rounds[0].budget);
-    for entrant in sample.entrants.iter_mut().filter(|entrant| entrant.budget != Budget::default()) {
-        entrant.budget = fraction(entrant.budget);
+    for round in &mut sample.rounds {
+        (round.games, round.budget) = (TRIED, fraction(round.budget));
     }
+    sample.entrants.iter_mut().for_each(|entrant| entrant.budget = fraction(entrant.budget));
     let mut standings = Standings::new(sample);
-    room.play(&mut standings, threads, &AtomicBool::new(false), &mut |_, _| Ok(()))?;
-    let round = standings.summary().remove(0);
-    Ok(round.pairings)
+    room.play(&mut standings, threads, &*stop_on_ctrl_c()?, &mut |record, _| match &record.fault {
+        Some(fault) => Err(Failure(anyhow!("{} cannot be tried: {}", record.players[fault.role], fault.fault))),
+        None => Ok(()),
+    })?;
+    match standings.played() == standings.wanted() {
+        true => Ok(standings.summary()),
+        false => bail!("interrupted"),
+    }
 }
 
 /// A budget that is quickly spent. Of a limit of time only the length of
-/// games is wanted.
+/// games is wanted. A search that ends at a depth is tried as it is.
 fn fraction(budget: Budget) -> Budget {
     let part = |count: Option<u64>, least| count.map(|count| (count / FRACTION).max(least).min(count));
-    let counts = Budget { nodes: part(budget.nodes, 1000), playouts: part(budget.playouts, 100), ..budget };
-    let counted = Budget { movetime: None, time: None, ..counts };
-    counted.or(Budget { nodes: Some(2000), ..Budget::default() })
+    let timed = budget.is_timed().then_some(TRIED_MS);
+    match budget.depth {
+        Some(_) => Budget { movetime: budget.movetime.or(timed), ..budget },
+        None => Budget {
+            nodes: part(budget.nodes, 1000),
+            playouts: part(budget.playouts, 100),
+            movetime: timed.min(budget.movetime.or(timed)),
+            ..Budget::default()
+        },
+    }
 }
 
 /// What a player takes for a game.
-fn seconds(schedule: &Schedule, id: GameId, second: usize, tried: &PairingSummary) -> f64 {
-    let budget = schedule.budget(id, second);
+fn seconds(budget: Budget, second: usize, tried: &PairingSummary) -> f64 {
     let moves = tried.mean_plies.unwrap_or_default() / 2.0;
     let known = [
         budget.movetime.map(|ms| moves * ms as f64 / 1e3),
         budget.time.map(|time| time.base.as_secs_f64() + moves * time.increment.as_secs_f64()),
-        counted_seconds(schedule, budget, second, tried, id.pairing),
+        (budget.nodes.is_some() || budget.playouts.is_some() || budget.depth.is_some())
+            .then(|| counted_seconds(budget, &tried.spent[second], tried.games)),
     ];
-    known.into_iter().flatten().fold(f64::INFINITY, f64::min)
+    known.into_iter().flatten().reduce(f64::min).unwrap_or_default()
 }
 
-/// What counted limits take, in proportion to what was tried.
-fn counted_seconds(
-    schedule: &Schedule,
-    budget: Budget,
-    second: usize,
-    tried: &PairingSummary,
-    pairing: usize,
-) -> Option<f64> {
-    let first = GameId { round: 0, pairing, game: 0 };
-    let sample = fraction(schedule.budget(first, second));
-    let spent = tried.spent[second].seconds / tried.games.max(1) as f64;
-    let ratio = |wanted: Option<u64>, had: Option<u64>| Some(wanted? as f64 / had? as f64);
-    let counted = [ratio(budget.nodes, sample.nodes), ratio(budget.playouts, sample.playouts)];
-    let least = counted.into_iter().flatten().reduce(f64::min);
-    least.or(budget.depth.map(|_| 1.0)).map(|ratio| ratio * spent)
+/// What counted limits take: in proportion to what was tried, if that ended
+/// at the limit and not by itself.
+fn counted_seconds(budget: Budget, spent: &Totals, games: u64) -> f64 {
+    let sample = fraction(budget);
+    let moves = spent.moves.max(1) as f64;
+    let reached = |had: u64, spent: u64| spent as f64 >= 0.8 * had as f64 * moves;
+    let ratios = [
+        budget.nodes.zip(sample.nodes).map(|(wanted, had)| (wanted, had, spent.expansions.max(spent.playouts))),
+        budget.playouts.zip(sample.playouts).map(|(wanted, had)| (wanted, had, spent.playouts)),
+    ];
+    let ratios = ratios.into_iter().flatten();
+    let ratio =
+        ratios.filter(|&(_, had, spent)| reached(had, spent)).map(|(wanted, had, _)| wanted as f64 / had as f64);
+    ratio.reduce(f64::min).unwrap_or(1.0) * spent.seconds / games.max(1) as f64
 }

@@ -26,7 +26,7 @@ pub fn live(record: &Record, standings: &Standings) -> String {
     format!(
         "game {} of {}{}: {} {} at ply {}{fault}{standing}",
         standings.len(),
-        standings.planned(),
+        standings.schedule().total(),
         if name.is_empty() { String::new() } else { format!(", {name}") },
         record.players.join(" - "),
         goals.join("-"),
@@ -36,8 +36,11 @@ pub fn live(record: &Record, standings: &Standings) -> String {
 
 /// All rounds.
 pub fn text(standings: &Standings) -> String {
-    let rounds: Vec<String> = standings.summary().iter().map(|round| round_text(standings, round)).collect();
-    rounds.join("\n\n")
+    let (played, wanted) = (standings.played(), standings.wanted());
+    let missing = (played < wanted).then(|| format!("{played} of {wanted} games were played"));
+    let rounds = standings.summary();
+    let rounds = rounds.iter().map(|round| round_text(standings, round));
+    rounds.chain(missing).collect::<Vec<_>>().join("\n\n")
 }
 
 fn round_text(standings: &Standings, round: &RoundSummary) -> String {
@@ -81,8 +84,8 @@ fn ranking(entrants: &[EntrantSummary]) -> String {
             elo(&|elo| format!("{:+.0}", elo.value)),
             elo(&|elo| format!("{:+.0} to {:+.0}", elo.interval[0], elo.interval[1])),
             entrant.goal.map_or("-".to_owned(), |goal| format!("{goal:.1}")),
-            format!("{:.3}", seconds / (moves as f64).max(1.0)),
-            format!("{:.0}", expansions as f64 / seconds.max(1e-9) / 1e3),
+            if moves > 0 { format!("{:.3}", seconds / moves as f64) } else { "-".to_owned() },
+            if expansions > 0 { format!("{:.0}", expansions as f64 / seconds.max(1e-9) / 1e3) } else { "-".to_owned() },
             if faults.is_empty() { "-".to_owned() } else { faults.join(", ") },
         ]);
     }

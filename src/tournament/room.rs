@@ -9,10 +9,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
-use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, PolicyPlayer, Record, Standings};
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
+use sternhalma_ggp::{Limits, Policy};
 
 use super::settings::{Engine, Player, Plays, Settings};
 use crate::files::Tables;
@@ -41,6 +41,9 @@ pub trait Room {
     /// Who plays, for the log.
     fn players(&self) -> Vec<Value>;
 
+    /// Whether every search of a player ends, by these limits or by itself.
+    fn ends_by(&self, player: usize, limits: &Limits) -> bool;
+
     /// Plays the games that the standings lack.
     fn play(
         &self,
@@ -58,6 +61,11 @@ pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
     if settings.adjudicate == Some(true) {
         bail!("nothing adjudicates a game of a rulesheet");
     }
+    let of_boards =
+        [settings.side.is_some(), settings.pieces.is_some(), settings.table.is_some(), settings.players.is_some()];
+    if of_boards.contains(&true) {
+        bail!("side, pieces, table and players are of Chinese Checkers, not of a rulesheet");
+    }
     let told = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let rules = Rules::parse(&text).with_context(told)?;
@@ -67,8 +75,10 @@ pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
         None => Network::new(&rules).ok(),
     };
     Ok(match network {
-        Some(network) => Box::new(RulesRoom::new(NetworkGame::new(network), text, &settings.player)?),
-        None => Box::new(RulesRoom::new(ProverGame::new(&rules).with_context(told)?, text, &settings.player)?),
+        Some(network) => Box::new(RulesRoom::new(NetworkGame::new(network), "sequential", text, &settings.player)?),
+        None => {
+            Box::new(RulesRoom::new(ProverGame::new(&rules).with_context(told)?, "prover", text, &settings.player)?)
+        }
     })
 }
 
@@ -106,10 +116,11 @@ impl Kind {
     fn describe(&self) -> Value {
         match self {
             Kind::BuiltIn { config, distances } => {
-                let table = distances.as_ref().map(|distances| format!("{:016x}", distances.table().checksum()));
-                json!({ "player": config, "table": table })
+                json!({ "player": config, "table": distances.as_ref().map(checksum) })
             }
-            Kind::Program(program) => json!({ "command": program.command, "options": program.options }),
+            Kind::Program(Program { command, options, dir, .. }) => {
+                json!({ "command": command, "options": options, "dir": dir })
+            }
         }
     }
 }
@@ -124,7 +135,7 @@ impl BoardRoom {
         let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
         let mut shelf = Shelf { tables, board, default: settings.table.as_deref(), open: Vec::new() };
         let roster = players::roster(settings.players.as_deref())?;
-        let patience = Duration::from_secs_f64(settings.patience.unwrap_or(60.0).clamp(0.0, 1e6));
+        let patience = settings.patience()?;
         let kind = |told: &Player| match told.plays()? {
             Plays::BuiltIn(text) => {
                 let config = roster.config(text)?;
@@ -156,7 +167,8 @@ impl BoardRoom {
 impl Room for BoardRoom {
     fn game(&self) -> Value {
         let board = self.game.board();
-        json!({ "side": board.side(), "pieces": board.pieces() })
+        let judge = self.separated.as_ref().map(|separated| checksum(separated.distances()));
+        json!({ "side": board.side(), "pieces": board.pieces(), "adjudicated-by": judge })
     }
 
     fn roles(&self) -> usize {
@@ -165,6 +177,13 @@ impl Room for BoardRoom {
 
     fn players(&self) -> Vec<Value> {
         self.players.iter().map(Kind::describe).collect()
+    }
+
+    fn ends_by(&self, player: usize, limits: &Limits) -> bool {
+        match &self.players[player] {
+            Kind::BuiltIn { config, .. } => config.ends_by(limits),
+            Kind::Program(_) => true,
+        }
     }
 
     fn play(
@@ -193,6 +212,11 @@ impl Room for BoardRoom {
     }
 }
 
+/// What tells a table.
+fn checksum(distances: &Distances) -> String {
+    format!("{:016x}", distances.table().checksum())
+}
+
 /// Tables, each opened once.
 struct Shelf<'a> {
     tables: &'a Tables,
@@ -217,12 +241,14 @@ impl Shelf<'_> {
 /// A rulesheet and its players.
 struct RulesRoom<G> {
     game: G,
+    /// How it is played, and the rules.
+    engine: &'static str,
     text: String,
     players: Vec<Policy>,
 }
 
 impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
-    fn new(game: G, text: String, players: &[Player]) -> Result<RulesRoom<G>> {
+    fn new(game: G, engine: &'static str, text: String, players: &[Player]) -> Result<RulesRoom<G>> {
         let policy = |told: &Player| match told.plays()? {
             Plays::BuiltIn(text) => Ok(text.parse::<Policy>()?),
             Plays::Program(command) => {
@@ -231,13 +257,13 @@ impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
                 )
             }
         };
-        Ok(RulesRoom { game, text, players: players.iter().map(policy).collect::<Result<_>>()? })
+        Ok(RulesRoom { game, engine, text, players: players.iter().map(policy).collect::<Result<_>>()? })
     }
 }
 
 impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
     fn game(&self) -> Value {
-        json!({ "rules": self.text })
+        json!({ "engine": self.engine, "rules": self.text })
     }
 
     fn roles(&self) -> usize {
@@ -246,6 +272,12 @@ impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
 
     fn players(&self) -> Vec<Value> {
         self.players.iter().map(|policy| json!({ "policy": policy.to_string() })).collect()
+    }
+
+    fn ends_by(&self, player: usize, limits: &Limits) -> bool {
+        self.players[player] == Policy::Random
+            || [limits.playouts, limits.expansions].iter().any(Option::is_some)
+            || limits.time.is_some()
     }
 
     fn play(

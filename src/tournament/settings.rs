@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -138,6 +139,7 @@ pub struct Player {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RoundSettings {
     name: String,
+    #[serde(default)]
     budget: Budget,
     games: Option<u64>,
 }
@@ -194,6 +196,9 @@ impl Settings {
         let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
         let mut settings: Settings = toml::from_str(&text).with_context(|| path.display().to_string())?;
         let dir = path.parent().unwrap_or(Path::new(""));
+        // A table may also be one of the tables directory.
+        let tables = settings.player.iter_mut().map(|player| &mut player.table).chain([&mut settings.table]).flatten();
+        tables.filter(|table| dir.join(&**table).exists()).for_each(|table| *table = dir.join(&*table));
         settings.player.iter_mut().filter_map(|player| player.dir.as_mut()).for_each(|told| *told = dir.join(&*told));
         for file in [&mut settings.rules, &mut settings.openings, &mut settings.players].into_iter().flatten() {
             *file = dir.join(&*file);
@@ -217,6 +222,9 @@ impl Settings {
             file.player = self.player;
             file.pairings.clear();
         }
+        if self.format.is_some() {
+            file.pairings.clear();
+        }
         Ok(
             first_told!(self, file; side, pieces, rules, engine, format, games, opening_plies, openings, seed, ply_limit,
             adjudicate, margin, patience, sprt, alpha, beta, players, table),
@@ -225,6 +233,15 @@ impl Settings {
 
     fn flag_budget(&self) -> Budget {
         Budget { time: self.time, ..self.limits.budget() }
+    }
+
+    /// How long after its time a player may still answer.
+    pub fn patience(&self) -> Result<Duration> {
+        let told = self.patience.unwrap_or(60.0);
+        match (0.0..=1e6).contains(&told) {
+            true => Ok(Duration::from_secs_f64(told)),
+            false => bail!("the patience is a number of seconds from 0 to a million, not {told}"),
+        }
     }
 
     /// The ply at which games are drawn.
@@ -237,10 +254,7 @@ impl Settings {
         let entrants: Vec<Entrant> = (self.player.iter().zip(players))
             .map(|(told, player)| Entrant { name: told.label(), player, budget: told.budget })
             .collect();
-        let patience = self.patience.unwrap_or(60.0);
-        if !(0.0..=1e6).contains(&patience) {
-            bail!("the patience is a number of seconds from 0 to a million, not {patience}");
-        }
+        let patience = self.patience()?.as_millis() as u64;
         let schedule = Schedule {
             game,
             roles,
@@ -252,7 +266,7 @@ impl Settings {
             ply_limit: self.ply_limit(),
             adjudicate: self.adjudicate.unwrap_or(false),
             margin: self.margin.unwrap_or(100),
-            patience: (1000.0 * patience) as u64,
+            patience,
             seed: self.seed.unwrap_or(1),
             test: self.test()?,
             shard,

@@ -1,7 +1,6 @@
 //! Who plays in the arena.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -129,15 +128,13 @@ impl<G: Game + 'static> PolicyPlayer<G> {
 
 impl<G: Game + 'static> Contestant<G> for PolicyPlayer<G> {
     fn begin(&mut self, _: &G, _: &G::State, _: usize, seed: u64) -> Result<(), Fault> {
-        self.mind = Some(self.policy.mind(seed, Arc::default()));
+        self.mind = Some(self.policy.mind(seed));
         Ok(())
     }
 
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, Spent), Fault> {
         let mind = self.mind.as_mut().expect("a game has begun before a move is asked for");
-        let (mv, spent) = mind.search(game, state, request.role, request.search_limits(), request.stop);
-        let late = spent.time >= request.deadline() && !request.stop.load(Relaxed);
-        if late { Err(FaultKind::Hang.fault("its search did not end")) } else { Ok((mv, spent)) }
+        Ok(mind.search(game, state, request.role, request.search_limits(), request.stop))
     }
 
     fn observe(&mut self, game: &G, joint: &[G::Move]) {

@@ -1,8 +1,9 @@
 //! The file that keeps the games of a tournament.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use thiserror::Error;
@@ -18,7 +19,12 @@ use super::schedule::Schedule;
 pub struct Log {
     file: File,
     path: PathBuf,
+    /// When games were last brought to the disk.
+    synced: Instant,
 }
+
+/// Games are brought to the disk so often, whatever their number.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// What is wrong with a log.
 #[derive(Debug, Error)]
@@ -30,7 +36,7 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A line is not what a log has there.
     #[error("{path}: line {line} is no {wanted}: {why}")]
@@ -74,14 +80,29 @@ impl Log {
             TryLockError::Error(source) => io(source),
         })?;
         let Contents { schedule: found, records, whole } = read(&file, path)?;
-        if let Some(what) = found.as_ref().and_then(|found| difference(found, schedule)) {
-            return Err(LogError::Other { path: path.to_owned(), what });
+        let begun = found.is_some();
+        same(path, found, schedule)?;
+        if !begun && !is_begun(&file, schedule).map_err(io)? {
+            let why = "it is another file, which would be overwritten".to_owned();
+            return Err(LogError::Malformed { path: path.to_owned(), line: 1, wanted: "head of a log", why });
         }
         file.set_len(whole).map_err(io)?;
-        if found.is_none() {
+        if !begun {
             append(&mut file, schedule).map_err(io)?;
+            sync_name(&file, path).map_err(io)?;
         }
-        Ok((Log { file, path: path.to_owned() }, records))
+        Ok((Log { file, path: path.to_owned(), synced: Instant::now() }, records))
+    }
+
+    /// The games that the log of a tournament has, also while it is written.
+    ///
+    /// # Errors
+    /// As of [`open`](Log::open).
+    pub fn games(path: &Path, schedule: &Schedule) -> Result<Vec<Record>, LogError> {
+        let file = File::open(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
+        let Contents { schedule: found, records, .. } = read(&file, path)?;
+        same(path, found, schedule)?;
+        Ok(records)
     }
 
     /// Begins the log of a tournament with games that were played elsewhere.
@@ -91,9 +112,11 @@ impl Log {
     pub fn create(path: &Path, schedule: &Schedule, records: &[Record]) -> Result<(), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
         let mut file = File::create_new(path).map_err(io)?;
-        append(&mut file, schedule).map_err(io)?;
-        records.iter().try_for_each(|record| append(&mut file, record)).map_err(io)?;
-        file.sync_all().map_err(io)
+        let written = append(&mut file, schedule)
+            .and_then(|()| records.iter().try_for_each(|record| append(&mut file, record)))
+            .and_then(|()| sync_name(&file, path));
+        // Half a log would stand in the way of the next try.
+        written.inspect_err(|_| drop(std::fs::remove_file(path))).map_err(io)
     }
 
     /// Reads a log.
@@ -108,12 +131,19 @@ impl Log {
         Ok((schedule.ok_or_else(empty)?, records))
     }
 
-    /// Adds a game in one write. A killed process loses none that was added.
+    /// Adds a game in one write. A killed process loses none that was added,
+    /// and a power cut those of the last second.
     ///
     /// # Errors
     /// If the file cannot be written; the game is then not in it.
     pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
-        append(&mut self.file, record).map_err(|source| LogError::Io { path: self.path.clone(), source })
+        let io = |source| LogError::Io { path: self.path.clone(), source };
+        append(&mut self.file, record).map_err(io)?;
+        if self.synced.elapsed() >= SYNC_EVERY {
+            self.file.sync_data().map_err(io)?;
+            self.synced = Instant::now();
+        }
+        Ok(())
     }
 
     /// Waits until all games are on the disk.
@@ -168,18 +198,42 @@ fn read(file: &File, path: &Path) -> Result<Contents, LogError> {
     Ok(Contents { schedule, records, whole })
 }
 
+/// An error if what was found is the head of another tournament.
+fn same(path: &Path, found: Option<Schedule>, wanted: &Schedule) -> Result<(), LogError> {
+    let what = found.and_then(|found| difference(&found, wanted));
+    what.map_or(Ok(()), |what| Err(LogError::Other { path: path.to_owned(), what }))
+}
+
+/// Whether a file without a whole line is empty, or a head that was cut short.
+fn is_begun(mut file: &File, schedule: &Schedule) -> io::Result<bool> {
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    Ok(serde_json::to_vec(schedule)?.starts_with(&text))
+}
+
+/// Brings a new file and its name to the disk.
+fn sync_name(file: &File, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Some systems cannot open a directory, and need not.
+    File::open(dir).map_or(Ok(()), |dir| dir.sync_all())
+}
+
 /// A record, if the schedule has such a game.
 fn placed(schedule: &Schedule, record: Record) -> Result<Record, String> {
     let id = record.id;
     let games = schedule.rounds.get(id.round).map_or(0, |round| round.games);
     let known = id.pairing < schedule.pairings.len() && id.game < games;
-    match known && [record.goals.len(), record.spent.len(), record.players.len()] == [schedule.roles; 3] {
+    let roles = [record.goals.len(), record.spent.len(), record.players.len()] == [schedule.roles; 3];
+    let fault = record.fault.as_ref().is_none_or(|fault| fault.role < schedule.roles);
+    match known && roles && fault {
         true => Ok(record),
         false => Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round)),
     }
 }
 
-fn append(file: &mut File, value: &impl serde::Serialize) -> std::io::Result<()> {
+fn append(file: &mut File, value: &impl serde::Serialize) -> io::Result<()> {
     let before = file.metadata()?.len();
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
@@ -266,5 +320,11 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         assert!(Log::read(&path).unwrap_err().to_string().contains("the file is empty"));
         assert!(Log::create(&path, &schedule, &[]).is_err());
+        // Nothing that is not a log is written over.
+        for text in ["{\"precious\":1}", "{\"game\":null,\"roles\":3", "x\n"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(told(&schedule).contains("line 1 is no head of a log"), "{text}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 }

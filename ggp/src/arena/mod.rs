@@ -9,6 +9,7 @@
 mod budget;
 mod contestant;
 mod log;
+mod openings;
 mod play;
 mod record;
 mod rulesheet;

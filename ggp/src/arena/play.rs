@@ -1,9 +1,8 @@
 //! One game of a tournament.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-use rand::SeedableRng;
 
 use super::budget::Clock;
 use super::contestant::{Contestant, Fault, FaultKind, Request};
@@ -23,9 +22,8 @@ pub trait ArenaGame: Game {
     /// What is wrong with it.
     fn opening(&self, text: &str) -> Result<Opening<Self::State>, String>;
 
-    /// An opening of random legal moves. If they end the game there is none,
-    /// and the game begins in the initial state.
-    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Opening<Self::State>;
+    /// An opening of random legal moves; none if they end the game.
+    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<Self::State>>;
 }
 
 /// A state that contestants take over, and how the game writes it.
@@ -37,17 +35,6 @@ pub struct Opening<S> {
     pub text: String,
     /// The plies played so far.
     pub plies: u32,
-}
-
-/// The opening of a game of a schedule.
-///
-/// # Errors
-/// If a listed opening cannot be read.
-pub(super) fn opening_of<G: ArenaGame>(game: &G, schedule: &Schedule, id: GameId) -> Result<Opening<G::State>, String> {
-    match schedule.openings.len() as u64 {
-        0 => Ok(game.random_opening(schedule.opening_plies, &mut Rng::seed_from_u64(schedule.opening_seed(id)))),
-        listed => game.opening(&schedule.openings[(id.pair() % listed) as usize]),
-    }
 }
 
 /// Makes the contestant of an entrant.
@@ -136,7 +123,8 @@ impl<'a, G: ArenaGame> Table<'a, G> {
     fn end(&mut self, contestants: &mut [&mut dyn Contestant<G>]) -> Ended {
         for (role, contestant) in contestants.iter_mut().enumerate() {
             let seed = self.schedule.contestant_seed(self.id, self.number(role));
-            if let Err(fault) = contestant.begin(self.host.game, &self.state, role, seed) {
+            let begun = caught(|| contestant.begin(self.host.game, &self.state, role, seed));
+            if let Err(fault) = begun {
                 return self.fault(role, fault);
             }
         }
@@ -187,7 +175,13 @@ impl<'a, G: ArenaGame> Table<'a, G> {
         self.moves.push(texts.join(" "));
         self.host.game.play(&mut self.state, &joint);
         self.plies += 1;
-        contestants.iter_mut().for_each(|contestant| contestant.observe(self.host.game, &joint));
+        for (role, contestant) in contestants.iter_mut().enumerate() {
+            let observed = caught(|| {
+                contestant.observe(self.host.game, &joint);
+                Ok(())
+            });
+            observed.map_err(|fault| self.fault(role, fault))?;
+        }
         Ok(())
     }
 
@@ -200,7 +194,7 @@ impl<'a, G: ArenaGame> Table<'a, G> {
             stop: self.stop,
         };
         let asked = Instant::now();
-        let chosen = contestant.choose(self.host.game, &self.state, &request);
+        let chosen = caught(|| contestant.choose(self.host.game, &self.state, &request));
         let judged = judge(&request, asked.elapsed(), self.schedule.margin, chosen);
         if self.stop.load(Relaxed) {
             return Err(Ended::Stopped);
@@ -209,12 +203,18 @@ impl<'a, G: ArenaGame> Table<'a, G> {
         self.legal.clear();
         self.host.game.legal(&self.state, role, &mut self.legal);
         if !self.legal.contains(&mv) {
-            return Err(self.fault(role, FaultKind::Illegal.fault(format!("{mv:?} at ply {}", self.plies))));
+            let text = self.host.game.move_text(&self.state, role, mv);
+            return Err(self.fault(role, FaultKind::Illegal.fault(format!("{text} at ply {}", self.plies))));
         }
         self.clocks[role] = self.clocks[role].map(|clock| clock.after(asked.elapsed()));
         self.spent[role].add(spent);
         Ok(mv)
     }
+}
+
+/// What a contestant does. If it panics it has crashed, and is not used again.
+fn caught<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(FaultKind::Crash.fault("it panicked")))
 }
 
 /// What was chosen, if it came in time.

@@ -69,11 +69,10 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds what was spent on a move. One without a choice is none that was
-    /// searched for.
+    /// Adds what was spent on a move; one that cost nothing was not searched for.
     pub fn add(&mut self, spent: Spent) {
         self.join(Totals {
-            moves: u64::from(spent.expansions > 0),
+            moves: u64::from(spent != Spent::default()),
             expansions: spent.expansions,
             playouts: spent.playouts,
             seconds: spent.time.as_secs_f64(),

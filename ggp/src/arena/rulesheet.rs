@@ -26,20 +26,20 @@ impl<G: Reasoner> ArenaGame for G {
         Ok(opening)
     }
 
-    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Opening<G::State> {
+    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<G::State>> {
         let mut opening = start(self);
         for _ in 0..plies {
             let random = |role| {
                 let legal = self.legal_of(&opening.state, role);
                 (!legal.is_empty()).then(|| legal[rng.random_range(0..legal.len())])
             };
-            let Some(joint) = (0..self.roles()).map(random).collect::<Option<Vec<_>>>() else { return start(self) };
+            let joint = (0..self.roles()).map(random).collect::<Option<Vec<_>>>()?;
             follow(self, &mut opening, &joint);
             if self.is_terminal(&opening.state) {
-                return start(self);
+                return None;
             }
         }
-        opening
+        Some(opening)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Games on many threads.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::contestant::Contestant;
-use super::play::{ArenaGame, Host, Table, opening_of};
+use super::openings::Openings;
+use super::play::{ArenaGame, Host, Table};
 use super::record::Record;
 use super::schedule::{GameId, Schedule};
 use super::standings::Standings;
@@ -40,16 +41,14 @@ where
     E: From<String>,
 {
     let schedule = standings.schedule().clone();
-    for text in &schedule.openings {
-        host.game.opening(text)?;
-    }
+    let openings = Mutex::new(Openings::new(host.game, &schedule)?);
     let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
     // Set for the pairings that a test has decided, and for all when the run is to stop.
     let over: Vec<AtomicBool> = (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
     standings.decided().for_each(|id| over[slot(id)].store(true, Relaxed));
     let known: HashSet<GameId> = standings.games().collect();
     let left = schedule.games().filter(|id| !known.contains(id) && !over[slot(*id)].load(Relaxed));
-    let hall = Hall { host, schedule: &schedule, left: Mutex::new(left), over: |id| &over[slot(id)] };
+    let hall = Hall { host, schedule: &schedule, openings, left: Mutex::new(left), over: |id| &over[slot(id)] };
     thread::scope(|scope| {
         let (sender, records) = mpsc::sync_channel(threads.get());
         for _ in 0..threads.get() {
@@ -77,10 +76,19 @@ where
     })
 }
 
+/// Contestants of a thread between games, by entrant and copy; those that
+/// have rested longest come first.
+type Resting<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
+
+/// So many contestants may rest a thread: programs are processes, and trees
+/// and tables are large.
+const MOST_RESTING: usize = 4;
+
 /// Where games are played: the next game is taken from `left`.
 struct Hall<'a, G: ArenaGame, I, O> {
     host: &'a Host<'a, G>,
     schedule: &'a Schedule,
+    openings: Mutex<Openings<'a, G>>,
     left: Mutex<I>,
     over: O,
 }
@@ -88,7 +96,7 @@ struct Hall<'a, G: ArenaGame, I, O> {
 impl<'a, G: ArenaGame, I: Iterator<Item = GameId>, O: Fn(GameId) -> &'a AtomicBool> Hall<'a, G, I, O> {
     /// Plays one game after another until none is left.
     fn play_games(&self, sender: &SyncSender<Record>) {
-        let mut resting = HashMap::new();
+        let mut resting = VecDeque::new();
         loop {
             let next = self.left.lock().expect("no thread panics while it takes a game").find(|&id| {
                 let over: &AtomicBool = (self.over)(id);
@@ -103,8 +111,8 @@ impl<'a, G: ArenaGame, I: Iterator<Item = GameId>, O: Fn(GameId) -> &'a AtomicBo
         }
     }
 
-    fn play(&self, id: GameId, resting: &mut HashMap<(usize, usize), Box<dyn Contestant<G>>>) -> Option<Record> {
-        let opening = opening_of(self.host.game, self.schedule, id).expect("openings have been read before");
+    fn play(&self, id: GameId, resting: &mut Resting<G>) -> Option<Record> {
+        let opening = self.openings.lock().expect("no thread panics while it draws").of(id.pair());
         // By role: the entrant, and which of its contestants.
         let mut copies = HashMap::new();
         let places: Vec<(usize, usize)> = (self.schedule.seats(id).into_iter())
@@ -115,14 +123,19 @@ impl<'a, G: ArenaGame, I: Iterator<Item = GameId>, O: Fn(GameId) -> &'a AtomicBo
                 (entrant, *copy)
             })
             .collect();
-        let mut awake: Vec<_> =
-            places.iter().map(|&place| resting.remove(&place).unwrap_or_else(|| (self.host.make)(place.0))).collect();
+        let mut awake: Vec<_> = (places.iter())
+            .map(|&place| match resting.iter().position(|(of, _)| *of == place) {
+                Some(at) => resting.remove(at).expect("it has just been found").1,
+                None => (self.host.make)(place.0),
+            })
+            .collect();
         let mut contestants: Vec<&mut dyn Contestant<G>> = awake.iter_mut().map(|it| &mut **it as _).collect();
         let table = Table::new(self.host, self.schedule, id, (self.over)(id), &opening);
         let record = table.play(opening.text, &mut contestants);
         let at_fault = record.as_ref().and_then(|record| record.fault.as_ref()).map(|fault| fault.role);
         let sound = places.into_iter().zip(awake).enumerate().filter(|(role, _)| Some(*role) != at_fault);
         resting.extend(sound.map(|(_, place)| place));
+        resting.drain(..resting.len().saturating_sub(MOST_RESTING));
         record
     }
 }

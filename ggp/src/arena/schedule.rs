@@ -160,6 +160,12 @@ impl GameId {
     }
 }
 
+/// The most games of a pairing, so that all seeds are different.
+const MOST_GAMES: u64 = 1_000_000_000;
+
+/// The most roles of a game.
+const MOST_ROLES: usize = 32;
+
 /// What is wrong with a schedule.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -173,6 +179,9 @@ pub enum ScheduleError {
     /// The test is none.
     #[error(transparent)]
     Test(#[from] SprtError),
+    /// There is nobody to compare with.
+    #[error("a sequential test compares two players of a game, and this one has one role")]
+    TestOfOne,
     /// A shard cannot be tested while it is played.
     #[error("a sequential test ends a run by all of its pairs, and a shard has some: leave the test out")]
     TestOfShard,
@@ -245,8 +254,17 @@ impl Schedule {
         if same.len() < self.pairings.len() {
             return wrong("a pairing is told twice");
         }
+        if !(1..=MOST_ROLES).contains(&self.roles) {
+            return wrong("a tournament is of a game of 1 to 32 roles");
+        }
+        if self.rounds.iter().any(|round| round.games > MOST_GAMES) {
+            return wrong("a pairing plays a thousand million games at most");
+        }
         if let Some(test) = &self.test {
             test.sprt()?;
+            if self.roles == 1 {
+                return Err(ScheduleError::TestOfOne);
+            }
             if self.shard.is_some() {
                 return Err(ScheduleError::TestOfShard);
             }
@@ -268,12 +286,28 @@ impl Schedule {
         })
     }
 
+    /// How many games a pairing has in a round, in this shard.
+    pub fn games_of(&self, round: usize) -> u64 {
+        let games = self.rounds[round].games;
+        let Some(Shard { number, of }) = self.shard else { return games };
+        let pairs = games.div_ceil(2);
+        let mine = (pairs + of - number) / of;
+        // The last pair of an odd number of games is one game.
+        let has_last = pairs > 0 && (pairs - 1) % of == number - 1;
+        2 * mine - u64::from(has_last && games % 2 == 1)
+    }
+
+    /// How many games there are in all.
+    pub fn total(&self) -> u64 {
+        (0..self.rounds.len()).map(|round| self.games_of(round) * self.pairings.len() as u64).sum()
+    }
+
     /// Which of the pairing plays each role, 0 or 1. In two games of a pair
     /// all roles change; over the pairs of a game of more than two roles every
     /// way to divide the roles comes in turn. A role alone is played by either.
     pub fn seats(&self, id: GameId) -> Vec<usize> {
         // Role 0 is the first player's; bit k of a way says whether role k is the second's.
-        let ways = (1u64 << (self.roles - 1).min(62)) - 1;
+        let ways = (1u64 << (self.roles - 1)) - 1;
         let way = if ways == 0 { 0 } else { (1 + id.pair() % ways) << 1 };
         (0..self.roles).map(|role| (((way >> role) ^ id.game) & 1) as usize).collect()
     }
@@ -284,10 +318,9 @@ impl Schedule {
         self.entrants[entrant].budget.or(self.rounds[id.round].budget)
     }
 
-    /// The seed of the opening of a game, the same for both games of a pair
-    /// and in all pairings.
-    pub fn opening_seed(&self, id: GameId) -> u64 {
-        derive_seed(self.seed, id.pair())
+    /// The seed of the opening of a pair, the same in all pairings.
+    pub fn opening_seed(&self, pair: u64) -> u64 {
+        derive_seed(self.seed, pair)
     }
 
     /// The seed of the `number`-th contestant of a game.
@@ -328,11 +361,12 @@ pub(super) mod tests {
 
     #[test]
     fn shards_are_a_partition_of_pairs() {
-        let mut schedule = schedule(2, &["a", "b"], &[11]);
+        let mut schedule = schedule(2, &["a", "b", "c"], &[11, 1, 0, 4]);
         let all: BTreeSet<GameId> = schedule.games().collect();
         let mut found = Vec::new();
         for text in ["1/3", "2/3", "3/3"] {
             schedule.shard = Some(text.parse().unwrap());
+            assert_eq!(schedule.games().count() as u64, schedule.total());
             found.extend(schedule.games());
         }
         assert_eq!((found.len(), found.into_iter().collect::<BTreeSet<_>>()), (all.len(), all));
@@ -364,7 +398,7 @@ pub(super) mod tests {
         let seeds: BTreeSet<u64> =
             schedule.games().flat_map(|id| [0, 1].map(|number| schedule.contestant_seed(id, number))).collect();
         assert_eq!(seeds.len(), 3 * 20 * 2);
-        let openings: BTreeSet<u64> = schedule.games().map(|id| schedule.opening_seed(id)).collect();
+        let openings: BTreeSet<u64> = schedule.games().map(|id| schedule.opening_seed(id.pair())).collect();
         assert_eq!(openings.len(), 5);
         assert!(openings.is_disjoint(&seeds));
     }

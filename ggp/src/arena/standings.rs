@@ -19,7 +19,6 @@ pub struct Standings {
     tests: BTreeMap<(usize, usize), Sequential>,
     /// Likewise: all games, those after a decision included.
     scores: BTreeMap<(usize, usize), Score>,
-    planned: usize,
 }
 
 /// What is kept of a record.
@@ -64,8 +63,7 @@ impl Standings {
             (0..schedule.rounds.len()).flat_map(|round| (0..schedule.pairings.len()).map(move |at| (round, at)));
         let test = schedule.test.as_ref().and_then(|test| test.sprt().ok());
         let tests = slots.filter_map(|slot| Some((slot, Sequential::new(test?)))).collect();
-        let planned = schedule.games().count();
-        Standings { games: BTreeMap::new(), tests, scores: BTreeMap::new(), planned, schedule }
+        Standings { games: BTreeMap::new(), tests, scores: BTreeMap::new(), schedule }
     }
 
     /// What is played.
@@ -103,11 +101,6 @@ impl Standings {
         self.games.is_empty()
     }
 
-    /// How many there will be, unless a test decides before.
-    pub fn planned(&self) -> usize {
-        self.planned
-    }
-
     /// The games that were played.
     pub fn games(&self) -> impl Iterator<Item = GameId> + '_ {
         self.games.keys().copied()
@@ -122,7 +115,13 @@ impl Standings {
     /// The games that count when all are played: those that were decided on
     /// leave out what came after the deciding pair.
     pub fn wanted(&self) -> u64 {
-        self.schedule.games().filter(|&id| self.counts(id)).count() as u64
+        let decided = |test: &&Sequential| test.verdict() != Verdict::Continue;
+        let of = |round: usize, pairing: usize| match self.test(round, pairing).filter(decided) {
+            Some(test) => 2 * test.pairs().total(),
+            None => self.schedule.games_of(round),
+        };
+        let pairings = self.schedule.pairings.len();
+        (0..self.schedule.rounds.len()).flat_map(|round| (0..pairings).map(move |at| of(round, at))).sum()
     }
 
     /// The games that count and were played.

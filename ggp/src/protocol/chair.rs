@@ -96,7 +96,7 @@ impl<G: Reasoner + 'static> Sitting<G> {
         let roles = game.role_names();
         let role = place_of(&order.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
-        let mind = order.policy.mind(order.seed, order.hurry.clone());
+        let mind = order.policy.mind(order.seed);
         let hurry = order.hurry.clone();
         Ok(Sitting { state: game.initial(), game, role, policy: order.policy, mind, hurry })
     }
