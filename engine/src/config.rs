@@ -253,22 +253,11 @@ impl Roster {
 
 impl Config {
     fn check(&self) -> Result<(), String> {
-        let Config::Uct(uct) = self else { return Ok(()) };
-        if !(0.0..=1.0).contains(&uct.random) {
-            return Err(format!("`random` is a share of 0 to 1, not {}", uct.random));
+        match self {
+            Config::Uct(uct) => uct.check(),
+            Config::Pvs(pvs) => pvs.check(),
+            Config::AlphaBeta(_) | Config::Greedy | Config::Random => Ok(()),
         }
-        if !(uct.c >= 0.0 && uct.length_weight.is_finite() && uct.difference_weight.is_finite()) {
-            return Err("`c` is at least 0, and the weights are finite".to_owned());
-        }
-        if uct.selection == TreePolicy::Guided {
-            if uct.end != End::FixedDepth {
-                return Err("guided selection goes with playouts of fixed depth".to_owned());
-            }
-            if !(uct.temperature > 0.0 && uct.difference_weight > 0.0) {
-                return Err("guided selection takes `temperature` and `difference_weight` above 0".to_owned());
-            }
-        }
-        Ok(())
     }
 
     /// Whether every search of the player ends, by these limits or by itself.
@@ -289,6 +278,42 @@ impl Config {
             Config::Pvs(_) => true,
             Config::Greedy | Config::Random => false,
         }
+    }
+}
+
+impl UctConfig {
+    fn check(&self) -> Result<(), String> {
+        if !(0.0..=1.0).contains(&self.random) {
+            return Err(format!("`random` is a share of 0 to 1, not {}", self.random));
+        }
+        if !(self.c >= 0.0 && self.length_weight.is_finite() && self.difference_weight.is_finite()) {
+            return Err("`c` is at least 0, and the weights are finite".to_owned());
+        }
+        if self.selection == TreePolicy::Guided {
+            if self.end != End::FixedDepth {
+                return Err("guided selection goes with playouts of fixed depth".to_owned());
+            }
+            if !(self.temperature > 0.0 && self.difference_weight > 0.0) {
+                return Err("guided selection takes `temperature` and `difference_weight` above 0".to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PvsConfig {
+    fn check(&self) -> Result<(), String> {
+        const MOST_MEGABYTES: u32 = 1 << 16;
+        if self.depth == 0 || !(1..=MOST_MEGABYTES).contains(&self.table_megabytes) {
+            return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
+        }
+        // So the value of a state stays far below that of a race that is won.
+        const MOST_WEIGHT: i32 = 10_000;
+        let weights = [self.futility, self.row, self.rearmost, self.second, self.tempo];
+        if !weights.iter().all(|weight| (0..=MOST_WEIGHT).contains(weight)) {
+            return Err(format!("weights and `futility` are 0 to {MOST_WEIGHT} hundredths of a move"));
+        }
+        Ok(())
     }
 }
 
@@ -343,6 +368,8 @@ mod tests {
             ("heur0,c=nan", "at least 0"),
             ("base0,selection=guided", "fixed depth"),
             ("mcts,temperature=0", "above 0"),
+            ("sternhalma,table_megabytes=0", "1 to 65536"),
+            ("sternhalma,row=-1", "0 to 10000"),
         ] {
             let error = roster.config(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, Encoding, Prefix, Table};
+use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, Table, Zstd};
 use sternhalma_ggp::{Game, Limits, Rng};
 
 use super::*;
@@ -248,6 +249,56 @@ fn counted_limits_are_kept_and_give_the_same_game_again() {
         player.reset(1);
         assert_eq!(own_game(&mut player, limits), first, "{limits:?}");
         assert_eq!(own_game(&mut player_of(board, PLY_LIMIT, ""), limits), first, "{limits:?}");
+    }
+}
+
+#[test]
+fn every_kind_of_table_gives_the_same_game() {
+    let board = Board::new(5, 3).unwrap();
+    let config = config("");
+    let game = Arc::new(ChineseCheckers::new(board, config.moves));
+    let play = |within, encoding| {
+        own_game(
+            &mut PvsPlayer::new(game.clone(), &config, distances(board, within, encoding)),
+            Limits::expansions(200),
+        )
+    };
+    let zstd = Encoding::Zstd(Zstd::default());
+    let whole = play(None, Encoding::Byte);
+    assert_eq!(play(None, Encoding::Mod3), whole);
+    assert_eq!(play(None, zstd), whole);
+    // Beyond a prefix distances are estimates, the same ones in any encoding.
+    let part = play(Some(12), Encoding::Byte);
+    assert_eq!(play(Some(12), Encoding::Mod3), part);
+    assert_eq!(play(Some(12), zstd), part);
+}
+
+#[test]
+fn races_end_as_the_table_says() {
+    let board = Board::new(4, 3).unwrap();
+    let mut player = player_of(board, PLY_LIMIT, "");
+    let rules = &mut player.rules;
+    let mut rng = Rng::seed_from_u64(4);
+    let mut seen = 0;
+    while seen < 300 {
+        let mut cells: Vec<usize> = (0..16).collect();
+        cells.shuffle(&mut rng);
+        let army = |range: std::ops::Range<usize>| range.map(|i| Cell::new(cells[i])).collect::<CellSet>();
+        let mover = if rng.random() { Side::X } else { Side::O };
+        let position = Position::new(board.geometry(), army(0..3), army(3..6), mover, 0).unwrap();
+        let state = rules.game.state(&position).unwrap();
+        let [own, other] = {
+            let root = rules.root(&state, MOST_PLIES);
+            [mover, mover.other()].map(|side| root.standings[side as usize].distance as u32 / 100)
+        };
+        if state.outcome().is_some() || !value::have_passed(rules, &state) || own.min(other) > 3 {
+            continue;
+        }
+        seen += 1;
+        match own <= other {
+            true => assert!(wins_within(&rules.game, &state, 2 * own - 1), "{position}"),
+            false => assert!(loses_within(&rules.game, &state, 2 * other), "{position}"),
+        }
     }
 }
 
