@@ -8,7 +8,7 @@ use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Game, Limits};
 
 use crate::files::Tables;
-use crate::players::{Club, LimitArgs, PlayerArgs};
+use crate::players::{Club, DEFAULT_PLAYER, LimitArgs, PlayerArgs};
 use crate::state::PositionArgs;
 use crate::{Outcome, output};
 
@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(short, value_name = "PLAYER", default_value = "human")]
     x: String,
     /// Who plays `o`
-    #[arg(short, value_name = "PLAYER", default_value = "heur0")]
+    #[arg(short, value_name = "PLAYER", default_value = DEFAULT_PLAYER)]
     o: String,
     /// Fixes the players' random numbers
     #[arg(long, default_value_t = 1)]

@@ -27,6 +27,9 @@ pub struct PlayerArgs {
     pub ply_limit: u32,
 }
 
+/// Who plays if nobody else is told.
+pub const DEFAULT_PLAYER: &str = "sternhalma";
+
 /// What a player may spend on a move if nothing else is told.
 pub const DEFAULT_BUDGET: Budget =
     Budget { nodes: Some(100_000), playouts: None, depth: None, movetime: None, time: None };

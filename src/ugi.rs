@@ -13,7 +13,7 @@ use sternhalma_ggp::{Game, Limits};
 
 use crate::files::Tables;
 use crate::output::print_line;
-use crate::players::PlayerArgs;
+use crate::players::{DEFAULT_PLAYER, PlayerArgs};
 use crate::state::BoardArgs;
 use crate::{Outcome, in_a_line};
 
@@ -26,7 +26,7 @@ const MOST_EXPANSIONS: u64 = 100_000;
 #[derive(clap::Args)]
 pub struct Args {
     /// Who plays, unless the option `Player` says otherwise
-    #[arg(long, default_value = "heur0")]
+    #[arg(long, default_value = DEFAULT_PLAYER)]
     player: String,
     /// Fixes the player's random numbers
     #[arg(long, default_value_t = 1)]

@@ -37,7 +37,7 @@ pub(crate) struct PvsPlayer {
     memory: Memory,
     /// The state of the game, once one has been searched.
     now: Option<State>,
-    /// The keys of the states of the game.
+    /// The keys of the states of the game, at whatever ply.
     seen: Vec<u64>,
 }
 
@@ -51,7 +51,7 @@ impl PvsPlayer {
     fn see(&mut self, state: &State) {
         if self.now != Some(*state) {
             self.now = Some(*state);
-            self.seen.push(self.rules.key(state));
+            self.seen.push(self.rules.placement_key(state));
         }
     }
 }

@@ -78,27 +78,42 @@ impl Rules {
     /// A state made a node from scratch. Of states searched from here some
     /// `plies` on, those at different plies share a key unless the ply limit is within reach.
     pub fn root(&mut self, state: &State, plies: u32) -> Node {
-        self.keyed_by_ply = state.ply().saturating_add(plies) >= self.game.ply_limit();
+        // What the table keeps of a state may be asked for as many plies later.
+        self.keyed_by_ply = state.ply().saturating_add(2 * plies) >= self.game.ply_limit();
         let standings = [Player::X, Player::O].map(|player| self.standing(self.game.ranked(state, player).0));
         Node { state: *state, key: self.key(state), standings }
     }
 
     /// The key of a state from scratch.
     pub fn key(&self, state: &State) -> u64 {
+        self.placement_key(state) ^ self.ply_key(state)
+    }
+
+    /// The key of a state at whatever ply.
+    pub fn placement_key(&self, state: &State) -> u64 {
         let armies = [Player::X, Player::O].map(|player| {
             let cells = &self.zobrist.cells[player as usize];
             state.army(player).iter().fold(0, |key, cell| key ^ cells[cell.index()])
         });
-        armies[0] ^ armies[1] ^ self.turn_key(state)
+        armies[0] ^ armies[1] ^ self.placement_turn_key(state)
     }
 
     /// The part of the key that is not of the pieces.
     #[inline]
     fn turn_key(&self, state: &State) -> u64 {
+        self.placement_turn_key(state) ^ self.ply_key(state)
+    }
+
+    #[inline]
+    fn placement_turn_key(&self, state: &State) -> u64 {
         let player = if state.player() == Player::O { self.zobrist.player } else { 0 };
         let passed = if state.has_passed() { self.zobrist.passed } else { 0 };
-        let ply = if self.keyed_by_ply { derive_seed(self.zobrist.player, state.ply().into()) } else { 0 };
-        player ^ passed ^ ply
+        player ^ passed
+    }
+
+    #[inline]
+    fn ply_key(&self, state: &State) -> u64 {
+        if self.keyed_by_ply { derive_seed(self.zobrist.player, state.ply().into()) } else { 0 }
     }
 
     /// How an army stands, as its goal tip sees it.

@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
         let mut fresh = moves.clone();
         fresh.retain(|candidate| {
             let child = self.rules.after(root, Some(candidate.mv), candidate.standing);
-            !seen.contains(&child.key)
+            !seen.contains(&self.rules.placement_key(&child.state))
         });
         if !fresh.is_empty() {
             moves = fresh;
