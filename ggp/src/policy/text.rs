@@ -128,6 +128,10 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
     found.ok_or_else(|| format!("it is to be one of {}", names()))
 }
 
+/// The parameters of a search, and those of its playouts.
+const SEARCH_KEYS: [&str; 7] = ["selection", "c", "k", "ref", "form", "play", "playout"];
+const PLAYOUT_KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
+
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 2] = [("average", Decision::BestAverage), ("visits", Decision::MostVisits)];
 const WORTHS: [(&str, Option<WorthPolicy>); 3] =
@@ -135,6 +139,11 @@ const WORTHS: [(&str, Option<WorthPolicy>); 3] =
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
 impl SearchPolicy {
+    /// Whether it has a parameter of this name.
+    pub fn knows(key: &str) -> bool {
+        SEARCH_KEYS.contains(&key) || PLAYOUT_KEYS.contains(&key)
+    }
+
     /// Sets a parameter.
     ///
     /// # Errors
@@ -142,6 +151,7 @@ impl SearchPolicy {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, &mut self.selection) {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
+            ("selection", selection) => *selection = selection.changed_to(value)?,
             ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
                 *c = finite(value, 0.0)?;
             }
@@ -152,6 +162,21 @@ impl SearchPolicy {
             _ => self.playout.set(key, value)?,
         }
         Ok(())
+    }
+}
+
+impl SelectionPolicy {
+    /// The selection of this name, with the same C.
+    fn changed_to(self, name: &str) -> Result<SelectionPolicy, String> {
+        let (SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) = self;
+        match (name, self) {
+            ("uct", _) => Ok(SelectionPolicy::Uct { c }),
+            ("grave", SelectionPolicy::Uct { .. }) => {
+                Ok(SelectionPolicy::Grave(GraveSettings { c, ..GraveSettings::BASE }))
+            }
+            ("grave", grave) => Ok(grave),
+            _ => Err("it is to be one of uct, grave".to_owned()),
+        }
     }
 }
 
@@ -172,10 +197,8 @@ impl PlayoutPolicy {
             };
             return Ok(());
         }
-        const KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
-        if !KEYS.contains(&key) {
-            let first = ["c", "k", "ref", "form", "play", "playout"];
-            let known = first.into_iter().chain(KEYS).collect::<Vec<_>>().join(", ");
+        if !PLAYOUT_KEYS.contains(&key) {
+            let known = SEARCH_KEYS.into_iter().chain(PLAYOUT_KEYS).collect::<Vec<_>>().join(", ");
             return Err(format!("the parameters are {known}"));
         }
         let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else {
