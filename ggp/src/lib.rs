@@ -18,6 +18,7 @@ mod policy;
 pub mod protocol;
 pub mod statistics;
 mod tree;
+pub mod tuning;
 
 pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
 pub use game::{Game, Rng, Turn};
