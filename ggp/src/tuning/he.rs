@@ -16,10 +16,10 @@ pub(super) struct He {
     c: f64,
     /// The parameter of each level.
     order: Vec<usize>,
-    /// A bandit a node, the root first.
+    /// The root first.
+    nodes: Vec<Node>,
+    /// A bandit a node.
     bandits: Bandits,
-    /// How often each node was passed.
-    passed: Vec<u32>,
     /// The node below each arm, `arms` places a node.
     below: Vec<u32>,
     arms: usize,
@@ -27,45 +27,56 @@ pub(super) struct He {
     path: [u32; MOST_PARAMETERS],
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// The values of its parameter that agree with those above.
+    feasible: u32,
+    /// How often it was passed.
+    passed: u32,
+    /// What follows from that for the values of its arms.
+    exploration: f64,
+}
+
 impl He {
     pub(super) fn new(space: &Space, c: f64, rng: &mut Rng) -> He {
         let parameters = space.parameters().len();
         let order = random_order(parameters, rng)[..parameters].iter().map(|&p| usize::from(p)).collect();
-        let arms = space.parameters().iter().map(|parameter| parameter.values.len()).max().unwrap_or(1);
-        let (passed, below) = (Vec::new(), Vec::new());
-        let mut tree = He { c, order, bandits: Bandits::new(arms), passed, below, arms, path: [0; MOST_PARAMETERS] };
-        tree.build();
+        let arms = space.most_values();
+        let (nodes, below) = (Vec::new(), Vec::new());
+        let mut tree = He { c, order, nodes, bandits: Bandits::new(arms), below, arms, path: [0; MOST_PARAMETERS] };
+        tree.build(space, 0, Combination::default());
         tree
     }
 
-    fn build(&mut self) -> u32 {
-        self.passed.push(0);
+    /// Builds the node that is reached by what is chosen above a level.
+    fn build(&mut self, space: &Space, level: usize, chosen: Combination) -> u32 {
+        let above = self.order[..level].iter().map(|&parameter| Setting { parameter, value: chosen.index(parameter) });
+        let partial = above.fold(space.everything(), |partial, setting| space.set(partial, setting));
+        let feasible = partial.feasible(self.order[level]);
+        self.nodes.push(Node { feasible, passed: 0, exploration: exploration(self.c, 0) });
         self.below.resize(self.below.len() + self.arms, UNBUILT);
         self.bandits.push() as u32
     }
 
     #[inline]
     pub(super) fn choose(&mut self, space: &Space, rng: &mut Rng) -> Combination {
-        let mut partial = space.everything();
-        let mut node = 0;
+        let mut chosen = Combination::default();
+        let mut arm = None;
         for level in 0..self.order.len() {
-            let parameter = self.order[level];
-            let exploration = exploration(self.c, self.passed[node]);
-            let value = self.bandits.choose(node, partial.feasible(parameter), exploration, rng);
-            partial = space.set(partial, Setting { parameter, value });
+            let node = arm.map_or(0, |arm| self.descend(arm, space, level, chosen));
             self.path[level] = node as u32;
-            if level + 1 < self.order.len() {
-                node = self.descend(node, value);
-            }
+            let Node { feasible, exploration, .. } = self.nodes[node];
+            let value = self.bandits.choose(node, feasible, exploration, rng);
+            chosen = chosen.with(Setting { parameter: self.order[level], value });
+            arm = Some(node * self.arms + value);
         }
-        partial.combination()
+        chosen
     }
 
     #[inline]
-    fn descend(&mut self, node: usize, value: usize) -> usize {
-        let arm = node * self.arms + value;
+    fn descend(&mut self, arm: usize, space: &Space, level: usize, chosen: Combination) -> usize {
         if self.below[arm] == UNBUILT {
-            self.below[arm] = self.build();
+            self.below[arm] = self.build(space, level, chosen);
         }
         self.below[arm] as usize
     }
@@ -74,9 +85,10 @@ impl He {
     #[inline]
     pub(super) fn update(&mut self, combination: Combination, reward: f64) {
         for (&parameter, &node) in self.order.iter().zip(&self.path) {
-            let node = node as usize;
-            self.bandits.update(node, combination.index(parameter), reward);
-            self.passed[node] += 1;
+            self.bandits.update(node as usize, combination.index(parameter), reward);
+            let node = &mut self.nodes[node as usize];
+            node.passed += 1;
+            node.exploration = exploration(self.c, node.passed);
         }
     }
 

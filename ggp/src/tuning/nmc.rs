@@ -6,7 +6,7 @@ use rand::RngExt;
 use rustc_hash::FxBuildHasher;
 
 use super::ranked::Ranked;
-use super::space::{Combination, MOST_VALUES, Setting, Space};
+use super::space::{Combination, Setting, Space};
 use super::ucb::{Bandits, exploration};
 use crate::game::Rng;
 
@@ -30,7 +30,7 @@ pub(super) struct Nmc {
 
 impl Nmc {
     pub(super) fn new(space: &Space, c: f64, epsilon0: f64) -> Nmc {
-        let mut local = Bandits::new(MOST_VALUES);
+        let mut local = Bandits::new(space.most_values());
         for _ in space.parameters() {
             local.push();
         }

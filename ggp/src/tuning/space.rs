@@ -57,8 +57,15 @@ pub enum Rule {
     Together(Setting, Setting),
 }
 
+impl Rule {
+    fn settings(self) -> [Setting; 2] {
+        let (Rule::Apart(a, b) | Rule::Together(a, b)) = self;
+        [a, b]
+    }
+}
+
 /// A value for each parameter of a [`Space`], by index.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Combination([u8; MOST_PARAMETERS]);
 
 impl Combination {
@@ -70,6 +77,12 @@ impl Combination {
     #[inline]
     pub fn index(self, parameter: usize) -> usize {
         usize::from(self.0[parameter])
+    }
+
+    /// With one more parameter set; those not set have their first value.
+    #[inline]
+    pub(super) fn with(self, setting: Setting) -> Combination {
+        Combination((self.key() | (setting.value as u64) << (setting.parameter * 8)).to_le_bytes())
     }
 
     /// A number of its own.
@@ -161,6 +174,9 @@ pub struct Space {
     /// For each setting by slot, what agrees with it. Of its own parameter
     /// that is itself.
     agreeing: Vec<[u32; MOST_PARAMETERS]>,
+    /// The parameters without a rule, and those with one.
+    free: Vec<u8>,
+    ruled: Vec<u8>,
 }
 
 impl Space {
@@ -174,10 +190,16 @@ impl Space {
     /// [`SpaceError`] says what of them makes no space.
     pub fn new(parameters: Vec<Parameter>, rules: &[Rule]) -> Result<Space, SpaceError> {
         check_parameters(&parameters)?;
-        let mut space = Space { agreeing: agreeing_without_rules(&parameters), parameters };
+        let agreeing = agreeing_without_rules(&parameters);
+        let mut space = Space { parameters, agreeing, free: Vec::new(), ruled: Vec::new() };
         for &rule in rules {
             space.apply(rule)?;
         }
+        let has_rule = |&parameter: &u8| {
+            let named = |rule: &Rule| rule.settings().iter().any(|s| s.parameter == usize::from(parameter));
+            rules.iter().any(named)
+        };
+        (space.ruled, space.free) = (0..space.parameters.len() as u8).partition(has_rule);
         match space.dead_end(space.everything(), 0, &mut Vec::new()) {
             None => Ok(space),
             Some(error) => Err(error),
@@ -255,6 +277,11 @@ impl Space {
         }
     }
 
+    /// The values of the parameter that has the most.
+    pub(super) fn most_values(&self) -> usize {
+        self.parameters.iter().map(|parameter| parameter.values.len()).max().unwrap_or(0)
+    }
+
     /// The settings of all parameters, in order.
     pub(super) fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
         self.parameters
@@ -286,6 +313,8 @@ impl Space {
     /// Adds to a partial combination a value for each other parameter. They
     /// take turns in a random order, and `choose` is told whose turn it is and
     /// which values are feasible. A parameter that is set has but one.
+    ///
+    /// Those without a rule come first: their turns change nothing for others.
     #[inline]
     pub(super) fn extend(
         &self,
@@ -293,13 +322,18 @@ impl Space {
         rng: &mut Rng,
         mut choose: impl FnMut(usize, u32, &mut Rng) -> usize,
     ) -> Combination {
-        let order = random_order(self.parameters.len(), rng);
-        for &parameter in &order[..self.parameters.len()] {
-            let parameter = usize::from(parameter);
+        let mut chosen = Combination::default();
+        for parameter in self.free.iter().map(|&parameter| usize::from(parameter)) {
             let value = choose(parameter, partial.feasible(parameter), rng);
-            partial = self.set(partial, Setting { parameter, value });
+            chosen = chosen.with(Setting { parameter, value });
         }
-        partial.combination()
+        for i in random_order(self.ruled.len(), rng).into_iter().take(self.ruled.len()) {
+            let parameter = usize::from(self.ruled[usize::from(i)]);
+            let setting = Setting { parameter, value: choose(parameter, partial.feasible(parameter), rng) };
+            chosen = chosen.with(setting);
+            partial = self.set(partial, setting);
+        }
+        chosen
     }
 
     /// The combination that takes, one after another, the feasible setting of
@@ -320,8 +354,8 @@ impl Space {
     }
 
     fn apply(&mut self, rule: Rule) -> Result<(), SpaceError> {
-        let (Rule::Apart(a, b) | Rule::Together(a, b)) = rule;
         let there = |s: Setting| self.parameters.get(s.parameter).is_some_and(|p| s.value < p.values.len());
+        let [a, b] = rule.settings();
         if !there(a) || !there(b) || a.parameter == b.parameter {
             return Err(SpaceError::Rule { rule });
         }
@@ -430,10 +464,18 @@ pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 /// number is drawn if there is but one.
 #[inline]
 pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
-    if !mask.is_power_of_two() {
-        for _ in 0..rng.random_range(0..mask.count_ones()) {
-            mask &= mask - 1;
-        }
+    let first = mask.trailing_zeros() as usize;
+    if mask.is_power_of_two() {
+        return first;
+    }
+    let nth = rng.random_range(0..mask.count_ones());
+    let run = mask >> first;
+    if run & run.wrapping_add(1) == 0 {
+        // The bits are side by side, as those of feasible values mostly are.
+        return first + nth as usize;
+    }
+    for _ in 0..nth {
+        mask &= mask - 1;
     }
     mask.trailing_zeros() as usize
 }

@@ -1,6 +1,6 @@
 //! UCB1 for bandits of few arms.
 
-use super::space::{MOST_VALUES, random_bit};
+use super::space::{MOST_VALUES, bits, random_bit};
 use crate::game::Rng;
 
 /// What an untried arm is worth to UCB1, in rewards 0 to 1.
@@ -16,6 +16,22 @@ pub(super) fn exploration(c: f64, total: u32) -> f64 {
 /// Arms are valued by fours, in vector registers.
 const LANES: usize = 4;
 
+type Lanes = [f64; LANES];
+
+/// What the values of arms change by if those with a bit are feasible: by
+/// nothing, or to below all others.
+static BARRED: [Lanes; 1 << LANES] = {
+    let mut barred = [[f64::NEG_INFINITY; LANES]; 1 << LANES];
+    let mut i = 0;
+    while i < LANES << LANES {
+        if i / LANES >> (i % LANES) & 1 == 1 {
+            barred[i / LANES][i % LANES] = 0.0;
+        }
+        i += 1;
+    }
+    barred
+};
+
 /// Bandits side by side in flat arrays.
 ///
 /// UCB1 values an arm at mean + C √(ln t / n), after n of the t plays of its
@@ -23,22 +39,22 @@ const LANES: usize = 4;
 /// one is chosen at random.
 #[derive(Clone, Debug)]
 pub(super) struct Bandits {
-    /// The places a bandit takes, a multiple of [`LANES`].
+    /// The groups of [`LANES`] places that a bandit takes.
     stride: usize,
     /// A place without an arm has the mean of an untried one, and is never
     /// feasible.
-    mean: Vec<f64>,
+    mean: Vec<Lanes>,
     /// 1 / √visits, and 0 without visits.
-    spread: Vec<f64>,
-    sum: Vec<f64>,
-    visits: Vec<u32>,
+    spread: Vec<Lanes>,
+    sum: Vec<Lanes>,
+    visits: Vec<[u32; LANES]>,
 }
 
 impl Bandits {
     /// No bandit yet, of at most `arms` arms each.
     pub(super) fn new(arms: usize) -> Bandits {
         debug_assert!(arms <= MOST_VALUES);
-        let stride = arms.next_multiple_of(LANES);
+        let stride = arms.div_ceil(LANES);
         Bandits { stride, mean: Vec::new(), spread: Vec::new(), sum: Vec::new(), visits: Vec::new() }
     }
 
@@ -46,10 +62,10 @@ impl Bandits {
     pub(super) fn push(&mut self) -> usize {
         let bandit = self.mean.len() / self.stride;
         let len = self.mean.len() + self.stride;
-        self.mean.resize(len, UNTRIED);
-        self.spread.resize(len, 0.0);
-        self.sum.resize(len, 0.0);
-        self.visits.resize(len, 0);
+        self.mean.resize(len, [UNTRIED; LANES]);
+        self.spread.resize(len, [0.0; LANES]);
+        self.sum.resize(len, [0.0; LANES]);
+        self.visits.resize(len, [0; LANES]);
         bandit
     }
 
@@ -60,48 +76,78 @@ impl Bandits {
         if feasible.is_power_of_two() {
             return feasible.trailing_zeros() as usize;
         }
-        random_bit(self.best(bandit, feasible, exploration), rng)
+        let start = bandit * self.stride;
+        let mut best = LaneBest { value: [f64::NEG_INFINITY; LANES], group: [0; LANES], ties: [0; LANES] };
+        for i in 0..self.stride {
+            let barred = &BARRED[(feasible >> (i * LANES)) as usize % BARRED.len()];
+            best.meet(&self.mean[start + i], &self.spread[start + i], barred, exploration, i as u64);
+        }
+        best.arm().unwrap_or_else(|| random_bit(self.ties(start, feasible, exploration), rng))
     }
 
     /// The arms of highest value of those in `feasible`.
-    #[inline]
-    fn best(&self, bandit: usize, feasible: u32, exploration: f64) -> u32 {
-        let start = bandit * self.stride;
-        let mean = self.mean[start..start + self.stride].as_chunks::<LANES>().0;
-        let spread = self.spread[start..start + self.stride].as_chunks::<LANES>().0;
-        let value =
-            |i: usize| -> [f64; LANES] { std::array::from_fn(|lane| mean[i][lane] + exploration * spread[i][lane]) };
-        let mut most = [f64::NEG_INFINITY; LANES];
-        for i in 0..mean.len() {
-            for (lane, value) in value(i).into_iter().enumerate() {
-                let value = if feasible >> (i * LANES + lane) & 1 == 1 { value } else { f64::NEG_INFINITY };
-                most[lane] = if value > most[lane] { value } else { most[lane] };
-            }
-        }
-        let most = most.into_iter().fold(f64::NEG_INFINITY, f64::max);
-        let mut best = 0;
-        for i in 0..mean.len() {
-            for (lane, value) in value(i).into_iter().enumerate() {
-                best |= u32::from(value == most) << (i * LANES + lane);
-            }
-        }
-        best & feasible
+    #[cold]
+    fn ties(&self, start: usize, feasible: u32, exploration: f64) -> u32 {
+        let value = |arm: usize| {
+            let (group, lane) = (start + arm / LANES, arm % LANES);
+            self.mean[group][lane] + exploration * self.spread[group][lane]
+        };
+        let most = bits(feasible).map(value).fold(f64::NEG_INFINITY, f64::max);
+        bits(feasible).filter(|&arm| value(arm) == most).fold(0, |ties, arm| ties | 1 << arm)
     }
 
     /// Counts a reward for an arm.
     #[inline]
     pub(super) fn update(&mut self, bandit: usize, arm: usize, reward: f64) {
-        let place = bandit * self.stride + arm;
-        self.visits[place] += 1;
-        self.sum[place] += reward;
-        let visits = f64::from(self.visits[place]);
-        self.mean[place] = self.sum[place] / visits;
-        self.spread[place] = 1.0 / visits.sqrt();
+        let (group, lane) = (bandit * self.stride + arm / LANES, arm % LANES);
+        self.visits[group][lane] += 1;
+        self.sum[group][lane] += reward;
+        let visits = f64::from(self.visits[group][lane]);
+        self.mean[group][lane] = self.sum[group][lane] / visits;
+        self.spread[group][lane] = 1.0 / visits.sqrt();
     }
 
     /// How often an arm was played.
     #[inline]
     pub(super) fn visits(&self, bandit: usize, arm: usize) -> u32 {
-        self.visits[bandit * self.stride + arm]
+        self.visits[bandit * self.stride + arm / LANES][arm % LANES]
+    }
+}
+
+/// The best arms met so far in each lane.
+struct LaneBest {
+    value: Lanes,
+    /// The group of the first arm of that value.
+    group: [u64; LANES],
+    /// 1 if another has the same value.
+    ties: [u64; LANES],
+}
+
+impl LaneBest {
+    #[inline]
+    fn meet(&mut self, mean: &Lanes, spread: &Lanes, barred: &Lanes, exploration: f64, group: u64) {
+        let value: Lanes = std::array::from_fn(|lane| mean[lane] + exploration * spread[lane] + barred[lane]);
+        for lane in 0..LANES {
+            let better = value[lane] > self.value[lane];
+            let equal = value[lane] == self.value[lane];
+            self.ties[lane] = if better { 0 } else { self.ties[lane] | u64::from(equal) };
+            self.group[lane] = if better { group } else { self.group[lane] };
+            self.value[lane] = if better { value[lane] } else { self.value[lane] };
+        }
+    }
+
+    /// The best arm of all, if none is equal.
+    #[inline]
+    fn arm(&self) -> Option<usize> {
+        let mut best = 0;
+        let mut ties = self.ties[0];
+        for lane in 1..LANES {
+            if self.value[lane] > self.value[best] {
+                (best, ties) = (lane, self.ties[lane]);
+            } else if self.value[lane] == self.value[best] {
+                ties = 1;
+            }
+        }
+        (ties == 0).then(|| self.group[best] as usize * LANES + best)
     }
 }
