@@ -109,3 +109,67 @@ impl He {
         partial.combination()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::tuning::testing::{Choices, numbers, rows, space};
+
+    const CHOICES: &str = include_str!("../../tests/data/tuning/he-choices.tsv");
+    const LEVELS: &str = include_str!("../../tests/data/tuning/he-levels.tsv");
+
+    #[test]
+    fn choices_are_those_worked_from_the_definition() {
+        for (name, order, first) in [("plain", "AB", 0), ("plain", "BA", 1), ("ruled", "AB", 0), ("ruled", "BA", 1)] {
+            let space = space(name);
+            let mut choices = Choices::of(CHOICES, &[name, order]);
+            for seed in 0..2_000 {
+                let mut rng = Rng::seed_from_u64(seed);
+                let mut tree = He::new(&space, 0.7, &mut rng);
+                if tree.order[0] == first {
+                    choices.follow(|reward| {
+                        let chosen = tree.choose(&space, &mut rng);
+                        tree.update(chosen, reward(chosen));
+                        chosen
+                    });
+                }
+            }
+            choices.assert_all_met();
+        }
+    }
+
+    /// The nodes at each level below a node, when all are built.
+    fn count(tree: &mut He, space: &Space, node: usize, level: usize, chosen: Combination, levels: &mut [usize]) {
+        levels[level] += 1;
+        for value in bits(tree.nodes[node].feasible) {
+            let chosen = chosen.with(Setting { parameter: tree.order[level], value });
+            if level + 1 == tree.order.len() {
+                levels[level + 1] += 1;
+            } else {
+                let below = tree.descend(node * tree.arms + value, space, level + 1, chosen);
+                count(tree, space, below, level + 1, chosen, levels);
+            }
+        }
+    }
+
+    #[test]
+    fn the_tree_has_the_nodes_of_its_order_and_orders_are_drawn() {
+        let space = Space::grave_mast();
+        let mut orders = std::collections::HashMap::new();
+        for seed in 0..400 {
+            let mut tree = He::new(&space, 0.7, &mut Rng::seed_from_u64(seed));
+            *orders.entry(tree.order.clone()).or_insert(0) += 1;
+            let names: Vec<&str> = tree.order.iter().map(|&p| space.parameters()[p].name.as_str()).collect();
+            let row = rows(LEVELS).find(|row| row[0] == names.join(" ")).unwrap();
+            let mut levels = vec![0; 5];
+            count(&mut tree, &space, 0, 0, Combination::default(), &mut levels);
+            assert_eq!(levels, numbers::<usize>(row[1]));
+            assert_eq!(tree.nodes.len(), levels[..4].iter().sum::<usize>());
+        }
+        // Each of the 24 orders is expected 16.7 times, with a deviation of 4.
+        assert_eq!(orders.len(), 24);
+        assert!(orders.values().all(|&times| (2..=34).contains(&times)), "{orders:?}");
+    }
+}

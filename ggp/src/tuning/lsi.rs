@@ -262,3 +262,134 @@ fn rounds(samples: u32, field: usize, phases: u32) -> u32 {
     let shares = field as u64 * u64::from(phases);
     u64::from(samples).checked_div(shares).unwrap_or(0).max(1) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::tuning::testing::{numbers, rows, ruled, setting};
+
+    const HALVING: &str = include_str!("../../tests/data/tuning/halving.tsv");
+
+    #[test]
+    fn each_value_of_the_paper_is_tested_1973_times_in_turn() {
+        let space = Space::grave_mast();
+        let mut rng = Rng::seed_from_u64(1);
+        let mut side = SideInfo::new(&space, 75_000);
+        // 9 + 10 + 8 + 11 = 38 values, and 38 · 1,973 = 74,974.
+        assert_eq!((side.sampled.len(), side.rounds), (38, 1_973));
+        for i in 0..74_974 {
+            assert!(!side.is_complete());
+            let chosen = side.choose(&space, &mut rng);
+            assert!(space.is_legal(chosen));
+            let tested = side.sampled[i % 38];
+            assert_eq!(chosen.index(tested.parameter), tested.value);
+            side.update(if tested.value == 3 { 0.5 } else { 0.25 });
+        }
+        assert!(side.is_complete());
+        for tested in &side.sampled {
+            assert_eq!(side.visits[tested.slot()], 1_973);
+            assert_eq!(side.mean(*tested), if tested.value == 3 { 0.5 } else { 0.25 });
+        }
+        assert_eq!(side.visits.iter().sum::<u32>(), 74_974);
+    }
+
+    #[test]
+    fn other_values_are_random_while_one_is_tested() {
+        let space = Space::grave_mast();
+        let mut rng = Rng::seed_from_u64(2);
+        // The first tested value is one of C.
+        let side = SideInfo::new(&space, 38);
+        let mut counts = [0; 11];
+        for _ in 0..11_000 {
+            counts[side.choose(&space, &mut rng).index(3)] += 1;
+        }
+        // 1,000 each with a deviation of 30.
+        assert!(counts.iter().all(|count| (850..1_150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn phases_halve_as_worked_outside() {
+        for row in rows(HALVING) {
+            let [count, samples, _, sizes, rounds] = row[..] else { panic!("{row:?}") };
+            let combinations = Space::grave_mast().combinations()[..count.parse().unwrap()].to_vec();
+            let best = *combinations.last().unwrap();
+            let mut phase = Halving::new(combinations, samples.parse().unwrap()).phase();
+            let (mut found_sizes, mut found_rounds) = (Vec::new(), Vec::new());
+            while let Phase::Evaluation(halving) = &mut phase {
+                let size = halving.field.len();
+                found_sizes.push(size);
+                let mut plays = 0;
+                loop {
+                    plays += 1;
+                    let reward = if halving.choose() == best { 1.0 } else { 0.5 };
+                    if halving.update(reward) {
+                        break;
+                    }
+                }
+                assert_eq!(plays % size, 0);
+                found_rounds.push(plays / size);
+                phase = halving.halve().phase();
+            }
+            assert_eq!((found_sizes, found_rounds), (numbers(sizes), numbers(rounds)));
+            assert!(matches!(phase, Phase::Recommendation(last) if last == best));
+        }
+    }
+
+    #[test]
+    fn the_better_half_stays_by_all_rewards() {
+        let combinations = Space::grave_mast().combinations()[..4].to_vec();
+        // 2 phases, so m = 8 / (4 · 2) = 1 and then 8 / (2 · 2) = 2.
+        let mut halving = Halving::new(combinations.clone(), 8);
+        for reward in [0.5, 0.0, 1.0, 0.25] {
+            halving.update(reward);
+        }
+        let mut halving = halving.halve();
+        let field: Vec<Combination> = halving.field.iter().map(|candidate| candidate.combination).collect();
+        assert_eq!(field, [combinations[2], combinations[0]]);
+        // Sums 1 + 0.25 + 0.25 and 0.5 + 0.5 + 0.25: the first is better by
+        // all rewards, though not by those of this phase.
+        for reward in [0.25, 0.5, 0.25, 0.25] {
+            halving.update(reward);
+        }
+        assert_eq!(halving.best(), combinations[2]);
+        assert!(matches!(halving.halve().phase(), Phase::Recommendation(best) if best == combinations[2]));
+    }
+
+    /// How many of 10,000 candidates have the value 0 of A, and none of B.
+    fn without_b(means: &[(usize, usize, f64)]) -> usize {
+        let space = ruled();
+        let mut side = SideInfo::new(&space, 5);
+        for &(parameter, value, mean) in means {
+            let slot = setting(parameter, value).slot();
+            (side.sum[slot], side.visits[slot]) = (mean, 1);
+        }
+        let mut rng = Rng::seed_from_u64(3);
+        let candidates: Vec<Combination> = (0..10_000).map(|_| side.candidate(&space, &mut rng)).collect();
+        assert!(candidates.iter().all(|&candidate| space.is_legal(candidate)));
+        candidates.iter().filter(|candidate| candidate.index(0) == 0).count()
+    }
+
+    #[test]
+    fn candidates_are_drawn_in_proportion_to_means() {
+        // Drawn first, 0 of A leaves none to B; all else leaves 1 or 2 to A.
+        // That is 0.6 of 0.6 + 0.1 + 0.1 + 0.1 + 0.1, with a deviation of 49.
+        let count = without_b(&[(0, 0, 0.6), (0, 1, 0.1), (0, 2, 0.1), (1, 0, 0.1), (1, 1, 0.1)]);
+        assert!((5_800..6_200).contains(&count), "{count}");
+        // Without means all six are equally likely, none of B among them: 2 of
+        // 6 lead to 0 of A, with a deviation of 47.
+        let count = without_b(&[]);
+        assert!((3_133..3_533).contains(&count), "{count}");
+        // A value of mean 0 is not drawn while another is not.
+        assert_eq!(without_b(&[(1, 1, 0.5)]), 0);
+    }
+
+    #[test]
+    fn equal_candidates_are_one() {
+        let space = ruled();
+        let side = SideInfo::new(&space, 0);
+        let candidates = side.candidates(&space, 1_000, &mut Rng::seed_from_u64(4));
+        assert_eq!(candidates.len(), space.combinations().len());
+    }
+}

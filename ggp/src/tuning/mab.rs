@@ -60,3 +60,49 @@ impl Mab {
         self.combinations[arm as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::tuning::testing::{Choices, space};
+
+    const CHOICES: &str = include_str!("../../tests/data/tuning/mab-choices.tsv");
+
+    #[test]
+    fn batches_of_ten_are_those_worked_from_the_definition() {
+        for name in ["plain", "ruled"] {
+            let space = space(name);
+            let mut choices = Choices::of(CHOICES, &[name]);
+            for seed in 0..4_000 {
+                let mut rng = Rng::seed_from_u64(seed);
+                let mut mab = Mab::new(&space, 0.7, 10, &mut rng);
+                choices.follow(|reward| {
+                    let first = mab.choose(&mut rng);
+                    for _ in 0..10 {
+                        assert_eq!(mab.choose(&mut rng), first);
+                        mab.update(reward(first));
+                    }
+                    first
+                });
+            }
+            choices.assert_all_met();
+        }
+    }
+
+    #[test]
+    fn all_plays_of_a_batch_count() {
+        let space = space("plain");
+        let mut rng = Rng::seed_from_u64(1);
+        let mut mab = Mab::new(&space, 0.7, 10, &mut rng);
+        let first = mab.choose(&mut rng);
+        // The mean is 0.6, and 0.6 + 0.7 √(ln 10 / 10) = 0.936 is below the 1
+        // of an untried arm. With the last reward alone it would be above.
+        for reward in [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0] {
+            mab.update(reward);
+        }
+        assert_ne!(mab.choose(&mut rng), first);
+        assert_eq!(mab.best(), first);
+    }
+}

@@ -31,6 +31,8 @@ mod mab;
 mod nmc;
 mod ranked;
 mod space;
+#[cfg(test)]
+mod testing;
 mod ucb;
 
 pub use space::{

@@ -86,3 +86,72 @@ impl Nmc {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::tuning::testing::{Choices, plain, space};
+
+    const CHOICES: &str = include_str!("../../tests/data/tuning/local-nmc-choices.tsv");
+
+    #[test]
+    fn local_choices_are_those_worked_from_the_definition() {
+        for name in ["plain", "ruled"] {
+            let space = space(name);
+            let mut choices = Choices::of(CHOICES, &[name]);
+            for seed in 0..4_000 {
+                let mut rng = Rng::seed_from_u64(seed);
+                let mut nmc = Nmc::new(&space, 0.7, 1.0);
+                choices.follow(|reward| {
+                    let chosen = nmc.choose(&space, &mut rng);
+                    nmc.update(&space, chosen, reward(chosen));
+                    chosen
+                });
+            }
+            choices.assert_all_met();
+        }
+    }
+
+    #[test]
+    fn three_quarters_of_choices_explore() {
+        let space = plain();
+        let mut rng = Rng::seed_from_u64(3);
+        let mut nmc = Nmc::new(&space, 0.7, 0.75);
+        let first = nmc.choose(&space, &mut rng);
+        for _ in 0..100 {
+            nmc.update(&space, first, 0.0);
+        }
+        // Its values are worth 0.7 √(ln 100 / 100) = 0.150 and the others 1,
+        // so that only exploitation, which knows no other, chooses it.
+        let count = (0..10_000).filter(|_| nmc.choose(&space, &mut rng) == first).count();
+        // 2,500 with a deviation of 43.
+        assert!((2_300..2_700).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn exploitation_is_by_the_global_bandit() {
+        let space = plain();
+        let mut rng = Rng::seed_from_u64(4);
+        let mut nmc = Nmc::new(&space, 0.7, 0.0);
+        let combinations = space.combinations();
+        // Means 0.2, 0.3 and 0.25 after 50, 40 and 10 plays of 100. The values
+        // of UCB1 are 0.412, 0.538 and 0.725.
+        for (combination, plays, reward) in [(0, 50, 0.2), (1, 40, 0.3), (2, 10, 0.25)] {
+            (0..plays).for_each(|_| nmc.update(&space, combinations[combination], reward));
+        }
+        assert!((0..100).all(|_| nmc.choose(&space, &mut rng) == combinations[2]));
+        assert_eq!(nmc.best(&space), combinations[0]);
+    }
+
+    #[test]
+    fn without_exploration_the_first_is_all_there_is() {
+        let space = Space::grave_mast();
+        let mut rng = Rng::seed_from_u64(5);
+        let mut nmc = Nmc::new(&space, 0.7, 0.0);
+        let first = nmc.choose(&space, &mut rng);
+        nmc.update(&space, first, 0.0);
+        assert!((0..100).all(|_| nmc.choose(&space, &mut rng) == first));
+    }
+}

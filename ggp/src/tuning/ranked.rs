@@ -236,3 +236,87 @@ fn put(heap: &mut [Entry], arms: &mut [Place], index: usize, entry: Entry) {
     heap[index] = entry;
     arms[entry.arm as usize].index = index as u32;
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tuning::ucb::exploration;
+
+    /// Visits, sum of rewards and lot of each arm, all valued.
+    #[derive(Default)]
+    struct Scan(Vec<(u32, f64, u32)>);
+
+    impl Scan {
+        fn choose(&self, exploration: f64) -> Option<u32> {
+            let value = |&(visits, sum, _): &(u32, f64, u32)| {
+                if visits == 0 { 1.0 } else { sum / f64::from(visits) + exploration * (1.0 / f64::from(visits).sqrt()) }
+            };
+            let arms = 0..self.0.len();
+            let best = arms.max_by(|&a, &b| {
+                let (a, b) = ((&self.0[a], a), (&self.0[b], b));
+                value(a.0).total_cmp(&value(b.0)).then((a.0.2, a.1).cmp(&(b.0.2, b.1)))
+            });
+            best.map(|arm| arm as u32)
+        }
+
+        fn most_visited(&self) -> Option<u32> {
+            let rank = |arm: usize| self.0[arm];
+            let best = (0..self.0.len()).max_by(|&a, &b| {
+                let ((n, sum, lot), (m, other, lots)) = (rank(a), rank(b));
+                n.cmp(&m).then(sum.total_cmp(&other)).then((lot, a).cmp(&(lots, b)))
+            });
+            best.map(|arm| arm as u32)
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push,
+        /// To the arm of a number, modulo their count.
+        Reward(u32, u32, u8),
+        /// To the arm chosen.
+        RewardBest(u32, u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            2 => Just(Step::Push),
+            2 => (any::<u32>(), 1_u32..4, 0_u8..5).prop_map(|(arm, visits, reward)| Step::Reward(arm, visits, reward)),
+            3 => (1_u32..4, 0_u8..5).prop_map(|(visits, reward)| Step::RewardBest(visits, reward)),
+        ]
+    }
+
+    proptest! {
+        /// Few lots, so that equal ones occur.
+        #[test]
+        fn the_best_is_that_of_a_full_scan(
+            steps in prop::collection::vec((step(), 0_u32..5), 0..400),
+            c in 0.0_f64..1.5,
+        ) {
+            let (mut ranked, mut scan) = (Ranked::new(), Scan::default());
+            let mut total = 0;
+            for (step, lot) in steps {
+                let exploration = exploration(c, total);
+                prop_assert_eq!(ranked.choose(exploration), scan.choose(exploration));
+                prop_assert_eq!(ranked.most_visited(), scan.most_visited());
+                let count = scan.0.len() as u32;
+                let (arm, visits, reward) = match step {
+                    Step::Reward(arm, visits, reward) if count > 0 => (arm % count, visits, reward),
+                    Step::RewardBest(visits, reward) if count > 0 => (ranked.choose(exploration).unwrap(), visits, reward),
+                    _ => {
+                        prop_assert_eq!(ranked.push(lot), count);
+                        scan.0.push((0, 0.0, lot));
+                        continue;
+                    }
+                };
+                let sum = f64::from(visits) * f64::from(reward) / 4.0;
+                ranked.update(arm, visits, sum, lot);
+                total += visits;
+                let known = &mut scan.0[arm as usize];
+                *known = (known.0 + visits, known.1 + sum, lot);
+            }
+        }
+    }
+}

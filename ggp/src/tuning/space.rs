@@ -489,3 +489,133 @@ pub(super) fn random_order(count: usize, rng: &mut Rng) -> [u8; MOST_PARAMETERS]
     }
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Rng;
+    use crate::tuning::testing::{rows, setting};
+
+    const COMBINATIONS: &str = include_str!("../../tests/data/tuning/combinations.tsv");
+
+    #[test]
+    fn the_space_of_the_paper_has_the_combinations_counted_by_hand() {
+        let space = Space::grave_mast();
+        let combinations = space.combinations();
+        assert_eq!(combinations.len(), 7_227);
+        assert_eq!(rows(COMBINATIONS).count(), space.settings().count());
+        for row in rows(COMBINATIONS) {
+            let (parameter, value) = (space.parameter(row[0]).unwrap(), row[1].parse::<usize>().unwrap());
+            let having = combinations.iter().filter(|combination| combination.index(parameter) == value).count();
+            assert_eq!(having, row[2].parse::<usize>().unwrap(), "{row:?}");
+        }
+        let off = |combination| (space.value(combination, 1) == Some(0.0), space.value(combination, 2).is_none());
+        assert!(combinations.iter().all(|&combination| off(combination).0 == off(combination).1));
+    }
+
+    /// A space of up to four parameters of up to four values, and its pairs
+    /// set apart, whether or not that makes a space.
+    fn any_space() -> impl Strategy<Value = (Vec<usize>, Vec<(Setting, Setting)>)> {
+        let apart = (0_usize..4, 0_usize..4, 0_usize..4, 0_usize..4);
+        (prop::collection::vec(1_usize..5, 1..5), prop::collection::vec(apart, 0..6)).prop_map(|(sizes, apart)| {
+            let there = |&(a, v, b, w): &(usize, usize, usize, usize)| {
+                a != b && a.max(b) < sizes.len() && v < sizes[a] && w < sizes[b]
+            };
+            let apart = apart.into_iter().filter(there).map(|(a, v, b, w)| (setting(a, v), setting(b, w))).collect();
+            (sizes, apart)
+        })
+    }
+
+    fn product(sizes: &[usize]) -> Vec<Vec<usize>> {
+        sizes.iter().fold(vec![Vec::new()], |all, &size| {
+            all.iter().flat_map(|some| (0..size).map(move |value| [&some[..], &[value]].concat())).collect()
+        })
+    }
+
+    proptest! {
+        /// A set of parameters is a space if and only if whatever agrees pair
+        /// by pair can be completed, and then it has all that is legal.
+        #[test]
+        fn spaces_are_those_without_dead_ends((sizes, apart) in any_space()) {
+            let parameters: Vec<Parameter> = (0..sizes.len())
+                .map(|i| Parameter::new(&i.to_string(), &[0.0, 1.0, 2.0, 3.0][..sizes[i]]))
+                .collect();
+            let rules: Vec<Rule> = apart.iter().map(|&(a, b)| Rule::Apart(a, b)).collect();
+            let legal = |combination: &Vec<usize>| {
+                !apart.iter().any(|(a, b)| combination[a.parameter] == a.value && combination[b.parameter] == b.value)
+            };
+            let expected: Vec<Vec<usize>> = product(&sizes).into_iter().filter(legal).collect();
+            // With the number of values in place of a value, it is left open.
+            let open: Vec<usize> = sizes.iter().map(|size| size + 1).collect();
+            let completes = |partial: &Vec<usize>| expected.iter().any(|full| {
+                (0..sizes.len()).all(|i| partial[i] == sizes[i] || partial[i] == full[i])
+            });
+            let sound = product(&open).iter().filter(|partial| legal(partial)).all(completes);
+            match Space::new(parameters, &rules) {
+                Ok(space) => {
+                    prop_assert!(sound);
+                    let found: Vec<Vec<usize>> = space
+                        .combinations()
+                        .iter()
+                        .map(|combination| (0..sizes.len()).map(|i| combination.index(i)).collect())
+                        .collect();
+                    prop_assert_eq!(found, expected);
+                }
+                Err(error) => {
+                    let dead_end = matches!(error, SpaceError::DeadEnd { .. });
+                    prop_assert!(dead_end, "{}", error);
+                    prop_assert!(!sound);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_makes_no_space_is_told() {
+        let ab = || vec![Parameter::new("A", &[0.0, 1.0]), Parameter::new("B", &[0.0, 1.0])];
+        let told = |parameters, rules: &[Rule]| Space::new(parameters, rules).unwrap_err().to_string();
+        assert_eq!(told(vec![], &[]), "a space has 1 to 8 parameters, not 0: leave some out");
+        assert_eq!(told(vec![Parameter::new("A", &[])], &[]), "a parameter has 1 to 32 values, not 0 as `A` has");
+        assert_eq!(
+            told(vec![Parameter::new("A", &[1.0, 1.0])], &[]),
+            "the values of `A` must be numbers and each another, unlike 1"
+        );
+        assert_eq!(
+            told(vec![Parameter::new("A", &[f64::NAN])], &[]),
+            "the values of `A` must be numbers and each another, unlike NaN"
+        );
+        assert_eq!(told([ab(), ab()].concat(), &[]), "two parameters are named `A`: rename one");
+        let values: Vec<f64> = (0..32).map(f64::from).collect();
+        let large = (0..5).map(|i| Parameter::new(&i.to_string(), &values)).collect();
+        assert!(matches!(Space::new(large, &[]), Err(SpaceError::Combinations)));
+        for rule in [Rule::Apart(setting(0, 0), setting(0, 1)), Rule::Together(setting(0, 0), setting(1, 2))] {
+            assert!(matches!(Space::new(ab(), &[rule]), Err(SpaceError::Rule { rule: told }) if told == rule));
+        }
+        let rules = [Rule::Apart(setting(0, 1), setting(1, 0)), Rule::Apart(setting(0, 1), setting(1, 1))];
+        assert_eq!(
+            told(ab(), &rules),
+            "A=1 leaves no value of `B`: leave a value out, or set apart two of those values"
+        );
+    }
+
+    #[test]
+    fn orders_and_bits_are_drawn_evenly() {
+        use rand::SeedableRng;
+        let mut rng = Rng::seed_from_u64(6);
+        // 1,000 each with a deviation of about 30.
+        for mask in [0b1111, 0b1111_0000, 0b1011_0100] {
+            let mut counts = [0; 8];
+            (0..4_000).for_each(|_| counts[random_bit(mask, &mut rng)] += 1);
+            assert!((0..8).all(|bit| match mask >> bit & 1 {
+                1 => (850..1_150).contains(&counts[bit]),
+                _ => counts[bit] == 0,
+            }));
+        }
+        let mut counts = std::collections::HashMap::new();
+        (0..6_000).for_each(|_| *counts.entry(random_order(3, &mut rng)).or_insert(0) += 1);
+        assert_eq!(counts.len(), 6);
+        assert!(counts.values().all(|count| (850..1_150).contains(count)), "{counts:?}");
+    }
+}

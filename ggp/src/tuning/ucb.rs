@@ -24,7 +24,7 @@ static BARRED: [Lanes; 1 << LANES] = {
     let mut barred = [[f64::NEG_INFINITY; LANES]; 1 << LANES];
     let mut i = 0;
     while i < LANES << LANES {
-        if i / LANES >> (i % LANES) & 1 == 1 {
+        if ((i / LANES) >> (i % LANES)) & 1 == 1 {
             barred[i / LANES][i % LANES] = 0.0;
         }
         i += 1;
@@ -82,18 +82,20 @@ impl Bandits {
             let barred = &BARRED[(feasible >> (i * LANES)) as usize % BARRED.len()];
             best.meet(&self.mean[start + i], &self.spread[start + i], barred, exploration, i as u64);
         }
-        best.arm().unwrap_or_else(|| random_bit(self.ties(start, feasible, exploration), rng))
+        best.arm().unwrap_or_else(|| random_bit(self.ties(bandit, feasible, exploration), rng))
     }
 
     /// The arms of highest value of those in `feasible`.
     #[cold]
-    fn ties(&self, start: usize, feasible: u32, exploration: f64) -> u32 {
-        let value = |arm: usize| {
-            let (group, lane) = (start + arm / LANES, arm % LANES);
-            self.mean[group][lane] + exploration * self.spread[group][lane]
-        };
+    fn ties(&self, bandit: usize, feasible: u32, exploration: f64) -> u32 {
+        let value = |arm: usize| self.value(bandit, arm, exploration);
         let most = bits(feasible).map(value).fold(f64::NEG_INFINITY, f64::max);
         bits(feasible).filter(|&arm| value(arm) == most).fold(0, |ties, arm| ties | 1 << arm)
+    }
+
+    fn value(&self, bandit: usize, arm: usize, exploration: f64) -> f64 {
+        let (group, lane) = (bandit * self.stride + arm / LANES, arm % LANES);
+        self.mean[group][lane] + exploration * self.spread[group][lane]
     }
 
     /// Counts a reward for an arm.
@@ -126,13 +128,13 @@ struct LaneBest {
 impl LaneBest {
     #[inline]
     fn meet(&mut self, mean: &Lanes, spread: &Lanes, barred: &Lanes, exploration: f64, group: u64) {
-        let value: Lanes = std::array::from_fn(|lane| mean[lane] + exploration * spread[lane] + barred[lane]);
         for lane in 0..LANES {
-            let better = value[lane] > self.value[lane];
-            let equal = value[lane] == self.value[lane];
+            let value = mean[lane] + exploration * spread[lane] + barred[lane];
+            let better = value > self.value[lane];
+            let equal = value == self.value[lane];
             self.ties[lane] = if better { 0 } else { self.ties[lane] | u64::from(equal) };
             self.group[lane] = if better { group } else { self.group[lane] };
-            self.value[lane] = if better { value[lane] } else { self.value[lane] };
+            self.value[lane] = if better { value } else { self.value[lane] };
         }
     }
 
@@ -149,5 +151,65 @@ impl LaneBest {
             }
         }
         (ties == 0).then(|| self.group[best] as usize * LANES + best)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::Rng;
+    use crate::tuning::testing::rows;
+
+    const VALUES: &str = include_str!("../../tests/data/tuning/ucb1.tsv");
+
+    #[test]
+    fn values_are_those_worked_outside() {
+        for row in rows(VALUES) {
+            let [n, sum, t, value] = row[..] else { panic!("{row:?}") };
+            let (n, sum, t): (u32, f64, u32) = (n.parse().unwrap(), sum.parse().unwrap(), t.parse().unwrap());
+            let mut bandits = Bandits::new(6);
+            bandits.push();
+            let bandit = bandits.push();
+            for _ in 0..n {
+                bandits.update(bandit, 5, sum / f64::from(n));
+            }
+            let found = bandits.value(bandit, 5, exploration(0.7, t));
+            assert!((found - value.parse::<f64>().unwrap()).abs() < 1e-12, "{row:?}: {found}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_choice_is_among_the_best_of_a_full_scan(
+            plays in prop::collection::vec((0_usize..11, 0_u8..3), 0..80),
+            feasible in 1_u32..1 << 11,
+            seed: u64,
+        ) {
+            let mut bandits = Bandits::new(11);
+            bandits.push();
+            let bandit = bandits.push();
+            let mut counts = [(0_u32, 0.0); 11];
+            for &(arm, reward) in &plays {
+                bandits.update(bandit, arm, f64::from(reward) / 2.0);
+                counts[arm].0 += 1;
+                counts[arm].1 += f64::from(reward) / 2.0;
+            }
+            let t = plays.len() as u32;
+            let value = |arm: usize| {
+                let (n, sum) = counts[arm];
+                let exploration = 0.7 * (f64::from(t.max(1)).ln() / f64::from(n)).sqrt();
+                if n == 0 { 1.0 } else { sum / f64::from(n) + exploration }
+            };
+            let arms = || (0..11).filter(|arm| feasible >> arm & 1 == 1);
+            let most = arms().map(value).fold(f64::MIN, f64::max);
+            let best: Vec<usize> = arms().filter(|&arm| (value(arm) - most).abs() < 1e-12).collect();
+            let mut rng = Rng::seed_from_u64(seed);
+            let chosen: std::collections::BTreeSet<usize> =
+                (0..100 * best.len()).map(|_| bandits.choose(bandit, feasible, exploration(0.7, t), &mut rng)).collect();
+            prop_assert_eq!(chosen.into_iter().collect::<Vec<usize>>(), best);
+        }
     }
 }
