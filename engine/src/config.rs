@@ -353,6 +353,7 @@ impl UctConfig {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             search.set(key, &text).map_err(|why| format!("`{key}={text}`: {why}"))?;
         }
+        search.check()?;
         Ok(Some(search))
     }
 

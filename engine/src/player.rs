@@ -204,7 +204,8 @@ where
     P: Playout<ChineseCheckers>,
     C: Cutoff<ChineseCheckers>,
 {
-    let parts_decide = config.search().ok().flatten().map(|search| search.decision);
+    let search = config.search().ok().flatten();
+    let parts_decide = search.as_ref().map(|search| search.decision);
     let settings = Settings {
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
@@ -213,7 +214,7 @@ where
         transpositions: config.transpositions,
     };
     let (selection, playout, cutoff) = parts;
-    Mcts::new(selection, playout, cutoff, settings, seed)
+    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning))
 }
 
 impl<S, P, C> Player for UctPlayer<S, P, C>

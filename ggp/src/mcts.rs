@@ -9,6 +9,7 @@ use crate::limits::{Limits, Meter, Spent};
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
 use crate::tree::{NodeId, Tree};
+use crate::tuning::{Tuner, Tuners, Tuning};
 
 /// Edges are numbered in 32 bits.
 const MOST_EDGES: usize = 1 << 31;
@@ -99,6 +100,9 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     trail: Trail,
     simulation: Simulation,
     buffers: Buffers<G::Move>,
+    tuning: Option<Tuning>,
+    tuners: Option<Tuners>,
+    seed: u64,
 }
 
 /// Where a simulation is.
@@ -173,7 +177,22 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             trail: Trail::default(),
             simulation: Simulation { at: At::Beyond, tree_moves: 0, playout_moves: 0 },
             buffers,
+            tuning: None,
+            tuners: None,
+            seed,
         }
+    }
+
+    /// Tunes its numbers while it searches, those of each role by themselves.
+    #[must_use]
+    pub fn tuned(mut self, tuning: Option<Tuning>) -> Self {
+        self.tuning = tuning;
+        self
+    }
+
+    /// The tuner of each role, once there was a search with tuning.
+    pub fn tuners(&self) -> &[Tuner] {
+        self.tuners.as_ref().map_or(&[], Tuners::by_role)
     }
 
     /// Forgets the tree and the moves of the match, which goes on from `state`.
@@ -319,6 +338,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if self.trail.roles() != game.roles() {
             self.trail = Trail::new(game.roles());
         }
+        if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
+            self.tuners = Some(Tuners::new(tuning, game.roles(), self.seed));
+        }
         if self.tree.is_empty() {
             self.root = Some(state.clone());
             self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
@@ -363,6 +385,12 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             Clock::Start => Phase::Start(meter.share()),
             Clock::Play => Phase::Play,
         };
+        if let Some(tuners) = &mut self.tuners {
+            tuners.choose(|role, controls| {
+                self.selection.set(role, controls);
+                self.playout.set(role, controls);
+            });
+        }
         self.playout.begin(game, phase, &mut self.rng);
     }
 
@@ -523,6 +551,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let Simulation { tree_moves, playout_moves, .. } = self.simulation;
         meter.spent.playouts += 1;
         meter.spent.depth = meter.spent.depth.max(tree_moves);
+        if let Some(tuners) = &mut self.tuners {
+            tuners.update(&self.buffers.rewards);
+        }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
         let Buffers { path, rewards, .. } = &self.buffers;

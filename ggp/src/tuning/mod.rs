@@ -33,11 +33,15 @@ mod ranked;
 mod space;
 #[cfg(test)]
 mod testing;
+mod tuners;
 mod ucb;
 
 pub use space::{
     Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
 };
+
+pub(crate) use tuners::Tuners;
+pub use tuners::Tuning;
 
 use thiserror::Error;
 
