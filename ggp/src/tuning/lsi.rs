@@ -31,7 +31,7 @@ impl Lsi {
     }
 
     /// The first choice after the generation phase makes the candidates, which
-    /// costs about a microsecond each.
+    /// costs about half a microsecond each.
     #[inline]
     pub(super) fn choose(&mut self, space: &Space, rng: &mut Rng) -> Combination {
         if let Phase::Generation(side) = &self.phase

@@ -168,7 +168,7 @@ pub enum SpaceError {
 /// Rules are about pairs of values. Whichever values are chosen first, if each
 /// agrees with those before it then a legal combination has them all; what
 /// would not be so is no space.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Space {
     parameters: Vec<Parameter>,
     /// For each setting by slot, what agrees with it. Of its own parameter
