@@ -13,6 +13,7 @@ mod game;
 pub mod gdl;
 mod limits;
 mod mcts;
+pub mod mini;
 mod parts;
 mod policy;
 pub mod protocol;

@@ -1,11 +1,13 @@
 //! Propositional networks: a game as a circuit.
 
+mod anatomy;
 mod bits;
 mod build;
 mod choice;
 mod conditions;
 mod cone;
 mod game;
+mod goals;
 mod in_lanes;
 mod lanes;
 mod netlist;
@@ -18,9 +20,11 @@ mod simplify;
 #[cfg(test)]
 mod testing;
 
+pub use anatomy::NetworkAnatomy;
 pub use bits::LANES;
 pub use build::Network;
 pub use game::NetworkGame;
+pub use goals::Goals;
 pub use in_lanes::InLanes;
 pub use lanes::{Lanes, LanesError, Playouts};
 pub use netlist::{Gates, Lit, Netlist, Outputs};
