@@ -59,7 +59,7 @@ pub fn symbol(text: &str) -> Result<String, String> {
 pub fn run(args: &Args) -> Result<Outcome> {
     let player = Player::new(PlayerOptions {
         name: args.name.clone(),
-        policy: args.policy,
+        policy: args.policy.clone(),
         margin: args.margin,
         patience: args.patience,
         ponder: args.ponder,

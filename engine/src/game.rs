@@ -5,6 +5,7 @@ use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Ra
 use sternhalma_ggp::{Game, Rng, Turn};
 
 use crate::filter::{Filter, Pieces};
+use crate::playout::random_move;
 
 /// The ply at which a game is a draw, unless a game says otherwise.
 pub const PLY_LIMIT: u32 = 1000;
@@ -268,6 +269,17 @@ impl ChineseCheckers {
 }
 
 /// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
+/// Adds the moves of some pieces; to pass if there is none.
+fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
+    let before = actions.len();
+    for (from, to) in pieces.iter() {
+        actions.extend(to.iter().map(|to| Some(Move { from, to })));
+    }
+    if actions.len() == before {
+        actions.push(None);
+    }
+}
+
 impl Game for ChineseCheckers {
     type State = State;
     type Move = Action;
@@ -286,13 +298,24 @@ impl Game for ChineseCheckers {
     }
 
     fn legal(&self, state: &State, _: usize, moves: &mut Vec<Action>) {
-        let before = moves.len();
-        for (from, to) in self.pieces(state, self.filter).iter() {
-            moves.extend(to.iter().map(|to| Some(Move { from, to })));
-        }
-        if moves.len() == before {
-            moves.push(None);
-        }
+        add_actions(&self.pieces(state, self.filter), moves);
+    }
+
+    /// Forward moves, as in all playouts of paper 004: others do not end.
+    fn playout_moves(&self, state: &State, _: usize, moves: &mut Vec<Action>) {
+        add_actions(&self.pieces(state, Filter::Forward), moves);
+    }
+
+    #[inline]
+    fn random_move(&self, state: &State, _: usize, _: &mut Vec<Action>, rng: &mut Rng) -> Option<Action> {
+        Some(random_move(&self.pieces(state, Filter::Forward), rng))
+    }
+
+    /// By the cells a piece leaves and reaches; 0 to pass.
+    #[inline]
+    fn number(&self, _: usize, action: Action) -> u32 {
+        let number = |Move { from, to }: Move| (from.index() * self.board.cells() + to.index()) as u32 + 1;
+        action.map_or(0, number)
     }
 
     #[inline]

@@ -113,14 +113,14 @@ pub fn player(
                     let selection = Guided::new(foresight, uct.c, temperature);
                     Box::new(UctPlayer::new(game, uct, selection, cutoff))
                 }
-                End::PlayedOut => Box::new(UctPlayer::new(game, uct, Uct { c: uct.c }, ToTheEnd)),
+                End::PlayedOut => Box::new(UctPlayer::new(game, uct, Uct::new(uct.c), ToTheEnd)),
                 End::FixedDepth => {
                     let evaluator = TableDifference { distances: distances()?, weight: uct.difference_weight };
-                    Box::new(UctPlayer::new(game, uct, Uct { c: uct.c }, FixedDepth { depth: uct.depth, evaluator }))
+                    Box::new(UctPlayer::new(game, uct, Uct::new(uct.c), FixedDepth { depth: uct.depth, evaluator }))
                 }
                 End::Separated => {
                     let cutoff = Separated::new(&game, distances()?);
-                    Box::new(UctPlayer::new(game, uct, Uct { c: uct.c }, cutoff))
+                    Box::new(UctPlayer::new(game, uct, Uct::new(uct.c), cutoff))
                 }
             }
         }

@@ -14,7 +14,7 @@ use sternhalma_engine::{
 };
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, Record, Schedule, Standings};
 use sternhalma_ggp::{
-    Cutoff, Foresight, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Uct, WIN, alpha_beta,
+    Cutoff, Foresight, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Trail, Uct, WIN, alpha_beta,
 };
 
 fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
@@ -106,7 +106,7 @@ fn uct_converges_to_the_minimax_move() {
             continue;
         }
         solved += 1;
-        let mut mcts = Mcts::new(Uct { c: 0.7 }, FarthestMix::new(0.5), ToTheEnd, Settings::default(), 3);
+        let mut mcts = Mcts::new(Uct::new(0.7), FarthestMix::new(0.5), ToTheEnd, Settings::default(), 3);
         let role = state.player() as usize;
         let found = mcts.search(&game, &state, role, Limits::playouts(20_000), &AtomicBool::new(false));
         assert!(winning.contains(&found.best), "{}", game.position(&state));
@@ -199,9 +199,10 @@ fn playouts_go_forward_while_they_can() {
         let forward = game.pieces(&state, Filter::Forward);
         let most = forward.iter().flat_map(|(from, to)| to.iter().map(move |to| sternhalma_data::Move { from, to }));
         let most = most.map(|mv| game.advance(state.player(), mv)).max().unwrap();
-        let action = farthest.choose(&game, &state, state.player() as usize, &mut rng).unwrap();
+        let action = farthest.choose(&game, &state, state.player() as usize, &Trail::default(), &mut rng).unwrap();
         assert_eq!(game.advance(state.player(), action), most);
-        let action = FarthestMix::new(1.0).choose(&game, &state, state.player() as usize, &mut rng).unwrap();
+        let action =
+            FarthestMix::new(1.0).choose(&game, &state, state.player() as usize, &Trail::default(), &mut rng).unwrap();
         assert!(forward.iter().any(|(from, to)| from == action.from && to.contains(action.to)));
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Debug;
 
 use rand::RngExt;
 
+use crate::trail::Trail;
+
 /// The generator of all randomness: named, portable, and seeded by the
 /// caller, so that the same seed gives the same game on every machine.
 pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
@@ -51,6 +53,7 @@ impl Turn {
 ///     fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) {
 ///         moves.extend(1..=state.0.min(3));
 ///     }
+///     fn number(&self, _: usize, mv: u32) -> u32 { mv }
 ///     fn play(&self, state: &mut (u32, usize), joint: &[u32]) {
 ///         *state = (state.0 - joint[0], 1 - state.1);
 ///     }
@@ -83,11 +86,18 @@ pub trait Game: Sync {
     /// order. In a state that is not terminal there is at least one.
     fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>);
 
-    /// A legal move of an acting role, all equally likely; none if the role
-    /// has none. `moves` is a buffer, left with anything in it. Games that can
-    /// choose without making all moves do so here.
+    /// Adds the legal moves that a playout considers, always in the same order:
+    /// all of them, unless the game knows that some lead nowhere.
     #[inline]
-    fn random_legal(
+    fn playout_moves(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>) {
+        self.legal(state, role, moves);
+    }
+
+    /// A move of an acting role that a playout considers, all equally likely;
+    /// none if the role has none. `moves` is a buffer, left with anything in
+    /// it. Games that can choose without making all moves do so here.
+    #[inline]
+    fn random_move(
         &self,
         state: &Self::State,
         role: usize,
@@ -95,8 +105,32 @@ pub trait Game: Sync {
         rng: &mut Rng,
     ) -> Option<Self::Move> {
         moves.clear();
-        self.legal(state, role, moves);
+        self.playout_moves(state, role, moves);
         if moves.is_empty() { None } else { Some(moves[rng.random_range(0..moves.len())]) }
+    }
+
+    /// A number that tells the moves of a role apart, the same in all states:
+    /// small, as tables of moves are as long as the largest, and below
+    /// [`Trail::WAITS`].
+    fn number(&self, role: usize, mv: Self::Move) -> u32;
+
+    /// Adds, role by role, the number of what each role plays if the acting
+    /// roles play `joint`: [`Trail::WAITS`] of a role that waits, unless to
+    /// wait is a move of the game.
+    #[inline]
+    fn numbers(&self, state: &Self::State, joint: &[Self::Move], numbers: &mut Vec<u32>) {
+        let acting = self.turn(state).acting(self.roles());
+        numbers.extend((0..self.roles()).map(|role| match acting.contains(&role) {
+            true => self.number(role, joint[role - acting.start]),
+            false => Trail::WAITS,
+        }));
+    }
+
+    /// Plays as [`play`](Game::play) does. `numbers` are those of `joint`, for
+    /// games that can make use of them.
+    #[inline]
+    fn play_numbered(&self, state: &mut Self::State, joint: &[Self::Move], _numbers: &[u32]) {
+        self.play(state, joint);
     }
 
     /// A number of 64 well-mixed bits that tells states apart, by which a

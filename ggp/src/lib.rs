@@ -11,21 +11,26 @@ mod alphabeta;
 pub mod arena;
 mod game;
 pub mod gdl;
+mod grave;
 mod limits;
 mod mcts;
 pub mod mini;
 mod parts;
+pub mod playouts;
 mod policy;
 pub mod protocol;
 pub mod statistics;
+mod trail;
 mod tree;
 
 pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
 pub use game::{Game, Rng, Turn};
+pub use grave::{Form, Grave, GraveSettings};
 pub use limits::{Limits, Spent};
-pub use mcts::{Found, Mcts, Settings};
+pub use mcts::{Clock, Found, Mcts, Settings};
 pub use parts::{
-    Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Playout, RandomPlayout,
-    Selection, ToTheEnd, Uct,
+    Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Phase, Place,
+    Playout, RandomPlayout, Selection, ToTheEnd, Uct,
 };
-pub use policy::{Policy, PolicyError};
+pub use policy::{PartsVisitor, PlayoutPolicy, Policy, PolicyError, SearchPolicy, SelectionPolicy, WorthPolicy};
+pub use trail::Trail;

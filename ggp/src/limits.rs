@@ -152,6 +152,17 @@ impl<'a> Meter<'a> {
         self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.before + self.read >= limit)
     }
 
+    /// The share of the limits that is spent, 0 to 1; that of time as it was
+    /// when the clock was last read.
+    pub fn share(&self) -> f64 {
+        let of = |spent: f64, limit: Option<f64>| limit.map_or(0.0, |limit| spent / limit.max(1e-9));
+        let playouts = of(self.spent.playouts as f64, self.limits.playouts.map(|limit| limit as f64));
+        let expansions = of(self.spent.expansions_counted() as f64, self.limits.expansions.map(|limit| limit as f64));
+        let read = (self.before + self.read).as_secs_f64();
+        let time = of(read, self.limits.time.map(|limit| limit.as_secs_f64()));
+        playouts.max(expansions).max(time).min(1.0)
+    }
+
     pub fn finish(mut self) -> Spent {
         self.spent.time = self.elapsed();
         self.spent

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
+use rand::RngExt;
+
 use crate::game::{Game, Rng, Turn};
 use crate::limits::{Limits, Meter, Spent};
-use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Playout, Selection};
+use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
+use crate::trail::Trail;
 use crate::tree::{NodeId, Tree};
 
 /// Edges are numbered in 32 bits.
@@ -69,13 +72,14 @@ pub struct Found<M> {
 /// #     fn initial(&self) -> (u32, usize) { (10, 0) }
 /// #     fn turn(&self, state: &(u32, usize)) -> Turn { Turn::One(state.1) }
 /// #     fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) { moves.extend(1..=state.0.min(3)); }
+/// #     fn number(&self, _: usize, mv: u32) -> u32 { mv }
 /// #     fn play(&self, state: &mut (u32, usize), joint: &[u32]) { *state = (state.0 - joint[0], 1 - state.1); }
 /// #     fn is_terminal(&self, state: &(u32, usize)) -> bool { state.0 == 0 }
 /// #     fn goal(&self, state: &(u32, usize), role: usize) -> u8 { if role == state.1 { 0 } else { 100 } }
 /// # }
 /// use sternhalma_ggp::{Limits, Mcts, RandomPlayout, Settings, ToTheEnd, Uct};
 /// // Nim, as in the example of `Game`: of 10 stones take 2.
-/// let mut mcts = Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
+/// let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
 /// let found = mcts.search(&Nim, &Nim.initial(), 0, Limits::playouts(2000), &Default::default());
 /// assert_eq!(found.best, 2);
 /// ```
@@ -87,11 +91,45 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     settings: Settings,
     rng: Rng,
     tree: Tree<G::Move, S::Note>,
-    /// The state of the root, if there is a tree.
+    /// The state of the root, if it is known.
     root: Option<G::State>,
     /// The state of the last simulation, whose memory the next one uses.
     scratch: Option<G::State>,
+    /// The moves of the simulation, if a part learns from them.
+    trail: Trail,
+    simulation: Simulation,
     buffers: Buffers<G::Move>,
+}
+
+/// Where a simulation is.
+#[derive(Clone, Copy, Debug)]
+enum At {
+    /// At the state of a node.
+    Node(NodeId),
+    /// After the moves of a node that `edges` of the buffer have from `first` on.
+    Below { node: NodeId, first: usize },
+    /// Beyond the tree.
+    Beyond,
+}
+
+/// What a simulation is about to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Play the joint move.
+    Play,
+    /// Learn: it has come to its rewards.
+    Learn,
+    /// Nothing: it is interrupted, and forgotten.
+    Forget,
+}
+
+/// A simulation that is under way.
+#[derive(Debug)]
+struct Simulation {
+    at: At,
+    /// Moves played in the tree, and beyond.
+    tree_moves: u32,
+    playout_moves: u32,
 }
 
 /// What a simulation works in.
@@ -105,9 +143,12 @@ struct Buffers<M> {
     path: Vec<NodeId>,
     edges: Vec<u32>,
     untried: Vec<usize>,
+    values: Vec<f64>,
 }
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
+    const RECORDS: bool = S::LEARNS || P::LEARNS;
+
     /// A search with an empty tree.
     pub fn new(selection: S, playout: P, cutoff: C, settings: Settings, seed: u64) -> Self {
         let buffers = Buffers {
@@ -118,40 +159,68 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             path: Vec::new(),
             edges: Vec::new(),
             untried: Vec::new(),
+            values: Vec::new(),
         };
-        let rng = rand::SeedableRng::seed_from_u64(seed);
-        Mcts { selection, playout, cutoff, settings, rng, tree: Tree::new(), root: None, scratch: None, buffers }
+        Mcts {
+            selection,
+            playout,
+            cutoff,
+            settings,
+            rng: rand::SeedableRng::seed_from_u64(seed),
+            tree: Tree::new(),
+            root: None,
+            scratch: None,
+            trail: Trail::default(),
+            simulation: Simulation { at: At::Beyond, tree_moves: 0, playout_moves: 0 },
+            buffers,
+        }
     }
 
-    /// Forgets the tree. The next search begins with `state`.
-    pub fn reset(&mut self) {
+    /// Forgets the tree and the moves of the match, which goes on from `state`.
+    /// What playouts have learnt stays.
+    pub fn begin(&mut self, game: &G, state: &G::State) {
+        self.clear_tree();
+        self.trail = Trail::new(game.roles());
+        self.root = Some(state.clone());
+    }
+
+    fn clear_tree(&mut self) {
+        let nodes = self.tree.nodes.len();
         self.tree.clear();
-        self.root = None;
+        self.selection.renumber(&vec![None; nodes]);
     }
 
     /// Follows a joint move of the match, one move an acting role, and keeps
     /// the part of the tree below it.
     pub fn advance(&mut self, game: &G, joint: &[G::Move]) {
         let Some(state) = &mut self.root else { return };
+        if Self::RECORDS {
+            self.trail.rewind();
+            self.trail.push(|numbers| game.numbers(state, joint, numbers));
+            self.trail.keep_last();
+        }
+        self.playout.advance(game);
+        game.play(state, joint);
         let find = |(seat, mv): (usize, &G::Move)| {
             let mut range = self.tree.edges_of(0, seat);
             range.find(|&edge| self.tree.edges[edge].mv == *mv).map(|edge| edge as u32)
         };
-        let edges: Option<Vec<u32>> = joint.iter().enumerate().map(find).collect();
+        let known = !self.tree.is_empty();
+        let edges: Option<Vec<u32>> = known.then(|| joint.iter().enumerate().map(find).collect()).flatten();
         match edges.and_then(|edges| self.tree.child(0, &edges)) {
             Some(child) => {
-                game.play(state, joint);
-                self.tree.reroot(child);
+                let numbers = self.tree.reroot(child);
+                self.selection.renumber(&numbers);
             }
-            None => self.reset(),
+            None => self.clear_tree(),
         }
     }
 
     /// Searches from a state for a move of `role`, which is to act there,
     /// until a limit is reached or `stop` is set. At least one simulation is run.
     ///
-    /// If the tree has a root it is to be this state's: after each move of a
-    /// match either [`advance`](Mcts::advance) or [`reset`](Mcts::reset).
+    /// If a match has [begun](Mcts::begin) or been searched, the state is to
+    /// be the one it has come to by [`advance`](Mcts::advance).
     ///
     /// # Panics
     /// If the state is terminal or the role is not to act.
@@ -181,23 +250,45 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         stop: &AtomicBool,
         spent: Spent,
     ) -> Found<G::Move> {
+        let spent = self.think(game, state, limits, stop, spent, Clock::Play);
+        self.found(game, state, role, spent)
+    }
+
+    /// Runs simulations from a state that is not terminal, whoever is to act
+    /// there, until a limit is reached or `stop` is set, and returns what was
+    /// spent: `spent` before, and the simulations.
+    ///
+    /// # Panics
+    /// If the state is terminal.
+    pub fn think(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        limits: Limits,
+        stop: &AtomicBool,
+        spent: Spent,
+        clock: Clock,
+    ) -> Spent {
+        let mut meter = Meter::resumed(limits, stop, spent);
+        self.prepare(game, state, &mut meter);
+        while self.simulate(game, state, &mut meter, clock) && !meter.is_over() {}
+        meter.finish()
+    }
+
+    /// What the simulations so far say of the moves of a role that is to act
+    /// in the state at the root.
+    ///
+    /// # Panics
+    /// If it is not to act, or there was no simulation.
+    pub(crate) fn found(&self, game: &G, state: &G::State, role: usize, spent: Spent) -> Found<G::Move> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
         let seat = seat.expect("the role is to act in the state that is searched");
-        let mut meter = Meter::resumed(limits, stop, spent);
-        if self.tree.is_empty() {
-            self.root = Some(state.clone());
-            self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
-            meter.spent.expansions += 1;
-        }
-        let edges = self.tree.edges_of(0, seat);
-        assert!(!edges.is_empty(), "the state that is searched is not terminal");
-        while self.simulate(game, state, &mut meter) && !meter.is_over() {}
-        let edges = &self.tree.edges[edges];
+        let edges = &self.tree.edges[self.tree.edges_of(0, seat)];
         let best = self.settings.decision.best(edges.iter().map(|edge| edge.stats));
         Found {
             best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
-            spent: meter.finish(),
+            spent,
         }
     }
 
@@ -223,8 +314,21 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         line
     }
 
+    /// Makes the state the root, if there is none.
+    pub(crate) fn prepare(&mut self, game: &G, state: &G::State, meter: &mut Meter) {
+        if self.trail.roles() != game.roles() {
+            self.trail = Trail::new(game.roles());
+        }
+        if self.tree.is_empty() {
+            self.root = Some(state.clone());
+            self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
+            assert!(!self.tree.is_leaf(0), "the state that is searched is not terminal");
+            meter.spent.expansions += 1;
+        }
+    }
+
     /// Runs a simulation; one that is interrupted is forgotten, and false.
-    fn simulate(&mut self, game: &G, root: &G::State, meter: &mut Meter) -> bool {
+    fn simulate(&mut self, game: &G, root: &G::State, meter: &mut Meter, clock: Clock) -> bool {
         let mut state = match self.scratch.take() {
             Some(mut scratch) => {
                 scratch.clone_from(root);
@@ -232,131 +336,200 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
             None => root.clone(),
         };
-        let roles = game.roles();
+        self.set_out(game, meter, clock);
+        let mut next = self.next(game, &state, meter);
+        while next == Next::Play {
+            if Self::RECORDS {
+                game.play_numbered(&mut state, &self.buffers.joint, self.trail.last());
+            } else {
+                game.play(&mut state, &self.buffers.joint);
+            }
+            next = self.next(game, &state, meter);
+        }
+        self.scratch = Some(state);
+        if next == Next::Learn {
+            self.learn(game, meter);
+        }
+        next == Next::Learn
+    }
+
+    /// Begins a simulation at the root.
+    pub(crate) fn set_out(&mut self, game: &G, meter: &Meter, clock: Clock) {
         self.buffers.path.clear();
         self.buffers.edges.clear();
-        self.buffers.rewards.clear();
-        self.buffers.rewards.resize(roles, 0.0);
-
-        let tree_moves = self.descend(game, &mut state, &mut meter.spent);
-        let playout_moves = self.play_out(game, &mut state, meter);
-        self.scratch = Some(state);
-        let Some(playout_moves) = playout_moves else { return false };
-        meter.spent.playouts += 1;
-        meter.spent.depth = meter.spent.depth.max(tree_moves);
-        self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
-        self.back_up(roles);
-        true
+        self.trail.rewind();
+        self.simulation = Simulation { at: At::Node(0), tree_moves: 0, playout_moves: 0 };
+        let phase = match clock {
+            Clock::Start => Phase::Start(meter.share()),
+            Clock::Play => Phase::Play,
+        };
+        self.playout.begin(game, phase, &mut self.rng);
     }
 
-    /// Follows the tree to a state without a node, to a node made on the way,
-    /// or to a terminal state. Returns the moves played.
-    fn descend(&mut self, game: &G, state: &mut G::State, spent: &mut Spent) -> u32 {
-        let mut node = 0;
-        let mut moves = 0;
-        while !self.tree.is_leaf(node) {
-            let first = self.buffers.edges.len();
-            self.buffers.joint.clear();
-            let turn = self.tree.nodes[node as usize].turn;
-            for (seat, role) in turn.acting(game.roles()).enumerate() {
-                let edge = self.select(game, state, node, seat, role);
-                self.buffers.edges.push(edge as u32);
-                self.buffers.joint.push(self.tree.edges[edge].mv);
-            }
-            self.buffers.path.push(node);
-            game.play(state, &self.buffers.joint);
-            moves += 1;
-            let edges = &self.buffers.edges[first..];
-            if let Some(child) = self.tree.child(node, edges) {
-                node = child;
-                continue;
-            }
-            // A joint move has been followed as often as the rarest of its moves at most.
-            let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
-            let grows = followed.is_some_and(|visits| visits >= self.settings.expansion_threshold);
-            let key = if grows && self.settings.transpositions { game.key(state) } else { None };
-            if let Some(known) = key.and_then(|key| self.tree.find(key)) {
-                self.tree.set_child(node, &self.buffers.edges[first..], known);
-                node = known;
-                continue;
-            }
-            if grows && self.tree.edges.len() < self.settings.most_edges.min(MOST_EDGES) {
-                let child = self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
-                self.tree.set_child(node, &self.buffers.edges[first..], child);
-                spent.expansions += 1;
-                if let Some(key) = key {
-                    self.tree.set_key(child, key);
-                }
-            }
-            break;
+    /// What the simulation does in the state that it has come to. A joint
+    /// move it chooses is to be played before it is asked again.
+    pub(crate) fn next(&mut self, game: &G, state: &G::State, meter: &mut Meter) -> Next {
+        if P::WATCHES {
+            self.playout.watch(game, state);
         }
-        moves
+        if let At::Below { node, first } = self.simulation.at {
+            self.simulation.at = self.arrive(game, state, node, first, &mut meter.spent);
+        }
+        match self.simulation.at {
+            At::Node(node) if !self.tree.is_leaf(node) => {
+                self.choose_at(game, state, node);
+                self.simulation.tree_moves += 1;
+            }
+            _ if game.is_terminal(state) => {
+                self.reward(game, state);
+                return Next::Learn;
+            }
+            _ => {
+                self.clear_rewards(game);
+                if self.cutoff.cut(game, state, self.simulation.playout_moves, &mut self.buffers.rewards) {
+                    return Next::Learn;
+                }
+                if meter.is_interrupted() {
+                    return Next::Forget;
+                }
+                self.choose_beyond(game, state);
+                self.simulation.at = At::Beyond;
+                self.simulation.playout_moves += 1;
+                meter.spent.expansions += 1;
+            }
+        }
+        if Self::RECORDS {
+            let Mcts { trail, buffers, .. } = self;
+            trail.push(|numbers| game.numbers(state, &buffers.joint, numbers));
+        }
+        Next::Play
     }
 
-    /// The edge a simulation takes: an untried one while there are any.
+    /// Chooses at a node that is no leaf.
+    fn choose_at(&mut self, game: &G, state: &G::State, node: NodeId) {
+        let first = self.buffers.edges.len();
+        self.buffers.joint.clear();
+        let place = Place { node, visits: self.tree.nodes[node as usize].visits };
+        self.selection.enter(place);
+        let turn = self.tree.nodes[node as usize].turn;
+        for (seat, role) in turn.acting(game.roles()).enumerate() {
+            let edge = self.select(game, state, place, seat, role);
+            self.buffers.edges.push(edge as u32);
+            self.buffers.joint.push(self.tree.edges[edge].mv);
+        }
+        self.buffers.path.push(node);
+        self.simulation.at = At::Below { node, first };
+    }
+
+    /// Chooses beyond the tree.
     #[inline]
-    fn select(&mut self, game: &G, state: &G::State, node: NodeId, seat: usize, role: usize) -> usize {
-        let range = self.tree.edges_of(node, seat);
+    fn choose_beyond(&mut self, game: &G, state: &G::State) {
+        let Mcts { playout, trail, rng, buffers, .. } = self;
+        buffers.joint.clear();
+        let acting = game.turn(state).acting(game.roles());
+        buffers.joint.extend(acting.map(|role| playout.choose(game, state, role, trail, rng)));
+    }
+
+    /// Where a simulation is after the edges of a node that it has followed: a
+    /// node that may be new, or beyond the tree.
+    fn arrive(&mut self, game: &G, state: &G::State, node: NodeId, first: usize, spent: &mut Spent) -> At {
+        let edges = &self.buffers.edges[first..];
+        if let Some(child) = self.tree.child(node, edges) {
+            return At::Node(child);
+        }
+        // A joint move has been followed as often as the rarest of its moves at most.
+        let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
+        if followed.is_none_or(|visits| visits < self.settings.expansion_threshold) {
+            return At::Beyond;
+        }
+        let key = if self.settings.transpositions { game.key(state) } else { None };
+        if let Some(known) = key.and_then(|key| self.tree.find(key)) {
+            self.tree.set_child(node, edges, known);
+            return At::Node(known);
+        }
+        if self.tree.edges.len() < self.settings.most_edges.min(MOST_EDGES) {
+            let child = self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
+            self.tree.set_child(node, &self.buffers.edges[first..], child);
+            spent.expansions += 1;
+            if let Some(key) = key {
+                self.tree.set_key(child, key);
+            }
+        }
+        At::Beyond
+    }
+
+    /// The edge a simulation takes: an untried one while there are any, unless
+    /// the selection values them.
+    #[inline]
+    fn select(&mut self, game: &G, state: &G::State, place: Place, seat: usize, role: usize) -> usize {
+        let range = self.tree.edges_of(place.node, seat);
         let edges = &self.tree.edges[range.clone()];
-        let prepared = self.selection.prepare(self.tree.nodes[node as usize].visits);
+        let all_valued = self.selection.values_untried();
+        let tolerance = self.selection.tolerance();
+        let prepared = self.selection.prepare(place, role);
+        let values = &mut self.buffers.values;
+        values.clear();
         let mut best = (f64::NEG_INFINITY, 0);
-        let mut untried = false;
         for (index, edge) in edges.iter().enumerate() {
-            if edge.stats.visits == 0 && !S::VALUES_UNTRIED {
-                untried = true;
-                break;
+            if edge.stats.visits == 0 && !all_valued {
+                return range.start + self.untried(game, state, range, role);
             }
             let value = self.selection.value(prepared, edge.stats, edge.note);
             if value > best.0 {
                 best = (value, index);
             }
+            if tolerance > 0.0 {
+                values.push(value);
+            }
         }
-        if !untried {
-            return range.start + best.1;
+        if tolerance > 0.0 {
+            let near = |&(_, value): &(usize, &f64)| *value >= best.0 - tolerance;
+            let count = values.iter().enumerate().filter(near).count();
+            let index = if count > 1 { self.rng.random_range(0..count) } else { 0 };
+            best.1 = values.iter().enumerate().filter(near).nth(index).map_or(best.1, |(index, _)| index);
         }
+        range.start + best.1
+    }
+
+    /// Which of the edges of a role to try, of those without visits.
+    fn untried(&mut self, game: &G, state: &G::State, edges: std::ops::Range<usize>, role: usize) -> usize {
         let Buffers { moves, untried, .. } = &mut self.buffers;
         untried.clear();
         moves.clear();
-        for (index, edge) in edges.iter().enumerate().filter(|(_, edge)| edge.stats.visits == 0) {
+        let edges = self.tree.edges[edges].iter().enumerate();
+        for (index, edge) in edges.filter(|(_, edge)| edge.stats.visits == 0) {
             untried.push(index);
             moves.push(edge.mv);
         }
-        let choice = self.playout.choose_untried(game, state, role, moves, &mut self.rng);
-        range.start + untried[choice]
+        untried[self.playout.choose_untried(game, state, role, moves, &self.trail, &mut self.rng)]
     }
 
-    /// Plays from a state beyond the tree until the end or the cutoff, and
-    /// fills in the rewards. Returns the moves played; none if it is interrupted.
-    fn play_out(&mut self, game: &G, state: &mut G::State, meter: &mut Meter) -> Option<u32> {
-        let mut moves = 0;
-        while !game.is_terminal(state) {
-            if self.cutoff.cut(game, state, moves, &mut self.buffers.rewards) {
-                return Some(moves);
-            }
-            if meter.is_interrupted() {
-                return None;
-            }
-            match game.turn(state) {
-                Turn::One(role) => {
-                    let mv = self.playout.choose(game, state, role, &mut self.rng);
-                    game.play(state, &[mv]);
-                }
-                Turn::All => {
-                    self.buffers.joint.clear();
-                    for role in 0..game.roles() {
-                        self.buffers.joint.push(self.playout.choose(game, state, role, &mut self.rng));
-                    }
-                    game.play(state, &self.buffers.joint);
-                }
-            }
-            moves += 1;
-            meter.spent.expansions += 1;
-        }
+    fn clear_rewards(&mut self, game: &G) {
+        self.buffers.rewards.clear();
+        self.buffers.rewards.resize(game.roles(), 0.0);
+    }
+
+    /// The rewards of a terminal state.
+    fn reward(&mut self, game: &G, state: &G::State) {
         let Buffers { rewards, goals, .. } = &mut self.buffers;
         goals.clear();
         game.goals(state, goals);
-        rewards.iter_mut().zip(goals).for_each(|(reward, goal)| *reward = f64::from(*goal) / 100.0);
-        Some(moves)
+        rewards.clear();
+        rewards.extend(goals.iter().map(|&goal| f64::from(goal) / 100.0));
+    }
+
+    /// Learns from the simulation, which has come to its rewards.
+    pub(crate) fn learn(&mut self, game: &G, meter: &mut Meter) {
+        let Simulation { tree_moves, playout_moves, .. } = self.simulation;
+        meter.spent.playouts += 1;
+        meter.spent.depth = meter.spent.depth.max(tree_moves);
+        self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
+        self.back_up(game.roles());
+        let Buffers { path, rewards, .. } = &self.buffers;
+        if S::LEARNS {
+            self.selection.learn(path, &self.trail, rewards);
+        }
+        self.playout.learn(game, &self.trail, rewards);
     }
 
     fn back_up(&mut self, roles: usize) {
@@ -371,6 +544,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
         }
     }
+}
+
+/// Which clock a search runs under.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// The start clock, before the match.
+    Start,
+    /// The clock of a move.
+    Play,
 }
 
 #[cfg(test)]
@@ -400,6 +582,9 @@ mod tests {
         }
         fn legal(&self, _: &(usize, u64), _: usize, moves: &mut Vec<u64>) {
             moves.extend([0, 1, 2, 5]);
+        }
+        fn number(&self, _: usize, mv: u64) -> u32 {
+            mv as u32
         }
         fn key(&self, state: &(usize, u64)) -> Option<u64> {
             Some((state.1 << 8 | state.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -436,7 +621,7 @@ mod tests {
     fn transpositions_are_one_node() {
         for transpositions in [false, true] {
             let settings = Settings { transpositions, ..Settings::default() };
-            let mut mcts = Mcts::new(Uct { c: 1.0 }, RandomPlayout::default(), ToTheEnd, settings, 1);
+            let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1);
             let mut state = (0, 0);
             for mv in [2, 5, 0] {
                 mcts.search(&Sums, &state, ROLES[state.0], Limits::playouts(3000), &Default::default());
@@ -471,7 +656,7 @@ mod tests {
         for state in [(3, 4), (3, 9), (2, 6), (4, 7)] {
             for transpositions in [false, true] {
                 let settings = Settings { transpositions, decision: Decision::MostVisits, ..Settings::default() };
-                let mut mcts = Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, settings, 1);
+                let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, settings, 1);
                 let role = ROLES[state.0];
                 let found = mcts.search(&Sums, &state, role, Limits::playouts(20_000), &Default::default());
                 assert_eq!(value((state.0 + 1, state.1 + found.best)), value(state), "{state:?} {transpositions}");

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use rand::RngExt;
 
 use crate::game::{Game, Rng};
+use crate::trail::Trail;
 
 /// The visits and rewards of a move at a node.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -23,39 +24,97 @@ impl MoveStats {
     }
 }
 
+/// Numbers of a search that may change from simulation to simulation, for each
+/// role by itself. What a part has no use for it passes over.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Controls {
+    /// The exploration constant C, on rewards 0 to 1.
+    pub c: f64,
+    /// The equivalence parameter K of [`Grave`](crate::Grave).
+    pub k: f64,
+    /// The visits ref from which on a node's AMAF values count.
+    pub reference: f64,
+    /// The share ε of random moves in playouts.
+    pub epsilon: f64,
+}
+
+/// A node on the way of a simulation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Its number in the tree.
+    pub node: u32,
+    /// Simulations that have moved on from it.
+    pub visits: u32,
+}
+
 /// Which move of a node a simulation follows.
 pub trait Selection<G: Game> {
     /// What it keeps of a move beside its statistics.
     type Note: Copy + Debug;
 
+    /// What the values of the moves of a role at a node have in common.
+    type Prepared: Copy;
+
+    /// Whether it learns from the moves of simulations.
+    const LEARNS: bool = false;
+
     /// Whether moves without visits are valued like the others. If not, each
     /// move of a node is tried once before any is valued.
-    const VALUES_UNTRIED: bool;
+    fn values_untried(&self) -> bool;
+
+    /// Of the moves whose value is so near to the best, any is followed, all
+    /// equally likely. If it is 0, the first of the best is.
+    fn tolerance(&self) -> f64 {
+        0.0
+    }
 
     /// The notes of the moves of a role in a state that becomes a node.
     fn note(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Self::Note];
 
-    /// The value of a move whose node has been visited `node_visits` times.
-    /// The move of highest value is followed, the first of them on a tie.
-    ///
-    /// `prepared` is what [`prepare`](Selection::prepare) gave for the node.
-    fn value(&self, prepared: f64, stats: MoveStats, note: Self::Note) -> f64;
+    /// Follows a simulation to a node: first the root, then on its way.
+    #[inline]
+    fn enter(&mut self, _place: Place) {}
 
-    /// What the values of all moves of a node have in common.
-    fn prepare(&self, node_visits: u32) -> f64;
+    /// Prepares to value the moves of a role at the node that was entered last.
+    fn prepare(&mut self, place: Place, role: usize) -> Self::Prepared;
+
+    /// The value of a move of the role it prepared for.
+    fn value(&self, prepared: Self::Prepared, stats: MoveStats, note: Self::Note) -> f64;
+
+    /// Takes other numbers for a role.
+    fn set(&mut self, _role: usize, _controls: &Controls) {}
+
+    /// Learns from a simulation that entered nodes and came to rewards, one a
+    /// role; the moves of each node are those of the same step of the trail.
+    #[inline]
+    fn learn(&mut self, _entered: &[u32], _trail: &Trail, _rewards: &[f64]) {}
+
+    /// The tree keeps some of its nodes, under new numbers: none of those
+    /// that it forgets.
+    fn renumber(&mut self, _numbers: &[Option<u32>]) {}
 }
 
 /// UCB1 applied to trees (Kocsis & Szepesvári 2006; paper 004, section 2.2):
 /// mean + C √(ln T / Tᵢ).
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Uct {
-    /// The exploration constant C, in units of reward.
-    pub c: f64,
+    c: PerRole<f64>,
+}
+
+impl Uct {
+    /// Selection with the exploration constant C, on rewards 0 to 1.
+    pub fn new(c: f64) -> Uct {
+        Uct { c: PerRole::new(c) }
+    }
 }
 
 impl<G: Game> Selection<G> for Uct {
     type Note = ();
-    const VALUES_UNTRIED: bool = false;
+    type Prepared = f64;
+
+    fn values_untried(&self) -> bool {
+        false
+    }
 
     #[inline]
     fn note(&mut self, _: &G, _: &G::State, _: usize, moves: &[G::Move]) -> &[()] {
@@ -64,14 +123,43 @@ impl<G: Game> Selection<G> for Uct {
     }
 
     #[inline]
-    fn prepare(&self, node_visits: u32) -> f64 {
-        self.c * f64::from(node_visits.max(1)).ln().sqrt()
+    fn prepare(&mut self, place: Place, role: usize) -> f64 {
+        self.c.of(role) * f64::from(place.visits.max(1)).ln().sqrt()
     }
 
     #[inline]
     fn value(&self, prepared: f64, stats: MoveStats, (): ()) -> f64 {
         let visits = f64::from(stats.visits);
         stats.sum / visits + prepared / visits.sqrt()
+    }
+
+    fn set(&mut self, role: usize, controls: &Controls) {
+        self.c.set(role, controls.c);
+    }
+}
+
+/// A value for all roles, until some have their own.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct PerRole<T> {
+    all: T,
+    by_role: Vec<T>,
+}
+
+impl<T: Copy> PerRole<T> {
+    pub fn new(all: T) -> PerRole<T> {
+        PerRole { all, by_role: Vec::new() }
+    }
+
+    #[inline]
+    pub fn of(&self, role: usize) -> T {
+        self.by_role.get(role).copied().unwrap_or(self.all)
+    }
+
+    pub fn set(&mut self, role: usize, value: T) {
+        if self.by_role.len() <= role {
+            self.by_role.resize(role + 1, self.all);
+        }
+        self.by_role[role] = value;
     }
 }
 
@@ -114,7 +202,11 @@ impl<F> Guided<F> {
 
 impl<G: Game, F: Foresight<G>> Selection<G> for Guided<F> {
     type Note = Hint;
-    const VALUES_UNTRIED: bool = true;
+    type Prepared = f64;
+
+    fn values_untried(&self) -> bool {
+        true
+    }
 
     fn note(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Hint] {
         self.values.clear();
@@ -130,8 +222,8 @@ impl<G: Game, F: Foresight<G>> Selection<G> for Guided<F> {
     }
 
     #[inline]
-    fn prepare(&self, node_visits: u32) -> f64 {
-        self.c * f64::from(node_visits.max(1)).sqrt()
+    fn prepare(&mut self, place: Place, _: usize) -> f64 {
+        self.c * f64::from(place.visits.max(1)).sqrt()
     }
 
     #[inline]
@@ -141,11 +233,37 @@ impl<G: Game, F: Foresight<G>> Selection<G> for Guided<F> {
     }
 }
 
+/// The clock under which a simulation is run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Phase {
+    /// The start clock, before the match; the share of it that is gone, 0 to 1.
+    Start(f64),
+    /// The clock of a move.
+    Play,
+}
+
 /// How moves are chosen beyond the tree, and among the untried moves in it.
 pub trait Playout<G: Game> {
+    /// Whether it learns from the moves of simulations, or chooses by the
+    /// moves before.
+    const LEARNS: bool = false;
+
+    /// Whether it is shown the states of a simulation.
+    const WATCHES: bool = false;
+
+    /// Begins a simulation.
+    #[inline]
+    fn begin(&mut self, _game: &G, _phase: Phase, _rng: &mut Rng) {}
+
+    /// Sees a state of a simulation: each in turn, that of the root and a
+    /// terminal one included.
+    #[inline]
+    fn watch(&mut self, _game: &G, _state: &G::State) {}
+
     /// A move of an acting role in a state that is not terminal. It generates
-    /// the moves itself, and need not consider all that are legal.
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, rng: &mut Rng) -> G::Move;
+    /// the moves itself, and need not consider all that are legal. The trail
+    /// is empty but for its roles if the playout does not learn.
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move;
 
     /// The index of the move to try first of some untried moves of a node.
     fn choose_untried(
@@ -154,10 +272,21 @@ pub trait Playout<G: Game> {
         _state: &G::State,
         _role: usize,
         untried: &[G::Move],
+        _trail: &Trail,
         rng: &mut Rng,
     ) -> usize {
         rng.random_range(0..untried.len())
     }
+
+    /// Takes other numbers for a role.
+    fn set(&mut self, _role: usize, _controls: &Controls) {}
+
+    /// Learns from a simulation that came to rewards, one a role.
+    #[inline]
+    fn learn(&mut self, _game: &G, _trail: &Trail, _rewards: &[f64]) {}
+
+    /// Follows a joint move of the match.
+    fn advance(&mut self, _game: &G) {}
 }
 
 /// Uniformly random legal moves.
@@ -173,8 +302,8 @@ impl<M> Default for RandomPlayout<M> {
 }
 
 impl<G: Game> Playout<G> for RandomPlayout<G::Move> {
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, rng: &mut Rng) -> G::Move {
-        let mv = game.random_legal(state, role, &mut self.moves, rng);
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, _: &Trail, rng: &mut Rng) -> G::Move {
+        let mv = game.random_move(state, role, &mut self.moves, rng);
         mv.expect("an acting role has a legal move in a state that is not terminal")
     }
 }

@@ -170,8 +170,9 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
-    /// Keeps what lies below `root`, which becomes node 0.
-    pub fn reroot(&mut self, root: NodeId) {
+    /// Keeps what lies below `root`, which becomes node 0. Returns the new
+    /// numbers of the nodes, by their old ones.
+    pub fn reroot(&mut self, root: NodeId) -> Vec<Option<NodeId>> {
         let mut kept = Tree::new();
         let mut queue = Queue::new(self.nodes.len());
         queue.number(root);
@@ -205,6 +206,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         let found = |(&key, &node): (&u64, &NodeId)| queue.numbers[node as usize].map(|number| (key, number));
         kept.by_key = self.by_key.iter().filter_map(found).collect();
         *self = kept;
+        queue.numbers
     }
 }
 

@@ -32,6 +32,9 @@ impl Game for Nim {
     fn turn(&self, state: &(u32, usize)) -> Turn {
         Turn::One(state.1)
     }
+    fn number(&self, _: usize, mv: u32) -> u32 {
+        mv
+    }
     fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) {
         moves.extend(1..=state.0.min(3));
     }
@@ -59,7 +62,7 @@ impl ArenaGame for Nim {
     fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<(u32, usize)>> {
         let (mut state, mut moves) = (self.initial(), Vec::new());
         for _ in 0..plies {
-            let mv = self.random_legal(&state, state.1, &mut moves, rng)?;
+            let mv = self.random_move(&state, state.1, &mut moves, rng)?;
             self.play(&mut state, &[mv]);
         }
         (state.0 > 0).then(|| Opening { state, text: format!("{} {}", state.0, state.1), plies })

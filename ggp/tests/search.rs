@@ -4,12 +4,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sternhalma_ggp::{
-    Cutoff, Decision, Foresight, Game, Guided, Hint, LengthBonus, Limits, Mcts, MoveStats, RandomPlayout, Selection,
-    Settings, ToTheEnd, Turn, Uct,
+    Cutoff, Decision, Foresight, Game, Guided, Hint, LengthBonus, Limits, Mcts, MoveStats, Place, RandomPlayout,
+    Selection, Settings, ToTheEnd, Turn, Uct,
 };
 
 fn mcts<G: Game>(settings: Settings) -> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
-    Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, settings, 1)
+    Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, settings, 1)
 }
 
 /// One role picks digits; the goal is the number they make, of 99.
@@ -26,6 +26,9 @@ impl Game for Digits {
     }
     fn turn(&self, _: &Vec<u8>) -> Turn {
         Turn::One(0)
+    }
+    fn number(&self, _: usize, mv: u8) -> u32 {
+        mv.into()
     }
     fn legal(&self, _: &Vec<u8>, _: usize, moves: &mut Vec<u8>) {
         moves.extend(0..10);
@@ -56,6 +59,9 @@ impl Game for Stones {
     fn turn(&self, state: &(u32, usize)) -> Turn {
         Turn::One(state.1)
     }
+    fn number(&self, _: usize, mv: u32) -> u32 {
+        mv
+    }
     fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) {
         moves.extend(1..=state.0.min(2));
     }
@@ -85,6 +91,9 @@ impl Game for Pennies {
     }
     fn turn(&self, _: &Vec<[u8; 2]>) -> Turn {
         Turn::All
+    }
+    fn number(&self, _: usize, mv: u8) -> u32 {
+        mv.into()
     }
     fn legal(&self, _: &Vec<[u8; 2]>, _: usize, moves: &mut Vec<u8>) {
         moves.extend(0..3);
@@ -244,6 +253,9 @@ fn short_wins_are_worth_more() {
         fn turn(&self, _: &(u8, u8)) -> Turn {
             Turn::One(0)
         }
+        fn number(&self, _: usize, mv: u8) -> u32 {
+            mv.into()
+        }
         fn legal(&self, state: &(u8, u8), _: usize, moves: &mut Vec<u8>) {
             if state.1 == 0 { moves.extend([8, 3, 5]) } else { moves.push(0) }
         }
@@ -280,7 +292,7 @@ impl<G: Game> Cutoff<G> for AtOnce {
 #[test]
 fn a_cutoff_ends_the_playout() {
     let game = Stones(40);
-    let mut search = Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), AtOnce, Settings::default(), 1);
+    let mut search = Mcts::new(Uct::new(0.7), RandomPlayout::default(), AtOnce, Settings::default(), 1);
     let found = search.search(&game, &game.initial(), 0, Limits::playouts(50), &AtomicBool::new(false));
     assert!(found.moves.iter().all(|(_, stats)| stats.mean() == 1.0));
     // The root and a node a simulation, and no moves beyond.
@@ -318,9 +330,9 @@ fn priors_are_a_softmax_of_what_is_foreseen() {
 
 #[test]
 fn guided_selection_values_moves_by_mean_and_prior() {
-    let guided = Guided::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
-    let value = |visits, sum| {
-        let prepared = Selection::<Digits>::prepare(&guided, 16);
+    let mut guided = Guided::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
+    let mut value = |visits, sum| {
+        let prepared = Selection::<Digits>::prepare(&mut guided, Place { node: 0, visits: 16 }, 0);
         Selection::<Digits>::value(&guided, prepared, MoveStats { visits, sum }, Hint { value: 0.6, prior: 0.25 })
     };
     // 0.3 · 0.25 · √16 is 0.3, over 1 and the visits.

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rand::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use sternhalma_ggp::arena::{Contestant, PolicyPlayer, Request};
 use sternhalma_ggp::gdl::network::{LANES, Lanes, Network, NetworkGame, Profile};
 use sternhalma_ggp::gdl::{Prover, Rules};
-use sternhalma_ggp::{Game, Rng};
+use sternhalma_ggp::{Game, Limits, Policy, Rng, Spent};
 
 use super::{Engine, read_text};
 use crate::{Outcome, output};
@@ -23,7 +25,7 @@ const PROFILE_MATCHES: usize = 100;
 /// Playouts in lanes at a time, at most; their results are kept so long.
 const MOST_PLAYOUTS: f64 = 1e6;
 
-/// Measure how fast a rulesheet is ground and played, by uniformly random playouts
+/// Measure how fast a rulesheet is ground, played by uniformly random playouts, and searched
 ///
 /// Rates are a second of processor time of a thread, times the threads.
 #[derive(clap::Args)]
@@ -36,7 +38,10 @@ pub struct Args {
     /// Threads, each with playouts of its own
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
-    /// The engine that plays: all if none is told
+    /// A policy that searches from the initial state, with a tree of its own a thread
+    #[arg(long, value_name = "P")]
+    policy: Vec<Policy>,
+    /// The engine that plays: all if neither it nor a policy is told
     #[arg(long, value_enum)]
     engine: Vec<Engine>,
     /// The seed of the playouts
@@ -61,6 +66,20 @@ struct Report {
     error: Option<String>,
     #[serde(flatten)]
     engines: BTreeMap<&'static str, Played>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<Searched>,
+}
+
+/// How fast a policy searches.
+#[derive(Serialize)]
+struct Searched {
+    policy: String,
+    simulations: u64,
+    simulations_per_s: f64,
+    /// Moves played in simulations beyond the tree, and states added to it.
+    steps_per_s: f64,
+    /// The deepest node.
+    depth: u32,
 }
 
 /// What a network is.
@@ -142,7 +161,8 @@ pub fn run(args: &Args) -> Result<Outcome> {
     // Each thread compiles lanes of its own; here it is for the time it takes.
     let _ = game.as_ref().map(|game| Lanes::new(&game.network().netlist));
     let ground_seconds = started.elapsed().as_secs_f64();
-    let engines = if args.engine.is_empty() { Engine::value_variants() } else { &args.engine };
+    let all = args.engine.is_empty() && args.policy.is_empty();
+    let engines = if all { Engine::value_variants() } else { &args.engine };
     let play = |&engine: &Engine| {
         let tally = in_threads(args, &|seed| match (engine, &game) {
             (Engine::Prover, _) => play_prover(&rules, args.seconds, seed),
@@ -153,12 +173,17 @@ pub fn run(args: &Args) -> Result<Outcome> {
         let failed = |error: anyhow::Error| Played::Failed { error: format!("{error:#}") };
         (engine.name(), tally.map_or_else(failed, |tally| Played::Rates(tally.rates())))
     };
+    let searched = |policy: &Policy| match &game {
+        Ok(game) => search_in_threads(args, game, policy),
+        Err(error) => Err(error.clone().into()),
+    };
     let report = Report {
         file,
         ground_seconds,
         network: game.as_ref().ok().map(|game| Figures::new(game, args.seed)),
         error: game.as_ref().err().map(ToString::to_string),
         engines: engines.iter().map(play).collect(),
+        policies: args.policy.iter().map(searched).collect::<Result<_>>()?,
     };
     if args.json {
         output::print_json(&report)?
@@ -230,6 +255,10 @@ impl Report {
             };
             print(engine, &text)?;
         }
+        for Searched { policy, simulations_per_s, steps_per_s, depth, .. } in &self.policies {
+            let rates = format!("{simulations_per_s:.0} simulations/s, {steps_per_s:.0} steps/s, depth {depth}");
+            output::print_line(&format!("{policy}: {rates}"))?;
+        }
         Ok(())
     }
 }
@@ -238,17 +267,52 @@ fn print(what: &str, text: &str) -> Result<()> {
     output::print_line(&format!("{what:<12}{text}"))
 }
 
-fn in_threads(args: &Args, play: &(dyn Fn(u64) -> Result<Tally> + Sync)) -> Result<Tally> {
-    let tallies: Vec<Result<Tally>> = std::thread::scope(|scope| {
+/// What each thread came to.
+fn in_each_thread<T: Send>(args: &Args, play: &(dyn Fn(u64) -> Result<T> + Sync)) -> Result<Vec<T>> {
+    std::thread::scope(|scope| {
         let seeds = (0..args.threads).map(|thread| args.seed.wrapping_add(thread));
         let threads: Vec<_> = seeds.map(|seed| scope.spawn(move || play(seed))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked"))).collect()
-    });
+    })
+}
+
+fn in_threads(args: &Args, play: &(dyn Fn(u64) -> Result<Tally> + Sync)) -> Result<Tally> {
     let mut all = Tally::default();
-    for tally in tallies {
-        all.add(&tally?);
-    }
+    in_each_thread(args, play)?.iter().for_each(|tally| all.add(tally));
     Ok(all)
+}
+
+fn search_in_threads(args: &Args, game: &NetworkGame, policy: &Policy) -> Result<Searched> {
+    let spent = in_each_thread(args, &|seed| search(game, policy, args.seconds, seed))?;
+    let rate = |count: fn(&Spent) -> u64| spent.iter().map(|(spent, time)| count(spent) as f64 / time).sum();
+    Ok(Searched {
+        policy: policy.to_string(),
+        simulations: spent.iter().map(|(spent, _)| spent.playouts).sum(),
+        simulations_per_s: rate(|spent| spent.playouts),
+        steps_per_s: rate(|spent| spent.expansions),
+        depth: spent.iter().map(|(spent, _)| spent.depth).max().unwrap_or(0),
+    })
+}
+
+/// Searches from the initial state, and returns the processor time that took.
+fn search(game: &NetworkGame, policy: &Policy, seconds: f64, seed: u64) -> Result<(Spent, f64)> {
+    let state = game.initial();
+    if game.is_terminal(&state) {
+        bail!("the initial state is terminal");
+    }
+    let role = game.turn(&state).acting(game.roles()).start;
+    let mut player = PolicyPlayer::new(policy.clone());
+    player.begin(game, &state, role, seed)?;
+    let request = Request {
+        role,
+        limits: Limits::time(Duration::from_secs_f64(seconds)),
+        clocks: &vec![None; game.roles()],
+        patience: Duration::ZERO,
+        stop: &AtomicBool::new(false),
+    };
+    let started = now();
+    let (_, spent) = player.choose(game, &state, &request)?;
+    Ok((spent, now() - started))
 }
 
 /// Processor time of this thread, in seconds.

@@ -287,7 +287,8 @@ impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
         stop: &AtomicBool,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let make = |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant])) };
+        let make =
+            |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant].clone())) };
         let host = Host { game: &self.game, make: &make, adjudicator: None };
         arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }

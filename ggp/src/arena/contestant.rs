@@ -127,8 +127,8 @@ impl<G: Game + 'static> PolicyPlayer<G> {
 }
 
 impl<G: Game + 'static> Contestant<G> for PolicyPlayer<G> {
-    fn begin(&mut self, _: &G, _: &G::State, _: usize, seed: u64) -> Result<(), Fault> {
-        self.mind = Some(self.policy.mind(seed));
+    fn begin(&mut self, game: &G, start: &G::State, _: usize, seed: u64) -> Result<(), Fault> {
+        self.mind.insert(self.policy.mind(seed)).begin(game, start);
         Ok(())
     }
 

@@ -161,6 +161,20 @@ impl Game for ProverGame {
         moves.extend_from_slice(&state.0.legal[role]);
     }
 
+    fn number(&self, _: usize, mv: TermId) -> u32 {
+        mv.number()
+    }
+
+    fn numbers(&self, state: &ProverState, joint: &[TermId], numbers: &mut Vec<u32>) {
+        match self.turn(state) {
+            Turn::All => numbers.extend(joint.iter().map(|mv| mv.number())),
+            Turn::One(acting) => {
+                let only = |(role, moves): (usize, &Vec<TermId>)| if role == acting { joint[0] } else { moves[0] };
+                numbers.extend(state.0.legal.iter().enumerate().map(only).map(TermId::number));
+            }
+        }
+    }
+
     /// # Panics
     ///
     /// If the state is terminal.
@@ -302,7 +316,7 @@ mod tests {
     #[test]
     fn the_search_plays_it() {
         let game = game(&own("subtraction"));
-        let mut mcts = Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
+        let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
         let found = mcts.search(&game, &game.initial(), 0, Limits::playouts(2_000), &AtomicBool::new(false));
         // Ten stones are left at two more than a multiple of four.
         assert_eq!(game.move_name(0, found.best), "(take 2)");

@@ -10,6 +10,13 @@ use super::rows::{Slots, hash};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TermId(pub(super) u32);
 
+impl TermId {
+    /// The place of the term among those met so far.
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// A name with a number of arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Functor(pub u32);

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
 use crate::policy::Mind;
-use crate::{Limits, Policy};
+use crate::{Clock, Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, as a
 /// compiled network. It may take long, or fail: a player begins with the
@@ -96,9 +96,10 @@ impl<G: Reasoner + 'static> Sitting<G> {
         let roles = game.role_names();
         let role = place_of(&order.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
-        let mind = order.policy.mind(order.seed);
-        let hurry = order.hurry.clone();
-        Ok(Sitting { state: game.initial(), game, role, policy: order.policy, mind, hurry })
+        let mut mind = order.policy.mind(order.seed);
+        let state = game.initial();
+        mind.begin(&game, &state);
+        Ok(Sitting { state, game, role, policy: order.policy.clone(), mind, hurry: order.hurry.clone() })
     }
 
     fn names_of(&self, role: usize, moves: &[G::Move]) -> Vec<String> {
@@ -130,12 +131,13 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
             moves.push(mv);
         }
         if illegal.is_some() || self.game.is_terminal(&self.state) {
-            self.mind.reset();
+            self.game.play_all(&mut self.state, &moves);
+            self.mind.begin(&self.game, &self.state);
         } else {
             let acting = self.game.turn(&self.state).acting(roles);
             self.mind.advance(&self.game, &moves[acting]);
+            self.game.play_all(&mut self.state, &moves);
         }
-        self.game.play_all(&mut self.state, &moves);
         let names = moves.iter().enumerate().map(|(role, &mv)| self.game.move_name(role, mv)).collect();
         Ok((names, illegal))
     }
@@ -157,12 +159,13 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
         if self.game.is_terminal(&self.state) {
             return None;
         }
-        let mut acting = self.game.turn(&self.state).acting(self.game.roles());
-        let acts = acting.contains(&self.role);
-        let role = if acts { self.role } else { acting.next()? };
         let limits = Limits::playouts(playouts);
-        let (best, _) = self.mind.search(&self.game, &self.state, role, limits, &self.hurry);
-        acts.then(|| self.game.move_name(role, best))
+        if !self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role) {
+            self.mind.think(&self.game, &self.state, limits, &self.hurry, Clock::Play);
+            return None;
+        }
+        let (best, _) = self.mind.search(&self.game, &self.state, self.role, limits, &self.hurry);
+        Some(self.game.move_name(self.role, best))
     }
 
     fn goals(&self) -> Vec<u8> {

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use super::chair::{Chair, Compiler, Order, Seated, Sitting};
 use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
-use crate::{Policy, Rng};
+use crate::{Policy, Rng, SearchPolicy};
 
 /// Simulations are run in batches of about this long, between which the
 /// clock and the post are looked at.
@@ -51,7 +51,7 @@ impl Default for PlayerOptions {
     fn default() -> PlayerOptions {
         PlayerOptions {
             name: "sternhalma".into(),
-            policy: Policy::Uct { c: 0.4 },
+            policy: Policy::Search(SearchPolicy::default()),
             margin: Duration::from_millis(500),
             patience: Duration::from_secs(30),
             ponder: false,
@@ -324,7 +324,7 @@ impl Seating {
         let _over = Over(self.post.over.clone());
         let order = Order {
             role: terms.role.clone(),
-            policy: self.options.policy,
+            policy: self.options.policy.clone(),
             seed: self.options.seed,
             hurry: self.post.hurry.clone(),
             over: self.post.over.clone(),
@@ -753,6 +753,9 @@ mod tests {
         }
         fn turn(&self, state: &Self::State) -> crate::Turn {
             self.0.turn(state)
+        }
+        fn number(&self, role: usize, mv: Self::Move) -> u32 {
+            self.0.number(role, mv)
         }
         fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>) {
             self.1.store(true, Relaxed);

@@ -94,12 +94,8 @@ impl Game for NetworkGame {
     }
 
     fn play(&self, state: &mut State, joint: &[u32]) {
-        let Turn::One(acting) = self.turn(state) else {
-            return self.engine.step(state, joint);
-        };
         let mut all = std::mem::take(&mut state.joint);
-        let only = |role| if role == acting { joint[0] } else { self.engine.nth_legal(state, role, 0) };
-        all.extend((0..self.roles()).map(only));
+        self.numbers(state, joint, &mut all);
         self.engine.step(state, &all);
         all.clear();
         state.joint = all;
@@ -117,8 +113,31 @@ impl Game for NetworkGame {
         goals.extend(self.engine.goals(state).map(Goal::score));
     }
 
-    fn random_legal(&self, state: &State, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
+    #[inline]
+    fn random_move(&self, state: &State, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
         self.engine.random_legal(state, role, rng)
+    }
+
+    #[inline]
+    fn number(&self, _: usize, mv: u32) -> u32 {
+        mv
+    }
+
+    /// The moves of all roles: those that wait play what they must.
+    #[inline]
+    fn numbers(&self, state: &State, joint: &[u32], numbers: &mut Vec<u32>) {
+        match self.turn(state) {
+            Turn::All => numbers.extend_from_slice(joint),
+            Turn::One(acting) => numbers.extend((0..self.roles()).map(|role| match role == acting {
+                true => joint[0],
+                false => self.engine.nth_legal(state, role, 0),
+            })),
+        }
+    }
+
+    #[inline]
+    fn play_numbered(&self, state: &mut State, _: &[u32], numbers: &[u32]) {
+        self.engine.step(state, numbers);
     }
 }
 
@@ -172,7 +191,7 @@ mod tests {
     use crate::{Limits, Mcts, RandomPlayout, Settings, ToTheEnd, Uct};
 
     fn mcts(seed: u64) -> Mcts<NetworkGame, Uct, RandomPlayout<u32>, ToTheEnd> {
-        Mcts::new(Uct { c: 0.7 }, RandomPlayout::default(), ToTheEnd, Settings::default(), seed)
+        Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, Settings::default(), seed)
     }
 
     fn named(game: &NetworkGame, role: usize, name: &str) -> u32 {
@@ -279,7 +298,7 @@ mod tests {
         let mut rng = Rng::seed_from_u64(4);
         let mut counts = HashMap::new();
         for _ in 0..9000 {
-            let mv = game.random_legal(&state, 0, &mut Vec::new(), &mut rng).expect("white moves");
+            let mv = game.random_move(&state, 0, &mut Vec::new(), &mut rng).expect("white moves");
             *counts.entry(mv).or_insert(0.0) += 1.0;
         }
         assert_eq!(counts.len(), 9);

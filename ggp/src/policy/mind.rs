@@ -1,0 +1,124 @@
+//! Who plays one match by a policy.
+
+use std::sync::atomic::AtomicBool;
+
+use rand::{RngExt, SeedableRng};
+
+use super::{PartsVisitor, Policy};
+use crate::game::{Game, Rng};
+use crate::limits::{Limits, Spent};
+use crate::mcts::{Clock, Mcts, Settings};
+use crate::parts::{Playout, Selection, ToTheEnd};
+
+/// The edges of a tree that is kept through a match: with its nodes 400 MB to
+/// 1 GB.
+const MOST_EDGES: usize = 1 << 24;
+
+/// What finds the moves of a match.
+pub(crate) trait Mind<G: Game>: Send {
+    /// Begins the match, or goes on from another state than the match had come to.
+    fn begin(&mut self, game: &G, state: &G::State);
+
+    /// Thinks about a state that is not terminal before its role is to act,
+    /// until a limit is reached or `stop` is set, and returns what that took.
+    fn think(&mut self, game: &G, state: &G::State, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent;
+
+    /// A move of a role that is to act in a state that is not terminal, the
+    /// best that is known once a limit is reached or `stop` is set, and what
+    /// that took.
+    fn search(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (G::Move, Spent);
+
+    /// Follows the moves of the acting roles.
+    fn advance(&mut self, game: &G, joint: &[G::Move]);
+}
+
+impl Policy {
+    /// What plays one match by this policy.
+    pub(crate) fn mind<G: Game + 'static>(&self, seed: u64) -> Box<dyn Mind<G>> {
+        match self {
+            Policy::Random => Box::new(RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }),
+            Policy::Search(search) => {
+                let settings = Settings { most_edges: MOST_EDGES, decision: search.decision, ..Settings::default() };
+                search.visit(MakeMind { settings, seed })
+            }
+        }
+    }
+}
+
+struct MakeMind {
+    settings: Settings,
+    seed: u64,
+}
+
+impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
+    type Made = Box<dyn Mind<G>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Mind<G>>
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        S::Note: Send,
+        P: Playout<G> + Clone + Send + 'static,
+    {
+        Box::new(Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed))
+    }
+}
+
+struct RandomMind<M> {
+    moves: Vec<M>,
+    rng: Rng,
+}
+
+impl<G: Game> Mind<G> for RandomMind<G::Move> {
+    fn begin(&mut self, _: &G, _: &G::State) {}
+
+    fn think(&mut self, _: &G, _: &G::State, _: Limits, _: &AtomicBool, _: Clock) -> Spent {
+        Spent::default()
+    }
+
+    fn search(&mut self, game: &G, state: &G::State, role: usize, _: Limits, _: &AtomicBool) -> (G::Move, Spent) {
+        self.moves.clear();
+        game.legal(state, role, &mut self.moves);
+        (self.moves[self.rng.random_range(0..self.moves.len())], Spent::default())
+    }
+
+    fn advance(&mut self, _: &G, _: &[G::Move]) {}
+}
+
+impl<G, S, P> Mind<G> for Mcts<G, S, P, ToTheEnd>
+where
+    G: Game,
+    S: Selection<G> + Send,
+    S::Note: Send,
+    P: Playout<G> + Send,
+{
+    fn begin(&mut self, game: &G, state: &G::State) {
+        Mcts::begin(self, game, state);
+    }
+
+    fn think(&mut self, game: &G, state: &G::State, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
+        Mcts::think(self, game, state, limits, stop, Spent::default(), clock)
+    }
+
+    fn search(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (G::Move, Spent) {
+        let found = Mcts::search(self, game, state, role, limits, stop);
+        (found.best, found.spent)
+    }
+
+    fn advance(&mut self, game: &G, joint: &[G::Move]) {
+        Mcts::advance(self, game, joint);
+    }
+}

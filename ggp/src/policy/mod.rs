@@ -1,0 +1,154 @@
+//! Policies: how a player of any game finds its moves, as text and as parts of
+//! a search.
+
+mod mind;
+mod text;
+
+use crate::game::Game;
+use crate::grave::{Grave, GraveSettings};
+use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
+use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
+
+pub(crate) use mind::Mind;
+pub use text::PolicyError;
+
+/// How a player of any game finds its moves, written `name,key=value,…` or as
+/// a table of TOML (docs/policies.md).
+///
+/// ```
+/// use sternhalma_ggp::Policy;
+///
+/// let policy: Policy = "grave,playout=mast,epsilon=0.4".parse()?;
+/// assert_eq!(policy.to_string(), "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4");
+/// assert_eq!(policy.to_string().parse::<Policy>()?, policy);
+/// # Ok::<(), sternhalma_ggp::PolicyError>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Policy {
+    /// `random`: any legal move, all equally likely.
+    Random,
+    /// Monte-Carlo tree search.
+    Search(SearchPolicy),
+}
+
+/// The parts of a Monte-Carlo tree search.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SearchPolicy {
+    /// How moves are chosen in the tree.
+    pub selection: SelectionPolicy,
+    /// How moves are chosen beyond it, and among untried moves.
+    pub playout: PlayoutPolicy,
+    /// Which move is played.
+    pub decision: Decision,
+}
+
+/// How moves are chosen in the tree.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SelectionPolicy {
+    /// UCB1, with the exploration constant C on rewards 0 to 1.
+    Uct {
+        /// C.
+        c: f64,
+    },
+    /// GRAVE.
+    Grave(GraveSettings),
+}
+
+/// How moves are chosen beyond the tree.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum PlayoutPolicy {
+    /// All moves are equally likely.
+    Random,
+    /// By what was learnt from the simulations before.
+    Learned {
+        /// What is kept of them.
+        worth: WorthPolicy,
+        /// How it makes a choice.
+        selector: Selector,
+        /// Whether good replies (LGRF-2) go before it.
+        replies: bool,
+        /// How it is forgotten.
+        decay: Decay,
+    },
+}
+
+/// What is kept of simulations.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum WorthPolicy {
+    /// An average a move.
+    Mast,
+    /// Averages of sequences of moves, too.
+    Nst {
+        /// The length of the longest.
+        longest: usize,
+        /// The weight from which sequences of more than one move count.
+        least: f64,
+    },
+}
+
+/// Makes something of the parts of a search.
+pub trait PartsVisitor<G: Game> {
+    /// What it makes.
+    type Made;
+
+    /// Makes it.
+    fn visit<S, P>(self, selection: S, playout: P) -> Self::Made
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        S::Note: Send,
+        P: Playout<G> + Clone + Send + 'static;
+}
+
+impl Default for SearchPolicy {
+    /// `uct`: UCB1 with C = 0.4 and random playouts.
+    fn default() -> SearchPolicy {
+        SearchPolicy {
+            selection: SelectionPolicy::Uct { c: 0.4 },
+            playout: PlayoutPolicy::Random,
+            decision: Decision::BestAverage,
+        }
+    }
+}
+
+impl SearchPolicy {
+    /// Makes the parts, which know nothing yet, and hands them to a visitor:
+    /// a search is compiled for each combination of parts.
+    pub fn visit<G: Game + 'static, V: PartsVisitor<G>>(&self, visitor: V) -> V::Made {
+        match self.selection {
+            SelectionPolicy::Uct { c } => self.visit_with(Uct::new(c), visitor),
+            SelectionPolicy::Grave(settings) => self.visit_with(Grave::new(settings), visitor),
+        }
+    }
+
+    fn visit_with<G, S, V>(&self, selection: S, visitor: V) -> V::Made
+    where
+        G: Game + 'static,
+        S: Selection<G> + Clone + Send + 'static,
+        S::Note: Send,
+        V: PartsVisitor<G>,
+    {
+        match self.playout {
+            PlayoutPolicy::Random => visitor.visit(selection, RandomPlayout::<G::Move>::default()),
+            PlayoutPolicy::Learned { worth, selector, replies, decay } => {
+                let replies = replies.then(Replies::default);
+                match worth {
+                    WorthPolicy::Mast => {
+                        visitor.visit(selection, Learned::<_, G::Move>::new(Mast::default(), selector, replies, decay))
+                    }
+                    WorthPolicy::Nst { longest, least } => {
+                        let worth = Nst::new(longest, least);
+                        visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Policy {
+    /// Whether it plays better if it is given more time.
+    pub(crate) fn thinks(&self) -> bool {
+        !matches!(self, Policy::Random)
+    }
+}

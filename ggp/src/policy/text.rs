@@ -1,0 +1,412 @@
+//! Policies as text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, de};
+use thiserror::Error;
+
+use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
+use crate::grave::{Form, GraveSettings};
+use crate::parts::Decision;
+use crate::playouts::{Decay, Selector};
+
+/// Policies that have names of their own, each with what it is.
+const NAMED: [(&str, &str); 6] = [
+    ("mast", "uct,playout=mast"),
+    ("nst", "uct,playout=nst"),
+    ("lgrf", "uct,playout=nst,replies=lgrf2"),
+    ("cadia", "uct,playout=mast,tau=10"),
+    ("base", "grave,playout=mast,epsilon=0.4"),
+    ("authors", "grave,form=authors,playout=mast,epsilon=0.4,gamma=0.2"),
+];
+
+/// The share of random moves where none is told (paper 000, section VI-C).
+const EPSILON: f64 = 0.2;
+
+/// Why a text names no policy.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// No policy has the name.
+    #[error("there is no policy `{name}`: the policies are {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The policy has no such parameter, or not of such a value.
+    #[error("`{text}` is no parameter of `{name}`: {why}")]
+    Parameter {
+        /// The policy.
+        name: String,
+        /// What was told.
+        text: String,
+        /// What there is.
+        why: String,
+    },
+}
+
+impl FromStr for Policy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Policy, PolicyError> {
+        let mut words = text.split(',').map(str::trim);
+        let name = words.next().unwrap_or_default();
+        let pairs = words.map(|word| {
+            let pair = word.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+            pair.ok_or_else(|| PolicyError::Parameter {
+                name: name.to_owned(),
+                text: word.to_owned(),
+                why: "parameters are written `key=value`".to_owned(),
+            })
+        });
+        Policy::from_pairs(name, pairs.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
+impl Policy {
+    /// A policy of this name with these parameters; of those told twice the
+    /// last holds.
+    ///
+    /// # Errors
+    /// If there is no such policy, or it has no such parameter.
+    pub fn from_pairs<'a>(
+        name: &str,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Policy, PolicyError> {
+        let known = NAMED.iter().find(|(known, _)| *known == name);
+        let mut policy = match (known, name) {
+            (Some((_, text)), _) => text.parse()?,
+            (None, "random") => Policy::Random,
+            (None, "uct") => Policy::Search(SearchPolicy::default()),
+            (None, "grave") => Policy::Search(SearchPolicy {
+                selection: SelectionPolicy::Grave(GraveSettings::BASE),
+                ..SearchPolicy::default()
+            }),
+            (None, _) => {
+                let names = ["random", "uct", "grave"].into_iter().chain(NAMED.map(|(name, _)| name));
+                let known = names.collect::<Vec<_>>().join(", ");
+                return Err(PolicyError::Unknown { name: name.to_owned(), known });
+            }
+        };
+        for (key, value) in pairs {
+            let error =
+                |why: String| PolicyError::Parameter { name: name.to_owned(), text: format!("{key}={value}"), why };
+            match &mut policy {
+                Policy::Random => return Err(error("it has none".to_owned())),
+                Policy::Search(search) => search.set(key, value).map_err(error)?,
+            }
+        }
+        Ok(policy)
+    }
+}
+
+/// A number from `least` to `most`, which may be infinite.
+fn number(value: &str, least: f64, most: f64) -> Result<f64, String> {
+    let told = value.parse().ok().filter(|value: &f64| (least..=most).contains(value));
+    told.ok_or_else(|| match most.is_infinite() {
+        true => format!("it is to be a number from {least} up"),
+        false => format!("it is to be a number from {least} to {most}"),
+    })
+}
+
+/// A number from `least` up that is not infinite.
+fn finite(value: &str, least: f64) -> Result<f64, String> {
+    number(value, least, f64::MAX).map_err(|_| format!("it is to be a number from {least} up"))
+}
+
+fn count(value: &str) -> Result<u32, String> {
+    value.parse().ok().filter(|&count| count > 0).ok_or_else(|| "it is to be a whole number from 1 up".to_owned())
+}
+
+/// One of the values that a parameter can have.
+fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
+    let found = values.iter().find(|(name, _)| *name == value).map(|&(_, value)| value);
+    let names = || values.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("it is to be one of {}", names()))
+}
+
+const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
+const DECISIONS: [(&str, Decision); 2] = [("average", Decision::BestAverage), ("visits", Decision::MostVisits)];
+const WORTHS: [(&str, Option<WorthPolicy>); 3] =
+    [("random", None), ("mast", Some(WorthPolicy::Mast)), ("nst", Some(WorthPolicy::Nst { longest: 3, least: 7.0 }))];
+const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
+
+impl SearchPolicy {
+    /// Sets a parameter.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match (key, &mut self.selection) {
+            ("play", _) => self.decision = one_of(value, &DECISIONS)?,
+            ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
+                *c = finite(value, 0.0)?;
+            }
+            ("k", SelectionPolicy::Grave(grave)) => grave.k = number(value, 0.0, f64::INFINITY)?,
+            ("ref", SelectionPolicy::Grave(grave)) => grave.reference = number(value, 0.0, f64::INFINITY)?,
+            ("form", SelectionPolicy::Grave(grave)) => grave.form = one_of(value, &FORMS)?,
+            ("k" | "ref" | "form", _) => return Err("only `grave` has it".to_owned()),
+            _ => self.playout.set(key, value)?,
+        }
+        Ok(())
+    }
+}
+
+impl PlayoutPolicy {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        if key == "playout" {
+            *self = match (one_of(value, &WORTHS)?, *self) {
+                (None, _) => PlayoutPolicy::Random,
+                (Some(worth), PlayoutPolicy::Learned { selector, replies, decay, .. }) => {
+                    PlayoutPolicy::Learned { worth, selector, replies, decay }
+                }
+                (Some(worth), PlayoutPolicy::Random) => PlayoutPolicy::Learned {
+                    worth,
+                    selector: Selector::Greedy { epsilon: EPSILON },
+                    replies: false,
+                    decay: Decay::NONE,
+                },
+            };
+            return Ok(());
+        }
+        const KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
+        if !KEYS.contains(&key) {
+            let first = ["c", "k", "ref", "form", "play", "playout"];
+            let known = first.into_iter().chain(KEYS).collect::<Vec<_>>().join(", ");
+            return Err(format!("the parameters are {known}"));
+        }
+        let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else {
+            return Err("random playouts have none; tell `playout=mast` or `playout=nst` before".to_owned());
+        };
+        match (key, worth) {
+            ("epsilon", _) => *selector = Selector::Greedy { epsilon: number(value, 0.0, 1.0)? },
+            ("tau", _) => *selector = Selector::Gibbs { tau: finite(value, f64::MIN_POSITIVE)? },
+            ("replies", _) => *replies = one_of(value, &REPLIES)?,
+            ("gamma", _) => decay.gamma = number(value, 0.0, 1.0)?,
+            ("lambda", _) => decay.lambda = number(value, 0.0, 1.0)?,
+            ("batch", _) => decay.batch = count(value)?,
+            ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
+            ("n", WorthPolicy::Nst { longest, .. }) => *longest = number(value, 1.0, 3.0)? as usize,
+            ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
+            _ => return Err("only `playout=nst` has it".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// The name of a value.
+fn name_of<T: PartialEq>(value: &T, values: &[(&'static str, T)]) -> &'static str {
+    values.iter().find(|(_, known)| known == value).map_or("", |(name, _)| name)
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Policy::Random => f.write_str("random"),
+            Policy::Search(search) => search.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for SearchPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.selection {
+            SelectionPolicy::Uct { c } => write!(f, "uct,c={c}")?,
+            SelectionPolicy::Grave(GraveSettings { c, k, reference, form }) => {
+                write!(f, "grave,c={c},k={k},ref={reference}")?;
+                if form != Form::default() {
+                    write!(f, ",form={}", name_of(&form, &FORMS))?;
+                }
+            }
+        }
+        self.playout.fmt(f)?;
+        if self.decision != Decision::default() {
+            write!(f, ",play={}", name_of(&self.decision, &DECISIONS))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for PlayoutPolicy {
+    /// With a comma before each parameter; nothing for random playouts.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else { return Ok(()) };
+        match worth {
+            WorthPolicy::Mast => f.write_str(",playout=mast")?,
+            WorthPolicy::Nst { longest, least } => {
+                f.write_str(",playout=nst")?;
+                if (*longest, *least) != (3, 7.0) {
+                    write!(f, ",n={longest},least={least}")?;
+                }
+            }
+        }
+        match selector {
+            Selector::Greedy { epsilon } => write!(f, ",epsilon={epsilon}")?,
+            Selector::Gibbs { tau } => write!(f, ",tau={tau}")?,
+        }
+        if *replies {
+            f.write_str(",replies=lgrf2")?;
+        }
+        let Decay { gamma, lambda, batch, omega } = decay;
+        for (key, factor) in [("gamma", gamma), ("lambda", lambda), ("omega", omega)] {
+            if *factor != 1.0 {
+                write!(f, ",{key}={factor}")?;
+            }
+        }
+        if *batch != Decay::NONE.batch {
+            write!(f, ",batch={batch}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Deserialize<'de> for Policy {
+    /// From its text, or from a table with its `name` and its parameters.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Policy, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Told {
+            Text(String),
+            Table(std::collections::BTreeMap<String, Scalar>),
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Scalar {
+            Number(f64),
+            Text(String),
+        }
+        match Told::deserialize(deserializer)? {
+            Told::Text(text) => text.parse().map_err(de::Error::custom),
+            Told::Table(table) => {
+                let texts = table.into_iter().map(|(key, value)| match value {
+                    Scalar::Number(number) => (key, number.to_string()),
+                    Scalar::Text(text) => (key, text),
+                });
+                let texts: Vec<(String, String)> = texts.collect();
+                let name = texts.iter().find(|(key, _)| key == "name").map_or("", |(_, name)| name);
+                let mut pairs: Vec<(&str, &str)> = texts.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+                pairs.retain(|(key, _)| *key != "name");
+                // The others may be parameters of the playout.
+                pairs.sort_by_key(|(key, _)| *key != "playout");
+                Policy::from_pairs(name, pairs).map_err(de::Error::custom)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn policies_have_names_and_parameters() {
+        for (text, printed) in [
+            ("random", "random"),
+            ("uct", "uct,c=0.4"),
+            ("uct, c = 1e-3", "uct,c=0.001"),
+            ("uct,c=1,c=2", "uct,c=2"),
+            ("grave,k=inf,ref=inf,play=visits", "grave,c=0.2,k=inf,ref=inf,play=visits"),
+            ("cadia", "uct,c=0.4,playout=mast,tau=10"),
+            ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
+            ("nst,playout=random", "uct,c=0.4"),
+            ("lgrf,playout=mast,omega=0.94", "uct,c=0.4,playout=mast,epsilon=0.2,replies=lgrf2,omega=0.94"),
+            (
+                "authors,lambda=0.9,batch=10",
+                "grave,c=0.2,k=250,ref=50,form=authors,playout=mast,epsilon=0.4,gamma=0.2,lambda=0.9,batch=10",
+            ),
+        ] {
+            let policy: Policy = text.parse().unwrap();
+            assert_eq!(policy.to_string(), printed);
+            assert_eq!(printed.parse(), Ok(policy));
+        }
+    }
+
+    #[test]
+    fn what_is_no_policy_is_told() {
+        for (text, error) in [
+            ("", "there is no policy ``: the policies are random, uct, grave, mast,"),
+            ("UCT", "there is no policy `UCT`"),
+            ("uct,c", "`c` is no parameter of `uct`: parameters are written `key=value`"),
+            ("uct,c=-1", "`c=-1` is no parameter of `uct`: it is to be a number from 0 up"),
+            ("uct,c=nan", "`c=nan` is no parameter"),
+            ("uct,c=inf", "`c=inf` is no parameter"),
+            ("uct,k=1", "`k=1` is no parameter of `uct`: only `grave` has it"),
+            ("uct,x=1", "`x=1` is no parameter of `uct`: the parameters are c, k,"),
+            ("uct,epsilon=0.1", "`epsilon=0.1` is no parameter of `uct`: random playouts have none"),
+            ("mast,n=2", "`n=2` is no parameter of `mast`: only `playout=nst` has it"),
+            ("mast,epsilon=1.1", "`epsilon=1.1` is no parameter of `mast`: it is to be a number from 0 to 1"),
+            ("mast,tau=0", "`tau=0` is no parameter"),
+            ("mast,playout=mist", "`playout=mist` is no parameter of `mast`: it is to be one of random, mast, nst"),
+            ("mast,batch=0", "`batch=0` is no parameter"),
+            ("random,c=1", "`c=1` is no parameter of `random`: it has none"),
+        ] {
+            let told = text.parse::<Policy>().unwrap_err().to_string();
+            assert!(told.starts_with(error), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_a_policy() {
+        let told = |text: &str| serde_json::from_str::<Policy>(text).map_err(|error| error.to_string());
+        let table = r#"{ "name": "grave", "k": 100, "epsilon": 0.5, "playout": "mast" }"#;
+        assert_eq!(told(table), Ok("grave,k=100,playout=mast,epsilon=0.5".parse().unwrap()));
+        assert_eq!(told(r#""nst""#), Ok("nst".parse().unwrap()));
+        assert!(told(r#"{ "name": "uct", "k": 1 }"#).unwrap_err().starts_with("`k=1` is no parameter"));
+        assert!(told(r#"{ "c": 1 }"#).unwrap_err().starts_with("there is no policy ``"));
+    }
+
+    fn any_decay() -> impl Strategy<Value = Decay> {
+        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0).prop_map(|(gamma, lambda, batch, omega)| Decay {
+            gamma,
+            lambda,
+            batch,
+            omega,
+        })
+    }
+
+    fn any_playout() -> impl Strategy<Value = PlayoutPolicy> {
+        let worth = prop_oneof![
+            Just(WorthPolicy::Mast),
+            (1..=3usize, 0.0..100.0).prop_map(|(longest, least)| WorthPolicy::Nst { longest, least }),
+        ];
+        let selector = prop_oneof![
+            (0.0..=1.0).prop_map(|epsilon| Selector::Greedy { epsilon }),
+            (1e-3..1e3).prop_map(|tau| Selector::Gibbs { tau }),
+        ];
+        let learned = (worth, selector, any::<bool>(), any_decay());
+        prop_oneof![
+            Just(PlayoutPolicy::Random),
+            learned.prop_map(|(worth, selector, replies, decay)| PlayoutPolicy::Learned {
+                worth,
+                selector,
+                replies,
+                decay
+            }),
+        ]
+    }
+
+    fn any_selection() -> impl Strategy<Value = SelectionPolicy> {
+        let infinite = || prop_oneof![Just(f64::INFINITY), 0.0..1e5];
+        prop_oneof![
+            (0.0..1e9).prop_map(|c| SelectionPolicy::Uct { c }),
+            (0.0..10.0, infinite(), infinite(), any::<bool>()).prop_map(|(c, k, reference, paper)| {
+                let form = if paper { Form::Paper } else { Form::Authors };
+                SelectionPolicy::Grave(GraveSettings { c, k, reference, form })
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_the_same(selection in any_selection(), playout in any_playout(), visits in any::<bool>()) {
+            let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
+            let policy = Policy::Search(SearchPolicy { selection, playout, decision });
+            prop_assert_eq!(policy.to_string().parse(), Ok(policy));
+        }
+    }
+}
