@@ -9,6 +9,7 @@
 
 mod alphabeta;
 pub mod arena;
+mod arrivals;
 mod game;
 pub mod gdl;
 mod grave;

@@ -6,8 +6,8 @@ use crate::gdl::network::FluentSet;
 
 /// What a game shows to strategies that judge a move by the state after it.
 ///
-/// A rulesheet has one, [`NetworkAnatomy`](crate::gdl::network::NetworkAnatomy).
-/// A game of its own gives:
+/// A search asks the game for it ([`Game::anatomy`]). A rulesheet with a
+/// network has one; a game of its own gives:
 ///
 /// * its facts: what a rulesheet would have as fluents, numbered from 0, as
 ///   one for each cell and what may stand on it;
@@ -19,7 +19,7 @@ use crate::gdl::network::FluentSet;
 ///   are to come nearer to it, and the mean of the values it may get.
 ///
 /// Calls are from the innermost loops of playouts.
-pub trait Anatomy<G: Game>: Send {
+pub trait Anatomy<G: Game>: Send + Sync {
     /// The number of facts.
     fn facts(&self) -> usize;
 
@@ -34,6 +34,9 @@ pub trait Anatomy<G: Game>: Send {
 
     /// The number of legal moves of a role, acting or not.
     fn mobility(&self, game: &G, state: &G::State, role: usize) -> u32;
+
+    /// The same anatomy for another search.
+    fn duplicate(&self) -> Box<dyn Anatomy<G>>;
 
     /// The goal of highest value of a role; none if it cannot be told as a
     /// tree, or not as one of reasonable size.
@@ -54,6 +57,12 @@ pub trait Anatomy<G: Game>: Send {
         found: &mut Successors,
     ) {
         one_by_one(self, game, state, joints, with_mobility, found);
+    }
+}
+
+impl<G: Game> Clone for Box<dyn Anatomy<G>> {
+    fn clone(&self) -> Box<dyn Anatomy<G>> {
+        self.duplicate()
     }
 }
 

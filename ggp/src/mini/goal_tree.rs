@@ -49,12 +49,18 @@ pub struct Degree {
     pub tie_break: f32,
 }
 
+/// The degrees of a node in some states.
+#[derive(Clone, Copy, Debug)]
+struct Degrees {
+    values: [f32; CHUNK],
+    tie_breaks: [f32; CHUNK],
+}
+
 /// What degrees are computed in.
 #[derive(Clone, Debug, Default)]
 pub struct DegreeBuffers {
     signals: Vec<u64>,
-    values: Vec<[f32; CHUNK]>,
-    tie_breaks: Vec<[f32; CHUNK]>,
+    nodes: Vec<Degrees>,
 }
 
 impl GoalTree {
@@ -70,9 +76,10 @@ impl GoalTree {
             if first % 64 == 0 {
                 self.evaluate(states, first / 64, &mut buffers.signals);
             }
-            self.fold(&buffers.signals, first % 64, &mut buffers.values, &mut buffers.tie_breaks);
-            let (Some(values), Some(tie_breaks)) = (buffers.values.last(), buffers.tie_breaks.last()) else { return };
-            let both = values.iter().zip(tie_breaks).map(|(&value, &tie_break)| Degree { value, tie_break });
+            self.fold(&buffers.signals, first % 64, &mut buffers.nodes);
+            let Some(root) = buffers.nodes.last() else { return };
+            let both = root.values.iter().zip(&root.tie_breaks);
+            let both = both.map(|(&value, &tie_break)| Degree { value, tie_break });
             degrees.extend(both.take(states.count() - first));
         }
     }
@@ -94,26 +101,19 @@ impl GoalTree {
     }
 
     /// The degrees of all nodes in the states from one on.
-    fn fold(&self, signals: &[u64], first: usize, values: &mut Vec<[f32; CHUNK]>, tie_breaks: &mut Vec<[f32; CHUNK]>) {
-        values.clear();
-        tie_breaks.clear();
+    fn fold(&self, signals: &[u64], first: usize, degrees: &mut Vec<Degrees>) {
+        degrees.clear();
         for &node in &self.nodes {
-            let (start, end, is_all) = match node {
+            let degree = match node {
                 Node::Leaf(lit) => {
                     let holds = read(signals, lit) >> first;
                     let degree = std::array::from_fn(|state| (holds >> state & 1) as f32);
-                    values.push(degree);
-                    tie_breaks.push(degree);
-                    continue;
+                    Degrees { values: degree, tie_breaks: degree }
                 }
-                Node::All(start, end) => (start, end, true),
-                Node::Any(start, end) => (start, end, false),
+                Node::All(start, end) => all(&self.children[start as usize..end as usize], degrees),
+                Node::Any(start, end) => any(&self.children[start as usize..end as usize], degrees),
             };
-            let children = &self.children[start as usize..end as usize];
-            let value = if is_all { mean(children, values) } else { most(children, values) };
-            let tie_break = mean(children, tie_breaks);
-            values.push(value);
-            tie_breaks.push(tie_break);
+            degrees.push(degree);
         }
     }
 }
@@ -125,22 +125,32 @@ fn read(signals: &[u64], lit: Lit) -> u64 {
 
 /// The means of the degrees of some nodes, state by state.
 #[inline]
-fn mean(nodes: &[u32], degrees: &[[f32; CHUNK]]) -> [f32; CHUNK] {
-    let mut sums = [0.0; CHUNK];
+fn all(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
+    let (mut values, mut tie_breaks) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
     for &node in nodes {
-        sums.iter_mut().zip(&degrees[node as usize]).for_each(|(sum, degree)| *sum += degree);
+        let degrees = &degrees[node as usize];
+        values.iter_mut().zip(&degrees.values).for_each(|(sum, value)| *sum += value);
+        tie_breaks.iter_mut().zip(&degrees.tie_breaks).for_each(|(sum, value)| *sum += value);
     }
-    sums.map(|sum| sum / nodes.len() as f32)
+    let count = nodes.len() as f32;
+    Degrees { values: values.map(|sum| sum / count), tie_breaks: tie_breaks.map(|sum| sum / count) }
 }
 
-/// The highest degrees of some nodes, state by state.
+/// The highest degrees of some nodes and the means of their tie-breakers,
+/// state by state.
 #[inline]
-fn most(nodes: &[u32], degrees: &[[f32; CHUNK]]) -> [f32; CHUNK] {
-    let mut most = [0.0f32; CHUNK];
+fn any(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
+    let (mut values, mut tie_breaks) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
     for &node in nodes {
-        most.iter_mut().zip(&degrees[node as usize]).for_each(|(most, degree)| *most = most.max(*degree));
+        let degrees = &degrees[node as usize];
+        values
+            .iter_mut()
+            .zip(&degrees.values)
+            .for_each(|(most, &value)| *most = if value > *most { value } else { *most });
+        tie_breaks.iter_mut().zip(&degrees.tie_breaks).for_each(|(sum, value)| *sum += value);
     }
-    most
+    let count = nodes.len() as f32;
+    Degrees { values, tie_breaks: tie_breaks.map(|sum| sum / count) }
 }
 
 /// Puts a [`GoalTree`] together from below.

@@ -129,7 +129,8 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
 }
 
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
-const DECISIONS: [(&str, Decision); 2] = [("average", Decision::BestAverage), ("visits", Decision::MostVisits)];
+const DECISIONS: [(&str, Decision); 3] =
+    [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 const WORTHS: [(&str, Option<WorthPolicy>); 3] =
     [("random", None), ("mast", Some(WorthPolicy::Mast)), ("nst", Some(WorthPolicy::Nst { longest: 3, least: 7.0 }))];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];

@@ -1,31 +1,44 @@
 //! What strategies look at in a rulesheet.
 
-use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
 
 use super::LANES;
 use super::game::NetworkGame;
-use super::goals::Goals;
 use super::lanes::Lanes;
+use super::netlist::Lit;
 use super::sequential::State;
 use super::set::FluentSet;
-use crate::gdl::ground::GroundError;
-use crate::gdl::{Document, ExprKind, Rules};
-use crate::mini::{Anatomy, GoalTree, Successors, one_by_one};
+use crate::gdl::{Document, ExprKind};
+use crate::mini::{Anatomy, GoalTree, Successors};
 use crate::{Game, Turn};
 
+/// How often the time of successors is taken.
+const MEASUREMENTS: usize = 5;
+/// How many successors one by one are timed together.
+const SOME: usize = 8;
+
 /// The [`Anatomy`] of a rulesheet: its facts are the fluents of the network.
+/// It is that of the game whose network it was made of.
 ///
-/// All successors of a state are told by one pass through the network in
-/// [`Lanes`], 512 at a time; one by one if the network is too large for them.
+/// Many successors of a state are told by one pass through the network in
+/// [`Lanes`], 512 at a time. Few are told one by one where that takes less
+/// time, and all are if the network is too large for lanes.
+#[derive(Clone)]
 pub struct NetworkAnatomy {
-    elements: Elements,
-    goals: Goals,
+    elements: Arc<Elements>,
+    goals: Arc<[Option<GoalTree>]>,
+    mean_goals: Vec<f64>,
     lanes: Option<Lanes>,
+    /// So many successors take less time in lanes.
+    many: usize,
     /// Joint moves of all roles, one after another.
     joints: Vec<usize>,
     /// What each role plays that does not act.
     idle: Vec<usize>,
+    /// A state after a move, whose memory the next one uses.
+    after: State,
 }
 
 /// What is counted, and the fluents that count.
@@ -36,25 +49,109 @@ struct Elements {
 }
 
 impl NetworkAnatomy {
-    /// The anatomy of the rules that `game` plays. Grounds them again.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Network::unless`](super::Network::unless).
-    pub fn new(rules: &Rules, game: &NetworkGame, stop: &AtomicBool) -> Result<NetworkAnatomy, GroundError> {
+    /// The anatomy of a game with the goals of its roles, as far as they are
+    /// told. Compiles the network for lanes.
+    pub(super) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkAnatomy {
         let network = game.network();
-        Ok(NetworkAnatomy {
-            elements: Elements::new(&network.fluents),
-            goals: Goals::unless(rules, stop)?,
+        let mut anatomy = NetworkAnatomy {
+            elements: Arc::new(Elements::new(&network.fluents)),
+            goals,
+            mean_goals: network.netlist.outputs.goals.iter().map(|goals| mean_value(goals)).collect(),
             lanes: Lanes::for_steps(&network.netlist).ok(),
+            many: 1,
             joints: Vec::new(),
             idle: Vec::new(),
-        })
+            after: game.initial(),
+        };
+        anatomy.many = anatomy.measured(game);
+        anatomy
     }
 
-    /// Whether successors are told in lanes.
-    pub fn has_lanes(&self) -> bool {
-        self.lanes.is_some()
+    /// The number of successors from which on lanes take less time here. What
+    /// is told does not depend on it.
+    fn measured(&mut self, game: &NetworkGame) -> usize {
+        let state = game.initial();
+        if game.is_terminal(&state) {
+            return 1;
+        }
+        let mut joint = Vec::new();
+        for role in game.turn(&state).acting(game.roles()) {
+            joint.extend(game.engine().legal(&state, role).next());
+        }
+        let mut found = Successors::default();
+        let mut best = |work: &mut dyn FnMut(&mut Successors)| {
+            let times = (0..MEASUREMENTS).map(|_| {
+                let start = Instant::now();
+                work(&mut found);
+                start.elapsed().as_secs_f64()
+            });
+            times.fold(f64::INFINITY, f64::min)
+        };
+        let together = best(&mut |found| {
+            self.in_lanes(game, &state, &joint, true, found);
+        });
+        let some = joint.repeat(SOME);
+        let apart = best(&mut |found| self.apart(game, &state, &some, true, found)) / SOME as f64;
+        (together / apart) as usize + 1
+    }
+
+    /// The successors, one by one.
+    fn apart(
+        &mut self,
+        game: &NetworkGame,
+        state: &State,
+        joints: &[u32],
+        with_mobility: bool,
+        found: &mut Successors,
+    ) {
+        let seats = game.turn(state).acting(game.roles()).len();
+        found.reset(joints.len() / seats, self.elements.of_fluent.len(), game.roles());
+        for (successor, joint) in joints.chunks_exact(seats).enumerate() {
+            self.after.clone_from(state);
+            game.play(&mut self.after, joint);
+            self.after.fluents().iter().for_each(|fact| found.insert(successor, fact));
+            if with_mobility {
+                for role in 0..game.roles() {
+                    found.mobility_mut(role)[successor] = game.engine().count_legal(&self.after, role) as u32;
+                }
+            }
+        }
+    }
+
+    /// The successors, told in lanes; if the network is too large for them
+    /// nothing is told, and false.
+    fn in_lanes(
+        &mut self,
+        game: &NetworkGame,
+        state: &State,
+        joints: &[u32],
+        with_mobility: bool,
+        found: &mut Successors,
+    ) -> bool {
+        let Some(mut lanes) = self.lanes.take() else { return false };
+        self.widen(game, state, joints);
+        let roles = game.roles();
+        found.reset(self.joints.len() / roles, self.elements.of_fluent.len(), roles);
+        for (index, part) in self.joints.chunks(LANES * roles).enumerate() {
+            let count = part.len() / roles;
+            lanes.follow(state.fluents(), part.chunks_exact(roles));
+            let words = LANES / 64 * index..LANES / 64 * index + count.div_ceil(64);
+            // The lanes after the last joint move hold nothing of use.
+            let last = !0 >> (64 * count.div_ceil(64) - count);
+            for fact in 0..found.facts() {
+                let holding = &mut found.holding_mut(fact)[words.clone()];
+                holding.iter_mut().zip(lanes.holding(fact)).for_each(|(holding, &word)| *holding = word);
+                holding.last_mut().into_iter().for_each(|word| *word &= last);
+            }
+            if with_mobility {
+                lanes.see_legal(|role, legal| {
+                    let mobility = &mut found.mobility_mut(role)[LANES * index..][..count];
+                    add_each(&legal[..words.len()], last, mobility);
+                });
+            }
+        }
+        self.lanes = Some(lanes);
+        true
     }
 
     /// Writes joint moves of all roles, of those of the roles that act.
@@ -74,6 +171,12 @@ impl NetworkAnatomy {
             self.joints[first + acting] = mv as usize;
         }
     }
+}
+
+/// The mean of the distinct values of some goals, as a reward.
+fn mean_value(goals: &[(u8, Lit)]) -> f64 {
+    let values: BTreeSet<u8> = goals.iter().map(|&(value, _)| value).collect();
+    values.iter().map(|&value| f64::from(value) / 100.0).sum::<f64>() / values.len().max(1) as f64
 }
 
 impl Elements {
@@ -123,13 +226,16 @@ impl Anatomy<NetworkGame> for NetworkAnatomy {
         game.engine().count_legal(state, role) as u32
     }
 
+    fn duplicate(&self) -> Box<dyn Anatomy<NetworkGame>> {
+        Box::new(self.clone())
+    }
+
     fn goal_tree(&self, role: usize) -> Option<&GoalTree> {
-        self.goals.trees[role].as_ref()
+        self.goals[role].as_ref()
     }
 
     fn mean_goal(&self, role: usize) -> f64 {
-        let values = &self.goals.values[role];
-        values.iter().map(|&value| f64::from(value) / 100.0).sum::<f64>() / values.len().max(1) as f64
+        self.mean_goals[role]
     }
 
     fn successors(
@@ -140,31 +246,11 @@ impl Anatomy<NetworkGame> for NetworkAnatomy {
         with_mobility: bool,
         found: &mut Successors,
     ) {
-        let Some(mut lanes) = self.lanes.take() else {
-            return one_by_one(self, game, state, joints, with_mobility, found);
-        };
-        self.widen(game, state, joints);
-        let roles = game.roles();
-        found.reset(self.joints.len() / roles, self.facts(), roles);
-        for (index, part) in self.joints.chunks(LANES * roles).enumerate() {
-            let count = part.len() / roles;
-            lanes.follow(state.fluents(), part.chunks_exact(roles));
-            let words = LANES / 64 * index..LANES / 64 * index + count.div_ceil(64);
-            // The lanes after the last joint move hold nothing of use.
-            let last = !0 >> (64 * count.div_ceil(64) - count);
-            for fact in 0..found.facts() {
-                let holding = &mut found.holding_mut(fact)[words.clone()];
-                holding.iter_mut().zip(lanes.holding(fact)).for_each(|(holding, &word)| *holding = word);
-                holding.last_mut().into_iter().for_each(|word| *word &= last);
-            }
-            if with_mobility {
-                lanes.see_legal(|role, legal| {
-                    let mobility = &mut found.mobility_mut(role)[LANES * index..][..count];
-                    add_each(&legal[..words.len()], last, mobility);
-                });
-            }
+        let seats = game.turn(state).acting(game.roles()).len();
+        let are_many = joints.len() >= self.many.saturating_mul(seats);
+        if !are_many || !self.in_lanes(game, state, joints, with_mobility, found) {
+            self.apart(game, state, joints, with_mobility, found);
         }
-        self.lanes = Some(lanes);
     }
 }
 

@@ -5,7 +5,7 @@
 //! a rule. So the rules that lead to a goal are instantiated anew here, by
 //! joins over what grounding found may hold.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
@@ -21,54 +21,40 @@ const MOST_NODES: usize = 400_000;
 /// Rows that joins for a tree may visit.
 const MOST_VISITS: usize = 1_000_000;
 
-/// What the goals of a rulesheet say, role by role.
-#[derive(Clone, Debug)]
-pub struct Goals {
-    /// The goal of highest value, whose facts are the fluents of the network;
-    /// none if there is too much of it.
-    pub trees: Vec<Option<GoalTree>>,
-    /// The values of all goals, each once, in order.
-    pub values: Vec<Vec<u8>>,
-}
-
-impl Goals {
-    /// Grounds the rules of which a network was made.
-    ///
-    /// A tree is that of paper 002, section V.B, over ground instances: those
-    /// whose conditions may hold in some state. A sentence that holds in every
-    /// state has degree 1, a fluent 1 or 0, and so have `not`, `distinct` and
-    /// sentences that depend on themselves within a state. `or` is a node of
-    /// alternatives, as a relation is of its instances.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`Network::unless`](super::Network::unless).
-    pub fn unless(rules: &Rules, stop: &AtomicBool) -> Result<Goals, GroundError> {
-        let mut terms = Terms::default();
-        let program = program(rules, &mut terms)?;
-        let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
-        chain.run(&groups(&program)?)?;
-        let builder = Builder::new(&program, &chain)?;
-        let (roles, fluents, gates, lits) = (builder.roles, builder.fluents, builder.gates, builder.lits);
-        let mut goals = Goals { trees: Vec::new(), values: Vec::new() };
-        let mut sheet = Sheet::new(rules, &program, &mut chain);
-        for &role in &roles {
-            let (values, best) = sheet.goals_of(role);
-            goals.values.push(values);
-            goals.trees.push(best.and_then(|best| {
-                let mut tree = Instances {
-                    sheet: &mut sheet,
-                    builder: GoalTreeBuilder::new(),
-                    known: HashMap::new(),
-                    wires: Wires { fluents: fluents.len(), gates: &gates, lits: &lits, signals: HashMap::new() },
-                    visits: 0,
-                };
-                let root = tree.relation("goal", &[role, best])?;
-                Some(tree.builder.finish(root))
-            }));
-        }
-        Ok(goals)
-    }
+/// The goal of highest value of each role of a rulesheet, whose facts are the
+/// fluents of its network; none if there is too much of it. Grounds the rules
+/// anew.
+///
+/// A tree is that of paper 002, section V.B, over ground instances: those
+/// whose conditions may hold in some state. A sentence that holds in every
+/// state has degree 1, a fluent 1 or 0, and so have `not`, `distinct` and
+/// sentences that depend on themselves within a state. `or` is a node of
+/// alternatives, as a relation is of its instances.
+///
+/// # Errors
+///
+/// As those of [`Network::unless`](super::Network::unless).
+pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTree>>, GroundError> {
+    let mut terms = Terms::default();
+    let program = program(rules, &mut terms)?;
+    let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
+    chain.run(&groups(&program)?)?;
+    let builder = Builder::new(&program, &chain)?;
+    let (roles, fluents, gates, lits) = (builder.roles, builder.fluents, builder.gates, builder.lits);
+    let mut sheet = Sheet::new(rules, &program, &mut chain);
+    let tree_of = |&role: &u32| {
+        let best = sheet.best_goal(role)?;
+        let mut tree = Instances {
+            sheet: &mut sheet,
+            builder: GoalTreeBuilder::new(),
+            known: HashMap::new(),
+            wires: Wires { fluents: fluents.len(), gates: &gates, lits: &lits, signals: HashMap::new() },
+            visits: 0,
+        };
+        let root = tree.relation("goal", &[role, best])?;
+        Some(tree.builder.finish(root))
+    };
+    Ok(roles.iter().map(tree_of).collect())
 }
 
 /// The variables that are bound, in the order in which they were.
@@ -105,13 +91,11 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
         Sheet { rules: by_head, recursive, program, chain, rows: HashMap::new() }
     }
 
-    /// The values of a role's goals, and the highest as a term.
-    fn goals_of(&self, role: u32) -> (Vec<u8>, Option<u32>) {
+    /// The highest value of a role's goals, as a term.
+    fn best_goal(&self, role: u32) -> Option<u32> {
         let rows = self.chain.rows("goal", 2).filter(|row| row[0] == role);
-        let value =
-            |row: &[u32]| Some((self.chain.terms.text(row[1]).parse().ok().filter(|value| *value <= 100)?, row[1]));
-        let values: BTreeMap<u8, u32> = rows.filter_map(value).collect();
-        (values.keys().copied().collect(), values.last_key_value().map(|(_, &term)| term))
+        let value = |row: &[u32]| self.chain.terms.text(row[1]).parse::<u8>().ok().filter(|&value| value <= 100);
+        rows.filter_map(|row| Some((value(row)?, row[1]))).max().map(|(_, term)| term)
     }
 
     /// The relation of the grounder, if the rulesheet has it.

@@ -76,6 +76,7 @@ pub struct Playouts {
 /// assert!((450..550).contains(&playouts.scores.chunks(2).filter(|scores| scores[0] == 100).count()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct Lanes {
     /// The game in any state.
     general: Program,

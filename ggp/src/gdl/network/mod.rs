@@ -20,11 +20,9 @@ mod simplify;
 #[cfg(test)]
 mod testing;
 
-pub use anatomy::NetworkAnatomy;
 pub use bits::LANES;
 pub use build::Network;
 pub use game::NetworkGame;
-pub use goals::Goals;
 pub use in_lanes::InLanes;
 pub use lanes::{Lanes, LanesError, Playouts};
 pub use netlist::{Gates, Lit, Netlist, Outputs};
