@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use rand::RngExt;
 
+use crate::mini::Anatomy;
 use crate::trail::Trail;
 
 /// The generator of all randomness: named, portable, and seeded by the
@@ -113,6 +114,15 @@ pub trait Game: Sync {
     /// small, as tables of moves are as long as the largest, and below
     /// [`Trail::WAITS`].
     fn number(&self, role: usize, mv: Self::Move) -> u32;
+
+    /// What the strategies of MINI-Player look at, if the game can tell. Takes
+    /// up to some seconds.
+    fn anatomy(&self) -> Option<Box<dyn Anatomy<Self>>>
+    where
+        Self: Sized,
+    {
+        None
+    }
 
     /// Adds, role by role, the number of what each role plays if the acting
     /// roles play `joint`: [`Trail::WAITS`] of a role that waits, unless to

@@ -9,11 +9,13 @@
 
 mod alphabeta;
 pub mod arena;
+mod arrivals;
 mod game;
 pub mod gdl;
 mod grave;
 mod limits;
 mod mcts;
+pub mod mini;
 mod parts;
 pub mod playouts;
 mod policy;

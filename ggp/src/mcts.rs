@@ -1,11 +1,14 @@
 //! Monte-Carlo tree search.
 
+use std::cmp::Ordering;
 use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
 
+use crate::arrivals::Arrivals;
 use crate::game::{Game, Rng, Turn};
 use crate::limits::{Limits, Meter, Spent};
+use crate::mini::Child;
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
 use crate::tree::{NodeId, Tree};
@@ -99,6 +102,8 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     /// The moves of the simulation, if a part learns from them.
     trail: Trail,
     simulation: Simulation,
+    /// What every role got at each node, if the decision asks for it.
+    arrivals: Option<Arrivals>,
     buffers: Buffers<G::Move>,
     tuning: Option<Tuning>,
     tuners: Option<Tuners>,
@@ -176,6 +181,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             scratch: None,
             trail: Trail::default(),
             simulation: Simulation { at: At::Beyond, tree_moves: 0, playout_moves: 0 },
+            arrivals: None,
             buffers,
             tuning: None,
             tuners: None,
@@ -195,6 +201,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.tuners.as_ref().map_or(&[], Tuners::by_role)
     }
 
+    /// The playout, with what it has learnt.
+    pub fn playout(&self) -> &P {
+        &self.playout
+    }
+
     /// Forgets the tree and the moves of the match, which goes on from `state`.
     /// What playouts have learnt stays.
     pub fn begin(&mut self, game: &G, state: &G::State) {
@@ -207,6 +218,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let nodes = self.tree.nodes.len();
         self.tree.clear();
         self.selection.renumber(&vec![None; nodes]);
+        self.arrivals.iter_mut().for_each(Arrivals::clear);
     }
 
     /// Follows a joint move of the match, one move an acting role, and keeps
@@ -230,6 +242,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             Some(child) => {
                 let numbers = self.tree.reroot(child);
                 self.selection.renumber(&numbers);
+                self.arrivals.iter_mut().for_each(|arrivals| arrivals.renumber(&numbers));
             }
             None => self.clear_tree(),
         }
@@ -303,7 +316,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
         let seat = seat.expect("the role is to act in the state that is searched");
         let edges = &self.tree.edges[self.tree.edges_of(0, seat)];
-        let best = self.settings.decision.best(edges.iter().map(|edge| edge.stats));
+        let best = self.decide(game, role, seat);
+        let best = best.or_else(|| self.settings.decision.best(edges.iter().map(|edge| edge.stats)));
         Found {
             best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
@@ -311,9 +325,54 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
+    /// The index of the move of highest effective quality among those of a
+    /// role at the root; none if another decision is asked for, or no joint
+    /// move of the root has become a node.
+    fn decide(&self, game: &G, role: usize, seat: usize) -> Option<usize> {
+        let arrivals = self.arrivals.as_ref()?;
+        let children = self.tree.children_of(&[0]).pop()?;
+        let nodes: Vec<NodeId> = children.iter().map(|&(_, node)| node).collect();
+        let next = self.tree.children_of(&nodes);
+        let first = self.tree.edges_of(0, seat).start;
+        let mut best: Vec<(f64, f64, usize)> = Vec::new();
+        for ((edges, node), next) in children.iter().zip(next) {
+            let Some(quality) = arrivals.mean(*node, role) else { continue };
+            let successors: Vec<f64> = next.iter().filter_map(|&(_, node)| arrivals.mean(node, role)).collect();
+            let index = edges[seat] as usize - first;
+            let value = self.child(game, *node, role, quality, &successors).effective_quality();
+            let preference = self.playout.prefer(game, role, self.tree.edges[first + index].mv);
+            match best.first().map(|best| (value, preference).partial_cmp(&(best.0, best.1))) {
+                Some(Some(Ordering::Less) | None) => continue,
+                Some(Some(Ordering::Equal)) => {}
+                Some(Some(Ordering::Greater)) | None => best.clear(),
+            }
+            best.push((value, preference, index));
+        }
+        // The search goes on as if nothing had been drawn.
+        let choice = if best.len() > 1 { self.rng.clone().random_range(0..best.len()) } else { 0 };
+        best.get(choice).map(|&(_, _, index)| index)
+    }
+
+    /// What effective quality looks at in a node.
+    fn child<'a>(&self, game: &G, node: NodeId, role: usize, quality: f64, successors: &'a [f64]) -> Child<'a> {
+        let acting = self.tree.nodes[node as usize].turn.acting(game.roles());
+        let counts = acting.clone().enumerate().map(|(seat, _)| self.tree.edges_of(node, seat).len());
+        Child {
+            quality,
+            is_terminal: self.tree.is_leaf(node),
+            own_moves: match acting.clone().position(|acting| acting == role) {
+                Some(seat) => self.tree.edges_of(node, seat).len(),
+                None => 1,
+            },
+            joint_moves: counts.fold(1, usize::saturating_mul),
+            successors,
+        }
+    }
+
     /// The principal variation, as far as the tree goes and one role acts
     /// alone: the move that would be played, then the most visited. Empty
-    /// before a search.
+    /// before a search. A decision by effective quality counts as that by
+    /// averages here.
     pub fn line(&self) -> Vec<G::Move> {
         let mut line = Vec::new();
         let mut node = (!self.tree.is_empty()).then_some(0);
@@ -340,6 +399,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
             self.tuners = Some(Tuners::new(tuning, game.roles(), self.seed));
+        }
+        if self.settings.decision == Decision::EffectiveQuality && self.arrivals.is_none() {
+            self.arrivals = Some(Arrivals::new(game.roles()));
         }
         if self.tree.is_empty() {
             self.root = Some(state.clone());
@@ -556,11 +618,25 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
+        self.arrive_all();
         let Buffers { path, rewards, .. } = &self.buffers;
         if S::LEARNS {
             self.selection.learn(path, &self.trail, rewards);
         }
         self.playout.learn(game, &self.trail, rewards);
+    }
+
+    /// Counts the simulation for every node that it has come to: those it
+    /// moved on from, and the one after them, if it is a node.
+    fn arrive_all(&mut self) {
+        let Some(arrivals) = &mut self.arrivals else { return };
+        let Buffers { path, edges, rewards, .. } = &self.buffers;
+        path.iter().for_each(|&node| arrivals.add(node, rewards));
+        let Some(&last) = path.last() else { return };
+        let seats = self.tree.nodes[last as usize].turn.acting(rewards.len()).len();
+        if let Some(end) = self.tree.child(last, &edges[edges.len() - seats..]) {
+            arrivals.add(end, rewards);
+        }
     }
 
     fn back_up(&mut self, roles: usize) {

@@ -287,6 +287,12 @@ pub trait Playout<G: Game> {
 
     /// Follows a joint move of the match.
     fn advance(&mut self, _game: &G) {}
+
+    /// What tells moves of a role apart that the search finds equally good:
+    /// the higher, the better.
+    fn prefer(&self, _game: &G, _role: usize, _mv: G::Move) -> f64 {
+        0.0
+    }
 }
 
 /// Uniformly random legal moves.
@@ -384,14 +390,19 @@ pub enum Decision {
     BestAverage,
     /// The most visits; of equals the higher average.
     MostVisits,
+    /// The highest effective quality (paper 002, section VII.B, Table III):
+    /// an average that looks one joint move further. Of equals the one that
+    /// the playout [prefers](Playout::prefer), then any.
+    EffectiveQuality,
 }
 
 impl Decision {
-    /// The index of the best move; the first of equals.
+    /// The index of the best move by the statistics of a node alone, which
+    /// know of no effective quality; the first of equals.
     pub(crate) fn best(self, stats: impl Iterator<Item = MoveStats>) -> Option<usize> {
         let key = |stats: MoveStats| match self {
-            Decision::BestAverage if stats.visits == 0 => (f64::NEG_INFINITY, 0.0),
-            Decision::BestAverage => (stats.mean(), f64::from(stats.visits)),
+            Decision::BestAverage | Decision::EffectiveQuality if stats.visits == 0 => (f64::NEG_INFINITY, 0.0),
+            Decision::BestAverage | Decision::EffectiveQuality => (stats.mean(), f64::from(stats.visits)),
             Decision::MostVisits => (f64::from(stats.visits), stats.mean()),
         };
         let keyed = stats.map(key).enumerate();

@@ -170,6 +170,42 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
+    /// The nodes after joint moves of some nodes, each with the edges that lead
+    /// there, one a seat. Takes time in proportion to all joint moves of the tree.
+    pub fn children_of(&self, nodes: &[NodeId]) -> Vec<Vec<(Vec<u32>, NodeId)>> {
+        let mut children = vec![Vec::new(); nodes.len()];
+        for (&node, children) in nodes.iter().zip(&mut children) {
+            if matches!(self.nodes[node as usize].turn, Turn::One(_)) {
+                let child = |edge: usize| Some((vec![edge as u32], self.edges[edge].child?.get()));
+                children.extend(self.edges_of(node, 0).filter_map(child));
+            }
+        }
+        let places: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(place, &node)| (node, place)).collect();
+        for (&(node, joint), &child) in &self.joint_children {
+            if let Some(&place) = places.get(&node) {
+                children[place].push((self.edges_in(node, joint), child));
+            }
+        }
+        // The order does not depend on that of the table.
+        children.iter_mut().for_each(|children| children.sort_unstable());
+        children
+    }
+
+    /// The edges of a joint move, one a seat.
+    fn edges_in(&self, node: NodeId, mut joint: u64) -> Vec<u32> {
+        let seats = match &self.nodes[node as usize].counts {
+            Counts::One(_) => 1,
+            Counts::All(counts) => counts.len(),
+        };
+        let mut edges = vec![0; seats];
+        for seat in (0..seats).rev() {
+            let range = self.edges_of(node, seat);
+            edges[seat] = range.start as u32 + (joint % range.len() as u64) as u32;
+            joint /= range.len() as u64;
+        }
+        edges
+    }
+
     /// Keeps what lies below `root`, which becomes node 0. Returns the new
     /// numbers of the nodes, by their old ones.
     pub fn reroot(&mut self, root: NodeId) -> Vec<Option<NodeId>> {

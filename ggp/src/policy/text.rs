@@ -155,7 +155,8 @@ const TUNING_KEYS: [&str; 8] = [
 const PLAYOUT_KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
 
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
-const DECISIONS: [(&str, Decision); 2] = [("average", Decision::BestAverage), ("visits", Decision::MostVisits)];
+const DECISIONS: [(&str, Decision); 3] =
+    [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 const WORTHS: [(&str, Option<WorthPolicy>); 3] =
     [("random", None), ("mast", Some(WorthPolicy::Mast)), ("nst", Some(WorthPolicy::Nst { longest: 3, least: 7.0 }))];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];

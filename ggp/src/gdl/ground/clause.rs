@@ -156,6 +156,9 @@ pub struct Program {
     pub relations: Vec<Relation>,
     pub clauses: Vec<Clause>,
     pub names: HashMap<Name, Pred>,
+    /// The relations that stand in the place of one, each for a way in which
+    /// it is asked.
+    pub answers: HashMap<Pred, Vec<Pred>>,
 }
 
 impl Program {

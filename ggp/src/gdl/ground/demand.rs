@@ -130,6 +130,7 @@ impl Restriction<'_> {
             whole
         } else {
             let answer = self.program.made(self.program.relations[pred].arity, Kind::Dynamic);
+            self.program.answers.entry(pred).or_default().push(answer);
             (answer, Some(self.program.made(columns.count_ones() as usize, Kind::Demand)))
         };
         self.asked.insert(question, answers);

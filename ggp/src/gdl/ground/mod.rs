@@ -22,7 +22,7 @@ use super::kif::{MAX_DEPTH, Place};
 use super::syntax::Rules;
 
 pub use chain::{AtomKind, Chain};
-pub use clause::Program;
+pub use clause::{Name, Pred, Program};
 pub use terms::Terms;
 
 /// How far grounding goes before it is given up.

@@ -59,6 +59,13 @@ impl Terms {
         slice(&self.words, &self.starts, term)
     }
 
+    /// The arguments of a term, if it has this functor.
+    pub fn arguments(&self, term: u32, name: &str, arity: usize) -> Option<&[u32]> {
+        let words = self.words(term);
+        let (found, _) = &self.names[words[0] as usize];
+        (found == name && words.len() == arity + 1).then(|| &words[1..])
+    }
+
     /// How many functions are in one another, at most.
     pub fn depth(&self, term: u32) -> usize {
         usize::from(self.depths[term as usize])

@@ -52,24 +52,28 @@ impl Network {
         let program = program(rules, &mut terms)?;
         let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
         chain.run(&groups(&program)?)?;
-        Builder::new(&program, &chain)?.build()
+        Ok(Builder::new(&program, &chain)?.build())
     }
 }
 
-struct Builder<'a> {
-    program: &'a Program,
-    chain: &'a Chain<'a>,
-    roles: Vec<u32>,
-    fluents: Vec<u32>,
+/// What becomes a network: the gates of all atoms that may hold.
+pub(super) struct Builder<'b, 'a> {
+    program: &'b Program,
+    chain: &'b Chain<'a>,
+    pub roles: Vec<u32>,
+    pub fluents: Vec<u32>,
     /// The moves of all roles, those of a role side by side.
     moves: Vec<(usize, u32)>,
-    gates: Gates,
+    pub gates: Gates,
     /// Of each atom, what says that it holds.
-    lits: Vec<Lit>,
+    pub lits: Vec<Lit>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(program: &'a Program, chain: &'a Chain<'a>) -> Result<Builder<'a>, GroundError> {
+impl<'b, 'a> Builder<'b, 'a> {
+    /// # Errors
+    ///
+    /// If nobody plays, or recursion is not stratified or too large.
+    pub fn new(program: &'b Program, chain: &'b Chain<'a>) -> Result<Builder<'b, 'a>, GroundError> {
         // Those told by facts come first, as they do for the prover.
         let facts = program.facts("role", 1);
         let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
@@ -91,12 +95,13 @@ impl<'a> Builder<'a> {
         moves.sort_by_key(|&(role, _)| role);
         let gates = Gates::new(fluents.len(), moves.len());
         let lits = vec![Lit::FALSE; chain.kinds.len()];
-        Ok(Builder { program, chain, roles, fluents, moves, gates, lits })
+        let mut builder = Builder { program, chain, roles, fluents, moves, gates, lits };
+        builder.place_inputs();
+        builder.place_gates()?;
+        Ok(builder)
     }
 
-    fn build(mut self) -> Result<Network, GroundError> {
-        self.place_inputs();
-        self.place_gates()?;
+    fn build(self) -> Network {
         let chain = self.chain;
         let lit_of =
             |name: &str, words: &[u32]| chain.find(name, words).map_or(Lit::FALSE, |atom| self.lits[atom as usize]);
@@ -121,12 +126,12 @@ impl<'a> Builder<'a> {
         });
         let outputs = Outputs { next, legal, terminal, goals };
         let text = |&term: &u32| chain.terms.text(term);
-        Ok(Network {
+        Network {
             netlist: self.gates.finish(initial, roles.collect(), outputs),
             roles: self.roles.iter().map(text).collect(),
             fluents: self.fluents.iter().map(text).collect(),
             moves: self.moves.iter().map(|(_, term)| text(term)).collect(),
-        })
+        }
     }
 
     fn place_inputs(&mut self) {
@@ -170,7 +175,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn gate<'b>(&mut self, instances: impl Iterator<Item = &'b [(u32, bool)]>) -> Lit {
+    fn gate<'i>(&mut self, instances: impl Iterator<Item = &'i [(u32, bool)]>) -> Lit {
         let mut any = Vec::new();
         for instance in instances {
             let lits = &self.lits;

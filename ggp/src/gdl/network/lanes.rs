@@ -76,6 +76,7 @@ pub struct Playouts {
 /// assert!((450..550).contains(&playouts.scores.chunks(2).filter(|scores| scores[0] == 100).count()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct Lanes {
     /// The game in any state.
     general: Program,
@@ -95,17 +96,28 @@ impl Lanes {
     ///
     /// [`LanesError::TooLarge`].
     pub fn new(netlist: &Netlist) -> Result<Lanes, LanesError> {
+        let compiled = |phase: Phase| compile(&phase.netlist).map(|program| (phase, program));
+        Lanes::with(netlist, phases(netlist).into_iter().map(compiled).collect::<Result<_, _>>()?)
+    }
+
+    /// The same for lanes that are stepped one step at a time and play no
+    /// playouts, which takes less time and memory.
+    ///
+    /// # Errors
+    ///
+    /// [`LanesError::TooLarge`].
+    pub fn for_steps(netlist: &Netlist) -> Result<Lanes, LanesError> {
+        Lanes::with(netlist, Vec::new())
+    }
+
+    fn with(netlist: &Netlist, phases: Vec<(Phase, Program)>) -> Result<Lanes, LanesError> {
         if netlist.roles.iter().any(|moves| moves.len() > MOST_MOVES) {
             return Err(LanesError::TooLarge);
         }
-        let program = |netlist: &Netlist| Program::new(netlist).ok_or(LanesError::TooLarge);
         let slots = vec![Bits::NONE; 1 << 16].into_boxed_slice();
         let mut lanes = Lanes {
-            general: program(netlist)?,
-            phases: phases(netlist)
-                .into_iter()
-                .map(|phase| program(&phase.netlist).map(|program| (phase, program)))
-                .collect::<Result<_, _>>()?,
+            general: compile(netlist)?,
+            phases,
             initial: netlist.initial.clone(),
             slots: slots.try_into().expect("as many slots as 16 bits tell apart"),
             terminal: Bits::NONE,
@@ -227,6 +239,33 @@ impl Lanes {
         self.general.next(&mut self.slots);
     }
 
+    /// Puts each of the first lanes in the state after one of some joint
+    /// moves, a legal move of each role, from the same state. The states of
+    /// all other lanes are lost.
+    pub fn follow<'a>(&mut self, state: &FluentSet, joints: impl IntoIterator<Item = &'a [usize]>) {
+        self.set_all(state);
+        // What the next state is made of is evaluated in this order.
+        self.general.terminal(&mut self.slots);
+        self.general.legal(&mut self.slots);
+        self.step(joints);
+    }
+
+    /// The lanes in which a fluent holds.
+    #[inline]
+    pub(crate) fn holding(&self, fluent: usize) -> &[u64; Bits::WORDS] {
+        &self.slots[Program::fluent(fluent)].0
+    }
+
+    /// Shows the lanes in which each move is legal, with its role. The lanes
+    /// are to be in their states just then, not evaluated.
+    pub(crate) fn see_legal(&mut self, mut see: impl FnMut(usize, &[u64; Bits::WORDS])) {
+        self.general.terminal(&mut self.slots);
+        self.general.legal(&mut self.slots);
+        for (index, role) in self.general.roles().iter().enumerate() {
+            self.slots[role.slots()].iter().for_each(|lanes| see(index, &lanes.0));
+        }
+    }
+
     /// Chooses a legal move for every role in every lane, uniformly at
     /// random, and plays it. Returns the moves of each lane, a move a role;
     /// `None` for a role that has none.
@@ -243,6 +282,10 @@ impl Lanes {
         self.general.next(&mut self.slots);
         joints
     }
+}
+
+fn compile(netlist: &Netlist) -> Result<Program, LanesError> {
+    Program::new(netlist).ok_or(LanesError::TooLarge)
 }
 
 /// What plays on from the states of the lanes: the phases from that on in

@@ -1,11 +1,13 @@
 //! Propositional networks: a game as a circuit.
 
+mod anatomy;
 mod bits;
 mod build;
 mod choice;
 mod conditions;
 mod cone;
 mod game;
+mod goals;
 mod in_lanes;
 mod lanes;
 mod netlist;

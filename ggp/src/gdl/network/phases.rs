@@ -12,6 +12,7 @@ use super::netlist::{Gates, Lit, Netlist};
 const LONGEST: usize = 8;
 
 /// A phase of the cycle.
+#[derive(Clone)]
 pub struct Phase {
     /// The fluents that the phase determines, with their values.
     pub fluents: Vec<(usize, bool)>,

@@ -59,6 +59,7 @@ impl RoleMoves {
 
 /// What evaluates a netlist. Its parts run in the order of the methods;
 /// [`goals`](Program::goals) may be left out.
+#[derive(Clone)]
 pub struct Program {
     code: Vec<u16>,
     terminal_runs: Vec<Run>,
@@ -72,6 +73,7 @@ pub struct Program {
 }
 
 /// Gates of one shape.
+#[derive(Clone)]
 struct Run {
     kernel: fn(&mut Slots, &[u16]),
     code: Range<usize>,

@@ -1,0 +1,168 @@
+//! Which strategy the next simulation uses (paper 002, section VI).
+
+/// How simulations are shared out among strategies.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Allocation {
+    /// The highest mean + b √(ln n / Tᵢ), rewards being 0 to 100; strategies
+    /// that were never used come first (section VI.A).
+    Ucb {
+        /// The weight of exploration, 5 in the paper.
+        b: f64,
+    },
+    /// In rounds, 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
+    Static,
+    /// In rounds, in proportion to the squares of the means (section VI.C).
+    Square,
+    /// All as often while the start clock runs, then the best alone (MINI-1-S,
+    /// section VII.C).
+    UniformThenBest,
+}
+
+/// The simulations that a strategy was used in.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Tally {
+    /// How many they are.
+    pub simulations: u32,
+    /// The sum of their rewards, of 0 to 1 each.
+    pub sum: f64,
+}
+
+impl Tally {
+    /// The mean reward; 0 without simulations.
+    pub fn mean(self) -> f64 {
+        if self.simulations == 0 { 0.0 } else { self.sum / f64::from(self.simulations) }
+    }
+}
+
+/// The simulations of a round by the rank of the strategy.
+const STATIC_QUOTAS: [u32; 6] = [22, 11, 7, 4, 2, 1];
+
+/// Shares out simulations among strategies, which are known by number.
+#[derive(Clone, Debug)]
+pub struct Allocator {
+    allocation: Allocation,
+    tallies: Vec<Tally>,
+    /// The simulations that are left of the round, in the order in which they
+    /// are to be run backwards.
+    round: Vec<usize>,
+    /// What is left over of each strategy's share, of a square allocation.
+    overflow: Vec<f64>,
+    /// The one strategy that is used from now on.
+    only: Option<usize>,
+}
+
+impl Allocator {
+    /// Nothing allocated yet, of so many strategies.
+    pub fn new(allocation: Allocation, strategies: usize) -> Allocator {
+        Allocator {
+            allocation,
+            tallies: vec![Tally::default(); strategies],
+            round: Vec::new(),
+            overflow: vec![0.0; strategies],
+            only: None,
+        }
+    }
+
+    /// What each strategy was used for and came to.
+    pub fn tallies(&self) -> &[Tally] {
+        &self.tallies
+    }
+
+    /// The strategy of the next simulation, of those that are `ready`, of
+    /// which there is at least one. A strategy that was never used is tried
+    /// before anything else is decided.
+    pub fn next(&mut self, is_ready: impl Fn(usize) -> bool, is_start: bool) -> usize {
+        let ready: Vec<usize> = (0..self.tallies.len()).filter(|&strategy| is_ready(strategy)).collect();
+        if let Some(&untried) = ready.iter().find(|&&strategy| self.tallies[strategy].simulations == 0) {
+            return untried;
+        }
+        match self.allocation {
+            Allocation::Ucb { b } => self.highest_bound(&ready, b),
+            Allocation::UniformThenBest if is_start => self.least_used(&ready),
+            Allocation::UniformThenBest => self.best_alone(&ready),
+            Allocation::Static => self.of_round(&ready, Allocator::static_round),
+            Allocation::Square => self.of_round(&ready, Allocator::square_round),
+        }
+    }
+
+    /// Counts a simulation of a strategy and its reward, of 0 to 1.
+    pub fn learn(&mut self, strategy: usize, reward: f64) {
+        let tally = &mut self.tallies[strategy];
+        tally.simulations += 1;
+        tally.sum += reward;
+    }
+
+    fn highest_bound(&self, ready: &[usize], b: f64) -> usize {
+        let all: u32 = self.tallies.iter().map(|tally| tally.simulations).sum();
+        let log = f64::from(all).ln();
+        let bound = |strategy: usize| {
+            let tally = self.tallies[strategy];
+            100.0 * tally.mean() + b * (log / f64::from(tally.simulations)).sqrt()
+        };
+        first_most(ready, bound)
+    }
+
+    fn least_used(&self, ready: &[usize]) -> usize {
+        first_most(ready, |strategy| -f64::from(self.tallies[strategy].simulations))
+    }
+
+    fn best_alone(&mut self, ready: &[usize]) -> usize {
+        let best = first_most(ready, |strategy| self.tallies[strategy].mean());
+        *self.only.get_or_insert(best)
+    }
+
+    fn of_round(&mut self, ready: &[usize], shares: impl Fn(&mut Allocator, &[usize]) -> Vec<(usize, u32)>) -> usize {
+        if let Some(strategy) = self.round.pop() {
+            return strategy;
+        }
+        let shares = shares(self, ready);
+        self.round = close_to_uniform(&shares);
+        self.round.reverse();
+        self.round.pop().unwrap_or(ready[0])
+    }
+
+    /// The strategies by rank with their simulations. If fewer than six are
+    /// ready, the last ranks are empty and the round is shorter.
+    fn static_round(&mut self, ready: &[usize]) -> Vec<(usize, u32)> {
+        let mut ranked = ready.to_vec();
+        ranked.sort_by(|&a, &b| self.tallies[b].mean().total_cmp(&self.tallies[a].mean()));
+        ranked.into_iter().zip(STATIC_QUOTAS).collect()
+    }
+
+    /// The strategies with their simulations, in their own order. Means below
+    /// 1 of 100 count as 1.
+    fn square_round(&mut self, ready: &[usize]) -> Vec<(usize, u32)> {
+        let mean = |strategy: usize| (100.0 * self.tallies[strategy].mean()).max(1.0);
+        let least = ready.iter().map(|&strategy| mean(strategy)).fold(f64::INFINITY, f64::min);
+        let ratios: Vec<f64> = ready.iter().map(|&strategy| mean(strategy) / least).collect();
+        let share = |(&strategy, ratio): (&usize, f64)| {
+            let share = (ratio + self.overflow[strategy]).powi(2);
+            self.overflow[strategy] = share.fract();
+            (strategy, share.floor() as u32)
+        };
+        ready.iter().zip(ratios).map(share).collect()
+    }
+}
+
+/// The first strategy of the highest value.
+fn first_most(strategies: &[usize], value: impl Fn(usize) -> f64) -> usize {
+    let better = |best: usize, next: usize| if value(next) > value(best) { next } else { best };
+    strategies.iter().copied().reduce(better).unwrap_or(0)
+}
+
+/// The order of a round: each place to the strategy that is furthest behind
+/// its share of the places so far, the first of equals.
+fn close_to_uniform(shares: &[(usize, u32)]) -> Vec<usize> {
+    let all: u32 = shares.iter().map(|&(_, share)| share).sum();
+    let mut used = vec![0; shares.len()];
+    let mut order = Vec::with_capacity(all as usize);
+    for place in 1..=all {
+        // In units of 1 / all, so that nothing is rounded.
+        let behind = |index: usize| i64::from(shares[index].1 * place) - i64::from(all * used[index]);
+        let next = (0..shares.len()).rev().max_by_key(|&index| behind(index));
+        let Some(next) = next else { break };
+        used[next] += 1;
+        order.push(shares[next].0);
+    }
+    order
+}

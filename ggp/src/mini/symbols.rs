@@ -1,0 +1,99 @@
+//! Statistical symbols counting (paper 002, section V.C).
+
+/// Learns which elements of states go with won simulations.
+///
+/// An element is what is counted in a state: the facts of a name, or those
+/// with a symbol in a column. Whether a simulation is won is up to the caller:
+/// MINI-Player asks whether its reward is above the mean of what a role may
+/// get.
+#[derive(Clone, Debug)]
+pub struct SymbolCounts {
+    elements: usize,
+    /// The counts of each state of the simulation under way.
+    current: Vec<u32>,
+    /// The counts at each step of the simulation that was the first to reach it.
+    first: Vec<u32>,
+    /// Whether a count was not that of the first simulation.
+    varies: Vec<bool>,
+    most: Vec<u32>,
+    won: Sums,
+    lost: Sums,
+}
+
+/// The counts of some states.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    states: u64,
+    counts: Vec<u64>,
+}
+
+impl Sums {
+    fn mean(&self, element: usize) -> f64 {
+        self.counts[element] as f64 / self.states as f64
+    }
+}
+
+impl SymbolCounts {
+    /// Nothing learnt of so many elements.
+    pub fn new(elements: usize) -> SymbolCounts {
+        let sums = Sums { states: 0, counts: vec![0; elements] };
+        SymbolCounts {
+            elements,
+            current: Vec::new(),
+            first: Vec::new(),
+            varies: vec![false; elements],
+            most: vec![0; elements],
+            won: sums.clone(),
+            lost: sums,
+        }
+    }
+
+    /// Begins a simulation; one that has not ended is forgotten.
+    pub fn begin(&mut self) {
+        self.current.clear();
+    }
+
+    /// Counts the elements of the next state of the simulation. Each counts as
+    /// often as it is told.
+    pub fn watch(&mut self, elements: impl IntoIterator<Item = u32>) {
+        let first = self.current.len();
+        self.current.resize(first + self.elements, 0);
+        elements.into_iter().for_each(|element| self.current[first + element as usize] += 1);
+    }
+
+    /// Ends the simulation.
+    pub fn end(&mut self, is_won: bool) {
+        if self.elements == 0 {
+            return;
+        }
+        let known = self.first.len();
+        if self.current.len() > known {
+            self.first.extend_from_slice(&self.current[known..]);
+        }
+        let sums = if is_won { &mut self.won } else { &mut self.lost };
+        let steps = self.current.chunks_exact(self.elements).zip(self.first.chunks_exact(self.elements));
+        for (counts, first) in steps {
+            sums.states += 1;
+            for (element, (&count, &first)) in counts.iter().zip(first).enumerate() {
+                sums.counts[element] += u64::from(count);
+                self.most[element] = self.most[element].max(count);
+                self.varies[element] |= count != first;
+            }
+        }
+        self.current.clear();
+    }
+
+    /// The weight of each element: the mean of its counts in states of won
+    /// simulations less that of lost ones, by the highest count. It is 0 if no
+    /// simulation was won or none was lost, and for elements whose count
+    /// depends on the step alone.
+    pub fn weights(&self) -> Vec<f64> {
+        let weight = |element: usize| {
+            if !self.varies[element] || self.won.states == 0 || self.lost.states == 0 {
+                return 0.0;
+            }
+            (self.won.mean(element) - self.lost.mean(element)) / f64::from(self.most[element])
+        };
+        (0..self.elements).map(weight).collect()
+    }
+}

@@ -1,0 +1,677 @@
+//! MINI-Player's strategies against numbers worked by hand, and what they
+//! look at against one state at a time.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use rand::{RngExt, SeedableRng};
+use serde_json::Value;
+use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::gdl::{Goal, Reasoner, Rules};
+use sternhalma_ggp::mini::{
+    Allocation, Allocator, Anatomy, Chances, Child, Degree, DegreeBuffers, GoalTree, History, MiniConfig, MiniPlayout,
+    Strategy, Successors, SymbolCounts, Tally, one_by_one,
+};
+use sternhalma_ggp::{
+    Clock, Decision, Game, Limits, Mcts, Phase, Playout, RandomPlayout, Rng, Settings, Spent, ToTheEnd, Trail, Turn,
+    Uct,
+};
+
+mod common;
+use common::{conformance, files, own_dir};
+
+fn data(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mini").join(name);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+/// A number written as a fraction.
+fn fraction(value: &Value) -> f64 {
+    let text = value.as_str().unwrap();
+    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+    above.parse::<f64>().unwrap() / below.parse::<f64>().unwrap()
+}
+
+fn ready(text: &str) -> (NetworkGame, Box<dyn Anatomy<NetworkGame>>) {
+    let rules = Rules::parse(text).unwrap();
+    let game = NetworkGame::new(Network::new(&rules).unwrap()).with_rules(rules);
+    let anatomy = game.anatomy().unwrap();
+    (game, anatomy)
+}
+
+fn degree(tree: &GoalTree, states: &Successors) -> Vec<Degree> {
+    let mut degrees = Vec::new();
+    tree.degrees(states, &mut DegreeBuffers::default(), &mut degrees);
+    degrees
+}
+
+#[test]
+fn degrees_are_those_worked_by_hand() {
+    for case in data("age.json").as_array().unwrap() {
+        let (game, anatomy) = ready(case["rules"].as_str().unwrap());
+        let tree = anatomy.goal_tree(0).unwrap();
+        for state in case["states"].as_array().unwrap() {
+            let mut states = Successors::default();
+            states.reset(1, anatomy.facts(), 1);
+            let facts = state["facts"].as_str().unwrap();
+            for fact in facts.split_inclusive(')').map(str::trim) {
+                let fluents = &game.network().fluents;
+                states.insert(0, fluents.iter().position(|fluent| fluent == fact).unwrap());
+            }
+            let degree = degree(tree, &states)[0];
+            let told = (fraction(&state["value"]), fraction(&state["tie_break"]));
+            let close = |a: f32, b: f64| (f64::from(a) - b).abs() < 1e-6;
+            assert!(
+                close(degree.value, told.0) && close(degree.tie_break, told.1),
+                "{}: {facts}: {degree:?} is not {told:?}",
+                case["about"]
+            );
+        }
+    }
+}
+
+#[test]
+fn weights_are_those_worked_by_hand() {
+    let data = data("symbols.json");
+    let mut counts = SymbolCounts::new(data["elements"].as_u64().unwrap() as usize);
+    for simulation in data["simulations"].as_array().unwrap() {
+        // One that does not end counts for nothing.
+        counts.begin();
+        counts.watch([0, 0, 0, 0]);
+        counts.begin();
+        for state in simulation["states"].as_array().unwrap() {
+            counts.watch(numbers(state).into_iter().map(|element| element as u32));
+        }
+        counts.end(simulation["won"].as_bool().unwrap());
+    }
+    assert_eq!(counts.weights(), numbers(&data["weights"]));
+}
+
+#[test]
+fn nothing_weighs_until_something_is_won_and_lost() {
+    for won in [false, true] {
+        let mut counts = SymbolCounts::new(1);
+        for elements in [&[][..], &[0]] {
+            counts.begin();
+            counts.watch(elements.iter().copied());
+            counts.end(won);
+        }
+        assert_eq!(counts.weights(), [0.0]);
+        counts.begin();
+        counts.watch([0]);
+        counts.end(!won);
+        assert_ne!(counts.weights(), [0.0]);
+    }
+}
+
+/// An allocator that has tried each strategy once, with these rewards.
+fn tried(allocation: Allocation, means: &[f64]) -> Allocator {
+    let mut allocator = Allocator::new(allocation, means.len());
+    for (strategy, &mean) in means.iter().enumerate() {
+        assert_eq!(allocator.next(|_| true, true), strategy);
+        allocator.learn(strategy, mean);
+    }
+    allocator
+}
+
+#[test]
+fn a_static_round_is_the_one_worked_by_hand() {
+    let data = data("static.json");
+    let means = numbers(&data["means"]);
+    let mut allocator = tried(Allocation::Static, &means);
+    let order: Vec<String> = data["order"].as_array().unwrap().iter().map(|s| s.as_str().unwrap().into()).collect();
+    for _ in 0..2 {
+        let mut run = Vec::new();
+        for _ in 0..47 {
+            let strategy = allocator.next(|_| true, true);
+            allocator.learn(strategy, means[strategy]);
+            run.push(format!("S{}", strategy + 1));
+        }
+        assert_eq!(run, order);
+    }
+    // The ranks are those of the means by then.
+    allocator.learn(2, 1000.0);
+    assert_eq!(allocator.next(|_| true, true), 2);
+}
+
+#[test]
+fn square_rounds_are_those_worked_by_hand() {
+    let data = data("square.json");
+    let means = numbers(&data["means"]);
+    let mut allocator = tried(Allocation::Square, &means);
+    for round in data["rounds"].as_array().unwrap() {
+        let told = numbers(round);
+        let mut counts = vec![0.0; means.len()];
+        for _ in 0..told.iter().sum::<f64>() as usize {
+            let strategy = allocator.next(|_| true, true);
+            allocator.learn(strategy, means[strategy]);
+            counts[strategy] += 1.0;
+        }
+        assert_eq!(counts, told);
+    }
+}
+
+#[test]
+fn upper_bounds_are_those_worked_by_hand() {
+    for case in data("ucb.json").as_array().unwrap() {
+        let tallies: Vec<Vec<f64>> = case["tallies"].as_array().unwrap().iter().map(numbers).collect();
+        let mut allocator = Allocator::new(Allocation::Ucb { b: case["b"].as_f64().unwrap() }, tallies.len());
+        for (strategy, tally) in tallies.iter().enumerate() {
+            (0..tally[0] as usize).for_each(|_| allocator.learn(strategy, tally[1]));
+        }
+        assert_eq!(allocator.next(|_| true, true), case["next"].as_u64().unwrap() as usize, "{}", case["about"]);
+    }
+}
+
+#[test]
+fn all_are_used_as_often_and_then_the_best_alone() {
+    let means = [0.2, 0.5, 0.4];
+    let mut allocator = tried(Allocation::UniformThenBest, &means);
+    for _ in 0..30 {
+        let strategy = allocator.next(|_| true, true);
+        allocator.learn(strategy, means[strategy]);
+    }
+    assert!(allocator.tallies().iter().all(|tally| tally.simulations == 11));
+    assert_eq!(allocator.next(|_| true, false), 1);
+    allocator.learn(1, -1000.0);
+    assert_eq!(allocator.next(|_| true, false), 1, "the choice is made once");
+}
+
+#[test]
+fn what_is_not_ready_is_not_used() {
+    for allocation in [Allocation::Ucb { b: 5.0 }, Allocation::Static, Allocation::Square, Allocation::UniformThenBest]
+    {
+        let mut allocator = Allocator::new(allocation, 3);
+        for _ in 0..100 {
+            let strategy = allocator.next(|strategy| strategy != 1, true);
+            assert_ne!(strategy, 1);
+            allocator.learn(strategy, 0.5);
+        }
+        assert_eq!(allocator.next(|_| true, true), 1, "{allocation:?}");
+    }
+}
+
+#[test]
+fn effective_qualities_are_those_of_the_table() {
+    let data = data("quality.json");
+    let mut values = Vec::new();
+    for child in data["children"].as_array().unwrap() {
+        let successors = numbers(&child["successors"]);
+        let told = Child {
+            quality: child["quality"].as_f64().unwrap(),
+            is_terminal: child["terminal"].as_bool().unwrap(),
+            own_moves: child["own"].as_u64().unwrap() as usize,
+            joint_moves: child["joint"].as_u64().unwrap() as usize,
+            successors: &successors,
+        };
+        let value = told.effective_quality();
+        assert!((value - child["value"].as_f64().unwrap()).abs() < 1e-12, "{told:?}: {value}");
+        values.push(value);
+    }
+    let best = (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]));
+    assert_eq!(best, data["best"].as_u64().map(|best| best as usize));
+}
+
+#[test]
+fn history_counts_a_move_once_a_simulation() {
+    let mut history = History::new(2);
+    let mut rng = Rng::seed_from_u64(1);
+    history.begin();
+    history.count(0, 3, 1.0);
+    history.count(0, 3, 1.0);
+    history.count(1, 3, 0.0);
+    history.begin();
+    history.count(0, 3, 0.0);
+    history.count(0, 5, 0.0);
+    assert_eq!([3, 4, 5].map(|mv| history.average(0, mv)), [Some(0.5), None, Some(0.0)]);
+    assert_eq!(history.average(1, 3), Some(0.0));
+    for _ in 0..20 {
+        // What was never played is worth less than what always lost.
+        assert_eq!(history.best(0, [4, 5, 3].into_iter(), &mut rng), 2);
+        assert_eq!(history.best(0, [4, 5, 9].into_iter(), &mut rng), 1);
+    }
+    let mut any = [0; 2];
+    (0..100).for_each(|_| any[history.best(0, [7, 8].into_iter(), &mut rng)] += 1);
+    assert!(any.iter().all(|&count| count > 20), "{any:?}");
+}
+
+/// Our own rulesheets, and those of a collection if they are there.
+fn all_games() -> Vec<(String, String)> {
+    let mut all = files(&own_dir(), ".kif");
+    all.extend(conformance("../games").map_or(Vec::new(), |dir| files(&dir, ".kif")));
+    all.into_iter().map(|(name, path)| (name, fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Some joint moves of the acting roles, more than there are lanes.
+fn joints(game: &NetworkGame, state: &<NetworkGame as Game>::State, rng: &mut Rng) -> Vec<u32> {
+    let mut moves = Vec::new();
+    match game.turn(state) {
+        Turn::One(role) => game.legal(state, role, &mut moves),
+        Turn::All => {
+            for _ in 0..40 {
+                let joint = (0..game.roles()).map(|role| game.random_move(state, role, &mut Vec::new(), rng).unwrap());
+                moves.extend(joint);
+            }
+        }
+    }
+    // So many that they are told in lanes, and more than there are lanes.
+    match rng.random_range(0..4) {
+        0 => moves.repeat(600usize.div_ceil(moves.len())),
+        1 => moves.repeat(150usize.div_ceil(moves.len())),
+        _ => moves,
+    }
+}
+
+#[test]
+fn successors_all_at_once_are_those_one_by_one() {
+    let mut rng = Rng::seed_from_u64(7);
+    for (name, text) in all_games() {
+        let (game, mut anatomy) = ready(&text);
+        let (mut fast, mut slow) = (Successors::default(), Successors::default());
+        let mut state = game.initial();
+        for step in 0..60 {
+            if game.is_terminal(&state) {
+                state = game.initial();
+            }
+            let joints = joints(&game, &state, &mut rng);
+            if step % 4 == 0 || joints.len() > 140 {
+                anatomy.successors(&game, &state, &joints, true, &mut fast);
+                one_by_one(&*anatomy, &game, &state, &joints, true, &mut slow);
+                assert_eq!(fast, slow, "{name}, step {step}");
+            }
+            let seats = game.turn(&state).acting(game.roles()).len();
+            let joint = rng.random_range(0..joints.len() / seats);
+            game.play(&mut state, &joints[joint * seats..][..seats]);
+        }
+    }
+}
+
+#[test]
+fn a_degree_is_1_where_the_goal_of_highest_value_holds() {
+    let mut rng = Rng::seed_from_u64(8);
+    let mut reached = 0;
+    for (name, text) in all_games() {
+        let (game, anatomy) = ready(&text);
+        let network = game.network();
+        for role in 0..game.roles() {
+            let Some(tree) = anatomy.goal_tree(role) else {
+                eprintln!("{name}: role {role} has no tree");
+                continue;
+            };
+            let highest = network.netlist.outputs.goals[role].iter().map(|&(value, _)| value).max().unwrap();
+            let mut state = game.initial();
+            for _ in 0..100 {
+                let mut states = Successors::default();
+                states.reset(1, anatomy.facts(), game.roles());
+                state.fluents().iter().for_each(|fact| states.insert(0, fact));
+                let degree = degree(tree, &states)[0];
+                let is_reached = match game.reached(&state, role) {
+                    Goal::Value(value) => Some(value == highest),
+                    Goal::None => Some(false),
+                    Goal::Several | Goal::NotANumber => None,
+                };
+                assert!(
+                    (0.0..=1.0).contains(&degree.value) && degree.tie_break <= degree.value + 1e-6,
+                    "{name}: {degree:?}"
+                );
+                if let Some(is_reached) = is_reached {
+                    assert_eq!(degree.value > 1.0 - 1e-6, is_reached, "{name}: role {role}: {degree:?}");
+                    reached += usize::from(is_reached);
+                }
+                if game.is_terminal(&state) {
+                    state = game.initial();
+                    continue;
+                }
+                let joints = joints(&game, &state, &mut rng);
+                let seats = game.turn(&state).acting(game.roles()).len();
+                game.play(&mut state, &joints[..seats]);
+                if rng.random_range(0..4) != 0 {
+                    game.playout(&mut state, 3, &mut rng);
+                }
+            }
+        }
+    }
+    assert!(reached > 50, "{reached}");
+}
+
+/// A player that follows one strategy whenever it can.
+fn always(strategy: Strategy) -> MiniConfig {
+    let chances = Chances { goal: 1.0, symbols: 1.0, mobility: 1.0, exploration: 1.0, history: 1.0 };
+    MiniConfig { strategies: vec![strategy], chances, ..MiniConfig::strategies_only() }
+}
+
+fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<NetworkGame> {
+    MiniPlayout::new(game, role, game.anatomy().unwrap(), config)
+}
+
+/// The moves that a playout chooses in a state, by name.
+fn choices(
+    game: &NetworkGame,
+    playout: &mut MiniPlayout<NetworkGame>,
+    state: &<NetworkGame as Game>::State,
+    trail: &Trail,
+) -> BTreeSet<String> {
+    let mut rng = Rng::seed_from_u64(9);
+    (0..100).map(|_| game.move_name(0, playout.choose(game, state, 0, trail, &mut rng))).collect()
+}
+
+/// A playout of one strategy in the state after the moves of a case.
+fn case(
+    name: &str,
+    strategy: Strategy,
+) -> (NetworkGame, MiniPlayout<NetworkGame>, <NetworkGame as Game>::State, BTreeSet<String>) {
+    let case = data(name);
+    let (game, _) = ready(case["rules"].as_str().unwrap());
+    let mut playout = playout(&game, 0, always(strategy));
+    let mut state = game.initial();
+    playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
+    playout.watch(&game, &state);
+    let names = |value: &Value| -> Vec<String> {
+        value.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_string()).collect()
+    };
+    for name in names(&case["watched"]) {
+        game.play(&mut state, &[game.move_named(0, &name).unwrap()]);
+        playout.watch(&game, &state);
+    }
+    let best = names(&case["best"]).into_iter().collect();
+    (game, playout, state, best)
+}
+
+#[test]
+fn mobility_counts_for_six_steps() {
+    let (game, mut playout, state, best) = case("mobility.json", Strategy::Mobility);
+    let mut trail = Trail::new(2);
+    trail.push(|numbers| numbers.extend([0, 0]));
+    for _ in 0..6 {
+        assert_eq!(choices(&game, &mut playout, &state, &trail), best);
+        trail.push(|numbers| numbers.extend([0, 0]));
+    }
+    assert_eq!(choices(&game, &mut playout, &state, &trail).len(), 3);
+    // It counts again in the next simulation.
+    playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
+    assert_eq!(choices(&game, &mut playout, &state, &trail), best);
+}
+
+#[test]
+fn exploration_looks_at_the_states_before() {
+    let (game, mut playout, state, best) = case("exploration.json", Strategy::Exploration);
+    assert_eq!(choices(&game, &mut playout, &state, &Trail::new(1)), best);
+    // A simulation knows nothing of the one before.
+    playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
+    playout.watch(&game, &state);
+    let names = ["(to s1)", "(to s3)"].map(String::from);
+    assert_eq!(choices(&game, &mut playout, &state, &Trail::new(1)), BTreeSet::from(names));
+}
+
+/// Six letters, of which five are written down; a, b and c are worth most.
+const LETTERS: &str = "(role you) (init (step 0))
+    (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
+    (letter a) (letter b) (letter c) (letter d) (letter e) (letter f) (letter g) (letter h)
+    (<= (legal you (write ?x)) (letter ?x))
+    (<= (next (wrote ?x)) (does you (write ?x)))
+    (<= (next (wrote ?x)) (true (wrote ?x)))
+    (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+    (<= terminal (true (step 5)))
+    (<= all (true (wrote a)) (true (wrote b)) (true (wrote c)))
+    (<= (goal you 100) all)
+    (<= (goal you 40) (true (wrote a)) (not all))
+    (<= (goal you 0) (not (true (wrote a))))";
+
+/// A search that keeps to the moves of the root and plays out the rest.
+fn search(
+    game: &NetworkGame,
+    role: usize,
+    config: MiniConfig,
+    seed: u64,
+) -> Mcts<NetworkGame, Uct, MiniPlayout<NetworkGame>, ToTheEnd> {
+    let settings = Settings { decision: config.decision, ..Settings::default() };
+    Mcts::new(Uct::new(0.4), playout(game, role, config), ToTheEnd, settings, seed)
+}
+
+#[test]
+fn strategies_that_know_the_goal_do_better() {
+    let (game, _) = ready(LETTERS);
+    let config = MiniConfig { allocation: Allocation::UniformThenBest, ..MiniConfig::strategies_only() };
+    let settings = Settings { most_edges: 1, ..Settings::default() };
+    let mut search = Mcts::new(Uct::new(1e9), playout(&game, 0, config), ToTheEnd, settings, 1);
+    let (initial, stop) = (game.initial(), AtomicBool::new(false));
+    let spent = search.think(&game, &initial, Limits::playouts(2000), &stop, Spent::default(), Clock::Start);
+    assert_eq!(spent.playouts, 2000);
+    let tallies: HashMap<Strategy, Tally> = search.playout().tallies().collect();
+    // Symbols are of use from 1900 simulations on.
+    assert_eq!(tallies[&Strategy::Symbols].simulations, 100);
+    assert!(tallies.values().all(|tally| tally.simulations == 380 || tally.simulations == 100), "{tallies:?}");
+    let random = tallies[&Strategy::Random].mean();
+    for strategy in [Strategy::Goal, Strategy::Symbols, Strategy::History] {
+        assert!(tallies[&strategy].mean() > random + 0.1, "{strategy:?}: {tallies:?}");
+    }
+    // From then on the best is used alone.
+    search.think(&game, &initial, Limits::playouts(100), &stop, Spent::default(), Clock::Play);
+    let after: HashMap<Strategy, Tally> = search.playout().tallies().collect();
+    let best = Strategy::ALL.into_iter().max_by(|a, b| tallies[a].mean().total_cmp(&tallies[b].mean())).unwrap();
+    for strategy in Strategy::ALL {
+        let more = after[&strategy].simulations - tallies[&strategy].simulations;
+        assert_eq!(more, if strategy == best { 100 } else { 0 }, "{strategy:?}");
+    }
+}
+
+#[test]
+fn a_match_without_a_start_clock_has_no_symbols() {
+    let (game, _) = ready(LETTERS);
+    let mut search = search(&game, 0, always(Strategy::Symbols), 2);
+    search.search(&game, &game.initial(), 0, Limits::playouts(300), &Default::default());
+    let (_, tally) = search.playout().tallies().next().unwrap();
+    assert_eq!(tally.simulations, 300);
+    let initial = game.initial();
+    let mut rng = Rng::seed_from_u64(1);
+    let mut playout = playout(&game, 0, always(Strategy::Symbols));
+    playout.begin(&game, Phase::Play, &mut rng);
+    assert_eq!(choices(&game, &mut playout, &initial, &Trail::new(1)).len(), 8);
+}
+
+#[test]
+fn players_of_the_family_play() {
+    let mut rng = Rng::seed_from_u64(4);
+    for name in ["matching-pennies", "odd-one-out", "tic-tac-toe", "runners"] {
+        let (game, _) = ready(&common::own(name));
+        for config in [
+            MiniConfig::mini(),
+            MiniConfig::classic(),
+            MiniConfig::effective_quality(),
+            MiniConfig::strategies_only(),
+            MiniConfig::single_strategy(),
+            MiniConfig { allocation: Allocation::Static, ..MiniConfig::mini() },
+            MiniConfig { allocation: Allocation::Square, ..MiniConfig::mini() },
+        ] {
+            let role = game.roles() - 1;
+            let mut search = search(&game, role, config.clone(), 3);
+            let mut state = game.initial();
+            let stop = AtomicBool::new(false);
+            search.begin(&game, &state);
+            search.think(&game, &state, Limits::playouts(100), &stop, Spent::default(), Clock::Start);
+            while !game.is_terminal(&state) {
+                let mut joint: Vec<u32> = Vec::new();
+                let acting = game.turn(&state).acting(game.roles());
+                if !acting.contains(&role) {
+                    search.think(&game, &state, Limits::playouts(20), &stop, Spent::default(), Clock::Play);
+                }
+                for acting in acting {
+                    joint.push(if acting == role {
+                        search.search(&game, &state, role, Limits::playouts(20), &stop).best
+                    } else {
+                        game.random_move(&state, acting, &mut Vec::new(), &mut rng).unwrap()
+                    });
+                }
+                search.advance(&game, &joint);
+                game.play(&mut state, &joint);
+            }
+            let all: u32 = search.playout().tallies().map(|(_, tally)| tally.simulations).sum();
+            assert!(all >= 100, "{name}: {config:?}");
+        }
+    }
+}
+
+/// Random playouts, and what they came to.
+struct Logged {
+    random: RandomPlayout<u32>,
+    /// The first joint moves of each simulation by number, and its rewards.
+    log: Vec<Logging>,
+}
+
+impl Playout<NetworkGame> for Logged {
+    const LEARNS: bool = true;
+
+    fn choose(
+        &mut self,
+        game: &NetworkGame,
+        state: &<NetworkGame as Game>::State,
+        role: usize,
+        trail: &Trail,
+        rng: &mut Rng,
+    ) -> u32 {
+        self.random.choose(game, state, role, trail, rng)
+    }
+
+    fn learn(&mut self, _: &NetworkGame, trail: &Trail, rewards: &[f64]) {
+        self.log.push((trail.steps().map(<[u32]>::to_vec).collect(), rewards.to_vec()));
+    }
+}
+
+/// The moves of a simulation, a number a role, and its rewards.
+type Logging = (Vec<Vec<u32>>, Vec<f64>);
+
+/// Keeps the moves that were played in the tree, the one after which a node was
+/// added included. `known` are the moves to each node.
+fn in_tree((moves, rewards): &Logging, known: &mut HashSet<Vec<Vec<u32>>>) -> Logging {
+    let steps = (1..moves.len()).find(|&steps| known.insert(moves[..steps].to_vec()));
+    let steps = steps.unwrap_or_else(|| {
+        known.insert(moves.clone());
+        moves.len()
+    });
+    (moves[..steps].to_vec(), rewards.clone())
+}
+
+/// The effective quality of each first move of a role, from a log.
+fn qualities(
+    game: &NetworkGame,
+    state: &<NetworkGame as Game>::State,
+    role: usize,
+    log: &[Logging],
+) -> HashMap<u32, f64> {
+    let mean = |rewards: &[f64]| rewards.iter().sum::<f64>() / rewards.len() as f64;
+    type BySecond<'a> = HashMap<Option<&'a [u32]>, Vec<f64>>;
+    let mut children: HashMap<&[u32], BySecond> = HashMap::new();
+    for (moves, rewards) in log {
+        let second = moves.get(1).map(|joint| &joint[..]);
+        children.entry(&moves[0]).or_default().entry(second).or_default().push(rewards[role]);
+    }
+    let mut values = HashMap::new();
+    for (joint, seconds) in children {
+        let mut after = state.clone();
+        game.play_all(&mut after, joint);
+        let all: Vec<f64> = seconds.values().flatten().copied().collect();
+        let counts: Vec<usize> = (0..game.roles()).map(|role| game.legal_of(&after, role).len()).collect();
+        let successors: Vec<f64> =
+            seconds.iter().filter(|(second, _)| second.is_some()).map(|(_, rewards)| mean(rewards)).collect();
+        let value = if game.is_terminal(&after) || successors.is_empty() {
+            mean(&all)
+        } else {
+            let least = successors.iter().copied().fold(f64::INFINITY, f64::min);
+            match (counts[role], counts.iter().product::<usize>()) {
+                (1, _) => least,
+                (own, joint) if own == joint => successors.iter().copied().fold(0.0, f64::max),
+                _ => (least + mean(&all)) / 2.0,
+            }
+        };
+        let best = values.entry(joint[role]).or_insert(value);
+        *best = best.max(value);
+    }
+    values
+}
+
+#[test]
+fn the_move_played_is_that_of_highest_effective_quality() {
+    let mut differ = 0;
+    for (name, simulations) in
+        [("matching-pennies", 60), ("odd-one-out", 90), ("tic-tac-toe", 300), ("runners", 300), ("grid-game-2", 200)]
+    {
+        let (game, _) = ready(&common::own(name));
+        for seed in 0..4 {
+            let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
+            let logged = Logged { random: RandomPlayout::default(), log: Vec::new() };
+            let mut search = Mcts::new(Uct::new(0.4), logged, ToTheEnd, settings, seed);
+            let mut state = game.initial();
+            let (mut kept, mut known) = (Vec::<Logging>::new(), HashSet::new());
+            while !game.is_terminal(&state) {
+                let acting = game.turn(&state).acting(game.roles());
+                let role = acting.start;
+                let before = search.playout().log.len();
+                let found = search.search(&game, &state, role, Limits::playouts(simulations), &Default::default());
+                kept.extend(search.playout().log[before..].iter().map(|simulation| in_tree(simulation, &mut known)));
+                let values = qualities(&game, &state, role, &kept);
+                let most = values.values().copied().fold(0.0, f64::max);
+                assert!(values[&found.best] > most - 1e-9, "{name}: {values:?}, {:?}", found.best);
+                let averages = found.moves.iter().map(|(_, stats)| stats.mean()).fold(0.0, f64::max);
+                differ += usize::from(
+                    found.moves.iter().any(|(mv, stats)| *mv == found.best && stats.mean() < averages - 1e-9),
+                );
+                let mut joint = Vec::new();
+                let mut legal = Vec::new();
+                for acting in acting {
+                    legal.clear();
+                    game.legal(&state, acting, &mut legal);
+                    joint.push(if acting == role { found.best } else { legal[0] });
+                }
+                let mut numbers = Vec::new();
+                game.numbers(&state, &joint, &mut numbers);
+                search.advance(&game, &joint);
+                game.play(&mut state, &joint);
+                // What lies below the joint move is kept, and else nothing.
+                kept.retain(|(moves, _)| moves[0] == numbers && moves.len() > 1);
+                kept.iter_mut().for_each(|(moves, _)| drop(moves.remove(0)));
+                let below =
+                    |moves: Vec<Vec<u32>>| (moves.len() > 1 && moves[0] == numbers).then(|| moves[1..].to_vec());
+                known = known.into_iter().filter_map(below).collect();
+            }
+        }
+    }
+    assert!(differ > 5, "{differ}");
+}
+
+/// By hand, with `--ignored --nocapture`: figures 2 and 3 of the paper.
+#[test]
+#[ignore = "takes minutes and tells figures"]
+fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
+    const SIMULATIONS: u64 = 20_000;
+    let Some(path) = conformance("../games/checkers.kif") else { return };
+    let (game, _) = ready(&fs::read_to_string(path).unwrap());
+    for allocation in [Allocation::Ucb { b: 5.0 }, Allocation::Ucb { b: 500.0 }, Allocation::Static, Allocation::Square]
+    {
+        let config = MiniConfig { allocation, ..MiniConfig::mini() };
+        let mut search = search(&game, 0, config, 1);
+        let (state, stop) = (game.initial(), AtomicBool::new(false));
+        let started = std::time::Instant::now();
+        search.think(&game, &state, Limits::playouts(SIMULATIONS / 10), &stop, Spent::default(), Clock::Start);
+        let learnt: Vec<Tally> = search.playout().tallies().map(|(_, tally)| tally).collect();
+        search.think(&game, &state, Limits::playouts(SIMULATIONS), &stop, Spent::default(), Clock::Play);
+        let mut shares = Vec::new();
+        for ((strategy, tally), before) in search.playout().tallies().zip(learnt) {
+            let share = f64::from(tally.simulations - before.simulations) / SIMULATIONS as f64;
+            eprintln!("{allocation:?}: {:4} {:5.1}% mean {:.3}", strategy.name(), 100.0 * share, tally.mean());
+            shares.push(share);
+        }
+        eprintln!("{allocation:?}: {:?}", started.elapsed());
+        shares.sort_by(f64::total_cmp);
+        match allocation {
+            Allocation::Square => assert!(shares[5] < 0.4, "{shares:?}"),
+            Allocation::Static => assert!((0.4..0.6).contains(&shares[5]) && shares[0] < 0.1, "{shares:?}"),
+            _ => assert!(shares[5] > 1.5 * shares[0], "{shares:?}"),
+        }
+    }
+}
