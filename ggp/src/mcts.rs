@@ -282,6 +282,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         stop: &AtomicBool,
         spent: Spent,
     ) -> Found<G::Move> {
+        self.playout.play_for(role);
         let spent = self.think(game, state, limits, stop, spent, Clock::Play);
         self.found(game, state, role, spent)
     }
