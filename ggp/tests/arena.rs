@@ -382,3 +382,40 @@ fn a_role_alone_is_played_by_either() {
     assert_eq!(uct, 100.0);
     assert!((20.0..100.0).contains(&random));
 }
+
+#[test]
+fn all_think_in_every_step_and_before_the_game_if_they_are_to() {
+    let policies = ["uct", "nst", "base", "tuned"];
+    let entrants = policies.iter().map(|policy| Entrant::named((*policy).to_owned())).collect();
+    let budget = Budget { playouts: Some(10), ..Budget::default() };
+    let mut schedule = Schedule { start: 2.5, ponder: true, ..Schedule::new(entrants, budget, 4) };
+    let make = |entrant: usize| -> Box<dyn Contestant<Nim>> {
+        Box::new(PolicyPlayer::new(policies[entrant].parse().unwrap()))
+    };
+    let run = |schedule: &Schedule, threads| {
+        let host = Host { game: &Nim, make: &make, adjudicator: None };
+        let mut records = Vec::new();
+        let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+            records.push(record.clone());
+            Ok(())
+        };
+        let mut standings = Standings::new(schedule.clone());
+        arena::run(&host, &mut standings, threads, &AtomicBool::new(false), keep).unwrap();
+        records.sort_by_key(|record| record.id);
+        records
+    };
+    let [one, two] = [1, 2].map(|threads| run(&schedule, NonZeroUsize::new(threads).unwrap()));
+    assert_eq!(one.len(), 24);
+    for (record, again) in one.iter().zip(&two) {
+        assert_eq!((&record.moves, &record.goals), (&again.moves, &again.goals));
+        let plies = record.moves.len() as u64;
+        for spent in &record.spent {
+            assert_eq!((spent.moves, spent.playouts), (1 + plies, 25 + 10 * plies));
+        }
+    }
+    (schedule.ponder, schedule.start) = (false, 0.0);
+    for record in run(&schedule, NonZeroUsize::MIN) {
+        let spent: u64 = record.spent.iter().map(|spent| spent.playouts).sum();
+        assert_eq!(spent, 10 * record.moves.len() as u64);
+    }
+}
