@@ -93,6 +93,14 @@ fn engines_are_measured() {
     let (_, text, _) = gdl("bench", &[&own("matching-pennies")], "--seconds 0.01 --engine lanes");
     assert!(text.contains("\nkind        at once") && text.contains("\nlanes "), "{text}");
     assert!(!text.contains("prover"), "{text}");
+    let policies = "--seconds 0.05 --policy base --policy mini,strategies=E+R --json";
+    let (_, out, _) = gdl("bench", &[&own("tic-tac-toe")], policies);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let found = report["policies"].as_array().unwrap();
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0]["policy"], "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4");
+    assert!(found.iter().all(|found| found["simulations_per_s"].as_f64().unwrap() > 0.0), "{out}");
+    assert!(report.get("prover").is_none(), "{out}");
     let (code, out, err) = gdl("bench", &[&own("tic-tac-toe")], "--seconds 0");
     assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
 }

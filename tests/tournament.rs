@@ -218,6 +218,25 @@ fn rulesheets_are_played_by_policies() {
 }
 
 #[test]
+fn policies_are_told_as_text_and_as_tables() {
+    let dir = tempfile::tempdir().unwrap();
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    let policy = "grave,k=100,playout=nst,epsilon=0.3,replies=lgrf2,tune=he";
+    let table = "{ name = 'grave', tune = 'he', epsilon = 0.3, k = 100, playout = 'nst', replies = 'lgrf2' }";
+    let with = |player: &str| {
+        let file = format!("[[player]]\nname = 'a'\nplayer = {player}\n[[player]]\nname = 'b'\nplayer = 'mini'\n");
+        std::fs::write(dir.path().join("t.toml"), file).unwrap();
+        let flags = ["--rules", rules, "--playouts", "20", "--games", "4", "--ponder", "--start", "2"];
+        json(dir.path(), &[&["tournament", "-f", "t.toml"][..], &flags].concat())
+    };
+    assert_eq!(with(table), with(&format!("'{policy}'")));
+    // On the board a policy is a player, and part of one.
+    let flags = ["--side", "5", "--pieces", "3", "--playouts", "30", "--games", "4"];
+    let found = json(dir.path(), &[&["match", policy, "base0,playout=mini,strategies=HH+AGE"][..], &flags].concat());
+    assert_eq!(found["games"], 4);
+}
+
+#[test]
 fn what_cannot_be_played_is_told_before_the_first_game() {
     let dir = tempfile::tempdir().unwrap();
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
@@ -240,6 +259,9 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         (&["tournament", "uct", "ugi:true", "--rules", rules], "play Chinese Checkers"),
         (&["tournament", "uct", "greedy", "--rules", rules], "there is no policy `greedy`"),
         (&["tournament", "uct", "random", "--rules", rules, "--adjudicate"], "adjudicates"),
+        (&["tournament", "uct", "random", "--rules", rules, "--start", "1e9"], "the start clock is"),
+        (&["tournament", "greedy", "random", "--ponder"], "think when it is their turn"),
+        (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon=0.1`: random playouts have none"),
         (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),
         (&["tournament", "-f", "bad.toml"], "unknown field `gmaes`"),
         (&["tournament", "-f", "nothing.toml"], "nothing.toml: cannot read"),

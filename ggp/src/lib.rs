@@ -34,5 +34,7 @@ pub use parts::{
     Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Phase, Place,
     Playout, RandomPlayout, Selection, ToTheEnd, Uct,
 };
-pub use policy::{PartsVisitor, PlayoutPolicy, Policy, PolicyError, SearchPolicy, SelectionPolicy, WorthPolicy};
+pub use policy::{
+    PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,
+};
 pub use trail::Trail;

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde_json::Value;
 use sternhalma_engine::PLY_LIMIT;
+use sternhalma_ggp::PolicyText;
 use sternhalma_ggp::arena::{Budget, Entrant, Round, Schedule, Shard, Test, TimeControl};
 
 use crate::players::{DEFAULT_BUDGET, LimitArgs};
@@ -127,8 +128,9 @@ pub enum Format {
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Player {
     name: Option<String>,
-    /// A player of the engine, or a policy where a rulesheet is played; the name if it is not told.
-    player: Option<String>,
+    /// A player of the engine, or a policy where a rulesheet is played, as text
+    /// or as a table; the name if it is not told.
+    player: Option<PolicyText>,
     /// A program that speaks the engine protocol.
     command: Option<String>,
     /// Options that the program is given.
@@ -161,14 +163,14 @@ impl Player {
     /// From the command line: the name of a player, or `ugi:COMMAND`.
     pub fn named(text: &str) -> Player {
         let command = text.strip_prefix("ugi:").map(|command| command.trim().to_owned());
-        let player = command.is_none().then(|| text.to_owned());
+        let player = command.is_none().then(|| PolicyText(text.to_owned()));
         Player { player, command, ..Player::default() }
     }
 
     pub fn plays(&self) -> Result<Plays<'_>> {
         match (&self.player, &self.command, &self.name) {
             (None, Some(command), _) => Ok(Plays::Program(command)),
-            (Some(player), None, _) | (None, None, Some(player)) => Ok(Plays::BuiltIn(player)),
+            (Some(PolicyText(player)), None, _) | (None, None, Some(player)) => Ok(Plays::BuiltIn(player)),
             _ => bail!("a player has a `name`, and a `player` or a `command` that says what plays"),
         }
     }
@@ -179,7 +181,8 @@ impl Player {
     }
 
     fn label(&self) -> String {
-        self.name.iter().chain(&self.player).chain(&self.command).next().cloned().unwrap_or_default()
+        let player = self.player.iter().map(|PolicyText(text)| text);
+        self.name.iter().chain(player).chain(&self.command).next().cloned().unwrap_or_default()
     }
 }
 

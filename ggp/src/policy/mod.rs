@@ -12,7 +12,7 @@ use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
 use crate::tuning::Tuning;
 
 pub(crate) use mind::Mind;
-pub use text::PolicyError;
+pub use text::{PolicyError, PolicyText};
 
 /// How a player of any game finds its moves, written `name,key=value,…` or as
 /// a table of TOML (docs/policies.md).

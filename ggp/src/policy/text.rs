@@ -1,5 +1,6 @@
 //! Policies as text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -449,11 +450,22 @@ fn print_mini(config: &MiniConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 impl<'de> Deserialize<'de> for Policy {
     /// From its text, or from a table with its `name` and its parameters.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Policy, D::Error> {
+        PolicyText::deserialize(deserializer)?.0.parse().map_err(de::Error::custom)
+    }
+}
+
+/// What is to be the text of a policy, told as text or as a table with its
+/// `name` and its parameters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PolicyText(pub String);
+
+impl<'de> Deserialize<'de> for PolicyText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PolicyText, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Told {
             Text(String),
-            Table(std::collections::BTreeMap<String, Scalar>),
+            Table(BTreeMap<String, Scalar>),
         }
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -461,22 +473,21 @@ impl<'de> Deserialize<'de> for Policy {
             Number(f64),
             Text(String),
         }
-        match Told::deserialize(deserializer)? {
-            Told::Text(text) => text.parse().map_err(de::Error::custom),
-            Told::Table(table) => {
-                let texts = table.into_iter().map(|(key, value)| match value {
-                    Scalar::Number(number) => (key, number.to_string()),
-                    Scalar::Text(text) => (key, text),
-                });
-                let texts: Vec<(String, String)> = texts.collect();
-                let name = texts.iter().find(|(key, _)| key == "name").map_or("", |(_, name)| name);
-                let mut pairs: Vec<(&str, &str)> = texts.iter().map(|(key, value)| (&key[..], &value[..])).collect();
-                pairs.retain(|(key, _)| *key != "name");
-                // The others may be parameters of the playout.
-                pairs.sort_by_key(|(key, _)| *key != "playout");
-                Policy::from_pairs(name, pairs).map_err(de::Error::custom)
-            }
-        }
+        let table = match Told::deserialize(deserializer)? {
+            Told::Text(text) => return Ok(PolicyText(text)),
+            Told::Table(table) => table,
+        };
+        let mut pairs: Vec<(String, String)> = (table.into_iter())
+            .map(|(key, value)| match value {
+                Scalar::Number(number) => (key, number.to_string()),
+                Scalar::Text(text) => (key, text),
+            })
+            .collect();
+        // What others are parameters of goes first.
+        const FIRST: [&str; 5] = ["name", "selection", "playout", "allocation", "tune"];
+        pairs.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+        let words = pairs.into_iter().map(|(key, value)| if key == "name" { value } else { format!("{key}={value}") });
+        Ok(PolicyText(words.collect::<Vec<_>>().join(",")))
     }
 }
 
@@ -566,7 +577,7 @@ mod tests {
         assert_eq!(told(table), Ok("grave,k=100,playout=mast,epsilon=0.5".parse().unwrap()));
         assert_eq!(told(r#""nst""#), Ok("nst".parse().unwrap()));
         assert!(told(r#"{ "name": "uct", "k": 1 }"#).unwrap_err().starts_with("`k=1` is no parameter"));
-        assert!(told(r#"{ "c": 1 }"#).unwrap_err().starts_with("there is no policy ``"));
+        assert!(told(r#"{ "c": 1 }"#).unwrap_err().starts_with("there is no policy `c=1`"));
     }
 
     fn any_decay() -> impl Strategy<Value = Decay> {
