@@ -21,6 +21,8 @@ pub mod playouts;
 mod policy;
 pub mod protocol;
 pub mod statistics;
+#[cfg(test)]
+mod testing;
 mod trail;
 mod tree;
 pub mod tuning;

@@ -200,3 +200,114 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::seq::SliceRandom;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::game::Rng;
+
+    /// By node: the simulations that entered it, each with the moves from
+    /// there on and its rewards.
+    type Slow = Vec<Vec<(Vec<Vec<u32>>, Vec<f64>)>>;
+
+    fn slow_mean(simulations: &[(Vec<Vec<u32>>, Vec<f64>)], role: usize, number: u32) -> Option<f64> {
+        let with = simulations.iter().filter(|(steps, _)| steps.iter().any(|step| step[role] == number));
+        let rewards: Vec<f64> = with.map(|(_, rewards)| rewards[role]).collect();
+        (!rewards.is_empty()).then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
+    }
+
+    /// Runs a random simulation through nodes of a tree of `nodes` nodes.
+    fn simulate(amaf: &mut Amaf, slow: &mut Slow, roles: usize, rng: &mut Rng) {
+        let mut entered: Vec<u32> = (1..slow.len() as u32).filter(|_| rng.random_bool(0.3)).collect();
+        entered.insert(0, 0);
+        let mut trail = Trail::new(roles);
+        // A match before the simulation is no part of it.
+        trail.push(|numbers| numbers.extend((0..roles).map(|_| 9)));
+        trail.keep_last();
+        let length = entered.len() + rng.random_range(0..5);
+        let moves = [0, 1, 2, 3, 40, Trail::WAITS];
+        let steps: Vec<Vec<u32>> =
+            (0..length).map(|_| (0..roles).map(|_| moves[rng.random_range(0..moves.len())]).collect()).collect();
+        steps.iter().for_each(|step| trail.push(|numbers| numbers.extend(step)));
+        // Sums of rewards are exact in any order.
+        let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=4)) / 4.0).collect();
+        amaf.learn(&entered, &trail, &rewards);
+        for (step, &node) in entered.iter().enumerate() {
+            slow[node as usize].push((steps[step..].to_vec(), rewards.clone()));
+        }
+    }
+
+    /// Keeps some nodes under new numbers, in any order.
+    fn renumber(amaf: &mut Amaf, slow: &mut Slow, rng: &mut Rng) {
+        let mut kept: Vec<usize> = (0..slow.len()).filter(|_| rng.random_bool(0.6)).collect();
+        kept.shuffle(rng);
+        let mut numbers = vec![None; slow.len()];
+        for (number, &node) in kept.iter().enumerate() {
+            numbers[node] = Some(number as u32);
+        }
+        amaf.renumber(&numbers);
+        *slow = kept.iter().map(|&node| slow[node].clone()).collect();
+        // The tree grows again.
+        slow.resize(slow.len().max(1) + 3, Vec::new());
+    }
+
+    fn ask(amaf: &mut Amaf, slow: &Slow, node: usize, roles: usize) {
+        amaf.open(node as u32);
+        for role in 0..roles {
+            for number in [0, 1, 2, 3, 4, 9, 40, 41] {
+                let told = slow_mean(&slow[node], role, number);
+                assert_eq!(amaf.mean(node as u32, role, number), told, "role {role} and {number} at {node}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_simulations_through_a_node() {
+        let mut rng = Rng::seed_from_u64(8);
+        for round in 0..150 {
+            let roles = 1 + round % 3;
+            let mut amaf = Amaf::default();
+            let mut slow: Slow = vec![Vec::new(); 6];
+            // A node is asked often, seldom, or only at the end.
+            let chance = [0.5, 0.05, 0.0][round / 3 % 3];
+            for _ in 0..80 {
+                simulate(&mut amaf, &mut slow, roles, &mut rng);
+                if rng.random_bool(chance) {
+                    ask(&mut amaf, &slow, rng.random_range(0..slow.len()), roles);
+                }
+                if rng.random_bool(0.06) {
+                    renumber(&mut amaf, &mut slow, &mut rng);
+                }
+            }
+            (0..slow.len()).for_each(|node| ask(&mut amaf, &slow, node, roles));
+        }
+    }
+
+    #[test]
+    fn a_tree_that_is_forgotten_leaves_nothing() {
+        let mut rng = Rng::seed_from_u64(9);
+        let mut amaf = Amaf::default();
+        let mut slow: Slow = vec![Vec::new(); 4];
+        (0..20).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
+        ask(&mut amaf, &slow, 1, 2);
+        amaf.renumber(&[None; 4]);
+        let mut slow: Slow = vec![Vec::new(); 4];
+        (0..4).for_each(|node| ask(&mut amaf, &slow, node, 2));
+        (0..20).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
+        (0..4).for_each(|node| ask(&mut amaf, &slow, node, 2));
+    }
+
+    #[test]
+    fn simulations_that_only_went_to_tables_take_no_memory() {
+        let mut rng = Rng::seed_from_u64(10);
+        let mut amaf = Amaf::default();
+        let mut slow: Slow = vec![Vec::new(); 3];
+        (0..3).for_each(|node| amaf.open(node));
+        (0..50).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
+        assert!(amaf.entries.is_empty());
+        assert_eq!(amaf.log.add(0, &Trail::new(2), &[0.0, 0.0]), 0, "the log is empty");
+    }
+}

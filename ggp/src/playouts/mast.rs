@@ -66,3 +66,81 @@ impl Worth for Mast {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::game::Rng;
+
+    impl Mast {
+        /// By number: the mean of a move, if it is known, and its weight.
+        pub(in crate::playouts) fn table(&self, role: usize) -> Vec<(u32, Option<f32>, f32)> {
+            let moves = self.moves.get(role).into_iter().flatten().enumerate();
+            moves
+                .map(|(number, average)| (number as u32, average.mean(self.scale), average.weight(self.scale)))
+                .collect()
+        }
+    }
+
+    /// Rewards, each with its own weight.
+    type Weighted = Vec<(f64, f64)>;
+
+    /// Every reward of a move of a role.
+    #[derive(Default)]
+    struct Slow(HashMap<(usize, u32), Weighted>);
+
+    impl Slow {
+        fn worth(&self, role: usize, number: u32) -> f64 {
+            let rewards = self.0.get(&(role, number)).map_or(&[][..], Vec::as_slice);
+            let weight: f64 = rewards.iter().map(|(_, weight)| weight).sum();
+            let sum: f64 = rewards.iter().map(|(reward, weight)| reward * weight).sum();
+            if weight < 1e-6 { 1.0 } else { sum / weight }
+        }
+    }
+
+    #[test]
+    fn averages_are_those_of_all_rewards() {
+        let mut rng = Rng::seed_from_u64(1);
+        for round in 0..60 {
+            let roles = 1 + round % 3;
+            let omega = [1.0, 0.9][round % 2];
+            let (mut mast, mut slow) = (Mast::default(), Slow::default());
+            let decay = Decay { omega, ..Decay::NONE };
+            for _ in 0..40 {
+                let mut trail = Trail::new(roles);
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                for _ in 0..rng.random_range(1..6) {
+                    let step: Vec<u32> = (0..roles).map(|_| rng.random_range(0..5)).collect();
+                    let step: Vec<u32> = step.iter().map(|&mv| if mv == 4 { Trail::WAITS } else { mv }).collect();
+                    for (role, &number) in step.iter().enumerate().filter(|(_, number)| **number != Trail::WAITS) {
+                        let known = slow.0.entry((role, number)).or_default();
+                        known.push((rewards[role], 1.0));
+                        known.iter_mut().for_each(|(_, weight)| *weight *= omega);
+                    }
+                    trail.push(|numbers| numbers.extend(step));
+                }
+                mast.learn(&trail, &rewards, &decay);
+                if rng.random_bool(0.3) {
+                    // Often enough for the scale to be brought back.
+                    let by = [0.0, 0.03, 0.5, 0.9][rng.random_range(0..4)];
+                    mast.decay(by);
+                    slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);
+                }
+                let numbers = [3, 0, 5, 1, 2];
+                for role in 0..roles {
+                    let mut worths = vec![7.0];
+                    mast.worths(&trail, role, &numbers, &mut worths);
+                    assert_eq!((worths.len(), worths[0]), (6, 7.0), "worths are appended");
+                    for (&number, &worth) in numbers.iter().zip(&worths[1..]) {
+                        let told = slow.worth(role, number);
+                        assert!((f64::from(worth) - told).abs() < 1e-4, "{worth} is to be {told}");
+                    }
+                }
+            }
+        }
+    }
+}

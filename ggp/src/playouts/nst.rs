@@ -103,7 +103,7 @@ impl Followers {
 
 impl Nst {
     /// Sequences of lengths up to `longest`, 1 to 3, of which longer ones
-    /// than one move count from the weight `least` on.
+    /// than one move count from the weight `least` on, if they are not forgotten.
     pub fn new(longest: usize, least: f64) -> Nst {
         Nst {
             longest,
@@ -180,5 +180,211 @@ impl Worth for Nst {
                 followers.rebuild(followers.slots.len(), |average| average.multiply(factor));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use rand::{RngExt, SeedableRng};
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::game::Rng;
+    use crate::testing::{Simulation, number, numbers, trail};
+
+    impl Nst {
+        /// By sequence: the mean, if it is known, and the weight.
+        pub(in crate::playouts) fn table(&self, role: usize) -> BTreeMap<Vec<u32>, (Option<f32>, f32)> {
+            let singles = self.singles.table(role).into_iter().filter(|(.., weight)| *weight > 0.0);
+            let mut table: BTreeMap<_, _> =
+                singles.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect();
+            for (key, &place) in self.contexts.get(role).into_iter().flatten() {
+                let (two, one) = ((key >> 32) as u32, *key as u32);
+                for Follower { number, average } in &self.followers[place as usize] {
+                    // A sequence of two has, instead of the first, what no move is.
+                    let moves = [two, one, *number].into_iter().skip(usize::from(two == Trail::WAITS - 1));
+                    table.insert(moves.collect(), (average.mean(self.scale), average.weight(self.scale)));
+                }
+            }
+            table
+        }
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        about: String,
+        roles: usize,
+        k: f64,
+        simulations: Vec<Simulation>,
+        /// By role and sequence: its mean and how often it was met.
+        grams: Vec<BTreeMap<String, (f32, f32)>>,
+        choices: Vec<Choice>,
+    }
+
+    #[derive(Deserialize)]
+    struct Choice {
+        r#match: Vec<String>,
+        simulation: Vec<String>,
+        role: usize,
+        worths: BTreeMap<String, f32>,
+    }
+
+    fn cases() -> Vec<Case> {
+        let value: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/data/policies/ngrams.json")).unwrap();
+        serde_json::from_value(value["cases"].clone()).unwrap()
+    }
+
+    fn taught(case: &Case) -> Nst {
+        let mut nst = Nst::new(3, case.k);
+        for simulation in &case.simulations {
+            (0..simulation.times).for_each(|_| nst.learn(&simulation.trail(), &simulation.rewards(), &Decay::NONE));
+        }
+        nst
+    }
+
+    #[test]
+    fn the_sequences_of_a_simulation_are_those_of_the_paper() {
+        for case in cases() {
+            let nst = taught(&case);
+            for (role, told) in case.grams.iter().enumerate() {
+                let told: BTreeMap<_, _> = told.iter().map(|(gram, average)| (numbers(gram), average)).collect();
+                let found = nst.table(role);
+                let about = format!("{}, role {role}", case.about);
+                assert!(found.keys().eq(told.keys()), "{about}: {found:?}");
+                for ((mean, weight), (told_mean, count)) in found.values().zip(told.values()) {
+                    assert_eq!(weight, count, "{about}: {found:?}");
+                    assert!((100.0 * mean.unwrap() - told_mean).abs() < 1e-3, "{about}: {found:?}");
+                }
+            }
+            assert_eq!(nst.contexts.len().max(case.roles), case.roles);
+        }
+    }
+
+    #[test]
+    fn a_move_is_worth_the_mean_of_what_counts() {
+        for case in cases() {
+            let mut nst = taught(&case);
+            for choice in &case.choices {
+                let trail = trail(case.roles, &choice.r#match, &choice.simulation);
+                let offered: Vec<u32> = choice.worths.keys().map(|mv| number(mv)).collect();
+                // The same again: a choice leaves nothing behind.
+                for _ in 0..2 {
+                    let mut worths = Vec::new();
+                    nst.worths(&trail, choice.role, &offered, &mut worths);
+                    assert_eq!(worths.len(), offered.len());
+                    for (worth, told) in worths.iter().zip(choice.worths.values()) {
+                        let about = &case.about;
+                        assert!((100.0 * worth - told).abs() < 1e-3, "{about}: {worth} is to be {told} of 100");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rewards, each with its own weight.
+    type Weighted = Vec<(f64, f64)>;
+
+    /// Every reward of a sequence of a role.
+    #[derive(Default)]
+    struct Slow(HashMap<(usize, Vec<u32>), Weighted>);
+
+    impl Slow {
+        fn learn(&mut self, steps: &[Vec<u32>], rewards: &[f64], longest: usize, omega: f64) {
+            for end in 0..steps.len() {
+                for (role, reward) in rewards.iter().enumerate().filter(|(role, _)| steps[end][*role] != Trail::WAITS) {
+                    for length in 1..=longest.min(end + 1) {
+                        let rewards = self.0.entry((role, sequence(&steps[..=end], role, length))).or_default();
+                        rewards.push((*reward, 1.0));
+                        rewards.iter_mut().for_each(|(_, weight)| *weight *= omega);
+                    }
+                }
+            }
+        }
+
+        fn average(&self, role: usize, sequence: Vec<u32>) -> (f64, f64) {
+            let rewards = self.0.get(&(role, sequence)).map_or(&[][..], Vec::as_slice);
+            let weight: f64 = rewards.iter().map(|(_, weight)| weight).sum();
+            (rewards.iter().map(|(reward, weight)| reward * weight).sum::<f64>() / weight, weight)
+        }
+
+        /// What a move is worth after all steps; none if a weight is too near to
+        /// a threshold for single precision.
+        fn worth(&self, steps: &[Vec<u32>], role: usize, number: u32, longest: usize, least: f64) -> Option<f64> {
+            let mut steps = steps.to_vec();
+            steps.push(vec![number; steps.first().map_or(1, Vec::len)]);
+            let mut counted = Vec::new();
+            for length in 1..=longest.min(steps.len()) {
+                let (mean, weight) = self.average(role, sequence(&steps, role, length));
+                let from = if length == 1 { 1e-6 } else { least.max(1e-6) };
+                if weight != from && (weight / from - 1.0).abs() < 1e-4 {
+                    return None;
+                }
+                if length == 1 && weight < from {
+                    return Some(1.0);
+                }
+                counted.extend((weight >= from).then_some(mean));
+            }
+            Some(counted.iter().sum::<f64>() / counted.len() as f64)
+        }
+    }
+
+    /// The last moves that a move of a role ends.
+    fn sequence(steps: &[Vec<u32>], role: usize, length: usize) -> Vec<u32> {
+        let roles = steps[0].len();
+        let at = |back: usize| steps[steps.len() - 1 - back][(role + 3 * roles - back) % roles];
+        (0..length).rev().map(at).collect()
+    }
+
+    #[test]
+    fn averages_are_those_of_all_rewards() {
+        let mut rng = Rng::seed_from_u64(2);
+        let (mut asked, mut long) = (0, 0);
+        for round in 0..240 {
+            let (roles, longest) = (1 + round % 3, 1 + round / 3 % 3);
+            let least = [0.0, 1.0, 2.3, 4.0][round / 9 % 4];
+            let omega = [1.0, 0.9][round % 2];
+            let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
+            let mut moved: Vec<Vec<u32>> = Vec::new();
+            let mut trail = Trail::new(roles);
+            for _ in 0..30 {
+                trail.rewind();
+                let mut steps = Vec::new();
+                for _ in 0..rng.random_range(0..7) {
+                    let step: Vec<u32> = (0..roles).map(|_| [0, 1, 2, Trail::WAITS][rng.random_range(0..4)]).collect();
+                    trail.push(|numbers| numbers.extend(&step));
+                    steps.push(step);
+                    let all: Vec<Vec<u32>> = moved.iter().chain(&steps).cloned().collect();
+                    let role = rng.random_range(0..roles);
+                    let offered: Vec<u32> = (0..4).filter(|_| rng.random_bool(0.7)).collect();
+                    let mut worths = Vec::new();
+                    nst.worths(&trail, role, &offered, &mut worths);
+                    for (&number, &worth) in offered.iter().zip(&worths) {
+                        let Some(told) = slow.worth(&all, role, number, longest, least) else { continue };
+                        assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                        asked += 1;
+                        long += u32::from(slow.worth(&all, role, number, 1, least) != Some(told));
+                    }
+                }
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                nst.learn(&trail, &rewards, &Decay { omega, ..Decay::NONE });
+                slow.learn(&steps, &rewards, longest, omega);
+                if rng.random_bool(0.2) {
+                    let by = [0.0, 0.01, 0.5, 0.9][rng.random_range(0..4)];
+                    nst.decay(by);
+                    slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);
+                }
+                if let Some(last) = steps.pop().filter(|_| rng.random_bool(0.2)) {
+                    // The match follows the last joint move.
+                    trail.rewind();
+                    trail.push(|numbers| numbers.extend(&last));
+                    trail.keep_last();
+                    moved.push(last);
+                }
+            }
+        }
+        assert!(asked > 20_000 && long > 5_000, "{asked} asked, {long} by longer sequences");
     }
 }

@@ -44,7 +44,8 @@ impl Selector {
                 bests.nth(index).map_or(0, |(index, _)| index)
             }
             Selector::Gibbs { tau } => {
-                let beta = (100.0 / tau) as f32;
+                // Infinity times the difference of equals would be no number.
+                let beta = ((100.0 / tau) as f32).min(f32::MAX);
                 let mut sum = 0.0;
                 for worth in &mut *worths {
                     sum += ((*worth - best) * beta).exp();
