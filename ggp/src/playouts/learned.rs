@@ -182,7 +182,7 @@ mod tests {
         match format!("mast,{text}").parse() {
             Ok(Policy::Search(search)) => match search.playout {
                 PlayoutPolicy::Learned { selector, .. } => selector,
-                PlayoutPolicy::Random => panic!("`mast` learns"),
+                other => panic!("`mast` learns, and {other:?} is another"),
             },
             other => panic!("{other:?}"),
         }

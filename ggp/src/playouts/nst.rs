@@ -200,9 +200,10 @@ mod tests {
             let singles = self.singles.table(role).into_iter().filter(|(.., weight)| *weight > 0.0);
             let mut table: BTreeMap<_, _> =
                 singles.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect();
-            for (key, &place) in self.contexts.get(role).into_iter().flatten() {
+            for (key, &place) in self.places.get(role).into_iter().flatten() {
                 let (two, one) = ((key >> 32) as u32, *key as u32);
-                for Follower { number, average } in &self.followers[place as usize] {
+                let slots = &self.contexts[place as usize].slots;
+                for Follower { number, average } in slots.iter().filter(|slot| slot.number != Trail::NONE) {
                     // A sequence of two has, instead of the first, what no move is.
                     let moves = [two, one, *number].into_iter().skip(usize::from(two == Trail::WAITS - 1));
                     table.insert(moves.collect(), (average.mean(self.scale), average.weight(self.scale)));
@@ -259,7 +260,7 @@ mod tests {
                     assert!((100.0 * mean.unwrap() - told_mean).abs() < 1e-3, "{about}: {found:?}");
                 }
             }
-            assert_eq!(nst.contexts.len().max(case.roles), case.roles);
+            assert_eq!(nst.places.len().max(case.roles), case.roles);
         }
     }
 
