@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::Limits;
+use sternhalma_ggp::{Limits, Policy, SearchPolicy, SelectionPolicy};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -60,6 +60,10 @@ pub struct UctConfig {
     /// Whether states reached by other orders of the same moves are one node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transpositions: bool,
+    /// Parts of general game playing in place of its own, as policies have
+    /// them (docs/policies.md). Their playouts consider forward moves.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub parts: BTreeMap<String, Value>,
 }
 
 /// How a simulation chooses among the moves of a node.
@@ -100,6 +104,15 @@ pub enum Decision {
     BestAverage,
     /// The most visits.
     MostVisits,
+}
+
+impl From<Decision> for sternhalma_ggp::Decision {
+    fn from(decision: Decision) -> sternhalma_ggp::Decision {
+        match decision {
+            Decision::BestAverage => sternhalma_ggp::Decision::BestAverage,
+            Decision::MostVisits => sternhalma_ggp::Decision::MostVisits,
+        }
+    }
 }
 
 /// The parameters of an alpha-beta player.
@@ -213,21 +226,26 @@ impl Roster {
     }
 
     /// The configuration of a player: `name`, or `name,key=value,…` with some
-    /// of its parameters changed.
+    /// of its parameters changed. The name may also be that of a policy of
+    /// general game playing, whose playouts go on to the end unless they are
+    /// told to stop before.
     ///
     /// # Errors
     /// If there is no such player, or its parameters do not fit.
     pub fn config(&self, text: &str) -> Result<Config, ConfigError> {
-        let mut parts = text.split(',');
-        let name = parts.next().unwrap_or_default().trim();
+        let mut words = text.split(',');
+        let name = words.next().unwrap_or_default().trim();
         let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
-        let mut table = self.resolve(name, 0)?;
-        for change in parts {
+        let mut table = match (self.resolve(name, 0), name.parse::<Policy>()) {
+            (Err(ConfigError::Unknown { .. }), Ok(policy)) => table_of(&policy),
+            (known, _) => known?,
+        };
+        for change in words {
             let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
             let (key, value) = (key.trim(), value.trim());
             let parsed = format!("v = {value}").parse::<Table>().or_else(|_| format!("v = '{value}'").parse());
             let mut parsed = parsed.map_err(|_| wrong(format!("`{value}` is no value")))?;
-            table.insert(key.to_owned(), parsed.remove("v").expect("the text defines v"));
+            change_in(&mut table, key, parsed.remove("v").expect("the text defines v"));
         }
         let config: Config =
             Value::Table(table).try_into().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
@@ -248,6 +266,38 @@ impl Roster {
         let mut table = self.resolve(like.as_str().ok_or_else(|| wrong("`like` is no name"))?, depth + 1)?;
         table.extend(own.iter().filter(|(key, _)| *key != "like").map(|(key, value)| (key.clone(), value.clone())));
         Ok(table)
+    }
+}
+
+/// The player of a policy: moves of all kinds in the tree, and forward ones in
+/// playouts that go on to the end.
+fn table_of(policy: &Policy) -> Table {
+    let text = "kind = 'uct'\nmoves = 'all'\nrandom = 1\nthreshold = 0\nend = 'played-out'\nc = 0\nlength_weight = 0";
+    let mut table: Table = text.parse().expect("the text is TOML");
+    let told = policy.to_string();
+    let mut words = told.split(',');
+    let selection = words.next().unwrap_or_default();
+    change_in(&mut table, "selection", Value::String(selection.to_owned()));
+    for (key, value) in words.filter_map(|word| word.split_once('=')) {
+        let number = value.parse().map(Value::Float);
+        change_in(&mut table, key, number.unwrap_or_else(|_| Value::String(value.to_owned())));
+    }
+    table
+}
+
+/// Changes a parameter of a player: one of its parts, if it searches by UCT
+/// and has none of that name itself.
+fn change_in(table: &mut Table, key: &str, value: Value) {
+    let searches = table.get("kind").and_then(Value::as_str) == Some("uct");
+    let own = match key {
+        "c" => true,
+        "selection" => !matches!(value.as_str(), Some("grave")),
+        _ => !SearchPolicy::knows(key),
+    };
+    if own || !searches {
+        table.insert(key.to_owned(), value);
+    } else if let Value::Table(parts) = table.entry("parts").or_insert_with(|| Value::Table(Table::new())) {
+        parts.insert(key.to_owned(), value);
     }
 }
 
@@ -282,7 +332,35 @@ impl Config {
 }
 
 impl UctConfig {
+    /// The search that its parts make, if it has any. If no playout is told,
+    /// the playouts are its own.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn search(&self) -> Result<Option<SearchPolicy>, String> {
+        if self.parts.is_empty() {
+            return Ok(None);
+        }
+        let mut search = SearchPolicy {
+            selection: SelectionPolicy::Uct { c: self.c },
+            decision: self.decision.into(),
+            ..SearchPolicy::default()
+        };
+        // What others are parameters of goes first.
+        let mut parts: Vec<_> = self.parts.iter().collect();
+        parts.sort_by_key(|(key, _)| !["selection", "playout"].contains(&key.as_str()));
+        for (key, value) in parts {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            search.set(key, &text).map_err(|why| format!("`{key}={text}`: {why}"))?;
+        }
+        search.check()?;
+        Ok(Some(search))
+    }
+
     fn check(&self) -> Result<(), String> {
+        if self.search()?.is_some() && self.selection == TreePolicy::Guided {
+            return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
+        }
         if !(0.0..=1.0).contains(&self.random) {
             return Err(format!("`random` is a share of 0 to 1, not {}", self.random));
         }
@@ -352,6 +430,36 @@ mod tests {
             assert_eq!((found.moves, found.random, found.threshold, found.depth), (moves, random, threshold, depth));
         }
         assert_eq!(uct("base2").c, uct("base0").c);
+    }
+
+    #[test]
+    fn policies_are_players_and_parts_of_players() {
+        let roster = Roster::built_in();
+        let uct = |text: &str| match roster.config(text).unwrap() {
+            Config::Uct(uct) => uct,
+            other => panic!("{other:?} is no UCT player"),
+        };
+        let searches = |text: &str| Policy::Search(uct(text).search().unwrap().unwrap()).to_string();
+        assert_eq!(searches("nst,n=2"), "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2");
+        assert_eq!(searches("base,ref=inf"), "grave,c=0.2,k=250,ref=inf,playout=mast,epsilon=0.4");
+        let heur0 = uct("heur0,selection=grave,playout=mast,tau=10,play=visits,c=0.3,threshold=4");
+        assert_eq!((heur0.end, heur0.depth, heur0.c, heur0.threshold), (End::FixedDepth, 13, 0.3, 4));
+        let search = Policy::Search(heur0.search().unwrap().unwrap()).to_string();
+        assert_eq!(search, "grave,c=0.3,k=250,ref=50,playout=mast,tau=10,play=visits");
+        assert_eq!(uct("heur0").search(), Ok(None));
+        // What is kept of a player makes the same player.
+        let kept = toml::to_string(&Config::Uct(heur0.clone())).unwrap();
+        assert_eq!(toml::from_str::<Config>(&kept).unwrap(), Config::Uct(heur0));
+        assert_eq!(roster.config("random").unwrap(), Config::Random);
+        for (text, why) in [
+            ("heur0,epsilon=0.1", "`epsilon=0.1`: random playouts have none"),
+            ("nst,epsilon=2", "from 0 to 1"),
+            ("mcts,playout=mast", "guided selection goes with playouts of its own"),
+            ("ab-avg,playout=mast", "unknown field `playout`"),
+        ] {
+            let error = roster.config(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Move};
 use sternhalma_ggp::{
-    Cutoff, FixedDepth, Game, Guided, Heuristic, LengthBonus, Limits, Line, Mcts, Rng, Selection, Settings, Spent,
-    ToTheEnd, Uct, WIN, alpha_beta,
+    Cutoff, FixedDepth, Game, Grave, Guided, Heuristic, LengthBonus, Limits, Line, Mcts, PartsVisitor, Playout,
+    PlayoutPolicy, Rng, Selection, SelectionPolicy, Settings, Spent, ToTheEnd, Uct, WIN, alpha_beta,
 };
 
-use crate::config::{AlphaBetaConfig, Config, Decision, End, Evaluation, TreePolicy, UctConfig};
+use crate::config::{AlphaBetaConfig, Config, End, Evaluation, TreePolicy, UctConfig};
 use crate::distance::Distances;
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::Filter;
@@ -111,16 +111,16 @@ pub fn player(
                     let foresight = TableForesight { distances: distances()?, weight: uct.difference_weight };
                     let temperature = uct.temperature * uct.difference_weight;
                     let selection = Guided::new(foresight, uct.c, temperature);
-                    Box::new(UctPlayer::new(game, uct, selection, cutoff))
+                    Box::new(UctPlayer::new(game, uct, selection, FarthestMix::new(uct.random), cutoff))
                 }
-                End::PlayedOut => Box::new(UctPlayer::new(game, uct, Uct::new(uct.c), ToTheEnd)),
+                End::PlayedOut => uct_player(game, uct, ToTheEnd)?,
                 End::FixedDepth => {
                     let evaluator = TableDifference { distances: distances()?, weight: uct.difference_weight };
-                    Box::new(UctPlayer::new(game, uct, Uct::new(uct.c), FixedDepth { depth: uct.depth, evaluator }))
+                    uct_player(game, uct, FixedDepth { depth: uct.depth, evaluator })?
                 }
                 End::Separated => {
                     let cutoff = Separated::new(&game, distances()?);
-                    Box::new(UctPlayer::new(game, uct, Uct::new(uct.c), cutoff))
+                    uct_player(game, uct, cutoff)?
                 }
             }
         }
@@ -140,44 +140,88 @@ pub fn player(
     })
 }
 
-struct UctPlayer<S: Selection<ChineseCheckers>, C> {
-    game: Arc<ChineseCheckers>,
-    config: UctConfig,
-    selection: S,
-    cutoff: C,
-    mcts: Mcts<ChineseCheckers, S, FarthestMix, C>,
+/// A player whose playouts end by this cutoff, with parts of its own or those it is told.
+fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Result<Box<dyn Player>, String>
+where
+    C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
+{
+    let own = FarthestMix::new(config.random);
+    let Some(search) = config.search()? else {
+        return Ok(Box::new(UctPlayer::new(game, config, Uct::new(config.c), own, cutoff)));
+    };
+    if search.playout != PlayoutPolicy::Random {
+        return Ok(search.visit(MakePlayer { game, config, cutoff }));
+    }
+    Ok(match search.selection {
+        SelectionPolicy::Uct { c } => Box::new(UctPlayer::new(game, config, Uct::new(c), own, cutoff)),
+        SelectionPolicy::Grave(grave) => Box::new(UctPlayer::new(game, config, Grave::new(grave), own, cutoff)),
+    })
 }
 
-impl<S: Selection<ChineseCheckers> + Clone, C: Cutoff<ChineseCheckers> + Clone> UctPlayer<S, C> {
-    fn new(game: Arc<ChineseCheckers>, config: &UctConfig, selection: S, cutoff: C) -> UctPlayer<S, C> {
-        let mcts = search(config, selection.clone(), cutoff.clone(), 0);
-        UctPlayer { game, config: config.clone(), selection, cutoff, mcts }
+struct MakePlayer<'a, C> {
+    game: Arc<ChineseCheckers>,
+    config: &'a UctConfig,
+    cutoff: C,
+}
+
+impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCheckers> for MakePlayer<'_, C> {
+    type Made = Box<dyn Player>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Player>
+    where
+        S: Selection<ChineseCheckers> + Clone + Send + 'static,
+        S::Note: Send,
+        P: Playout<ChineseCheckers> + Clone + Send + 'static,
+    {
+        Box::new(UctPlayer::new(self.game, self.config, selection, playout, self.cutoff))
     }
 }
 
-fn search<S: Selection<ChineseCheckers>, C: Cutoff<ChineseCheckers>>(
-    config: &UctConfig,
-    selection: S,
-    cutoff: C,
-    seed: u64,
-) -> Mcts<ChineseCheckers, S, FarthestMix, C> {
+struct UctPlayer<S: Selection<ChineseCheckers>, P, C> {
+    game: Arc<ChineseCheckers>,
+    config: UctConfig,
+    /// The parts as they are before a game.
+    parts: (S, P, C),
+    mcts: Mcts<ChineseCheckers, S, P, C>,
+}
+
+impl<S, P, C> UctPlayer<S, P, C>
+where
+    S: Selection<ChineseCheckers> + Clone,
+    P: Playout<ChineseCheckers> + Clone,
+    C: Cutoff<ChineseCheckers> + Clone,
+{
+    fn new(game: Arc<ChineseCheckers>, config: &UctConfig, selection: S, playout: P, cutoff: C) -> UctPlayer<S, P, C> {
+        let parts = (selection, playout, cutoff);
+        let mcts = search(config, parts.clone(), 0);
+        UctPlayer { game, config: config.clone(), parts, mcts }
+    }
+}
+
+fn search<S, P, C>(config: &UctConfig, parts: (S, P, C), seed: u64) -> Mcts<ChineseCheckers, S, P, C>
+where
+    S: Selection<ChineseCheckers>,
+    P: Playout<ChineseCheckers>,
+    C: Cutoff<ChineseCheckers>,
+{
+    let search = config.search().ok().flatten();
+    let parts_decide = search.as_ref().map(|search| search.decision);
     let settings = Settings {
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
-        decision: match config.decision {
-            Decision::BestAverage => sternhalma_ggp::Decision::BestAverage,
-            Decision::MostVisits => sternhalma_ggp::Decision::MostVisits,
-        },
+        decision: parts_decide.unwrap_or_else(|| config.decision.into()),
         most_edges: MOST_EDGES,
         transpositions: config.transpositions,
     };
-    Mcts::new(selection, FarthestMix::new(config.random), cutoff, settings, seed)
+    let (selection, playout, cutoff) = parts;
+    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning))
 }
 
-impl<S, C> Player for UctPlayer<S, C>
+impl<S, P, C> Player for UctPlayer<S, P, C>
 where
     S: Selection<ChineseCheckers> + Clone + Send,
     S::Note: Send,
+    P: Playout<ChineseCheckers> + Clone + Send,
     C: Cutoff<ChineseCheckers> + Clone + Send,
 {
     fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice {
@@ -214,7 +258,7 @@ where
     }
 
     fn reset(&mut self, seed: u64) {
-        self.mcts = search(&self.config, self.selection.clone(), self.cutoff.clone(), seed);
+        self.mcts = search(&self.config, self.parts.clone(), seed);
     }
 }
 

@@ -23,6 +23,7 @@ pub mod protocol;
 pub mod statistics;
 mod trail;
 mod tree;
+pub mod tuning;
 
 pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
 pub use game::{Game, Rng, Turn};

@@ -39,6 +39,18 @@ impl Limits {
         Limits { time: Some(time), ..Limits::default() }
     }
 
+    /// Every limit but that of depth so many times.
+    #[must_use]
+    pub fn times(self, ratio: f64) -> Limits {
+        let count = |limit: u64| (limit as f64 * ratio).round() as u64;
+        Limits {
+            playouts: self.playouts.map(count),
+            expansions: self.expansions.map(count),
+            depth: self.depth,
+            time: self.time.map(|time| time.mul_f64(ratio)),
+        }
+    }
+
     /// Whether the limit of playouts or that of expansions is reached.
     #[inline]
     pub fn counted_out(&self, spent: &Spent) -> bool {

@@ -127,6 +127,9 @@ impl Kind {
 
 impl BoardRoom {
     fn open(tables: &Tables, settings: &Settings) -> Result<BoardRoom> {
+        if settings.ponder == Some(true) || settings.start.is_some_and(|start| start != 0.0) {
+            bail!("players of Chinese Checkers think when it is their turn; those of rulesheets can do more");
+        }
         if settings.engine.is_some() {
             bail!("an engine plays a rulesheet, and Chinese Checkers needs none; --rules names one");
         }

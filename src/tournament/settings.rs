@@ -54,6 +54,12 @@ pub struct Settings {
     /// End a game once the armies are separated: the table says who is nearer
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     pub adjudicate: Option<bool>,
+    /// Players of rulesheets think in every step by the budget of a move, those that wait too
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub ponder: Option<bool>,
+    /// The start clock, in which players of rulesheets think before a game: so many times the budget of a move [default: 0]
+    #[arg(long, value_name = "RATIO")]
+    pub start: Option<f64>,
     /// Milliseconds that a move may come late [default: 100]
     #[arg(long, value_name = "MS")]
     pub margin: Option<u64>,
@@ -227,7 +233,7 @@ impl Settings {
         }
         Ok(
             first_told!(self, file; side, pieces, rules, engine, format, games, opening_plies, openings, seed, ply_limit,
-            adjudicate, margin, patience, sprt, alpha, beta, players, table),
+            adjudicate, ponder, start, margin, patience, sprt, alpha, beta, players, table),
         )
     }
 
@@ -241,6 +247,15 @@ impl Settings {
         match (0.0..=1e6).contains(&told) {
             true => Ok(Duration::from_secs_f64(told)),
             false => bail!("the patience is a number of seconds from 0 to a million, not {told}"),
+        }
+    }
+
+    /// The start clock, in budgets of a move.
+    fn start(&self) -> Result<f64> {
+        let told = self.start.unwrap_or(0.0);
+        match (0.0..=1e6).contains(&told) {
+            true => Ok(told),
+            false => bail!("the start clock is a number of budgets from 0 to a million, not {told}"),
         }
     }
 
@@ -265,6 +280,8 @@ impl Settings {
             openings: self.listed_openings()?,
             ply_limit: self.ply_limit(),
             adjudicate: self.adjudicate.unwrap_or(false),
+            ponder: self.ponder.unwrap_or(false),
+            start: self.start()?,
             margin: self.margin.unwrap_or(100),
             patience,
             seed: self.seed.unwrap_or(1),

@@ -9,6 +9,7 @@ use thiserror::Error;
 use super::budget::Clock;
 use crate::game::Game;
 use crate::limits::{Limits, Spent};
+use crate::mcts as search;
 use crate::policy::{Mind, Policy};
 
 /// One role of a game, played in this process or by another program.
@@ -27,6 +28,22 @@ pub trait Contestant<G: Game>: Send {
     /// If there is no move by the [`deadline`](Request::deadline). Once
     /// `request.stop` is set any answer will do.
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, Spent), Fault>;
+
+    /// Thinks before its role is to act, in a state that is not terminal, by
+    /// the limits of the request, and returns what it spent. One that does
+    /// not has nothing to do.
+    ///
+    /// # Errors
+    /// If it cannot play on.
+    fn think(
+        &mut self,
+        _game: &G,
+        _state: &G::State,
+        _request: &Request,
+        _clock: search::Clock,
+    ) -> Result<Spent, Fault> {
+        Ok(Spent::default())
+    }
 
     /// Follows the moves of the acting roles, its own included.
     fn observe(&mut self, game: &G, joint: &[G::Move]);
@@ -135,6 +152,11 @@ impl<G: Game + 'static> Contestant<G> for PolicyPlayer<G> {
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, Spent), Fault> {
         let mind = self.mind.as_mut().expect("a game has begun before a move is asked for");
         Ok(mind.search(game, state, request.role, request.search_limits(), request.stop))
+    }
+
+    fn think(&mut self, game: &G, state: &G::State, request: &Request, clock: search::Clock) -> Result<Spent, Fault> {
+        let mind = self.mind.as_mut().expect("a game has begun before it is thought about");
+        Ok(mind.think(game, state, request.search_limits(), request.stop, clock))
     }
 
     fn observe(&mut self, game: &G, joint: &[G::Move]) {

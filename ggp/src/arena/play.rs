@@ -9,7 +9,8 @@ use super::contestant::{Contestant, Fault, FaultKind, Request};
 use super::record::{End, Record, RoleFault, Totals};
 use super::schedule::{GameId, Schedule};
 use crate::game::{Game, Rng};
-use crate::limits::Spent;
+use crate::limits::{Limits, Spent};
+use crate::mcts as search;
 
 /// A game of the arena: it can be written and read.
 pub trait ArenaGame: Game {
@@ -128,6 +129,9 @@ impl<'a, G: ArenaGame> Table<'a, G> {
                 return self.fault(role, fault);
             }
         }
+        if let Err(ended) = self.start(contestants) {
+            return ended;
+        }
         loop {
             if let Some((end, goals)) = self.verdict() {
                 return Ended::With(end, goals);
@@ -164,13 +168,30 @@ impl<'a, G: ArenaGame> Table<'a, G> {
         adjudicated.map(|goals| (End::Adjudicated, goals))
     }
 
+    /// The start clock.
+    fn start(&mut self, contestants: &mut [&mut dyn Contestant<G>]) -> Result<(), Ended> {
+        if self.schedule.start > 0.0 && self.verdict().is_none() {
+            for (role, contestant) in contestants.iter_mut().enumerate() {
+                let limits = self.limits(role).times(self.schedule.start);
+                self.think(role, &mut **contestant, limits, search::Clock::Start)?;
+            }
+        }
+        Ok(())
+    }
+
     /// One move of each acting role.
     fn step(&mut self, contestants: &mut [&mut dyn Contestant<G>]) -> Result<(), Ended> {
         let (mut joint, mut texts) = (Vec::new(), Vec::new());
-        for role in self.host.game.turn(&self.state).acting(self.seats.len()) {
-            let mv = self.choose(role, &mut *contestants[role])?;
-            joint.push(mv);
-            texts.push(self.host.game.move_text(&self.state, role, mv));
+        let acting = self.host.game.turn(&self.state).acting(self.seats.len());
+        for (role, contestant) in contestants.iter_mut().enumerate() {
+            if acting.contains(&role) {
+                let mv = self.choose(role, &mut **contestant)?;
+                joint.push(mv);
+                texts.push(self.host.game.move_text(&self.state, role, mv));
+            } else if self.schedule.ponder {
+                let limits = self.limits(role);
+                self.think(role, &mut **contestant, limits, search::Clock::Play)?;
+            }
         }
         self.moves.push(texts.join(" "));
         self.host.game.play(&mut self.state, &joint);
@@ -185,14 +206,41 @@ impl<'a, G: ArenaGame> Table<'a, G> {
         Ok(())
     }
 
+    /// The limits of a move of a role.
+    fn limits(&self, role: usize) -> Limits {
+        self.schedule.budget(self.id, self.seats[role]).limits()
+    }
+
+    fn request(&self, role: usize, limits: Limits) -> Request<'_> {
+        let patience = Duration::from_millis(self.schedule.patience);
+        Request { role, limits, clocks: &self.clocks, patience, stop: self.stop }
+    }
+
+    /// Lets a role think that is not to act; its clock stands still.
+    fn think(
+        &mut self,
+        role: usize,
+        contestant: &mut dyn Contestant<G>,
+        limits: Limits,
+        clock: search::Clock,
+    ) -> Result<(), Ended> {
+        let request = self.request(role, limits);
+        let asked = Instant::now();
+        let thought = caught(|| contestant.think(self.host.game, &self.state, &request, clock));
+        let late = asked.elapsed() > request.deadline() + Duration::from_millis(self.schedule.margin);
+        if self.stop.load(Relaxed) {
+            return Err(Ended::Stopped);
+        }
+        if late && request.time().is_some() {
+            return Err(self.fault(role, FaultKind::Hang.fault("it thought on when its time was over")));
+        }
+        let spent = thought.map_err(|fault| self.fault(role, fault))?;
+        self.spent[role].add(spent);
+        Ok(())
+    }
+
     fn choose(&mut self, role: usize, contestant: &mut dyn Contestant<G>) -> Result<G::Move, Ended> {
-        let request = Request {
-            role,
-            limits: self.schedule.budget(self.id, self.seats[role]).limits(),
-            clocks: &self.clocks,
-            patience: Duration::from_millis(self.schedule.patience),
-            stop: self.stop,
-        };
+        let request = self.request(role, self.limits(role));
         let asked = Instant::now();
         let chosen = caught(|| contestant.choose(self.host.game, &self.state, &request));
         let judged = judge(&request, asked.elapsed(), self.schedule.margin, chosen);

@@ -58,7 +58,7 @@ pub struct RoleFault {
 /// What a contestant spent on all its moves.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Moves it searched for.
+    /// Searches: for moves, and in other steps if it thinks then.
     pub moves: u64,
     /// Node expansions.
     pub expansions: u64,
@@ -69,7 +69,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds what was spent on a move; one that cost nothing was not searched for.
+    /// Adds what was spent on a search; one that cost nothing was none.
     pub fn add(&mut self, spent: Spent) {
         self.join(Totals {
             moves: u64::from(spent != Spent::default()),

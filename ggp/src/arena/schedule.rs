@@ -34,6 +34,14 @@ pub struct Schedule {
     /// Whether games are adjudicated once the game's own test knows the end.
     #[serde(default)]
     pub adjudicate: bool,
+    /// Whether contestants think in every step by the budget of a move, those
+    /// that wait too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ponder: bool,
+    /// The start clock, in which all think before the game: so many times the
+    /// budget of a move.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub start: f64,
     /// Milliseconds that a move may come late.
     pub margin: u64,
     /// Milliseconds beyond its time after which a contestant hangs.
@@ -85,6 +93,10 @@ pub struct Test {
     /// How often it may accept H0 where H1 is true.
     #[serde(default = "five_percent")]
     pub beta: f64,
+}
+
+fn is_none(ratio: &f64) -> bool {
+    *ratio == 0.0
 }
 
 fn five_percent() -> f64 {
@@ -209,6 +221,8 @@ impl Schedule {
             openings: Vec::new(),
             ply_limit: 1000,
             adjudicate: false,
+            ponder: false,
+            start: 0.0,
             margin: 100,
             patience: 60_000,
             seed: 1,

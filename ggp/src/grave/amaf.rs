@@ -124,8 +124,9 @@ impl Amaf {
             last = link.before;
         }
         entries[first..].reverse();
-        for place in first..entries.len() {
-            entries[place].before = (place > first).then(|| place as u32 - 1);
+        let mut before = None;
+        for (place, link) in entries.iter_mut().enumerate().skip(first) {
+            link.before = before.replace(place as u32);
         }
         Node::Simulations((entries.len() > first).then(|| entries.len() as u32 - 1))
     }
@@ -153,7 +154,7 @@ impl Table {
     fn first_place(&self, key: Key) -> usize {
         // Fibonacci hashing: the upper bits of the product are well mixed.
         let hash = key.0.wrapping_mul(0x9e37_79b9);
-        (u64::from(hash) * self.slots.len() as u64 >> 32) as usize
+        ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize
     }
 
     /// The place of a key, or the free one where it would be.

@@ -67,6 +67,8 @@ pub(crate) struct Average {
 }
 
 impl Average {
+    pub const NONE: Average = Average { mean: 0.0, kept: 0.0 };
+
     /// Takes in a reward, and then decays by `omega`.
     #[inline]
     pub fn add(&mut self, reward: f32, omega: f32, scale: Scale) {

@@ -9,6 +9,7 @@ use crate::game::{Game, Rng};
 use crate::limits::{Limits, Spent};
 use crate::mcts::{Clock, Mcts, Settings};
 use crate::parts::{Playout, Selection, ToTheEnd};
+use crate::tuning::Tuning;
 
 /// The edges of a tree that is kept through a match: with its nodes 400 MB to
 /// 1 GB.
@@ -46,7 +47,7 @@ impl Policy {
             Policy::Random => Box::new(RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }),
             Policy::Search(search) => {
                 let settings = Settings { most_edges: MOST_EDGES, decision: search.decision, ..Settings::default() };
-                search.visit(MakeMind { settings, seed })
+                search.visit(MakeMind { settings, tuning: search.tuning.clone(), seed })
             }
         }
     }
@@ -54,6 +55,7 @@ impl Policy {
 
 struct MakeMind {
     settings: Settings,
+    tuning: Option<Tuning>,
     seed: u64,
 }
 
@@ -66,7 +68,7 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
         S::Note: Send,
         P: Playout<G> + Clone + Send + 'static,
     {
-        Box::new(Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed))
+        Box::new(Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::game::Game;
 use crate::grave::{Grave, GraveSettings};
 use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
 use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
+use crate::tuning::Tuning;
 
 pub(crate) use mind::Mind;
 pub use text::PolicyError;
@@ -41,6 +42,8 @@ pub struct SearchPolicy {
     pub playout: PlayoutPolicy,
     /// Which move is played.
     pub decision: Decision,
+    /// How its numbers are tuned while it searches, if they are.
+    pub tuning: Option<Tuning>,
 }
 
 /// How moves are chosen in the tree.
@@ -107,6 +110,7 @@ impl Default for SearchPolicy {
             selection: SelectionPolicy::Uct { c: 0.4 },
             playout: PlayoutPolicy::Random,
             decision: Decision::BestAverage,
+            tuning: None,
         }
     }
 }

@@ -10,15 +10,17 @@ use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
 use crate::grave::{Form, GraveSettings};
 use crate::parts::Decision;
 use crate::playouts::{Decay, Selector};
+use crate::tuning::{Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
-const NAMED: [(&str, &str); 6] = [
+const NAMED: [(&str, &str); 7] = [
     ("mast", "uct,playout=mast"),
     ("nst", "uct,playout=nst"),
     ("lgrf", "uct,playout=nst,replies=lgrf2"),
     ("cadia", "uct,playout=mast,tau=10"),
     ("base", "grave,playout=mast,epsilon=0.4"),
     ("authors", "grave,form=authors,playout=mast,epsilon=0.4,gamma=0.2"),
+    ("tuned", "grave,playout=mast,epsilon=0.4,tune=nmc"),
 ];
 
 /// The share of random moves where none is told (paper 000, section VI-C).
@@ -91,6 +93,7 @@ impl Policy {
                 return Err(PolicyError::Unknown { name: name.to_owned(), known });
             }
         };
+        let mut last = None;
         for (key, value) in pairs {
             let error =
                 |why: String| PolicyError::Parameter { name: name.to_owned(), text: format!("{key}={value}"), why };
@@ -98,6 +101,15 @@ impl Policy {
                 Policy::Random => return Err(error("it has none".to_owned())),
                 Policy::Search(search) => search.set(key, value).map_err(error)?,
             }
+            last = Some(format!("{key}={value}"));
+        }
+        match &policy {
+            Policy::Search(search) => search.check().map_err(|why| PolicyError::Parameter {
+                name: name.to_owned(),
+                text: last.unwrap_or_default(),
+                why,
+            })?,
+            Policy::Random => {}
         }
         Ok(policy)
     }
@@ -128,14 +140,47 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
     found.ok_or_else(|| format!("it is to be one of {}", names()))
 }
 
+/// The parameters of a search, and those of its playouts.
+const SEARCH_KEYS: [&str; 7] = ["selection", "c", "k", "ref", "form", "play", "playout"];
+const TUNING_KEYS: [&str; 8] = [
+    "tune",
+    "tune-c",
+    "tune-batch",
+    "tune-epsilon",
+    "tune-generate",
+    "tune-evaluate",
+    "tune-candidates",
+    "tune-shadow",
+];
+const PLAYOUT_KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
+
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
     [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 const WORTHS: [(&str, Option<WorthPolicy>); 3] =
     [("random", None), ("mast", Some(WorthPolicy::Mast)), ("nst", Some(WorthPolicy::Nst { longest: 3, least: 7.0 }))];
+const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
 impl SearchPolicy {
+    /// Whether it has a parameter of this name.
+    pub fn knows(key: &str) -> bool {
+        SEARCH_KEYS.contains(&key) || PLAYOUT_KEYS.contains(&key) || TUNING_KEYS.contains(&key)
+    }
+
+    /// Whether its parts go together.
+    ///
+    /// # Errors
+    /// Why they do not.
+    pub fn check(&self) -> Result<(), String> {
+        let Some(tuning) = &self.tuning else { return Ok(()) };
+        let greedy = matches!(self.playout, PlayoutPolicy::Learned { selector: Selector::Greedy { .. }, .. });
+        if !(greedy && matches!(self.selection, SelectionPolicy::Grave(_))) {
+            return Err("what is tuned is `grave` with playouts that have an `epsilon`".to_owned());
+        }
+        tuning.check().map_err(|error| error.to_string())
+    }
+
     /// Sets a parameter.
     ///
     /// # Errors
@@ -143,6 +188,7 @@ impl SearchPolicy {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, &mut self.selection) {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
+            ("selection", selection) => *selection = selection.changed_to(value)?,
             ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
                 *c = finite(value, 0.0)?;
             }
@@ -150,9 +196,54 @@ impl SearchPolicy {
             ("ref", SelectionPolicy::Grave(grave)) => grave.reference = number(value, 0.0, f64::INFINITY)?,
             ("form", SelectionPolicy::Grave(grave)) => grave.form = one_of(value, &FORMS)?,
             ("k" | "ref" | "form", _) => return Err("only `grave` has it".to_owned()),
+            ("tune", _) => {
+                let method = match value {
+                    "none" => None,
+                    "mab" => Some(Method::mab()),
+                    "he" => Some(Method::he()),
+                    "nmc" => Some(Method::nmc()),
+                    "local-nmc" => Some(Method::local_nmc()),
+                    "lsi" => Some(Method::lsi()),
+                    _ => return Err(format!("it is to be one of {}", TUNERS.join(", "))),
+                };
+                self.tuning = method.map(|method| Tuning { method, shadow: false });
+            }
+            _ if TUNING_KEYS.contains(&key) => {
+                let tuning = self.tuning.as_mut().ok_or("nothing is tuned; tell `tune=nmc`, for one, before")?;
+                set_tuning(tuning, key, value)?;
+            }
             _ => self.playout.set(key, value)?,
         }
         Ok(())
+    }
+}
+
+fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String> {
+    match (key, &mut tuning.method) {
+        ("tune-shadow", _) => tuning.shadow = one_of(value, &[("yes", true), ("no", false)])?,
+        ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
+        ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
+        ("tune-epsilon", Method::Nmc { epsilon0, .. }) => *epsilon0 = number(value, 0.0, 1.0)?,
+        ("tune-generate", Method::Lsi { generate, .. }) => *generate = count(value)?,
+        ("tune-evaluate", Method::Lsi { evaluate, .. }) => *evaluate = count(value)?,
+        ("tune-candidates", Method::Lsi { candidates, .. }) => *candidates = count(value)?,
+        _ => return Err("this way of tuning does not have it".to_owned()),
+    }
+    Ok(())
+}
+
+impl SelectionPolicy {
+    /// The selection of this name, with the same C.
+    fn changed_to(self, name: &str) -> Result<SelectionPolicy, String> {
+        let (SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) = self;
+        match (name, self) {
+            ("uct", _) => Ok(SelectionPolicy::Uct { c }),
+            ("grave", SelectionPolicy::Uct { .. }) => {
+                Ok(SelectionPolicy::Grave(GraveSettings { c, ..GraveSettings::BASE }))
+            }
+            ("grave", grave) => Ok(grave),
+            _ => Err("it is to be one of uct, grave".to_owned()),
+        }
     }
 }
 
@@ -173,10 +264,9 @@ impl PlayoutPolicy {
             };
             return Ok(());
         }
-        const KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
-        if !KEYS.contains(&key) {
-            let first = ["c", "k", "ref", "form", "play", "playout"];
-            let known = first.into_iter().chain(KEYS).collect::<Vec<_>>().join(", ");
+        if !PLAYOUT_KEYS.contains(&key) {
+            let keys = SEARCH_KEYS.into_iter().chain(PLAYOUT_KEYS).chain(TUNING_KEYS);
+            let known = keys.collect::<Vec<_>>().join(", ");
             return Err(format!("the parameters are {known}"));
         }
         let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else {
@@ -227,8 +317,20 @@ impl fmt::Display for SearchPolicy {
         if self.decision != Decision::default() {
             write!(f, ",play={}", name_of(&self.decision, &DECISIONS))?;
         }
-        Ok(())
+        self.tuning.as_ref().map_or(Ok(()), |tuning| print_tuning(tuning, f))
     }
+}
+
+fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match tuning.method {
+        Method::Mab { c, batch } => write!(f, ",tune=mab,tune-c={c},tune-batch={batch}")?,
+        Method::He { c } => write!(f, ",tune=he,tune-c={c}")?,
+        Method::Nmc { c, epsilon0 } => write!(f, ",tune=nmc,tune-c={c},tune-epsilon={epsilon0}")?,
+        Method::Lsi { generate, evaluate, candidates } => {
+            write!(f, ",tune=lsi,tune-generate={generate},tune-evaluate={evaluate},tune-candidates={candidates}")?
+        }
+    }
+    if tuning.shadow { f.write_str(",tune-shadow=yes") } else { Ok(()) }
 }
 
 impl fmt::Display for PlayoutPolicy {
@@ -315,6 +417,14 @@ mod tests {
             ("cadia", "uct,c=0.4,playout=mast,tau=10"),
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
+            (
+                "tuned,tune=he,tune-shadow=yes",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=he,tune-c=0.7,tune-shadow=yes",
+            ),
+            (
+                "base,tune=local-nmc",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=nmc,tune-c=0.7,tune-epsilon=1",
+            ),
             ("lgrf,playout=mast,omega=0.94", "uct,c=0.4,playout=mast,epsilon=0.2,replies=lgrf2,omega=0.94"),
             (
                 "authors,lambda=0.9,batch=10",
@@ -330,6 +440,14 @@ mod tests {
     #[test]
     fn what_is_no_policy_is_told() {
         for (text, error) in [
+            ("uct,tune=nmc", "`tune=nmc` is no parameter of `uct`: what is tuned is `grave` with"),
+            ("base,tau=1,tune=he", "`tune=he` is no parameter of `base`: what is tuned is"),
+            ("base,tune-c=1", "`tune-c=1` is no parameter of `base`: nothing is tuned"),
+            ("tuned,tune-batch=5", "`tune-batch=5` is no parameter of `tuned`: this way of tuning"),
+            (
+                "tuned,tune=lsi,tune-candidates=100000000",
+                "`tune-candidates=100000000` is no parameter of `tuned`: candidates must",
+            ),
             ("", "there is no policy ``: the policies are random, uct, grave, mast,"),
             ("UCT", "there is no policy `UCT`"),
             ("uct,c", "`c` is no parameter of `uct`: parameters are written `key=value`"),
@@ -337,7 +455,7 @@ mod tests {
             ("uct,c=nan", "`c=nan` is no parameter"),
             ("uct,c=inf", "`c=inf` is no parameter"),
             ("uct,k=1", "`k=1` is no parameter of `uct`: only `grave` has it"),
-            ("uct,x=1", "`x=1` is no parameter of `uct`: the parameters are c, k,"),
+            ("uct,x=1", "`x=1` is no parameter of `uct`: the parameters are selection, c, k,"),
             ("uct,epsilon=0.1", "`epsilon=0.1` is no parameter of `uct`: random playouts have none"),
             ("mast,n=2", "`n=2` is no parameter of `mast`: only `playout=nst` has it"),
             ("mast,epsilon=1.1", "`epsilon=1.1` is no parameter of `mast`: it is to be a number from 0 to 1"),
@@ -406,7 +524,7 @@ mod tests {
         #[test]
         fn what_is_printed_is_the_same(selection in any_selection(), playout in any_playout(), visits in any::<bool>()) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = Policy::Search(SearchPolicy { selection, playout, decision });
+            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tuning: None });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
         }
     }

@@ -1,0 +1,148 @@
+//! On-line tuners: what holds of every method.
+
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use sternhalma_ggp::Rng;
+use sternhalma_ggp::tuning::{Combination, Method, MethodError, Space, Tuner};
+
+fn methods() -> [(&'static str, Method); 5] {
+    [
+        ("MAB", Method::mab()),
+        ("HE", Method::he()),
+        ("NMC", Method::nmc()),
+        ("LocalNMC", Method::local_nmc()),
+        ("LSI", Method::lsi()),
+    ]
+}
+
+/// The mean of what each parameter adds: 1 for its value of index 2, and a
+/// third less for each step away from it.
+fn worth(combination: Combination) -> f64 {
+    let added = |parameter| (1.0 - combination.index(parameter).abs_diff(2) as f64 / 3.0).max(0.0);
+    (0..4).map(added).sum::<f64>() / 4.0
+}
+
+/// Plays `simulations` that are won as often as their combination is worth,
+/// and returns the mean worth of the last 10,000.
+fn play(tuner: &mut Tuner, simulations: usize, learn: bool) -> f64 {
+    let mut rng = Rng::seed_from_u64(1);
+    let mut late = 0.0;
+    for i in 0..simulations {
+        let chosen = tuner.choose(&mut rng);
+        if i + 10_000 >= simulations {
+            late += worth(chosen);
+        }
+        if learn {
+            tuner.update(if rng.random_bool(worth(chosen)) { 1.0 } else { 0.0 });
+        }
+    }
+    late / 10_000.0
+}
+
+#[test]
+fn every_method_learns() {
+    let space = Space::grave_mast();
+    let combinations = space.combinations();
+    let uniform = combinations.iter().copied().map(worth).sum::<f64>() / combinations.len() as f64;
+    for (name, method) in methods() {
+        let tuner = || method.tuner(&space, &mut Rng::seed_from_u64(2)).unwrap();
+        let mut learner = tuner();
+        let late = play(&mut learner, 200_000, true);
+        assert!(late > 0.8, "{name}: {late}, and {uniform} without learning");
+        assert!(worth(learner.best()) > 0.9, "{name}: {:?}", learner.best());
+        // What does not learn shows that the limit tells something.
+        let late = play(&mut tuner(), 20_000, false);
+        assert!(late < 0.7, "{name}: {late}");
+    }
+}
+
+#[test]
+fn statistics_are_those_of_the_simulations() {
+    let space = Space::grave_mast();
+    for (name, method) in methods() {
+        let mut rng = Rng::seed_from_u64(3);
+        let mut tuner = method.tuner(&space, &mut rng).unwrap();
+        let mut played = Vec::new();
+        for i in 0..2_000 {
+            let chosen = tuner.choose(&mut rng);
+            // Every third simulation is broken off.
+            if i % 3 > 0 {
+                let reward = f64::from(i % 5) / 4.0;
+                tuner.update(reward);
+                tuner.update(reward);
+                played.push((chosen, reward));
+            }
+        }
+        for (parameter, its) in space.parameters().iter().enumerate() {
+            let stats = tuner.statistics(parameter);
+            assert_eq!(stats.len(), its.values.len());
+            for (value, stats) in stats.iter().enumerate() {
+                assert_eq!(stats.value, its.values[value]);
+                let rewards: Vec<f64> =
+                    played.iter().filter(|(chosen, _)| chosen.index(parameter) == value).map(|&(_, r)| r).collect();
+                assert_eq!(stats.visits as usize, rewards.len(), "{name}");
+                assert!((stats.mean * rewards.len() as f64 - rewards.iter().sum::<f64>()).abs() < 1e-9, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_chooses_the_same() {
+    let space = Space::grave_mast();
+    for (name, method) in methods() {
+        let choices = |seed| {
+            let mut rng = Rng::seed_from_u64(seed);
+            let mut tuner = method.tuner(&space, &mut rng).unwrap();
+            let next = |_| {
+                let chosen = tuner.choose(&mut rng);
+                tuner.update(worth(chosen));
+                chosen
+            };
+            (0..1_000).map(next).collect::<Vec<Combination>>()
+        };
+        assert_eq!(choices(4), choices(4), "{name}");
+        assert_ne!(choices(4), choices(5), "{name}");
+    }
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    let refused = |method: Method| {
+        method.tuner(&Space::grave_mast(), &mut Rng::seed_from_u64(6)).expect_err("the method is no method")
+    };
+    assert!(matches!(refused(Method::He { c: f64::NAN }), MethodError::C { .. }));
+    assert_eq!(refused(Method::Nmc { c: -1.0, epsilon0: 0.5 }), MethodError::C { c: -1.0 });
+    assert_eq!(refused(Method::Nmc { c: 1.0, epsilon0: 1.5 }), MethodError::Epsilon0 { epsilon0: 1.5 });
+    assert_eq!(refused(Method::Mab { c: 1.0, batch: 0 }), MethodError::Batch);
+    let none = Method::Lsi { generate: 1, evaluate: 1, candidates: 0 };
+    assert_eq!(refused(none), MethodError::Candidates { candidates: 0 });
+}
+
+fn any_method() -> impl Strategy<Value = Method> {
+    prop_oneof![
+        (0.0..2.0, 1_u32..12).prop_map(|(c, batch)| Method::Mab { c, batch }),
+        (0.0..2.0).prop_map(|c| Method::He { c }),
+        (0.0..2.0, 0.0..=1.0).prop_map(|(c, epsilon0)| Method::Nmc { c, epsilon0 }),
+        (0_u32..400, 0_u32..400, 1_u32..60).prop_map(|(generate, evaluate, candidates)| Method::Lsi {
+            generate,
+            evaluate,
+            candidates
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn only_legal_combinations_are_chosen(method in any_method(), seed: u64, levels in 1_u32..100) {
+        let space = Space::grave_mast();
+        let mut rng = Rng::seed_from_u64(seed);
+        let mut tuner = method.tuner(&space, &mut rng).unwrap();
+        for _ in 0..1_000 {
+            let chosen = tuner.choose(&mut rng);
+            prop_assert!(space.is_legal(chosen));
+            prop_assert!(space.is_legal(tuner.best()));
+            tuner.update(f64::from(rng.random_range(0..=levels)) / f64::from(levels));
+        }
+    }
+}
