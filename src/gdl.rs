@@ -181,8 +181,9 @@ fn prover(file: &Path) -> Result<Prover> {
 }
 
 fn network(file: &Path) -> Result<NetworkGame> {
-    let network = Network::new(&rules(file)?).with_context(|| file.display().to_string())?;
-    Ok(NetworkGame::new(network))
+    let rules = rules(file)?;
+    let network = Network::new(&rules).with_context(|| file.display().to_string())?;
+    Ok(NetworkGame::new(network).with_rules(rules))
 }
 
 fn run_trace(args: &TraceArgs) -> Result<Outcome> {

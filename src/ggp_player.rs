@@ -64,7 +64,9 @@ pub fn run(args: &Args) -> Result<Outcome> {
         patience: args.patience,
         ponder: args.ponder,
         seed: args.seed,
-        compiler: Some(Compiler::new(|rules, over| Network::unless(rules, over).map(NetworkGame::new))),
+        compiler: Some(Compiler::new(|rules, over| {
+            Network::unless(rules, over).map(|network| NetworkGame::new(network).with_rules(rules.clone()))
+        })),
         log: Arc::new(|line| eprintln!("{}", line.replace(char::is_control, " "))),
     });
     let address = (args.host.as_str(), args.port);

@@ -2,7 +2,10 @@
 
 use rand::RngExt;
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
+use sternhalma_ggp::mini::Anatomy;
 use sternhalma_ggp::{Game, Rng, Turn};
+
+use crate::anatomy::BoardAnatomy;
 
 use crate::filter::{Filter, Pieces};
 use crate::playout::random_move;
@@ -309,6 +312,10 @@ impl Game for ChineseCheckers {
     #[inline]
     fn random_move(&self, state: &State, _: usize, _: &mut Vec<Action>, rng: &mut Rng) -> Option<Action> {
         Some(random_move(&self.pieces(state, Filter::Forward), rng))
+    }
+
+    fn anatomy(&self) -> Option<Box<dyn Anatomy<ChineseCheckers>>> {
+        Some(Box::new(BoardAnatomy::new(self)))
     }
 
     /// By the cells a piece leaves and reaches; 0 to pass.

@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod anatomy;
 mod config;
 mod contest;
 mod distance;

@@ -150,7 +150,8 @@ where
         return Ok(Box::new(UctPlayer::new(game, config, Uct::new(config.c), own, cutoff)));
     };
     if search.playout != PlayoutPolicy::Random {
-        return Ok(search.visit(MakePlayer { game, config, cutoff }));
+        let board = game.clone();
+        return Ok(search.visit(&*board, 0, MakePlayer { game, config, cutoff }));
     }
     Ok(match search.selection {
         SelectionPolicy::Uct { c } => Box::new(UctPlayer::new(game, config, Uct::new(c), own, cutoff)),

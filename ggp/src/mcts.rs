@@ -187,11 +187,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
-    /// The playout, with what it has learnt.
-    pub fn playout(&self) -> &P {
-        &self.playout
-    }
-
     /// Tunes its numbers while it searches, those of each role by themselves.
     #[must_use]
     pub fn tuned(mut self, tuning: Option<Tuning>) -> Self {
@@ -202,6 +197,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// The tuner of each role, once there was a search with tuning.
     pub fn tuners(&self) -> &[Tuner] {
         self.tuners.as_ref().map_or(&[], Tuners::by_role)
+    }
+
+    /// The playout, with what it has learnt.
+    pub fn playout(&self) -> &P {
+        &self.playout
     }
 
     /// Forgets the tree and the moves of the match, which goes on from `state`.
@@ -280,6 +280,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         stop: &AtomicBool,
         spent: Spent,
     ) -> Found<G::Move> {
+        self.playout.play_for(role);
         let spent = self.think(game, state, limits, stop, spent, Clock::Play);
         self.found(game, state, role, spent)
     }
@@ -363,11 +364,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if self.trail.roles() != game.roles() {
             self.trail = Trail::new(game.roles());
         }
-        if self.settings.decision == Decision::EffectiveQuality && self.arrivals.is_none() {
-            self.arrivals = Some(Arrivals::new(game.roles()));
-        }
         if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
             self.tuners = Some(Tuners::new(tuning, game.roles(), self.seed));
+        }
+        if self.settings.decision == Decision::EffectiveQuality && self.arrivals.is_none() {
+            self.arrivals = Some(Arrivals::new(game.roles()));
         }
         if self.tree.is_empty() {
             self.root = Some(state.clone());

@@ -251,6 +251,9 @@ pub trait Playout<G: Game> {
     /// Whether it is shown the states of a simulation.
     const WATCHES: bool = false;
 
+    /// Takes a role for the one that the search is for.
+    fn play_for(&mut self, _role: usize) {}
+
     /// Begins a simulation.
     #[inline]
     fn begin(&mut self, _game: &G, _phase: Phase, _rng: &mut Rng) {}

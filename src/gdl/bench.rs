@@ -157,7 +157,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let started = Instant::now();
     let file = args.file.display().to_string();
     let rules = Rules::parse(&read_text(&args.file)?).with_context(|| file.clone())?;
-    let game = Network::new(&rules).map(NetworkGame::new);
+    let game = Network::new(&rules).map(|network| NetworkGame::new(network).with_rules(rules.clone()));
     // Each thread compiles lanes of its own; here it is for the time it takes.
     let _ = game.as_ref().map(|game| Lanes::new(&game.network().netlist));
     let ground_seconds = started.elapsed().as_secs_f64();

@@ -75,7 +75,9 @@ pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
         None => Network::new(&rules).ok(),
     };
     Ok(match network {
-        Some(network) => Box::new(RulesRoom::new(NetworkGame::new(network), "sequential", text, &settings.player)?),
+        Some(network) => {
+            Box::new(RulesRoom::new(NetworkGame::new(network).with_rules(rules), "sequential", text, &settings.player)?)
+        }
         None => {
             Box::new(RulesRoom::new(ProverGame::new(&rules).with_context(told)?, "prover", text, &settings.player)?)
         }

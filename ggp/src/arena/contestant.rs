@@ -144,8 +144,8 @@ impl<G: Game + 'static> PolicyPlayer<G> {
 }
 
 impl<G: Game + 'static> Contestant<G> for PolicyPlayer<G> {
-    fn begin(&mut self, game: &G, start: &G::State, _: usize, seed: u64) -> Result<(), Fault> {
-        self.mind.insert(self.policy.mind(seed)).begin(game, start);
+    fn begin(&mut self, game: &G, start: &G::State, role: usize, seed: u64) -> Result<(), Fault> {
+        self.mind.insert(self.policy.mind(game, role, seed)).begin(game, start);
         Ok(())
     }
 

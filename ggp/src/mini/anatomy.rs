@@ -66,6 +66,42 @@ impl<G: Game> Clone for Box<dyn Anatomy<G>> {
     }
 }
 
+/// The anatomy of a game that shows nothing, for strategies that look at nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Blind;
+
+impl<G: Game> Anatomy<G> for Blind {
+    fn facts(&self) -> usize {
+        0
+    }
+
+    fn elements(&self) -> usize {
+        0
+    }
+
+    fn elements_of(&self, _: usize) -> &[u32] {
+        &[]
+    }
+
+    fn mark(&self, _: &G, _: &G::State, _: &mut FluentSet) {}
+
+    fn mobility(&self, _: &G, _: &G::State, _: usize) -> u32 {
+        1
+    }
+
+    fn duplicate(&self) -> Box<dyn Anatomy<G>> {
+        Box::new(Blind)
+    }
+
+    fn goal_tree(&self, _: usize) -> Option<&GoalTree> {
+        None
+    }
+
+    fn mean_goal(&self, _: usize) -> f64 {
+        0.5
+    }
+}
+
 /// The [`successors`](Anatomy::successors) of a state, each played by itself.
 pub fn one_by_one<G: Game, A: Anatomy<G> + ?Sized>(
     anatomy: &A,

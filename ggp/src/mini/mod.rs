@@ -43,7 +43,7 @@ mod strategy;
 mod symbols;
 
 pub use allocate::{Allocation, Allocator, Tally};
-pub use anatomy::{Anatomy, Successors, one_by_one};
+pub use anatomy::{Anatomy, Blind, Successors, one_by_one};
 pub use goal_tree::{Degree, DegreeBuffers, GoalTree, GoalTreeBuilder};
 pub use history::History;
 pub use playout::MiniPlayout;

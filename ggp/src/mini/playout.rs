@@ -32,7 +32,6 @@ const MEMORY: usize = 3;
 /// Symbols are counted in the simulations of the first 95% of the start
 /// clock. Until then SSC is not allocated, from then on it is; a match without
 /// a start clock has learnt nothing, and SSC is random.
-#[derive(Clone)]
 pub struct MiniPlayout<G: Game> {
     config: MiniConfig,
     anatomy: Box<dyn Anatomy<G>>,
@@ -50,6 +49,25 @@ pub struct MiniPlayout<G: Game> {
     /// How many of them there are.
     known: usize,
     buffers: Buffers<G::Move>,
+}
+
+// A derived one would ask for games that can be cloned.
+impl<G: Game> Clone for MiniPlayout<G> {
+    fn clone(&self) -> Self {
+        MiniPlayout {
+            config: self.config.clone(),
+            anatomy: self.anatomy.clone(),
+            role: self.role,
+            history: self.history.clone(),
+            allocator: self.allocator.clone(),
+            symbols: self.symbols.clone(),
+            current: self.current,
+            playout_from: self.playout_from,
+            recent: self.recent.clone(),
+            known: self.known,
+            buffers: self.buffers.clone(),
+        }
+    }
 }
 
 /// What SSC knows.
@@ -218,6 +236,10 @@ impl<G: Game> MiniPlayout<G> {
 impl<G: Game> Playout<G> for MiniPlayout<G> {
     const LEARNS: bool = true;
     const WATCHES: bool = true;
+
+    fn play_for(&mut self, role: usize) {
+        self.role = role;
+    }
 
     fn begin(&mut self, _: &G, phase: Phase, _: &mut Rng) {
         self.history.begin();

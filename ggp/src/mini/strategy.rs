@@ -100,6 +100,17 @@ impl Default for MiniConfig {
 }
 
 impl MiniConfig {
+    /// The same with those of its strategies that look at nothing but moves;
+    /// any move, if there is none.
+    #[must_use]
+    pub fn blind(mut self) -> MiniConfig {
+        self.strategies.retain(|strategy| matches!(strategy, Strategy::Random | Strategy::History));
+        if self.strategies.is_empty() {
+            self.strategies.push(Strategy::Random);
+        }
+        self
+    }
+
     /// MINI: the six strategies shared out by upper bounds, and the decision
     /// by effective quality.
     pub fn mini() -> MiniConfig {

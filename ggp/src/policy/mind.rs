@@ -41,13 +41,13 @@ pub(crate) trait Mind<G: Game>: Send {
 }
 
 impl Policy {
-    /// What plays one match by this policy.
-    pub(crate) fn mind<G: Game + 'static>(&self, seed: u64) -> Box<dyn Mind<G>> {
+    /// What plays a role of one match by this policy.
+    pub(crate) fn mind<G: Game + 'static>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
         match self {
             Policy::Random => Box::new(RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }),
             Policy::Search(search) => {
                 let settings = Settings { most_edges: MOST_EDGES, decision: search.decision, ..Settings::default() };
-                search.visit(MakeMind { settings, tuning: search.tuning.clone(), seed })
+                search.visit(game, role, MakeMind { settings, tuning: search.tuning.clone(), seed })
             }
         }
     }

@@ -6,6 +6,7 @@ mod text;
 
 use crate::game::Game;
 use crate::grave::{Grave, GraveSettings};
+use crate::mini::{Blind, MiniConfig, MiniPlayout};
 use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
 use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
 use crate::tuning::Tuning;
@@ -59,10 +60,13 @@ pub enum SelectionPolicy {
 }
 
 /// How moves are chosen beyond the tree.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum PlayoutPolicy {
     /// All moves are equally likely.
     Random,
+    /// By the strategies of MINI-Player. In a game that shows them nothing,
+    /// as one without a network does, R and HH alone.
+    Mini(MiniConfig),
     /// By what was learnt from the simulations before.
     Learned {
         /// What is kept of them.
@@ -118,23 +122,31 @@ impl Default for SearchPolicy {
 impl SearchPolicy {
     /// Makes the parts, which know nothing yet, and hands them to a visitor:
     /// a search is compiled for each combination of parts.
-    pub fn visit<G: Game + 'static, V: PartsVisitor<G>>(&self, visitor: V) -> V::Made {
+    /// The search is for a role until another is searched for.
+    pub fn visit<G: Game + 'static, V: PartsVisitor<G>>(&self, game: &G, role: usize, visitor: V) -> V::Made {
         match self.selection {
-            SelectionPolicy::Uct { c } => self.visit_with(Uct::new(c), visitor),
-            SelectionPolicy::Grave(settings) => self.visit_with(Grave::new(settings), visitor),
+            SelectionPolicy::Uct { c } => self.visit_with(game, role, Uct::new(c), visitor),
+            SelectionPolicy::Grave(settings) => self.visit_with(game, role, Grave::new(settings), visitor),
         }
     }
 
-    fn visit_with<G, S, V>(&self, selection: S, visitor: V) -> V::Made
+    fn visit_with<G, S, V>(&self, game: &G, role: usize, selection: S, visitor: V) -> V::Made
     where
         G: Game + 'static,
         S: Selection<G> + Clone + Send + 'static,
         S::Note: Send,
         V: PartsVisitor<G>,
     {
-        match self.playout {
+        match &self.playout {
+            PlayoutPolicy::Mini(config) => {
+                let playout = match game.anatomy() {
+                    Some(anatomy) => MiniPlayout::new(game, role, anatomy, config.clone()),
+                    None => MiniPlayout::new(game, role, Box::new(Blind), config.clone().blind()),
+                };
+                visitor.visit(selection, playout)
+            }
             PlayoutPolicy::Random => visitor.visit(selection, RandomPlayout::<G::Move>::default()),
-            PlayoutPolicy::Learned { worth, selector, replies, decay } => {
+            &PlayoutPolicy::Learned { worth, selector, replies, decay } => {
                 let replies = replies.then(Replies::default);
                 match worth {
                     WorthPolicy::Mast => {

@@ -8,12 +8,13 @@ use thiserror::Error;
 
 use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
 use crate::grave::{Form, GraveSettings};
+use crate::mini::{Allocation, Chances, MiniConfig, Strategy};
 use crate::parts::Decision;
 use crate::playouts::{Decay, Selector};
 use crate::tuning::{Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
-const NAMED: [(&str, &str); 7] = [
+const NAMED: [(&str, &str); 12] = [
     ("mast", "uct,playout=mast"),
     ("nst", "uct,playout=nst"),
     ("lgrf", "uct,playout=nst,replies=lgrf2"),
@@ -21,6 +22,11 @@ const NAMED: [(&str, &str); 7] = [
     ("base", "grave,playout=mast,epsilon=0.4"),
     ("authors", "grave,form=authors,playout=mast,epsilon=0.4,gamma=0.2"),
     ("tuned", "grave,playout=mast,epsilon=0.4,tune=nmc"),
+    ("mini", "uct,playout=mini,play=eq"),
+    ("mini-c", "uct,playout=mini,strategies=HH"),
+    ("mini-eq", "uct,playout=mini,strategies=HH,play=eq"),
+    ("mini-str", "uct,playout=mini"),
+    ("mini-1-s", "uct,playout=mini,allocation=best,play=eq"),
 ];
 
 /// The share of random moves where none is told (paper 000, section VI-C).
@@ -154,18 +160,26 @@ const TUNING_KEYS: [&str; 8] = [
 ];
 const PLAYOUT_KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
 
+const MINI_KEYS: [&str; 8] = ["allocation", "b", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
+
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
     [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
-const WORTHS: [(&str, Option<WorthPolicy>); 3] =
-    [("random", None), ("mast", Some(WorthPolicy::Mast)), ("nst", Some(WorthPolicy::Nst { longest: 3, least: 7.0 }))];
+const WORTHS: [(&str, WorthPolicy); 2] =
+    [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0 })];
+const ALLOCATIONS: [(&str, Allocation); 4] = [
+    ("ucb", Allocation::Ucb { b: 5.0 }),
+    ("static", Allocation::Static),
+    ("square", Allocation::Square),
+    ("best", Allocation::UniformThenBest),
+];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
 impl SearchPolicy {
     /// Whether it has a parameter of this name.
     pub fn knows(key: &str) -> bool {
-        SEARCH_KEYS.contains(&key) || PLAYOUT_KEYS.contains(&key) || TUNING_KEYS.contains(&key)
+        [&SEARCH_KEYS[..], &PLAYOUT_KEYS, &MINI_KEYS, &TUNING_KEYS].concat().contains(&key)
     }
 
     /// Whether its parts go together.
@@ -249,29 +263,44 @@ impl SelectionPolicy {
 
 impl PlayoutPolicy {
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        if key == "playout" {
-            *self = match (one_of(value, &WORTHS)?, *self) {
-                (None, _) => PlayoutPolicy::Random,
-                (Some(worth), PlayoutPolicy::Learned { selector, replies, decay, .. }) => {
-                    PlayoutPolicy::Learned { worth, selector, replies, decay }
-                }
-                (Some(worth), PlayoutPolicy::Random) => PlayoutPolicy::Learned {
-                    worth,
-                    selector: Selector::Greedy { epsilon: EPSILON },
-                    replies: false,
-                    decay: Decay::NONE,
-                },
-            };
-            return Ok(());
+        match self {
+            _ if key == "playout" => self.change_to(value)?,
+            _ if !PLAYOUT_KEYS.contains(&key) && !MINI_KEYS.contains(&key) => {
+                let keys = [&SEARCH_KEYS[..], &PLAYOUT_KEYS, &MINI_KEYS, &TUNING_KEYS].concat();
+                return Err(format!("the parameters are {}", keys.join(", ")));
+            }
+            PlayoutPolicy::Mini(config) => set_mini(config, key, value)?,
+            _ if MINI_KEYS.contains(&key) => return Err("only `playout=mini` has it".to_owned()),
+            PlayoutPolicy::Learned { .. } => self.set_learned(key, value)?,
+            PlayoutPolicy::Random => {
+                return Err("random playouts have none; tell `playout=mast` or `playout=nst` before".to_owned());
+            }
         }
-        if !PLAYOUT_KEYS.contains(&key) {
-            let keys = SEARCH_KEYS.into_iter().chain(PLAYOUT_KEYS).chain(TUNING_KEYS);
-            let known = keys.collect::<Vec<_>>().join(", ");
-            return Err(format!("the parameters are {known}"));
-        }
-        let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else {
-            return Err("random playouts have none; tell `playout=mast` or `playout=nst` before".to_owned());
+        Ok(())
+    }
+
+    fn change_to(&mut self, name: &str) -> Result<(), String> {
+        let learned = |worth| PlayoutPolicy::Learned {
+            worth,
+            selector: Selector::Greedy { epsilon: EPSILON },
+            replies: false,
+            decay: Decay::NONE,
         };
+        let changed = match (name, &*self) {
+            ("random", _) => PlayoutPolicy::Random,
+            ("mini", PlayoutPolicy::Mini(config)) => PlayoutPolicy::Mini(config.clone()),
+            ("mini", _) => PlayoutPolicy::Mini(MiniConfig::default()),
+            (_, &PlayoutPolicy::Learned { selector, replies, decay, .. }) => {
+                PlayoutPolicy::Learned { worth: one_of(name, &WORTHS)?, selector, replies, decay }
+            }
+            _ => learned(one_of(name, &WORTHS)?),
+        };
+        *self = changed;
+        Ok(())
+    }
+
+    fn set_learned(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else { return Ok(()) };
         match (key, worth) {
             ("epsilon", _) => *selector = Selector::Greedy { epsilon: number(value, 0.0, 1.0)? },
             ("tau", _) => *selector = Selector::Gibbs { tau: finite(value, f64::MIN_POSITIVE)? },
@@ -286,6 +315,32 @@ impl PlayoutPolicy {
         }
         Ok(())
     }
+}
+
+fn set_mini(config: &mut MiniConfig, key: &str, value: &str) -> Result<(), String> {
+    let chance = || number(value, 0.0, 1.0);
+    match (key, &mut config.allocation) {
+        ("allocation", allocation) => *allocation = one_of(value, &ALLOCATIONS)?,
+        ("b", Allocation::Ucb { b }) => *b = finite(value, 0.0)?,
+        ("b", _) => return Err("only `allocation=ucb` has it".to_owned()),
+        ("strategies", _) => {
+            let named = |name: &str| Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
+            let mut told = value.split('+').map(named).collect::<Option<Vec<_>>>().ok_or_else(|| {
+                let names = Strategy::ALL.map(Strategy::name).join(", ");
+                format!("it is to be some of {names}, with a plus between them")
+            })?;
+            told.sort_unstable();
+            told.dedup();
+            config.strategies = told;
+        }
+        ("pr-age", _) => config.chances.goal = chance()?,
+        ("pr-ssc", _) => config.chances.symbols = chance()?,
+        ("pr-m", _) => config.chances.mobility = chance()?,
+        ("pr-e", _) => config.chances.exploration = chance()?,
+        ("pr-hh", _) => config.chances.history = chance()?,
+        _ => return Err("`playout=mini` does not have it".to_owned()),
+    }
+    Ok(())
 }
 
 /// The name of a value.
@@ -336,6 +391,9 @@ fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 impl fmt::Display for PlayoutPolicy {
     /// With a comma before each parameter; nothing for random playouts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let PlayoutPolicy::Mini(config) = self {
+            return print_mini(config, f);
+        }
         let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else { return Ok(()) };
         match worth {
             WorthPolicy::Mast => f.write_str(",playout=mast")?,
@@ -364,6 +422,28 @@ impl fmt::Display for PlayoutPolicy {
         }
         Ok(())
     }
+}
+
+fn print_mini(config: &MiniConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(",playout=mini")?;
+    match config.allocation {
+        Allocation::Ucb { b } => write!(f, ",b={b}")?,
+        allocation => write!(f, ",allocation={}", name_of(&allocation, &ALLOCATIONS))?,
+    }
+    let names: Vec<&str> = config.strategies.iter().map(|strategy| strategy.name()).collect();
+    write!(f, ",strategies={}", names.join("+"))?;
+    let (told, usual) = (&config.chances, Chances::default());
+    let chances = [
+        ("age", told.goal, usual.goal),
+        ("ssc", told.symbols, usual.symbols),
+        ("m", told.mobility, usual.mobility),
+        ("e", told.exploration, usual.exploration),
+        ("hh", told.history, usual.history),
+    ];
+    for (name, told, _) in chances.iter().filter(|(_, told, usual)| told != usual) {
+        write!(f, ",pr-{name}={told}")?;
+    }
+    Ok(())
 }
 
 impl<'de> Deserialize<'de> for Policy {
@@ -403,6 +483,7 @@ impl<'de> Deserialize<'de> for Policy {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::strategy::Strategy;
 
     use super::*;
 
@@ -417,6 +498,11 @@ mod tests {
             ("cadia", "uct,c=0.4,playout=mast,tau=10"),
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
+            ("mini", "uct,c=0.4,playout=mini,b=5,strategies=R+AGE+SSC+M+E+HH,play=eq"),
+            (
+                "mini-1-s,strategies=HH+R,pr-hh=0.5",
+                "uct,c=0.4,playout=mini,allocation=best,strategies=R+HH,pr-hh=0.5,play=eq",
+            ),
             (
                 "tuned,tune=he,tune-shadow=yes",
                 "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=he,tune-c=0.7,tune-shadow=yes",
@@ -460,7 +546,11 @@ mod tests {
             ("mast,n=2", "`n=2` is no parameter of `mast`: only `playout=nst` has it"),
             ("mast,epsilon=1.1", "`epsilon=1.1` is no parameter of `mast`: it is to be a number from 0 to 1"),
             ("mast,tau=0", "`tau=0` is no parameter"),
-            ("mast,playout=mist", "`playout=mist` is no parameter of `mast`: it is to be one of random, mast, nst"),
+            ("mast,playout=mist", "`playout=mist` is no parameter of `mast`: it is to be one of mast, nst"),
+            ("mast,b=1", "`b=1` is no parameter of `mast`: only `playout=mini` has it"),
+            ("mini,n=1", "`n=1` is no parameter of `mini`: `playout=mini` does not have it"),
+            ("mini,strategies=R+X", "`strategies=R+X` is no parameter of `mini`: it is to be some of R, AGE"),
+            ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
             ("mast,batch=0", "`batch=0` is no parameter"),
             ("random,c=1", "`c=1` is no parameter of `random`: it has none"),
         ] {
@@ -488,6 +578,20 @@ mod tests {
         })
     }
 
+    fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
+        let allocation = prop_oneof![
+            (0.0..100.0).prop_map(|b| Allocation::Ucb { b }),
+            Just(Allocation::Static),
+            Just(Allocation::Square),
+            Just(Allocation::UniformThenBest),
+        ];
+        let strategies = proptest::sample::subsequence(super::Strategy::ALL.to_vec(), 1..=6);
+        (allocation, strategies, 0.0..=1.0, 0.0..=1.0).prop_map(|(allocation, strategies, goal, history)| {
+            let chances = Chances { goal, history, ..Chances::default() };
+            PlayoutPolicy::Mini(MiniConfig { allocation, strategies, chances, ..MiniConfig::default() })
+        })
+    }
+
     fn any_playout() -> impl Strategy<Value = PlayoutPolicy> {
         let worth = prop_oneof![
             Just(WorthPolicy::Mast),
@@ -500,6 +604,7 @@ mod tests {
         let learned = (worth, selector, any::<bool>(), any_decay());
         prop_oneof![
             Just(PlayoutPolicy::Random),
+            any_mini(),
             learned.prop_map(|(worth, selector, replies, decay)| PlayoutPolicy::Learned {
                 worth,
                 selector,

@@ -96,7 +96,7 @@ impl<G: Reasoner + 'static> Sitting<G> {
         let roles = game.role_names();
         let role = place_of(&order.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
-        let mut mind = order.policy.mind(order.seed);
+        let mut mind = order.policy.mind(&game, role, order.seed);
         let state = game.initial();
         mind.begin(&game, &state);
         Ok(Sitting { state, game, role, policy: order.policy.clone(), mind, hurry: order.hurry.clone() })
