@@ -1,6 +1,5 @@
 //! Monte-Carlo tree search.
 
-use std::cmp::Ordering;
 use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
@@ -8,7 +7,6 @@ use rand::RngExt;
 use crate::arrivals::Arrivals;
 use crate::game::{Game, Rng, Turn};
 use crate::limits::{Limits, Meter, Spent};
-use crate::mini::Child;
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
 use crate::tree::{NodeId, Tree};
@@ -331,43 +329,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// move of the root has become a node.
     fn decide(&self, game: &G, role: usize, seat: usize) -> Option<usize> {
         let arrivals = self.arrivals.as_ref()?;
-        let children = self.tree.children_of(&[0]).pop()?;
-        let nodes: Vec<NodeId> = children.iter().map(|&(_, node)| node).collect();
-        let next = self.tree.children_of(&nodes);
         let first = self.tree.edges_of(0, seat).start;
-        let mut best: Vec<(f64, f64, usize)> = Vec::new();
-        for ((edges, node), next) in children.iter().zip(next) {
-            let Some(quality) = arrivals.mean(*node, role) else { continue };
-            let successors: Vec<f64> = next.iter().filter_map(|&(_, node)| arrivals.mean(node, role)).collect();
-            let index = edges[seat] as usize - first;
-            let value = self.child(game, *node, role, quality, &successors).effective_quality();
-            let preference = self.playout.prefer(game, role, self.tree.edges[first + index].mv);
-            match best.first().map(|best| (value, preference).partial_cmp(&(best.0, best.1))) {
-                Some(Some(Ordering::Less) | None) => continue,
-                Some(Some(Ordering::Equal)) => {}
-                Some(Some(Ordering::Greater)) | None => best.clear(),
-            }
-            best.push((value, preference, index));
-        }
+        let best = arrivals.best(&self.tree, role, seat, |mv| self.playout.prefer(game, role, mv));
         // The search goes on as if nothing had been drawn.
         let choice = if best.len() > 1 { self.rng.clone().random_range(0..best.len()) } else { 0 };
-        best.get(choice).map(|&(_, _, index)| index)
-    }
-
-    /// What effective quality looks at in a node.
-    fn child<'a>(&self, game: &G, node: NodeId, role: usize, quality: f64, successors: &'a [f64]) -> Child<'a> {
-        let acting = self.tree.nodes[node as usize].turn.acting(game.roles());
-        let counts = acting.clone().enumerate().map(|(seat, _)| self.tree.edges_of(node, seat).len());
-        Child {
-            quality,
-            is_terminal: self.tree.is_leaf(node),
-            own_moves: match acting.clone().position(|acting| acting == role) {
-                Some(seat) => self.tree.edges_of(node, seat).len(),
-                None => 1,
-            },
-            joint_moves: counts.fold(1, usize::saturating_mul),
-            successors,
-        }
+        best.get(choice).map(|&edge| edge - first)
     }
 
     /// The principal variation, as far as the tree goes and one role acts
@@ -619,25 +585,14 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
-        self.arrive_all();
-        let Buffers { path, rewards, .. } = &self.buffers;
+        let Buffers { path, edges, rewards, .. } = &self.buffers;
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.learn(&self.tree, path, edges, rewards);
+        }
         if S::LEARNS {
             self.selection.learn(path, &self.trail, rewards);
         }
         self.playout.learn(game, &self.trail, rewards);
-    }
-
-    /// Counts the simulation for every node that it has come to: those it
-    /// moved on from, and the one after them, if it is a node.
-    fn arrive_all(&mut self) {
-        let Some(arrivals) = &mut self.arrivals else { return };
-        let Buffers { path, edges, rewards, .. } = &self.buffers;
-        path.iter().for_each(|&node| arrivals.add(node, rewards));
-        let Some(&last) = path.last() else { return };
-        let seats = self.tree.nodes[last as usize].turn.acting(rewards.len()).len();
-        if let Some(end) = self.tree.child(last, &edges[edges.len() - seats..]) {
-            arrivals.add(end, rewards);
-        }
     }
 
     fn back_up(&mut self, roles: usize) {

@@ -241,10 +241,14 @@ fn history_counts_a_move_once_a_simulation() {
     assert!(any.iter().all(|&count| count > 20), "{any:?}");
 }
 
+/// Rulesheets that take long to ground, and whose goals are too much for a tree.
+const HEAVY: [&str; 1] = ["farmers"];
+
 /// Our own rulesheets, and those of a collection if they are there.
 fn all_games() -> Vec<(String, String)> {
     let mut all = files(&own_dir(), ".kif");
     all.extend(conformance("../games").map_or(Vec::new(), |dir| files(&dir, ".kif")));
+    all.retain(|(name, _)| !HEAVY.contains(&&name[..]));
     all.into_iter().map(|(name, path)| (name, fs::read_to_string(path).unwrap())).collect()
 }
 
@@ -269,75 +273,81 @@ fn joints(game: &NetworkGame, state: &<NetworkGame as Game>::State, rng: &mut Rn
 }
 
 #[test]
-fn successors_all_at_once_are_those_one_by_one() {
-    let mut rng = Rng::seed_from_u64(7);
-    for (name, text) in all_games() {
-        let (game, mut anatomy) = ready(&text);
-        let (mut fast, mut slow) = (Successors::default(), Successors::default());
-        let mut state = game.initial();
-        for step in 0..60 {
-            if game.is_terminal(&state) {
-                state = game.initial();
-            }
-            let joints = joints(&game, &state, &mut rng);
-            if step % 4 == 0 || joints.len() > 140 {
-                anatomy.successors(&game, &state, &joints, true, &mut fast);
-                one_by_one(&*anatomy, &game, &state, &joints, true, &mut slow);
-                assert_eq!(fast, slow, "{name}, step {step}");
-            }
-            let seats = game.turn(&state).acting(game.roles()).len();
-            let joint = rng.random_range(0..joints.len() / seats);
-            game.play(&mut state, &joints[joint * seats..][..seats]);
-        }
-    }
-}
-
-#[test]
-fn a_degree_is_1_where_the_goal_of_highest_value_holds() {
-    let mut rng = Rng::seed_from_u64(8);
+fn successors_and_degrees_are_right_in_all_games() {
     let mut reached = 0;
     for (name, text) in all_games() {
-        let (game, anatomy) = ready(&text);
-        let network = game.network();
+        let (game, mut anatomy) = ready(&text);
+        successors_are_those_one_by_one(&name, &game, &mut *anatomy);
         for role in 0..game.roles() {
-            let Some(tree) = anatomy.goal_tree(role) else {
-                eprintln!("{name}: role {role} has no tree");
-                continue;
-            };
-            let highest = network.netlist.outputs.goals[role].iter().map(|&(value, _)| value).max().unwrap();
-            let mut state = game.initial();
-            for _ in 0..100 {
-                let mut states = Successors::default();
-                states.reset(1, anatomy.facts(), game.roles());
-                state.fluents().iter().for_each(|fact| states.insert(0, fact));
-                let degree = degree(tree, &states)[0];
-                let is_reached = match game.reached(&state, role) {
-                    Goal::Value(value) => Some(value == highest),
-                    Goal::None => Some(false),
-                    Goal::Several | Goal::NotANumber => None,
-                };
-                assert!(
-                    (0.0..=1.0).contains(&degree.value) && degree.tie_break <= degree.value + 1e-6,
-                    "{name}: {degree:?}"
-                );
-                if let Some(is_reached) = is_reached {
-                    assert_eq!(degree.value > 1.0 - 1e-6, is_reached, "{name}: role {role}: {degree:?}");
-                    reached += usize::from(is_reached);
-                }
-                if game.is_terminal(&state) {
-                    state = game.initial();
-                    continue;
-                }
-                let joints = joints(&game, &state, &mut rng);
-                let seats = game.turn(&state).acting(game.roles()).len();
-                game.play(&mut state, &joints[..seats]);
-                if rng.random_range(0..4) != 0 {
-                    game.playout(&mut state, 3, &mut rng);
-                }
+            match anatomy.goal_tree(role) {
+                Some(tree) => reached += degrees_are_1_at_the_goal(&name, &game, &*anatomy, role, tree),
+                None => eprintln!("{name}: role {role} has no tree"),
             }
         }
     }
     assert!(reached > 50, "{reached}");
+}
+
+fn successors_are_those_one_by_one(name: &str, game: &NetworkGame, anatomy: &mut dyn Anatomy<NetworkGame>) {
+    let mut rng = Rng::seed_from_u64(7);
+    let (mut fast, mut slow) = (Successors::default(), Successors::default());
+    let mut state = game.initial();
+    for step in 0..60 {
+        if game.is_terminal(&state) {
+            state = game.initial();
+        }
+        let joints = joints(game, &state, &mut rng);
+        if step % 4 == 0 || joints.len() > 140 {
+            anatomy.successors(game, &state, &joints, true, &mut fast);
+            one_by_one(anatomy, game, &state, &joints, true, &mut slow);
+            assert_eq!(fast, slow, "{name}, step {step}");
+        }
+        let seats = game.turn(&state).acting(game.roles()).len();
+        let joint = rng.random_range(0..joints.len() / seats);
+        game.play(&mut state, &joints[joint * seats..][..seats]);
+    }
+}
+
+/// Whether the degree is 1 where the goal of highest value holds, and only
+/// there; tells how often it was.
+fn degrees_are_1_at_the_goal(
+    name: &str,
+    game: &NetworkGame,
+    anatomy: &dyn Anatomy<NetworkGame>,
+    role: usize,
+    tree: &GoalTree,
+) -> usize {
+    let mut rng = Rng::seed_from_u64(8);
+    let highest = game.network().netlist.outputs.goals[role].iter().map(|&(value, _)| value).max().unwrap();
+    let mut state = game.initial();
+    let mut reached = 0;
+    for _ in 0..100 {
+        let mut states = Successors::default();
+        states.reset(1, anatomy.facts(), game.roles());
+        state.fluents().iter().for_each(|fact| states.insert(0, fact));
+        let Degree { value, tie_break } = degree(tree, &states)[0];
+        assert!((0.0..=1.0).contains(&value) && tie_break <= value + 1e-6, "{name}: {value} {tie_break}");
+        let is_reached = match game.reached(&state, role) {
+            Goal::Value(value) => Some(value == highest),
+            Goal::None => Some(false),
+            Goal::Several | Goal::NotANumber => None,
+        };
+        if let Some(is_reached) = is_reached {
+            assert_eq!(value > 1.0 - 1e-6, is_reached, "{name}: role {role}: {value}");
+            reached += usize::from(is_reached);
+        }
+        if game.is_terminal(&state) {
+            state = game.initial();
+            continue;
+        }
+        let joints = joints(game, &state, &mut rng);
+        let seats = game.turn(&state).acting(game.roles()).len();
+        game.play(&mut state, &joints[..seats]);
+        if rng.random_range(0..4) != 0 {
+            game.playout(&mut state, 3, &mut rng);
+        }
+    }
+    reached
 }
 
 /// A player that follows one strategy whenever it can.
