@@ -260,6 +260,7 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         (&["tournament", "uct", "greedy", "--rules", rules], "there is no policy `greedy`"),
         (&["tournament", "uct", "random", "--rules", rules, "--adjudicate"], "adjudicates"),
         (&["tournament", "uct", "random", "--rules", rules, "--start", "1e9"], "the start clock is"),
+        (&["tournament", "uct", "random", "--rules", rules, "--start", "2", "--time", "1+1"], "a start clock is"),
         (&["tournament", "greedy", "random", "--ponder"], "think when it is their turn"),
         (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon=0.1`: random playouts have none"),
         (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),

@@ -238,7 +238,7 @@ impl Roster {
         let wrong = |why: String| ConfigError::Player { name: name.to_owned(), why };
         let mut table = match (self.resolve(name, 0), name.parse::<Policy>()) {
             (Err(ConfigError::Unknown { .. }), Ok(policy)) => table_of(&policy),
-            (known, _) => known?,
+            (known, _) => put_in_place(known?),
         };
         for change in words {
             let (key, value) = change.split_once('=').ok_or_else(|| wrong(format!("`{change}` is not `key=value`")))?;
@@ -286,19 +286,43 @@ fn table_of(policy: &Policy) -> Table {
 }
 
 /// Changes a parameter of a player: one of its parts, if it searches by UCT
-/// and has none of that name itself.
+/// and has none of that name itself. What it replaces is forgotten.
 fn change_in(table: &mut Table, key: &str, value: Value) {
     let searches = table.get("kind").and_then(Value::as_str) == Some("uct");
-    let own = match key {
-        "c" => true,
-        "selection" => !matches!(value.as_str(), Some("grave")),
+    let own = match (key, value.as_str()) {
+        ("selection", Some("guided")) => true,
+        ("selection", Some("uct")) if !table.contains_key("parts") => true,
+        ("c", _) => true,
         _ => !SearchPolicy::knows(key),
     };
     if own || !searches {
         table.insert(key.to_owned(), value);
-    } else if let Value::Table(parts) = table.entry("parts").or_insert_with(|| Value::Table(Table::new())) {
-        parts.insert(key.to_owned(), value);
+        if let (true, "decision", Some(Value::Table(parts))) = (searches, key, table.get_mut("parts")) {
+            parts.remove("play");
+        }
+        return;
     }
+    let replaced: &[&str] = match key {
+        "epsilon" => &["tau"],
+        "tau" => &["epsilon"],
+        "selection" => &["k", "ref", "form"],
+        _ => &[],
+    };
+    if key == "selection" {
+        table.remove(key);
+    }
+    let Value::Table(parts) = table.entry("parts").or_insert_with(|| Value::Table(Table::new())) else { return };
+    replaced.iter().for_each(|key| _ = parts.remove(*key));
+    parts.insert(key.to_owned(), value);
+}
+
+/// Puts a player's parameters where they belong, as if they were told one after the other.
+fn put_in_place(told: Table) -> Table {
+    let mut table = Table::new();
+    let (kind, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(key, _)| key == "kind" || key == "parts");
+    table.extend(kind);
+    others.into_iter().for_each(|(key, value)| change_in(&mut table, &key, value));
+    table
 }
 
 impl Config {
@@ -332,8 +356,12 @@ impl Config {
 }
 
 impl UctConfig {
-    /// The search that its parts make, if it has any. If no playout is told,
-    /// the playouts are its own.
+    /// Whether its playouts are its own, and not of its parts.
+    pub(crate) fn has_own_playouts(&self) -> bool {
+        !self.parts.contains_key("playout")
+    }
+
+    /// The search that its parts make, if it has any.
     ///
     /// # Errors
     /// What is wrong with them.
@@ -358,8 +386,13 @@ impl UctConfig {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.search()?.is_some() && self.selection == TreePolicy::Guided {
-            return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
+        if let Some(search) = self.search()? {
+            if self.selection == TreePolicy::Guided {
+                return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
+            }
+            if search.decision == sternhalma_ggp::Decision::EffectiveQuality && self.threshold > 0 {
+                return Err("`play=eq` looks at the states after moves, and goes with `threshold=0`".to_owned());
+            }
         }
         if !(0.0..=1.0).contains(&self.random) {
             return Err(format!("`random` is a share of 0 to 1, not {}", self.random));
@@ -447,6 +480,17 @@ mod tests {
         let search = Policy::Search(heur0.search().unwrap().unwrap()).to_string();
         assert_eq!(search, "grave,c=0.3,k=250,ref=50,playout=mast,tau=10,play=visits");
         assert_eq!(uct("heur0").search(), Ok(None));
+        assert_eq!(searches("cadia,epsilon=0.3"), "uct,c=0.4,playout=mast,epsilon=0.3");
+        assert_eq!(searches("base,selection=uct,c=1"), "uct,c=1,playout=mast,epsilon=0.4");
+        assert_eq!(
+            searches("mini,decision=most-visits,strategies=R"),
+            "uct,c=0.4,playout=mini,b=5,strategies=R,play=visits"
+        );
+        assert_eq!(["heur0", "heur0,selection=grave"].map(|text| uct(text).has_own_playouts()), [true; 2]);
+        assert_eq!(["heur0,playout=random", "nst"].map(|text| uct(text).has_own_playouts()), [false; 2]);
+        let mut own = Roster::built_in();
+        own.add(Roster::parse("[mine]\nlike = 'heur0'\nplayout = 'nst'\nepsilon = 0.1").unwrap());
+        assert_eq!(own.config("mine").unwrap(), own.config("heur0,playout=nst,epsilon=0.1").unwrap());
         // What is kept of a player makes the same player.
         let kept = toml::to_string(&Config::Uct(heur0.clone())).unwrap();
         assert_eq!(toml::from_str::<Config>(&kept).unwrap(), Config::Uct(heur0));
@@ -456,6 +500,7 @@ mod tests {
             ("nst,epsilon=2", "from 0 to 1"),
             ("mcts,playout=mast", "guided selection goes with playouts of its own"),
             ("ab-avg,playout=mast", "unknown field `playout`"),
+            ("heur0,playout=mini,play=eq", "goes with `threshold=0`"),
         ] {
             let error = roster.config(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

@@ -271,7 +271,6 @@ impl ChineseCheckers {
     }
 }
 
-/// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
 /// Adds the moves of some pieces; to pass if there is none.
 fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
     let before = actions.len();
@@ -283,6 +282,7 @@ fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
     }
 }
 
+/// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
 impl Game for ChineseCheckers {
     type State = State;
     type Move = Action;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Move};
 use sternhalma_ggp::{
-    Cutoff, FixedDepth, Game, Grave, Guided, Heuristic, LengthBonus, Limits, Line, Mcts, PartsVisitor, Playout,
-    PlayoutPolicy, Rng, Selection, SelectionPolicy, Settings, Spent, ToTheEnd, Uct, WIN, alpha_beta,
+    Cutoff, FixedDepth, Game, Grave, Guided, Heuristic, LengthBonus, Limits, Line, Mcts, PartsVisitor, Playout, Rng,
+    Selection, SelectionPolicy, Settings, Spent, ToTheEnd, Uct, WIN, alpha_beta,
 };
 
 use crate::config::{AlphaBetaConfig, Config, End, Evaluation, TreePolicy, UctConfig};
@@ -149,7 +149,7 @@ where
     let Some(search) = config.search()? else {
         return Ok(Box::new(UctPlayer::new(game, config, Uct::new(config.c), own, cutoff)));
     };
-    if search.playout != PlayoutPolicy::Random {
+    if !config.has_own_playouts() {
         let board = game.clone();
         return Ok(search.visit(&*board, 0, MakePlayer { game, config, cutoff }));
     }

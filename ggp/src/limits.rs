@@ -47,7 +47,9 @@ impl Limits {
             playouts: self.playouts.map(count),
             expansions: self.expansions.map(count),
             depth: self.depth,
-            time: self.time.map(|time| time.mul_f64(ratio)),
+            time: self
+                .time
+                .map(|time| Duration::try_from_secs_f64(time.as_secs_f64() * ratio).unwrap_or(Duration::MAX)),
         }
     }
 

@@ -134,6 +134,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 struct Simulation {
     at: At,
+    /// The node that it has added to the tree.
+    added: Option<NodeId>,
     /// Moves played in the tree, and beyond.
     tree_moves: u32,
     playout_moves: u32,
@@ -178,7 +180,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             root: None,
             scratch: None,
             trail: Trail::default(),
-            simulation: Simulation { at: At::Beyond, tree_moves: 0, playout_moves: 0 },
+            simulation: Simulation { at: At::Beyond, added: None, tree_moves: 0, playout_moves: 0 },
             arrivals: None,
             buffers,
             tuning: None,
@@ -409,9 +411,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.buffers.path.clear();
         self.buffers.edges.clear();
         self.trail.rewind();
-        self.simulation = Simulation { at: At::Node(0), tree_moves: 0, playout_moves: 0 };
+        self.simulation = Simulation { at: At::Node(0), added: None, tree_moves: 0, playout_moves: 0 };
         let phase = match clock {
             Clock::Start => Phase::Start(meter.share()),
+            Clock::StartAt(gone) => Phase::Start(gone),
             Clock::Play => Phase::Play,
         };
         if let Some(tuners) = &mut self.tuners {
@@ -508,6 +511,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             let child = self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
             self.tree.set_child(node, &self.buffers.edges[first..], child);
             spent.expansions += 1;
+            self.simulation.added = Some(child);
             if let Some(key) = key {
                 self.tree.set_key(child, key);
             }
@@ -585,10 +589,12 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
-        let Buffers { path, edges, rewards, .. } = &self.buffers;
+        let Buffers { path, edges, rewards, .. } = &mut self.buffers;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.learn(&self.tree, path, edges, rewards);
         }
+        // What came after it is the first that is known of a new node.
+        path.extend(self.simulation.added);
         if S::LEARNS {
             self.selection.learn(path, &self.trail, rewards);
         }
@@ -610,10 +616,12 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 }
 
 /// Which clock a search runs under.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
-    /// The start clock, before the match.
+    /// The start clock, before the match, which is over with the search.
     Start,
+    /// A part of it; the share of the start clock that is gone, 0 to 1.
+    StartAt(f64),
     /// The clock of a move.
     Play,
 }

@@ -84,8 +84,9 @@ pub trait Selection<G: Game> {
     /// Takes other numbers for a role.
     fn set(&mut self, _role: usize, _controls: &Controls) {}
 
-    /// Learns from a simulation that entered nodes and came to rewards, one a
-    /// role; the moves of each node are those of the same step of the trail.
+    /// Learns from a simulation that came to nodes, the last of which it may
+    /// have added, and to rewards, one a role. It moved on from each node by
+    /// the same step of the trail.
     #[inline]
     fn learn(&mut self, _entered: &[u32], _trail: &Trail, _rewards: &[f64]) {}
 

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use crate::game::{Game, Turn};
 use crate::parts::{MoveStats, Selection};
 
@@ -42,8 +44,8 @@ pub(crate) struct Edge<M, N> {
 pub(crate) struct Tree<M, N> {
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge<M, N>>,
-    /// The states after joint moves, by node and the number of the joint move.
-    joint_children: HashMap<(NodeId, u64), NodeId>,
+    /// The states after joint moves, by node and then by the number of the joint move.
+    joint_children: FxHashMap<NodeId, FxHashMap<u64, NodeId>>,
     /// The nodes of states that are found again, by key.
     by_key: HashMap<u64, NodeId, BuildHasherDefault<Mixed>>,
 }
@@ -68,7 +70,7 @@ impl Hasher for Mixed {
 
 impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     pub fn new() -> Tree<M, N> {
-        Tree { nodes: Vec::new(), edges: Vec::new(), joint_children: HashMap::new(), by_key: HashMap::default() }
+        Tree { nodes: Vec::new(), edges: Vec::new(), joint_children: FxHashMap::default(), by_key: HashMap::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -156,7 +158,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     pub fn child(&self, node: NodeId, edges: &[u32]) -> Option<NodeId> {
         match self.nodes[node as usize].turn {
             Turn::One(_) => self.edges[edges[0] as usize].child.map(|child| child.get()),
-            Turn::All => self.joint_children.get(&(node, self.joint(node, edges))).copied(),
+            Turn::All => self.joint_children.get(&node)?.get(&self.joint(node, edges)).copied(),
         }
     }
 
@@ -165,25 +167,23 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             // The root is nobody's child, so no child is node 0.
             Turn::One(_) => self.edges[edges[0] as usize].child = std::num::NonZeroU32::new(child),
             Turn::All => {
-                self.joint_children.insert((node, self.joint(node, edges)), child);
+                let joint = self.joint(node, edges);
+                self.joint_children.entry(node).or_default().insert(joint, child);
             }
         }
     }
 
     /// The nodes after joint moves of some nodes, each with the edges that lead
-    /// there, one a seat. Takes time in proportion to all joint moves of the tree.
+    /// there, one a seat.
     pub fn children_of(&self, nodes: &[NodeId]) -> Vec<Vec<(Vec<u32>, NodeId)>> {
         let mut children = vec![Vec::new(); nodes.len()];
         for (&node, children) in nodes.iter().zip(&mut children) {
             if matches!(self.nodes[node as usize].turn, Turn::One(_)) {
                 let child = |edge: usize| Some((vec![edge as u32], self.edges[edge].child?.get()));
                 children.extend(self.edges_of(node, 0).filter_map(child));
-            }
-        }
-        let places: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(place, &node)| (node, place)).collect();
-        for (&(node, joint), &child) in &self.joint_children {
-            if let Some(&place) = places.get(&node) {
-                children[place].push((self.edges_in(node, joint), child));
+            } else {
+                let after = self.joint_children.get(&node).into_iter().flatten();
+                children.extend(after.map(|(&joint, &child)| (self.edges_in(node, joint), child)));
             }
         }
         // The order does not depend on that of the table.
@@ -212,10 +212,6 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         let mut kept = Tree::new();
         let mut queue = Queue::new(self.nodes.len());
         queue.number(root);
-        let mut children: HashMap<NodeId, Vec<(u64, NodeId)>> = HashMap::new();
-        for (&(node, joint), &child) in &self.joint_children {
-            children.entry(node).or_default().push((joint, child));
-        }
         let mut next = 0;
         while let Some(&old) = queue.nodes.get(next) {
             let id = next as NodeId;
@@ -234,8 +230,9 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
                 }
                 kept.edges.push(edge);
             }
-            for &(joint, child) in children.get(&old).into_iter().flatten() {
-                kept.joint_children.insert((id, joint), queue.number(child));
+            if let Some(after) = self.joint_children.get(&old) {
+                let after = after.iter().map(|(&joint, &child)| (joint, queue.number(child)));
+                kept.joint_children.insert(id, after.collect());
             }
             kept.nodes.push(node);
         }

@@ -353,7 +353,7 @@ fn degrees_are_1_at_the_goal(
 /// A player that follows one strategy whenever it can.
 fn always(strategy: Strategy) -> MiniConfig {
     let chances = Chances { goal: 1.0, symbols: 1.0, mobility: 1.0, exploration: 1.0, history: 1.0 };
-    MiniConfig { strategies: vec![strategy], chances, ..MiniConfig::strategies_only() }
+    MiniConfig { strategies: vec![strategy], chances, ..MiniConfig::mini() }
 }
 
 fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<NetworkGame> {
@@ -440,14 +440,14 @@ fn search(
     config: MiniConfig,
     seed: u64,
 ) -> Mcts<NetworkGame, Uct, MiniPlayout<NetworkGame>, ToTheEnd> {
-    let settings = Settings { decision: config.decision, ..Settings::default() };
+    let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
     Mcts::new(Uct::new(0.4), playout(game, role, config), ToTheEnd, settings, seed)
 }
 
 #[test]
 fn strategies_that_know_the_goal_do_better() {
     let (game, _) = ready(LETTERS);
-    let config = MiniConfig { allocation: Allocation::UniformThenBest, ..MiniConfig::strategies_only() };
+    let config = MiniConfig { allocation: Allocation::UniformThenBest, ..MiniConfig::mini() };
     let settings = Settings { most_edges: 1, ..Settings::default() };
     let mut search = Mcts::new(Uct::new(1e9), playout(&game, 0, config), ToTheEnd, settings, 1);
     let (initial, stop) = (game.initial(), AtomicBool::new(false));
@@ -493,8 +493,7 @@ fn players_of_the_family_play() {
         for config in [
             MiniConfig::mini(),
             MiniConfig::classic(),
-            MiniConfig::effective_quality(),
-            MiniConfig::strategies_only(),
+            MiniConfig::mini(),
             MiniConfig::single_strategy(),
             MiniConfig { allocation: Allocation::Static, ..MiniConfig::mini() },
             MiniConfig { allocation: Allocation::Square, ..MiniConfig::mini() },

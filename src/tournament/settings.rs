@@ -292,6 +292,14 @@ impl Settings {
             shard,
         };
         schedule.check()?;
+        let counted = |budget: Budget| budget.playouts.or(budget.nodes).or(budget.movetime).is_some();
+        let budgets = schedule.rounds.iter().map(|round| round.budget);
+        let all = budgets.chain(
+            schedule.entrants.iter().map(|entrant| entrant.budget).filter(|budget| *budget != Budget::default()),
+        );
+        if schedule.start > 0.0 && !all.into_iter().all(counted) {
+            bail!("a start clock is so many budgets of playouts, nodes or movetime, and there is none");
+        }
         Ok(schedule)
     }
 

@@ -72,14 +72,14 @@ impl Amaf {
     /// Takes in a simulation that entered these nodes.
     pub fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
         self.roles = trail.roles();
-        if self.log.is_full() {
-            entered.iter().for_each(|&node| self.open(node));
-        }
         let start = self.log.add(entered.len(), trail, rewards);
         for (step, &number) in entered.iter().enumerate() {
             let entry = self.log.entry(start, step);
             let next = self.entries.len() as u32;
+            let full = self.log.is_full();
             match self.node(number) {
+                // What it has are enough to go by.
+                Node::Simulations(Some(_)) if full => {}
                 Node::Simulations(last) => {
                     let before = last.replace(next);
                     self.entries.push(Link { entry, before });

@@ -119,8 +119,8 @@ impl Log {
         self.words = kept;
     }
 
-    /// Whether it is to take no more: a search that goes on for long would
-    /// else use up memory after the tree has ceased to grow.
+    /// Whether nodes that have simulations here are to get no more of them: a
+    /// search that goes on for long would else use up memory.
     pub fn is_full(&self) -> bool {
         self.words.len() >= Log::MOST_WORDS
     }

@@ -10,7 +10,7 @@
 //! use sternhalma_ggp::gdl::Rules;
 //! use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 //! use sternhalma_ggp::mini::{MiniConfig, MiniPlayout};
-//! use sternhalma_ggp::{Game, Limits, Mcts, Settings, ToTheEnd, Uct};
+//! use sternhalma_ggp::{Decision, Game, Limits, Mcts, Settings, ToTheEnd, Uct};
 //!
 //! let rules = Rules::parse(
 //!     "(role you) (init (heap 3)) (less 0 1) (less 1 2) (less 2 3)
@@ -21,9 +21,8 @@
 //! )?;
 //! let game = NetworkGame::new(Network::new(&rules)?).with_rules(rules);
 //! let anatomy = game.anatomy().expect("a rulesheet has an anatomy");
-//! let config = MiniConfig::mini();
-//! let settings = Settings { decision: config.decision, ..Settings::default() };
-//! let playout = MiniPlayout::new(&game, 0, anatomy, config);
+//! let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
+//! let playout = MiniPlayout::new(&game, 0, anatomy, MiniConfig::mini());
 //! let mut search = Mcts::new(Uct::new(0.4), playout, ToTheEnd, settings, 1);
 //! search.search(&game, &game.initial(), 0, Limits::playouts(100), &Default::default());
 //! for (strategy, tally) in search.playout().tallies() {

@@ -1,7 +1,6 @@
 //! The strategies and what a player makes of them.
 
 use super::allocate::Allocation;
-use crate::parts::Decision;
 
 /// How our role chooses its moves in a simulation (paper 002, section V).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -30,6 +29,11 @@ impl Strategy {
         Strategy::Exploration,
         Strategy::History,
     ];
+
+    /// Whether it looks at nothing but moves.
+    fn is_blind(self) -> bool {
+        matches!(self, Strategy::Random | Strategy::History)
+    }
 
     /// What the paper calls it.
     pub fn name(self) -> &'static str {
@@ -89,8 +93,6 @@ pub struct MiniConfig {
     pub strategies: Vec<Strategy>,
     /// How often they choose.
     pub chances: Chances,
-    /// Which move is played after the search.
-    pub decision: Decision,
 }
 
 impl Default for MiniConfig {
@@ -100,45 +102,39 @@ impl Default for MiniConfig {
 }
 
 impl MiniConfig {
+    /// Whether all of its strategies look at nothing but moves.
+    pub fn is_blind(&self) -> bool {
+        self.strategies.iter().all(|strategy| strategy.is_blind())
+    }
+
     /// The same with those of its strategies that look at nothing but moves;
     /// any move, if there is none.
     #[must_use]
     pub fn blind(mut self) -> MiniConfig {
-        self.strategies.retain(|strategy| matches!(strategy, Strategy::Random | Strategy::History));
+        self.strategies.retain(|strategy| strategy.is_blind());
         if self.strategies.is_empty() {
             self.strategies.push(Strategy::Random);
         }
         self
     }
 
-    /// MINI: the six strategies shared out by upper bounds, and the decision
-    /// by effective quality.
+    /// MINI and MINI-STR: the six strategies shared out by upper bounds. MINI
+    /// decides by [effective quality](crate::Decision::EffectiveQuality).
     pub fn mini() -> MiniConfig {
-        MiniConfig { decision: Decision::EffectiveQuality, ..MiniConfig::strategies_only() }
-    }
-
-    /// MINI-C: the history heuristic alone, and the move of the best average.
-    pub fn classic() -> MiniConfig {
-        MiniConfig { strategies: vec![Strategy::History], ..MiniConfig::strategies_only() }
-    }
-
-    /// MINI-EQ: MINI-C with the decision by effective quality.
-    pub fn effective_quality() -> MiniConfig {
-        MiniConfig { decision: Decision::EffectiveQuality, ..MiniConfig::classic() }
-    }
-
-    /// MINI-STR: MINI with the move of the best average.
-    pub fn strategies_only() -> MiniConfig {
         MiniConfig {
             allocation: Allocation::Ucb { b: 5.0 },
             strategies: Strategy::ALL.to_vec(),
             chances: Chances::default(),
-            decision: Decision::BestAverage,
         }
     }
 
-    /// MINI-1-S: MINI with all strategies as often in the start clock, and then
-    /// the best of them alone.
+    /// MINI-C and, by effective quality, MINI-EQ: the history heuristic alone.
+    pub fn classic() -> MiniConfig {
+        MiniConfig { strategies: vec![Strategy::History], ..MiniConfig::mini() }
+    }
+
+    /// MINI-1-S: all strategies as often in the start clock, and then the best
+    /// of them alone. Without a start clock that is the best of one simulation each.
     pub fn single_strategy() -> MiniConfig {
         MiniConfig { allocation: Allocation::UniformThenBest, ..MiniConfig::mini() }
     }

@@ -89,10 +89,11 @@ impl Average {
         (self.weight(scale) >= LEAST_WEIGHT).then_some(self.mean)
     }
 
-    /// The mean of what has at least this weight.
+    /// The mean of what has at least this weight, but for what is lost in
+    /// counting on a scale.
     #[inline]
     pub fn mean_from(self, least: f32, scale: Scale) -> Option<f32> {
-        (self.weight(scale) >= least).then_some(self.mean)
+        (self.weight(scale) >= least * (1.0 - 1e-5)).then_some(self.mean)
     }
 
     /// Multiplies the weight. Returns whether anything is left.

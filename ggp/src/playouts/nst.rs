@@ -102,6 +102,9 @@ impl Followers {
 }
 
 impl Nst {
+    /// Some 500 MB, most of them met but once. Further ones are passed over.
+    const MOST_CONTEXTS: usize = 1 << 22;
+
     /// Sequences of lengths up to `longest`, 1 to 3, of which longer ones
     /// than one move count from the weight `least` on, if they are not forgotten.
     pub fn new(longest: usize, least: f64) -> Nst {
@@ -120,11 +123,19 @@ impl Nst {
         if self.places.len() <= role {
             self.places.resize(role + 1, FxHashMap::default());
         }
-        let place = *self.places[role].entry(key).or_insert_with(|| {
-            self.contexts.push(Followers::default());
-            self.contexts.len() as u32 - 1
-        });
+        let known = self.places[role].get(&key).copied();
+        let Some(place) = known.or_else(|| self.add_context(role, key)) else { return };
         self.contexts[place as usize].add(number, reward, omega, self.scale, self.least);
+    }
+
+    /// A context that was not met before; none if there are too many.
+    fn add_context(&mut self, role: usize, key: u64) -> Option<u32> {
+        let place = self.contexts.len();
+        (place < Nst::MOST_CONTEXTS).then(|| {
+            self.contexts.push(Followers::default());
+            self.places[role].insert(key, place as u32);
+            place as u32
+        })
     }
 
     /// Adds what the sequences of a context say of the moves that a choice is about.

@@ -21,6 +21,9 @@ pub struct Replies {
 }
 
 impl Replies {
+    /// The replies of a role, at most; it then begins anew. Some 100 MB.
+    const MOST: usize = 1 << 22;
+
     /// The index of the reply of a role among moves: to two moves if it is
     /// among them, else to one.
     pub(super) fn find(&self, trail: &Trail, role: usize, numbers: &[u32]) -> Option<usize> {
@@ -44,6 +47,9 @@ impl Replies {
                 for length in 1..=step.min(2) {
                     let key = context(roles, role, length, |back, role| trail.number(step - back, role));
                     if reward >= highest {
+                        if self.replies[role].len() >= Replies::MOST {
+                            self.replies[role].clear();
+                        }
                         self.replies[role].insert(key, number);
                     } else if self.replies[role].get(&key) == Some(&number) {
                         self.replies[role].remove(&key);

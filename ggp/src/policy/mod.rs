@@ -139,7 +139,8 @@ impl SearchPolicy {
     {
         match &self.playout {
             PlayoutPolicy::Mini(config) => {
-                let playout = match game.anatomy() {
+                let anatomy = if config.is_blind() { None } else { game.anatomy() };
+                let playout = match anatomy {
                     Some(anatomy) => MiniPlayout::new(game, role, anatomy, config.clone()),
                     None => MiniPlayout::new(game, role, Box::new(Blind), config.clone().blind()),
                 };

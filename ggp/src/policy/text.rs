@@ -310,7 +310,7 @@ impl PlayoutPolicy {
             ("lambda", _) => decay.lambda = number(value, 0.0, 1.0)?,
             ("batch", _) => decay.batch = count(value)?,
             ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
-            ("n", WorthPolicy::Nst { longest, .. }) => *longest = number(value, 1.0, 3.0)? as usize,
+            ("n", WorthPolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
             ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
             _ => return Err("only `playout=nst` has it".to_owned()),
         }
@@ -471,6 +471,7 @@ impl<'de> Deserialize<'de> for PolicyText {
         #[serde(untagged)]
         enum Scalar {
             Number(f64),
+            Truth(bool),
             Text(String),
         }
         let table = match Told::deserialize(deserializer)? {
@@ -480,6 +481,7 @@ impl<'de> Deserialize<'de> for PolicyText {
         let mut pairs: Vec<(String, String)> = (table.into_iter())
             .map(|(key, value)| match value {
                 Scalar::Number(number) => (key, number.to_string()),
+                Scalar::Truth(truth) => (key, if truth { "yes" } else { "no" }.to_owned()),
                 Scalar::Text(text) => (key, text),
             })
             .collect();
@@ -599,7 +601,7 @@ mod tests {
         let strategies = proptest::sample::subsequence(super::Strategy::ALL.to_vec(), 1..=6);
         (allocation, strategies, 0.0..=1.0, 0.0..=1.0).prop_map(|(allocation, strategies, goal, history)| {
             let chances = Chances { goal, history, ..Chances::default() };
-            PlayoutPolicy::Mini(MiniConfig { allocation, strategies, chances, ..MiniConfig::default() })
+            PlayoutPolicy::Mini(MiniConfig { allocation, strategies, chances })
         })
     }
 

@@ -75,8 +75,9 @@ pub(super) trait Chair: Send {
     /// Whether thinking may find a better move, now or later.
     fn thinks(&self) -> bool;
 
-    /// Runs so many simulations, and returns the best move if the role is to act.
-    fn think(&mut self, playouts: u64) -> Option<String>;
+    /// Runs so many simulations under a clock, and returns the best move if
+    /// the role is to act under the clock of a move.
+    fn think(&mut self, playouts: u64, clock: Clock) -> Option<String>;
 
     /// The goals reached, in the order of roles.
     fn goals(&self) -> Vec<u8>;
@@ -155,13 +156,14 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
         self.policy.thinks() && !self.game.is_terminal(&self.state)
     }
 
-    fn think(&mut self, playouts: u64) -> Option<String> {
+    fn think(&mut self, playouts: u64, clock: Clock) -> Option<String> {
         if self.game.is_terminal(&self.state) {
             return None;
         }
         let limits = Limits::playouts(playouts);
-        if !self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role) {
-            self.mind.think(&self.game, &self.state, limits, &self.hurry, Clock::Play);
+        let acts = self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role);
+        if !acts || clock != Clock::Play {
+            self.mind.think(&self.game, &self.state, limits, &self.hurry, clock);
             return None;
         }
         let (best, _) = self.mind.search(&self.game, &self.state, self.role, limits, &self.hurry);

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use super::chair::{Chair, Compiler, Order, Seated, Sitting};
 use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
-use crate::{Policy, Rng, SearchPolicy};
+use crate::{Clock, Policy, Rng, SearchPolicy};
 
 /// Simulations are run in batches of about this long, between which the
 /// clock and the post are looked at.
@@ -360,6 +360,7 @@ impl Seating {
             receiver: self.receiver,
             pending: VecDeque::new(),
             expires: self.expires,
+            started: None,
         };
         worker.run(self.deadline, self.answer);
     }
@@ -417,12 +418,16 @@ struct Worker<'a> {
     receiver: Receiver<Command>,
     pending: VecDeque<Command>,
     expires: Instant,
+    /// When the start clock began, while it runs.
+    started: Option<Instant>,
 }
 
 impl Worker<'_> {
     fn run(mut self, deadline: Instant, ready: Promise<bool>) {
         ready.put(true);
+        self.started = Some(Instant::now());
         self.think_until(deadline, |_| {});
+        self.started = None;
         drop(ready);
         while let Some(command) = self.next() {
             match command {
@@ -512,6 +517,13 @@ impl Worker<'_> {
         }
     }
 
+    /// The clock at a time before its end.
+    fn clock(&self, now: Instant, deadline: Instant) -> Clock {
+        let Some(started) = self.started else { return Clock::Play };
+        let whole = deadline.saturating_duration_since(started).as_secs_f64();
+        Clock::StartAt(((now - started).as_secs_f64() / whole).min(1.0))
+    }
+
     /// Thinks until a time, or until there is a command, or the match is over.
     /// An engine that is ready is changed over to on the way; what it finds
     /// counts once it has searched as much as the one before.
@@ -535,7 +547,7 @@ impl Worker<'_> {
                 Err(_) => {}
             }
             let began = Instant::now();
-            let best = self.chair.think(playouts);
+            let best = self.chair.think(playouts, self.clock(began, deadline));
             done += playouts;
             if let Some(mv) = best.filter(|_| done >= before) {
                 publish(mv);

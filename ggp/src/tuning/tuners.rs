@@ -40,7 +40,8 @@ impl Tuners {
     /// Tuners that know nothing yet. A method that is not as it must be tunes
     /// nothing.
     pub fn new(tuning: &Tuning, roles: usize, seed: u64) -> Tuners {
-        let mut rng = Rng::seed_from_u64(seed);
+        // Another stream than that of the search with the same seed.
+        let mut rng = Rng::seed_from_u64(!seed);
         let space = Space::grave_mast();
         let by_role = (0..roles).map_while(|_| tuning.method.tuner(&space, &mut rng).ok()).collect();
         Tuners { by_role, space, shadow: tuning.shadow, rng }

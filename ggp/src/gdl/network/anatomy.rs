@@ -1,6 +1,7 @@
 //! What strategies look at in a rulesheet.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -46,6 +47,12 @@ pub struct NetworkAnatomy {
 struct Elements {
     count: usize,
     of_fluent: Vec<Box<[u32]>>,
+}
+
+impl fmt::Debug for NetworkAnatomy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NetworkAnatomy").finish_non_exhaustive()
+    }
 }
 
 impl NetworkAnatomy {

@@ -1,8 +1,8 @@
 //! A network as a game for the search.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 use super::Network;
 use super::anatomy::NetworkAnatomy;
@@ -10,7 +10,7 @@ use super::goals::goal_trees;
 use super::sequential::{Sequential, State};
 use super::set::FluentSet;
 use crate::gdl::{Goal, Reasoner, Rules};
-use crate::mini::{Anatomy, GoalTree};
+use crate::mini::Anatomy;
 use crate::{Game, Rng, Turn};
 
 /// A rulesheet played by its network, one state at a time.
@@ -28,7 +28,8 @@ pub struct NetworkGame {
     /// The rules of the network, if they are told, and their goals once they
     /// were asked for.
     rules: Option<Rules>,
-    goals: OnceLock<Arc<[Option<GoalTree>]>>,
+    /// Made when it is asked for first.
+    anatomy: OnceLock<NetworkAnatomy>,
 }
 
 impl NetworkGame {
@@ -38,21 +39,13 @@ impl NetworkGame {
         let names =
             |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
         let named = network.netlist.roles.iter().map(names).collect();
-        NetworkGame { network, engine, named, rules: None, goals: OnceLock::new() }
+        NetworkGame { network, engine, named, rules: None, anatomy: OnceLock::new() }
     }
 
     /// The same game, with the rules of which its network was made: what
     /// [`anatomy`](Game::anatomy) tells goals from.
     pub fn with_rules(self, rules: Rules) -> NetworkGame {
         NetworkGame { rules: Some(rules), ..self }
-    }
-
-    /// The goals of highest value of the roles. None of a game without rules,
-    /// or whose rules cannot be grounded again.
-    fn goal_trees(&self) -> Arc<[Option<GoalTree>]> {
-        let made = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
-        let trees = || self.rules.as_ref().and_then(made).unwrap_or_else(|| vec![None; self.roles()]);
-        self.goals.get_or_init(|| trees().into()).clone()
     }
 
     /// The network.
@@ -147,7 +140,10 @@ impl Game for NetworkGame {
     }
 
     fn anatomy(&self) -> Option<Box<dyn Anatomy<NetworkGame>>> {
-        Some(Box::new(NetworkAnatomy::new(self, self.goal_trees())))
+        let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
+        let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
+        let made = self.anatomy.get_or_init(|| NetworkAnatomy::new(self, goals().into()));
+        Some(Anatomy::<NetworkGame>::duplicate(made))
     }
 
     /// The moves of all roles: those that wait play what they must.
