@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 
-use super::{Method, MethodError, Space, Tuner};
+use super::{MOST_VALUES, Method, MethodError, Space, Tuner};
 use crate::game::Rng;
 use crate::parts::Controls;
 
@@ -30,7 +30,8 @@ impl Tuning {
 #[derive(Clone, Debug)]
 pub(crate) struct Tuners {
     by_role: Vec<Tuner>,
-    space: Space,
+    /// By parameter and index: the values, side by side.
+    values: Vec<[f64; MOST_VALUES]>,
     shadow: bool,
     /// Of its own, so that tuning in shadow changes nothing.
     rng: Rng,
@@ -44,7 +45,12 @@ impl Tuners {
         let mut rng = Rng::seed_from_u64(!seed);
         let space = Space::grave_mast();
         let by_role = (0..roles).map_while(|_| tuning.method.tuner(&space, &mut rng).ok()).collect();
-        Tuners { by_role, space, shadow: tuning.shadow, rng }
+        let values = space.parameters().iter().map(|parameter| {
+            // No value of ref is no node of an AMAF value.
+            let value = |index: usize| parameter.values.get(index).copied().flatten().unwrap_or(f64::INFINITY);
+            std::array::from_fn(value)
+        });
+        Tuners { by_role, values: values.collect(), shadow: tuning.shadow, rng }
     }
 
     /// Chooses the numbers of each role for the next simulation, and hands
@@ -54,11 +60,9 @@ impl Tuners {
         for (role, tuner) in self.by_role.iter_mut().enumerate() {
             let chosen = tuner.choose(&mut self.rng);
             // In the order of `Space::grave_mast`.
-            let value = |parameter| self.space.value(chosen, parameter);
-            let [c, k, epsilon] = [0, 1, 3].map(|parameter| value(parameter).unwrap_or_default());
-            let controls = Controls { c, k, reference: value(2).unwrap_or(f64::INFINITY), epsilon };
+            let value = |parameter: usize| self.values[parameter][chosen.index(parameter)];
             if !self.shadow {
-                take(role, &controls);
+                take(role, &Controls { c: value(0), k: value(1), reference: value(2), epsilon: value(3) });
             }
         }
     }
