@@ -51,6 +51,23 @@ fn refused(dir: &Path, args: &[&str]) -> String {
 
 const SMALL: [&str; 4] = ["--side", "5", "--pieces", "3"];
 
+/// Kills a command and gives it again until it ends by itself. Returns the kills.
+fn killed_until_it_ends(dir: &Path, args: &[&str]) -> u32 {
+    let (mut kills, mut wait) = (0, 20);
+    loop {
+        let mut child = sternhalma(dir).args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait));
+        if child.try_wait().unwrap().is_some() {
+            return kills;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+        // Longer from kill to kill, so that it ends on a slow machine too.
+        wait = wait * 5 / 4 + 7;
+    }
+}
+
 #[test]
 fn a_tournament_killed_anywhere_and_resumed_gives_the_same() {
     let dir = tempfile::tempdir().unwrap();
@@ -68,20 +85,7 @@ fn a_tournament_killed_anywhere_and_resumed_gives_the_same() {
     for threads in ["1", "2", "3"] {
         let log = format!("log-{threads}");
         let args = [&run[..], &["--threads", threads, "--log", &log]].concat();
-        let (mut kills, mut wait) = (0, 20);
-        loop {
-            let mut child =
-                sternhalma(dir.path()).args(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(Duration::from_millis(wait));
-            if child.try_wait().unwrap().is_some() {
-                break;
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            kills += 1;
-            // Longer from kill to kill, so that it ends on a slow machine too.
-            wait = wait * 5 / 4 + 7;
-        }
+        let kills = killed_until_it_ends(dir.path(), &args);
         assert!(kills > 0);
         assert_eq!(json(dir.path(), &args), whole, "{kills} kills");
         assert_eq!(json(dir.path(), &["tournament", "show", &log]), whole);
@@ -183,6 +187,44 @@ fn openings_clocks_and_adjudication() {
         openings,
         ["3oo/4o/5/x4/xx3 o 3", "3oo/4o/5/x4/xx3 o 3", "3oo/4o/x4/x4/1x3 o 1", "3oo/4o/x4/x4/1x3 o 1"]
     );
+}
+
+#[test]
+fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    std::fs::write(
+        dir.path().join("three.toml"),
+        format!(
+            "rules = {rules:?}\ngames = 30\nponder = true\nstart = 1.5\nbudget = {{ playouts = 40 }}\n\
+             [[player]]\nname = 'base'\n[[player]]\nname = 'random'\n[[player]]\nname = 'mast'\nbudget = {{ nodes = 900 }}\n"
+        ),
+    )
+    .unwrap();
+    let run = ["tournament", "-f", "three.toml"];
+    let whole = json(dir.path(), &run);
+    assert_eq!(whole["played"], 90);
+    for (threads, games) in [("1", "7"), ("2", "64")] {
+        let log = format!("log-{threads}");
+        let args = [&run[..], &["--threads", threads, "--lock-step", games, "--log", &log]].concat();
+        assert!(killed_until_it_ends(dir.path(), &args) > 0);
+        assert_eq!(json(dir.path(), &args), whole);
+        assert_eq!(json(dir.path(), &["tournament", "show", &log]), whole);
+        // One by one it is the same tournament, which has nothing left to play.
+        assert_eq!(json(dir.path(), &[&run[..], &["--log", &log]].concat()), whole);
+    }
+    for (args, why) in [
+        (
+            &["uct", "mast", "--lock-step", "--movetime", "5", "--rules", rules][..],
+            "counts of playouts and nodes alone",
+        ),
+        (&["uct", "mast", "--lock-step", "--depth", "5", "--playouts", "9", "--rules", rules], "counts of playouts"),
+        (&["uct", "mast", "--lock-step", "--engine", "prover", "--rules", rules], "leave out --engine prover"),
+        (&["heur0", "random", "--lock-step"], "those of Chinese Checkers cannot"),
+    ] {
+        let error = refused(dir.path(), &[&["tournament"], args].concat());
+        assert!(error.contains(why), "{args:?}: {error}");
+    }
 }
 
 #[test]

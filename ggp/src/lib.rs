@@ -14,6 +14,7 @@ mod game;
 pub mod gdl;
 mod grave;
 mod limits;
+mod lock_step;
 mod mcts;
 pub mod mini;
 mod parts;
@@ -31,6 +32,7 @@ pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
 pub use game::{Game, Rng, Turn};
 pub use grave::{Form, Grave, GraveSettings};
 pub use limits::{Limits, Spent};
+pub use lock_step::LockStep;
 pub use mcts::{Clock, Found, Mcts, Settings};
 pub use parts::{
     Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Phase, Place,

@@ -465,6 +465,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         Next::Play
     }
 
+    /// Adds the numbers of the joint move that was chosen in a state.
+    #[inline]
+    pub(crate) fn numbers(&self, game: &G, state: &G::State, numbers: &mut Vec<u32>) {
+        match Self::RECORDS {
+            true => numbers.extend_from_slice(self.trail.last()),
+            false => game.numbers(state, &self.buffers.joint, numbers),
+        }
+    }
+
     /// Chooses at a node that is no leaf.
     fn choose_at(&mut self, game: &G, state: &G::State, node: NodeId) {
         let first = self.buffers.edges.len();

@@ -10,10 +10,10 @@ use clap::ValueEnum;
 use rand::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use sternhalma_ggp::arena::{Contestant, PolicyPlayer, Request};
-use sternhalma_ggp::gdl::network::{LANES, Lanes, Network, NetworkGame, Profile};
+use sternhalma_ggp::arena::{Contestant, PolicyPlayer, Request, derive_seed};
+use sternhalma_ggp::gdl::network::{LANES, LaneGame, Lanes, Network, NetworkGame, Profile};
 use sternhalma_ggp::gdl::{Prover, Rules};
-use sternhalma_ggp::{Game, Limits, Policy, Rng, Spent};
+use sternhalma_ggp::{Game, Limits, LockStep, Policy, Rng, Spent};
 
 use super::{Engine, read_text};
 use crate::{Outcome, output};
@@ -41,6 +41,9 @@ pub struct Args {
     /// A policy that searches from the initial state, with a tree of its own a thread
     #[arg(long, value_name = "P")]
     policy: Vec<Policy>,
+    /// As many searches by each policy in lock step, up to 512 a thread, beside the one by itself
+    #[arg(long, value_name = "N", requires = "policy", value_parser = clap::value_parser!(u64).range(1..=LANES as u64))]
+    lock_step: Option<u64>,
     /// The engine that plays: all if neither it nor a policy is told
     #[arg(long, value_enum)]
     engine: Vec<Engine>,
@@ -79,6 +82,19 @@ struct Searched {
     /// Moves played in simulations beyond the tree, and states added to it.
     steps_per_s: f64,
     /// The deepest node.
+    depth: u32,
+    /// The same of many searches in lock step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock_step: Option<InLockStep>,
+}
+
+/// How fast searches in lock step are, all together.
+#[derive(Serialize)]
+struct InLockStep {
+    searches: u64,
+    simulations: u64,
+    simulations_per_s: f64,
+    steps_per_s: f64,
     depth: u32,
 }
 
@@ -255,9 +271,16 @@ impl Report {
             };
             print(engine, &text)?;
         }
-        for Searched { policy, simulations_per_s, steps_per_s, depth, .. } in &self.policies {
-            let rates = format!("{simulations_per_s:.0} simulations/s, {steps_per_s:.0} steps/s, depth {depth}");
-            output::print_line(&format!("{policy}: {rates}"))?;
+        let rates = |simulations: f64, steps: f64, depth: u32| {
+            format!("{simulations:.0} simulations/s, {steps:.0} steps/s, depth {depth}")
+        };
+        for Searched { policy, simulations_per_s, steps_per_s, depth, lock_step, .. } in &self.policies {
+            output::print_line(&format!("{policy}: {}", rates(*simulations_per_s, *steps_per_s, *depth)))?;
+            if let Some(all) = lock_step {
+                let told = rates(all.simulations_per_s, all.steps_per_s, all.depth);
+                let ratio = all.simulations_per_s / simulations_per_s;
+                output::print_line(&format!("  {} in lock step: {told}, {ratio:.2} times the one", all.searches))?;
+            }
         }
         Ok(())
     }
@@ -282,16 +305,36 @@ fn in_threads(args: &Args, play: &(dyn Fn(u64) -> Result<Tally> + Sync)) -> Resu
     Ok(all)
 }
 
+/// What threads spent together: simulations, simulations and steps a second, and the depth.
+fn rates(spent: &[(Spent, f64)]) -> (u64, f64, f64, u32) {
+    let rate = |count: fn(&Spent) -> u64| spent.iter().map(|(spent, time)| count(spent) as f64 / time).sum();
+    let simulations = spent.iter().map(|(spent, _)| spent.playouts).sum();
+    let depth = spent.iter().map(|(spent, _)| spent.depth).max().unwrap_or(0);
+    (simulations, rate(|spent| spent.playouts), rate(|spent| spent.expansions), depth)
+}
+
 fn search_in_threads(args: &Args, game: &NetworkGame, policy: &Policy) -> Result<Searched> {
     let spent = in_each_thread(args, &|seed| search(game, policy, args.seconds, seed))?;
-    let rate = |count: fn(&Spent) -> u64| spent.iter().map(|(spent, time)| count(spent) as f64 / time).sum();
-    Ok(Searched {
-        policy: policy.to_string(),
-        simulations: spent.iter().map(|(spent, _)| spent.playouts).sum(),
-        simulations_per_s: rate(|spent| spent.playouts),
-        steps_per_s: rate(|spent| spent.expansions),
-        depth: spent.iter().map(|(spent, _)| spent.depth).max().unwrap_or(0),
-    })
+    let (simulations, simulations_per_s, steps_per_s, depth) = rates(&spent);
+    let lock_step = args.lock_step.map(|searches| in_lock_step(args, game, policy, searches)).transpose()?;
+    Ok(Searched { policy: policy.to_string(), simulations, simulations_per_s, steps_per_s, depth, lock_step })
+}
+
+fn in_lock_step(args: &Args, game: &NetworkGame, policy: &Policy, searches: u64) -> Result<InLockStep> {
+    let game = LaneGame::new(NetworkGame::new(game.network().clone()))?;
+    let spent = in_each_thread(args, &|seed| {
+        let seeds: Vec<u64> = (0..searches).map(|search| derive_seed(seed, search)).collect();
+        let searches = LockStep::new(&game, policy, seeds.into_iter());
+        let mut searches =
+            searches.context("a search in lock step is by a policy that searches and does not look at states")?;
+        let started = now();
+        while now() - started < args.seconds {
+            searches.step();
+        }
+        Ok((searches.spent(), now() - started))
+    })?;
+    let (simulations, simulations_per_s, steps_per_s, depth) = rates(&spent);
+    Ok(InLockStep { searches: searches * args.threads, simulations, simulations_per_s, steps_per_s, depth })
 }
 
 /// Searches from the initial state, and returns the processor time that took.

@@ -9,14 +9,17 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
-use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, PolicyPlayer, Record, Standings};
-use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, LockStepHost, PolicyPlayer, Record, Standings};
+use sternhalma_ggp::gdl::network::{LANES, LaneGame, Network, NetworkGame};
 use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
 use sternhalma_ggp::{Limits, Policy};
 
 use super::settings::{Engine, Player, Plays, Settings};
 use crate::files::Tables;
 use crate::players::{self, distances};
+
+/// Games at a time a thread in lock step, unless told: one a lane.
+const BEST_GAMES: NonZeroUsize = NonZeroUsize::new(LANES).expect("there are lanes");
 
 /// Told of each game as it ends.
 pub type Report<'a> = dyn FnMut(&Record, &Standings) -> Result<(), Failure> + 'a;
@@ -69,6 +72,13 @@ pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
     let told = || path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let rules = Rules::parse(&text).with_context(told)?;
+    if let Some(games) = settings.lock_step {
+        if settings.engine == Some(Engine::Prover) {
+            bail!("games in lock step are played by the network, not by proof: leave out --engine prover");
+        }
+        let network = Network::new(&rules).with_context(told)?;
+        return Ok(Box::new(LockStepRoom::new(network, text, settings, games).with_context(told)?));
+    }
     let network = match settings.engine {
         Some(Engine::Prover) => None,
         Some(Engine::Sequential) => Some(Network::new(&rules).with_context(told)?),
@@ -131,6 +141,11 @@ impl BoardRoom {
     fn open(tables: &Tables, settings: &Settings) -> Result<BoardRoom> {
         if settings.ponder == Some(true) || settings.start.is_some_and(|start| start != 0.0) {
             bail!("players of Chinese Checkers think when it is their turn; those of rulesheets can do more");
+        }
+        if settings.lock_step.is_some() {
+            bail!(
+                "games of rulesheets can be played in lock step, those of Chinese Checkers cannot; --rules names one"
+            );
         }
         if settings.engine.is_some() {
             bail!("an engine plays a rulesheet, and Chinese Checkers needs none; --rules names one");
@@ -296,5 +311,51 @@ impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
             |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant].clone())) };
         let host = Host { game: &self.game, make: &make, adjudicator: None };
         arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
+    }
+}
+
+/// A rulesheet whose games are played in lock step. In the log it is the room
+/// of the same network.
+struct LockStepRoom {
+    room: RulesRoom<LaneGame>,
+    /// Games at a time; 0 for as many as are best.
+    games: usize,
+}
+
+impl LockStepRoom {
+    fn new(network: Network, text: String, settings: &Settings, games: usize) -> Result<LockStepRoom> {
+        let game = LaneGame::new(NetworkGame::new(network))?;
+        Ok(LockStepRoom { room: RulesRoom::new(game, "sequential", text, &settings.player)?, games })
+    }
+}
+
+impl Room for LockStepRoom {
+    fn game(&self) -> Value {
+        self.room.game()
+    }
+
+    fn roles(&self) -> usize {
+        self.room.roles()
+    }
+
+    fn players(&self) -> Vec<Value> {
+        self.room.players()
+    }
+
+    fn ends_by(&self, player: usize, limits: &Limits) -> bool {
+        self.room.ends_by(player, limits)
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        report: &mut Report<'_>,
+    ) -> Result<()> {
+        let best = threads.saturating_mul(BEST_GAMES);
+        let games = NonZeroUsize::new(self.games).unwrap_or(best);
+        let host = LockStepHost { game: &self.room.game, policies: &self.room.players, games };
+        arena::run_in_lock_step(host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }

@@ -61,6 +61,9 @@ pub struct Settings {
     /// The start clock, in which players of rulesheets think before a game: so many times the budget of a move [default: 0]
     #[arg(long, value_name = "RATIO")]
     pub start: Option<f64>,
+    /// Games of a rulesheet at a time in lock step, on all threads together: faster where all budgets are counts [default of the flag: 512 a thread]
+    #[arg(long, num_args = 0..=1, default_missing_value = "0", value_name = "GAMES")]
+    pub lock_step: Option<usize>,
     /// Milliseconds that a move may come late [default: 100]
     #[arg(long, value_name = "MS")]
     pub margin: Option<u64>,
@@ -236,7 +239,7 @@ impl Settings {
         }
         Ok(
             first_told!(self, file; side, pieces, rules, engine, format, games, opening_plies, openings, seed, ply_limit,
-            adjudicate, ponder, start, margin, patience, sprt, alpha, beta, players, table),
+            adjudicate, ponder, start, lock_step, margin, patience, sprt, alpha, beta, players, table),
         )
     }
 

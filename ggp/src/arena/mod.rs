@@ -8,6 +8,7 @@
 
 mod budget;
 mod contestant;
+mod lock_step;
 mod log;
 mod openings;
 mod play;
@@ -19,6 +20,7 @@ mod standings;
 
 pub use budget::{Budget, Clock, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
+pub use lock_step::{LockStepHost, run_in_lock_step};
 pub use log::{Log, LogError};
 pub use play::{Adjudicator, ArenaGame, Host, Make, Opening};
 pub use record::{End, Record, RoleFault, Totals};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::contestant::Contestant;
 use super::openings::Openings;
-use super::play::{ArenaGame, Host, Table};
+use super::play::{ArenaGame, Host, Opening, Table};
 use super::record::Record;
 use super::schedule::{GameId, Schedule};
 use super::standings::Standings;
@@ -34,26 +34,42 @@ pub fn run<G, E>(
     standings: &mut Standings,
     threads: NonZeroUsize,
     stop: &AtomicBool,
+    report: impl FnMut(&Record, &Standings) -> Result<(), E>,
+) -> Result<(), E>
+where
+    G: ArenaGame,
+    E: From<String>,
+{
+    hold(host.game, standings, threads, stop, report, |hall, sender| play_games(host, hall, sender))
+}
+
+/// Holds the games that `standings` does not have in so many threads, each of
+/// which plays games of the hall until none is left, and sends their records.
+pub(super) fn hold<G, E>(
+    game: &G,
+    standings: &mut Standings,
+    threads: NonZeroUsize,
+    stop: &AtomicBool,
     mut report: impl FnMut(&Record, &Standings) -> Result<(), E>,
+    play_games: impl Fn(&Hall<'_, G>, &SyncSender<Record>) + Sync,
 ) -> Result<(), E>
 where
     G: ArenaGame,
     E: From<String>,
 {
     let schedule = standings.schedule().clone();
-    let openings = Mutex::new(Openings::new(host.game, &schedule)?);
-    let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
-    // Set for the pairings that a test has decided, and for all when the run is to stop.
+    let openings = Mutex::new(Openings::new(game, &schedule)?);
     let over: Vec<AtomicBool> = (0..schedule.rounds.len() * schedule.pairings.len()).map(|_| false.into()).collect();
+    let slot = |id: GameId| id.round * schedule.pairings.len() + id.pairing;
     standings.decided().for_each(|id| over[slot(id)].store(true, Relaxed));
     let known: HashSet<GameId> = standings.games().collect();
     let left = schedule.games().filter(|id| !known.contains(id) && !over[slot(*id)].load(Relaxed));
-    let hall = Hall { host, schedule: &schedule, openings, left: Mutex::new(left), over: |id| &over[slot(id)] };
+    let hall = Hall { schedule: &schedule, openings, left: Mutex::new(Box::new(left)), over: &over };
     thread::scope(|scope| {
         let (sender, records) = mpsc::sync_channel(threads.get());
         for _ in 0..threads.get() {
-            let (sender, hall) = (sender.clone(), &hall);
-            scope.spawn(move || hall.play_games(&sender));
+            let (sender, hall, play_games) = (sender.clone(), &hall, &play_games);
+            scope.spawn(move || play_games(hall, &sender));
         }
         drop(sender);
         let mut failed = Ok(());
@@ -76,6 +92,32 @@ where
     })
 }
 
+/// Where games are taken from.
+pub(super) struct Hall<'a, G: ArenaGame> {
+    pub schedule: &'a Schedule,
+    openings: Mutex<Openings<'a, G>>,
+    left: Mutex<Box<dyn Iterator<Item = GameId> + Send + 'a>>,
+    /// By round and pairing: set where a test has decided, and for all when
+    /// the run is to stop.
+    over: &'a [AtomicBool],
+}
+
+impl<G: ArenaGame> Hall<'_, G> {
+    /// The next game, with its opening.
+    pub fn next(&self) -> Option<(GameId, Opening<G::State>)> {
+        let mut left = self.left.lock().expect("no thread panics while it takes a game");
+        let id = left.find(|&id| !self.over(id).load(Relaxed))?;
+        drop(left);
+        let opening = self.openings.lock().expect("no thread panics while it draws").of(id.pair());
+        Some((id, opening))
+    }
+
+    /// Set when a game is wanted no more.
+    pub fn over(&self, id: GameId) -> &AtomicBool {
+        &self.over[id.round * self.schedule.pairings.len() + id.pairing]
+    }
+}
+
 /// Contestants of a thread between games, by entrant and copy; those that
 /// have rested longest come first.
 type Resting<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
@@ -84,58 +126,46 @@ type Resting<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
 /// and tables are large.
 const MOST_RESTING: usize = 4;
 
-/// Where games are played: the next game is taken from `left`.
-struct Hall<'a, G: ArenaGame, I, O> {
-    host: &'a Host<'a, G>,
-    schedule: &'a Schedule,
-    openings: Mutex<Openings<'a, G>>,
-    left: Mutex<I>,
-    over: O,
-}
-
-impl<'a, G: ArenaGame, I: Iterator<Item = GameId>, O: Fn(GameId) -> &'a AtomicBool> Hall<'a, G, I, O> {
-    /// Plays one game after another until none is left.
-    fn play_games(&self, sender: &SyncSender<Record>) {
-        let mut resting = VecDeque::new();
-        loop {
-            let next = self.left.lock().expect("no thread panics while it takes a game").find(|&id| {
-                let over: &AtomicBool = (self.over)(id);
-                !over.load(Relaxed)
-            });
-            let Some(id) = next else { return };
-            if let Some(record) = self.play(id, &mut resting)
-                && sender.send(record).is_err()
-            {
-                return;
-            }
+/// Plays one game after another until none is left.
+fn play_games<G: ArenaGame>(host: &Host<'_, G>, hall: &Hall<'_, G>, sender: &SyncSender<Record>) {
+    let mut resting = VecDeque::new();
+    while let Some((id, opening)) = hall.next() {
+        if let Some(record) = play(host, hall, id, opening, &mut resting)
+            && sender.send(record).is_err()
+        {
+            return;
         }
     }
+}
 
-    fn play(&self, id: GameId, resting: &mut Resting<G>) -> Option<Record> {
-        let opening = self.openings.lock().expect("no thread panics while it draws").of(id.pair());
-        // By role: the entrant, and which of its contestants.
-        let mut copies = HashMap::new();
-        let places: Vec<(usize, usize)> = (self.schedule.seats(id).into_iter())
-            .map(|seat| {
-                let entrant = self.schedule.pairings[id.pairing][seat];
-                let copy = copies.entry(entrant).or_insert(0);
-                *copy += 1;
-                (entrant, *copy)
-            })
-            .collect();
-        let mut awake: Vec<_> = (places.iter())
-            .map(|&place| match resting.iter().position(|(of, _)| *of == place) {
-                Some(at) => resting.remove(at).expect("it has just been found").1,
-                None => (self.host.make)(place.0),
-            })
-            .collect();
-        let mut contestants: Vec<&mut dyn Contestant<G>> = awake.iter_mut().map(|it| &mut **it as _).collect();
-        let table = Table::new(self.host, self.schedule, id, (self.over)(id), &opening);
-        let record = table.play(opening.text, &mut contestants);
-        let at_fault = record.as_ref().and_then(|record| record.fault.as_ref()).map(|fault| fault.role);
-        let sound = places.into_iter().zip(awake).enumerate().filter(|(role, _)| Some(*role) != at_fault);
-        resting.extend(sound.map(|(_, place)| place));
-        resting.drain(..resting.len().saturating_sub(MOST_RESTING));
-        record
-    }
+fn play<G: ArenaGame>(
+    host: &Host<'_, G>,
+    hall: &Hall<'_, G>,
+    id: GameId,
+    opening: Opening<G::State>,
+    resting: &mut Resting<G>,
+) -> Option<Record> {
+    // By role: the entrant, and which of its contestants.
+    let mut copies = HashMap::new();
+    let places: Vec<(usize, usize)> = (hall.schedule.seats(id).into_iter())
+        .map(|seat| {
+            let entrant = hall.schedule.pairings[id.pairing][seat];
+            let copy = copies.entry(entrant).or_insert(0);
+            *copy += 1;
+            (entrant, *copy)
+        })
+        .collect();
+    let mut awake: Vec<_> = (places.iter())
+        .map(|&place| match resting.iter().position(|(of, _)| *of == place) {
+            Some(at) => resting.remove(at).expect("it has just been found").1,
+            None => (host.make)(place.0),
+        })
+        .collect();
+    let mut contestants: Vec<&mut dyn Contestant<G>> = awake.iter_mut().map(|it| &mut **it as _).collect();
+    let record = Table::new(host, hall.schedule, id, hall.over(id), opening).play(&mut contestants);
+    let at_fault = record.as_ref().and_then(|record| record.fault.as_ref()).map(|fault| fault.role);
+    let sound = places.into_iter().zip(awake).enumerate().filter(|(role, _)| Some(*role) != at_fault);
+    resting.extend(sound.map(|(_, place)| place));
+    resting.drain(..resting.len().saturating_sub(MOST_RESTING));
+    record
 }

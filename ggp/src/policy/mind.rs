@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
 
-use super::{PartsVisitor, Policy};
+use super::{PartsVisitor, Policy, SearchPolicy};
 use crate::game::{Game, Rng};
 use crate::limits::{Limits, Spent};
 use crate::mcts::{Clock, Mcts, Settings};
@@ -44,12 +44,19 @@ impl Policy {
     /// What plays a role of one match by this policy.
     pub(crate) fn mind<G: Game + 'static>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
         match self {
-            Policy::Random => Box::new(RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }),
+            Policy::Random => Box::new(RandomMind::new(seed)),
             Policy::Search(search) => {
-                let settings = Settings { most_edges: MOST_EDGES, decision: search.decision, ..Settings::default() };
-                search.visit(game, role, MakeMind { settings, tuning: search.tuning.clone(), seed })
+                let tuning = search.tuning.clone();
+                search.visit(game, role, MakeMind { settings: search.settings(), tuning, seed })
             }
         }
+    }
+}
+
+impl SearchPolicy {
+    /// The plain numbers of a search that plays a match.
+    pub(super) fn settings(&self) -> Settings {
+        Settings { most_edges: MOST_EDGES, decision: self.decision, ..Settings::default() }
     }
 }
 
@@ -72,9 +79,27 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
     }
 }
 
-struct RandomMind<M> {
+/// Plays any legal move, all equally likely.
+pub(crate) struct RandomMind<M> {
     moves: Vec<M>,
     rng: Rng,
+}
+
+impl<M> RandomMind<M> {
+    /// A player of random moves by this seed.
+    pub fn new(seed: u64) -> RandomMind<M> {
+        RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }
+    }
+
+    /// A legal move of an acting role.
+    pub fn choose<G: Game<Move = M>>(&mut self, game: &G, state: &G::State, role: usize) -> M
+    where
+        M: Copy,
+    {
+        self.moves.clear();
+        game.legal(state, role, &mut self.moves);
+        self.moves[self.rng.random_range(0..self.moves.len())]
+    }
 }
 
 impl<G: Game> Mind<G> for RandomMind<G::Move> {
@@ -85,9 +110,7 @@ impl<G: Game> Mind<G> for RandomMind<G::Move> {
     }
 
     fn search(&mut self, game: &G, state: &G::State, role: usize, _: Limits, _: &AtomicBool) -> (G::Move, Spent) {
-        self.moves.clear();
-        game.legal(state, role, &mut self.moves);
-        (self.moves[self.rng.random_range(0..self.moves.len())], Spent::default())
+        (self.choose(game, state, role), Spent::default())
     }
 
     fn advance(&mut self, _: &G, _: &[G::Move]) {}

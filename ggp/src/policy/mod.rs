@@ -2,6 +2,7 @@
 //! a search.
 
 mod mind;
+mod stepper;
 mod text;
 
 use crate::game::Game;
@@ -11,7 +12,8 @@ use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
 use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
 use crate::tuning::Tuning;
 
-pub(crate) use mind::Mind;
+pub(crate) use mind::{Mind, RandomMind};
+pub(crate) use stepper::{Stepped, Stepper};
 pub use text::{PolicyError, PolicyText};
 
 /// How a player of any game finds its moves, written `name,key=value,…` or as

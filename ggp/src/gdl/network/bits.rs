@@ -133,6 +133,31 @@ impl BitXorAssign for Bits {
     }
 }
 
+/// Transposes 64 planes, 64 lanes a word: bit p of word w of row r is
+/// afterwards what bit r of word w of plane p was.
+///
+/// Squares off the diagonal change places, of half the size from step to step
+/// (Warren, *Hacker's Delight*, section 7-3).
+#[inline(never)]
+pub fn transpose(planes: &mut [Bits; 64]) {
+    let mut width = 32;
+    let mut low = u64::from(u32::MAX);
+    while width > 0 {
+        for first in (0..64).step_by(2 * width) {
+            let (upper, lower) = planes[first..first + 2 * width].split_at_mut(width);
+            for (a, b) in upper.iter_mut().zip(lower) {
+                for word in 0..Bits::WORDS {
+                    let change = ((a.0[word] >> width) ^ b.0[word]) & low;
+                    b.0[word] ^= change;
+                    a.0[word] ^= change << width;
+                }
+            }
+        }
+        width /= 2;
+        low ^= low << width;
+    }
+}
+
 /// Eight generators side by side: xoshiro256++ of Blackman and Vigna,
 /// *Scrambled Linear Pseudorandom Number Generators* (2021).
 #[derive(Clone, Debug)]
@@ -182,6 +207,19 @@ mod tests {
         assert_eq!((bits.any(), Bits::NONE.any()), (true, false));
         for count in [0, 1, 63, 64, 65, 200, 511, 512] {
             assert!(bits.take(count).lanes().eq(lanes.iter().copied().take(count)), "{count}");
+        }
+    }
+
+    #[test]
+    fn planes_become_rows() {
+        let mut rng = Rng::seed_from_u64(3);
+        let planes: [Bits; 64] = std::array::from_fn(|_| Bits(std::array::from_fn(|_| rng.random())));
+        let mut rows = planes;
+        transpose(&mut rows);
+        for (plane, bits) in planes.iter().enumerate() {
+            for lane in 0..LANES {
+                assert_eq!(rows[lane % 64].0[lane / 64] >> plane & 1 == 1, bits.get(lane), "{plane} {lane}");
+            }
         }
     }
 

@@ -255,6 +255,12 @@ impl Sequential {
             .flat_map(|(group, first, word)| bits(word).map(move |bit| group.moves[first + bit]))
     }
 
+    /// All moves a role may have, in the order in which
+    /// [`legal`](Sequential::legal) tells them.
+    pub(super) fn order(&self, role: usize) -> impl Iterator<Item = u32> {
+        self.roles[role].groups.iter().flat_map(|group| group.moves.iter().copied())
+    }
+
     /// A legal move of a role, all equally likely.
     #[inline]
     pub fn random_legal(&self, state: &State, role: usize, rng: &mut Rng) -> Option<u32> {
@@ -296,14 +302,15 @@ impl Group {
 }
 
 /// The places of the bits of a word.
-fn bits(word: u64) -> impl Iterator<Item = usize> {
+#[inline]
+pub(super) fn bits(word: u64) -> impl Iterator<Item = usize> {
     let rests = std::iter::successors(Some(word), |&rest| Some(rest & rest.wrapping_sub(1)));
     rests.take_while(|&rest| rest != 0).map(|rest| rest.trailing_zeros() as usize)
 }
 
 /// The place of a bit of a word, which has more than `index` of them.
 #[inline]
-fn nth_bit(mut word: u64, index: usize) -> usize {
+pub(super) fn nth_bit(mut word: u64, index: usize) -> usize {
     for _ in 0..index {
         word &= word - 1;
     }

@@ -1,0 +1,162 @@
+//! Tournaments in lock step against the same one game after another.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use sternhalma_ggp::Policy;
+use sternhalma_ggp::arena::{
+    self, Budget, Contestant, Entrant, GameId, Host, LockStepHost, PolicyPlayer, Record, Round, Schedule, Standings,
+    Test, TimeControl,
+};
+use sternhalma_ggp::gdl::Rules;
+use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
+
+mod common;
+use common::own;
+
+const NAMES: [&str; 4] = ["base", "random", "mast", "tuned"];
+
+fn network(name: &str) -> NetworkGame {
+    NetworkGame::new(Network::new(&Rules::parse(&own(name)).unwrap()).unwrap())
+}
+
+fn schedule(roles: usize, games: u64) -> Schedule {
+    let budget = Budget { playouts: Some(30), ..Budget::default() };
+    let mut entrants = NAMES.map(Entrant::named).to_vec();
+    entrants[2].budget = Budget { nodes: Some(150), ..Budget::default() };
+    Schedule { roles, ..Schedule::new(entrants, budget, games) }
+}
+
+/// Records without times, by game.
+fn by_id(records: Vec<Record>) -> BTreeMap<GameId, Record> {
+    let count = records.len();
+    let without_time = |mut record: Record| {
+        record.spent.iter_mut().for_each(|spent| spent.seconds = 0.0);
+        (record.id, record)
+    };
+    let found: BTreeMap<GameId, Record> = records.into_iter().map(without_time).collect();
+    assert_eq!(found.len(), count, "no game is played twice");
+    found
+}
+
+fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap()
+}
+
+/// Plays one game after another.
+fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, Record> {
+    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
+        Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap()))
+    };
+    let mut records = Vec::new();
+    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+        records.push(record.clone());
+        Ok(())
+    };
+    let host = Host { game, make: &make, adjudicator: None };
+    let mut standings = Standings::new(schedule.clone());
+    arena::run(&host, &mut standings, threads(1), &AtomicBool::new(false), keep).unwrap();
+    by_id(records)
+}
+
+/// Plays in lock step what the standings lack, and stops after so many games.
+fn in_lock_step(
+    game: &LaneGame,
+    standings: &mut Standings,
+    games: usize,
+    on: usize,
+    most: usize,
+) -> Result<Vec<Record>, String> {
+    let policies = NAMES.map(|name| name.parse::<Policy>().unwrap());
+    let host = LockStepHost { game, policies: &policies, games: threads(games) };
+    let (stop, mut records) = (AtomicBool::new(false), Vec::new());
+    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+        records.push(record.clone());
+        stop.store(records.len() >= most, Relaxed);
+        Ok(())
+    };
+    arena::run_in_lock_step(host, standings, threads(on), &stop, keep)?;
+    Ok(records)
+}
+
+#[test]
+fn games_in_lock_step_are_those_of_one_by_one() {
+    for (name, ponder, start) in [
+        ("tic-tac-toe", false, 0.0),
+        ("tic-tac-toe", true, 2.5),
+        ("odd-one-out", true, 1.0),
+        ("connect-four", true, 0.5),
+        ("chinese-checkers-3p", false, 1.0),
+    ] {
+        let game = network(name);
+        let games = if name == "chinese-checkers-3p" { 2 } else { 6 };
+        let roles = game.network().roles.len();
+        let schedule = Schedule { ponder, start, ply_limit: 40, ..schedule(roles, games) };
+        let whole = one_by_one(&game, &schedule);
+        assert_eq!(whole.len() as u64, 6 * games);
+        let lanes = LaneGame::new(game).unwrap();
+        for (games, on) in [(1, 1), (5, 1), (7, 2), (600, 2)] {
+            let mut standings = Standings::new(schedule.clone());
+            let found = by_id(in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap());
+            assert_eq!(found, whole, "{name}, {games} games on {on} threads");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
+    let game = network("tic-tac-toe");
+    let mut schedule = schedule(2, 9);
+    schedule.rounds.push(Round { name: "two".to_owned(), games: 4, ..schedule.rounds[0].clone() });
+    let whole = one_by_one(&game, &schedule);
+    let lanes = LaneGame::new(game).unwrap();
+    for on in [1, 2] {
+        let mut standings = Standings::new(schedule.clone());
+        let (mut records, mut runs) = (Vec::new(), 0);
+        while standings.played() < standings.wanted() {
+            records.extend(in_lock_step(&lanes, &mut standings, 10, on, 7).unwrap());
+            runs += 1;
+        }
+        assert!(runs > 1);
+        assert_eq!(by_id(records), whole, "{on} threads");
+    }
+}
+
+#[test]
+fn a_test_decides_the_same() {
+    let game = network("tic-tac-toe");
+    let test = Test { nelo: [0.0, 400.0], alpha: 0.05, beta: 0.05 };
+    let mut schedule = Schedule { test: Some(test), ..schedule(2, 400) };
+    schedule.pairings = vec![[0, 1]];
+    let lanes = LaneGame::new(game).unwrap();
+    let told = |games, on| {
+        let mut standings = Standings::new(schedule.clone());
+        in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap();
+        let score = standings.summary()[0].pairings[0].score;
+        (standings.played(), score)
+    };
+    let first = told(1, 1);
+    assert!(first.0 < 400, "{first:?}");
+    assert_eq!((told(8, 1), told(9, 2)), (first, first));
+}
+
+#[test]
+fn budgets_that_are_no_counts_are_refused() {
+    let lanes = LaneGame::new(network("tic-tac-toe")).unwrap();
+    let playouts = Some(10);
+    for budget in [
+        Budget { movetime: Some(5), playouts, ..Budget::default() },
+        Budget { time: Some("5+1".parse::<TimeControl>().unwrap()), playouts, ..Budget::default() },
+        Budget { depth: Some(3), playouts, ..Budget::default() },
+    ] {
+        let mut schedule = schedule(2, 2);
+        schedule.entrants[1].budget = budget;
+        let error = in_lock_step(&lanes, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
+        assert!(error.contains("counts of playouts and nodes alone, and random has"), "{error}");
+    }
+    let mut schedule = schedule(2, 2);
+    schedule.rounds[0].budget = Budget::default();
+    let error = in_lock_step(&lanes, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
+    assert!(error.ends_with("and base has no limit"), "{error}");
+}
