@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
 use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, LockStepHost, PolicyPlayer, Record, Standings};
-use sternhalma_ggp::gdl::network::{LANES, LaneGame, Network, NetworkGame};
+use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
 use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
 use sternhalma_ggp::{Limits, Policy};
 
@@ -18,8 +18,9 @@ use super::settings::{Engine, Player, Plays, Settings};
 use crate::files::Tables;
 use crate::players::{self, distances};
 
-/// Games at a time a thread in lock step, unless told: one a lane.
-const BEST_GAMES: NonZeroUsize = NonZeroUsize::new(LANES).expect("there are lanes");
+/// Games at a time a thread in lock step, unless told. Fewer leave lanes empty
+/// that cost as much; the trees of more are too large for the caches.
+const BEST_GAMES: NonZeroUsize = NonZeroUsize::new(128).expect("128 is not 0");
 
 /// Told of each game as it ends.
 pub type Report<'a> = dyn FnMut(&Record, &Standings) -> Result<(), Failure> + 'a;

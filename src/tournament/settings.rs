@@ -61,7 +61,7 @@ pub struct Settings {
     /// The start clock, in which players of rulesheets think before a game: so many times the budget of a move [default: 0]
     #[arg(long, value_name = "RATIO")]
     pub start: Option<f64>,
-    /// Games of a rulesheet at a time in lock step, on all threads together: faster where all budgets are counts [default of the flag: 512 a thread]
+    /// Games of a rulesheet at a time in lock step, on all threads together: faster where all budgets are counts [default of the flag: 128 a thread]
     #[arg(long, num_args = 0..=1, default_missing_value = "0", value_name = "GAMES")]
     pub lock_step: Option<usize>,
     /// Milliseconds that a move may come late [default: 100]

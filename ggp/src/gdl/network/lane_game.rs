@@ -11,7 +11,7 @@ use crate::gdl::{Goal, Reasoner};
 use crate::{Game, Rng, Turn};
 
 /// A [`NetworkGame`] of which searches may also be shown states in
-/// [lanes](super::LaneStates).
+/// lanes.
 ///
 /// A search plays the same simulations whether it is shown the one or the
 /// other: turns, moves, their order and random choices are those of
