@@ -171,7 +171,7 @@ pub enum ConfigError {
     #[error("the players are no TOML: {0}")]
     Toml(#[from] toml::de::Error),
     /// No such player.
-    #[error("there is no player `{name}`; there are {known}")]
+    #[error("there is no player `{name}`; there are {known}, and the policies of general game playing, as `nst`")]
     Unknown {
         /// The name asked for.
         name: String,

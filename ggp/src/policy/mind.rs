@@ -45,26 +45,39 @@ impl Policy {
     pub(crate) fn mind<G: Game + 'static>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
         match self {
             Policy::Random => Box::new(RandomMind::new(seed)),
-            Policy::Search(search) => {
-                let tuning = search.tuning.clone();
-                search.visit(game, role, MakeMind { settings: search.settings(), tuning, seed })
-            }
+            Policy::Search(search) => search.visit(game, role, MakeMind(search.terms(seed))),
         }
     }
 }
 
 impl SearchPolicy {
-    /// The plain numbers of a search that plays a match.
-    pub(super) fn settings(&self) -> Settings {
-        Settings { most_edges: MOST_EDGES, decision: self.decision, ..Settings::default() }
+    /// What a search that plays a match is made of beside its parts.
+    pub(super) fn terms(&self, seed: u64) -> Terms {
+        let settings = Settings { most_edges: MOST_EDGES, decision: self.decision, ..Settings::default() };
+        Terms { settings, tuning: self.tuning.clone(), seed }
     }
 }
 
-struct MakeMind {
+/// What a search is made of beside its parts.
+pub(super) struct Terms {
     settings: Settings,
     tuning: Option<Tuning>,
     seed: u64,
 }
+
+impl Terms {
+    /// The search of these parts, whose playouts go on to the end.
+    pub fn search<G, S, P>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd>
+    where
+        G: Game,
+        S: Selection<G>,
+        P: Playout<G>,
+    {
+        Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning)
+    }
+}
+
+struct MakeMind(Terms);
 
 impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
     type Made = Box<dyn Mind<G>>;
@@ -75,7 +88,7 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
         S::Note: Send,
         P: Playout<G> + Clone + Send + 'static,
     {
-        Box::new(Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning))
+        Box::new(self.0.search(selection, playout))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Searches by a policy, a step at a time.
 
+use super::mind::Terms;
 use super::{PartsVisitor, PlayoutPolicy, Policy, SearchPolicy};
 use crate::game::Game;
 use crate::limits::{Limits, Meter, Spent};
-use crate::mcts::{Clock, Found, Mcts, Next, Settings};
+use crate::mcts::{Clock, Found, Mcts, Next};
 use crate::parts::{Playout, Selection, ToTheEnd};
-use crate::tuning::Tuning;
 
 /// What a search comes to in a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,19 +60,12 @@ impl Policy {
     pub(crate) fn stepper<G: Game + 'static>(&self, game: &G, role: usize, seed: u64) -> Option<Box<dyn Stepper<G>>> {
         match self {
             Policy::Random => None,
-            Policy::Search(search) => {
-                let tuning = search.tuning.clone();
-                Some(search.visit(game, role, MakeStepper { settings: search.settings(), tuning, seed }))
-            }
+            Policy::Search(search) => Some(search.visit(game, role, MakeStepper(search.terms(seed)))),
         }
     }
 }
 
-struct MakeStepper {
-    settings: Settings,
-    tuning: Option<Tuning>,
-    seed: u64,
-}
+struct MakeStepper(Terms);
 
 impl<G: Game + 'static> PartsVisitor<G> for MakeStepper {
     type Made = Box<dyn Stepper<G>>;
@@ -83,7 +76,7 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeStepper {
         S::Note: Send,
         P: Playout<G> + Clone + Send + 'static,
     {
-        let mcts = Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning);
+        let mcts = self.0.search(selection, playout);
         Box::new(InSteps { mcts, meter: Meter::counting(Limits::default()), clock: Clock::Play })
     }
 }
