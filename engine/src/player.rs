@@ -213,6 +213,7 @@ where
         decision: parts_decide.unwrap_or_else(|| config.decision.into()),
         most_edges: MOST_EDGES,
         transpositions: config.transpositions,
+                solver: false,
     };
     let (selection, playout, cutoff) = parts;
     Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning))

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use rand::RngExt;
 
+use crate::gdl::network::{LaneGame, LaneState};
 use crate::mini::Anatomy;
 use crate::trail::Trail;
 
@@ -29,6 +30,16 @@ impl Turn {
             Turn::All => 0..roles,
         }
     }
+}
+
+/// A game as one of which many simulations take their steps together.
+pub struct Together<'a, G: Game> {
+    /// That game.
+    pub lanes: &'a LaneGame,
+    /// A state in it.
+    pub state: fn(&G::State) -> LaneState,
+    /// The move of a number, which is its number there, too.
+    pub mv: fn(u32) -> G::Move,
 }
 
 /// A game of any number of roles, turn-taking or simultaneous, with perfect
@@ -118,6 +129,15 @@ pub trait Game: Sync {
     /// What the strategies of MINI-Player look at, if the game can tell. Takes
     /// up to some seconds.
     fn anatomy(&self) -> Option<Box<dyn Anatomy<Self>>>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// The same game for simulations that take their steps together, if there
+    /// is one. Takes up to some seconds the first time.
+    fn together(&self) -> Option<Together<'_, Self>>
     where
         Self: Sized,
     {

@@ -26,10 +26,11 @@ pub mod statistics;
 mod testing;
 mod trail;
 mod tree;
+mod tree_parallel;
 pub mod tuning;
 
 pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
-pub use game::{Game, Rng, Turn};
+pub use game::{Game, Rng, Together, Turn};
 pub use grave::{Form, Grave, GraveSettings};
 pub use limits::{Limits, Spent};
 pub use lock_step::LockStep;
@@ -42,3 +43,4 @@ pub use policy::{
     PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,
 };
 pub use trail::Trail;
+pub use tree_parallel::SideBySide;

@@ -9,7 +9,7 @@ use crate::game::{Game, Rng, Turn};
 use crate::limits::{Limits, Meter, Spent};
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
-use crate::tree::{NodeId, Tree};
+use crate::tree::{Edge, Goals, NodeId, Tree};
 use crate::tuning::{Tuner, Tuners, Tuning};
 
 /// Edges are numbered in 32 bits.
@@ -31,6 +31,11 @@ pub struct Settings {
     /// Whether states of the same [`key`](Game::key) are one node, whichever
     /// way leads there. Statistics are those of a move, not of the state after it.
     pub transpositions: bool,
+    /// Whether what best play leads to is proven from the ends in the tree on
+    /// (MCTS-Solver, Winands, Björnsson & Saito 2008), in games of one or two
+    /// roles, where one of them moves. What is proven is not played on, and a
+    /// search ends once the root is.
+    pub solver: bool,
 }
 
 impl Default for Settings {
@@ -41,6 +46,7 @@ impl Default for Settings {
             decision: Decision::BestAverage,
             most_edges: MOST_EDGES,
             transpositions: false,
+            solver: false,
         }
     }
 }
@@ -103,6 +109,8 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     /// What every role got at each node, if the decision asks for it.
     arrivals: Option<Arrivals>,
     buffers: Buffers<G::Move>,
+    /// Whether other simulations may be under way beside the one at hand.
+    side_by_side: bool,
     tuning: Option<Tuning>,
     tuners: Option<Tuners>,
     seed: u64,
@@ -139,6 +147,15 @@ struct Simulation {
     /// Moves played in the tree, and beyond.
     tree_moves: u32,
     playout_moves: u32,
+}
+
+/// A simulation that is under way while another is at hand.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    simulation: Simulation,
+    trail: Trail,
+    path: Vec<NodeId>,
+    edges: Vec<u32>,
 }
 
 /// What a simulation works in.
@@ -183,6 +200,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             simulation: Simulation { at: At::Beyond, added: None, tree_moves: 0, playout_moves: 0 },
             arrivals: None,
             buffers,
+            side_by_side: false,
             tuning: None,
             tuners: None,
             seed,
@@ -304,8 +322,13 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     ) -> Spent {
         let mut meter = Meter::resumed(limits, stop, spent);
         self.prepare(game, state, &mut meter);
-        while self.simulate(game, state, &mut meter, clock) && !meter.is_over() {}
+        while !self.is_solved() && self.simulate(game, state, &mut meter, clock) && !meter.is_over() {}
         meter.finish()
+    }
+
+    /// Whether it is proven what the root leads to.
+    pub(crate) fn is_solved(&self) -> bool {
+        self.tree.nodes.first().is_some_and(|root| root.proven.is_some())
     }
 
     /// What the simulations so far say of the moves of a role that is to act
@@ -317,13 +340,24 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
         let seat = seat.expect("the role is to act in the state that is searched");
         let edges = &self.tree.edges[self.tree.edges_of(0, seat)];
-        let best = self.decide(game, role, seat);
-        let best = best.or_else(|| self.settings.decision.best(edges.iter().map(|edge| edge.stats)));
+        let best = self.best_proven(edges).or_else(|| self.decide(game, role, seat));
+        // Of moves that lose all alike, the one that others find hardest to meet.
+        let hope = edges.iter().any(|edge| edge.proven != Some(0));
+        let stats = |edge: &Edge<G::Move, S::Note>| match edge.proven.filter(|_| hope) {
+            Some(goal) => MoveStats { visits: 1, sum: f64::from(goal) / 100.0 },
+            None => edge.stats,
+        };
+        let best = best.or_else(|| self.settings.decision.best(edges.iter().map(stats)));
         Found {
             best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
             spent,
         }
+    }
+
+    /// The index of a move that is proven to reach the highest goal.
+    fn best_proven(&self, edges: &[Edge<G::Move, S::Note>]) -> Option<usize> {
+        edges.iter().position(|edge| edge.proven == Some(100))
     }
 
     /// The index of the move of highest effective quality among those of a
@@ -406,6 +440,40 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         next == Next::Learn
     }
 
+    /// Begins to run many simulations side by side, or ends it when none is
+    /// under way but one. Until a simulation ends, what it chose in the tree
+    /// counts as visited without reward (virtual loss).
+    pub(crate) fn set_side_by_side(&mut self, on: bool) {
+        self.side_by_side = on;
+    }
+
+    /// A simulation that has not set out.
+    pub(crate) fn flight(&self) -> Flight {
+        let simulation = Simulation { at: At::Beyond, added: None, tree_moves: 0, playout_moves: 0 };
+        Flight { simulation, trail: self.trail.clone(), path: Vec::new(), edges: Vec::new() }
+    }
+
+    /// Takes a simulation up, and puts the one at hand in its place.
+    #[inline]
+    pub(crate) fn swap(&mut self, flight: &mut Flight) {
+        std::mem::swap(&mut self.simulation, &mut flight.simulation);
+        std::mem::swap(&mut self.trail, &mut flight.trail);
+        std::mem::swap(&mut self.buffers.path, &mut flight.path);
+        std::mem::swap(&mut self.buffers.edges, &mut flight.edges);
+    }
+
+    /// Forgets the simulation at hand, one of many side by side.
+    pub(crate) fn forget(&mut self, roles: usize) {
+        let mut edges = self.buffers.edges.iter();
+        for &node in &self.buffers.path {
+            let node = &mut self.tree.nodes[node as usize];
+            node.visits -= 1;
+            for (_, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
+                self.tree.edges[edge as usize].stats.visits -= 1;
+            }
+        }
+    }
+
     /// Begins a simulation at the root.
     pub(crate) fn set_out(&mut self, game: &G, meter: &Meter, clock: Clock) {
         self.buffers.path.clear();
@@ -439,6 +507,13 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             At::Node(node) if !self.tree.is_leaf(node) => {
                 self.choose_at(game, state, node);
                 self.simulation.tree_moves += 1;
+                if let Some(goals) = self.proven_after(node) {
+                    self.record(game, state);
+                    self.buffers.rewards.clear();
+                    let rewards = goals[..game.roles()].iter().map(|&goal| f64::from(goal) / 100.0);
+                    self.buffers.rewards.extend(rewards);
+                    return Next::Learn;
+                }
             }
             _ if game.is_terminal(state) => {
                 self.reward(game, state);
@@ -458,11 +533,25 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 meter.spent.expansions += 1;
             }
         }
+        self.record(game, state);
+        Next::Play
+    }
+
+    /// Adds the joint move that was chosen to the trail, if a part learns from it.
+    #[inline]
+    fn record(&mut self, game: &G, state: &G::State) {
         if Self::RECORDS {
             let Mcts { trail, buffers, .. } = self;
             trail.push(|numbers| game.numbers(state, &buffers.joint, numbers));
         }
-        Next::Play
+    }
+
+    /// What the move just chosen at a node leads to, if it is proven.
+    #[inline]
+    fn proven_after(&self, node: NodeId) -> Option<Goals> {
+        let edges = &self.buffers.edges[self.buffers.edges.len() - 1..];
+        self.tree.edges[edges[0] as usize].proven?;
+        self.tree.nodes[self.tree.child(node, edges)? as usize].proven
     }
 
     /// Adds the numbers of the joint move that was chosen in a state.
@@ -478,13 +567,22 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     fn choose_at(&mut self, game: &G, state: &G::State, node: NodeId) {
         let first = self.buffers.edges.len();
         self.buffers.joint.clear();
-        let place = Place { node, visits: self.tree.nodes[node as usize].visits };
+        let place = |node: NodeId| Place { node, visits: self.tree.nodes[node as usize].visits };
+        if self.side_by_side {
+            self.buffers.path.iter().for_each(|&node| self.selection.enter(place(node)));
+        }
+        let place = place(node);
         self.selection.enter(place);
         let turn = self.tree.nodes[node as usize].turn;
         for (seat, role) in turn.acting(game.roles()).enumerate() {
             let edge = self.select(game, state, place, seat, role);
             self.buffers.edges.push(edge as u32);
             self.buffers.joint.push(self.tree.edges[edge].mv);
+        }
+        if self.side_by_side {
+            self.tree.nodes[node as usize].visits += 1;
+            let chosen = &self.buffers.edges[first..];
+            chosen.iter().for_each(|&edge| self.tree.edges[edge as usize].stats.visits += 1);
         }
         self.buffers.path.push(node);
         self.simulation.at = At::Below { node, first };
@@ -544,7 +642,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             if edge.stats.visits == 0 && !all_valued {
                 return range.start + self.untried(game, state, range, role);
             }
-            let value = self.selection.value(prepared, edge.stats, edge.note);
+            let value = match edge.proven {
+                None => self.selection.value(prepared, edge.stats, edge.note),
+                Some(goal) => f64::from(goal) / 100.0,
+            };
             if value > best.0 {
                 best = (value, index);
             }
@@ -598,6 +699,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
+        if self.settings.solver && game.roles() <= 2 {
+            self.prove();
+        }
         let Buffers { path, edges, rewards, .. } = &mut self.buffers;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.learn(&self.tree, path, edges, rewards);
@@ -610,14 +714,34 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.playout.learn(game, &self.trail, rewards);
     }
 
+    /// Proves what follows if the simulation has ended in the tree.
+    fn prove(&mut self) {
+        let leaf = match (self.simulation.at, self.simulation.added) {
+            (At::Node(node), _) | (_, Some(node)) if self.tree.is_leaf(node) => node,
+            _ => return,
+        };
+        let Buffers { path, edges, goals, .. } = &self.buffers;
+        let mut goals = [goals[0], goals.get(1).copied().unwrap_or(0)];
+        self.tree.nodes[leaf as usize].proven = Some(goals);
+        // All nodes of a proof have one acting role, and so one edge, each.
+        for (&node, &edge) in path.iter().rev().zip(edges.iter().rev()) {
+            match self.tree.prove(node, edge, goals) {
+                Some(found) => goals = found,
+                None => return,
+            }
+        }
+    }
+
     fn back_up(&mut self, roles: usize) {
+        // One of many has been counted as it went.
+        let visits = u32::from(!self.side_by_side);
         let mut edges = self.buffers.edges.iter();
         for &node in &self.buffers.path {
             let node = &mut self.tree.nodes[node as usize];
-            node.visits += 1;
+            node.visits += visits;
             for (role, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
                 let stats = &mut self.tree.edges[edge as usize].stats;
-                stats.visits += 1;
+                stats.visits += visits;
                 stats.sum += self.buffers.rewards[role];
             }
         }
@@ -695,6 +819,37 @@ mod tests {
             }
         }
         states
+    }
+
+    #[test]
+    fn what_is_proven_is_so() {
+        // By hand: the best that the role to move can reach.
+        fn value(state: (usize, u64)) -> [u8; 2] {
+            if Sums.is_terminal(&state) {
+                return [0, 1].map(|role| Sums.goal(&state, role));
+            }
+            let of = [0, 1, 2, 5].map(|mv| value((state.0 + 1, state.1 + mv)));
+            of.into_iter().max_by_key(|goals| goals[ROLES[state.0]]).unwrap()
+        }
+        for transpositions in [false, true] {
+            let settings = Settings { solver: true, transpositions, ..Settings::default() };
+            let mut proven = 0;
+            for start in [(0, 0), (1, 3), (2, 8), (3, 9), (4, 7), (5, 2)] {
+                let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 3);
+                let limits = Limits::playouts(100_000);
+                let found = mcts.search(&Sums, &start, ROLES[start.0], limits, &Default::default());
+                assert!(mcts.is_solved(), "{start:?} after {} simulations", found.spent.playouts);
+                for (node, state) in nodes(&mcts.tree, start) {
+                    let Some(goals) = mcts.tree.nodes[node as usize].proven else { continue };
+                    // Roles share 100, so that one goal tells the other.
+                    assert_eq!(goals[0], value(state)[0], "{state:?}");
+                    proven += 1;
+                }
+                let after = value((start.0 + 1, start.1 + found.best));
+                assert_eq!(after[ROLES[start.0]], value(start)[ROLES[start.0]], "{start:?}");
+            }
+            assert!(proven > 500);
+        }
     }
 
     #[test]

@@ -5,10 +5,12 @@ use std::sync::atomic::AtomicBool;
 use rand::{RngExt, SeedableRng};
 
 use super::{PartsVisitor, Policy, SearchPolicy};
-use crate::game::{Game, Rng};
+use crate::game::{Game, Rng, Together};
+use crate::gdl::network::LaneGame;
 use crate::limits::{Limits, Spent};
 use crate::mcts::{Clock, Mcts, Settings};
 use crate::parts::{Playout, Selection, ToTheEnd};
+use crate::tree_parallel::{SideBySide, TreeParallel};
 use crate::tuning::Tuning;
 
 /// The edges of a tree that is kept through a match: with its nodes 400 MB to
@@ -45,7 +47,13 @@ impl Policy {
     pub(crate) fn mind<G: Game + 'static>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
         match self {
             Policy::Random => Box::new(RandomMind::new(seed)),
-            Policy::Search(search) => search.visit(game, role, MakeMind(search.terms(seed))),
+            Policy::Search(search) => match game.together().filter(|_| search.lanes != SideBySide::One) {
+                Some(together) => {
+                    let make = MakeTreeParallel { terms: search.terms(seed), many: search.lanes };
+                    Box::new(Through(search.visit(together.lanes, role, make)))
+                }
+                None => search.visit(game, role, MakeMind(search.terms(seed))),
+            },
         }
     }
 }
@@ -53,7 +61,12 @@ impl Policy {
 impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
     pub(super) fn terms(&self, seed: u64) -> Terms {
-        let settings = Settings { most_edges: MOST_EDGES, decision: self.decision, ..Settings::default() };
+        let settings = Settings {
+            most_edges: MOST_EDGES,
+            decision: self.decision,
+            solver: self.solver,
+            ..Settings::default()
+        };
         Terms { settings, tuning: self.tuning.clone(), seed }
     }
 }
@@ -89,6 +102,63 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
         P: Playout<G> + Clone + Send + 'static,
     {
         Box::new(self.0.search(selection, playout))
+    }
+}
+
+struct MakeTreeParallel {
+    terms: Terms,
+    many: SideBySide,
+}
+
+impl PartsVisitor<LaneGame> for MakeTreeParallel {
+    type Made = Box<dyn Mind<LaneGame>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Mind<LaneGame>>
+    where
+        S: Selection<LaneGame> + Clone + Send + 'static,
+        S::Note: Send,
+        P: Playout<LaneGame> + Clone + Send + 'static,
+    {
+        Box::new(TreeParallel::new(self.terms.search(selection, playout), self.many))
+    }
+}
+
+/// Plays a game by a mind that plays the same game [together](Game::together).
+struct Through(Box<dyn Mind<LaneGame>>);
+
+impl Through {
+    fn form<G: Game>(game: &G) -> Together<'_, G> {
+        game.together().expect("a game that has lanes once has them always")
+    }
+}
+
+impl<G: Game> Mind<G> for Through {
+    fn begin(&mut self, game: &G, state: &G::State) {
+        let form = Through::form(game);
+        self.0.begin(form.lanes, &(form.state)(state));
+    }
+
+    fn think(&mut self, game: &G, state: &G::State, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
+        let form = Through::form(game);
+        self.0.think(form.lanes, &(form.state)(state), limits, stop, clock)
+    }
+
+    fn search(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (G::Move, Spent) {
+        let form = Through::form(game);
+        let (mv, spent) = self.0.search(form.lanes, &(form.state)(state), role, limits, stop);
+        ((form.mv)(mv), spent)
+    }
+
+    fn advance(&mut self, game: &G, joint: &[G::Move]) {
+        let numbers: Vec<u32> = joint.iter().map(|&mv| game.number(0, mv)).collect();
+        self.0.advance(Through::form(game).lanes, &numbers);
     }
 }
 

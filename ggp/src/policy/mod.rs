@@ -10,6 +10,7 @@ use crate::grave::{Grave, GraveSettings};
 use crate::mini::{Blind, MiniConfig, MiniPlayout};
 use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
 use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
+use crate::tree_parallel::SideBySide;
 use crate::tuning::Tuning;
 
 pub(crate) use mind::{Mind, RandomMind};
@@ -47,6 +48,11 @@ pub struct SearchPolicy {
     pub decision: Decision,
     /// How its numbers are tuned while it searches, if they are.
     pub tuning: Option<Tuning>,
+    /// How many simulations are under way side by side, where the game is
+    /// known by a network (docs/policies.md).
+    pub lanes: SideBySide,
+    /// Whether it proves what it can ([`Settings::solver`](crate::Settings::solver)).
+    pub solver: bool,
 }
 
 /// How moves are chosen in the tree.
@@ -117,6 +123,8 @@ impl Default for SearchPolicy {
             playout: PlayoutPolicy::Random,
             decision: Decision::BestAverage,
             tuning: None,
+            lanes: SideBySide::One,
+            solver: false,
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::game::Game;
 use crate::limits::{Limits, Meter, Spent};
 use crate::mcts::{Clock, Found, Mcts, Next};
 use crate::parts::{Playout, Selection, ToTheEnd};
+use crate::tree_parallel::SideBySide;
 
 /// What a search comes to in a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +51,7 @@ impl Policy {
     /// states want more of them than a lane shows.
     pub(crate) fn goes_in_steps(&self) -> bool {
         match self {
+            Policy::Search(SearchPolicy { lanes: SideBySide::Lanes(_), .. }) => false,
             Policy::Search(SearchPolicy { playout: PlayoutPolicy::Mini(config), .. }) => config.is_blind(),
             _ => true,
         }
@@ -111,6 +113,9 @@ where
     }
 
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> Stepped {
+        if self.mcts.is_solved() {
+            return Stepped::Over;
+        }
         match self.mcts.next(game, state, &mut self.meter) {
             Next::Play => {
                 numbers.clear();
@@ -120,7 +125,7 @@ where
             Next::Learn => self.mcts.learn(game, &mut self.meter),
             Next::Forget => return Stepped::Over,
         }
-        if self.meter.is_over() {
+        if self.meter.is_over() || self.mcts.is_solved() {
             return Stepped::Over;
         }
         self.mcts.set_out(game, &self.meter, self.clock);

@@ -8,10 +8,12 @@ use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
 use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
+use crate::gdl::network::LANES;
 use crate::grave::{Form, GraveSettings};
 use crate::mini::{Allocation, Chances, MiniConfig, Strategy};
 use crate::parts::Decision;
 use crate::playouts::{Decay, Selector};
+use crate::tree_parallel::SideBySide;
 use crate::tuning::{Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
@@ -148,7 +150,7 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
 }
 
 /// The parameters of a search, and those of its playouts.
-const SEARCH_KEYS: [&str; 7] = ["selection", "c", "k", "ref", "form", "play", "playout"];
+const SEARCH_KEYS: [&str; 9] = ["selection", "c", "k", "ref", "form", "play", "solver", "lanes", "playout"];
 const TUNING_KEYS: [&str; 8] = [
     "tune",
     "tune-c",
@@ -175,6 +177,7 @@ const ALLOCATIONS: [(&str, Allocation); 4] = [
     ("best", Allocation::UniformThenBest),
 ];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
+const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
 impl SearchPolicy {
@@ -203,6 +206,8 @@ impl SearchPolicy {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, &mut self.selection) {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
+            ("solver", _) => self.solver = one_of(value, &YES_OR_NO)?,
+            ("lanes", _) => self.lanes = side_by_side(value)?,
             ("selection", selection) => *selection = selection.changed_to(value)?,
             ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
                 *c = finite(value, 0.0)?;
@@ -233,9 +238,18 @@ impl SearchPolicy {
     }
 }
 
+fn side_by_side(value: &str) -> Result<SideBySide, String> {
+    match value.parse() {
+        Ok(1) => Ok(SideBySide::One),
+        Ok(lanes @ 2..=LANES) => Ok(SideBySide::Lanes(lanes)),
+        _ if value == "auto" => Ok(SideBySide::Auto),
+        _ => Err(format!("it is to be a whole number from 1 to {LANES}, or auto")),
+    }
+}
+
 fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String> {
     match (key, &mut tuning.method) {
-        ("tune-shadow", _) => tuning.shadow = one_of(value, &[("yes", true), ("no", false)])?,
+        ("tune-shadow", _) => tuning.shadow = one_of(value, &YES_OR_NO)?,
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
         ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
         ("tune-epsilon", Method::Nmc { epsilon0, .. }) => *epsilon0 = number(value, 0.0, 1.0)?,
@@ -372,6 +386,14 @@ impl fmt::Display for SearchPolicy {
         self.playout.fmt(f)?;
         if self.decision != Decision::default() {
             write!(f, ",play={}", name_of(&self.decision, &DECISIONS))?;
+        }
+        if self.solver {
+            f.write_str(",solver=yes")?;
+        }
+        match self.lanes {
+            SideBySide::One => {}
+            SideBySide::Lanes(lanes) => write!(f, ",lanes={lanes}")?,
+            SideBySide::Auto => f.write_str(",lanes=auto")?,
         }
         self.tuning.as_ref().map_or(Ok(()), |tuning| print_tuning(tuning, f))
     }
@@ -642,7 +664,7 @@ mod tests {
         #[test]
         fn what_is_printed_is_the_same(selection in any_selection(), playout in any_playout(), visits in any::<bool>()) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tuning: None });
+            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tuning: None, lanes: SideBySide::One, solver: false });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
         }
     }

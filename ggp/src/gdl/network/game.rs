@@ -7,11 +7,12 @@ use std::sync::atomic::AtomicBool;
 use super::Network;
 use super::anatomy::NetworkAnatomy;
 use super::goals::goal_trees;
+use super::lane_game::{LaneGame, LaneState};
 use super::sequential::{Sequential, State};
 use super::set::FluentSet;
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::mini::Anatomy;
-use crate::{Game, Rng, Turn};
+use crate::{Game, Rng, Together, Turn};
 
 /// A rulesheet played by its network, one state at a time.
 ///
@@ -30,6 +31,8 @@ pub struct NetworkGame {
     rules: Option<Rules>,
     /// Made when it is asked for first.
     anatomy: OnceLock<NetworkAnatomy>,
+    /// Likewise; none if the network is too large for lanes.
+    lanes: OnceLock<Option<Box<LaneGame>>>,
 }
 
 impl NetworkGame {
@@ -39,7 +42,7 @@ impl NetworkGame {
         let names =
             |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
         let named = network.netlist.roles.iter().map(names).collect();
-        NetworkGame { network, engine, named, rules: None, anatomy: OnceLock::new() }
+        NetworkGame { network, engine, named, rules: None, anatomy: OnceLock::new(), lanes: OnceLock::new() }
     }
 
     /// The same game, with the rules of which its network was made: what
@@ -144,6 +147,12 @@ impl Game for NetworkGame {
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
         let made = self.anatomy.get_or_init(|| NetworkAnatomy::new(self, goals().into()));
         Some(Anatomy::<NetworkGame>::duplicate(made))
+    }
+
+    fn together(&self) -> Option<Together<'_, NetworkGame>> {
+        let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
+        let lanes = self.lanes.get_or_init(lanes).as_ref()?;
+        Some(Together { lanes, state: |state| LaneState::Alone(state.clone()), mv: |number| number })
     }
 
     /// The moves of all roles: those that wait play what they must.

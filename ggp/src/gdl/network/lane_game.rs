@@ -178,6 +178,12 @@ impl LaneView {
     }
 }
 
+impl std::fmt::Debug for LaneGame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LaneGame").field("phases", &self.phases.len()).finish_non_exhaustive()
+    }
+}
+
 impl LaneGame {
     /// Compiles a network for lanes, too.
     ///

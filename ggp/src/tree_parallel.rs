@@ -1,0 +1,381 @@
+//! Many simulations of one search, whose states are stepped together: tree
+//! parallelisation with virtual loss (Chaslot, Winands & van den Herik 2008)
+//! on one core.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::game::Game;
+use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
+use crate::limits::{Limits, Meter, Spent};
+use crate::mcts::{Clock, Flight, Mcts, Next};
+use crate::parts::{Playout, Selection, ToTheEnd};
+use crate::policy::Mind;
+
+/// How many simulations of a search are under way side by side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SideBySide {
+    /// One after the other.
+    #[default]
+    One,
+    /// So many, 2 to 512.
+    Lanes(usize),
+    /// One or [`MOST`](SideBySide::MOST), whichever runs more simulations in
+    /// the same time when a match begins. Where no time is limited, one: side
+    /// by side they are more, and each knows less of those before it.
+    Auto,
+}
+
+impl SideBySide {
+    /// Simulations at a time where they pay. Of more, each knows too little of
+    /// the others; fewer leave lanes empty that cost as much.
+    pub const MOST: usize = 64;
+
+    /// From this on more simulations are worth that they know less.
+    const LEAST_GAIN: f64 = 1.1;
+}
+
+/// A search of which many simulations are under way side by side, each in a
+/// lane, in one tree.
+pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
+    mcts: Mcts<LaneGame, S, P, ToTheEnd>,
+    /// How many, once it is known.
+    most: Option<usize>,
+    flights: Vec<Flight>,
+    numbers: Vec<u32>,
+}
+
+impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
+    /// A search with so many simulations at a time.
+    pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, many: SideBySide) -> TreeParallel<S, P> {
+        let most = match many {
+            SideBySide::One => Some(1),
+            SideBySide::Lanes(most) => Some(most.clamp(1, LANES)),
+            SideBySide::Auto => None,
+        };
+        TreeParallel { mcts, most, flights: Vec::new(), numbers: Vec::new() }
+    }
+
+    /// Runs simulations until a limit is reached, beyond what is spent, so
+    /// many at a time, and returns what is spent then.
+    fn run(
+        &mut self,
+        most: usize,
+        game: &LaneGame,
+        root: &LaneState,
+        limits: Limits,
+        stop: &AtomicBool,
+        spent: Spent,
+        clock: Clock,
+    ) -> Spent {
+        if most == 1 {
+            return self.mcts.think(game, root, limits, stop, spent, clock);
+        }
+        let mut meter = Meter::resumed(limits, stop, spent);
+        self.mcts.prepare(game, root, &mut meter);
+        if !self.mcts.is_solved() {
+            self.together(most, game, root, limits, &mut meter, clock);
+        }
+        meter.finish()
+    }
+
+    /// Tries both ways for an eighth of the time each, and keeps to the faster.
+    fn try_both(&mut self, game: &LaneGame, root: &LaneState, time: Duration, stop: &AtomicBool, clock: Clock) -> Spent {
+        let mut spent = Spent::default();
+        let mut rates = [0.0; 2];
+        for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
+            let before = spent;
+            let limits = Limits::time(time * (part as u32 + 1) / 8);
+            spent = self.run(most, game, root, limits, stop, spent, clock);
+            let seconds = (spent.time - before.time).as_secs_f64();
+            rates[part] = (spent.playouts - before.playouts) as f64 / seconds.max(1e-9);
+        }
+        self.most = Some(if rates[1] > SideBySide::LEAST_GAIN * rates[0] { SideBySide::MOST } else { 1 });
+        spent
+    }
+
+    /// Runs simulations side by side until a limit is reached.
+    fn together(
+        &mut self,
+        most: usize,
+        game: &LaneGame,
+        root: &LaneState,
+        limits: Limits,
+        meter: &mut Meter,
+        clock: Clock,
+    ) {
+        let limit = limits.playouts.map_or(u64::MAX, |playouts| playouts.saturating_sub(meter.spent.playouts).max(1));
+        let most = limit.min(most as u64) as usize;
+        self.flights.clear();
+        self.flights.extend((0..most).map(|_| self.mcts.flight()));
+        let mut round = Round {
+            game,
+            states: LaneStates::new(game),
+            phase: game.phase_of(root),
+            active: Seats::NONE,
+            back: Seats::NONE,
+            over: false,
+            begun: 0,
+            limit,
+        };
+        while round.states.phase() != round.phase {
+            round.states.pass();
+        }
+        self.mcts.set_side_by_side(true);
+        for seat in 0..most {
+            round.states.put(seat, root);
+            round.active.set(seat, true);
+            self.set_out(&mut round, seat, meter, clock);
+        }
+        round.states.find_ends(round.active);
+        (0..most).for_each(|seat| round.states.keep_root(seat));
+        self.play(&mut round, meter, clock);
+        while (round.active.any() || round.back.any()) && !round.over && !self.mcts.is_solved() {
+            let over = round.states.find_ends(round.active);
+            for seat in over.iter() {
+                self.end(&mut round, seat, meter, clock);
+            }
+            if round.states.phase() == round.phase && round.back.any() {
+                let back = std::mem::replace(&mut round.back, Seats::NONE);
+                round.states.restart(back);
+                round.active = round.active.with(back);
+            }
+            match round.active.any() {
+                true => self.play(&mut round, meter, clock),
+                false => round.states.pass(),
+            }
+            round.over |= meter.is_over();
+        }
+        for seat in round.active.iter() {
+            self.mcts.swap(&mut self.flights[seat]);
+            self.mcts.forget(game.roles());
+            self.mcts.swap(&mut self.flights[seat]);
+        }
+        self.mcts.set_side_by_side(false);
+    }
+
+    fn set_out(&mut self, round: &mut Round, seat: usize, meter: &Meter, clock: Clock) {
+        self.mcts.swap(&mut self.flights[seat]);
+        self.mcts.set_out(round.game, meter, clock);
+        self.mcts.swap(&mut self.flights[seat]);
+        round.begun += 1;
+    }
+
+    /// Shows a simulation that its match is over.
+    fn end(&mut self, round: &mut Round, seat: usize, meter: &mut Meter, clock: Clock) {
+        self.mcts.swap(&mut self.flights[seat]);
+        let next = self.mcts.next(round.game, round.states.end(seat), meter);
+        self.mcts.swap(&mut self.flights[seat]);
+        self.go_back(round, seat, next, meter, clock);
+    }
+
+    /// A simulation has ended; the next of the seat sets out.
+    fn go_back(&mut self, round: &mut Round, seat: usize, next: Next, meter: &mut Meter, clock: Clock) {
+        self.mcts.swap(&mut self.flights[seat]);
+        match next {
+            Next::Learn => self.mcts.learn(round.game, meter),
+            Next::Forget | Next::Play => {
+                self.mcts.forget(round.game.roles());
+                round.over = true;
+            }
+        }
+        self.mcts.swap(&mut self.flights[seat]);
+        round.active.set(seat, false);
+        if round.begun < round.limit && !round.over {
+            round.back.set(seat, true);
+            self.set_out(round, seat, meter, clock);
+        }
+    }
+
+    /// Shows all simulations their states, and plays what they choose.
+    fn play(&mut self, round: &mut Round, meter: &mut Meter, clock: Clock) {
+        round.states.find_moves();
+        for seat in 0..self.flights.len() {
+            if !round.active.contains(seat) {
+                continue;
+            }
+            let state = round.states.view(seat);
+            self.mcts.swap(&mut self.flights[seat]);
+            let next = self.mcts.next(round.game, state, meter);
+            if next == Next::Play {
+                self.numbers.clear();
+                self.mcts.numbers(round.game, state, &mut self.numbers);
+            }
+            self.mcts.swap(&mut self.flights[seat]);
+            match next {
+                Next::Play => round.states.play(seat, &self.numbers),
+                next => self.go_back(round, seat, next, meter, clock),
+            }
+        }
+        round.states.step();
+    }
+}
+
+/// Simulations that take their steps together.
+struct Round<'a> {
+    game: &'a LaneGame,
+    states: LaneStates<'a>,
+    phase: usize,
+    /// The seats with a simulation that plays, and those that wait for the
+    /// phase of the root.
+    active: Seats,
+    back: Seats,
+    /// Whether a limit is reached.
+    over: bool,
+    /// Simulations that have set out, and how many may.
+    begun: u64,
+    limit: u64,
+}
+
+impl<S, P> Mind<LaneGame> for TreeParallel<S, P>
+where
+    S: Selection<LaneGame> + Send,
+    S::Note: Send,
+    P: Playout<LaneGame> + Send,
+{
+    fn begin(&mut self, game: &LaneGame, state: &LaneState) {
+        self.mcts.begin(game, state);
+    }
+
+    fn think(
+        &mut self,
+        game: &LaneGame,
+        state: &LaneState,
+        limits: Limits,
+        stop: &AtomicBool,
+        clock: Clock,
+    ) -> Spent {
+        let spent = match (self.most, limits.time) {
+            (None, Some(time)) if limits.playouts.or(limits.expansions).is_none() => {
+                self.try_both(game, state, time, stop, clock)
+            }
+            _ => Spent::default(),
+        };
+        self.run(self.most.unwrap_or(1), game, state, limits, stop, spent, clock)
+    }
+
+    fn search(
+        &mut self,
+        game: &LaneGame,
+        state: &LaneState,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (u32, Spent) {
+        let spent = self.think(game, state, limits, stop, Clock::Play);
+        let found = self.mcts.found(game, state, role, spent);
+        (found.best, found.spent)
+    }
+
+    fn advance(&mut self, game: &LaneGame, joint: &[u32]) {
+        self.mcts.advance(game, joint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::gdl::Rules;
+    use crate::gdl::network::{Network, NetworkGame};
+    use crate::mcts::{Found, Settings};
+    use crate::policy::{PartsVisitor, Policy};
+
+    const POLICIES: [&str; 4] = ["uct", "nst,replies=lgrf2", "base", "mast,solver=yes"];
+
+    fn game(name: &str) -> NetworkGame {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("games").join(name).with_extension("kif");
+        let rules = Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+        NetworkGame::new(Network::new(&rules).unwrap())
+    }
+
+    /// What a search of so many lanes finds in some moves of a match; none for
+    /// one that is not stepped in lanes.
+    struct Searched<'a> {
+        game: &'a LaneGame,
+        solver: bool,
+        lanes: Option<usize>,
+        limits: Limits,
+    }
+
+    impl PartsVisitor<LaneGame> for Searched<'_> {
+        type Made = Vec<Found<u32>>;
+
+        fn visit<S, P>(self, selection: S, playout: P) -> Vec<Found<u32>>
+        where
+            S: Selection<LaneGame> + Clone + Send + 'static,
+            S::Note: Send,
+            P: Playout<LaneGame> + Clone + Send + 'static,
+        {
+            let Searched { game, solver, lanes, limits } = self;
+            let settings = Settings { solver, ..Settings::default() };
+            let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7);
+            let mut search = TreeParallel::new(mcts, SideBySide::Auto);
+            let mut state = game.initial();
+            search.begin(game, &state);
+            let mut all = Vec::new();
+            while all.len() < 4 && !game.is_terminal(&state) {
+                let spent = match lanes {
+                    None => search.run(1, game, &state, limits, &Default::default(), Spent::default(), Clock::Play),
+                    Some(lanes) => {
+                        let mut meter = Meter::counting(limits);
+                        search.mcts.prepare(game, &state, &mut meter);
+                        search.together(lanes, game, &state, limits, &mut meter, Clock::Play);
+                        meter.spent
+                    }
+                };
+                let acting = game.turn(&state).acting(game.roles());
+                let found = |role| {
+                    let found = search.mcts.found(game, &state, role, spent);
+                    Found { spent: Spent { time: Duration::ZERO, ..found.spent }, ..found }
+                };
+                let found: Vec<Found<u32>> = acting.map(found).collect();
+                let joint: Vec<u32> = found.iter().map(|found| found.best).collect();
+                all.extend(found);
+                search.advance(game, &joint);
+                game.play(&mut state, &joint);
+            }
+            all
+        }
+    }
+
+    fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<Found<u32>> {
+        let Policy::Search(search) = policy.parse().unwrap() else { panic!("{policy} searches") };
+        search.visit(game, 0, Searched { game, solver: search.solver, lanes, limits })
+    }
+
+    const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p", "matching-pennies", "odd-one-out"];
+
+    #[test]
+    fn one_simulation_at_a_time_is_the_search_without_lanes() {
+        for name in GAMES {
+            let game = game(name);
+            let lanes = game.together().unwrap().lanes;
+            for policy in POLICIES {
+                let limits = Limits::playouts(60);
+                let found = searched(lanes, policy, Some(1), limits);
+                assert_eq!(found, searched(lanes, policy, None, limits), "{name}, {policy}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_visited_has_ended() {
+        for name in GAMES {
+            let game = game(name);
+            let lanes = game.together().unwrap().lanes;
+            for policy in POLICIES {
+                // Many are under way when expansions run out.
+                for limits in [Limits::playouts(150), Limits::expansions(2000)] {
+                    let first = searched(lanes, policy, Some(64), limits).swap_remove(0);
+                    let visits: u64 = first.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum();
+                    assert_eq!(visits, first.spent.playouts, "{name}, {policy}, {limits:?}");
+                    assert!(first.moves.iter().all(|(_, stats)| stats.sum <= f64::from(stats.visits)));
+                }
+                let playouts = searched(lanes, policy, Some(64), Limits::playouts(150)).swap_remove(0).spent.playouts;
+                assert!(playouts == 150 || policy.contains("solver"), "{name}, {policy}: {playouts}");
+            }
+        }
+    }
+}
