@@ -227,7 +227,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let Some(state) = &mut self.root else { return };
         if Self::RECORDS {
             self.trail.rewind();
-            self.trail.push(|numbers| game.numbers(state, joint, numbers));
+            record(game, state, joint, &mut self.trail, self.playout.skips_waits());
             self.trail.keep_last();
         }
         self.playout.advance(game);
@@ -459,8 +459,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
         }
         if Self::RECORDS {
-            let Mcts { trail, buffers, .. } = self;
-            trail.push(|numbers| game.numbers(state, &buffers.joint, numbers));
+            record(game, state, &self.buffers.joint, &mut self.trail, self.playout.skips_waits());
         }
         Next::Play
     }
@@ -624,6 +623,16 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 }
 
+/// Adds the joint move that is to be played in a state to a trail, and who of
+/// the roles has no choice if that is to be told.
+#[inline]
+fn record<G: Game>(game: &G, state: &G::State, joint: &[G::Move], trail: &mut Trail, with_waits: bool) {
+    trail.push(|numbers| game.numbers(state, joint, numbers));
+    if with_waits {
+        trail.mark_waits(|role| !game.has_choice(state, role));
+    }
+}
+
 /// Which clock a search runs under.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
@@ -666,6 +675,10 @@ mod tests {
         fn number(&self, _: usize, mv: u64) -> u32 {
             mv as u32
         }
+        fn numbers(&self, state: &(usize, u64), joint: &[u64], numbers: &mut Vec<u32>) {
+            const WAIT: u32 = 9;
+            numbers.extend((0..2).map(|role| if role == ROLES[state.0] { joint[0] as u32 } else { WAIT }));
+        }
         fn key(&self, state: &(usize, u64)) -> Option<u64> {
             Some((state.1 << 8 | state.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
         }
@@ -695,6 +708,40 @@ mod tests {
             }
         }
         states
+    }
+
+    /// Who chose in each joint move of the last simulation, and in the two before it.
+    #[derive(Default)]
+    struct Choosers(Vec<[bool; 2]>);
+
+    impl Playout<Sums> for Choosers {
+        const LEARNS: bool = true;
+        fn skips_waits(&self) -> bool {
+            true
+        }
+        fn choose(&mut self, _: &Sums, _: &(usize, u64), _: usize, _: &Trail, _: &mut Rng) -> u64 {
+            1
+        }
+        fn learn(&mut self, _: &Sums, trail: &Trail, _: &[f64]) {
+            let chose = |joint| [0, 1].map(|role| trail.chosen(joint, role).is_some());
+            self.0 = (0..trail.known()).map(chose).collect();
+        }
+    }
+
+    #[test]
+    fn a_trail_tells_who_had_a_choice() {
+        let mut mcts = Mcts::new(Uct::new(1.0), Choosers::default(), ToTheEnd, Settings::default(), 1);
+        let mut state = (0, 0);
+        let all: Vec<[bool; 2]> = ROLES.iter().map(|&role| [role == 0, role == 1]).collect();
+        mcts.begin(&Sums, &state);
+        for moved in 0..4 {
+            mcts.search(&Sums, &state, ROLES[moved], Limits::playouts(20), &Default::default());
+            let before = [[false; 2], [false; 2]];
+            let told: Vec<[bool; 2]> = before.into_iter().chain(all.clone()).skip(moved).collect();
+            assert_eq!(mcts.playout().0, told, "after {moved} moves");
+            mcts.advance(&Sums, &[2]);
+            Sums.play(&mut state, &[2]);
+        }
     }
 
     #[test]

@@ -252,6 +252,12 @@ pub trait Playout<G: Game> {
     /// Whether it is shown the states of a simulation.
     const WATCHES: bool = false;
 
+    /// Whether the trail is to tell which roles had no choice.
+    #[inline]
+    fn skips_waits(&self) -> bool {
+        false
+    }
+
     /// Takes a role for the one that the search is for.
     fn play_for(&mut self, _role: usize) {}
 

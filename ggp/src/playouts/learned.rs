@@ -11,6 +11,11 @@ use crate::trail::Trail;
 
 /// What moves are worth by the simulations so far.
 pub trait Worth {
+    /// Whether trails are to tell which roles had no choice.
+    fn skips_waits(&self) -> bool {
+        false
+    }
+
     /// Appends what each of some moves of a role is worth at the end of the
     /// trail, from 0 to 1.
     fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
@@ -98,6 +103,10 @@ impl<W: Worth, M> Learned<W, M> {
 
 impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
     const LEARNS: bool = true;
+
+    fn skips_waits(&self) -> bool {
+        self.worth.skips_waits()
+    }
 
     fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move {
         let random = self.selector.of(role).is_random(rng);

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::average::{Average, Decay, Scale};
-use super::context::context;
+use super::context::{chosen_context, context};
 use super::learned::Worth;
 use super::mast::Mast;
 use super::{LEAST_WEIGHT, UNSEEN};
@@ -24,6 +24,8 @@ pub struct Nst {
     longest: usize,
     /// The weight from which longer sequences count, k.
     least: f32,
+    /// Whether moves without a choice are skipped.
+    skips_waits: bool,
     singles: Mast,
     /// By role: the place of a context among all.
     places: Vec<FxHashMap<u64, u32>>,
@@ -111,11 +113,36 @@ impl Nst {
         Nst {
             longest,
             least: (least as f32).max(LEAST_WEIGHT),
+            skips_waits: false,
             singles: Mast::default(),
             places: Vec::new(),
             contexts: Vec::new(),
             scale: Scale::ONE,
             sums: Vec::new(),
+        }
+    }
+
+    /// Whether sequences are of the moves that were chosen: joint moves in
+    /// which no role had a choice are skipped, and in place of a role that had
+    /// none comes one that had. Which these are the trail tells.
+    #[must_use]
+    pub fn skipping_waits(mut self, skips: bool) -> Nst {
+        self.skips_waits = skips;
+        self
+    }
+
+    /// As [`Worth::learn`], of moves that were chosen.
+    fn learn_chosen(&mut self, trail: &Trail, rewards: &[f64], omega: f32) {
+        let first = trail.known() - trail.len();
+        for joint in first..trail.known() {
+            for (role, &reward) in rewards.iter().enumerate() {
+                let Some(number) = trail.chosen(joint, role) else { continue };
+                self.singles.add(role, number, reward as f32, omega);
+                for length in 1..self.longest {
+                    let Some(key) = chosen_context(trail, first, joint, role, length) else { break };
+                    self.add(role, key, number, reward as f32, omega);
+                }
+            }
         }
     }
 
@@ -156,18 +183,29 @@ impl Nst {
 }
 
 impl Worth for Nst {
+    fn skips_waits(&self) -> bool {
+        self.skips_waits
+    }
+
     fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
         self.sums.clear();
         let single = |&number: &u32| self.singles.mean(role, number).map_or((UNSEEN, 1.0), |mean| (mean, 1.0));
         self.sums.extend(numbers.iter().map(single));
         for length in 1..self.longest {
-            let key = context(trail.roles(), role, length, |back, role| trail.back(back, role));
+            let key = match self.skips_waits {
+                true => chosen_context(trail, 0, trail.known(), role, length),
+                false => Some(context(trail.roles(), role, length, |back, role| trail.back(back, role))),
+            };
+            let Some(key) = key else { break };
             self.follow(role, key, numbers);
         }
         worths.extend(self.sums.iter().map(|(sum, count)| sum / count));
     }
 
     fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        if self.skips_waits {
+            return self.learn_chosen(trail, rewards, decay.omega as f32);
+        }
         self.singles.learn(trail, rewards, decay);
         let roles = trail.roles();
         for (step, numbers) in trail.steps().enumerate() {
@@ -398,5 +436,88 @@ mod tests {
             }
         }
         assert!(asked > 20_000 && long > 5_000, "{asked} asked, {long} by longer sequences");
+    }
+
+    /// The moves before those of a role, last first, of joint moves in which
+    /// somebody had a choice: each step is told as choices, none of who had none.
+    fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
+        let roles = steps.first().map_or(1, Vec::len);
+        let told = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
+        let choice = |(place, step): (usize, &Vec<Option<u32>>)| {
+            let mut wanted = (role + 100 * roles - place - 1) % roles;
+            while step[wanted].is_none() {
+                wanted = (wanted + roles - 1) % roles;
+            }
+            (wanted, step[wanted].unwrap())
+        };
+        told.enumerate().map(choice).collect()
+    }
+
+    #[test]
+    fn moves_without_a_choice_are_skipped() {
+        let mut rng = Rng::seed_from_u64(3);
+        let mut by_length = [0; 3];
+        for round in 0..60 {
+            let (roles, least) = (1 + round % 3, [1.0, 2.0][round % 2]);
+            // Often all choose, or one, or nobody.
+            let chance = [0.2, 0.5, 0.9][round / 3 % 3];
+            let mut nst = Nst::new(3, least).skipping_waits(true);
+            let mut slow: HashMap<(usize, u32, Vec<(usize, u32)>), Vec<f64>> = HashMap::new();
+            let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
+            let mut trail = Trail::new(roles);
+            let push = |trail: &mut Trail, step: &[Option<u32>]| {
+                // Who has no choice has a number all the same, or waits.
+                let number = |mv: &Option<u32>| mv.unwrap_or(if roles == 2 { Trail::WAITS } else { 0 });
+                trail.push(|numbers| numbers.extend(step.iter().map(number)));
+                trail.mark_waits(|role| step[role].is_none());
+            };
+            for _ in 0..40 {
+                trail.rewind();
+                let mut steps: Vec<Vec<Option<u32>>> = Vec::new();
+                for _ in 0..rng.random_range(1..8) {
+                    let all: Vec<_> = moved.iter().chain(&steps).cloned().collect();
+                    // Only the last two joint moves of the match are known.
+                    let known = chosen_before(&all[all.len().saturating_sub(steps.len() + 2)..], 0).len();
+                    for role in 0..roles {
+                        let before = chosen_before(&all, role);
+                        let mut worths = Vec::new();
+                        nst.worths(&trail, role, &[0, 1], &mut worths);
+                        for (mv, &worth) in worths.iter().enumerate() {
+                            let sequence = |length: usize| (role, mv as u32, before[..length].to_vec());
+                            let means = (0..=known.min(2)).filter_map(|length| {
+                                let rewards = slow.get(&sequence(length))?;
+                                let counts = length == 0 || rewards.len() as f64 >= least;
+                                counts.then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
+                            });
+                            let means: Vec<f64> = means.collect();
+                            let told = if means.is_empty() { 1.0 } else { means.iter().sum::<f64>() / means.len() as f64 };
+                            assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                            by_length[means.len().saturating_sub(1)] += 1;
+                        }
+                    }
+                    let mut choice = || rng.random_bool(chance).then(|| rng.random_range(0..2));
+                    let step: Vec<Option<u32>> = (0..roles).map(|_| choice()).collect();
+                    push(&mut trail, &step);
+                    steps.push(step);
+                }
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                nst.learn(&trail, &rewards, &Decay::NONE);
+                for (end, step) in steps.iter().enumerate() {
+                    for (role, mv) in step.iter().enumerate().filter_map(|(role, mv)| Some((role, (*mv)?))) {
+                        let before = chosen_before(&steps[..end], role);
+                        for length in 0..=before.len().min(2) {
+                            slow.entry((role, mv, before[..length].to_vec())).or_default().push(rewards[role]);
+                        }
+                    }
+                }
+                if rng.random_bool(0.3) {
+                    trail.rewind();
+                    push(&mut trail, &steps[0]);
+                    trail.keep_last();
+                    moved.push(steps.swap_remove(0));
+                }
+            }
+        }
+        assert!(by_length.iter().all(|&count| count > 500), "{by_length:?}");
     }
 }

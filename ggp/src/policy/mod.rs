@@ -93,6 +93,8 @@ pub enum WorthPolicy {
         longest: usize,
         /// The weight from which sequences of more than one move count.
         least: f64,
+        /// Whether they skip moves without a choice.
+        skips_waits: bool,
     },
 }
 
@@ -155,8 +157,8 @@ impl SearchPolicy {
                     WorthPolicy::Mast => {
                         visitor.visit(selection, Learned::<_, G::Move>::new(Mast::default(), selector, replies, decay))
                     }
-                    WorthPolicy::Nst { longest, least } => {
-                        let worth = Nst::new(longest, least);
+                    WorthPolicy::Nst { longest, least, skips_waits } => {
+                        let worth = Nst::new(longest, least).skipping_waits(skips_waits);
                         visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay))
                     }
                 }

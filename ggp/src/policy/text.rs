@@ -159,7 +159,8 @@ const TUNING_KEYS: [&str; 8] = [
     "tune-candidates",
     "tune-shadow",
 ];
-const PLAYOUT_KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
+const PLAYOUT_KEYS: [&str; 10] =
+    ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega"];
 
 const MINI_KEYS: [&str; 8] = ["allocation", "b", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
@@ -167,7 +168,8 @@ const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Auth
 const DECISIONS: [(&str, Decision); 3] =
     [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 const WORTHS: [(&str, WorthPolicy); 2] =
-    [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0 })];
+    [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0, skips_waits: false })];
+const WAITS: [(&str, bool); 2] = [("count", false), ("skip", true)];
 const ALLOCATIONS: [(&str, Allocation); 4] = [
     ("ucb", Allocation::Ucb { b: 5.0 }),
     ("static", Allocation::Static),
@@ -312,6 +314,7 @@ impl PlayoutPolicy {
             ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
             ("n", WorthPolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
             ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
+            ("waiting", WorthPolicy::Nst { skips_waits, .. }) => *skips_waits = one_of(value, &WAITS)?,
             _ => return Err("only `playout=nst` has it".to_owned()),
         }
         Ok(())
@@ -398,10 +401,13 @@ impl fmt::Display for PlayoutPolicy {
         let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else { return Ok(()) };
         match worth {
             WorthPolicy::Mast => f.write_str(",playout=mast")?,
-            WorthPolicy::Nst { longest, least } => {
+            WorthPolicy::Nst { longest, least, skips_waits } => {
                 f.write_str(",playout=nst")?;
                 if (*longest, *least) != (3, 7.0) {
                     write!(f, ",n={longest},least={least}")?;
+                }
+                if *skips_waits {
+                    f.write_str(",waiting=skip")?;
                 }
             }
         }
@@ -511,6 +517,8 @@ mod tests {
             ("cadia", "uct,c=0.4,playout=mast,tau=10"),
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
+            ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
+            ("nst,waiting=skip,waiting=count", "uct,c=0.4,playout=nst,epsilon=0.2"),
             ("mini", "uct,c=0.4,playout=mini,b=5,strategies=R+AGE+SSC+M+E+HH,play=eq"),
             (
                 "mini-1-s,strategies=HH+R,pr-hh=0.5",
@@ -557,6 +565,8 @@ mod tests {
             ("uct,x=1", "`x=1` is no parameter of `uct`: the parameters are selection, c, k,"),
             ("uct,epsilon=0.1", "`epsilon=0.1` is no parameter of `uct`: random playouts have none"),
             ("mast,n=2", "`n=2` is no parameter of `mast`: only `playout=nst` has it"),
+            ("mast,waiting=skip", "`waiting=skip` is no parameter of `mast`: only `playout=nst` has it"),
+            ("nst,waiting=yes", "`waiting=yes` is no parameter of `nst`: it is to be one of count, skip"),
             ("mast,epsilon=1.1", "`epsilon=1.1` is no parameter of `mast`: it is to be a number from 0 to 1"),
             ("mast,tau=0", "`tau=0` is no parameter"),
             ("mast,playout=mist", "`playout=mist` is no parameter of `mast`: it is to be one of mast, nst"),
@@ -608,7 +618,11 @@ mod tests {
     fn any_playout() -> impl Strategy<Value = PlayoutPolicy> {
         let worth = prop_oneof![
             Just(WorthPolicy::Mast),
-            (1..=3usize, 0.0..100.0).prop_map(|(longest, least)| WorthPolicy::Nst { longest, least }),
+            (1..=3usize, 0.0..100.0, any::<bool>()).prop_map(|(longest, least, skips_waits)| WorthPolicy::Nst {
+                longest,
+                least,
+                skips_waits
+            }),
         ];
         let selector = prop_oneof![
             (0.0..=1.0).prop_map(|epsilon| Selector::Greedy { epsilon }),
