@@ -332,7 +332,7 @@ mod tests {
     fn fade<W: Worth>(case: &Fading, worth: W, longest: usize, table: impl Fn(&W, usize) -> Table) {
         let game = Offers(case.roles);
         let &Fading { gamma, lambda, batch, omega, .. } = case;
-        let decay = Decay { gamma, lambda, batch, omega };
+        let decay = Decay { gamma, lambda, batch, omega, ..Decay::NONE };
         let mut playout: Learned<W, u32> = Learned::new(worth, Selector::Greedy { epsilon: 0.0 }, None, decay);
         for (place, event) in case.events.iter().enumerate() {
             let about = format!("{}, event {place}", case.about);

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::average::{Average, Decay, Scale};
+use super::average::{Average, Decay, Limits, Scale};
 use super::context::{chosen_context, context};
 use super::learned::Worth;
 use super::mast::Mast;
@@ -69,7 +69,7 @@ impl Followers {
         place
     }
 
-    fn add(&mut self, number: u32, reward: f32, omega: f32, scale: Scale, least: f32) {
+    fn add(&mut self, number: u32, reward: f32, limits: Limits, scale: Scale, least: f32) {
         if 4 * (self.used as usize + 1) > 3 * self.slots.len() {
             self.rebuild((2 * self.slots.len()).max(4), |_| true);
         }
@@ -78,7 +78,7 @@ impl Followers {
         self.used += u32::from(follower.number == Trail::NONE);
         follower.number = number;
         let counted = follower.average.mean_from(least, scale).is_some();
-        follower.average.add(reward, omega, scale);
+        follower.average.add(reward, limits, scale);
         let counts = follower.average.mean_from(least, scale).is_some();
         self.telling += u32::from(counts && !counted);
     }
@@ -132,27 +132,27 @@ impl Nst {
     }
 
     /// As [`Worth::learn`], of moves that were chosen.
-    fn learn_chosen(&mut self, trail: &Trail, rewards: &[f64], omega: f32) {
+    fn learn_chosen(&mut self, trail: &Trail, rewards: &[f64], limits: Limits) {
         let first = trail.known() - trail.len();
         for joint in first..trail.known() {
             for (role, &reward) in rewards.iter().enumerate() {
                 let Some(number) = trail.chosen(joint, role) else { continue };
-                self.singles.add(role, number, reward as f32, omega);
+                self.singles.add(role, number, reward as f32, limits);
                 for length in 1..self.longest {
                     let Some(key) = chosen_context(trail, first, joint, role, length) else { break };
-                    self.add(role, key, number, reward as f32, omega);
+                    self.add(role, key, number, reward as f32, limits);
                 }
             }
         }
     }
 
-    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, omega: f32) {
+    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: Limits) {
         if self.places.len() <= role {
             self.places.resize(role + 1, FxHashMap::default());
         }
         let known = self.places[role].get(&key).copied();
         let Some(place) = known.or_else(|| self.add_context(role, key)) else { return };
-        self.contexts[place as usize].add(number, reward, omega, self.scale, self.least);
+        self.contexts[place as usize].add(number, reward, limits, self.scale, self.least);
     }
 
     /// A context that was not met before; none if there are too many.
@@ -203,8 +203,9 @@ impl Worth for Nst {
     }
 
     fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        let limits = decay.limits();
         if self.skips_waits {
-            return self.learn_chosen(trail, rewards, decay.omega as f32);
+            return self.learn_chosen(trail, rewards, limits);
         }
         self.singles.learn(trail, rewards, decay);
         let roles = trail.roles();
@@ -215,7 +216,7 @@ impl Worth for Nst {
                 }
                 for length in 1..self.longest.min(step + 1) {
                     let key = context(roles, role, length, |back, role| trail.number(step - back, role));
-                    self.add(role, key, number, reward as f32, decay.omega as f32);
+                    self.add(role, key, number, reward as f32, limits);
                 }
             }
         }
@@ -241,6 +242,7 @@ mod tests {
 
     use super::*;
     use crate::game::Rng;
+    use crate::playouts::mast::tests::{Weighted, add};
     use crate::testing::{Simulation, number, numbers, trail};
 
     impl Nst {
@@ -334,21 +336,17 @@ mod tests {
         }
     }
 
-    /// Rewards, each with its own weight.
-    type Weighted = Vec<(f64, f64)>;
-
     /// Every reward of a sequence of a role.
     #[derive(Default)]
     struct Slow(HashMap<(usize, Vec<u32>), Weighted>);
 
     impl Slow {
-        fn learn(&mut self, steps: &[Vec<u32>], rewards: &[f64], longest: usize, omega: f64) {
+        fn learn(&mut self, steps: &[Vec<u32>], rewards: &[f64], longest: usize, decay: &Decay) {
             for end in 0..steps.len() {
                 for (role, reward) in rewards.iter().enumerate().filter(|(role, _)| steps[end][*role] != Trail::WAITS) {
                     for length in 1..=longest.min(end + 1) {
                         let rewards = self.0.entry((role, sequence(&steps[..=end], role, length))).or_default();
-                        rewards.push((*reward, 1.0));
-                        rewards.iter_mut().for_each(|(_, weight)| *weight *= omega);
+                        add(rewards, *reward, decay);
                     }
                 }
             }
@@ -395,7 +393,11 @@ mod tests {
         for round in 0..240 {
             let (roles, longest) = (1 + round % 3, 1 + round / 3 % 3);
             let least = [0.0, 1.0, 2.3, 4.0][round / 9 % 4];
-            let omega = [1.0, 0.9][round % 2];
+            let decay = Decay {
+                omega: [1.0, 0.9][round % 2],
+                cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3],
+                ..Decay::NONE
+            };
             let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
             let mut moved: Vec<Vec<u32>> = Vec::new();
             let mut trail = Trail::new(roles);
@@ -419,8 +421,8 @@ mod tests {
                     }
                 }
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
-                nst.learn(&trail, &rewards, &Decay { omega, ..Decay::NONE });
-                slow.learn(&steps, &rewards, longest, omega);
+                nst.learn(&trail, &rewards, &decay);
+                slow.learn(&steps, &rewards, longest, &decay);
                 if rng.random_bool(0.2) {
                     let by = [0.0, 0.01, 0.5, 0.9][rng.random_range(0..4)];
                     nst.decay(by);

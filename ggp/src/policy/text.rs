@@ -159,8 +159,8 @@ const TUNING_KEYS: [&str; 8] = [
     "tune-candidates",
     "tune-shadow",
 ];
-const PLAYOUT_KEYS: [&str; 10] =
-    ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega"];
+const PLAYOUT_KEYS: [&str; 11] =
+    ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega", "cap"];
 
 const MINI_KEYS: [&str; 8] = ["allocation", "b", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
@@ -312,6 +312,7 @@ impl PlayoutPolicy {
             ("lambda", _) => decay.lambda = number(value, 0.0, 1.0)?,
             ("batch", _) => decay.batch = count(value)?,
             ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
+            ("cap", _) => decay.cap = number(value, 1.0, f64::INFINITY)?,
             ("n", WorthPolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
             ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
             ("waiting", WorthPolicy::Nst { skips_waits, .. }) => *skips_waits = one_of(value, &WAITS)?,
@@ -418,7 +419,7 @@ impl fmt::Display for PlayoutPolicy {
         if *replies {
             f.write_str(",replies=lgrf2")?;
         }
-        let Decay { gamma, lambda, batch, omega } = decay;
+        let Decay { gamma, lambda, batch, omega, cap } = decay;
         for (key, factor) in [("gamma", gamma), ("lambda", lambda), ("omega", omega)] {
             if *factor != 1.0 {
                 write!(f, ",{key}={factor}")?;
@@ -426,6 +427,9 @@ impl fmt::Display for PlayoutPolicy {
         }
         if *batch != Decay::NONE.batch {
             write!(f, ",batch={batch}")?;
+        }
+        if *cap != Decay::NONE.cap {
+            write!(f, ",cap={cap}")?;
         }
         Ok(())
     }
@@ -518,6 +522,8 @@ mod tests {
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
             ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
+            ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
+            ("mast,cap=50,cap=inf", "uct,c=0.4,playout=mast,epsilon=0.2"),
             ("nst,waiting=skip,waiting=count", "uct,c=0.4,playout=nst,epsilon=0.2"),
             ("mini", "uct,c=0.4,playout=mini,b=5,strategies=R+AGE+SSC+M+E+HH,play=eq"),
             (
@@ -574,6 +580,8 @@ mod tests {
             ("mini,n=1", "`n=1` is no parameter of `mini`: `playout=mini` does not have it"),
             ("mini,strategies=R+X", "`strategies=R+X` is no parameter of `mini`: it is to be some of R, AGE"),
             ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
+            ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
+            ("uct,cap=9", "`cap=9` is no parameter of `uct`: random playouts have none"),
             ("mast,batch=0", "`batch=0` is no parameter"),
             ("random,c=1", "`c=1` is no parameter of `random`: it has none"),
         ] {
@@ -593,11 +601,13 @@ mod tests {
     }
 
     fn any_decay() -> impl Strategy<Value = Decay> {
-        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0).prop_map(|(gamma, lambda, batch, omega)| Decay {
+        let cap = prop_oneof![Just(f64::INFINITY), 1.0..1e6];
+        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0, cap).prop_map(|(gamma, lambda, batch, omega, cap)| Decay {
             gamma,
             lambda,
             batch,
             omega,
+            cap,
         })
     }
 
