@@ -31,6 +31,10 @@ pub struct Settings {
     /// Whether states of the same [`key`](Game::key) are one node, whichever
     /// way leads there. Statistics are those of a move, not of the state after it.
     pub transpositions: bool,
+    /// What the visits and rewards in the tree that is kept are multiplied by
+    /// after each joint move of the match, 0 to 1. A move that was followed
+    /// keeps a visit at least, and its average.
+    pub tree_gamma: f64,
 }
 
 impl Default for Settings {
@@ -41,6 +45,7 @@ impl Default for Settings {
             decision: Decision::BestAverage,
             most_edges: MOST_EDGES,
             transpositions: false,
+            tree_gamma: 1.0,
         }
     }
 }
@@ -245,6 +250,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 self.arrivals.iter_mut().for_each(|arrivals| arrivals.renumber(&numbers));
             }
             None => self.clear_tree(),
+        }
+        if self.settings.tree_gamma < 1.0 {
+            self.tree.fade(self.settings.tree_gamma);
+            self.arrivals.iter_mut().for_each(|arrivals| arrivals.fade(self.settings.tree_gamma));
         }
     }
 
@@ -766,6 +775,33 @@ mod tests {
                     }
                 }
                 state = (state.0 + 1, state.1 + mv);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_tree_fades() {
+        let mut told = None;
+        for tree_gamma in [1.0, 0.5, 0.0] {
+            let settings = Settings { tree_gamma, decision: Decision::EffectiveQuality, ..Settings::default() };
+            let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1);
+            mcts.search(&Sums, &(0, 0), 0, Limits::playouts(2000), &Default::default());
+            mcts.advance(&Sums, &[2]);
+            let stats: Vec<MoveStats> = mcts.tree.edges.iter().map(|edge| edge.stats).collect();
+            let arrivals = mcts.arrivals.as_ref().unwrap();
+            let means: Vec<Option<f64>> = (0..mcts.tree.nodes.len() as u32).map(|node| arrivals.mean(node, 0)).collect();
+            let (before, means_before) = told.get_or_insert_with(|| (stats.clone(), means.clone()));
+            for (stats, before) in stats.iter().zip(before) {
+                let visits = (f64::from(before.visits) * tree_gamma).round() as u32;
+                assert_eq!(stats.visits, visits.max(before.visits.min(1)));
+                assert!((stats.mean() - before.mean()).abs() < 1e-12);
+            }
+            for (mean, before) in means.iter().zip(means_before) {
+                assert!((mean.unwrap_or(-1.0) - before.unwrap_or(-1.0)).abs() < 1e-12);
+            }
+            for node in 0..mcts.tree.nodes.len() {
+                let visits: u32 = mcts.tree.edges_of(node as NodeId, 0).map(|edge| stats[edge].visits).sum();
+                assert_eq!(mcts.tree.nodes[node].visits, visits);
             }
         }
     }

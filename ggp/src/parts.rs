@@ -22,6 +22,17 @@ impl MoveStats {
     pub fn mean(self) -> f64 {
         if self.visits == 0 { 0.0 } else { self.sum / f64::from(self.visits) }
     }
+
+    /// With the visits multiplied by a factor of 0 to 1 and rounded, but to 1 at
+    /// least if there are any, and the same mean.
+    #[must_use]
+    pub(crate) fn faded(self, by: f64) -> MoveStats {
+        if self.visits == 0 {
+            return self;
+        }
+        let visits = ((f64::from(self.visits) * by).round() as u32).max(1);
+        MoveStats { visits, sum: self.sum * (f64::from(visits) / f64::from(self.visits)) }
+    }
 }
 
 /// Numbers of a search that may change from simulation to simulation, for each

@@ -45,6 +45,9 @@ pub struct SearchPolicy {
     pub playout: PlayoutPolicy,
     /// Which move is played.
     pub decision: Decision,
+    /// What the visits and rewards in the tree are multiplied by after each
+    /// joint move of the match, 0 to 1.
+    pub tree_gamma: f64,
     /// How its numbers are tuned while it searches, if they are.
     pub tuning: Option<Tuning>,
 }
@@ -118,6 +121,7 @@ impl Default for SearchPolicy {
             selection: SelectionPolicy::Uct { c: 0.4 },
             playout: PlayoutPolicy::Random,
             decision: Decision::BestAverage,
+            tree_gamma: 1.0,
             tuning: None,
         }
     }

@@ -148,7 +148,7 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
 }
 
 /// The parameters of a search, and those of its playouts.
-const SEARCH_KEYS: [&str; 7] = ["selection", "c", "k", "ref", "form", "play", "playout"];
+const SEARCH_KEYS: [&str; 8] = ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "playout"];
 const TUNING_KEYS: [&str; 8] = [
     "tune",
     "tune-c",
@@ -205,6 +205,7 @@ impl SearchPolicy {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, &mut self.selection) {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
+            ("tree-gamma", _) => self.tree_gamma = number(value, 0.0, 1.0)?,
             ("selection", selection) => *selection = selection.changed_to(value)?,
             ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
                 *c = finite(value, 0.0)?;
@@ -377,6 +378,9 @@ impl fmt::Display for SearchPolicy {
         if self.decision != Decision::default() {
             write!(f, ",play={}", name_of(&self.decision, &DECISIONS))?;
         }
+        if self.tree_gamma != 1.0 {
+            write!(f, ",tree-gamma={}", self.tree_gamma)?;
+        }
         self.tuning.as_ref().map_or(Ok(()), |tuning| print_tuning(tuning, f))
     }
 }
@@ -522,6 +526,7 @@ mod tests {
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
             ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
+            ("base,tree-gamma=0.5", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tree-gamma=0.5"),
             ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
             ("mast,cap=50,cap=inf", "uct,c=0.4,playout=mast,epsilon=0.2"),
             ("nst,waiting=skip,waiting=count", "uct,c=0.4,playout=nst,epsilon=0.2"),
@@ -581,6 +586,8 @@ mod tests {
             ("mini,strategies=R+X", "`strategies=R+X` is no parameter of `mini`: it is to be some of R, AGE"),
             ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
             ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
+            ("uct,tree-gamma=2", "`tree-gamma=2` is no parameter of `uct`: it is to be a number from 0 to 1"),
+            ("random,tree-gamma=0", "`tree-gamma=0` is no parameter of `random`: it has none"),
             ("uct,cap=9", "`cap=9` is no parameter of `uct`: random playouts have none"),
             ("mast,batch=0", "`batch=0` is no parameter"),
             ("random,c=1", "`c=1` is no parameter of `random`: it has none"),
@@ -664,9 +671,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_the_same(selection in any_selection(), playout in any_playout(), visits in any::<bool>()) {
+        fn what_is_printed_is_the_same(
+            selection in any_selection(),
+            playout in any_playout(),
+            visits in any::<bool>(),
+            tree_gamma in 0.0..=1.0,
+        ) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tuning: None });
+            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tree_gamma, tuning: None });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
         }
     }
