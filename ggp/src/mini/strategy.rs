@@ -122,7 +122,7 @@ impl MiniConfig {
     /// decides by [effective quality](crate::Decision::EffectiveQuality).
     pub fn mini() -> MiniConfig {
         MiniConfig {
-            allocation: Allocation::Ucb { b: 5.0 },
+            allocation: Allocation::UCB,
             strategies: Strategy::ALL.to_vec(),
             chances: Chances::default(),
         }

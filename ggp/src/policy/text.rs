@@ -162,7 +162,7 @@ const TUNING_KEYS: [&str; 8] = [
 const PLAYOUT_KEYS: [&str; 11] =
     ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega", "cap"];
 
-const MINI_KEYS: [&str; 8] = ["allocation", "b", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
+const MINI_KEYS: [&str; 10] = ["allocation", "b", "floor", "ceiling", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
@@ -171,7 +171,7 @@ const WORTHS: [(&str, WorthPolicy); 2] =
     [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0, skips_waits: false })];
 const WAITS: [(&str, bool); 2] = [("count", false), ("skip", true)];
 const ALLOCATIONS: [(&str, Allocation); 4] = [
-    ("ucb", Allocation::Ucb { b: 5.0 }),
+    ("ucb", Allocation::UCB),
     ("static", Allocation::Static),
     ("square", Allocation::Square),
     ("best", Allocation::UniformThenBest),
@@ -327,8 +327,10 @@ fn set_mini(config: &mut MiniConfig, key: &str, value: &str) -> Result<(), Strin
     let chance = || number(value, 0.0, 1.0);
     match (key, &mut config.allocation) {
         ("allocation", allocation) => *allocation = one_of(value, &ALLOCATIONS)?,
-        ("b", Allocation::Ucb { b }) => *b = finite(value, 0.0)?,
-        ("b", _) => return Err("only `allocation=ucb` has it".to_owned()),
+        ("b", Allocation::Ucb { b, .. }) => *b = finite(value, 0.0)?,
+        ("floor", Allocation::Ucb { floor, .. }) => *floor = number(value, 0.0, 1.0)?,
+        ("ceiling", Allocation::Ucb { ceiling, .. }) => *ceiling = number(value, 0.0, 1.0)?,
+        ("b" | "floor" | "ceiling", _) => return Err("only `allocation=ucb` has it".to_owned()),
         ("strategies", _) => {
             let named = |name: &str| Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
             let mut told = value.split('+').map(named).collect::<Option<Vec<_>>>().ok_or_else(|| {
@@ -442,7 +444,15 @@ impl fmt::Display for PlayoutPolicy {
 fn print_mini(config: &MiniConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(",playout=mini")?;
     match config.allocation {
-        Allocation::Ucb { b } => write!(f, ",b={b}")?,
+        Allocation::Ucb { b, floor, ceiling } => {
+            write!(f, ",b={b}")?;
+            if floor != 0.0 {
+                write!(f, ",floor={floor}")?;
+            }
+            if ceiling != 1.0 {
+                write!(f, ",ceiling={ceiling}")?;
+            }
+        }
         allocation => write!(f, ",allocation={}", name_of(&allocation, &ALLOCATIONS))?,
     }
     let names: Vec<&str> = config.strategies.iter().map(|strategy| strategy.name()).collect();
@@ -532,6 +542,10 @@ mod tests {
             ("nst,waiting=skip,waiting=count", "uct,c=0.4,playout=nst,epsilon=0.2"),
             ("mini", "uct,c=0.4,playout=mini,b=5,strategies=R+AGE+SSC+M+E+HH,play=eq"),
             (
+                "mini-c,floor=0.05,ceiling=0.5",
+                "uct,c=0.4,playout=mini,b=5,floor=0.05,ceiling=0.5,strategies=HH",
+            ),
+            (
                 "mini-1-s,strategies=HH+R,pr-hh=0.5",
                 "uct,c=0.4,playout=mini,allocation=best,strategies=R+HH,pr-hh=0.5,play=eq",
             ),
@@ -584,6 +598,8 @@ mod tests {
             ("mast,b=1", "`b=1` is no parameter of `mast`: only `playout=mini` has it"),
             ("mini,n=1", "`n=1` is no parameter of `mini`: `playout=mini` does not have it"),
             ("mini,strategies=R+X", "`strategies=R+X` is no parameter of `mini`: it is to be some of R, AGE"),
+            ("mini,allocation=square,floor=0.1", "`floor=0.1` is no parameter of `mini`: only `allocation=ucb`"),
+            ("mini,ceiling=2", "`ceiling=2` is no parameter of `mini`: it is to be a number from 0 to 1"),
             ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
             ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
             ("uct,tree-gamma=2", "`tree-gamma=2` is no parameter of `uct`: it is to be a number from 0 to 1"),
@@ -620,7 +636,8 @@ mod tests {
 
     fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
         let allocation = prop_oneof![
-            (0.0..100.0).prop_map(|b| Allocation::Ucb { b }),
+            (0.0..100.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(b, floor, ceiling)| Allocation::Ucb { b, floor, ceiling }),
+            Just(Allocation::UCB),
             Just(Allocation::Static),
             Just(Allocation::Square),
             Just(Allocation::UniformThenBest),
