@@ -789,7 +789,8 @@ mod tests {
             mcts.advance(&Sums, &[2]);
             let stats: Vec<MoveStats> = mcts.tree.edges.iter().map(|edge| edge.stats).collect();
             let arrivals = mcts.arrivals.as_ref().unwrap();
-            let means: Vec<Option<f64>> = (0..mcts.tree.nodes.len() as u32).map(|node| arrivals.mean(node, 0)).collect();
+            let means: Vec<Option<f64>> =
+                (0..mcts.tree.nodes.len() as u32).map(|node| arrivals.mean(node, 0)).collect();
             let (before, means_before) = told.get_or_insert_with(|| (stats.clone(), means.clone()));
             for (stats, before) in stats.iter().zip(before) {
                 let visits = (f64::from(before.visits) * tree_gamma).round() as u32;

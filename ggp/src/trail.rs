@@ -149,7 +149,10 @@ mod tests {
         trail.push(|numbers| numbers.extend([3, Trail::WAITS]));
         trail.push(|numbers| numbers.extend([4, 5]));
         trail.mark_waits(|role| role == 0);
-        assert_eq!([2, 3, 4].map(|joint| chosen(&trail, joint)), [[Some(1), Some(2)], [Some(3), None], [None, Some(5)]]);
+        assert_eq!(
+            [2, 3, 4].map(|joint| chosen(&trail, joint)),
+            [[Some(1), Some(2)], [Some(3), None], [None, Some(5)]]
+        );
         trail.keep_last();
         assert_eq!((trail.known(), [0, 1].map(|joint| chosen(&trail, joint))), (2, [[Some(3), None], [None, Some(5)]]));
         trail.push(|numbers| numbers.extend([6, 7]));

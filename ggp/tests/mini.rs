@@ -183,7 +183,8 @@ fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
 
 #[test]
 fn shares_have_a_floor_and_a_ceiling() {
-    let near = |shares: &[f64], told: [f64; 4]| shares.iter().zip(told).all(|(share, told)| (share - told).abs() < 2e-3);
+    let near =
+        |shares: &[f64], told: [f64; 4]| shares.iter().zip(told).all(|(share, told)| (share - told).abs() < 2e-3);
     let free = shares(0.0, 1.0);
     assert!(free[0] > 0.99, "{free:?}");
     // What is ready for half the time has its share of that half.
@@ -687,8 +688,12 @@ fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     const SIMULATIONS: u64 = 20_000;
     let Some(path) = conformance("../games/checkers.kif") else { return };
     let (game, _) = ready(&fs::read_to_string(path).unwrap());
-    for allocation in [Allocation::UCB, Allocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0 }, Allocation::Static, Allocation::Square]
-    {
+    for allocation in [
+        Allocation::UCB,
+        Allocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0 },
+        Allocation::Static,
+        Allocation::Square,
+    ] {
         let config = MiniConfig { allocation, ..MiniConfig::mini() };
         let mut search = search(&game, 0, config, 1);
         let (state, stop) = (game.initial(), AtomicBool::new(false));

@@ -18,11 +18,13 @@ pub struct Decay {
     /// The most that a weight grows to, 1 or more. A reward counts one part of
     /// so many from then on: the average is exponential.
     pub cap: f64,
+    /// Whether it is on in games of one role, too.
+    pub alone: bool,
 }
 
 impl Decay {
     /// Nothing is forgotten.
-    pub const NONE: Decay = Decay { gamma: 1.0, lambda: 1.0, batch: 50, omega: 1.0, cap: f64::INFINITY };
+    pub const NONE: Decay = Decay { gamma: 1.0, lambda: 1.0, batch: 50, omega: 1.0, cap: f64::INFINITY, alone: false };
 
     /// What an occurrence does to a weight.
     pub(crate) fn limits(&self) -> Limits {

@@ -95,9 +95,10 @@ impl<W: Worth, M> Learned<W, M> {
         self.selector.of(role).choose(worths, rng)
     }
 
-    /// How what is learnt of a game decays: not at all without an opponent.
+    /// How what is learnt of a game decays: not at all without an opponent,
+    /// unless it is to.
     fn decay_of(&self, game: &impl Game) -> Decay {
-        if game.roles() > 1 { self.decay } else { Decay::NONE }
+        if game.roles() > 1 || self.decay.alone { self.decay } else { Decay::NONE }
     }
 }
 
@@ -355,6 +356,20 @@ mod tests {
                 }
                 Event::Worth { .. } => {}
             }
+        }
+    }
+
+    #[test]
+    fn without_an_opponent_decay_is_on_if_it_is_to_be() {
+        let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![50.0], times: 1 };
+        // Three rewards, of which the cap takes off one, and a move of the match.
+        for (roles, alone, told) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
+            let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
+            let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
+            (0..3).for_each(|_| learn(&mut playout, &Offers(roles), &simulation));
+            playout.advance(&Offers(roles));
+            let weights: Vec<f32> = playout.worth.table(0).into_iter().map(|(.., weight)| weight).collect();
+            assert_eq!(weights, [0.0, told], "{roles} roles");
         }
     }
 

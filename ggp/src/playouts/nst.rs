@@ -393,11 +393,8 @@ mod tests {
         for round in 0..240 {
             let (roles, longest) = (1 + round % 3, 1 + round / 3 % 3);
             let least = [0.0, 1.0, 2.3, 4.0][round / 9 % 4];
-            let decay = Decay {
-                omega: [1.0, 0.9][round % 2],
-                cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3],
-                ..Decay::NONE
-            };
+            let decay =
+                Decay { omega: [1.0, 0.9][round % 2], cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3], ..Decay::NONE };
             let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
             let mut moved: Vec<Vec<u32>> = Vec::new();
             let mut trail = Trail::new(roles);
@@ -492,7 +489,8 @@ mod tests {
                                 counts.then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
                             });
                             let means: Vec<f64> = means.collect();
-                            let told = if means.is_empty() { 1.0 } else { means.iter().sum::<f64>() / means.len() as f64 };
+                            let told =
+                                if means.is_empty() { 1.0 } else { means.iter().sum::<f64>() / means.len() as f64 };
                             assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
                             by_length[means.len().saturating_sub(1)] += 1;
                         }

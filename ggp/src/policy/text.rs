@@ -159,10 +159,11 @@ const TUNING_KEYS: [&str; 8] = [
     "tune-candidates",
     "tune-shadow",
 ];
-const PLAYOUT_KEYS: [&str; 11] =
-    ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega", "cap"];
+const PLAYOUT_KEYS: [&str; 12] =
+    ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega", "cap", "decay-alone"];
 
-const MINI_KEYS: [&str; 10] = ["allocation", "b", "floor", "ceiling", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
+const MINI_KEYS: [&str; 10] =
+    ["allocation", "b", "floor", "ceiling", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
@@ -177,6 +178,7 @@ const ALLOCATIONS: [(&str, Allocation); 4] = [
     ("best", Allocation::UniformThenBest),
 ];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
+const TRUTHS: [(&str, bool); 2] = [("yes", true), ("no", false)];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
 impl SearchPolicy {
@@ -238,7 +240,7 @@ impl SearchPolicy {
 
 fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String> {
     match (key, &mut tuning.method) {
-        ("tune-shadow", _) => tuning.shadow = one_of(value, &[("yes", true), ("no", false)])?,
+        ("tune-shadow", _) => tuning.shadow = one_of(value, &TRUTHS)?,
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
         ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
         ("tune-epsilon", Method::Nmc { epsilon0, .. }) => *epsilon0 = number(value, 0.0, 1.0)?,
@@ -313,6 +315,7 @@ impl PlayoutPolicy {
             ("lambda", _) => decay.lambda = number(value, 0.0, 1.0)?,
             ("batch", _) => decay.batch = count(value)?,
             ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
+            ("decay-alone", _) => decay.alone = one_of(value, &TRUTHS)?,
             ("cap", _) => decay.cap = number(value, 1.0, f64::INFINITY)?,
             ("n", WorthPolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
             ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
@@ -425,7 +428,7 @@ impl fmt::Display for PlayoutPolicy {
         if *replies {
             f.write_str(",replies=lgrf2")?;
         }
-        let Decay { gamma, lambda, batch, omega, cap } = decay;
+        let Decay { gamma, lambda, batch, omega, cap, alone } = decay;
         for (key, factor) in [("gamma", gamma), ("lambda", lambda), ("omega", omega)] {
             if *factor != 1.0 {
                 write!(f, ",{key}={factor}")?;
@@ -436,6 +439,9 @@ impl fmt::Display for PlayoutPolicy {
         }
         if *cap != Decay::NONE.cap {
             write!(f, ",cap={cap}")?;
+        }
+        if *alone {
+            f.write_str(",decay-alone=yes")?;
         }
         Ok(())
     }
@@ -538,13 +544,11 @@ mod tests {
             ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
             ("base,tree-gamma=0.5", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tree-gamma=0.5"),
             ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
+            ("nst,gamma=0.6,decay-alone=yes", "uct,c=0.4,playout=nst,epsilon=0.2,gamma=0.6,decay-alone=yes"),
             ("mast,cap=50,cap=inf", "uct,c=0.4,playout=mast,epsilon=0.2"),
             ("nst,waiting=skip,waiting=count", "uct,c=0.4,playout=nst,epsilon=0.2"),
             ("mini", "uct,c=0.4,playout=mini,b=5,strategies=R+AGE+SSC+M+E+HH,play=eq"),
-            (
-                "mini-c,floor=0.05,ceiling=0.5",
-                "uct,c=0.4,playout=mini,b=5,floor=0.05,ceiling=0.5,strategies=HH",
-            ),
+            ("mini-c,floor=0.05,ceiling=0.5", "uct,c=0.4,playout=mini,b=5,floor=0.05,ceiling=0.5,strategies=HH"),
             (
                 "mini-1-s,strategies=HH+R,pr-hh=0.5",
                 "uct,c=0.4,playout=mini,allocation=best,strategies=R+HH,pr-hh=0.5,play=eq",
@@ -604,6 +608,7 @@ mod tests {
             ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
             ("uct,tree-gamma=2", "`tree-gamma=2` is no parameter of `uct`: it is to be a number from 0 to 1"),
             ("random,tree-gamma=0", "`tree-gamma=0` is no parameter of `random`: it has none"),
+            ("mast,decay-alone=1", "`decay-alone=1` is no parameter of `mast`: it is to be one of yes, no"),
             ("uct,cap=9", "`cap=9` is no parameter of `uct`: random playouts have none"),
             ("mast,batch=0", "`batch=0` is no parameter"),
             ("random,c=1", "`c=1` is no parameter of `random`: it has none"),
@@ -625,13 +630,8 @@ mod tests {
 
     fn any_decay() -> impl Strategy<Value = Decay> {
         let cap = prop_oneof![Just(f64::INFINITY), 1.0..1e6];
-        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0, cap).prop_map(|(gamma, lambda, batch, omega, cap)| Decay {
-            gamma,
-            lambda,
-            batch,
-            omega,
-            cap,
-        })
+        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0, cap, any::<bool>())
+            .prop_map(|(gamma, lambda, batch, omega, cap, alone)| Decay { gamma, lambda, batch, omega, cap, alone })
     }
 
     fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
