@@ -6,7 +6,7 @@ use super::average::Decay;
 use super::replies::Replies;
 use super::selector::Selector;
 use crate::game::{Game, Rng};
-use crate::parts::{Controls, PerRole, Playout};
+use crate::parts::{Controls, PerRole, Playout, PlayoutKind};
 use crate::trail::Trail;
 
 /// What moves are worth by the simulations so far.
@@ -26,6 +26,14 @@ pub trait Worth {
 
     /// Multiplies all weights.
     fn decay(&mut self, by: f64);
+
+    /// Decays after a joint move of the match.
+    fn advance(&mut self, decay: &Decay) {
+        self.decay(decay.gamma);
+    }
+
+    /// Takes other numbers for a role.
+    fn set(&mut self, _role: usize, _controls: &Controls) {}
 }
 
 /// Chooses by good replies, if there are some and they are asked, and else by
@@ -33,6 +41,8 @@ pub trait Worth {
 #[derive(Clone, Debug)]
 pub struct Learned<W, M> {
     worth: W,
+    /// What it chooses by where nothing else is told.
+    usual: Selector,
     selector: PerRole<Selector>,
     replies: Option<Replies>,
     decay: Decay,
@@ -54,6 +64,7 @@ impl<W: Worth, M> Learned<W, M> {
     pub fn new(worth: W, selector: Selector, replies: Option<Replies>, decay: Decay) -> Learned<W, M> {
         Learned {
             worth,
+            usual: selector,
             selector: PerRole::new(selector),
             replies,
             decay,
@@ -138,7 +149,10 @@ impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
     }
 
     fn set(&mut self, role: usize, controls: &Controls) {
-        self.selector.set(role, Selector::Greedy { epsilon: controls.epsilon });
+        let told = controls.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
+        let is_random = controls.playout == Some(PlayoutKind::Random);
+        self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { told });
+        self.worth.set(role, controls);
     }
 
     fn learn(&mut self, game: &G, trail: &Trail, rewards: &[f64]) {
@@ -155,7 +169,8 @@ impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
     }
 
     fn advance(&mut self, game: &G) {
-        self.worth.decay(self.decay_of(game).gamma);
+        let decay = self.decay_of(game);
+        self.worth.advance(&decay);
     }
 }
 
@@ -266,12 +281,19 @@ mod tests {
 
     #[test]
     fn a_role_may_have_its_own_share_of_random_moves() {
-        let game = Offers(2);
+        let game = Offers(4);
         let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, Decay::NONE);
-        learn(&mut playout, &game, &single("A A", &[10.0, 10.0]));
-        Playout::<Offers>::set(&mut playout, 1, &Controls { c: 0.0, k: 0.0, reference: 0.0, epsilon: 1.0 });
+        learn(&mut playout, &game, &single("A A A A", &[10.0; 4]));
+        let mut set = |role, epsilon, kind| {
+            let controls = Controls { epsilon, playout: kind, ..Controls::default() };
+            Playout::<Offers>::set(&mut playout, role, &controls);
+        };
+        set(1, Some(1.0), None);
+        set(2, None, Some(PlayoutKind::Random));
+        set(3, None, Some(PlayoutKind::Random));
+        set(3, None, Some(PlayoutKind::Mast));
         let mut rng = Rng::seed_from_u64(7);
-        for (role, chances) in [(0, [0.0, 1.0]), (1, [0.5, 0.5])] {
+        for (role, chances) in [(0, [0.0, 1.0]), (1, [0.5, 0.5]), (2, [0.5, 0.5]), (3, [0.0, 1.0])] {
             let mut counts = [0; 2];
             for _ in 0..2_000 {
                 let options = numbers("A B");

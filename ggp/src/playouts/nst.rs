@@ -182,16 +182,20 @@ impl Nst {
     }
 }
 
-impl Worth for Nst {
-    fn skips_waits(&self) -> bool {
-        self.skips_waits
-    }
-
-    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+impl Nst {
+    /// As [`Worth::worths`], by sequences of up to so many moves.
+    pub(super) fn worths_by(
+        &mut self,
+        longest: usize,
+        trail: &Trail,
+        role: usize,
+        numbers: &[u32],
+        worths: &mut Vec<f32>,
+    ) {
         self.sums.clear();
         let single = |&number: &u32| self.singles.mean(role, number).map_or((UNSEEN, 1.0), |mean| (mean, 1.0));
         self.sums.extend(numbers.iter().map(single));
-        for length in 1..self.longest {
+        for length in 1..longest.min(self.longest) {
             let key = match self.skips_waits {
                 true => chosen_context(trail, 0, trail.known(), role, length),
                 false => Some(context(trail.roles(), role, length, |back, role| trail.back(back, role))),
@@ -200,6 +204,16 @@ impl Worth for Nst {
             self.follow(role, key, numbers);
         }
         worths.extend(self.sums.iter().map(|(sum, count)| sum / count));
+    }
+}
+
+impl Worth for Nst {
+    fn skips_waits(&self) -> bool {
+        self.skips_waits
+    }
+
+    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+        self.worths_by(self.longest, trail, role, numbers, worths);
     }
 
     fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {

@@ -9,8 +9,8 @@ use crate::game::Game;
 use crate::grave::{Grave, GraveSettings};
 use crate::mini::{Blind, MiniConfig, MiniPlayout};
 use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
-use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
-use crate::tuning::Tuning;
+use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector, Variants};
+use crate::tuning::{Aspect, Tuning};
 
 pub(crate) use mind::{Mind, RandomMind};
 pub(crate) use stepper::{Stepped, Stepper};
@@ -157,16 +157,51 @@ impl SearchPolicy {
             PlayoutPolicy::Random => visitor.visit(selection, RandomPlayout::<G::Move>::default()),
             &PlayoutPolicy::Learned { worth, selector, replies, decay } => {
                 let replies = replies.then(Replies::default);
+                if let Some(rates) = self.rates(&decay, game.roles()) {
+                    let worth = Variants::new(&self.nst(worth), &rates);
+                    return visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay));
+                }
                 match worth {
                     WorthPolicy::Mast => {
                         visitor.visit(selection, Learned::<_, G::Move>::new(Mast::default(), selector, replies, decay))
                     }
-                    WorthPolicy::Nst { longest, least, skips_waits } => {
-                        let worth = Nst::new(longest, least).skipping_waits(skips_waits);
+                    WorthPolicy::Nst { .. } => {
+                        let worth = self.nst(worth);
                         visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay))
                     }
                 }
             }
+        }
+    }
+}
+
+impl SearchPolicy {
+    /// Whether something of it is tuned.
+    fn tunes(&self, aspect: Aspect) -> bool {
+        self.tuning.as_ref().is_some_and(|tuning| !tuning.shadow && tuning.what.contains(&aspect))
+    }
+
+    /// The rates γ and ω of what tuning lets playouts choose among; none if
+    /// they have no choice.
+    fn rates(&self, decay: &Decay, roles: usize) -> Option<Vec<(f64, f64)>> {
+        if ![Aspect::Playout, Aspect::Gamma, Aspect::Omega].into_iter().any(|aspect| self.tunes(aspect)) {
+            return None;
+        }
+        if roles == 1 && !decay.alone {
+            return Some(vec![(1.0, 1.0)]);
+        }
+        let of = |aspect, values: &[f64], own| if self.tunes(aspect) { values.to_vec() } else { vec![own] };
+        let omegas = of(Aspect::Omega, &Aspect::OMEGAS, decay.omega);
+        let gammas = of(Aspect::Gamma, &Aspect::GAMMAS, decay.gamma);
+        Some(gammas.into_iter().flat_map(|gamma| omegas.iter().map(move |&omega| (gamma, omega))).collect())
+    }
+
+    /// What makes both NST and MAST; that of MAST knows no sequences but where
+    /// tuning chooses between both.
+    fn nst(&self, worth: WorthPolicy) -> Nst {
+        match worth {
+            WorthPolicy::Nst { longest, least, skips_waits } => Nst::new(longest, least).skipping_waits(skips_waits),
+            WorthPolicy::Mast => Nst::new(if self.tunes(Aspect::Playout) { 3 } else { 1 }, 7.0),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::grave::{Form, GraveSettings};
 use crate::mini::{Allocation, Chances, MiniConfig, Strategy};
 use crate::parts::Decision;
 use crate::playouts::{Decay, Selector};
-use crate::tuning::{Method, Tuning};
+use crate::tuning::{Aspect, Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
 const NAMED: [(&str, &str); 12] = [
@@ -147,10 +147,20 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
     found.ok_or_else(|| format!("it is to be one of {}", names()))
 }
 
+/// Some of the values that a parameter can have, each once and in order.
+fn some_of<T: Copy + Ord>(value: &str, values: &[(&str, T)]) -> Result<Vec<T>, String> {
+    let told: Result<Vec<T>, String> = value.split('+').map(|name| one_of(name, values)).collect();
+    let mut told = told.map_err(|why| format!("{}, with a plus between them", why.replace("one of", "some of")))?;
+    told.sort_unstable();
+    told.dedup();
+    Ok(told)
+}
+
 /// The parameters of a search, and those of its playouts.
 const SEARCH_KEYS: [&str; 8] = ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "playout"];
-const TUNING_KEYS: [&str; 8] = [
+const TUNING_KEYS: [&str; 9] = [
     "tune",
+    "tune-what",
     "tune-c",
     "tune-batch",
     "tune-epsilon",
@@ -178,6 +188,13 @@ const ALLOCATIONS: [(&str, Allocation); 4] = [
     ("best", Allocation::UniformThenBest),
 ];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
+const ASPECTS: [(&str, Aspect); 5] = [
+    ("grave", Aspect::Grave),
+    ("playout", Aspect::Playout),
+    ("epsilon", Aspect::Epsilon),
+    ("gamma", Aspect::Gamma),
+    ("omega", Aspect::Omega),
+];
 const TRUTHS: [(&str, bool); 2] = [("yes", true), ("no", false)];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
@@ -193,9 +210,18 @@ impl SearchPolicy {
     /// Why they do not.
     pub fn check(&self) -> Result<(), String> {
         let Some(tuning) = &self.tuning else { return Ok(()) };
+        let learned = matches!(self.playout, PlayoutPolicy::Learned { .. });
         let greedy = matches!(self.playout, PlayoutPolicy::Learned { selector: Selector::Greedy { .. }, .. });
-        if !(greedy && matches!(self.selection, SelectionPolicy::Grave(_))) {
-            return Err("what is tuned is `grave` with playouts that have an `epsilon`".to_owned());
+        for aspect in &tuning.what {
+            match aspect {
+                Aspect::Grave if !(greedy && matches!(self.selection, SelectionPolicy::Grave(_))) => {
+                    let else_tell = "of other searches tell `tune-what`";
+                    return Err(format!("what is tuned is `grave` with playouts that have an `epsilon`; {else_tell}"));
+                }
+                Aspect::Epsilon if !greedy => return Err("only playouts with an `epsilon` can tune it".to_owned()),
+                _ if !learned => return Err("only playouts by `mast` or `nst` can tune it".to_owned()),
+                _ => {}
+            }
         }
         tuning.check().map_err(|error| error.to_string())
     }
@@ -226,7 +252,7 @@ impl SearchPolicy {
                     "lsi" => Some(Method::lsi()),
                     _ => return Err(format!("it is to be one of {}", TUNERS.join(", "))),
                 };
-                self.tuning = method.map(|method| Tuning { method, shadow: false });
+                self.tuning = method.map(|method| Tuning { method, what: vec![Aspect::Grave], shadow: false });
             }
             _ if TUNING_KEYS.contains(&key) => {
                 let tuning = self.tuning.as_mut().ok_or("nothing is tuned; tell `tune=nmc`, for one, before")?;
@@ -240,6 +266,7 @@ impl SearchPolicy {
 
 fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String> {
     match (key, &mut tuning.method) {
+        ("tune-what", _) => tuning.what = some_of(value, &ASPECTS)?,
         ("tune-shadow", _) => tuning.shadow = one_of(value, &TRUTHS)?,
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
         ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
@@ -335,14 +362,7 @@ fn set_mini(config: &mut MiniConfig, key: &str, value: &str) -> Result<(), Strin
         ("ceiling", Allocation::Ucb { ceiling, .. }) => *ceiling = number(value, 0.0, 1.0)?,
         ("b" | "floor" | "ceiling", _) => return Err("only `allocation=ucb` has it".to_owned()),
         ("strategies", _) => {
-            let named = |name: &str| Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
-            let mut told = value.split('+').map(named).collect::<Option<Vec<_>>>().ok_or_else(|| {
-                let names = Strategy::ALL.map(Strategy::name).join(", ");
-                format!("it is to be some of {names}, with a plus between them")
-            })?;
-            told.sort_unstable();
-            told.dedup();
-            config.strategies = told;
+            config.strategies = some_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy)))?;
         }
         ("pr-age", _) => config.chances.goal = chance()?,
         ("pr-ssc", _) => config.chances.symbols = chance()?,
@@ -398,6 +418,10 @@ fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Method::Lsi { generate, evaluate, candidates } => {
             write!(f, ",tune=lsi,tune-generate={generate},tune-evaluate={evaluate},tune-candidates={candidates}")?
         }
+    }
+    if tuning.what != [Aspect::Grave] {
+        let names: Vec<&str> = tuning.what.iter().map(|aspect| name_of(aspect, &ASPECTS)).collect();
+        write!(f, ",tune-what={}", names.join("+"))?;
     }
     if tuning.shadow { f.write_str(",tune-shadow=yes") } else { Ok(()) }
 }
@@ -541,6 +565,14 @@ mod tests {
             ("cadia", "uct,c=0.4,playout=mast,tau=10"),
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
+            (
+                "nst,tune=nmc,tune-what=epsilon+playout+epsilon",
+                "uct,c=0.4,playout=nst,epsilon=0.2,tune=nmc,tune-c=0.7,tune-epsilon=0.75,tune-what=playout+epsilon",
+            ),
+            (
+                "cadia,tune=he,tune-what=gamma+omega",
+                "uct,c=0.4,playout=mast,tau=10,tune=he,tune-c=0.7,tune-what=gamma+omega",
+            ),
             ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
             ("base,tree-gamma=0.5", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tree-gamma=0.5"),
             ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
@@ -578,6 +610,11 @@ mod tests {
         for (text, error) in [
             ("uct,tune=nmc", "`tune=nmc` is no parameter of `uct`: what is tuned is `grave` with"),
             ("base,tau=1,tune=he", "`tune=he` is no parameter of `base`: what is tuned is"),
+            ("nst,tune=he", "`tune=he` is no parameter of `nst`: what is tuned is `grave` with playouts"),
+            ("nst,tune-what=gamma", "`tune-what=gamma` is no parameter of `nst`: nothing is tuned"),
+            ("cadia,tune=he,tune-what=epsilon", "`tune-what=epsilon` is no parameter of `cadia`: only playouts with"),
+            ("grave,tune=he,tune-what=playout", "`tune-what=playout` is no parameter of `grave`: only playouts by"),
+            ("nst,tune=he,tune-what=c", "`tune-what=c` is no parameter of `nst`: it is to be some of grave, playout,"),
             ("base,tune-c=1", "`tune-c=1` is no parameter of `base`: nothing is tuned"),
             ("tuned,tune-batch=5", "`tune-batch=5` is no parameter of `tuned`: this way of tuning"),
             (
@@ -686,6 +723,17 @@ mod tests {
         ]
     }
 
+    fn any_tuning() -> impl Strategy<Value = Tuning> {
+        let methods = vec![Method::mab(), Method::he(), Method::nmc(), Method::local_nmc(), Method::lsi()];
+        let others: Vec<Aspect> = ASPECTS[1..].iter().map(|&(_, aspect)| aspect).collect();
+        let aspects = proptest::sample::subsequence(others, 1..=4);
+        (proptest::sample::select(methods), aspects, any::<bool>()).prop_map(|(method, what, shadow)| Tuning {
+            method,
+            what,
+            shadow,
+        })
+    }
+
     proptest! {
         #[test]
         fn what_is_printed_is_the_same(
@@ -693,9 +741,12 @@ mod tests {
             playout in any_playout(),
             visits in any::<bool>(),
             tree_gamma in 0.0..=1.0,
+            tuning in any_tuning(),
         ) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tree_gamma, tuning: None });
+            let policy = SearchPolicy { selection, playout, decision, tree_gamma, tuning: None };
+            let tuned = SearchPolicy { tuning: Some(tuning), ..policy.clone() };
+            let policy = Policy::Search(if tuned.check().is_ok() { tuned } else { policy });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
         }
     }

@@ -49,7 +49,7 @@ mod tuners;
 mod ucb;
 
 pub use space::{
-    Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
+    Aspect, Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
 };
 
 pub(crate) use tuners::Tuners;
