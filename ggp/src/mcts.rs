@@ -236,6 +236,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.trail.keep_last();
         }
         self.playout.advance(game);
+        self.tuners.iter_mut().for_each(Tuners::advance);
         game.play(state, joint);
         let find = |(seat, mv): (usize, &G::Move)| {
             let mut range = self.tree.edges_of(0, seat);
@@ -602,7 +603,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         meter.spent.playouts += 1;
         meter.spent.depth = meter.spent.depth.max(tree_moves);
         if let Some(tuners) = &mut self.tuners {
-            tuners.update(&self.buffers.rewards);
+            tuners.update(&self.buffers.rewards, tree_moves + playout_moves);
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());

@@ -265,7 +265,15 @@ impl SearchPolicy {
 }
 
 fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String> {
+    if let ("tune-generate", Method::Lsi { .. } | Method::LsiAuto) = (key, &tuning.method) {
+        match value {
+            "auto" => tuning.method = Method::LsiAuto,
+            _ if tuning.method == Method::LsiAuto => tuning.method = Method::lsi(),
+            _ => {}
+        }
+    }
     match (key, &mut tuning.method) {
+        ("tune-generate", Method::LsiAuto) => {}
         ("tune-what", _) => tuning.what = some_of(value, &ASPECTS)?,
         ("tune-shadow", _) => tuning.shadow = one_of(value, &TRUTHS)?,
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
@@ -415,6 +423,7 @@ fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Method::Mab { c, batch } => write!(f, ",tune=mab,tune-c={c},tune-batch={batch}")?,
         Method::He { c } => write!(f, ",tune=he,tune-c={c}")?,
         Method::Nmc { c, epsilon0 } => write!(f, ",tune=nmc,tune-c={c},tune-epsilon={epsilon0}")?,
+        Method::LsiAuto => f.write_str(",tune=lsi,tune-generate=auto")?,
         Method::Lsi { generate, evaluate, candidates } => {
             write!(f, ",tune=lsi,tune-generate={generate},tune-evaluate={evaluate},tune-candidates={candidates}")?
         }
@@ -573,6 +582,14 @@ mod tests {
                 "cadia,tune=he,tune-what=gamma+omega",
                 "uct,c=0.4,playout=mast,tau=10,tune=he,tune-c=0.7,tune-what=gamma+omega",
             ),
+            (
+                "tuned,tune=lsi,tune-generate=auto",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=lsi,tune-generate=auto",
+            ),
+            (
+                "tuned,tune=lsi,tune-generate=auto,tune-generate=9",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=lsi,tune-generate=9,tune-evaluate=25000,tune-candidates=2000",
+            ),
             ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
             ("base,tree-gamma=0.5", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tree-gamma=0.5"),
             ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
@@ -611,6 +628,11 @@ mod tests {
             ("uct,tune=nmc", "`tune=nmc` is no parameter of `uct`: what is tuned is `grave` with"),
             ("base,tau=1,tune=he", "`tune=he` is no parameter of `base`: what is tuned is"),
             ("nst,tune=he", "`tune=he` is no parameter of `nst`: what is tuned is `grave` with playouts"),
+            ("tuned,tune-generate=auto", "`tune-generate=auto` is no parameter of `tuned`: this way of tuning"),
+            (
+                "tuned,tune=lsi,tune-generate=auto,tune-evaluate=9",
+                "`tune-evaluate=9` is no parameter of `tuned`: this way of tuning",
+            ),
             ("nst,tune-what=gamma", "`tune-what=gamma` is no parameter of `nst`: nothing is tuned"),
             ("cadia,tune=he,tune-what=epsilon", "`tune-what=epsilon` is no parameter of `cadia`: only playouts with"),
             ("grave,tune=he,tune-what=playout", "`tune-what=playout` is no parameter of `grave`: only playouts by"),
@@ -724,7 +746,8 @@ mod tests {
     }
 
     fn any_tuning() -> impl Strategy<Value = Tuning> {
-        let methods = vec![Method::mab(), Method::he(), Method::nmc(), Method::local_nmc(), Method::lsi()];
+        let methods =
+            vec![Method::mab(), Method::he(), Method::nmc(), Method::local_nmc(), Method::lsi(), Method::LsiAuto];
         let others: Vec<Aspect> = ASPECTS[1..].iter().map(|&(_, aspect)| aspect).collect();
         let aspects = proptest::sample::subsequence(others, 1..=4);
         (proptest::sample::select(methods), aspects, any::<bool>()).prop_map(|(method, what, shadow)| Tuning {

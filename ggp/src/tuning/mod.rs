@@ -103,6 +103,11 @@ pub enum Method {
         /// [`MOST_COMBINATIONS`].
         candidates: u32,
     },
+    /// LSI with numbers from the game: half of the simulations that the match
+    /// is expected to have, as the length of simulations and their number a
+    /// step tell after some steps. Three quarters of them test values, and of
+    /// each fifty one draws a combination, as in the paper.
+    LsiAuto,
 }
 
 /// The C of UCB1 of the paper (section 5.1).
@@ -148,6 +153,7 @@ impl Method {
             Method::Lsi { generate, evaluate, candidates } => {
                 State::Lsi(Lsi::new(space, generate, evaluate, candidates))
             }
+            Method::LsiAuto => State::Lsi(Lsi::unsettled(space)),
         };
         let played = vec![Played::default(); space.parameters().len() * MOST_VALUES];
         Ok(Tuner { space: space.clone(), state, chosen: None, played })
@@ -268,6 +274,14 @@ impl Tuner {
             State::He(he) => he.update(chosen, reward),
             State::Nmc(nmc) => nmc.update(&self.space, chosen, reward),
             State::Lsi(lsi) => lsi.update(reward),
+        }
+    }
+
+    /// Is told how many simulations are expected of the whole match, which is
+    /// what [`Method::LsiAuto`] waits for, and to others is nothing.
+    pub fn expect(&mut self, simulations: u32) {
+        if let State::Lsi(lsi) = &mut self.state {
+            lsi.settle(simulations);
         }
     }
 

@@ -35,6 +35,7 @@ pub(crate) struct Tuners {
     /// By parameter.
     values: Vec<Values>,
     shadow: bool,
+    pace: Pace,
     /// Of its own, so that tuning in shadow changes nothing.
     rng: Rng,
 }
@@ -66,6 +67,29 @@ impl Values {
     }
 }
 
+/// How a match goes on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// Joint moves of the match.
+    moves: u32,
+    simulations: u32,
+    /// Those before the first joint move.
+    before: u32,
+    /// The moves in all simulations since.
+    lengths: u64,
+}
+
+impl Pace {
+    /// The simulations of the whole match, if those since the first joint move
+    /// took so many steps: each of the steps left, as simulations have them on
+    /// average, has as many as these.
+    fn expected(&self, steps: u32) -> u32 {
+        let since = f64::from(self.simulations - self.before);
+        let left = if since > 0.0 { self.lengths as f64 / since } else { 0.0 };
+        (f64::from(self.simulations) + since / f64::from(steps.max(1)) * left) as u32
+    }
+}
+
 impl Tuners {
     /// Tuners that know nothing yet. A method that is not as it must be tunes
     /// nothing, as does one that has nothing to tune.
@@ -76,7 +100,7 @@ impl Tuners {
         let tuner = |_| tuning.method.tuner(space.as_ref()?, &mut rng).ok();
         let by_role = (0..roles).map_while(tuner).collect();
         let values = space.iter().flat_map(Space::parameters).map(Values::of).collect();
-        Tuners { by_role, values, shadow: tuning.shadow, rng }
+        Tuners { by_role, values, shadow: tuning.shadow, pace: Pace::default(), rng }
     }
 
     /// Chooses the numbers of each role for the next simulation, and hands
@@ -96,16 +120,72 @@ impl Tuners {
         }
     }
 
-    /// Learns the rewards of the simulation, one a role.
+    /// Learns the rewards of the simulation, one a role, and how many moves it
+    /// had.
     #[inline]
-    pub fn update(&mut self, rewards: &[f64]) {
+    pub fn update(&mut self, rewards: &[f64], length: u32) {
+        self.pace.simulations += 1;
+        self.pace.lengths += u64::from(length);
         for (tuner, reward) in self.by_role.iter_mut().zip(rewards) {
             tuner.update(reward.clamp(0.0, 1.0));
+        }
+    }
+
+    /// Follows a joint move of the match.
+    pub fn advance(&mut self) {
+        let roles = self.by_role.len() as u32;
+        self.pace.moves += 1;
+        if self.pace.moves == 1 {
+            // What the start clock adds is not how it goes on.
+            self.pace.before = self.pace.simulations;
+            self.pace.lengths = 0;
+        }
+        if self.pace.moves == 1 + roles {
+            let expected = self.pace.expected(roles);
+            self.by_role.iter_mut().for_each(|tuner| tuner.expect(expected));
         }
     }
 
     /// The tuner of each role.
     pub fn by_role(&self) -> &[Tuner] {
         &self.by_role
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_match_is_expected_to_go_on_as_it_has_begun() {
+        let tuning = Tuning { method: Method::LsiAuto, what: vec![Aspect::Playout], shadow: false };
+        let mut tuners = Tuners::new(&tuning, 2, 1);
+        let simulate = |tuners: &mut Tuners, count, length| {
+            for _ in 0..count {
+                tuners.choose(|_, _| {});
+                tuners.update(&[0.5, 0.5], length);
+            }
+        };
+        simulate(&mut tuners, 300, 12);
+        tuners.advance();
+        simulate(&mut tuners, 100, 11);
+        tuners.advance();
+        simulate(&mut tuners, 100, 9);
+        // 500, and 10 steps of 100.
+        assert_eq!(tuners.pace.expected(2), 1_500);
+        tuners.advance();
+        // LSI has 750 of them, and then recommends one combination.
+        simulate(&mut tuners, 300, 9);
+        let mut chosen = Vec::new();
+        for _ in 0..50 {
+            tuners.choose(|role, controls| chosen.extend(controls.playout.filter(|_| role == 0)));
+            tuners.update(&[0.5, 0.5], 9);
+        }
+        assert!(chosen.len() == 50 && chosen.iter().all(|playout| *playout == chosen[0]), "{chosen:?}");
+    }
+
+    #[test]
+    fn a_pace_without_simulations_expects_none() {
+        assert_eq!(Pace { moves: 3, simulations: 40, before: 40, lengths: 0 }.expected(2), 40);
     }
 }
