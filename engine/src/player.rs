@@ -213,7 +213,8 @@ where
         decision: parts_decide.unwrap_or_else(|| config.decision.into()),
         most_edges: MOST_EDGES,
         transpositions: config.transpositions,
-                solver: false,
+        solver: false,
+        tree_gamma: search.as_ref().map_or(1.0, |search| search.tree_gamma),
     };
     let (selection, playout, cutoff) = parts;
     Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning))

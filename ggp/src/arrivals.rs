@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::mini::Child;
+use crate::parts::MoveStats;
 use crate::tree::{NodeId, Tree};
 
 /// The simulations that came to each node, with their rewards role by role:
@@ -100,6 +101,16 @@ impl Arrivals {
     pub fn mean(&self, node: NodeId, role: usize) -> Option<f64> {
         let count = self.counts.get(node as usize).copied().filter(|&count| count > 0)?;
         Some(self.sums[node as usize * self.roles + role] / f64::from(count))
+    }
+
+    /// Lets what is known [fade](MoveStats::faded).
+    pub fn fade(&mut self, by: f64) {
+        for (count, sums) in self.counts.iter_mut().zip(self.sums.chunks_exact_mut(self.roles)) {
+            let faded = |&sum: &f64| MoveStats { visits: *count, sum }.faded(by);
+            let visits = faded(&0.0).visits;
+            sums.iter_mut().for_each(|sum| *sum = faded(sum).sum);
+            *count = visits;
+        }
     }
 
     /// The nodes have new numbers, by their old ones.

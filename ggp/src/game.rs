@@ -98,6 +98,13 @@ pub trait Game: Sync {
     /// order. In a state that is not terminal there is at least one.
     fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>);
 
+    /// Whether a role has a choice in a state that is not terminal. One that
+    /// waits has none.
+    #[inline]
+    fn has_choice(&self, state: &Self::State, role: usize) -> bool {
+        self.turn(state).acting(self.roles()).contains(&role)
+    }
+
     /// Adds the legal moves that a playout considers, always in the same order:
     /// all of them, unless the game knows that some lead nowhere.
     #[inline]

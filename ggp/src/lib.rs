@@ -37,7 +37,7 @@ pub use lock_step::LockStep;
 pub use mcts::{Clock, Found, Mcts, Settings};
 pub use parts::{
     Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Phase, Place,
-    Playout, RandomPlayout, Selection, ToTheEnd, Uct,
+    Playout, PlayoutKind, RandomPlayout, Selection, ToTheEnd, Uct,
 };
 pub use policy::{
     PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,

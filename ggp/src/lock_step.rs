@@ -278,7 +278,15 @@ mod tests {
     use crate::gdl::network::{Network, NetworkGame};
     use crate::{Game, Mcts, PartsVisitor, Playout, Selection, ToTheEnd};
 
-    const POLICIES: [&str; 7] = ["uct", "mast", "lgrf", "base", "authors", "tuned", "base,tune=he"];
+    const POLICIES: [&str; 7] = [
+        "uct",
+        "mast,tune=mab,tune-what=playout+gamma+omega",
+        "lgrf,waiting=skip",
+        "base",
+        "authors",
+        "tuned",
+        "base,tune=he",
+    ];
 
     /// Searches from move to move.
     const MOVES: usize = 3;

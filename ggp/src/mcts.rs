@@ -10,7 +10,7 @@ use crate::limits::{Limits, Meter, Spent};
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
 use crate::tree::{Edge, Goals, NodeId, Tree};
-use crate::tuning::{Tuner, Tuners, Tuning};
+use crate::tuning::{Tuned, Tuner, Tuners, Tuning};
 
 /// Edges are numbered in 32 bits.
 const MOST_EDGES: usize = 1 << 31;
@@ -36,6 +36,10 @@ pub struct Settings {
     /// roles, where one of them moves. What is proven is not played on, and a
     /// search ends once the root is.
     pub solver: bool,
+    /// What the visits and rewards in the tree that is kept are multiplied by
+    /// after each joint move of the match, 0 to 1. A move that was followed
+    /// keeps a visit at least, and its average.
+    pub tree_gamma: f64,
 }
 
 impl Default for Settings {
@@ -47,6 +51,7 @@ impl Default for Settings {
             most_edges: MOST_EDGES,
             transpositions: false,
             solver: false,
+            tree_gamma: 1.0,
         }
     }
 }
@@ -156,6 +161,7 @@ pub(crate) struct Flight {
     trail: Trail,
     path: Vec<NodeId>,
     edges: Vec<u32>,
+    tuned: Tuned,
 }
 
 /// What a simulation works in.
@@ -245,10 +251,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let Some(state) = &mut self.root else { return };
         if Self::RECORDS {
             self.trail.rewind();
-            self.trail.push(|numbers| game.numbers(state, joint, numbers));
+            record(game, state, joint, &mut self.trail, self.playout.skips_waits());
             self.trail.keep_last();
         }
         self.playout.advance(game);
+        self.tuners.iter_mut().for_each(Tuners::advance);
         game.play(state, joint);
         let find = |(seat, mv): (usize, &G::Move)| {
             let mut range = self.tree.edges_of(0, seat);
@@ -263,6 +270,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 self.arrivals.iter_mut().for_each(|arrivals| arrivals.renumber(&numbers));
             }
             None => self.clear_tree(),
+        }
+        if self.settings.tree_gamma < 1.0 {
+            self.tree.fade(self.settings.tree_gamma);
+            self.arrivals.iter_mut().for_each(|arrivals| arrivals.fade(self.settings.tree_gamma));
         }
     }
 
@@ -450,7 +461,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// A simulation that has not set out.
     pub(crate) fn flight(&self) -> Flight {
         let simulation = Simulation { at: At::Beyond, added: None, tree_moves: 0, playout_moves: 0 };
-        Flight { simulation, trail: self.trail.clone(), path: Vec::new(), edges: Vec::new() }
+        Flight { simulation, trail: self.trail.clone(), path: Vec::new(), edges: Vec::new(), tuned: Tuned::default() }
     }
 
     /// Takes a simulation up, and puts the one at hand in its place.
@@ -460,6 +471,12 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         std::mem::swap(&mut self.trail, &mut flight.trail);
         std::mem::swap(&mut self.buffers.path, &mut flight.path);
         std::mem::swap(&mut self.buffers.edges, &mut flight.edges);
+        if let Some(tuners) = &mut self.tuners {
+            tuners.swap(&mut flight.tuned, |role, controls| {
+                self.selection.set(role, controls);
+                self.playout.set(role, controls);
+            });
+        }
     }
 
     /// Forgets the simulation at hand, one of many side by side.
@@ -541,8 +558,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     #[inline]
     fn record(&mut self, game: &G, state: &G::State) {
         if Self::RECORDS {
-            let Mcts { trail, buffers, .. } = self;
-            trail.push(|numbers| game.numbers(state, &buffers.joint, numbers));
+            record(game, state, &self.buffers.joint, &mut self.trail, self.playout.skips_waits());
         }
     }
 
@@ -695,7 +711,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         meter.spent.playouts += 1;
         meter.spent.depth = meter.spent.depth.max(tree_moves);
         if let Some(tuners) = &mut self.tuners {
-            tuners.update(&self.buffers.rewards);
+            tuners.update(&self.buffers.rewards, tree_moves + playout_moves);
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
@@ -748,6 +764,16 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 }
 
+/// Adds the joint move that is to be played in a state to a trail, and who of
+/// the roles has no choice if that is to be told.
+#[inline]
+fn record<G: Game>(game: &G, state: &G::State, joint: &[G::Move], trail: &mut Trail, with_waits: bool) {
+    trail.push(|numbers| game.numbers(state, joint, numbers));
+    if with_waits {
+        trail.mark_waits(|role| !game.has_choice(state, role));
+    }
+}
+
 /// Which clock a search runs under.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Clock {
@@ -790,6 +816,10 @@ mod tests {
         fn number(&self, _: usize, mv: u64) -> u32 {
             mv as u32
         }
+        fn numbers(&self, state: &(usize, u64), joint: &[u64], numbers: &mut Vec<u32>) {
+            const WAIT: u32 = 9;
+            numbers.extend((0..2).map(|role| if role == ROLES[state.0] { joint[0] as u32 } else { WAIT }));
+        }
         fn key(&self, state: &(usize, u64)) -> Option<u64> {
             Some((state.1 << 8 | state.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
         }
@@ -819,6 +849,40 @@ mod tests {
             }
         }
         states
+    }
+
+    /// Who chose in each joint move of the last simulation, and in the two before it.
+    #[derive(Default)]
+    struct Choosers(Vec<[bool; 2]>);
+
+    impl Playout<Sums> for Choosers {
+        const LEARNS: bool = true;
+        fn skips_waits(&self) -> bool {
+            true
+        }
+        fn choose(&mut self, _: &Sums, _: &(usize, u64), _: usize, _: &Trail, _: &mut Rng) -> u64 {
+            1
+        }
+        fn learn(&mut self, _: &Sums, trail: &Trail, _: &[f64]) {
+            let chose = |joint| [0, 1].map(|role| trail.chosen(joint, role).is_some());
+            self.0 = (0..trail.known()).map(chose).collect();
+        }
+    }
+
+    #[test]
+    fn a_trail_tells_who_had_a_choice() {
+        let mut mcts = Mcts::new(Uct::new(1.0), Choosers::default(), ToTheEnd, Settings::default(), 1);
+        let mut state = (0, 0);
+        let all: Vec<[bool; 2]> = ROLES.iter().map(|&role| [role == 0, role == 1]).collect();
+        mcts.begin(&Sums, &state);
+        for moved in 0..4 {
+            mcts.search(&Sums, &state, ROLES[moved], Limits::playouts(20), &Default::default());
+            let before = [[false; 2], [false; 2]];
+            let told: Vec<[bool; 2]> = before.into_iter().chain(all.clone()).skip(moved).collect();
+            assert_eq!(mcts.playout().0, told, "after {moved} moves");
+            mcts.advance(&Sums, &[2]);
+            Sums.play(&mut state, &[2]);
+        }
     }
 
     #[test]
@@ -874,6 +938,34 @@ mod tests {
                     }
                 }
                 state = (state.0 + 1, state.1 + mv);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_tree_fades() {
+        let mut told = None;
+        for tree_gamma in [1.0, 0.5, 0.0] {
+            let settings = Settings { tree_gamma, decision: Decision::EffectiveQuality, ..Settings::default() };
+            let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1);
+            mcts.search(&Sums, &(0, 0), 0, Limits::playouts(2000), &Default::default());
+            mcts.advance(&Sums, &[2]);
+            let stats: Vec<MoveStats> = mcts.tree.edges.iter().map(|edge| edge.stats).collect();
+            let arrivals = mcts.arrivals.as_ref().unwrap();
+            let means: Vec<Option<f64>> =
+                (0..mcts.tree.nodes.len() as u32).map(|node| arrivals.mean(node, 0)).collect();
+            let (before, means_before) = told.get_or_insert_with(|| (stats.clone(), means.clone()));
+            for (stats, before) in stats.iter().zip(before) {
+                let visits = (f64::from(before.visits) * tree_gamma).round() as u32;
+                assert_eq!(stats.visits, visits.max(before.visits.min(1)));
+                assert!((stats.mean() - before.mean()).abs() < 1e-12);
+            }
+            for (mean, before) in means.iter().zip(means_before) {
+                assert!((mean.unwrap_or(-1.0) - before.unwrap_or(-1.0)).abs() < 1e-12);
+            }
+            for node in 0..mcts.tree.nodes.len() {
+                let visits: u32 = mcts.tree.edges_of(node as NodeId, 0).map(|edge| stats[edge].visits).sum();
+                assert_eq!(mcts.tree.nodes[node].visits, visits);
             }
         }
     }

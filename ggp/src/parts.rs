@@ -22,20 +22,54 @@ impl MoveStats {
     pub fn mean(self) -> f64 {
         if self.visits == 0 { 0.0 } else { self.sum / f64::from(self.visits) }
     }
+
+    /// With the visits multiplied by a factor of 0 to 1 and rounded, but to 1 at
+    /// least if there are any, and the same mean.
+    #[must_use]
+    pub(crate) fn faded(self, by: f64) -> MoveStats {
+        if self.visits == 0 {
+            return self;
+        }
+        let visits = ((f64::from(self.visits) * by).round() as u32).max(1);
+        MoveStats { visits, sum: self.sum * (f64::from(visits) / f64::from(self.visits)) }
+    }
 }
 
 /// Numbers of a search that may change from simulation to simulation, for each
-/// role by itself. What a part has no use for it passes over.
-#[derive(Clone, Copy, PartialEq, Debug)]
+/// role by itself. What is not told stays, and what a part has no use for it
+/// passes over.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Controls {
     /// The exploration constant C, on rewards 0 to 1.
-    pub c: f64,
+    pub c: Option<f64>,
     /// The equivalence parameter K of [`Grave`](crate::Grave).
-    pub k: f64,
+    pub k: Option<f64>,
     /// The visits ref from which on a node's AMAF values count.
-    pub reference: f64,
+    pub reference: Option<f64>,
     /// The share ε of random moves in playouts.
-    pub epsilon: f64,
+    pub epsilon: Option<f64>,
+    /// What playouts go by.
+    pub playout: Option<PlayoutKind>,
+    /// The Move Decay γ of what playouts go by.
+    pub gamma: Option<f64>,
+    /// Its Simulation Decay ω.
+    pub omega: Option<f64>,
+}
+
+/// What a playout goes by, of all that is learnt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlayoutKind {
+    /// Nothing: any move.
+    Random,
+    /// The averages of moves.
+    Mast,
+    /// Those of sequences of moves, too.
+    Nst,
+}
+
+impl PlayoutKind {
+    /// All of them.
+    pub const ALL: [PlayoutKind; 3] = [PlayoutKind::Random, PlayoutKind::Mast, PlayoutKind::Nst];
 }
 
 /// A node on the way of a simulation.
@@ -135,7 +169,9 @@ impl<G: Game> Selection<G> for Uct {
     }
 
     fn set(&mut self, role: usize, controls: &Controls) {
-        self.c.set(role, controls.c);
+        if let Some(c) = controls.c {
+            self.c.set(role, c);
+        }
     }
 }
 
@@ -251,6 +287,12 @@ pub trait Playout<G: Game> {
 
     /// Whether it is shown the states of a simulation.
     const WATCHES: bool = false;
+
+    /// Whether the trail is to tell which roles had no choice.
+    #[inline]
+    fn skips_waits(&self) -> bool {
+        false
+    }
 
     /// Takes a role for the one that the search is for.
     fn play_for(&mut self, _role: usize) {}

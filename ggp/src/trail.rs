@@ -10,6 +10,8 @@ pub struct Trail {
     roles: usize,
     /// A number a role, joint move by joint move; the first two are the match's.
     numbers: Vec<u32>,
+    /// Of the same places, as far as that is told: whether the role had no choice.
+    waits: Vec<bool>,
 }
 
 impl Trail {
@@ -21,7 +23,7 @@ impl Trail {
 
     /// The trail of a match of so many roles that begins.
     pub fn new(roles: usize) -> Trail {
-        Trail { roles, numbers: vec![Trail::NONE; HISTORY * roles] }
+        Trail { roles, numbers: vec![Trail::NONE; HISTORY * roles], waits: Vec::new() }
     }
 
     /// The number of roles.
@@ -61,6 +63,29 @@ impl Trail {
         self.numbers[self.numbers.len() - back * self.roles + role]
     }
 
+    /// All joint moves that are known: the two of the match, and those of the
+    /// simulation.
+    #[inline]
+    pub(crate) fn known(&self) -> usize {
+        HISTORY + self.len()
+    }
+
+    /// What a role chose in one of all joint moves that are known; none if it
+    /// had no choice, as far as that is told, or waited.
+    #[inline]
+    pub(crate) fn chosen(&self, joint: usize, role: usize) -> Option<u32> {
+        let place = joint * self.roles + role;
+        let waits = self.waits.get(place).copied().unwrap_or(false);
+        Some(self.numbers[place]).filter(|&number| !waits && number < Trail::WAITS)
+    }
+
+    /// Tells of the last joint move which roles had no choice.
+    #[inline]
+    pub(crate) fn mark_waits(&mut self, waits: impl Fn(usize) -> bool) {
+        self.waits.resize(self.numbers.len() - self.roles, false);
+        self.waits.extend((0..self.roles).map(waits));
+    }
+
     /// The numbers of the last joint move.
     #[inline]
     pub(crate) fn last(&self) -> &[u32] {
@@ -78,6 +103,7 @@ impl Trail {
     #[inline]
     pub fn rewind(&mut self) {
         self.numbers.truncate(HISTORY * self.roles);
+        self.waits.truncate(HISTORY * self.roles);
     }
 
     /// Takes the last joint move for one of the match, and begins another
@@ -85,6 +111,9 @@ impl Trail {
     pub fn keep_last(&mut self) {
         let end = self.numbers.len();
         self.numbers.copy_within(end - HISTORY * self.roles..end, 0);
+        if self.waits.len() == end {
+            self.waits.copy_within(end - HISTORY * self.roles..end, 0);
+        }
         self.rewind();
     }
 }
@@ -108,5 +137,28 @@ mod tests {
         assert_eq!(trail.steps().collect::<Vec<_>>(), [[3, 4], [5, 6]]);
         trail.rewind();
         assert_eq!((trail.len(), trail.back(1, 0)), (0, 1));
+    }
+
+    #[test]
+    fn who_has_no_choice_chooses_nothing() {
+        let mut trail = Trail::new(2);
+        let chosen = |trail: &Trail, joint| [0, 1].map(|role| trail.chosen(joint, role));
+        assert_eq!((trail.known(), chosen(&trail, 1)), (2, [None, None]));
+        trail.push(|numbers| numbers.extend([1, 2]));
+        assert_eq!(chosen(&trail, 2), [Some(1), Some(2)]);
+        trail.push(|numbers| numbers.extend([3, Trail::WAITS]));
+        trail.push(|numbers| numbers.extend([4, 5]));
+        trail.mark_waits(|role| role == 0);
+        assert_eq!(
+            [2, 3, 4].map(|joint| chosen(&trail, joint)),
+            [[Some(1), Some(2)], [Some(3), None], [None, Some(5)]]
+        );
+        trail.keep_last();
+        assert_eq!((trail.known(), [0, 1].map(|joint| chosen(&trail, joint))), (2, [[Some(3), None], [None, Some(5)]]));
+        trail.push(|numbers| numbers.extend([6, 7]));
+        trail.rewind();
+        trail.push(|numbers| numbers.extend([8, 9]));
+        trail.mark_waits(|role| role == 1);
+        assert_eq!([1, 2].map(|joint| chosen(&trail, joint)), [[None, Some(5)], [Some(8), None]]);
     }
 }

@@ -232,6 +232,24 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         edges
     }
 
+    /// Lets the statistics of all moves [fade](MoveStats::faded). A node is
+    /// left with the visits of the moves of a role, the most of any role where
+    /// rounding makes them differ.
+    pub fn fade(&mut self, by: f64) {
+        self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.faded(by));
+        for node in 0..self.nodes.len() {
+            let seats = match &self.nodes[node].counts {
+                Counts::One(_) => 1,
+                Counts::All(counts) => counts.len(),
+            };
+            let visits = |seat| {
+                let edges = &self.edges[self.edges_of(node as NodeId, seat)];
+                edges.iter().map(|edge| edge.stats.visits).sum::<u32>()
+            };
+            self.nodes[node].visits = (0..seats).map(visits).max().unwrap_or(0);
+        }
+    }
+
     /// Keeps what lies below `root`, which becomes node 0. Returns the new
     /// numbers of the nodes, by their old ones.
     pub fn reroot(&mut self, root: NodeId) -> Vec<Option<NodeId>> {

@@ -80,7 +80,14 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 
     /// Tries both ways for an eighth of the time each, and keeps to the faster.
-    fn try_both(&mut self, game: &LaneGame, root: &LaneState, time: Duration, stop: &AtomicBool, clock: Clock) -> Spent {
+    fn try_both(
+        &mut self,
+        game: &LaneGame,
+        root: &LaneState,
+        time: Duration,
+        stop: &AtomicBool,
+        clock: Clock,
+    ) -> Spent {
         let mut spent = Spent::default();
         let mut rates = [0.0; 2];
         for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
@@ -237,14 +244,7 @@ where
         self.mcts.begin(game, state);
     }
 
-    fn think(
-        &mut self,
-        game: &LaneGame,
-        state: &LaneState,
-        limits: Limits,
-        stop: &AtomicBool,
-        clock: Clock,
-    ) -> Spent {
+    fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
         let spent = match (self.most, limits.time) {
             (None, Some(time)) if limits.playouts.or(limits.expansions).is_none() => {
                 self.try_both(game, state, time, stop, clock)
@@ -280,9 +280,16 @@ mod tests {
     use crate::gdl::Rules;
     use crate::gdl::network::{Network, NetworkGame};
     use crate::mcts::{Found, Settings};
-    use crate::policy::{PartsVisitor, Policy};
+    use crate::policy::{PartsVisitor, Policy, SearchPolicy};
 
-    const POLICIES: [&str; 4] = ["uct", "nst,replies=lgrf2", "base", "mast,solver=yes"];
+    const POLICIES: [&str; 6] = [
+        "uct",
+        "nst,replies=lgrf2",
+        "base",
+        "mast,solver=yes",
+        "base,tune=he",
+        "nst,waiting=skip,tune=nmc,tune-what=playout+epsilon",
+    ];
 
     fn game(name: &str) -> NetworkGame {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("games").join(name).with_extension("kif");
@@ -294,7 +301,7 @@ mod tests {
     /// one that is not stepped in lanes.
     struct Searched<'a> {
         game: &'a LaneGame,
-        solver: bool,
+        search: &'a SearchPolicy,
         lanes: Option<usize>,
         limits: Limits,
     }
@@ -308,9 +315,9 @@ mod tests {
             S::Note: Send,
             P: Playout<LaneGame> + Clone + Send + 'static,
         {
-            let Searched { game, solver, lanes, limits } = self;
-            let settings = Settings { solver, ..Settings::default() };
-            let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7);
+            let Searched { game, search, lanes, limits } = self;
+            let settings = Settings { solver: search.solver, ..Settings::default() };
+            let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone());
             let mut search = TreeParallel::new(mcts, SideBySide::Auto);
             let mut state = game.initial();
             search.begin(game, &state);
@@ -342,7 +349,7 @@ mod tests {
 
     fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<Found<u32>> {
         let Policy::Search(search) = policy.parse().unwrap() else { panic!("{policy} searches") };
-        search.visit(game, 0, Searched { game, solver: search.solver, lanes, limits })
+        search.visit(game, 0, Searched { game, search: &search, lanes, limits })
     }
 
     const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p", "matching-pennies", "odd-one-out"];

@@ -161,12 +161,41 @@ fn square_rounds_are_those_worked_by_hand() {
 fn upper_bounds_are_those_worked_by_hand() {
     for case in data("ucb.json").as_array().unwrap() {
         let tallies: Vec<Vec<f64>> = case["tallies"].as_array().unwrap().iter().map(numbers).collect();
-        let mut allocator = Allocator::new(Allocation::Ucb { b: case["b"].as_f64().unwrap() }, tallies.len());
+        let allocation = Allocation::Ucb { b: case["b"].as_f64().unwrap(), floor: 0.0, ceiling: 1.0 };
+        let mut allocator = Allocator::new(allocation, tallies.len());
         for (strategy, tally) in tallies.iter().enumerate() {
             (0..tally[0] as usize).for_each(|_| allocator.learn(strategy, tally[1]));
         }
         assert_eq!(allocator.next(|_| true, true), case["next"].as_u64().unwrap() as usize, "{}", case["about"]);
     }
+}
+
+/// The share of each strategy in 2,000 simulations by upper bounds, the last of
+/// four ready from the 1,001st on only. The first is by far the best.
+fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
+    let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor, ceiling }, 4);
+    for number in 0..2_000 {
+        let strategy = allocator.next(|strategy| strategy < 3 || number >= 1_000, true);
+        allocator.learn(strategy, [0.9, 0.1, 0.2, 0.1][strategy]);
+    }
+    allocator.tallies().iter().map(|tally| f64::from(tally.simulations) / 2_000.0).collect()
+}
+
+#[test]
+fn shares_have_a_floor_and_a_ceiling() {
+    let near =
+        |shares: &[f64], told: [f64; 4]| shares.iter().zip(told).all(|(share, told)| (share - told).abs() < 2e-3);
+    let free = shares(0.0, 1.0);
+    assert!(free[0] > 0.99, "{free:?}");
+    // What is ready for half the time has its share of that half.
+    assert!(near(&shares(0.1, 1.0), [0.75, 0.1, 0.1, 0.05]), "{:?}", shares(0.1, 1.0));
+    let capped = shares(0.0, 0.6);
+    assert!((capped[0] - 0.6).abs() < 2e-3, "{capped:?}");
+    assert!(capped[1..].iter().all(|&share| share > free[1]), "{capped:?}");
+    // More than there is, and less than there must be, make all the same.
+    let same = shares(1.0, 1.0);
+    assert!((same[0] - same[1]).abs() < 2e-3 && (same[1] - same[2]).abs() < 2e-3, "{same:?}");
+    assert!(shares(0.0, 0.0).iter().zip(free).all(|(&share, free)| share == free), "at no share all are above");
 }
 
 #[test]
@@ -185,8 +214,7 @@ fn all_are_used_as_often_and_then_the_best_alone() {
 
 #[test]
 fn what_is_not_ready_is_not_used() {
-    for allocation in [Allocation::Ucb { b: 5.0 }, Allocation::Static, Allocation::Square, Allocation::UniformThenBest]
-    {
+    for allocation in [Allocation::UCB, Allocation::Static, Allocation::Square, Allocation::UniformThenBest] {
         let mut allocator = Allocator::new(allocation, 3);
         for _ in 0..100 {
             let strategy = allocator.next(|strategy| strategy != 1, true);
@@ -660,8 +688,12 @@ fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     const SIMULATIONS: u64 = 20_000;
     let Some(path) = conformance("../games/checkers.kif") else { return };
     let (game, _) = ready(&fs::read_to_string(path).unwrap());
-    for allocation in [Allocation::Ucb { b: 5.0 }, Allocation::Ucb { b: 500.0 }, Allocation::Static, Allocation::Square]
-    {
+    for allocation in [
+        Allocation::UCB,
+        Allocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0 },
+        Allocation::Static,
+        Allocation::Square,
+    ] {
         let config = MiniConfig { allocation, ..MiniConfig::mini() };
         let mut search = search(&game, 0, config, 1);
         let (state, stop) = (game.initial(), AtomicBool::new(false));

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::tuning::{Combination, Method, MethodError, Space, Tuner};
+use sternhalma_ggp::tuning::{Aspect, Combination, Method, MethodError, Space, Tuner};
 
 fn methods() -> [(&'static str, Method); 5] {
     [
@@ -53,6 +53,31 @@ fn every_method_learns() {
         // What does not learn shows that the limit tells something.
         let late = play(&mut tuner(), 20_000, false);
         assert!(late < 0.7, "{name}: {late}");
+    }
+}
+
+#[test]
+fn every_method_learns_the_better_playout() {
+    let space = Space::of(&[Aspect::Playout, Aspect::Epsilon]).unwrap();
+    let playout = space.parameter("playout").unwrap();
+    for (name, method) in methods() {
+        let method = match method {
+            Method::Lsi { .. } => Method::Lsi { generate: 3_000, evaluate: 1_000, candidates: 80 },
+            other => other,
+        };
+        let mut rng = Rng::seed_from_u64(7);
+        let mut tuner = method.tuner(&space, &mut rng).unwrap();
+        let mut late = 0;
+        for i in 0..20_000 {
+            let chosen = tuner.choose(&mut rng);
+            assert!(space.is_legal(chosen));
+            late += u32::from(i >= 15_000 && chosen.index(playout) == 2);
+            let chance = [0.2, 0.5, 0.8][chosen.index(playout)];
+            tuner.update(if rng.random_bool(chance) { 1.0 } else { 0.0 });
+        }
+        assert_eq!(tuner.best().index(playout), 2, "{name}");
+        // Of 5,000; a third by chance.
+        assert!(late > 3_500, "{name}: {late}");
     }
 }
 

@@ -157,6 +157,10 @@ impl Game for ProverGame {
         }
     }
 
+    fn has_choice(&self, state: &ProverState, role: usize) -> bool {
+        state.0.legal[role].len() > 1
+    }
+
     fn legal(&self, state: &ProverState, role: usize, moves: &mut Vec<TermId>) {
         moves.extend_from_slice(&state.0.legal[role]);
     }

@@ -153,7 +153,10 @@ impl<G: Game> Selection<G> for Grave {
     }
 
     fn set(&mut self, role: usize, controls: &Controls) {
-        let &Controls { c, k, reference, .. } = controls;
+        let told = self.controls.of(role);
+        let c = controls.c.unwrap_or(told.c);
+        let k = controls.k.unwrap_or(told.k);
+        let reference = controls.reference.unwrap_or(told.reference);
         self.controls.set(role, GraveSettings { c, k, reference, form: self.form });
     }
 
@@ -328,7 +331,8 @@ mod tests {
     #[test]
     fn roles_may_have_their_own_numbers() {
         let mut grave = Grave::new(GraveSettings { k: 0.0, ..GraveSettings::BASE });
-        let controls = Controls { c: 0.9, k: f64::INFINITY, reference: f64::INFINITY, epsilon: 0.5 };
+        let infinity = Some(f64::INFINITY);
+        let controls = Controls { c: Some(0.9), k: infinity, reference: infinity, ..Controls::default() };
         Selection::<Offers>::set(&mut grave, 1, &controls);
         enter(&mut grave, 0, 10);
         let place = enter(&mut grave, 1, 100);

@@ -8,6 +8,11 @@ pub enum Allocation {
     Ucb {
         /// The weight of exploration, 5 in the paper.
         b: f64,
+        /// The share of the simulations, 0 to 1, that each strategy has at
+        /// least: one that has less comes next, the one furthest behind first.
+        floor: f64,
+        /// The share that none has more of, 0 to 1, as long as there is another.
+        ceiling: f64,
     },
     /// In rounds, 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
     Static,
@@ -16,6 +21,11 @@ pub enum Allocation {
     /// All as often while the start clock runs, then the best alone (MINI-1-S,
     /// section VII.C).
     UniformThenBest,
+}
+
+impl Allocation {
+    /// UCB as the paper has it.
+    pub const UCB: Allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0 };
 }
 
 /// The simulations that a strategy was used in.
@@ -42,6 +52,9 @@ const STATIC_QUOTAS: [u32; 6] = [22, 11, 7, 4, 2, 1];
 pub struct Allocator {
     allocation: Allocation,
     tallies: Vec<Tally>,
+    /// How many simulations there were of all before the first of each
+    /// strategy: shares are of those since.
+    before: Vec<u32>,
     /// The simulations that are left of the round, in the order in which they
     /// are to be run backwards.
     round: Vec<usize>,
@@ -57,6 +70,7 @@ impl Allocator {
         Allocator {
             allocation,
             tallies: vec![Tally::default(); strategies],
+            before: vec![0; strategies],
             round: Vec::new(),
             overflow: vec![0.0; strategies],
             only: None,
@@ -77,7 +91,7 @@ impl Allocator {
             return untried;
         }
         match self.allocation {
-            Allocation::Ucb { b } => self.highest_bound(&ready, b),
+            Allocation::Ucb { b, floor, ceiling } => self.highest_bound(&ready, b, floor, ceiling),
             Allocation::UniformThenBest if is_start => self.least_used(&ready),
             Allocation::UniformThenBest => self.best_alone(&ready),
             Allocation::Static => self.of_round(&ready, Allocator::static_round),
@@ -87,13 +101,30 @@ impl Allocator {
 
     /// Counts a simulation of a strategy and its reward, of 0 to 1.
     pub fn learn(&mut self, strategy: usize, reward: f64) {
+        if self.tallies[strategy].simulations == 0 {
+            self.before[strategy] = self.simulations();
+        }
         let tally = &mut self.tallies[strategy];
         tally.simulations += 1;
         tally.sum += reward;
     }
 
-    fn highest_bound(&self, ready: &[usize], b: f64) -> usize {
-        let all: u32 = self.tallies.iter().map(|tally| tally.simulations).sum();
+    fn simulations(&self) -> u32 {
+        self.tallies.iter().map(|tally| tally.simulations).sum()
+    }
+
+    fn highest_bound(&self, ready: &[usize], b: f64, floor: f64, ceiling: f64) -> usize {
+        let all = self.simulations();
+        // The next simulation counts.
+        let since = |strategy: usize| f64::from(all - self.before[strategy] + 1);
+        let behind = |strategy: usize| floor * since(strategy) - f64::from(self.tallies[strategy].simulations);
+        let furthest = first_most(ready, behind);
+        if behind(furthest) > 0.0 {
+            return furthest;
+        }
+        let may = |&strategy: &usize| f64::from(self.tallies[strategy].simulations + 1) <= ceiling * since(strategy);
+        let below: Vec<usize> = ready.iter().copied().filter(may).collect();
+        let ready = if below.is_empty() { ready } else { &below };
         let log = f64::from(all).ln();
         let bound = |strategy: usize| {
             let tally = self.tallies[strategy];

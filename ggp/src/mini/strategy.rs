@@ -121,11 +121,7 @@ impl MiniConfig {
     /// MINI and MINI-STR: the six strategies shared out by upper bounds. MINI
     /// decides by [effective quality](crate::Decision::EffectiveQuality).
     pub fn mini() -> MiniConfig {
-        MiniConfig {
-            allocation: Allocation::Ucb { b: 5.0 },
-            strategies: Strategy::ALL.to_vec(),
-            chances: Chances::default(),
-        }
+        MiniConfig { allocation: Allocation::UCB, strategies: Strategy::ALL.to_vec(), chances: Chances::default() }
     }
 
     /// MINI-C and, by effective quality, MINI-EQ: the history heuristic alone.

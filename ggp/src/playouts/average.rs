@@ -15,11 +15,29 @@ pub struct Decay {
     /// Simulation Decay, ω: the factor after each occurrence in a simulation,
     /// for what occurred.
     pub omega: f64,
+    /// The most that a weight grows to, 1 or more. A reward counts one part of
+    /// so many from then on: the average is exponential.
+    pub cap: f64,
+    /// Whether it is on in games of one role, too.
+    pub alone: bool,
 }
 
 impl Decay {
     /// Nothing is forgotten.
-    pub const NONE: Decay = Decay { gamma: 1.0, lambda: 1.0, batch: 50, omega: 1.0 };
+    pub const NONE: Decay = Decay { gamma: 1.0, lambda: 1.0, batch: 50, omega: 1.0, cap: f64::INFINITY, alone: false };
+
+    /// What an occurrence does to a weight.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { cap: self.cap as f32, omega: self.omega as f32 }
+    }
+}
+
+/// What an occurrence does to a weight: it grows by 1, up to a cap, and then
+/// decays.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Limits {
+    cap: f32,
+    omega: f32,
 }
 
 impl Default for Decay {
@@ -69,13 +87,13 @@ pub(crate) struct Average {
 impl Average {
     pub const NONE: Average = Average { mean: 0.0, kept: 0.0 };
 
-    /// Takes in a reward, and then decays by `omega`.
+    /// Takes in a reward.
     #[inline]
-    pub fn add(&mut self, reward: f32, omega: f32, scale: Scale) {
+    pub fn add(&mut self, reward: f32, limits: Limits, scale: Scale) {
         let one = scale.factor.recip();
-        let kept = self.kept + one;
+        let kept = (self.kept + one).min(limits.cap * one);
         self.mean += (reward - self.mean) * (one / kept);
-        self.kept = kept * omega;
+        self.kept = kept * limits.omega;
     }
 
     #[inline]

@@ -6,11 +6,16 @@ use super::average::Decay;
 use super::replies::Replies;
 use super::selector::Selector;
 use crate::game::{Game, Rng};
-use crate::parts::{Controls, PerRole, Playout};
+use crate::parts::{Controls, PerRole, Playout, PlayoutKind};
 use crate::trail::Trail;
 
 /// What moves are worth by the simulations so far.
 pub trait Worth {
+    /// Whether trails are to tell which roles had no choice.
+    fn skips_waits(&self) -> bool {
+        false
+    }
+
     /// Appends what each of some moves of a role is worth at the end of the
     /// trail, from 0 to 1.
     fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
@@ -21,6 +26,14 @@ pub trait Worth {
 
     /// Multiplies all weights.
     fn decay(&mut self, by: f64);
+
+    /// Decays after a joint move of the match.
+    fn advance(&mut self, decay: &Decay) {
+        self.decay(decay.gamma);
+    }
+
+    /// Takes other numbers for a role.
+    fn set(&mut self, _role: usize, _controls: &Controls) {}
 }
 
 /// Chooses by good replies, if there are some and they are asked, and else by
@@ -28,6 +41,8 @@ pub trait Worth {
 #[derive(Clone, Debug)]
 pub struct Learned<W, M> {
     worth: W,
+    /// What it chooses by where nothing else is told.
+    usual: Selector,
     selector: PerRole<Selector>,
     replies: Option<Replies>,
     decay: Decay,
@@ -49,6 +64,7 @@ impl<W: Worth, M> Learned<W, M> {
     pub fn new(worth: W, selector: Selector, replies: Option<Replies>, decay: Decay) -> Learned<W, M> {
         Learned {
             worth,
+            usual: selector,
             selector: PerRole::new(selector),
             replies,
             decay,
@@ -90,14 +106,19 @@ impl<W: Worth, M> Learned<W, M> {
         self.selector.of(role).choose(worths, rng)
     }
 
-    /// How what is learnt of a game decays: not at all without an opponent.
+    /// How what is learnt of a game decays: not at all without an opponent,
+    /// unless it is to.
     fn decay_of(&self, game: &impl Game) -> Decay {
-        if game.roles() > 1 { self.decay } else { Decay::NONE }
+        if game.roles() > 1 || self.decay.alone { self.decay } else { Decay::NONE }
     }
 }
 
 impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
     const LEARNS: bool = true;
+
+    fn skips_waits(&self) -> bool {
+        self.worth.skips_waits()
+    }
 
     fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move {
         let random = self.selector.of(role).is_random(rng);
@@ -128,7 +149,10 @@ impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
     }
 
     fn set(&mut self, role: usize, controls: &Controls) {
-        self.selector.set(role, Selector::Greedy { epsilon: controls.epsilon });
+        let told = controls.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
+        let is_random = controls.playout == Some(PlayoutKind::Random);
+        self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { told });
+        self.worth.set(role, controls);
     }
 
     fn learn(&mut self, game: &G, trail: &Trail, rewards: &[f64]) {
@@ -145,7 +169,8 @@ impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
     }
 
     fn advance(&mut self, game: &G) {
-        self.worth.decay(self.decay_of(game).gamma);
+        let decay = self.decay_of(game);
+        self.worth.advance(&decay);
     }
 }
 
@@ -256,12 +281,19 @@ mod tests {
 
     #[test]
     fn a_role_may_have_its_own_share_of_random_moves() {
-        let game = Offers(2);
+        let game = Offers(4);
         let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, Decay::NONE);
-        learn(&mut playout, &game, &single("A A", &[10.0, 10.0]));
-        Playout::<Offers>::set(&mut playout, 1, &Controls { c: 0.0, k: 0.0, reference: 0.0, epsilon: 1.0 });
+        learn(&mut playout, &game, &single("A A A A", &[10.0; 4]));
+        let mut set = |role, epsilon, kind| {
+            let controls = Controls { epsilon, playout: kind, ..Controls::default() };
+            Playout::<Offers>::set(&mut playout, role, &controls);
+        };
+        set(1, Some(1.0), None);
+        set(2, None, Some(PlayoutKind::Random));
+        set(3, None, Some(PlayoutKind::Random));
+        set(3, None, Some(PlayoutKind::Mast));
         let mut rng = Rng::seed_from_u64(7);
-        for (role, chances) in [(0, [0.0, 1.0]), (1, [0.5, 0.5])] {
+        for (role, chances) in [(0, [0.0, 1.0]), (1, [0.5, 0.5]), (2, [0.5, 0.5]), (3, [0.0, 1.0])] {
             let mut counts = [0; 2];
             for _ in 0..2_000 {
                 let options = numbers("A B");
@@ -323,7 +355,7 @@ mod tests {
     fn fade<W: Worth>(case: &Fading, worth: W, longest: usize, table: impl Fn(&W, usize) -> Table) {
         let game = Offers(case.roles);
         let &Fading { gamma, lambda, batch, omega, .. } = case;
-        let decay = Decay { gamma, lambda, batch, omega };
+        let decay = Decay { gamma, lambda, batch, omega, ..Decay::NONE };
         let mut playout: Learned<W, u32> = Learned::new(worth, Selector::Greedy { epsilon: 0.0 }, None, decay);
         for (place, event) in case.events.iter().enumerate() {
             let about = format!("{}, event {place}", case.about);
@@ -346,6 +378,20 @@ mod tests {
                 }
                 Event::Worth { .. } => {}
             }
+        }
+    }
+
+    #[test]
+    fn without_an_opponent_decay_is_on_if_it_is_to_be() {
+        let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![50.0], times: 1 };
+        // Three rewards, of which the cap takes off one, and a move of the match.
+        for (roles, alone, told) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
+            let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
+            let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
+            (0..3).for_each(|_| learn(&mut playout, &Offers(roles), &simulation));
+            playout.advance(&Offers(roles));
+            let weights: Vec<f32> = playout.worth.table(0).into_iter().map(|(.., weight)| weight).collect();
+            assert_eq!(weights, [0.0, told], "{roles} roles");
         }
     }
 

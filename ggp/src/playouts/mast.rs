@@ -1,7 +1,7 @@
 //! The move-average sampling technique.
 
 use super::UNSEEN;
-use super::average::{Average, Decay, Scale};
+use super::average::{Average, Decay, Limits, Scale};
 use super::learned::Worth;
 use crate::trail::Trail;
 
@@ -30,7 +30,7 @@ impl Mast {
 
     /// Takes in a reward of a move.
     #[inline]
-    pub(super) fn add(&mut self, role: usize, number: u32, reward: f32, omega: f32) {
+    pub(super) fn add(&mut self, role: usize, number: u32, reward: f32, limits: Limits) {
         if number >= Trail::WAITS {
             return;
         }
@@ -41,7 +41,7 @@ impl Mast {
         if moves.len() <= number as usize {
             moves.resize(number as usize + 1, Average::default());
         }
-        moves[number as usize].add(reward, omega, self.scale);
+        moves[number as usize].add(reward, limits, self.scale);
     }
 }
 
@@ -52,9 +52,10 @@ impl Worth for Mast {
     }
 
     fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        let limits = decay.limits();
         for step in trail.steps() {
             for (role, (&number, &reward)) in step.iter().zip(rewards).enumerate() {
-                self.add(role, number, reward as f32, decay.omega as f32);
+                self.add(role, number, reward as f32, limits);
             }
         }
     }
@@ -68,7 +69,7 @@ impl Worth for Mast {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::HashMap;
 
     use rand::{RngExt, SeedableRng};
@@ -87,11 +88,22 @@ mod tests {
     }
 
     /// Rewards, each with its own weight.
-    type Weighted = Vec<(f64, f64)>;
+    pub(in crate::playouts) type Weighted = Vec<(f64, f64)>;
 
     /// Every reward of a move of a role.
     #[derive(Default)]
     struct Slow(HashMap<(usize, u32), Weighted>);
+
+    /// Adds a reward. Those before it weigh so much less that all together
+    /// weigh what they may at most; then all decay.
+    pub(in crate::playouts) fn add(rewards: &mut Weighted, reward: f64, decay: &Decay) {
+        let before: f64 = rewards.iter().map(|(_, weight)| weight).sum();
+        if before + 1.0 > decay.cap {
+            rewards.iter_mut().for_each(|(_, weight)| *weight *= (decay.cap - 1.0) / before);
+        }
+        rewards.push((reward, 1.0));
+        rewards.iter_mut().for_each(|(_, weight)| *weight *= decay.omega);
+    }
 
     impl Slow {
         fn worth(&self, role: usize, number: u32) -> f64 {
@@ -107,9 +119,9 @@ mod tests {
         let mut rng = Rng::seed_from_u64(1);
         for round in 0..60 {
             let roles = 1 + round % 3;
-            let omega = [1.0, 0.9][round % 2];
+            let (omega, cap) = ([1.0, 0.9][round % 2], [f64::INFINITY, 1.0, 3.5][round / 6 % 3]);
             let (mut mast, mut slow) = (Mast::default(), Slow::default());
-            let decay = Decay { omega, ..Decay::NONE };
+            let decay = Decay { omega, cap, ..Decay::NONE };
             for _ in 0..40 {
                 let mut trail = Trail::new(roles);
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
@@ -117,9 +129,7 @@ mod tests {
                     let step: Vec<u32> = (0..roles).map(|_| rng.random_range(0..5)).collect();
                     let step: Vec<u32> = step.iter().map(|&mv| if mv == 4 { Trail::WAITS } else { mv }).collect();
                     for (role, &number) in step.iter().enumerate().filter(|(_, number)| **number != Trail::WAITS) {
-                        let known = slow.0.entry((role, number)).or_default();
-                        known.push((rewards[role], 1.0));
-                        known.iter_mut().for_each(|(_, weight)| *weight *= omega);
+                        add(slow.0.entry((role, number)).or_default(), rewards[role], &decay);
                     }
                     trail.push(|numbers| numbers.extend(step));
                 }

@@ -12,6 +12,7 @@ mod mast;
 mod nst;
 mod replies;
 mod selector;
+mod variants;
 
 pub use average::Decay;
 pub use learned::{Learned, Worth};
@@ -19,6 +20,7 @@ pub use mast::Mast;
 pub use nst::Nst;
 pub use replies::Replies;
 pub use selector::Selector;
+pub use variants::Variants;
 
 /// What a move is worth that was never played: the highest goal.
 const UNSEEN: f32 = 1.0;

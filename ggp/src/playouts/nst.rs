@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::average::{Average, Decay, Scale};
-use super::context::context;
+use super::average::{Average, Decay, Limits, Scale};
+use super::context::{chosen_context, context};
 use super::learned::Worth;
 use super::mast::Mast;
 use super::{LEAST_WEIGHT, UNSEEN};
@@ -24,6 +24,8 @@ pub struct Nst {
     longest: usize,
     /// The weight from which longer sequences count, k.
     least: f32,
+    /// Whether moves without a choice are skipped.
+    skips_waits: bool,
     singles: Mast,
     /// By role: the place of a context among all.
     places: Vec<FxHashMap<u64, u32>>,
@@ -67,7 +69,7 @@ impl Followers {
         place
     }
 
-    fn add(&mut self, number: u32, reward: f32, omega: f32, scale: Scale, least: f32) {
+    fn add(&mut self, number: u32, reward: f32, limits: Limits, scale: Scale, least: f32) {
         if 4 * (self.used as usize + 1) > 3 * self.slots.len() {
             self.rebuild((2 * self.slots.len()).max(4), |_| true);
         }
@@ -76,7 +78,7 @@ impl Followers {
         self.used += u32::from(follower.number == Trail::NONE);
         follower.number = number;
         let counted = follower.average.mean_from(least, scale).is_some();
-        follower.average.add(reward, omega, scale);
+        follower.average.add(reward, limits, scale);
         let counts = follower.average.mean_from(least, scale).is_some();
         self.telling += u32::from(counts && !counted);
     }
@@ -111,6 +113,7 @@ impl Nst {
         Nst {
             longest,
             least: (least as f32).max(LEAST_WEIGHT),
+            skips_waits: false,
             singles: Mast::default(),
             places: Vec::new(),
             contexts: Vec::new(),
@@ -119,13 +122,37 @@ impl Nst {
         }
     }
 
-    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, omega: f32) {
+    /// Whether sequences are of the moves that were chosen: joint moves in
+    /// which no role had a choice are skipped, and in place of a role that had
+    /// none comes one that had. Which these are the trail tells.
+    #[must_use]
+    pub fn skipping_waits(mut self, skips: bool) -> Nst {
+        self.skips_waits = skips;
+        self
+    }
+
+    /// As [`Worth::learn`], of moves that were chosen.
+    fn learn_chosen(&mut self, trail: &Trail, rewards: &[f64], limits: Limits) {
+        let first = trail.known() - trail.len();
+        for joint in first..trail.known() {
+            for (role, &reward) in rewards.iter().enumerate() {
+                let Some(number) = trail.chosen(joint, role) else { continue };
+                self.singles.add(role, number, reward as f32, limits);
+                for length in 1..self.longest {
+                    let Some(key) = chosen_context(trail, first, joint, role, length) else { break };
+                    self.add(role, key, number, reward as f32, limits);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: Limits) {
         if self.places.len() <= role {
             self.places.resize(role + 1, FxHashMap::default());
         }
         let known = self.places[role].get(&key).copied();
         let Some(place) = known.or_else(|| self.add_context(role, key)) else { return };
-        self.contexts[place as usize].add(number, reward, omega, self.scale, self.least);
+        self.contexts[place as usize].add(number, reward, limits, self.scale, self.least);
     }
 
     /// A context that was not met before; none if there are too many.
@@ -155,19 +182,45 @@ impl Nst {
     }
 }
 
-impl Worth for Nst {
-    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+impl Nst {
+    /// As [`Worth::worths`], by sequences of up to so many moves.
+    pub(super) fn worths_by(
+        &mut self,
+        longest: usize,
+        trail: &Trail,
+        role: usize,
+        numbers: &[u32],
+        worths: &mut Vec<f32>,
+    ) {
         self.sums.clear();
         let single = |&number: &u32| self.singles.mean(role, number).map_or((UNSEEN, 1.0), |mean| (mean, 1.0));
         self.sums.extend(numbers.iter().map(single));
-        for length in 1..self.longest {
-            let key = context(trail.roles(), role, length, |back, role| trail.back(back, role));
+        for length in 1..longest.min(self.longest) {
+            let key = match self.skips_waits {
+                true => chosen_context(trail, 0, trail.known(), role, length),
+                false => Some(context(trail.roles(), role, length, |back, role| trail.back(back, role))),
+            };
+            let Some(key) = key else { break };
             self.follow(role, key, numbers);
         }
         worths.extend(self.sums.iter().map(|(sum, count)| sum / count));
     }
+}
+
+impl Worth for Nst {
+    fn skips_waits(&self) -> bool {
+        self.skips_waits
+    }
+
+    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+        self.worths_by(self.longest, trail, role, numbers, worths);
+    }
 
     fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        let limits = decay.limits();
+        if self.skips_waits {
+            return self.learn_chosen(trail, rewards, limits);
+        }
         self.singles.learn(trail, rewards, decay);
         let roles = trail.roles();
         for (step, numbers) in trail.steps().enumerate() {
@@ -177,7 +230,7 @@ impl Worth for Nst {
                 }
                 for length in 1..self.longest.min(step + 1) {
                     let key = context(roles, role, length, |back, role| trail.number(step - back, role));
-                    self.add(role, key, number, reward as f32, decay.omega as f32);
+                    self.add(role, key, number, reward as f32, limits);
                 }
             }
         }
@@ -203,6 +256,7 @@ mod tests {
 
     use super::*;
     use crate::game::Rng;
+    use crate::playouts::mast::tests::{Weighted, add};
     use crate::testing::{Simulation, number, numbers, trail};
 
     impl Nst {
@@ -296,21 +350,17 @@ mod tests {
         }
     }
 
-    /// Rewards, each with its own weight.
-    type Weighted = Vec<(f64, f64)>;
-
     /// Every reward of a sequence of a role.
     #[derive(Default)]
     struct Slow(HashMap<(usize, Vec<u32>), Weighted>);
 
     impl Slow {
-        fn learn(&mut self, steps: &[Vec<u32>], rewards: &[f64], longest: usize, omega: f64) {
+        fn learn(&mut self, steps: &[Vec<u32>], rewards: &[f64], longest: usize, decay: &Decay) {
             for end in 0..steps.len() {
                 for (role, reward) in rewards.iter().enumerate().filter(|(role, _)| steps[end][*role] != Trail::WAITS) {
                     for length in 1..=longest.min(end + 1) {
                         let rewards = self.0.entry((role, sequence(&steps[..=end], role, length))).or_default();
-                        rewards.push((*reward, 1.0));
-                        rewards.iter_mut().for_each(|(_, weight)| *weight *= omega);
+                        add(rewards, *reward, decay);
                     }
                 }
             }
@@ -357,7 +407,8 @@ mod tests {
         for round in 0..240 {
             let (roles, longest) = (1 + round % 3, 1 + round / 3 % 3);
             let least = [0.0, 1.0, 2.3, 4.0][round / 9 % 4];
-            let omega = [1.0, 0.9][round % 2];
+            let decay =
+                Decay { omega: [1.0, 0.9][round % 2], cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3], ..Decay::NONE };
             let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
             let mut moved: Vec<Vec<u32>> = Vec::new();
             let mut trail = Trail::new(roles);
@@ -381,8 +432,8 @@ mod tests {
                     }
                 }
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
-                nst.learn(&trail, &rewards, &Decay { omega, ..Decay::NONE });
-                slow.learn(&steps, &rewards, longest, omega);
+                nst.learn(&trail, &rewards, &decay);
+                slow.learn(&steps, &rewards, longest, &decay);
                 if rng.random_bool(0.2) {
                     let by = [0.0, 0.01, 0.5, 0.9][rng.random_range(0..4)];
                     nst.decay(by);
@@ -398,5 +449,89 @@ mod tests {
             }
         }
         assert!(asked > 20_000 && long > 5_000, "{asked} asked, {long} by longer sequences");
+    }
+
+    /// The moves before those of a role, last first, of joint moves in which
+    /// somebody had a choice: each step is told as choices, none of who had none.
+    fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
+        let roles = steps.first().map_or(1, Vec::len);
+        let told = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
+        let choice = |(place, step): (usize, &Vec<Option<u32>>)| {
+            let mut wanted = (role + 100 * roles - place - 1) % roles;
+            while step[wanted].is_none() {
+                wanted = (wanted + roles - 1) % roles;
+            }
+            (wanted, step[wanted].unwrap())
+        };
+        told.enumerate().map(choice).collect()
+    }
+
+    #[test]
+    fn moves_without_a_choice_are_skipped() {
+        let mut rng = Rng::seed_from_u64(3);
+        let mut by_length = [0; 3];
+        for round in 0..60 {
+            let (roles, least) = (1 + round % 3, [1.0, 2.0][round % 2]);
+            // Often all choose, or one, or nobody.
+            let chance = [0.2, 0.5, 0.9][round / 3 % 3];
+            let mut nst = Nst::new(3, least).skipping_waits(true);
+            let mut slow: HashMap<(usize, u32, Vec<(usize, u32)>), Vec<f64>> = HashMap::new();
+            let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
+            let mut trail = Trail::new(roles);
+            let push = |trail: &mut Trail, step: &[Option<u32>]| {
+                // Who has no choice has a number all the same, or waits.
+                let number = |mv: &Option<u32>| mv.unwrap_or(if roles == 2 { Trail::WAITS } else { 0 });
+                trail.push(|numbers| numbers.extend(step.iter().map(number)));
+                trail.mark_waits(|role| step[role].is_none());
+            };
+            for _ in 0..40 {
+                trail.rewind();
+                let mut steps: Vec<Vec<Option<u32>>> = Vec::new();
+                for _ in 0..rng.random_range(1..8) {
+                    let all: Vec<_> = moved.iter().chain(&steps).cloned().collect();
+                    // Only the last two joint moves of the match are known.
+                    let known = chosen_before(&all[all.len().saturating_sub(steps.len() + 2)..], 0).len();
+                    for role in 0..roles {
+                        let before = chosen_before(&all, role);
+                        let mut worths = Vec::new();
+                        nst.worths(&trail, role, &[0, 1], &mut worths);
+                        for (mv, &worth) in worths.iter().enumerate() {
+                            let sequence = |length: usize| (role, mv as u32, before[..length].to_vec());
+                            let means = (0..=known.min(2)).filter_map(|length| {
+                                let rewards = slow.get(&sequence(length))?;
+                                let counts = length == 0 || rewards.len() as f64 >= least;
+                                counts.then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
+                            });
+                            let means: Vec<f64> = means.collect();
+                            let told =
+                                if means.is_empty() { 1.0 } else { means.iter().sum::<f64>() / means.len() as f64 };
+                            assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                            by_length[means.len().saturating_sub(1)] += 1;
+                        }
+                    }
+                    let mut choice = || rng.random_bool(chance).then(|| rng.random_range(0..2));
+                    let step: Vec<Option<u32>> = (0..roles).map(|_| choice()).collect();
+                    push(&mut trail, &step);
+                    steps.push(step);
+                }
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                nst.learn(&trail, &rewards, &Decay::NONE);
+                for (end, step) in steps.iter().enumerate() {
+                    for (role, mv) in step.iter().enumerate().filter_map(|(role, mv)| Some((role, (*mv)?))) {
+                        let before = chosen_before(&steps[..end], role);
+                        for length in 0..=before.len().min(2) {
+                            slow.entry((role, mv, before[..length].to_vec())).or_default().push(rewards[role]);
+                        }
+                    }
+                }
+                if rng.random_bool(0.3) {
+                    trail.rewind();
+                    push(&mut trail, &steps[0]);
+                    trail.keep_last();
+                    moved.push(steps.swap_remove(0));
+                }
+            }
+        }
+        assert!(by_length.iter().all(|&count| count > 500), "{by_length:?}");
     }
 }

@@ -61,12 +61,8 @@ impl Policy {
 impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
     pub(super) fn terms(&self, seed: u64) -> Terms {
-        let settings = Settings {
-            most_edges: MOST_EDGES,
-            decision: self.decision,
-            solver: self.solver,
-            ..Settings::default()
-        };
+        let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
+        let settings = Settings { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..Settings::default() };
         Terms { settings, tuning: self.tuning.clone(), seed }
     }
 }

@@ -9,9 +9,9 @@ use crate::game::Game;
 use crate::grave::{Grave, GraveSettings};
 use crate::mini::{Blind, MiniConfig, MiniPlayout};
 use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
-use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector};
+use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector, Variants};
 use crate::tree_parallel::SideBySide;
-use crate::tuning::Tuning;
+use crate::tuning::{Aspect, Tuning};
 
 pub(crate) use mind::{Mind, RandomMind};
 pub(crate) use stepper::{Stepped, Stepper};
@@ -46,6 +46,9 @@ pub struct SearchPolicy {
     pub playout: PlayoutPolicy,
     /// Which move is played.
     pub decision: Decision,
+    /// What the visits and rewards in the tree are multiplied by after each
+    /// joint move of the match, 0 to 1.
+    pub tree_gamma: f64,
     /// How its numbers are tuned while it searches, if they are.
     pub tuning: Option<Tuning>,
     /// How many simulations are under way side by side, where the game is
@@ -99,6 +102,8 @@ pub enum WorthPolicy {
         longest: usize,
         /// The weight from which sequences of more than one move count.
         least: f64,
+        /// Whether they skip moves without a choice.
+        skips_waits: bool,
     },
 }
 
@@ -122,6 +127,7 @@ impl Default for SearchPolicy {
             selection: SelectionPolicy::Uct { c: 0.4 },
             playout: PlayoutPolicy::Random,
             decision: Decision::BestAverage,
+            tree_gamma: 1.0,
             tuning: None,
             lanes: SideBySide::One,
             solver: false,
@@ -159,16 +165,51 @@ impl SearchPolicy {
             PlayoutPolicy::Random => visitor.visit(selection, RandomPlayout::<G::Move>::default()),
             &PlayoutPolicy::Learned { worth, selector, replies, decay } => {
                 let replies = replies.then(Replies::default);
+                if let Some(rates) = self.rates(&decay, game.roles()) {
+                    let worth = Variants::new(&self.nst(worth), &rates);
+                    return visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay));
+                }
                 match worth {
                     WorthPolicy::Mast => {
                         visitor.visit(selection, Learned::<_, G::Move>::new(Mast::default(), selector, replies, decay))
                     }
-                    WorthPolicy::Nst { longest, least } => {
-                        let worth = Nst::new(longest, least);
+                    WorthPolicy::Nst { .. } => {
+                        let worth = self.nst(worth);
                         visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay))
                     }
                 }
             }
+        }
+    }
+}
+
+impl SearchPolicy {
+    /// Whether something of it is tuned.
+    fn tunes(&self, aspect: Aspect) -> bool {
+        self.tuning.as_ref().is_some_and(|tuning| !tuning.shadow && tuning.what.contains(&aspect))
+    }
+
+    /// The rates γ and ω of what tuning lets playouts choose among; none if
+    /// they have no choice.
+    fn rates(&self, decay: &Decay, roles: usize) -> Option<Vec<(f64, f64)>> {
+        if ![Aspect::Playout, Aspect::Gamma, Aspect::Omega].into_iter().any(|aspect| self.tunes(aspect)) {
+            return None;
+        }
+        if roles == 1 && !decay.alone {
+            return Some(vec![(1.0, 1.0)]);
+        }
+        let of = |aspect, values: &[f64], own| if self.tunes(aspect) { values.to_vec() } else { vec![own] };
+        let omegas = of(Aspect::Omega, &Aspect::OMEGAS, decay.omega);
+        let gammas = of(Aspect::Gamma, &Aspect::GAMMAS, decay.gamma);
+        Some(gammas.into_iter().flat_map(|gamma| omegas.iter().map(move |&omega| (gamma, omega))).collect())
+    }
+
+    /// What makes both NST and MAST; that of MAST knows no sequences but where
+    /// tuning chooses between both.
+    fn nst(&self, worth: WorthPolicy) -> Nst {
+        match worth {
+            WorthPolicy::Nst { longest, least, skips_waits } => Nst::new(longest, least).skipping_waits(skips_waits),
+            WorthPolicy::Mast => Nst::new(if self.tunes(Aspect::Playout) { 3 } else { 1 }, 7.0),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::mini::{Allocation, Chances, MiniConfig, Strategy};
 use crate::parts::Decision;
 use crate::playouts::{Decay, Selector};
 use crate::tree_parallel::SideBySide;
-use crate::tuning::{Method, Tuning};
+use crate::tuning::{Aspect, Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
 const NAMED: [(&str, &str); 12] = [
@@ -149,10 +149,21 @@ fn one_of<T: Copy>(value: &str, values: &[(&str, T)]) -> Result<T, String> {
     found.ok_or_else(|| format!("it is to be one of {}", names()))
 }
 
+/// Some of the values that a parameter can have, each once and in order.
+fn some_of<T: Copy + Ord>(value: &str, values: &[(&str, T)]) -> Result<Vec<T>, String> {
+    let told: Result<Vec<T>, String> = value.split('+').map(|name| one_of(name, values)).collect();
+    let mut told = told.map_err(|why| format!("{}, with a plus between them", why.replace("one of", "some of")))?;
+    told.sort_unstable();
+    told.dedup();
+    Ok(told)
+}
+
 /// The parameters of a search, and those of its playouts.
-const SEARCH_KEYS: [&str; 9] = ["selection", "c", "k", "ref", "form", "play", "solver", "lanes", "playout"];
-const TUNING_KEYS: [&str; 8] = [
+const SEARCH_KEYS: [&str; 10] =
+    ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "solver", "lanes", "playout"];
+const TUNING_KEYS: [&str; 9] = [
     "tune",
+    "tune-what",
     "tune-c",
     "tune-batch",
     "tune-epsilon",
@@ -161,23 +172,33 @@ const TUNING_KEYS: [&str; 8] = [
     "tune-candidates",
     "tune-shadow",
 ];
-const PLAYOUT_KEYS: [&str; 9] = ["epsilon", "tau", "replies", "n", "least", "gamma", "lambda", "batch", "omega"];
+const PLAYOUT_KEYS: [&str; 12] =
+    ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega", "cap", "decay-alone"];
 
-const MINI_KEYS: [&str; 8] = ["allocation", "b", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
+const MINI_KEYS: [&str; 10] =
+    ["allocation", "b", "floor", "ceiling", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
     [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 const WORTHS: [(&str, WorthPolicy); 2] =
-    [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0 })];
+    [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0, skips_waits: false })];
+const WAITS: [(&str, bool); 2] = [("count", false), ("skip", true)];
 const ALLOCATIONS: [(&str, Allocation); 4] = [
-    ("ucb", Allocation::Ucb { b: 5.0 }),
+    ("ucb", Allocation::UCB),
     ("static", Allocation::Static),
     ("square", Allocation::Square),
     ("best", Allocation::UniformThenBest),
 ];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
-const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
+const ASPECTS: [(&str, Aspect); 5] = [
+    ("grave", Aspect::Grave),
+    ("playout", Aspect::Playout),
+    ("epsilon", Aspect::Epsilon),
+    ("gamma", Aspect::Gamma),
+    ("omega", Aspect::Omega),
+];
+const TRUTHS: [(&str, bool); 2] = [("yes", true), ("no", false)];
 const REPLIES: [(&str, bool); 2] = [("none", false), ("lgrf2", true)];
 
 impl SearchPolicy {
@@ -192,9 +213,18 @@ impl SearchPolicy {
     /// Why they do not.
     pub fn check(&self) -> Result<(), String> {
         let Some(tuning) = &self.tuning else { return Ok(()) };
+        let learned = matches!(self.playout, PlayoutPolicy::Learned { .. });
         let greedy = matches!(self.playout, PlayoutPolicy::Learned { selector: Selector::Greedy { .. }, .. });
-        if !(greedy && matches!(self.selection, SelectionPolicy::Grave(_))) {
-            return Err("what is tuned is `grave` with playouts that have an `epsilon`".to_owned());
+        for aspect in &tuning.what {
+            match aspect {
+                Aspect::Grave if !(greedy && matches!(self.selection, SelectionPolicy::Grave(_))) => {
+                    let else_tell = "of other searches tell `tune-what`";
+                    return Err(format!("what is tuned is `grave` with playouts that have an `epsilon`; {else_tell}"));
+                }
+                Aspect::Epsilon if !greedy => return Err("only playouts with an `epsilon` can tune it".to_owned()),
+                _ if !learned => return Err("only playouts by `mast` or `nst` can tune it".to_owned()),
+                _ => {}
+            }
         }
         tuning.check().map_err(|error| error.to_string())
     }
@@ -206,8 +236,9 @@ impl SearchPolicy {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, &mut self.selection) {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
-            ("solver", _) => self.solver = one_of(value, &YES_OR_NO)?,
+            ("solver", _) => self.solver = one_of(value, &TRUTHS)?,
             ("lanes", _) => self.lanes = side_by_side(value)?,
+            ("tree-gamma", _) => self.tree_gamma = number(value, 0.0, 1.0)?,
             ("selection", selection) => *selection = selection.changed_to(value)?,
             ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
                 *c = finite(value, 0.0)?;
@@ -226,7 +257,7 @@ impl SearchPolicy {
                     "lsi" => Some(Method::lsi()),
                     _ => return Err(format!("it is to be one of {}", TUNERS.join(", "))),
                 };
-                self.tuning = method.map(|method| Tuning { method, shadow: false });
+                self.tuning = method.map(|method| Tuning { method, what: vec![Aspect::Grave], shadow: false });
             }
             _ if TUNING_KEYS.contains(&key) => {
                 let tuning = self.tuning.as_mut().ok_or("nothing is tuned; tell `tune=nmc`, for one, before")?;
@@ -248,8 +279,17 @@ fn side_by_side(value: &str) -> Result<SideBySide, String> {
 }
 
 fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String> {
+    if let ("tune-generate", Method::Lsi { .. } | Method::LsiAuto) = (key, &tuning.method) {
+        match value {
+            "auto" => tuning.method = Method::LsiAuto,
+            _ if tuning.method == Method::LsiAuto => tuning.method = Method::lsi(),
+            _ => {}
+        }
+    }
     match (key, &mut tuning.method) {
-        ("tune-shadow", _) => tuning.shadow = one_of(value, &YES_OR_NO)?,
+        ("tune-generate", Method::LsiAuto) => {}
+        ("tune-what", _) => tuning.what = some_of(value, &ASPECTS)?,
+        ("tune-shadow", _) => tuning.shadow = one_of(value, &TRUTHS)?,
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
         ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
         ("tune-epsilon", Method::Nmc { epsilon0, .. }) => *epsilon0 = number(value, 0.0, 1.0)?,
@@ -324,8 +364,11 @@ impl PlayoutPolicy {
             ("lambda", _) => decay.lambda = number(value, 0.0, 1.0)?,
             ("batch", _) => decay.batch = count(value)?,
             ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
+            ("decay-alone", _) => decay.alone = one_of(value, &TRUTHS)?,
+            ("cap", _) => decay.cap = number(value, 1.0, f64::INFINITY)?,
             ("n", WorthPolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
             ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
+            ("waiting", WorthPolicy::Nst { skips_waits, .. }) => *skips_waits = one_of(value, &WAITS)?,
             _ => return Err("only `playout=nst` has it".to_owned()),
         }
         Ok(())
@@ -336,17 +379,12 @@ fn set_mini(config: &mut MiniConfig, key: &str, value: &str) -> Result<(), Strin
     let chance = || number(value, 0.0, 1.0);
     match (key, &mut config.allocation) {
         ("allocation", allocation) => *allocation = one_of(value, &ALLOCATIONS)?,
-        ("b", Allocation::Ucb { b }) => *b = finite(value, 0.0)?,
-        ("b", _) => return Err("only `allocation=ucb` has it".to_owned()),
+        ("b", Allocation::Ucb { b, .. }) => *b = finite(value, 0.0)?,
+        ("floor", Allocation::Ucb { floor, .. }) => *floor = number(value, 0.0, 1.0)?,
+        ("ceiling", Allocation::Ucb { ceiling, .. }) => *ceiling = number(value, 0.0, 1.0)?,
+        ("b" | "floor" | "ceiling", _) => return Err("only `allocation=ucb` has it".to_owned()),
         ("strategies", _) => {
-            let named = |name: &str| Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
-            let mut told = value.split('+').map(named).collect::<Option<Vec<_>>>().ok_or_else(|| {
-                let names = Strategy::ALL.map(Strategy::name).join(", ");
-                format!("it is to be some of {names}, with a plus between them")
-            })?;
-            told.sort_unstable();
-            told.dedup();
-            config.strategies = told;
+            config.strategies = some_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy)))?;
         }
         ("pr-age", _) => config.chances.goal = chance()?,
         ("pr-ssc", _) => config.chances.symbols = chance()?,
@@ -387,6 +425,9 @@ impl fmt::Display for SearchPolicy {
         if self.decision != Decision::default() {
             write!(f, ",play={}", name_of(&self.decision, &DECISIONS))?;
         }
+        if self.tree_gamma != 1.0 {
+            write!(f, ",tree-gamma={}", self.tree_gamma)?;
+        }
         if self.solver {
             f.write_str(",solver=yes")?;
         }
@@ -404,9 +445,14 @@ fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Method::Mab { c, batch } => write!(f, ",tune=mab,tune-c={c},tune-batch={batch}")?,
         Method::He { c } => write!(f, ",tune=he,tune-c={c}")?,
         Method::Nmc { c, epsilon0 } => write!(f, ",tune=nmc,tune-c={c},tune-epsilon={epsilon0}")?,
+        Method::LsiAuto => f.write_str(",tune=lsi,tune-generate=auto")?,
         Method::Lsi { generate, evaluate, candidates } => {
             write!(f, ",tune=lsi,tune-generate={generate},tune-evaluate={evaluate},tune-candidates={candidates}")?
         }
+    }
+    if tuning.what != [Aspect::Grave] {
+        let names: Vec<&str> = tuning.what.iter().map(|aspect| name_of(aspect, &ASPECTS)).collect();
+        write!(f, ",tune-what={}", names.join("+"))?;
     }
     if tuning.shadow { f.write_str(",tune-shadow=yes") } else { Ok(()) }
 }
@@ -420,10 +466,13 @@ impl fmt::Display for PlayoutPolicy {
         let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else { return Ok(()) };
         match worth {
             WorthPolicy::Mast => f.write_str(",playout=mast")?,
-            WorthPolicy::Nst { longest, least } => {
+            WorthPolicy::Nst { longest, least, skips_waits } => {
                 f.write_str(",playout=nst")?;
                 if (*longest, *least) != (3, 7.0) {
                     write!(f, ",n={longest},least={least}")?;
+                }
+                if *skips_waits {
+                    f.write_str(",waiting=skip")?;
                 }
             }
         }
@@ -434,7 +483,7 @@ impl fmt::Display for PlayoutPolicy {
         if *replies {
             f.write_str(",replies=lgrf2")?;
         }
-        let Decay { gamma, lambda, batch, omega } = decay;
+        let Decay { gamma, lambda, batch, omega, cap, alone } = decay;
         for (key, factor) in [("gamma", gamma), ("lambda", lambda), ("omega", omega)] {
             if *factor != 1.0 {
                 write!(f, ",{key}={factor}")?;
@@ -443,6 +492,12 @@ impl fmt::Display for PlayoutPolicy {
         if *batch != Decay::NONE.batch {
             write!(f, ",batch={batch}")?;
         }
+        if *cap != Decay::NONE.cap {
+            write!(f, ",cap={cap}")?;
+        }
+        if *alone {
+            f.write_str(",decay-alone=yes")?;
+        }
         Ok(())
     }
 }
@@ -450,7 +505,15 @@ impl fmt::Display for PlayoutPolicy {
 fn print_mini(config: &MiniConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(",playout=mini")?;
     match config.allocation {
-        Allocation::Ucb { b } => write!(f, ",b={b}")?,
+        Allocation::Ucb { b, floor, ceiling } => {
+            write!(f, ",b={b}")?;
+            if floor != 0.0 {
+                write!(f, ",floor={floor}")?;
+            }
+            if ceiling != 1.0 {
+                write!(f, ",ceiling={ceiling}")?;
+            }
+        }
         allocation => write!(f, ",allocation={}", name_of(&allocation, &ALLOCATIONS))?,
     }
     let names: Vec<&str> = config.strategies.iter().map(|strategy| strategy.name()).collect();
@@ -533,7 +596,30 @@ mod tests {
             ("cadia", "uct,c=0.4,playout=mast,tau=10"),
             ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
             ("nst,playout=random", "uct,c=0.4"),
+            (
+                "nst,tune=nmc,tune-what=epsilon+playout+epsilon",
+                "uct,c=0.4,playout=nst,epsilon=0.2,tune=nmc,tune-c=0.7,tune-epsilon=0.75,tune-what=playout+epsilon",
+            ),
+            (
+                "cadia,tune=he,tune-what=gamma+omega",
+                "uct,c=0.4,playout=mast,tau=10,tune=he,tune-c=0.7,tune-what=gamma+omega",
+            ),
+            (
+                "tuned,tune=lsi,tune-generate=auto",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=lsi,tune-generate=auto",
+            ),
+            (
+                "tuned,tune=lsi,tune-generate=auto,tune-generate=9",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=lsi,tune-generate=9,tune-evaluate=25000,tune-candidates=2000",
+            ),
+            ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
+            ("base,tree-gamma=0.5", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tree-gamma=0.5"),
+            ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
+            ("nst,gamma=0.6,decay-alone=yes", "uct,c=0.4,playout=nst,epsilon=0.2,gamma=0.6,decay-alone=yes"),
+            ("mast,cap=50,cap=inf", "uct,c=0.4,playout=mast,epsilon=0.2"),
+            ("nst,waiting=skip,waiting=count", "uct,c=0.4,playout=nst,epsilon=0.2"),
             ("mini", "uct,c=0.4,playout=mini,b=5,strategies=R+AGE+SSC+M+E+HH,play=eq"),
+            ("mini-c,floor=0.05,ceiling=0.5", "uct,c=0.4,playout=mini,b=5,floor=0.05,ceiling=0.5,strategies=HH"),
             (
                 "mini-1-s,strategies=HH+R,pr-hh=0.5",
                 "uct,c=0.4,playout=mini,allocation=best,strategies=R+HH,pr-hh=0.5,play=eq",
@@ -563,6 +649,16 @@ mod tests {
         for (text, error) in [
             ("uct,tune=nmc", "`tune=nmc` is no parameter of `uct`: what is tuned is `grave` with"),
             ("base,tau=1,tune=he", "`tune=he` is no parameter of `base`: what is tuned is"),
+            ("nst,tune=he", "`tune=he` is no parameter of `nst`: what is tuned is `grave` with playouts"),
+            ("tuned,tune-generate=auto", "`tune-generate=auto` is no parameter of `tuned`: this way of tuning"),
+            (
+                "tuned,tune=lsi,tune-generate=auto,tune-evaluate=9",
+                "`tune-evaluate=9` is no parameter of `tuned`: this way of tuning",
+            ),
+            ("nst,tune-what=gamma", "`tune-what=gamma` is no parameter of `nst`: nothing is tuned"),
+            ("cadia,tune=he,tune-what=epsilon", "`tune-what=epsilon` is no parameter of `cadia`: only playouts with"),
+            ("grave,tune=he,tune-what=playout", "`tune-what=playout` is no parameter of `grave`: only playouts by"),
+            ("nst,tune=he,tune-what=c", "`tune-what=c` is no parameter of `nst`: it is to be some of grave, playout,"),
             ("base,tune-c=1", "`tune-c=1` is no parameter of `base`: nothing is tuned"),
             ("tuned,tune-batch=5", "`tune-batch=5` is no parameter of `tuned`: this way of tuning"),
             (
@@ -579,13 +675,22 @@ mod tests {
             ("uct,x=1", "`x=1` is no parameter of `uct`: the parameters are selection, c, k,"),
             ("uct,epsilon=0.1", "`epsilon=0.1` is no parameter of `uct`: random playouts have none"),
             ("mast,n=2", "`n=2` is no parameter of `mast`: only `playout=nst` has it"),
+            ("mast,waiting=skip", "`waiting=skip` is no parameter of `mast`: only `playout=nst` has it"),
+            ("nst,waiting=yes", "`waiting=yes` is no parameter of `nst`: it is to be one of count, skip"),
             ("mast,epsilon=1.1", "`epsilon=1.1` is no parameter of `mast`: it is to be a number from 0 to 1"),
             ("mast,tau=0", "`tau=0` is no parameter"),
             ("mast,playout=mist", "`playout=mist` is no parameter of `mast`: it is to be one of mast, nst"),
             ("mast,b=1", "`b=1` is no parameter of `mast`: only `playout=mini` has it"),
             ("mini,n=1", "`n=1` is no parameter of `mini`: `playout=mini` does not have it"),
             ("mini,strategies=R+X", "`strategies=R+X` is no parameter of `mini`: it is to be some of R, AGE"),
+            ("mini,allocation=square,floor=0.1", "`floor=0.1` is no parameter of `mini`: only `allocation=ucb`"),
+            ("mini,ceiling=2", "`ceiling=2` is no parameter of `mini`: it is to be a number from 0 to 1"),
             ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
+            ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
+            ("uct,tree-gamma=2", "`tree-gamma=2` is no parameter of `uct`: it is to be a number from 0 to 1"),
+            ("random,tree-gamma=0", "`tree-gamma=0` is no parameter of `random`: it has none"),
+            ("mast,decay-alone=1", "`decay-alone=1` is no parameter of `mast`: it is to be one of yes, no"),
+            ("uct,cap=9", "`cap=9` is no parameter of `uct`: random playouts have none"),
             ("mast,batch=0", "`batch=0` is no parameter"),
             ("random,c=1", "`c=1` is no parameter of `random`: it has none"),
         ] {
@@ -605,17 +710,15 @@ mod tests {
     }
 
     fn any_decay() -> impl Strategy<Value = Decay> {
-        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0).prop_map(|(gamma, lambda, batch, omega)| Decay {
-            gamma,
-            lambda,
-            batch,
-            omega,
-        })
+        let cap = prop_oneof![Just(f64::INFINITY), 1.0..1e6];
+        (0.0..=1.0, 0.0..=1.0, 1..1000u32, 0.0..=1.0, cap, any::<bool>())
+            .prop_map(|(gamma, lambda, batch, omega, cap, alone)| Decay { gamma, lambda, batch, omega, cap, alone })
     }
 
     fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
         let allocation = prop_oneof![
-            (0.0..100.0).prop_map(|b| Allocation::Ucb { b }),
+            (0.0..100.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(b, floor, ceiling)| Allocation::Ucb { b, floor, ceiling }),
+            Just(Allocation::UCB),
             Just(Allocation::Static),
             Just(Allocation::Square),
             Just(Allocation::UniformThenBest),
@@ -630,7 +733,11 @@ mod tests {
     fn any_playout() -> impl Strategy<Value = PlayoutPolicy> {
         let worth = prop_oneof![
             Just(WorthPolicy::Mast),
-            (1..=3usize, 0.0..100.0).prop_map(|(longest, least)| WorthPolicy::Nst { longest, least }),
+            (1..=3usize, 0.0..100.0, any::<bool>()).prop_map(|(longest, least, skips_waits)| WorthPolicy::Nst {
+                longest,
+                least,
+                skips_waits
+            }),
         ];
         let selector = prop_oneof![
             (0.0..=1.0).prop_map(|epsilon| Selector::Greedy { epsilon }),
@@ -660,11 +767,37 @@ mod tests {
         ]
     }
 
+    fn any_tuning() -> impl Strategy<Value = Tuning> {
+        let methods =
+            vec![Method::mab(), Method::he(), Method::nmc(), Method::local_nmc(), Method::lsi(), Method::LsiAuto];
+        let others: Vec<Aspect> = ASPECTS[1..].iter().map(|&(_, aspect)| aspect).collect();
+        let aspects = proptest::sample::subsequence(others, 1..=4);
+        (proptest::sample::select(methods), aspects, any::<bool>()).prop_map(|(method, what, shadow)| Tuning {
+            method,
+            what,
+            shadow,
+        })
+    }
+
     proptest! {
         #[test]
-        fn what_is_printed_is_the_same(selection in any_selection(), playout in any_playout(), visits in any::<bool>()) {
+        fn what_is_printed_is_the_same(
+            selection in any_selection(),
+            playout in any_playout(),
+            visits in any::<bool>(),
+            tree_gamma in 0.0..=1.0,
+            tuning in any_tuning(),
+            lanes in prop_oneof![
+                Just(SideBySide::One),
+                (2..=LANES).prop_map(SideBySide::Lanes),
+                Just(SideBySide::Auto),
+            ],
+            solver in any::<bool>(),
+        ) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = Policy::Search(SearchPolicy { selection, playout, decision, tuning: None, lanes: SideBySide::One, solver: false });
+            let policy = SearchPolicy { selection, playout, decision, tree_gamma, tuning: None, lanes, solver };
+            let tuned = SearchPolicy { tuning: Some(tuning), ..policy.clone() };
+            let policy = Policy::Search(if tuned.check().is_ok() { tuned } else { policy });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
         }
     }

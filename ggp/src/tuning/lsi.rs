@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rustc_hash::FxHashSet;
 
-use super::space::{Combination, MOST_VALUES, Partial, Setting, Space, all, bits, random_bit};
+use super::space::{Combination, MOST_COMBINATIONS, MOST_VALUES, Partial, Setting, Space, all, bits, random_bit};
 use crate::game::Rng;
 
 /// First values are tested by themselves, then combinations made of the better
@@ -15,6 +15,8 @@ pub(super) struct Lsi {
     evaluate: u32,
     /// k.
     candidates: u32,
+    /// Whether N_g, N_e and k are still to be told; values are tested until then.
+    unsettled: bool,
     phase: Phase,
 }
 
@@ -27,7 +29,26 @@ enum Phase {
 
 impl Lsi {
     pub(super) fn new(space: &Space, generate: u32, evaluate: u32, candidates: u32) -> Lsi {
-        Lsi { evaluate, candidates, phase: Phase::Generation(SideInfo::new(space, generate)) }
+        Lsi { evaluate, candidates, unsettled: false, phase: Phase::Generation(SideInfo::new(space, generate)) }
+    }
+
+    /// Tests values until it is told how many simulations there are.
+    pub(super) fn unsettled(space: &Space) -> Lsi {
+        Lsi { unsettled: true, ..Lsi::new(space, u32::MAX, 0, 1) }
+    }
+
+    /// Uses half of so many simulations, if its numbers are still to be told:
+    /// the shares of the paper (section 5.1) of 75,000, 25,000 and 2,000.
+    pub(super) fn settle(&mut self, simulations: u32) {
+        if let Phase::Generation(side) = &mut self.phase
+            && self.unsettled
+        {
+            let samples = simulations / 2;
+            self.unsettled = false;
+            self.evaluate = samples / 4;
+            self.candidates = (samples / 50).clamp(1, MOST_COMBINATIONS as u32);
+            side.end_after(samples - samples / 4);
+        }
     }
 
     /// The first choice after the generation phase makes the candidates, which
@@ -93,13 +114,21 @@ impl SideInfo {
             .settings()
             .filter(|setting| space.parameters()[setting.parameter].values[setting.value].is_some())
             .collect();
-        let rounds = samples.checked_div(sampled.len() as u32).unwrap_or(0);
         let slots = space.parameters().len() * MOST_VALUES;
-        SideInfo { sampled, rounds, round: 0, next: 0, sum: vec![0.0; slots], visits: vec![0; slots] }
+        let mut side =
+            SideInfo { sampled, rounds: 0, round: 0, next: 0, sum: vec![0.0; slots], visits: vec![0; slots] };
+        side.end_after(samples);
+        side
+    }
+
+    /// Ends with the last round that is within so many samples, or with the one
+    /// under way.
+    fn end_after(&mut self, samples: u32) {
+        self.rounds = samples.checked_div(self.sampled.len() as u32).unwrap_or(0);
     }
 
     fn is_complete(&self) -> bool {
-        self.round == self.rounds
+        self.next == 0 && self.round >= self.rounds
     }
 
     /// The value to be sampled, the others random.
@@ -383,6 +412,31 @@ mod tests {
         assert!((3_133..3_533).contains(&count), "{count}");
         // A value of mean 0 is not drawn while another is not.
         assert_eq!(without_b(&[(1, 1, 0.5)]), 0);
+    }
+
+    #[test]
+    fn numbers_may_be_told_on_the_way() {
+        let space = ruled();
+        // The 5 values are tested in turn; 8/2 = 4 samples are no round of 5, and
+        // 81/2 = 40 leave 30 of them for 6 rounds.
+        for (played, told, tested) in [(0, 8, 0), (7, 8, 10), (10, 81, 30), (33, 81, 35)] {
+            let mut rng = Rng::seed_from_u64(5);
+            let mut lsi = Lsi::unsettled(&space);
+            let mut count = 0;
+            while matches!(lsi.phase, Phase::Generation(_)) && count < 100 {
+                if count == played {
+                    lsi.settle(told);
+                    lsi.settle(1_000_000);
+                }
+                lsi.choose(&space, &mut rng);
+                if matches!(lsi.phase, Phase::Generation(_)) {
+                    lsi.update(0.5);
+                    count += 1;
+                }
+            }
+            assert_eq!(count, tested, "{told} told after {played}");
+            assert_eq!((lsi.evaluate, lsi.candidates), if told == 8 { (1, 1) } else { (10, 1) });
+        }
     }
 
     #[test]

@@ -49,11 +49,11 @@ mod tuners;
 mod ucb;
 
 pub use space::{
-    Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
+    Aspect, Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
 };
 
-pub(crate) use tuners::Tuners;
 pub use tuners::Tuning;
+pub(crate) use tuners::{Tuned, Tuners};
 
 use thiserror::Error;
 
@@ -103,6 +103,11 @@ pub enum Method {
         /// [`MOST_COMBINATIONS`].
         candidates: u32,
     },
+    /// LSI with numbers from the game: half of the simulations that the match
+    /// is expected to have, as the length of simulations and their number a
+    /// step tell after some steps. Three quarters of them test values, and of
+    /// each fifty one draws a combination, as in the paper.
+    LsiAuto,
 }
 
 /// The C of UCB1 of the paper (section 5.1).
@@ -148,6 +153,7 @@ impl Method {
             Method::Lsi { generate, evaluate, candidates } => {
                 State::Lsi(Lsi::new(space, generate, evaluate, candidates))
             }
+            Method::LsiAuto => State::Lsi(Lsi::unsettled(space)),
         };
         let played = vec![Played::default(); space.parameters().len() * MOST_VALUES];
         Ok(Tuner { space: space.clone(), state, chosen: None, played })
@@ -252,6 +258,12 @@ impl Tuner {
         chosen
     }
 
+    /// Takes another combination for the one chosen last.
+    #[inline]
+    pub(crate) fn swap(&mut self, chosen: &mut Option<Combination>) {
+        std::mem::swap(&mut self.chosen, chosen);
+    }
+
     /// Learns the reward, 0 to 1, of a simulation with the combination chosen
     /// last. Does nothing if none was chosen since the last update.
     #[inline]
@@ -268,6 +280,14 @@ impl Tuner {
             State::He(he) => he.update(chosen, reward),
             State::Nmc(nmc) => nmc.update(&self.space, chosen, reward),
             State::Lsi(lsi) => lsi.update(reward),
+        }
+    }
+
+    /// Is told how many simulations are expected of the whole match, which is
+    /// what [`Method::LsiAuto`] waits for, and to others is nothing.
+    pub fn expect(&mut self, simulations: u32) {
+        if let State::Lsi(lsi) = &mut self.state {
+            lsi.settle(simulations);
         }
     }
 

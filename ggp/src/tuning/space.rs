@@ -4,6 +4,7 @@ use rand::RngExt;
 use thiserror::Error;
 
 use crate::game::Rng;
+use crate::parts::PlayoutKind;
 
 /// The most parameters of a [`Space`].
 pub const MOST_PARAMETERS: usize = 8;
@@ -29,6 +30,63 @@ impl Parameter {
     pub fn new(name: &str, values: &[f64]) -> Parameter {
         Parameter { name: name.to_owned(), values: values.iter().copied().map(Some).collect() }
     }
+}
+
+/// What of a search is tuned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Aspect {
+    /// C, K, ref and ε of GRAVE with MAST, with the values of the paper.
+    Grave,
+    /// What playouts go by, a number of [`PlayoutKind::ALL`]: random moves,
+    /// MAST or NST.
+    Playout,
+    /// The share ε of random moves in playouts.
+    Epsilon,
+    /// The Move Decay γ of what playouts go by.
+    Gamma,
+    /// Its Simulation Decay ω.
+    Omega,
+}
+
+impl Aspect {
+    /// The values of ε where GRAVE is not tuned.
+    const EPSILONS: [f64; 7] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+
+    /// The values of γ; each is a table of its own for playouts.
+    pub(crate) const GAMMAS: [f64; 3] = [0.2, 0.6, 1.0];
+
+    /// The values of ω; each is a table of its own for playouts.
+    pub(crate) const OMEGAS: [f64; 3] = [0.94, 0.97, 1.0];
+
+    /// The parameters, and the rules about them, whose numbers are those of a
+    /// space that has no other before.
+    fn parameters(self) -> (Vec<Parameter>, Vec<Rule>) {
+        let kinds = [0.0, 1.0, 2.0];
+        let (name, values) = match self {
+            Aspect::Grave => return grave(),
+            Aspect::Playout => ("playout", &kinds[..PlayoutKind::ALL.len()]),
+            Aspect::Epsilon => ("epsilon", &Aspect::EPSILONS[..]),
+            Aspect::Gamma => ("gamma", &Aspect::GAMMAS[..]),
+            Aspect::Omega => ("omega", &Aspect::OMEGAS[..]),
+        };
+        (vec![Parameter::new(name, values)], Vec::new())
+    }
+}
+
+/// The parameters of [`Space::grave_mast`] and their rule.
+fn grave() -> (Vec<Parameter>, Vec<Rule>) {
+    let tenths = |range: std::ops::RangeInclusive<u8>| range.map(|n| Some(f64::from(n) / 10.0)).collect();
+    let k = [0.0, 10.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1000.0, 2000.0, f64::INFINITY];
+    let mut least = Parameter::new("ref", &[0.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 10_000.0, f64::INFINITY]);
+    least.values.push(None);
+    let off = (Setting { parameter: 1, value: 0 }, Setting { parameter: 2, value: least.values.len() - 1 });
+    let parameters = vec![
+        Parameter { name: "C".to_owned(), values: tenths(1..=9) },
+        Parameter::new("K", &k),
+        least,
+        Parameter { name: "epsilon".to_owned(), values: tenths(0..=10) },
+    ];
+    (parameters, vec![Rule::Together(off.0, off.1)])
 }
 
 /// A value of a parameter, both by index.
@@ -212,18 +270,28 @@ impl Space {
     /// share of random moves. With `K` = 0, GRAVE is off and `ref` is none. Of
     /// its combinations 7,227 are legal.
     pub fn grave_mast() -> Space {
-        let tenths = |range: std::ops::RangeInclusive<u8>| range.map(|n| Some(f64::from(n) / 10.0)).collect();
-        let k = [0.0, 10.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1000.0, 2000.0, f64::INFINITY];
-        let mut least = Parameter::new("ref", &[0.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 10_000.0, f64::INFINITY]);
-        least.values.push(None);
-        let off = (Setting { parameter: 1, value: 0 }, Setting { parameter: 2, value: least.values.len() - 1 });
-        let parameters = vec![
-            Parameter { name: "C".to_owned(), values: tenths(1..=9) },
-            Parameter::new("K", &k),
-            least,
-            Parameter { name: "epsilon".to_owned(), values: tenths(0..=10) },
-        ];
-        Space::new(parameters, &[Rule::Together(off.0, off.1)]).expect("the sets of the paper make a space")
+        Space::of(&[Aspect::Grave]).expect("the sets of the paper make a space")
+    }
+
+    /// The space of what is tuned of a search; in the
+    /// order of aspects. ε is tuned once if it is told twice, as it is with GRAVE.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is tuned.
+    pub fn of(aspects: &[Aspect]) -> Result<Space, SpaceError> {
+        let (mut parameters, mut rules) = (Vec::new(), Vec::new());
+        let told = |aspect: &Aspect| *aspect != Aspect::Epsilon || !aspects.contains(&Aspect::Grave);
+        // Rules number the parameters of GRAVE from 0.
+        let mut sorted: Vec<Aspect> = aspects.iter().copied().filter(told).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        for aspect in sorted {
+            let (its, about) = aspect.parameters();
+            parameters.extend(its);
+            rules.extend(about);
+        }
+        Space::new(parameters, &rules)
     }
 
     /// The parameters, in order.
@@ -570,6 +638,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn spaces_have_what_is_tuned() {
+        let names = |aspects: &[Aspect]| {
+            let space = Space::of(aspects).unwrap();
+            let names: Vec<&str> = space.parameters().iter().map(|parameter| parameter.name.as_str()).collect();
+            (names.join(" "), space.combinations().len())
+        };
+        use Aspect::*;
+        assert_eq!(names(&[Epsilon, Playout]), ("playout epsilon".to_owned(), 21));
+        assert_eq!(names(&[Omega]), ("omega".to_owned(), 3));
+        let all = [Omega, Gamma, Epsilon, Playout, Grave, Grave];
+        assert_eq!(names(&all), ("C K ref epsilon playout gamma omega".to_owned(), 7_227 * 27));
+        assert!(matches!(Space::of(&[]), Err(SpaceError::Parameters { found: 0 })));
     }
 
     #[test]

@@ -108,6 +108,11 @@ impl Game for NetworkGame {
         }
     }
 
+    #[inline]
+    fn has_choice(&self, state: &State, role: usize) -> bool {
+        self.engine.count_legal(state, role) > 1
+    }
+
     fn legal(&self, state: &State, role: usize, moves: &mut Vec<u32>) {
         moves.extend(self.engine.legal(state, role));
     }
@@ -259,6 +264,7 @@ mod tests {
                     (Turn::One(role), [one]) => assert_eq!(role, *one),
                     (turn, roles) => assert_eq!((turn, roles.len() > 1), (Turn::All, true)),
                 }
+                assert!((0..game.roles()).all(|role| game.has_choice(&state, role) == choosing.contains(&role)));
                 turns[usize::from(turn == Turn::All)] += 1;
                 let mut told = state.clone();
                 let (mut joint, mut all) = (Vec::new(), Vec::new());

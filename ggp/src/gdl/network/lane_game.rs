@@ -272,6 +272,14 @@ impl Game for LaneGame {
     }
 
     #[inline]
+    fn has_choice(&self, state: &LaneState, role: usize) -> bool {
+        match state {
+            LaneState::Alone(state) => self.game.has_choice(state, role),
+            LaneState::InLane(view) => view.counts[role] > 1,
+        }
+    }
+
+    #[inline]
     fn legal(&self, state: &LaneState, role: usize, moves: &mut Vec<u32>) {
         match state {
             LaneState::Alone(state) => self.game.legal(state, role, moves),
