@@ -744,8 +744,8 @@ mod tests {
         let mut state = (0, 0);
         let all: Vec<[bool; 2]> = ROLES.iter().map(|&role| [role == 0, role == 1]).collect();
         mcts.begin(&Sums, &state);
-        for moved in 0..4 {
-            mcts.search(&Sums, &state, ROLES[moved], Limits::playouts(20), &Default::default());
+        for (moved, role) in ROLES.into_iter().enumerate().take(4) {
+            mcts.search(&Sums, &state, role, Limits::playouts(20), &Default::default());
             let before = [[false; 2], [false; 2]];
             let told: Vec<[bool; 2]> = before.into_iter().chain(all.clone()).skip(moved).collect();
             assert_eq!(mcts.playout().0, told, "after {moved} moves");
