@@ -21,8 +21,9 @@ pub enum SideBySide {
     /// So many, 2 to 512.
     Lanes(usize),
     /// One or [`MOST`](SideBySide::MOST), whichever runs more simulations in
-    /// the same time when a match begins. Where no time is limited, one: side
-    /// by side they are more, and each knows less of those before it.
+    /// the same time when they are tried, in the 1st, 2nd, 4th, 8th … search.
+    /// Where counts are limited, one: side by side each knows less of those
+    /// before it.
     Auto,
 }
 
@@ -39,8 +40,13 @@ impl SideBySide {
 /// lane, in one tree.
 pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
     mcts: Mcts<LaneGame, S, P, ToTheEnd>,
-    /// How many, once it is known.
-    most: Option<usize>,
+    /// How many, and whether that is to be found out.
+    most: usize,
+    auto: bool,
+    /// Searches by time, and the simulations and seconds of both ways where
+    /// they were tried.
+    searches: u32,
+    tried: [(f64, f64); 2],
     flights: Vec<Flight>,
     numbers: Vec<u32>,
 }
@@ -48,12 +54,9 @@ pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
 impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// A search with so many simulations at a time.
     pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, many: SideBySide) -> TreeParallel<S, P> {
-        let most = match many {
-            SideBySide::One => Some(1),
-            SideBySide::Lanes(most) => Some(most.clamp(1, LANES)),
-            SideBySide::Auto => None,
-        };
-        TreeParallel { mcts, most, flights: Vec::new(), numbers: Vec::new() }
+        let most = if let SideBySide::Lanes(most) = many { most.clamp(1, LANES) } else { 1 };
+        let auto = many == SideBySide::Auto;
+        TreeParallel { mcts, most, auto, searches: 0, tried: [(0.0, 0.0); 2], flights: Vec::new(), numbers: Vec::new() }
     }
 
     /// Runs simulations until a limit is reached, beyond what is spent, so
@@ -79,7 +82,8 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         meter.finish()
     }
 
-    /// Tries both ways for an eighth of the time each, and keeps to the faster.
+    /// Tries both ways for an eighth of the time each, and chooses the one
+    /// that has been faster whenever it was tried.
     fn try_both(
         &mut self,
         game: &LaneGame,
@@ -89,15 +93,15 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         clock: Clock,
     ) -> Spent {
         let mut spent = Spent::default();
-        let mut rates = [0.0; 2];
         for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
             let before = spent;
             let limits = Limits::time(time * (part as u32 + 1) / 8);
             spent = self.run(most, game, root, limits, stop, spent, clock);
-            let seconds = (spent.time - before.time).as_secs_f64();
-            rates[part] = (spent.playouts - before.playouts) as f64 / seconds.max(1e-9);
+            self.tried[part].0 += (spent.playouts - before.playouts) as f64;
+            self.tried[part].1 += (spent.time - before.time).as_secs_f64();
         }
-        self.most = Some(if rates[1] > SideBySide::LEAST_GAIN * rates[0] { SideBySide::MOST } else { 1 });
+        let [one, many] = self.tried.map(|(playouts, seconds)| playouts / seconds.max(1e-9));
+        self.most = if many > SideBySide::LEAST_GAIN * one { SideBySide::MOST } else { 1 };
         spent
     }
 
@@ -245,13 +249,17 @@ where
     }
 
     fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
-        let spent = match (self.most, limits.time) {
-            (None, Some(time)) if limits.playouts.or(limits.expansions).is_none() => {
-                self.try_both(game, state, time, stop, clock)
-            }
-            _ => Spent::default(),
+        let time = limits.time.filter(|_| self.auto && limits.playouts.or(limits.expansions).is_none());
+        let Some(time) = time else {
+            let most = if self.auto { 1 } else { self.most };
+            return self.run(most, game, state, limits, stop, Spent::default(), clock);
         };
-        self.run(self.most.unwrap_or(1), game, state, limits, stop, spent, clock)
+        self.searches += 1;
+        let spent = match self.searches.is_power_of_two() {
+            true => self.try_both(game, state, time, stop, clock),
+            false => Spent::default(),
+        };
+        self.run(self.most, game, state, limits, stop, spent, clock)
     }
 
     fn search(

@@ -451,6 +451,9 @@ mod tests {
         assert!(asked > 20_000 && long > 5_000, "{asked} asked, {long} by longer sequences");
     }
 
+    /// A role, its move, and the moves before it with who chose them, last first.
+    type Chosen = (usize, u32, Vec<(usize, u32)>);
+
     /// The moves before those of a role, last first, of joint moves in which
     /// somebody had a choice: each step is told as choices, none of who had none.
     fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
@@ -475,7 +478,7 @@ mod tests {
             // Often all choose, or one, or nobody.
             let chance = [0.2, 0.5, 0.9][round / 3 % 3];
             let mut nst = Nst::new(3, least).skipping_waits(true);
-            let mut slow: HashMap<(usize, u32, Vec<(usize, u32)>), Vec<f64>> = HashMap::new();
+            let mut slow: HashMap<Chosen, Vec<f64>> = HashMap::new();
             let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
             let mut trail = Trail::new(roles);
             let push = |trail: &mut Trail, step: &[Option<u32>]| {

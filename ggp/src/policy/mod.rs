@@ -30,6 +30,7 @@ pub use text::{PolicyError, PolicyText};
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "there are a few of them in a tournament, most of them searches")]
 pub enum Policy {
     /// `random`: any legal move, all equally likely.
     Random,

@@ -161,9 +161,10 @@ fn some_of<T: Copy + Ord>(value: &str, values: &[(&str, T)]) -> Result<Vec<T>, S
 /// The parameters of a search, and those of its playouts.
 const SEARCH_KEYS: [&str; 10] =
     ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "solver", "lanes", "playout"];
-const TUNING_KEYS: [&str; 9] = [
+const TUNING_KEYS: [&str; 10] = [
     "tune",
     "tune-what",
+    "tune-evolve",
     "tune-c",
     "tune-batch",
     "tune-epsilon",
@@ -257,7 +258,8 @@ impl SearchPolicy {
                     "lsi" => Some(Method::lsi()),
                     _ => return Err(format!("it is to be one of {}", TUNERS.join(", "))),
                 };
-                self.tuning = method.map(|method| Tuning { method, what: vec![Aspect::Grave], shadow: false });
+                self.tuning =
+                    method.map(|method| Tuning { method, what: vec![Aspect::Grave], evolve: None, shadow: false });
             }
             _ if TUNING_KEYS.contains(&key) => {
                 let tuning = self.tuning.as_mut().ok_or("nothing is tuned; tell `tune=nmc`, for one, before")?;
@@ -289,6 +291,10 @@ fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String>
     match (key, &mut tuning.method) {
         ("tune-generate", Method::LsiAuto) => {}
         ("tune-what", _) => tuning.what = some_of(value, &ASPECTS)?,
+        ("tune-evolve", Method::Lsi { .. } | Method::LsiAuto) => {
+            return Err("LSI tests each value once; tell another way of tuning".to_owned());
+        }
+        ("tune-evolve", _) => tuning.evolve = Some(count(value)?),
         ("tune-shadow", _) => tuning.shadow = one_of(value, &TRUTHS)?,
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
         ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
@@ -454,6 +460,9 @@ fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = tuning.what.iter().map(|aspect| name_of(aspect, &ASPECTS)).collect();
         write!(f, ",tune-what={}", names.join("+"))?;
     }
+    if let Some(every) = tuning.evolve {
+        write!(f, ",tune-evolve={every}")?;
+    }
     if tuning.shadow { f.write_str(",tune-shadow=yes") } else { Ok(()) }
 }
 
@@ -612,6 +621,10 @@ mod tests {
                 "tuned,tune=lsi,tune-generate=auto,tune-generate=9",
                 "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=lsi,tune-generate=9,tune-evaluate=25000,tune-candidates=2000",
             ),
+            (
+                "tuned,tune-evolve=5000",
+                "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tune=nmc,tune-c=0.7,tune-epsilon=0.75,tune-evolve=5000",
+            ),
             ("nst,waiting=skip", "uct,c=0.4,playout=nst,waiting=skip,epsilon=0.2"),
             ("base,tree-gamma=0.5", "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4,tree-gamma=0.5"),
             ("mast,cap=50", "uct,c=0.4,playout=mast,epsilon=0.2,cap=50"),
@@ -655,6 +668,8 @@ mod tests {
                 "tuned,tune=lsi,tune-generate=auto,tune-evaluate=9",
                 "`tune-evaluate=9` is no parameter of `tuned`: this way of tuning",
             ),
+            ("tuned,tune-evolve=0", "`tune-evolve=0` is no parameter of `tuned`: it is to be a whole number from 1 up"),
+            ("tuned,tune=lsi,tune-evolve=9", "`tune-evolve=9` is no parameter of `tuned`: LSI tests each value once"),
             ("nst,tune-what=gamma", "`tune-what=gamma` is no parameter of `nst`: nothing is tuned"),
             ("cadia,tune=he,tune-what=epsilon", "`tune-what=epsilon` is no parameter of `cadia`: only playouts with"),
             ("grave,tune=he,tune-what=playout", "`tune-what=playout` is no parameter of `grave`: only playouts by"),
@@ -772,11 +787,13 @@ mod tests {
             vec![Method::mab(), Method::he(), Method::nmc(), Method::local_nmc(), Method::lsi(), Method::LsiAuto];
         let others: Vec<Aspect> = ASPECTS[1..].iter().map(|&(_, aspect)| aspect).collect();
         let aspects = proptest::sample::subsequence(others, 1..=4);
-        (proptest::sample::select(methods), aspects, any::<bool>()).prop_map(|(method, what, shadow)| Tuning {
-            method,
-            what,
-            shadow,
-        })
+        let evolve = proptest::option::of(1..10_000u32);
+        (proptest::sample::select(methods), aspects, evolve, any::<bool>()).prop_map(
+            |(method, what, evolve, shadow)| {
+                let evolve = evolve.filter(|_| !matches!(method, Method::Lsi { .. } | Method::LsiAuto));
+                Tuning { method, what, evolve, shadow }
+            },
+        )
     }
 
     proptest! {

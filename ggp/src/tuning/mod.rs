@@ -146,7 +146,13 @@ impl Method {
     /// If a number of the method is not as it must be.
     pub fn tuner(&self, space: &Space, rng: &mut Rng) -> Result<Tuner, MethodError> {
         self.check()?;
-        let state = match *self {
+        let state = self.state(space, rng);
+        let played = vec![Played::default(); space.parameters().len() * MOST_VALUES];
+        Ok(Tuner { method: self.clone(), space: space.clone(), state, chosen: None, played })
+    }
+
+    fn state(&self, space: &Space, rng: &mut Rng) -> State {
+        match *self {
             Method::Mab { c, batch } => State::Mab(Mab::new(space, c, batch, rng)),
             Method::He { c } => State::He(He::new(space, c, rng)),
             Method::Nmc { c, epsilon0 } => State::Nmc(Nmc::new(space, c, epsilon0)),
@@ -154,9 +160,7 @@ impl Method {
                 State::Lsi(Lsi::new(space, generate, evaluate, candidates))
             }
             Method::LsiAuto => State::Lsi(Lsi::unsettled(space)),
-        };
-        let played = vec![Played::default(); space.parameters().len() * MOST_VALUES];
-        Ok(Tuner { space: space.clone(), state, chosen: None, played })
+        }
     }
 
     fn check(&self) -> Result<(), MethodError> {
@@ -211,6 +215,7 @@ pub enum MethodError {
 /// chosen before and for numbers of visits not met before, which is rare.
 #[derive(Clone, Debug)]
 pub struct Tuner {
+    method: Method,
     space: Space,
     state: State,
     chosen: Option<Combination>,
@@ -281,6 +286,30 @@ impl Tuner {
             State::Nmc(nmc) => nmc.update(&self.space, chosen, reward),
             State::Lsi(lsi) => lsi.update(reward),
         }
+    }
+
+    /// Replaces the worst value of each parameter by one near its best, by the
+    /// mean rewards of those that were played, and begins anew with the values
+    /// that there are then. Values that are no numbers, infinite, or named by a
+    /// rule stay. Returns whether any was replaced; if not, nothing changes.
+    pub fn evolve(&mut self, rng: &mut Rng) -> bool {
+        let played = &self.played;
+        let mean = |setting: Setting| {
+            let Played { visits, sum } = played[setting.slot()];
+            (visits > 0).then(|| sum / f64::from(visits))
+        };
+        let evolved = self.space.evolve(mean, rng);
+        if evolved {
+            self.state = self.method.state(&self.space, rng);
+            self.chosen = None;
+            self.played.fill(Played::default());
+        }
+        evolved
+    }
+
+    /// The space of its values, which [`evolve`](Tuner::evolve).
+    pub fn space(&self) -> &Space {
+        &self.space
     }
 
     /// Is told how many simulations are expected of the whole match, which is

@@ -49,6 +49,12 @@ pub enum Aspect {
 }
 
 impl Aspect {
+    /// Whether its values are names of what there is, and not numbers that
+    /// others may come in the place of.
+    fn is_fixed(self) -> bool {
+        matches!(self, Aspect::Playout | Aspect::Gamma | Aspect::Omega)
+    }
+
     /// The values of ε where GRAVE is not tuned.
     const EPSILONS: [f64; 7] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
 
@@ -235,6 +241,8 @@ pub struct Space {
     /// The parameters without a rule, and those with one.
     free: Vec<u8>,
     ruled: Vec<u8>,
+    /// By parameter the values that are not replaced by others.
+    fixed: [u32; MOST_PARAMETERS],
 }
 
 impl Space {
@@ -249,9 +257,11 @@ impl Space {
     pub fn new(parameters: Vec<Parameter>, rules: &[Rule]) -> Result<Space, SpaceError> {
         check_parameters(&parameters)?;
         let agreeing = agreeing_without_rules(&parameters);
-        let mut space = Space { parameters, agreeing, free: Vec::new(), ruled: Vec::new() };
+        let mut space =
+            Space { parameters, agreeing, free: Vec::new(), ruled: Vec::new(), fixed: [0; MOST_PARAMETERS] };
         for &rule in rules {
             space.apply(rule)?;
+            rule.settings().iter().for_each(|setting| space.fixed[setting.parameter] |= 1 << setting.value);
         }
         let has_rule = |&parameter: &u8| {
             let named = |rule: &Rule| rule.settings().iter().any(|s| s.parameter == usize::from(parameter));
@@ -273,8 +283,8 @@ impl Space {
         Space::of(&[Aspect::Grave]).expect("the sets of the paper make a space")
     }
 
-    /// The space of what is tuned of a search; in the
-    /// order of aspects. ε is tuned once if it is told twice, as it is with GRAVE.
+    /// The space of what is tuned of a search, its parameters in the order of
+    /// aspects. With GRAVE, whose space has an ε, it has no other.
     ///
     /// # Errors
     ///
@@ -286,12 +296,61 @@ impl Space {
         let mut sorted: Vec<Aspect> = aspects.iter().copied().filter(told).collect();
         sorted.sort_unstable();
         sorted.dedup();
+        let mut fixed = [0; MOST_PARAMETERS];
         for aspect in sorted {
             let (its, about) = aspect.parameters();
+            if aspect.is_fixed() {
+                fixed[parameters.len()] = u32::MAX;
+            }
             parameters.extend(its);
             rules.extend(about);
         }
-        Space::new(parameters, &rules)
+        let mut space = Space::new(parameters, &rules)?;
+        space.fixed.iter_mut().zip(fixed).for_each(|(mask, fixed)| *mask |= fixed);
+        Ok(space)
+    }
+
+    /// Replaces the value of least score of each parameter by one between the
+    /// best and one next to it, a quarter to three quarters of the way. Values
+    /// that rules name, that are infinite or none, and those without a score
+    /// stay. Returns whether any was replaced.
+    pub(super) fn evolve(&mut self, score: impl Fn(Setting) -> Option<f64>, rng: &mut Rng) -> bool {
+        let mut evolved = false;
+        for parameter in 0..self.parameters.len() {
+            let values = &self.parameters[parameter].values;
+            let finite = |value: usize| values[value].filter(|number| number.is_finite());
+            let scored = || {
+                let score = |value| Some((score(Setting { parameter, value })?, finite(value)?, value));
+                (0..values.len()).filter_map(score)
+            };
+            let may_go = |&(.., value): &(f64, f64, usize)| self.fixed[parameter] >> value & 1 == 0;
+            let worst = scored().filter(may_go).min_by(|a, b| a.0.total_cmp(&b.0));
+            let best = scored().max_by(|a, b| a.0.total_cmp(&b.0));
+            let (Some((least, _, worst)), Some((most, best, _))) = (worst, best) else { continue };
+            if least >= most {
+                continue;
+            }
+            let others = (0..values.len()).filter(|&value| value != worst).filter_map(finite);
+            let below = others.clone().filter(|&other| other < best).reduce(f64::max);
+            let above = others.filter(|&other| other > best).reduce(f64::min);
+            let next = match (below, above) {
+                (Some(below), Some(above)) => {
+                    if rng.random() {
+                        below
+                    } else {
+                        above
+                    }
+                }
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => continue,
+            };
+            let new = best + (next - best) * (0.25 + 0.5 * rng.random::<f64>());
+            if !self.parameters[parameter].values.contains(&Some(new)) {
+                self.parameters[parameter].values[worst] = Some(new);
+                evolved = true;
+            }
+        }
+        evolved
     }
 
     /// The parameters, in order.
@@ -653,6 +712,45 @@ mod tests {
         let all = [Omega, Gamma, Epsilon, Playout, Grave, Grave];
         assert_eq!(names(&all), ("C K ref epsilon playout gamma omega".to_owned(), 7_227 * 27));
         assert!(matches!(Space::of(&[]), Err(SpaceError::Parameters { found: 0 })));
+    }
+
+    #[test]
+    fn the_worst_value_gives_way_to_one_near_the_best() {
+        use rand::SeedableRng;
+        let mut rng = Rng::seed_from_u64(8);
+        // The best of C is 0.3 and its worst 0.9, of K 100 and 10, as 0 and
+        // infinity stay, of ref 0 and 10,000, and of epsilon 0 the best and worst.
+        let score = |setting: Setting| match (setting.parameter, setting.value) {
+            (0, value) => Some(1.0 - (value as f64 - 2.0).abs() / 10.0),
+            (1, value) => Some([0.0, 0.1, 0.5, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.0][value]),
+            (2, value) => Some(1.0 - value as f64 / 10.0),
+            (_, 0) => Some(0.5),
+            _ => None,
+        };
+        let mut met = [[false; 2]; 2];
+        for _ in 0..200 {
+            let before = Space::grave_mast();
+            let mut space = before.clone();
+            assert!(space.evolve(score, &mut rng));
+            let changed: Vec<(usize, usize, f64)> = (before.settings())
+                .map(|setting| (setting, space.parameters()[setting.parameter].values[setting.value]))
+                .filter(|(setting, now)| before.parameters()[setting.parameter].values[setting.value] != *now)
+                .map(|(setting, now)| (setting.parameter, setting.value, now.unwrap()))
+                .collect();
+            let [(0, 8, c), (1, 1, k), (2, 6, least)] = changed[..] else { panic!("{changed:?}") };
+            let near =
+                |value: f64, best: f64, next: f64| (0.25..0.75 + 1e-9).contains(&((value - best) / (next - best)));
+            assert!(near(c, 0.3, 0.2) || near(c, 0.3, 0.4), "{c}");
+            assert!(near(k, 100.0, 50.0) || near(k, 100.0, 250.0), "{k}");
+            assert!(near(least, 0.0, 50.0), "{least}");
+            met[0][usize::from(c > 0.3)] = true;
+            met[1][usize::from(k > 100.0)] = true;
+            assert_eq!(space.combinations(), before.combinations(), "what is legal stays");
+        }
+        assert_eq!(met, [[true; 2]; 2]);
+        let mut names = Space::of(&[Aspect::Playout, Aspect::Gamma, Aspect::Omega]).unwrap();
+        assert!(!names.evolve(|setting| Some(setting.value as f64), &mut rng));
+        assert!(!Space::grave_mast().evolve(|_| Some(0.5), &mut rng), "none is worse than another");
     }
 
     #[test]

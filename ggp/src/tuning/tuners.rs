@@ -13,6 +13,9 @@ pub struct Tuning {
     pub method: Method,
     /// What is tuned, at least one thing.
     pub what: Vec<Aspect>,
+    /// After how many simulations each time the worst value of each parameter
+    /// is replaced by one near its best, and the method begins anew; at least 1.
+    pub evolve: Option<u32>,
     /// Whether what is chosen is not used: the search is the one without
     /// tuning, and takes so much longer as tuning takes.
     pub shadow: bool,
@@ -34,8 +37,9 @@ pub(crate) struct Tuners {
     by_role: Vec<Tuner>,
     /// By role: what is used in the simulation at hand.
     used: Vec<Controls>,
-    /// By parameter.
-    values: Vec<Values>,
+    /// By role and parameter.
+    values: Vec<Vec<Values>>,
+    evolve: Option<u32>,
     shadow: bool,
     pace: Pace,
     /// Of its own, so that tuning in shadow changes nothing.
@@ -59,6 +63,10 @@ struct Values {
 }
 
 impl Values {
+    fn all(space: &Space) -> Vec<Values> {
+        space.parameters().iter().map(Values::of).collect()
+    }
+
     fn of(parameter: &Parameter) -> Values {
         // No value of ref is no node of an AMAF value.
         let value = |index: usize| parameter.values.get(index).copied().flatten().unwrap_or(f64::INFINITY);
@@ -86,6 +94,8 @@ struct Pace {
     before: u32,
     /// The moves in all simulations since.
     lengths: u64,
+    /// The simulations when values last evolved.
+    evolved: u32,
 }
 
 impl Pace {
@@ -107,9 +117,17 @@ impl Tuners {
         let mut rng = Rng::seed_from_u64(!seed);
         let space = Space::of(&tuning.what).ok();
         let tuner = |_| tuning.method.tuner(space.as_ref()?, &mut rng).ok();
-        let by_role = (0..roles).map_while(tuner).collect();
-        let values = space.iter().flat_map(Space::parameters).map(Values::of).collect();
-        Tuners { by_role, used: Vec::new(), values, shadow: tuning.shadow, pace: Pace::default(), rng }
+        let by_role: Vec<Tuner> = (0..roles).map_while(tuner).collect();
+        let values = by_role.iter().map(|tuner| Values::all(tuner.space())).collect();
+        Tuners {
+            by_role,
+            used: Vec::new(),
+            values,
+            evolve: tuning.evolve,
+            shadow: tuning.shadow,
+            pace: Pace::default(),
+            rng,
+        }
     }
 
     /// Chooses the numbers of each role for the next simulation, and hands
@@ -117,13 +135,21 @@ impl Tuners {
     #[inline]
     pub fn choose(&mut self, mut take: impl FnMut(usize, &Controls)) {
         self.used.clear();
+        if self.evolve.is_some_and(|every| self.pace.simulations >= self.pace.evolved.saturating_add(every)) {
+            self.pace.evolved = self.pace.simulations;
+            for (tuner, values) in self.by_role.iter_mut().zip(&mut self.values) {
+                if tuner.evolve(&mut self.rng) {
+                    *values = Values::all(tuner.space());
+                }
+            }
+        }
         for (role, tuner) in self.by_role.iter_mut().enumerate() {
             let chosen = tuner.choose(&mut self.rng);
             if self.shadow {
                 continue;
             }
             let mut controls = Controls::default();
-            for (parameter, of) in self.values.iter().enumerate() {
+            for (parameter, of) in self.values[role].iter().enumerate() {
                 (of.tell)(&mut controls, of.values[chosen.index(parameter)]);
             }
             take(role, &controls);
@@ -181,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_match_is_expected_to_go_on_as_it_has_begun() {
-        let tuning = Tuning { method: Method::LsiAuto, what: vec![Aspect::Playout], shadow: false };
+        let tuning = Tuning { method: Method::LsiAuto, what: vec![Aspect::Playout], evolve: None, shadow: false };
         let mut tuners = Tuners::new(&tuning, 2, 1);
         let simulate = |tuners: &mut Tuners, count, length| {
             for _ in 0..count {
@@ -208,7 +234,29 @@ mod tests {
     }
 
     #[test]
+    fn values_evolve_after_so_many_simulations() {
+        let tuning = Tuning { method: Method::nmc(), what: vec![Aspect::Epsilon], evolve: Some(500), shadow: false };
+        let mut tuners = Tuners::new(&tuning, 1, 1);
+        let epsilons = |tuners: &Tuners| tuners.by_role[0].space().parameters()[0].values.clone();
+        let first = epsilons(&tuners);
+        let mut used = Vec::new();
+        for count in 0..1_600 {
+            assert_eq!(epsilons(&tuners) == first, count <= 500, "after {count}");
+            let mut epsilon = 0.0;
+            tuners.choose(|_, controls| epsilon = controls.epsilon.unwrap());
+            assert!(epsilons(&tuners).contains(&Some(epsilon)));
+            used.push(epsilon);
+            // The nearer to 0.37, the better, and so little that all are tried.
+            tuners.update(&[0.5 - 0.5 * (epsilon - 0.37).abs()], 1);
+        }
+        // Three times the worst gave way to what lies next to 0.4.
+        let kept = epsilons(&tuners).iter().filter(|value| first.contains(value)).count();
+        assert_eq!(kept, 4, "{:?}", epsilons(&tuners));
+        assert!(used[1_501..].iter().any(|epsilon| !first.contains(&Some(*epsilon))));
+    }
+
+    #[test]
     fn a_pace_without_simulations_expects_none() {
-        assert_eq!(Pace { moves: 3, simulations: 40, before: 40, lengths: 0 }.expected(2), 40);
+        assert_eq!(Pace { moves: 3, simulations: 40, before: 40, lengths: 0, evolved: 0 }.expected(2), 40);
     }
 }
