@@ -227,6 +227,193 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     }
 }
 
+/// A file of games: of two roles, three, one, none that is there, and two on demand.
+fn write_series(dir: &Path) {
+    let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");
+    std::fs::create_dir(dir.join("rules")).unwrap();
+    std::fs::write(
+        dir.join("rules/alone.kif"),
+        "(role me) (init (step 1)) (succ 1 2) (succ 2 3) (legal me left) (legal me right)
+         (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= (next won) (does me left) (true (step 1)))
+         (<= (next won) (true won)) (<= terminal (true (step 3))) (<= (goal me 80) (true won)) (<= (goal me 20) (not (true won)))",
+    )
+    .unwrap();
+    std::fs::write(
+        dir.join("series.toml"),
+        format!(
+            "title = 'A small one'\nrulesheets = ['rules', {games:?}]\ngames = 4\nseed = 3\nopening-plies = 0\n\
+             ponder = true\nstart = 1\nscoring = 'seats'\nlock-step = 0\nbudget = {{ playouts = 20 }}\nclock = 0.01\n\
+             pairings = [['mast', 'random'], ['uct', 'random']]\non-demand = ['mast']\n\
+             [[player]]\nname = 'random'\n[[player]]\nname = 'mast'\n[[player]]\nname = 'uct'\n\
+             [[game]]\nname = 'tic-tac-toe'\npaper = [70.0, 80.5]\n\
+             [[game]]\nname = 'odd-one-out'\nours = true\ngames = 6\nstart = 2\nbudget = {{ playouts = 10 }}\npaper = [1, 60.5]\n\
+             [[game]]\nname = 'nowhere'\npaper = [1, 2]\n\
+             [[game]]\nname = 'alone'\npairings = [['uct', 'random']]\npaper = [[75, 50]]\n\
+             [[game]]\nname = 'matching-pennies'\non-demand = true\n"
+        ),
+    )
+    .unwrap();
+}
+
+const SERIES: [&str; 3] = ["tournament", "-f", "series.toml"];
+
+/// The games of a series, and the pairings of the first.
+fn games_of(found: &Value) -> (Vec<&str>, usize) {
+    let tables = found["tables"].as_array().unwrap();
+    let games = tables.iter().flat_map(|table| table["games"].as_array().unwrap());
+    (games.map(|game| game["game"].as_str().unwrap()).collect(), tables[0]["pairings"].as_array().unwrap().len())
+}
+
+#[test]
+fn a_file_of_games_is_a_tournament_each() {
+    let dir = tempfile::tempdir().unwrap();
+    write_series(dir.path());
+    let whole = json(dir.path(), &SERIES);
+    assert_eq!(games_of(&whole), (vec!["tic-tac-toe", "odd-one-out", "alone"], 1));
+    assert_eq!((&whole["games"], &whole["played"]), (&14.into(), &14.into()));
+    // Each is the tournament that a file of one game makes, and goes on with its log.
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
+    std::fs::write(
+        dir.path().join("one.toml"),
+        format!(
+            "games = 4\nseed = 3\nopening-plies = 0\nponder = true\nstart = 1\nlock-step = 0\n\
+             budget = {{ playouts = 20 }}\npairings = [['uct', 'random']]\nrules = {rules:?}\n\
+             [[player]]\nname = 'random'\n[[player]]\nname = 'uct'\n"
+        ),
+    )
+    .unwrap();
+    std::fs::create_dir(dir.path().join("logs")).unwrap();
+    answer(dir.path(), &["tournament", "-f", "one.toml", "--log", "logs/tic-tac-toe.ndjson"]);
+    let one = std::fs::read(dir.path().join("logs/tic-tac-toe.ndjson")).unwrap();
+    let logged = [&SERIES[..], &["--log", "logs"]].concat();
+    killed_until_it_ends(dir.path(), &[&logged[..], &["--threads", "1"]].concat());
+    assert_eq!(json(dir.path(), &logged), whole);
+    assert_eq!(std::fs::read(dir.path().join("logs/tic-tac-toe.ndjson")).unwrap(), one);
+    let output = ran(dir.path(), &logged);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("no rulesheet of nowhere in rules, ") && !stderr.contains("game 1 of"), "{stderr}");
+    // What was printed is what the logs tell, with the paper's figures or without.
+    let shown = answer(dir.path(), &["tournament", "show", "logs", "-f", "series.toml"]);
+    assert_eq!(shown, String::from_utf8(output.stdout).unwrap());
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(&lines[..4], ["A small one", "", "| game | uct vs random |", "|---|---|"]);
+    for (line, start) in lines[4..].iter().zip([
+        "| tic-tac-toe | **80.5** ",
+        "| odd-one-out † | **60.5** ",
+        "| alone | **75.0 : 50.0** 80.0 (80.0–80.0; 2) : ",
+        // Points and goals have no common mean.
+        "| mean |  |",
+    ]) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    let bare = answer(dir.path(), &["tournament", "show", "logs"]);
+    assert!(!bare.contains("**") && bare.contains("| alone | 80.0 (80.0–80.0; 2) : "), "{bare}");
+    // What is on demand is played if it is asked for.
+    let all = json(dir.path(), &[&SERIES[..], &["--all"]].concat());
+    assert_eq!(games_of(&all), (vec!["tic-tac-toe", "odd-one-out", "matching-pennies", "alone"], 2));
+    let some =
+        json(dir.path(), &[&SERIES[..], &["--game", "matching-pennies", "--games", "2", "--nodes", "30"]].concat());
+    assert_eq!((games_of(&some), &some["played"]), ((vec!["matching-pennies"], 1), &2.into()));
+    // By real clocks.
+    answer(dir.path(), &[&SERIES[..], &["--game", "tic-tac-toe", "--time", "--log", "timed"]].concat());
+    let log = std::fs::read_to_string(dir.path().join("timed/tic-tac-toe.ndjson")).unwrap();
+    let head: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    assert_eq!((&head["rounds"][0]["budget"], &head["start"]), (&json!({ "movetime": 10 }), &json!(1.0)));
+}
+
+#[test]
+fn logs_of_games_are_joined_and_packed() {
+    let dir = tempfile::tempdir().unwrap();
+    write_series(dir.path());
+    let whole = json(dir.path(), &SERIES);
+    for shard in ["1/2", "2/2"] {
+        let part = format!("part-{}", &shard[..1]);
+        json(dir.path(), &[&SERIES[..], &["--shard", shard, "--log", &part]].concat());
+    }
+    let told = ["-f", "series.toml"];
+    let merge = ["tournament", "merge", "part-1", "part-2"];
+    assert_eq!(json(dir.path(), &[&merge[..], &told, &["-o", "packed"]].concat()), whole);
+    assert_eq!(json(dir.path(), &[&["tournament", "show", "packed"], &told[..]].concat()), whole);
+    let mut names: Vec<String> = std::fs::read_dir(dir.path().join("packed"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["alone.ndjson.zst", "odd-one-out.ndjson.zst", "tic-tac-toe.ndjson.zst"]);
+    // Parts may lie in one directory, and some may be missing.
+    std::fs::rename(dir.path().join("part-2/alone.ndjson"), dir.path().join("part-1/alone.2.ndjson")).unwrap();
+    let part = json(dir.path(), &[&["tournament", "show", "part-1"], &told[..]].concat());
+    assert_eq!((&part["games"], &part["played"]), (&14.into(), &10.into()));
+    assert_eq!(part["tables"][1]["games"].as_array().unwrap().len(), 1);
+    for (args, why) in [
+        (&["show", "packed", "-f", "one.toml"][..], "one.toml: cannot read"),
+        (&["show", "rules"], "there is no log in it"),
+        (&["show", "part-1/alone.ndjson", "-f", "series.toml"], "this is a log"),
+        (&["merge", "part-1", "-o", "packed"], "packed: cannot make the directory"),
+        (&["-f", "series.toml", "--log", "packed"], "a packed log takes no more games"),
+    ] {
+        let error = refused(dir.path(), &[&["tournament"], args].concat());
+        assert!(error.contains(why), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn a_file_of_games_is_planned() {
+    let dir = tempfile::tempdir().unwrap();
+    write_series(dir.path());
+    answer(dir.path(), &[&SERIES[..], &["--game", "alone", "--log", "logs"]].concat());
+    let run = [&SERIES[..], &["--log", "logs", "--plan"]].concat();
+    let plan: Value = serde_json::from_str(&answer(dir.path(), &[&run[..], &["--json"]].concat())).unwrap();
+    let cells: Vec<u64> =
+        plan["games"].as_array().unwrap().iter().map(|game| game["cells"].as_u64().unwrap()).collect();
+    assert_eq!((cells, &plan["cells"]), (vec![1, 1, 1], &3.into()));
+    assert_eq!((&plan["all"]["games"], &plan["all"]["played"]), (&14.into(), &4.into()));
+    let of = |at: usize| plan["games"][at]["simulations"].as_f64().unwrap();
+    // Four games of 5 to 9 steps and a start clock, 20 simulations each; those of `alone` have been played.
+    assert!((480.0..=800.0).contains(&of(0)) && of(2) == 0.0, "{plan}");
+    let text = answer(dir.path(), &run);
+    assert!(text.contains("| game | cells |") && text.contains("| alone | 1 | 4 | 4 | 0.00 M | 0.00 |"), "{text}");
+    assert!(!dir.path().join("logs/tic-tac-toe.ndjson").exists());
+}
+
+#[test]
+fn what_a_file_of_games_cannot_have_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    write_series(dir.path());
+    let series = std::fs::read_to_string(dir.path().join("series.toml")).unwrap();
+    let write = |name: &str, text: String| std::fs::write(dir.path().join(name), text).unwrap();
+    write("rules.toml", format!("rules = 'x.kif'\n{series}"));
+    write("typo.toml", format!("on-demnad = []\n{series}"));
+    write("nobody.toml", series.replace("on-demand = ['mast']", "on-demand = ['nobody']"));
+    write("twice.toml", series.clone() + "[[game]]\nname = 'alone'\n");
+    write("many.toml", series.replace("[[75, 50]]", "[[75, 50], 3]"));
+    write("none.toml", series.replace("pairings = [['mast', 'random'], ['uct', 'random']]", ""));
+    write("clock.toml", series.replace("clock = 0.01", ""));
+    write("title.toml", "title = 'x'\nclock = 3\n[[player]]\nname = 'uct'\n".to_owned());
+    write("one.toml", "[[player]]\nname = 'random'\n[[player]]\nname = 'greedy'\n".to_owned());
+    for (args, why) in [
+        (&["-f", "series.toml", "uct", "--side", "5"][..], "leave out --side, uct"),
+        (&["-f", "series.toml", "--rules", "x.kif"], "leave out --rules"),
+        (&["-f", "series.toml", "--game", "chess"], "no game `chess`; it has tic-tac-toe, odd-one-out, nowhere,"),
+        (&["-f", "series.toml", "--game", "nowhere"], "there is no game to play"),
+        (&["-f", "series.toml", "--time", "--playouts", "9"], "leave out 9 playouts"),
+        (&["-f", "rules.toml"], "rules.toml: a file of games cannot have rules"),
+        (&["-f", "typo.toml"], "unknown field `on-demnad`"),
+        (&["-f", "nobody.toml"], "`nobody` is on demand, who does not take part"),
+        (&["-f", "twice.toml"], "two games named `alone`"),
+        (&["-f", "many.toml"], "alone has 1 pairings, and 2 figures"),
+        (&["-f", "none.toml"], "there are no `pairings` of tic-tac-toe"),
+        (&["-f", "clock.toml", "--time"], "no `clock` of tic-tac-toe"),
+        (&["-f", "title.toml"], "there is no [[game]]"),
+        (&["-f", "one.toml", "--all"], "--game and --all choose from a file of games"),
+        (&["-f", "one.toml", "--side", "5", "--pieces", "3", "--time"], "--time needs a clock"),
+        (&["uct", "random", "--time"], "--time needs a clock"),
+    ] {
+        let error = refused(dir.path(), &[&["tournament"], args].concat());
+        assert!(error.contains(why), "{args:?}: {error}");
+    }
+}
+
 #[test]
 fn rulesheets_are_played_by_policies() {
     let dir = tempfile::tempdir().unwrap();

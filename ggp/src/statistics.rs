@@ -18,7 +18,8 @@
 //! Sources: E. B. Wilson, *Probable inference, the law of succession, and
 //! statistical inference* (1927), for the interval of a share; A. B. Owen,
 //! *Empirical likelihood ratio confidence intervals for a single functional*
-//! (1988), for that of Elo; A. Wald, *Sequential tests of statistical
+//! (1988), for that of Elo; G. Y. Zou and A. Donner, *Construction of confidence
+//! limits about effect measures* (2008), for that of a mean of means; A. Wald, *Sequential tests of statistical
 //! hypotheses* (1945), for the bounds; M. Van den Bergh, *Comments on Normalized
 //! Elo* and *A note on the maximum likelihood estimation of a multinomial*
 //! (cantate.be/Fishtest), for normalised Elo and the likelihood ratio.
@@ -67,10 +68,7 @@ impl Score {
         if self.games == 0 {
             return [0.0, 1.0];
         }
-        let (n, p) = (self.games as f64, self.rate());
-        let centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-        let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-        [(centre - half).max(0.0), (centre + half).min(1.0)]
+        wilson(self.rate(), self.games)
     }
 
     /// Adds the games of another score.
@@ -90,6 +88,62 @@ impl Score {
     /// The games as a trinomial.
     pub fn outcomes(&self) -> Outcomes<3> {
         Outcomes::new([self.losses, self.draws, self.wins])
+    }
+}
+
+/// The 95% interval of the mean `p` of so many values between 0 and 1, by
+/// Wilson's score. It takes them for zeros and ones, whose variance is the most
+/// that such a mean allows, and so is too wide where others are among them.
+fn wilson(p: f64, games: u64) -> [f64; 2] {
+    let n = games as f64;
+    let centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
+    let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    [(centre - half).max(0.0), (centre + half).min(1.0)]
+}
+
+/// A figure of a table, from 0 to 100: a mean of games with its 95% interval.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Figure {
+    /// The games it is of.
+    pub games: u64,
+    /// The mean.
+    pub value: f64,
+    /// Its 95% interval.
+    pub interval: [f64; 2],
+}
+
+impl Figure {
+    /// The percentage of the points, 0 to 1 a game, with Wilson's interval.
+    /// None of no games.
+    pub fn of_points(points: &[f64]) -> Option<Figure> {
+        let games = points.len() as u64;
+        let mean = points.iter().sum::<f64>() / games as f64;
+        let interval = || wilson(mean, games).map(|bound| 100.0 * bound);
+        (games > 0).then(|| Figure { games, value: 100.0 * mean, interval: interval() })
+    }
+
+    /// The mean of goals, with the interval of the normal distribution that has
+    /// their variance; of one game it is from 0 to 100. None of no games.
+    pub fn of_goals(goals: &[f64]) -> Option<Figure> {
+        let (games, n) = (goals.len() as u64, goals.len() as f64);
+        let value = goals.iter().sum::<f64>() / n;
+        let squares: f64 = goals.iter().map(|goal| (goal - value).powi(2)).sum();
+        let half = if games > 1 { Z * (squares / (n - 1.0) / n).sqrt() } else { 100.0 };
+        let interval = [(value - half).max(0.0), (value + half).min(100.0)];
+        (games > 0).then_some(Figure { games, value, interval })
+    }
+
+    /// The mean of figures, each counted alike whatever its games. Its interval
+    /// comes from theirs: squared distances to the bounds add up as variances
+    /// do (Zou and Donner). None of no figures.
+    pub fn mean(figures: &[Figure]) -> Option<Figure> {
+        let n = figures.len() as f64;
+        let value = figures.iter().map(|figure| figure.value).sum::<f64>() / n;
+        let distance = |bound: usize| {
+            figures.iter().map(|figure| (figure.interval[bound] - figure.value).powi(2)).sum::<f64>().sqrt() / n
+        };
+        let games = figures.iter().map(|figure| figure.games).sum();
+        (!figures.is_empty()).then(|| Figure { games, value, interval: [value - distance(0), value + distance(1)] })
     }
 }
 
@@ -424,6 +478,26 @@ mod tests {
 
     fn half_width(estimate: Estimate) -> f64 {
         (estimate.interval[1] - estimate.interval[0]) / 2.0
+    }
+
+    #[test]
+    fn figures_are_those_by_hand() {
+        assert_eq!((Figure::of_points(&[]), Figure::of_goals(&[]), Figure::mean(&[])), (None, None, None));
+        // The same as the score of the same games.
+        let mut score = Score::default();
+        let points = [1.0, 0.0, 0.5, 1.0, 1.0];
+        points.into_iter().for_each(|point| score.add(point));
+        let found = Figure::of_points(&points).unwrap();
+        assert_eq!((found.games, found.value, found.interval), (5, 70.0, score.interval().map(|bound| 100.0 * bound)));
+        // Goals 60 and 80: the variance is 200, and that of the mean 100.
+        let goals = Figure::of_goals(&[60.0, 80.0]).unwrap();
+        close(goals.interval[0], 70.0 - 10.0 * Z, 1e-9);
+        close(goals.interval[1], 70.0 + 10.0 * Z, 1e-9);
+        assert_eq!(Figure::of_goals(&[60.0]).unwrap().interval, [0.0, 100.0]);
+        let figure = |games, value, interval| Figure { games, value, interval };
+        let mean = Figure::mean(&[figure(5, 50.0, [44.0, 53.0]), figure(7, 70.0, [62.0, 74.0])]).unwrap();
+        // √(6² + 8²) / 2 and √(3² + 4²) / 2.
+        assert_eq!(mean, figure(12, 60.0, [55.0, 62.5]));
     }
 
     #[test]

@@ -61,42 +61,27 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
 
     /// Runs simulations until a limit is reached, beyond what is spent, so
     /// many at a time, and returns what is spent then.
-    fn run(
-        &mut self,
-        most: usize,
-        game: &LaneGame,
-        root: &LaneState,
-        limits: Limits,
-        stop: &AtomicBool,
-        spent: Spent,
-        clock: Clock,
-    ) -> Spent {
+    fn run(&mut self, most: usize, start: Start, limits: Limits, spent: Spent) -> Spent {
+        let Start { game, root, stop, clock } = start;
         if most == 1 {
             return self.mcts.think(game, root, limits, stop, spent, clock);
         }
         let mut meter = Meter::resumed(limits, stop, spent);
         self.mcts.prepare(game, root, &mut meter);
         if !self.mcts.is_solved() {
-            self.together(most, game, root, limits, &mut meter, clock);
+            self.together(most, start, limits, &mut meter);
         }
         meter.finish()
     }
 
     /// Tries both ways for an eighth of the time each, and chooses the one
     /// that has been faster whenever it was tried.
-    fn try_both(
-        &mut self,
-        game: &LaneGame,
-        root: &LaneState,
-        time: Duration,
-        stop: &AtomicBool,
-        clock: Clock,
-    ) -> Spent {
+    fn try_both(&mut self, start: Start, time: Duration) -> Spent {
         let mut spent = Spent::default();
         for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
             let before = spent;
             let limits = Limits::time(time * (part as u32 + 1) / 8);
-            spent = self.run(most, game, root, limits, stop, spent, clock);
+            spent = self.run(most, start, limits, spent);
             self.tried[part].0 += (spent.playouts - before.playouts) as f64;
             self.tried[part].1 += (spent.time - before.time).as_secs_f64();
         }
@@ -106,15 +91,8 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 
     /// Runs simulations side by side until a limit is reached.
-    fn together(
-        &mut self,
-        most: usize,
-        game: &LaneGame,
-        root: &LaneState,
-        limits: Limits,
-        meter: &mut Meter,
-        clock: Clock,
-    ) {
+    fn together(&mut self, most: usize, start: Start, limits: Limits, meter: &mut Meter) {
+        let Start { game, root, clock, .. } = start;
         let limit = limits.playouts.map_or(u64::MAX, |playouts| playouts.saturating_sub(meter.spent.playouts).max(1));
         let most = limit.min(most as u64) as usize;
         self.flights.clear();
@@ -222,6 +200,15 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 }
 
+/// Where simulations begin, and by which clock.
+#[derive(Clone, Copy)]
+struct Start<'a> {
+    game: &'a LaneGame,
+    root: &'a LaneState,
+    stop: &'a AtomicBool,
+    clock: Clock,
+}
+
 /// Simulations that take their steps together.
 struct Round<'a> {
     game: &'a LaneGame,
@@ -249,17 +236,18 @@ where
     }
 
     fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
+        let start = Start { game, root: state, stop, clock };
         let time = limits.time.filter(|_| self.auto && limits.playouts.or(limits.expansions).is_none());
         let Some(time) = time else {
             let most = if self.auto { 1 } else { self.most };
-            return self.run(most, game, state, limits, stop, Spent::default(), clock);
+            return self.run(most, start, limits, Spent::default());
         };
         self.searches += 1;
         let spent = match self.searches.is_power_of_two() {
-            true => self.try_both(game, state, time, stop, clock),
+            true => self.try_both(start, time),
             false => Spent::default(),
         };
-        self.run(self.most, game, state, limits, stop, spent, clock)
+        self.run(self.most, start, limits, spent)
     }
 
     fn search(
@@ -331,12 +319,14 @@ mod tests {
             search.begin(game, &state);
             let mut all = Vec::new();
             while all.len() < 4 && !game.is_terminal(&state) {
+                let stop = AtomicBool::new(false);
+                let start = Start { game, root: &state, stop: &stop, clock: Clock::Play };
                 let spent = match lanes {
-                    None => search.run(1, game, &state, limits, &Default::default(), Spent::default(), Clock::Play),
+                    None => search.run(1, start, limits, Spent::default()),
                     Some(lanes) => {
                         let mut meter = Meter::counting(limits);
                         search.mcts.prepare(game, &state, &mut meter);
-                        search.together(lanes, game, &state, limits, &mut meter, Clock::Play);
+                        search.together(lanes, start, limits, &mut meter);
                         meter.spent
                     }
                 };

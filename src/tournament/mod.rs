@@ -1,15 +1,17 @@
 //! Tournaments.
 
+mod logs;
 mod plan;
 pub mod report;
 mod room;
+mod series;
 mod settings;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
 use sternhalma_ggp::Limits;
@@ -21,6 +23,7 @@ use crate::progress::stop_on_ctrl_c;
 use crate::{Outcome, output};
 use room::Failure;
 pub use room::{Room, open};
+use series::File;
 pub use settings::{Player, Settings};
 
 /// Let players play each other, everybody against everybody or one against all
@@ -34,13 +37,19 @@ pub struct Args {
     command: Option<Command>,
     /// Players: a name, `name,key=value,…` to change it, or `ugi:COMMAND` for a program
     players_named: Vec<String>,
-    /// A tournament in TOML; flags go before what it says
+    /// A tournament in TOML, or a file of games: one tournament each; flags go before what it says
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
     #[command(flatten)]
     run: RunArgs,
+    /// Of a file of games: only these, those on demand too
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    game: Vec<String>,
+    /// Of a file of games: the games and pairings on demand too
+    #[arg(long)]
+    all: bool,
     /// Say how many games there are and how long they take, and play none
     #[arg(long)]
     plan: bool,
@@ -54,32 +63,8 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    Merge(MergeArgs),
-    Show(ShowArgs),
-}
-
-/// Join the logs of the parts of a tournament, and print what they tell
-#[derive(ClapArgs)]
-struct MergeArgs {
-    /// The logs
-    #[arg(required = true)]
-    logs: Vec<PathBuf>,
-    /// The log to write; there may be none of that name
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
-
-/// Print what the log of a tournament tells, also while it is played
-#[derive(ClapArgs)]
-struct ShowArgs {
-    /// The log
-    log: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    Merge(logs::MergeArgs),
+    Show(logs::ShowArgs),
 }
 
 /// How games are played, which changes no result.
@@ -88,7 +73,7 @@ pub struct RunArgs {
     /// Games at a time [default: one a core]
     #[arg(long, alias = "concurrency")]
     threads: Option<NonZeroUsize>,
-    /// A file that keeps every game, a JSON object a line
+    /// A file that keeps every game, a JSON object a line; for a file of games a directory, with such a file a game
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -101,23 +86,28 @@ impl RunArgs {
 
 pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     match &args.command {
-        Some(Command::Merge(args)) => return merge(args),
-        Some(Command::Show(args)) => return show(&args.log, args.json),
+        Some(Command::Merge(args)) => return logs::merge(args),
+        Some(Command::Show(args)) => return logs::show(args),
         None => {}
     }
     let flags = Settings {
         player: args.players_named.iter().map(|text| Player::named(text)).collect(),
         ..args.settings.clone()
     };
-    let settings = match &args.file {
-        Some(path) => flags.over(Settings::read(path)?)?,
+    let settings = match args.file.as_deref().map(File::read).transpose()? {
+        Some(File::Games(series)) => return series::run(tables, args, flags, &series),
+        Some(File::One(file)) => flags.over(file)?,
         None => flags,
     };
+    if !args.game.is_empty() || args.all {
+        bail!("--game and --all choose from a file of games, and this is one tournament");
+    }
     let room = open(tables, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
     if args.plan {
         check_budgets(&*room, &schedule)?;
-        let plan = plan::plan(&*room, &schedule, &args.run)?;
+        let (log, threads) = (args.run.log.as_deref(), args.run.threads());
+        let plan = plan::plan(&*room, &schedule, log, threads, &*stop_on_ctrl_c()?, plan::PLAN_TIME)?;
         match args.json {
             true => output::print_json(&plan)?,
             false => output::print_line(&plan.text())?,
@@ -134,9 +124,30 @@ pub fn play(
     args: &RunArgs,
     tell: impl FnOnce(&Standings) -> Result<()>,
 ) -> Result<Outcome> {
-    check_budgets(room, &schedule)?;
     let stop = stop_on_ctrl_c()?;
-    let (mut standings, mut log) = taken_up(schedule, args.log.as_deref())?;
+    let standings = held(room, schedule, args.log.as_deref(), args.threads(), &stop)?;
+    let (found, wanted) = (standings.played(), standings.wanted());
+    if found == 0 && wanted > 0 {
+        bail!("interrupted: no game was finished");
+    }
+    tell(&standings)?;
+    if found < wanted && stop.load(Relaxed) {
+        let how = if args.log.is_some() { "the same command goes on" } else { "with --log it could go on" };
+        bail!("interrupted after {found} of {wanted} games: {how}");
+    }
+    Ok(Outcome::Answered)
+}
+
+/// Plays the games that a log lacks, until all are played or `stop` is set.
+fn held(
+    room: &dyn Room,
+    schedule: Schedule,
+    log: Option<&Path>,
+    threads: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Standings> {
+    check_budgets(room, &schedule)?;
+    let (mut standings, mut log) = taken_up(schedule, log)?;
     let mut report = |record: &Record, standings: &Standings| -> Result<(), Failure> {
         if let Some(log) = &mut log {
             log.append(record).map_err(|error| Failure(error.into()))?;
@@ -144,21 +155,11 @@ pub fn play(
         eprintln!("{}", report::live(record, standings));
         Ok(())
     };
-    let played = room.play(&mut standings, args.threads(), &stop, &mut report);
+    let played = room.play(&mut standings, threads, stop, &mut report);
     if let Some(log) = &log {
         log.sync()?;
     }
-    played?;
-    let (found, wanted) = (standings.played(), standings.wanted());
-    if found == 0 && wanted > 0 {
-        bail!("interrupted: no game was finished");
-    }
-    tell(&standings)?;
-    if found < wanted && stop.load(Relaxed) {
-        let how = if log.is_some() { "the same command goes on" } else { "with --log it could go on" };
-        bail!("interrupted after {found} of {wanted} games: {how}");
-    }
-    Ok(Outcome::Answered)
+    played.map(|()| standings)
 }
 
 /// Tests that every search ends.
@@ -200,56 +201,4 @@ fn print(standings: &Standings, json: bool) -> Result<()> {
         })),
         false => output::print_line(&report::text(standings)),
     }
-}
-
-fn show(path: &Path, json: bool) -> Result<Outcome> {
-    let (schedule, records) = Log::read(path)?;
-    schedule.check()?;
-    let mut standings = Standings::new(schedule);
-    records.iter().for_each(|record| {
-        standings.add(record);
-    });
-    print(&standings, json)?;
-    Ok(Outcome::Answered)
-}
-
-/// Whether two records are of the same game, though it may have been played twice.
-fn is_the_same(a: &Record, b: &Record) -> bool {
-    (&a.opening, &a.moves, &a.goals) == (&b.opening, &b.moves, &b.goals)
-}
-
-fn merge(args: &MergeArgs) -> Result<Outcome> {
-    let mut whole: Option<Schedule> = None;
-    let mut records: Vec<Record> = Vec::new();
-    for path in &args.logs {
-        let (mut schedule, found) = Log::read(path)?;
-        schedule.shard = None;
-        schedule.check().with_context(|| path.display().to_string())?;
-        if whole.as_ref().is_some_and(|whole| *whole != schedule) {
-            bail!("{}: it is of another tournament than {}", path.display(), args.logs[0].display());
-        }
-        whole = Some(schedule);
-        records.extend(found);
-    }
-    let schedule = whole.context("there is no log to merge")?;
-    records.sort_by_key(|record| record.id);
-    let two = records.windows(2).find(|two| two[0].id == two[1].id && !is_the_same(&two[0], &two[1]));
-    if let Some([Record { id, .. }, _]) = two {
-        bail!(
-            "game {} of pairing {} in round {} was played in two ways; leave one log out",
-            id.game,
-            id.pairing,
-            id.round
-        );
-    }
-    records.dedup_by_key(|record: &mut Record| -> GameId { record.id });
-    if let Some(output) = &args.output {
-        Log::create(output, &schedule, &records)?;
-    }
-    let mut standings = Standings::new(schedule);
-    records.iter().for_each(|record| {
-        standings.add(record);
-    });
-    print(&standings, args.json)?;
-    Ok(Outcome::Answered)
 }

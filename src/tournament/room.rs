@@ -48,6 +48,11 @@ pub trait Room {
     /// Whether every search of a player ends, by these limits or by itself.
     fn ends_by(&self, player: usize, limits: &Limits) -> bool;
 
+    /// How many games are played at a time by so many threads.
+    fn at_a_time(&self, threads: NonZeroUsize) -> NonZeroUsize {
+        threads
+    }
+
     /// Plays the games that the standings lack.
     fn play(
         &self,
@@ -347,6 +352,10 @@ impl Room for LockStepRoom {
         self.room.ends_by(player, limits)
     }
 
+    fn at_a_time(&self, threads: NonZeroUsize) -> NonZeroUsize {
+        NonZeroUsize::new(self.games).unwrap_or(threads.saturating_mul(BEST_GAMES))
+    }
+
     fn play(
         &self,
         standings: &mut Standings,
@@ -354,8 +363,7 @@ impl Room for LockStepRoom {
         stop: &AtomicBool,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let best = threads.saturating_mul(BEST_GAMES);
-        let games = NonZeroUsize::new(self.games).unwrap_or(best);
+        let games = self.at_a_time(threads);
         let host = LockStepHost { game: &self.room.game, policies: &self.room.players, games };
         arena::run_in_lock_step(host, standings, threads, stop, report).map_err(|failure| failure.0)
     }

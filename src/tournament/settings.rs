@@ -88,10 +88,10 @@ pub struct Settings {
     #[command(flatten)]
     #[serde(skip)]
     pub limits: LimitArgs,
-    /// A clock for all moves of a game, in seconds, and what each adds, like `60+0.5`
+    /// A clock for all moves of a game, in seconds, and what each adds, like `60+0.5`; of a file of games, without a value, the clocks that it tells
     #[arg(long, value_name = "BASE+INCREMENT")]
     #[serde(skip)]
-    pub time: Option<TimeControl>,
+    pub time: Option<Option<TimeControl>>,
     /// In a file: what a player may spend.
     #[arg(skip)]
     pub budget: Budget,
@@ -183,7 +183,8 @@ impl Player {
         Player { name: Some(name), ..self }
     }
 
-    fn label(&self) -> String {
+    /// The name in results.
+    pub fn label(&self) -> String {
         let player = self.player.iter().map(|PolicyText(text)| text);
         self.name.iter().chain(player).chain(&self.command).next().cloned().unwrap_or_default()
     }
@@ -203,11 +204,9 @@ macro_rules! first_told {
 }
 
 impl Settings {
-    /// Reads a file. Paths in it are seen from where it is.
-    pub fn read(path: &Path) -> Result<Settings> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-        let mut settings: Settings = toml::from_str(&text).with_context(|| path.display().to_string())?;
-        let dir = path.parent().unwrap_or(Path::new(""));
+    /// The settings of a file in this directory, from where its paths are seen.
+    pub fn seen_from(mut self, dir: &Path) -> Settings {
+        let settings = &mut self;
         // A table may also be one of the tables directory.
         let tables = settings.player.iter_mut().map(|player| &mut player.table).chain([&mut settings.table]).flatten();
         tables.filter(|table| dir.join(&**table).exists()).for_each(|table| *table = dir.join(&*table));
@@ -215,12 +214,28 @@ impl Settings {
         for file in [&mut settings.rules, &mut settings.openings, &mut settings.players].into_iter().flatten() {
             *file = dir.join(&*file);
         }
-        Ok(settings)
+        self
+    }
+
+    /// What is told that is of one game, or that a file of games has in another way.
+    pub fn of_one_game(&self) -> Vec<&'static str> {
+        let told = [
+            ("rules", self.rules.is_some()),
+            ("players", self.players.is_some()),
+            ("side", self.side.is_some()),
+            ("pieces", self.pieces.is_some()),
+            ("table", self.table.is_some()),
+            ("adjudicate", self.adjudicate.is_some()),
+            ("openings", self.openings.is_some()),
+            ("format", self.format.is_some()),
+            ("round", !self.round.is_empty()),
+        ];
+        told.into_iter().filter(|(_, told)| *told).map(|(name, _)| name).collect()
     }
 
     /// These flags, and what a file says beyond them.
     pub fn over(self, mut file: Settings) -> Result<Settings> {
-        let told = self.flag_budget();
+        let told = self.flag_budget()?;
         if told != Budget::default() {
             if !file.round.is_empty() {
                 bail!("the rounds of the file have budgets of their own; give no limit on the command line");
@@ -243,8 +258,13 @@ impl Settings {
         )
     }
 
-    fn flag_budget(&self) -> Budget {
-        Budget { time: self.time, ..self.limits.budget() }
+    /// The limits of the command line.
+    pub fn flag_budget(&self) -> Result<Budget> {
+        let time = match self.time {
+            Some(None) => bail!("--time needs a clock, like `--time 60+0.5`; only a file of games tells clocks itself"),
+            told => told.flatten(),
+        };
+        Ok(Budget { time, ..self.limits.budget() })
     }
 
     /// How long after its time a player may still answer.
@@ -281,7 +301,7 @@ impl Settings {
             roles,
             pairings: self.pairings(&entrants)?,
             entrants,
-            rounds: self.rounds(),
+            rounds: self.rounds()?,
             opening_plies: self.opening_plies.unwrap_or(2),
             openings: self.listed_openings()?,
             ply_limit: self.ply_limit(),
@@ -314,18 +334,18 @@ impl Settings {
         Ok(self.sprt.map(|nelo| Test { nelo, alpha, beta }))
     }
 
-    fn rounds(&self) -> Vec<Round> {
+    fn rounds(&self) -> Result<Vec<Round>> {
         let games = self.games.unwrap_or(if self.sprt.is_some() { MOST_GAMES } else { 20 });
-        let budget = self.flag_budget().or(self.budget).or(DEFAULT_BUDGET);
+        let budget = self.flag_budget()?.or(self.budget).or(DEFAULT_BUDGET);
         if self.round.is_empty() {
-            return vec![Round { name: String::new(), budget, games }];
+            return Ok(vec![Round { name: String::new(), budget, games }]);
         }
         let round = |round: &RoundSettings| Round {
             name: round.name.clone(),
             budget: round.budget.or(budget),
             games: round.games.unwrap_or(games),
         };
-        self.round.iter().map(round).collect()
+        Ok(self.round.iter().map(round).collect())
     }
 
     fn pairings(&self, entrants: &[Entrant]) -> Result<Vec<[usize; 2]>> {

@@ -14,7 +14,8 @@ use super::schedule::Schedule;
 /// An append-only file of JSON objects, one a line: the [`Schedule`] and then
 /// each [`Record`] as its game ends. A line that a killed process left
 /// unfinished is cut off when the log is opened. While a run has a log open
-/// no other can.
+/// no other can. A log whose name ends in `.zst` is packed by Zstandard: it can
+/// be read, and written whole, but no game can be added to it.
 #[derive(Debug)]
 pub struct Log {
     file: File,
@@ -22,6 +23,9 @@ pub struct Log {
     /// When games were last brought to the disk.
     synced: Instant,
 }
+
+/// How much packed logs are compressed.
+const LEVEL: i32 = 19;
 
 /// Games are brought to the disk so often, whatever their number.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -58,6 +62,12 @@ pub enum LogError {
         /// The first difference.
         what: String,
     },
+    /// It is packed.
+    #[error("{path}: a packed log takes no more games; name another, or unpack it (`zstd -d`)")]
+    Packed {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process writes it.
     #[error("{path}: another run has this log open")]
     Locked {
@@ -74,12 +84,15 @@ impl Log {
     /// If the file cannot be used, or is no log of this tournament.
     pub fn open(path: &Path, schedule: &Schedule) -> Result<(Log, Vec<Record>), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
+        if is_packed(path) {
+            return Err(LogError::Packed { path: path.to_owned() });
+        }
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(io)?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => LogError::Locked { path: path.to_owned() },
             TryLockError::Error(source) => io(source),
         })?;
-        let Contents { schedule: found, records, whole } = read(&file, path)?;
+        let Contents { schedule: found, records, whole } = parse(&file, path)?;
         let begun = found.is_some();
         same(path, found, schedule)?;
         if !begun && !is_begun(&file, schedule).map_err(io)? {
@@ -99,8 +112,7 @@ impl Log {
     /// # Errors
     /// As of [`open`](Log::open).
     pub fn games(path: &Path, schedule: &Schedule) -> Result<Vec<Record>, LogError> {
-        let file = File::open(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
-        let Contents { schedule: found, records, .. } = read(&file, path)?;
+        let Contents { schedule: found, records, .. } = read(path)?;
         same(path, found, schedule)?;
         Ok(records)
     }
@@ -112,8 +124,9 @@ impl Log {
     pub fn create(path: &Path, schedule: &Schedule, records: &[Record]) -> Result<(), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
         let mut file = File::create_new(path).map_err(io)?;
-        let written = append(&mut file, schedule)
-            .and_then(|()| records.iter().try_for_each(|record| append(&mut file, record)))
+        let written = whole(schedule, records)
+            .and_then(|text| if is_packed(path) { zstd::bulk::compress(&text, LEVEL) } else { Ok(text) })
+            .and_then(|text| file.write_all(&text))
             .and_then(|()| sync_name(&file, path));
         // Half a log would stand in the way of the next try.
         written.inspect_err(|_| drop(std::fs::remove_file(path))).map_err(io)
@@ -124,8 +137,7 @@ impl Log {
     /// # Errors
     /// If the file cannot be read, or is no log.
     pub fn read(path: &Path) -> Result<(Schedule, Vec<Record>), LogError> {
-        let file = File::open(path).map_err(|source| LogError::Io { path: path.to_owned(), source })?;
-        let Contents { schedule, records, .. } = read(&file, path)?;
+        let Contents { schedule, records, .. } = read(path)?;
         let why = "the file is empty".to_owned();
         let empty = || LogError::Malformed { path: path.to_owned(), line: 1, wanted: "head of a log", why };
         Ok((schedule.ok_or_else(empty)?, records))
@@ -162,7 +174,36 @@ struct Contents {
     whole: u64,
 }
 
-fn read(file: &File, path: &Path) -> Result<Contents, LogError> {
+/// Whether a log is packed, as its name says.
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
+}
+
+/// A log in one piece.
+fn whole(schedule: &Schedule, records: &[Record]) -> io::Result<Vec<u8>> {
+    let mut text = line(schedule)?;
+    for record in records {
+        text.append(&mut line(record)?);
+    }
+    Ok(text)
+}
+
+fn line(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn read(path: &Path) -> Result<Contents, LogError> {
+    let io = |source| LogError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(io)?;
+    match is_packed(path) {
+        true => parse(zstd::Decoder::new(file).map_err(io)?, path),
+        false => parse(file, path),
+    }
+}
+
+fn parse(file: impl Read, path: &Path) -> Result<Contents, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), source };
     let mut reader = BufReader::new(file);
     let (mut schedule, mut records, mut whole) = (None, Vec::new(), 0);
@@ -235,8 +276,7 @@ fn placed(schedule: &Schedule, record: Record) -> Result<Record, String> {
 
 fn append(file: &mut File, value: &impl serde::Serialize) -> io::Result<()> {
     let before = file.metadata()?.len();
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
+    let line = line(value)?;
     // On a full disk a part may have been written, which is not to be taken for a line.
     file.write_all(&line).inspect_err(|_| drop(file.set_len(before)))
 }
@@ -299,6 +339,25 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), whole);
         }
         assert_eq!(Log::read(&path).unwrap(), (schedule, (0..3).map(record).collect()));
+    }
+
+    #[test]
+    fn a_packed_log_is_read_and_not_added_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let [plain, packed] = ["log.ndjson", "log.ndjson.zst"].map(|name| dir.path().join(name));
+        let schedule = schedule(2, &["a", "b"], &[40]);
+        let records: Vec<Record> = (0..40).map(record).collect();
+        for path in [&plain, &packed] {
+            Log::create(path, &schedule, &records).unwrap();
+            assert_eq!(Log::read(path).unwrap(), (schedule.clone(), records.clone()));
+            assert_eq!(Log::games(path, &schedule).unwrap(), records);
+        }
+        let bytes = std::fs::read(&packed).unwrap();
+        assert_eq!(zstd::decode_all(&*bytes).unwrap(), std::fs::read(&plain).unwrap());
+        assert!(Log::open(&packed, &schedule).unwrap_err().to_string().contains("takes no more games"));
+        assert_eq!(std::fs::read(&packed).unwrap(), bytes);
+        std::fs::write(&packed, b"{}").unwrap();
+        assert!(Log::read(&packed).unwrap_err().to_string().contains("cannot use the log"));
     }
 
     #[test]

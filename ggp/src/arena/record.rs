@@ -31,6 +31,19 @@ pub struct Record {
     pub spent: Vec<Totals>,
 }
 
+/// What the players of a pairing have of a game of several roles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scoring {
+    /// The player whose best role has the higher goal has the point; if both
+    /// are alike, each has half of it.
+    #[default]
+    Players,
+    /// The roles with the highest goal share the point, and a player has what
+    /// its roles have.
+    Seats,
+}
+
 /// What ended a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -107,6 +120,19 @@ impl Record {
         })
     }
 
+    /// The points of the first player of the pairing, 0 to 1; the second has
+    /// the others. Of a game for one role there are none.
+    pub fn points(&self, schedule: &Schedule, scoring: Scoring) -> Option<f64> {
+        let top = self.goals.iter().max().filter(|_| self.goals.len() > 1)?;
+        if scoring == Scoring::Players {
+            return self.score(schedule);
+        }
+        let seats = schedule.seats(self.id);
+        let best: Vec<usize> =
+            seats.into_iter().zip(&self.goals).filter(|(_, goal)| *goal == top).map(|it| it.0).collect();
+        Some(best.iter().filter(|&&seat| seat == 0).count() as f64 / best.len() as f64)
+    }
+
     /// What each player of the pairing spent on its roles.
     pub fn spent_by(&self, schedule: &Schedule) -> [Totals; 2] {
         let mut spent = [Totals::default(); 2];
@@ -120,10 +146,8 @@ mod tests {
     use super::super::schedule::tests::schedule;
     use super::*;
 
-    #[test]
-    fn the_highest_goal_scores() {
-        let schedule = schedule(3, &["a", "b"], &[6]);
-        let record = |game, goals: [u8; 3]| Record {
+    fn record(game: u64, goals: &[u8]) -> Record {
+        Record {
             id: GameId { round: 0, pairing: 0, game },
             players: Vec::new(),
             opening: String::new(),
@@ -132,8 +156,36 @@ mod tests {
             end: End::Rules,
             goals: goals.to_vec(),
             fault: None,
-            spent: vec![Totals { moves: 1, ..Totals::default() }; 3],
-        };
+            spent: vec![Totals { moves: 1, ..Totals::default() }; goals.len()],
+        }
+    }
+
+    #[test]
+    fn seats_share_the_point() {
+        let three = schedule(3, &["a", "b"], &[6]);
+        let seats = |game, goals: [u8; 3]| record(game, &goals).points(&three, Scoring::Seats).unwrap();
+        let players = |game, goals: [u8; 3]| record(game, &goals).points(&three, Scoring::Players).unwrap();
+        // Game 0 is a, b, a, and game 1 is b, a, b.
+        assert_eq!((seats(0, [100, 0, 0]), players(0, [100, 0, 0])), (1.0, 1.0));
+        assert_eq!((seats(0, [0, 100, 0]), players(0, [0, 100, 0])), (0.0, 0.0));
+        assert_eq!((seats(0, [50, 50, 0]), players(0, [50, 50, 0])), (0.5, 0.5));
+        assert_eq!((seats(0, [50, 0, 50]), players(0, [50, 0, 50])), (1.0, 1.0));
+        assert_eq!((seats(0, [30, 30, 30]), players(0, [30, 30, 30])), (2.0 / 3.0, 0.5));
+        assert_eq!((seats(1, [0, 0, 0]), players(1, [0, 0, 0])), (1.0 / 3.0, 0.5));
+        // Of two roles both ways are the same.
+        let two = schedule(2, &["a", "b"], &[2]);
+        for goals in [[100, 0], [0, 100], [50, 50], [20, 10]] {
+            let points = |scoring| record(1, &goals).points(&two, scoring);
+            assert_eq!(points(Scoring::Seats), points(Scoring::Players));
+        }
+        let one = schedule(1, &["a", "b"], &[2]);
+        assert_eq!(record(0, &[70]).points(&one, Scoring::Seats), None);
+    }
+
+    #[test]
+    fn the_highest_goal_scores() {
+        let schedule = schedule(3, &["a", "b"], &[6]);
+        let record = |game, goals: [u8; 3]| record(game, &goals);
         assert_eq!(schedule.seats(record(0, [0; 3]).id), [0, 1, 0]);
         assert_eq!(record(0, [50, 100, 0]).score(&schedule), Some(0.0));
         assert_eq!(record(1, [50, 100, 0]).score(&schedule), Some(1.0));

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::contestant::FaultKind;
-use super::record::{End, Record, Totals};
+use super::record::{End, Record, Scoring, Totals};
 use super::schedule::{GameId, Schedule};
-use crate::statistics::{Estimate, Pairs, Score, Sequential, Verdict};
+use crate::statistics::{Estimate, Figure, Pairs, Score, Sequential, Verdict};
 
 /// The games of a tournament so far. Whatever their order, the same games give
 /// the same summary.
@@ -25,6 +25,8 @@ pub struct Standings {
 #[derive(Clone, Debug)]
 struct Kept {
     score: Option<f64>,
+    /// The points of the first player where roles share them.
+    shared: Option<f64>,
     /// Which player of the pairing has role 0.
     first: usize,
     /// By player: the mean goal of its roles; none if it has none.
@@ -45,6 +47,7 @@ impl Kept {
         };
         Kept {
             score: record.score(schedule),
+            shared: record.points(schedule, Scoring::Seats),
             first: seats[0],
             goals: [mean(0), mean(1)],
             plies: record.plies,
@@ -89,6 +92,22 @@ impl Standings {
     /// The games of a pairing so far.
     pub fn score(&self, round: usize, pairing: usize) -> Score {
         self.scores.get(&(round, pairing)).copied().unwrap_or_default()
+    }
+
+    /// The counted games of a pairing as figures of a table: the percentage of
+    /// the points that its first player has or, in a game of one role, the mean
+    /// goals of both. None where there is no game.
+    pub fn figures(&self, round: usize, pairing: usize, scoring: Scoring) -> Vec<Option<Figure>> {
+        let games = || self.of_pairing(round, pairing).map(|(_, kept)| kept);
+        if self.schedule.roles == 1 {
+            let of = |player: usize| games().filter_map(|kept| kept.goals[player]).collect::<Vec<f64>>();
+            return (0..2).map(|player| Figure::of_goals(&of(player))).collect();
+        }
+        let points = |kept: &Kept| match scoring {
+            Scoring::Players => kept.score,
+            Scoring::Seats => kept.shared,
+        };
+        vec![Figure::of_points(&games().filter_map(points).collect::<Vec<f64>>())]
     }
 
     /// How many games there are so far.

@@ -17,7 +17,8 @@ use crate::tree_parallel::SideBySide;
 use crate::tuning::{Aspect, Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
-const NAMED: [(&str, &str); 12] = [
+const NAMED: [(&str, &str); 13] = [
+    ("adaptive", "nst,solver=yes,tune=nmc,tune-what=epsilon,lanes=auto"),
     ("mast", "uct,playout=mast"),
     ("nst", "uct,playout=nst"),
     ("lgrf", "uct,playout=nst,replies=lgrf2"),
