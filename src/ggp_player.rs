@@ -21,8 +21,8 @@ pub struct Args {
     /// The address to listen at
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     host: String,
-    /// How moves are found: random or uct[,c=C]
-    #[arg(long, default_value = "uct")]
+    /// How moves are found: a policy like `nst,epsilon=0.1`, or `random`
+    #[arg(long, default_value = "adaptive")]
     policy: Policy,
     /// The name to give
     #[arg(long, default_value = "sternhalma", value_parser = symbol)]

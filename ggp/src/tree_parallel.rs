@@ -20,8 +20,8 @@ pub enum SideBySide {
     One,
     /// So many, 2 to 512.
     Lanes(usize),
-    /// One or [`MOST`](SideBySide::MOST), whichever runs more simulations in
-    /// the same time when they are tried, in the 1st, 2nd, 4th, 8th … search.
+    /// One or [`MOST`](SideBySide::MOST), whichever expands more in the same
+    /// time when they are tried, in the 1st, 2nd, 4th, 8th … search.
     /// Where counts are limited, one: side by side each knows less of those
     /// before it.
     Auto,
@@ -32,8 +32,9 @@ impl SideBySide {
     /// the others; fewer leave lanes empty that cost as much.
     pub const MOST: usize = 64;
 
-    /// From this on more simulations are worth that they know less.
-    const LEAST_GAIN: f64 = 1.1;
+    /// From this on more expansions are worth that simulations know less, and
+    /// that those under way are lost when a search ends.
+    const LEAST_GAIN: f64 = 1.25;
 }
 
 /// A search of which many simulations are under way side by side, each in a
@@ -43,7 +44,7 @@ pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
     /// How many, and whether that is to be found out.
     most: usize,
     auto: bool,
-    /// Searches by time, and the simulations and seconds of both ways where
+    /// Searches by time, and the expansions and seconds of both ways where
     /// they were tried.
     searches: u32,
     tried: [(f64, f64); 2],
@@ -82,10 +83,11 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
             let before = spent;
             let limits = Limits::time(time * (part as u32 + 1) / 8);
             spent = self.run(most, start, limits, spent);
-            self.tried[part].0 += (spent.playouts - before.playouts) as f64;
+            self.tried[part].0 += (spent.expansions - before.expansions) as f64;
             self.tried[part].1 += (spent.time - before.time).as_secs_f64();
         }
-        let [one, many] = self.tried.map(|(playouts, seconds)| playouts / seconds.max(1e-9));
+        // Not by simulations: a long one may take longer than it is tried.
+        let [one, many] = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
         self.most = if many > SideBySide::LEAST_GAIN * one { SideBySide::MOST } else { 1 };
         spent
     }

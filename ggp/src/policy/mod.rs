@@ -121,6 +121,13 @@ pub trait PartsVisitor<G: Game> {
         P: Playout<G> + Clone + Send + 'static;
 }
 
+impl Default for Policy {
+    /// `adaptive`, our own.
+    fn default() -> Policy {
+        "adaptive".parse().expect("it is the name of a policy")
+    }
+}
+
 impl Default for SearchPolicy {
     /// `uct`: UCB1 with C = 0.4 and random playouts.
     fn default() -> SearchPolicy {

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use super::chair::{Chair, Compiler, Order, Seated, Sitting};
 use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
-use crate::{Clock, Policy, Rng, SearchPolicy};
+use crate::{Clock, Policy, Rng};
 
 /// Simulations are run in batches of about this long, between which the
 /// clock and the post are looked at.
@@ -51,7 +51,7 @@ impl Default for PlayerOptions {
     fn default() -> PlayerOptions {
         PlayerOptions {
             name: "sternhalma".into(),
-            policy: Policy::Search(SearchPolicy::default()),
+            policy: Policy::default(),
             margin: Duration::from_millis(500),
             patience: Duration::from_secs(30),
             ponder: false,
