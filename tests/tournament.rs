@@ -415,6 +415,23 @@ fn what_a_file_of_games_cannot_have_is_told() {
 }
 
 #[test]
+fn logs_tell_a_rulesheet_by_its_digest() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
+    let run = ["tournament", "uct", "random", "--rules", path, "--playouts", "10", "--games", "4", "--log", "log"];
+    let whole = json(dir.path(), &run);
+    let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    let head: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let digest = head["game"]["rules"].as_str().unwrap();
+    assert!(digest.len() == 32 && digest.chars().all(|digit| digit.is_ascii_hexdigit()), "{digest}");
+    // Older logs have the text.
+    let text = serde_json::to_string(&std::fs::read_to_string(path).unwrap()).unwrap();
+    std::fs::write(dir.path().join("old"), log.replace(&format!("\"{digest}\""), &text)).unwrap();
+    assert_eq!(json(dir.path(), &["tournament", "merge", "old", "log", "-o", "joined"]), whole);
+    assert_eq!(json(dir.path(), &[&run[..9], &["--log", "joined"]].concat()), whole);
+}
+
+#[test]
 fn rulesheets_are_played_by_policies() {
     let dir = tempfile::tempdir().unwrap();
     let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Standings};
 
+use super::room::shorten;
 use super::{print, series};
 use crate::Outcome;
 
@@ -142,6 +143,7 @@ fn joined(logs: &[PathBuf]) -> Result<Joined> {
     for path in logs {
         let (mut schedule, found) = Log::read(path)?;
         schedule.shard = None;
+        shorten(&mut schedule.game);
         schedule.check().with_context(|| path.display().to_string())?;
         if whole.as_ref().is_some_and(|whole| *whole != schedule) {
             bail!("{}: it is of another tournament than {}", path.display(), logs[0].display());

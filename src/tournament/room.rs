@@ -83,7 +83,7 @@ pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
             bail!("games in lock step are played by the network, not by proof: leave out --engine prover");
         }
         let network = Network::new(&rules).with_context(told)?;
-        return Ok(Box::new(LockStepRoom::new(network, text, settings, games).with_context(told)?));
+        return Ok(Box::new(LockStepRoom::new(network, &text, settings, games).with_context(told)?));
     }
     let network = match settings.engine {
         Some(Engine::Prover) => None,
@@ -91,11 +91,14 @@ pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
         None => Network::new(&rules).ok(),
     };
     Ok(match network {
-        Some(network) => {
-            Box::new(RulesRoom::new(NetworkGame::new(network).with_rules(rules), "sequential", text, &settings.player)?)
-        }
+        Some(network) => Box::new(RulesRoom::new(
+            NetworkGame::new(network).with_rules(rules),
+            "sequential",
+            &text,
+            &settings.player,
+        )?),
         None => {
-            Box::new(RulesRoom::new(ProverGame::new(&rules).with_context(told)?, "prover", text, &settings.player)?)
+            Box::new(RulesRoom::new(ProverGame::new(&rules).with_context(told)?, "prover", &text, &settings.player)?)
         }
     })
 }
@@ -264,17 +267,31 @@ impl Shelf<'_> {
     }
 }
 
+/// What tells a rulesheet in a log, in place of its text.
+fn digest(rules: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(rules.as_bytes()))
+}
+
+/// Tells the rulesheet of a game by its digest, where an older log has its text.
+pub fn shorten(game: &mut Value) {
+    if let Some(Value::String(rules)) = game.get_mut("rules")
+        && rules.contains('(')
+    {
+        *rules = digest(rules);
+    }
+}
+
 /// A rulesheet and its players.
 struct RulesRoom<G> {
     game: G,
-    /// How it is played, and the rules.
+    /// How it is played, and what tells the rules.
     engine: &'static str,
-    text: String,
+    digest: String,
     players: Vec<Policy>,
 }
 
 impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
-    fn new(game: G, engine: &'static str, text: String, players: &[Player]) -> Result<RulesRoom<G>> {
+    fn new(game: G, engine: &'static str, text: &str, players: &[Player]) -> Result<RulesRoom<G>> {
         let policy = |told: &Player| match told.plays()? {
             Plays::BuiltIn(text) => Ok(text.parse::<Policy>()?),
             Plays::Program(command) => {
@@ -283,13 +300,14 @@ impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
                 )
             }
         };
-        Ok(RulesRoom { game, engine, text, players: players.iter().map(policy).collect::<Result<_>>()? })
+        let players = players.iter().map(policy).collect::<Result<_>>()?;
+        Ok(RulesRoom { game, engine, digest: digest(text), players })
     }
 }
 
 impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
     fn game(&self) -> Value {
-        json!({ "engine": self.engine, "rules": self.text })
+        json!({ "engine": self.engine, "rules": self.digest })
     }
 
     fn roles(&self) -> usize {
@@ -329,7 +347,7 @@ struct LockStepRoom {
 }
 
 impl LockStepRoom {
-    fn new(network: Network, text: String, settings: &Settings, games: usize) -> Result<LockStepRoom> {
+    fn new(network: Network, text: &str, settings: &Settings, games: usize) -> Result<LockStepRoom> {
         let game = LaneGame::new(NetworkGame::new(network))?;
         Ok(LockStepRoom { room: RulesRoom::new(game, "sequential", text, &settings.player)?, games })
     }
