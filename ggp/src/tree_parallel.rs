@@ -3,7 +3,6 @@
 //! on one core.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use crate::game::Game;
 use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
@@ -20,10 +19,9 @@ pub enum SideBySide {
     One,
     /// So many, 2 to 512.
     Lanes(usize),
-    /// One or [`MOST`](SideBySide::MOST), whichever expands more in the same
-    /// time when they are tried, in the 1st, 2nd, 4th, 8th … search.
-    /// Where counts are limited, one: side by side each knows less of those
-    /// before it.
+    /// [`MOST`](SideBySide::MOST) where time alone is limited: they are more in
+    /// the same time. Where counts are, one: side by side each knows less of
+    /// those before it.
     Auto,
 }
 
@@ -31,23 +29,13 @@ impl SideBySide {
     /// Simulations at a time where they pay. Of more, each knows too little of
     /// the others; fewer leave lanes empty that cost as much.
     pub const MOST: usize = 64;
-
-    /// From this on more expansions are worth that simulations know less, and
-    /// that those under way are lost when a search ends.
-    const LEAST_GAIN: f64 = 1.25;
 }
 
 /// A search of which many simulations are under way side by side, each in a
 /// lane, in one tree.
 pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
     mcts: Mcts<LaneGame, S, P, ToTheEnd>,
-    /// How many, and whether that is to be found out.
-    most: usize,
-    auto: bool,
-    /// Searches by time, and the expansions and seconds of both ways where
-    /// they were tried.
-    searches: u32,
-    tried: [(f64, f64); 2],
+    many: SideBySide,
     flights: Vec<Flight>,
     numbers: Vec<u32>,
 }
@@ -55,41 +43,21 @@ pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
 impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// A search with so many simulations at a time.
     pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, many: SideBySide) -> TreeParallel<S, P> {
-        let most = if let SideBySide::Lanes(most) = many { most.clamp(1, LANES) } else { 1 };
-        let auto = many == SideBySide::Auto;
-        TreeParallel { mcts, most, auto, searches: 0, tried: [(0.0, 0.0); 2], flights: Vec::new(), numbers: Vec::new() }
+        TreeParallel { mcts, many, flights: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Runs simulations until a limit is reached, beyond what is spent, so
-    /// many at a time, and returns what is spent then.
-    fn run(&mut self, most: usize, start: Start, limits: Limits, spent: Spent) -> Spent {
+    /// Runs simulations until a limit is reached, so many at a time.
+    fn run(&mut self, most: usize, start: Start, limits: Limits) -> Spent {
         let Start { game, root, stop, clock } = start;
         if most == 1 {
-            return self.mcts.think(game, root, limits, stop, spent, clock);
+            return self.mcts.think(game, root, limits, stop, Spent::default(), clock);
         }
-        let mut meter = Meter::resumed(limits, stop, spent);
+        let mut meter = Meter::new(limits, stop);
         self.mcts.prepare(game, root, &mut meter);
         if !self.mcts.is_solved() {
             self.together(most, start, limits, &mut meter);
         }
         meter.finish()
-    }
-
-    /// Tries both ways for an eighth of the time each, and chooses the one
-    /// that has been faster whenever it was tried.
-    fn try_both(&mut self, start: Start, time: Duration) -> Spent {
-        let mut spent = Spent::default();
-        for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
-            let before = spent;
-            let limits = Limits::time(time * (part as u32 + 1) / 8);
-            spent = self.run(most, start, limits, spent);
-            self.tried[part].0 += (spent.expansions - before.expansions) as f64;
-            self.tried[part].1 += (spent.time - before.time).as_secs_f64();
-        }
-        // Not by simulations: a long one may take longer than it is tried.
-        let [one, many] = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
-        self.most = if many > SideBySide::LEAST_GAIN * one { SideBySide::MOST } else { 1 };
-        spent
     }
 
     /// Runs simulations side by side until a limit is reached.
@@ -239,17 +207,14 @@ where
 
     fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
         let start = Start { game, root: state, stop, clock };
-        let time = limits.time.filter(|_| self.auto && limits.playouts.or(limits.expansions).is_none());
-        let Some(time) = time else {
-            let most = if self.auto { 1 } else { self.most };
-            return self.run(most, start, limits, Spent::default());
+        let counted = limits.playouts.or(limits.expansions).is_some();
+        let most = match self.many {
+            SideBySide::One => 1,
+            SideBySide::Lanes(most) => most.clamp(1, LANES),
+            SideBySide::Auto if counted => 1,
+            SideBySide::Auto => SideBySide::MOST,
         };
-        self.searches += 1;
-        let spent = match self.searches.is_power_of_two() {
-            true => self.try_both(start, time),
-            false => Spent::default(),
-        };
-        self.run(self.most, start, limits, spent)
+        self.run(most, start, limits)
     }
 
     fn search(
@@ -273,6 +238,7 @@ where
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::time::Duration;
 
     use super::*;
     use crate::gdl::Rules;
@@ -324,7 +290,7 @@ mod tests {
                 let stop = AtomicBool::new(false);
                 let start = Start { game, root: &state, stop: &stop, clock: Clock::Play };
                 let spent = match lanes {
-                    None => search.run(1, start, limits, Spent::default()),
+                    None => search.run(1, start, limits),
                     Some(lanes) => {
                         let mut meter = Meter::counting(limits);
                         search.mcts.prepare(game, &state, &mut meter);
