@@ -213,7 +213,6 @@ where
         decision: parts_decide.unwrap_or_else(|| config.decision.into()),
         most_edges: MOST_EDGES,
         transpositions: config.transpositions,
-        solver: false,
         tree_gamma: search.as_ref().map_or(1.0, |search| search.tree_gamma),
     };
     let (selection, playout, cutoff) = parts;

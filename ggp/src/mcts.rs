@@ -9,7 +9,7 @@ use crate::game::{Game, Rng, Turn};
 use crate::limits::{Limits, Meter, Spent};
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
-use crate::tree::{Edge, Goals, NodeId, Tree};
+use crate::tree::{NodeId, Tree};
 use crate::tuning::{Tuned, Tuner, Tuners, Tuning};
 
 /// Edges are numbered in 32 bits.
@@ -31,11 +31,6 @@ pub struct Settings {
     /// Whether states of the same [`key`](Game::key) are one node, whichever
     /// way leads there. Statistics are those of a move, not of the state after it.
     pub transpositions: bool,
-    /// Whether what best play leads to is proven from the ends in the tree on
-    /// (MCTS-Solver, Winands, Björnsson & Saito 2008), in games of one or two
-    /// roles, where one of them moves. What is proven is not played on, and a
-    /// search ends once the root is.
-    pub solver: bool,
     /// What the visits and rewards in the tree that is kept are multiplied by
     /// after each joint move of the match, 0 to 1. A move that was followed
     /// keeps a visit at least, and its average.
@@ -50,7 +45,6 @@ impl Default for Settings {
             decision: Decision::BestAverage,
             most_edges: MOST_EDGES,
             transpositions: false,
-            solver: false,
             tree_gamma: 1.0,
         }
     }
@@ -333,13 +327,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     ) -> Spent {
         let mut meter = Meter::resumed(limits, stop, spent);
         self.prepare(game, state, &mut meter);
-        while !self.is_solved() && self.simulate(game, state, &mut meter, clock) && !meter.is_over() {}
+        while self.simulate(game, state, &mut meter, clock) && !meter.is_over() {}
         meter.finish()
-    }
-
-    /// Whether it is proven what the root leads to.
-    pub(crate) fn is_solved(&self) -> bool {
-        self.tree.nodes.first().is_some_and(|root| root.proven.is_some())
     }
 
     /// What the simulations so far say of the moves of a role that is to act
@@ -351,24 +340,13 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
         let seat = seat.expect("the role is to act in the state that is searched");
         let edges = &self.tree.edges[self.tree.edges_of(0, seat)];
-        let best = self.best_proven(edges).or_else(|| self.decide(game, role, seat));
-        // Of moves that lose all alike, the one that others find hardest to meet.
-        let hope = edges.iter().any(|edge| edge.proven != Some(0));
-        let stats = |edge: &Edge<G::Move, S::Note>| match edge.proven.filter(|_| hope) {
-            Some(goal) => MoveStats { visits: 1, sum: f64::from(goal) / 100.0 },
-            None => edge.stats,
-        };
-        let best = best.or_else(|| self.settings.decision.best(edges.iter().map(stats)));
+        let best = self.decide(game, role, seat);
+        let best = best.or_else(|| self.settings.decision.best(edges.iter().map(|edge| edge.stats)));
         Found {
             best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
             spent,
         }
-    }
-
-    /// The index of a move that is proven to reach the highest goal.
-    fn best_proven(&self, edges: &[Edge<G::Move, S::Note>]) -> Option<usize> {
-        edges.iter().position(|edge| edge.proven == Some(100))
     }
 
     /// The index of the move of highest effective quality among those of a
@@ -524,13 +502,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             At::Node(node) if !self.tree.is_leaf(node) => {
                 self.choose_at(game, state, node);
                 self.simulation.tree_moves += 1;
-                if let Some(goals) = self.proven_after(node) {
-                    self.record(game, state);
-                    self.buffers.rewards.clear();
-                    let rewards = goals[..game.roles()].iter().map(|&goal| f64::from(goal) / 100.0);
-                    self.buffers.rewards.extend(rewards);
-                    return Next::Learn;
-                }
             }
             _ if game.is_terminal(state) => {
                 self.reward(game, state);
@@ -560,14 +531,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if Self::RECORDS {
             record(game, state, &self.buffers.joint, &mut self.trail, self.playout.skips_waits());
         }
-    }
-
-    /// What the move just chosen at a node leads to, if it is proven.
-    #[inline]
-    fn proven_after(&self, node: NodeId) -> Option<Goals> {
-        let edges = &self.buffers.edges[self.buffers.edges.len() - 1..];
-        self.tree.edges[edges[0] as usize].proven?;
-        self.tree.nodes[self.tree.child(node, edges)? as usize].proven
     }
 
     /// Adds the numbers of the joint move that was chosen in a state.
@@ -658,10 +621,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             if edge.stats.visits == 0 && !all_valued {
                 return range.start + self.untried(game, state, range, role);
             }
-            let value = match edge.proven {
-                None => self.selection.value(prepared, edge.stats, edge.note),
-                Some(goal) => f64::from(goal) / 100.0,
-            };
+            let value = self.selection.value(prepared, edge.stats, edge.note);
             if value > best.0 {
                 best = (value, index);
             }
@@ -715,9 +675,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
-        if self.settings.solver && game.roles() <= 2 {
-            self.prove();
-        }
         let Buffers { path, edges, rewards, .. } = &mut self.buffers;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.learn(&self.tree, path, edges, rewards);
@@ -728,24 +685,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.selection.learn(path, &self.trail, rewards);
         }
         self.playout.learn(game, &self.trail, rewards);
-    }
-
-    /// Proves what follows if the simulation has ended in the tree.
-    fn prove(&mut self) {
-        let leaf = match (self.simulation.at, self.simulation.added) {
-            (At::Node(node), _) | (_, Some(node)) if self.tree.is_leaf(node) => node,
-            _ => return,
-        };
-        let Buffers { path, edges, goals, .. } = &self.buffers;
-        let mut goals = [goals[0], goals.get(1).copied().unwrap_or(0)];
-        self.tree.nodes[leaf as usize].proven = Some(goals);
-        // All nodes of a proof have one acting role, and so one edge, each.
-        for (&node, &edge) in path.iter().rev().zip(edges.iter().rev()) {
-            match self.tree.prove(node, edge, goals) {
-                Some(found) => goals = found,
-                None => return,
-            }
-        }
     }
 
     fn back_up(&mut self, roles: usize) {
@@ -882,37 +821,6 @@ mod tests {
             assert_eq!(mcts.playout().0, told, "after {moved} moves");
             mcts.advance(&Sums, &[2]);
             Sums.play(&mut state, &[2]);
-        }
-    }
-
-    #[test]
-    fn what_is_proven_is_so() {
-        // By hand: the best that the role to move can reach.
-        fn value(state: (usize, u64)) -> [u8; 2] {
-            if Sums.is_terminal(&state) {
-                return [0, 1].map(|role| Sums.goal(&state, role));
-            }
-            let of = [0, 1, 2, 5].map(|mv| value((state.0 + 1, state.1 + mv)));
-            of.into_iter().max_by_key(|goals| goals[ROLES[state.0]]).unwrap()
-        }
-        for transpositions in [false, true] {
-            let settings = Settings { solver: true, transpositions, ..Settings::default() };
-            let mut proven = 0;
-            for start in [(0, 0), (1, 3), (2, 8), (3, 9), (3, 4), (4, 7), (5, 2)] {
-                let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 3);
-                let limits = Limits::playouts(20_000);
-                let found = mcts.search(&Sums, &start, ROLES[start.0], limits, &Default::default());
-                assert!(mcts.is_solved() || start.0 < 3, "{start:?}");
-                for (node, state) in nodes(&mcts.tree, start) {
-                    let Some(goals) = mcts.tree.nodes[node as usize].proven else { continue };
-                    // Roles share 100, so that one goal tells the other.
-                    assert_eq!(goals[0], value(state)[0], "{state:?}");
-                    proven += 1;
-                }
-                let after = value((start.0 + 1, start.1 + found.best));
-                assert_eq!(after[ROLES[start.0]], value(start)[ROLES[start.0]], "{start:?}");
-            }
-            assert!(proven > 500);
         }
     }
 

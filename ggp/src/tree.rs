@@ -20,12 +20,7 @@ pub(crate) struct Node {
     first_edge: u32,
     /// How many edges each acting role has; the last role's come last.
     counts: Counts,
-    /// The goals that best play leads to, where they are proven.
-    pub proven: Option<Goals>,
 }
-
-/// The goals of one or two roles, 0 to 100.
-pub(crate) type Goals = [u8; 2];
 
 /// The edges of one role, which need no allocation, or of all.
 #[derive(Clone, Debug)]
@@ -38,8 +33,6 @@ enum Counts {
 pub(crate) struct Edge<M, N> {
     pub mv: M,
     pub stats: MoveStats,
-    /// The goal of the role that moves, where best play after it is proven.
-    pub proven: Option<u8>,
     /// What the selection notes of the move.
     pub note: N,
     /// The state after the move, where one role moves alone.
@@ -118,7 +111,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             if !game.is_terminal(state) {
                 game.legal(state, role, moves);
             }
-            let edge = |(&mv, &note)| Edge { mv, stats: MoveStats::default(), proven: None, note, child: None };
+            let edge = |(&mv, &note)| Edge { mv, stats: MoveStats::default(), note, child: None };
             self.edges.extend(moves.iter().zip(selection.note(game, state, role, moves)).map(edge));
             moves.len() as u32
         };
@@ -126,7 +119,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             Turn::One(role) => Counts::One(add_role(role)),
             Turn::All => Counts::All((0..game.roles()).map(add_role).collect()),
         };
-        self.nodes.push(Node { turn, visits: 0, first_edge, counts, proven: None });
+        self.nodes.push(Node { turn, visits: 0, first_edge, counts });
         id
     }
 
@@ -149,25 +142,6 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     #[inline]
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.edges_of(node, 0).is_empty()
-    }
-
-    /// Takes the goals of a child for proven, and tells those of the node if
-    /// they follow: a role that can reach 100 does, and one that knows the
-    /// outcome of all its moves plays the best.
-    pub fn prove(&mut self, node: NodeId, edge: u32, goals: Goals) -> Option<Goals> {
-        let Turn::One(role) = self.nodes[node as usize].turn else { return None };
-        self.edges[edge as usize].proven = Some(goals[role]);
-        let best = match goals[role] {
-            100 => edge,
-            _ => {
-                let outcomes = self.edges_of(node, 0).map(|edge| Some((self.edges[edge].proven?, edge as u32)));
-                outcomes.collect::<Option<Vec<_>>>()?.into_iter().max_by_key(|&(goal, _)| goal)?.1
-            }
-        };
-        let child = self.edges[best as usize].child?;
-        let found = self.nodes[child.get() as usize].proven;
-        self.nodes[node as usize].proven = found;
-        found
     }
 
     /// The number of the joint move that these edges, one a seat, make.

@@ -54,9 +54,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         }
         let mut meter = Meter::new(limits, stop);
         self.mcts.prepare(game, root, &mut meter);
-        if !self.mcts.is_solved() {
-            self.together(most, start, limits, &mut meter);
-        }
+        self.together(most, start, limits, &mut meter);
         meter.finish()
     }
 
@@ -89,7 +87,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         round.states.find_ends(round.active);
         (0..most).for_each(|seat| round.states.keep_root(seat));
         self.play(&mut round, meter, clock);
-        while (round.active.any() || round.back.any()) && !round.over && !self.mcts.is_solved() {
+        while (round.active.any() || round.back.any()) && !round.over {
             let over = round.states.find_ends(round.active);
             for seat in over.iter() {
                 self.end(&mut round, seat, meter, clock);
@@ -250,7 +248,7 @@ mod tests {
         "uct",
         "nst,replies=lgrf2",
         "base",
-        "mast,solver=yes",
+        "mast",
         "base,tune=he",
         "nst,waiting=skip,tune=nmc,tune-what=playout+epsilon",
     ];
@@ -280,8 +278,7 @@ mod tests {
             P: Playout<LaneGame> + Clone + Send + 'static,
         {
             let Searched { game, search, lanes, limits } = self;
-            let settings = Settings { solver: search.solver, ..Settings::default() };
-            let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone());
+            let mcts = Mcts::new(selection, playout, ToTheEnd, Settings::default(), 7).tuned(search.tuning.clone());
             let mut search = TreeParallel::new(mcts, SideBySide::Auto);
             let mut state = game.initial();
             search.begin(game, &state);
@@ -347,7 +344,7 @@ mod tests {
                     assert!(first.moves.iter().all(|(_, stats)| stats.sum <= f64::from(stats.visits)));
                 }
                 let playouts = searched(lanes, policy, Some(64), Limits::playouts(150)).swap_remove(0).spent.playouts;
-                assert!(playouts == 150 || policy.contains("solver"), "{name}, {policy}: {playouts}");
+                assert_eq!(playouts, 150, "{name}, {policy}");
             }
         }
     }

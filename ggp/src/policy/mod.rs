@@ -55,8 +55,6 @@ pub struct SearchPolicy {
     /// How many simulations are under way side by side, where the game is
     /// known by a network (docs/policies.md).
     pub lanes: SideBySide,
-    /// Whether it proves what it can ([`Settings::solver`](crate::Settings::solver)).
-    pub solver: bool,
 }
 
 /// How moves are chosen in the tree.
@@ -138,7 +136,6 @@ impl Default for SearchPolicy {
             tree_gamma: 1.0,
             tuning: None,
             lanes: SideBySide::One,
-            solver: false,
         }
     }
 }

@@ -113,9 +113,6 @@ where
     }
 
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> Stepped {
-        if self.mcts.is_solved() {
-            return Stepped::Over;
-        }
         match self.mcts.next(game, state, &mut self.meter) {
             Next::Play => {
                 numbers.clear();
@@ -125,7 +122,7 @@ where
             Next::Learn => self.mcts.learn(game, &mut self.meter),
             Next::Forget => return Stepped::Over,
         }
-        if self.meter.is_over() || self.mcts.is_solved() {
+        if self.meter.is_over() {
             return Stepped::Over;
         }
         self.mcts.set_out(game, &self.meter, self.clock);

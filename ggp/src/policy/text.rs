@@ -18,7 +18,6 @@ use crate::tuning::{Aspect, Method, Tuning};
 
 /// Policies that have names of their own, each with what it is.
 const NAMED: [(&str, &str); 13] = [
-    ("adaptive", "nst,solver=yes,tune=nmc,tune-what=epsilon,lanes=auto"),
     ("mast", "uct,playout=mast"),
     ("nst", "uct,playout=nst"),
     ("lgrf", "uct,playout=nst,replies=lgrf2"),
@@ -31,6 +30,7 @@ const NAMED: [(&str, &str); 13] = [
     ("mini-eq", "uct,playout=mini,strategies=HH,play=eq"),
     ("mini-str", "uct,playout=mini"),
     ("mini-1-s", "uct,playout=mini,allocation=best,play=eq"),
+    ("adaptive", "nst,tune=nmc,tune-what=epsilon,lanes=auto"),
 ];
 
 /// The share of random moves where none is told (paper 000, section VI-C).
@@ -160,8 +160,7 @@ fn some_of<T: Copy + Ord>(value: &str, values: &[(&str, T)]) -> Result<Vec<T>, S
 }
 
 /// The parameters of a search, and those of its playouts.
-const SEARCH_KEYS: [&str; 10] =
-    ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "solver", "lanes", "playout"];
+const SEARCH_KEYS: [&str; 9] = ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "lanes", "playout"];
 const TUNING_KEYS: [&str; 10] = [
     "tune",
     "tune-what",
@@ -238,7 +237,6 @@ impl SearchPolicy {
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, &mut self.selection) {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
-            ("solver", _) => self.solver = one_of(value, &TRUTHS)?,
             ("lanes", _) => self.lanes = side_by_side(value)?,
             ("tree-gamma", _) => self.tree_gamma = number(value, 0.0, 1.0)?,
             ("selection", selection) => *selection = selection.changed_to(value)?,
@@ -434,9 +432,6 @@ impl fmt::Display for SearchPolicy {
         }
         if self.tree_gamma != 1.0 {
             write!(f, ",tree-gamma={}", self.tree_gamma)?;
-        }
-        if self.solver {
-            f.write_str(",solver=yes")?;
         }
         match self.lanes {
             SideBySide::One => {}
@@ -810,10 +805,9 @@ mod tests {
                 (2..=LANES).prop_map(SideBySide::Lanes),
                 Just(SideBySide::Auto),
             ],
-            solver in any::<bool>(),
         ) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = SearchPolicy { selection, playout, decision, tree_gamma, tuning: None, lanes, solver };
+            let policy = SearchPolicy { selection, playout, decision, tree_gamma, tuning: None, lanes };
             let tuned = SearchPolicy { tuning: Some(tuning), ..policy.clone() };
             let policy = Policy::Search(if tuned.check().is_ok() { tuned } else { policy });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
