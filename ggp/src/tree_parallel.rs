@@ -3,6 +3,7 @@
 //! on one core.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use crate::game::Game;
 use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
@@ -19,9 +20,9 @@ pub enum SideBySide {
     One,
     /// So many, 2 to 512.
     Lanes(usize),
-    /// [`MOST`](SideBySide::MOST) where time alone is limited: they are more in
-    /// the same time. Where counts are, one: side by side each knows less of
-    /// those before it.
+    /// One or [`MOST`](SideBySide::MOST), whichever expands more in the same
+    /// time when they are tried, in the 1st, 2nd, 4th, 8th … search. Where
+    /// counts are limited, one: side by side each knows less of those before it.
     Auto,
 }
 
@@ -29,6 +30,27 @@ impl SideBySide {
     /// Simulations at a time where they pay. Of more, each knows too little of
     /// the others; fewer leave lanes empty that cost as much.
     pub const MOST: usize = 64;
+
+    /// From this on more expansions are worth that simulations know less, and
+    /// that those under way are lost when a search ends.
+    const LEAST_GAIN: f64 = 1.25;
+}
+
+/// What is known of how fast one and many simulations at a time are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trials {
+    /// Searches by time.
+    searches: u32,
+    /// The expansions and seconds of both while they were tried.
+    tried: [(f64, f64); 2],
+}
+
+impl Trials {
+    /// How many simulations at a time pay.
+    fn best(&self) -> usize {
+        let [one, many] = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
+        if many > SideBySide::LEAST_GAIN * one { SideBySide::MOST } else { 1 }
+    }
 }
 
 /// A search of which many simulations are under way side by side, each in a
@@ -36,6 +58,7 @@ impl SideBySide {
 pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
     mcts: Mcts<LaneGame, S, P, ToTheEnd>,
     many: SideBySide,
+    trials: Trials,
     flights: Vec<Flight>,
     numbers: Vec<u32>,
 }
@@ -43,16 +66,31 @@ pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
 impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// A search with so many simulations at a time.
     pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, many: SideBySide) -> TreeParallel<S, P> {
-        TreeParallel { mcts, many, flights: Vec::new(), numbers: Vec::new() }
+        TreeParallel { mcts, many, trials: Trials::default(), flights: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Runs simulations until a limit is reached, so many at a time.
-    fn run(&mut self, most: usize, start: Start, limits: Limits) -> Spent {
+    /// Tries both ways for an eighth of the time each. Rates are those of
+    /// expansions: a simulation may take longer than it is tried.
+    fn try_both(&mut self, start: Start, time: Duration) -> Spent {
+        let mut spent = Spent::default();
+        for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
+            let before = spent;
+            spent = self.run(most, start, Limits::time(time * (part as u32 + 1) / 8), spent);
+            let (expansions, seconds) = &mut self.trials.tried[part];
+            *expansions += (spent.expansions - before.expansions) as f64;
+            *seconds += (spent.time - before.time).as_secs_f64();
+        }
+        spent
+    }
+
+    /// Runs simulations until a limit is reached, so many at a time, beyond
+    /// what is spent, and returns what is spent then.
+    fn run(&mut self, most: usize, start: Start, limits: Limits, spent: Spent) -> Spent {
         let Start { game, root, stop, clock } = start;
         if most == 1 {
-            return self.mcts.think(game, root, limits, stop, Spent::default(), clock);
+            return self.mcts.think(game, root, limits, stop, spent, clock);
         }
-        let mut meter = Meter::new(limits, stop);
+        let mut meter = Meter::resumed(limits, stop, spent);
         self.mcts.prepare(game, root, &mut meter);
         self.together(most, start, limits, &mut meter);
         meter.finish()
@@ -205,14 +243,18 @@ where
 
     fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
         let start = Start { game, root: state, stop, clock };
-        let counted = limits.playouts.or(limits.expansions).is_some();
-        let most = match self.many {
-            SideBySide::One => 1,
-            SideBySide::Lanes(most) => most.clamp(1, LANES),
-            SideBySide::Auto if counted => 1,
-            SideBySide::Auto => SideBySide::MOST,
+        let time = limits.time.filter(|_| limits.playouts.or(limits.expansions).is_none());
+        let (most, spent) = match (self.many, time) {
+            (SideBySide::Lanes(most), _) => (most.clamp(1, LANES), Spent::default()),
+            (SideBySide::Auto, Some(time)) => {
+                self.trials.searches += 1;
+                let is_tried = self.trials.searches.is_power_of_two();
+                let spent = if is_tried { self.try_both(start, time) } else { Spent::default() };
+                (self.trials.best(), spent)
+            }
+            _ => (1, Spent::default()),
         };
-        self.run(most, start, limits)
+        self.run(most, start, limits, spent)
     }
 
     fn search(
@@ -236,7 +278,6 @@ where
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::time::Duration;
 
     use super::*;
     use crate::gdl::Rules;
@@ -287,7 +328,7 @@ mod tests {
                 let stop = AtomicBool::new(false);
                 let start = Start { game, root: &state, stop: &stop, clock: Clock::Play };
                 let spent = match lanes {
-                    None => search.run(1, start, limits),
+                    None => search.run(1, start, limits, Spent::default()),
                     Some(lanes) => {
                         let mut meter = Meter::counting(limits);
                         search.mcts.prepare(game, &state, &mut meter);
@@ -328,6 +369,13 @@ mod tests {
                 assert_eq!(found, searched(lanes, policy, None, limits), "{name}, {policy}");
             }
         }
+    }
+
+    #[test]
+    fn many_at_a_time_are_to_be_faster() {
+        let trials = |one, many| Trials { searches: 1, tried: [(one, 0.5), (many, 1.0)] }.best();
+        assert_eq!((trials(100.0, 240.0), trials(100.0, 260.0)), (1, SideBySide::MOST));
+        assert_eq!(Trials::default().best(), 1);
     }
 
     #[test]
