@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, PolicyPlayer, Record, Schedule, Standings};
+use sternhalma_ggp::arena::{self, Budget, Entrant, Host, PolicyGame, Record, Schedule, Standings};
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::{
@@ -197,9 +197,7 @@ fn hash(text: &str) -> String {
 fn play(told: &Match, threads: usize) -> Match {
     let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), told.game);
     let game = NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap());
-    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
-        Box::new(PolicyPlayer::new(told.players[entrant].parse().unwrap()))
-    };
+    let make = |entrant: usize| NetworkGame::player(told.players[entrant].parse().unwrap());
     let host = Host { game: &game, make: &make, adjudicator: None };
     let budget = Budget { playouts: Some(told.playouts), ..Budget::default() };
     let entrants = told.players.iter().map(Entrant::named).collect();

@@ -9,9 +9,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
-use sternhalma_ggp::arena::{self, ArenaGame, Contestant, Host, LockStepHost, PolicyPlayer, Record, Standings};
+use sternhalma_ggp::arena::{self, Contestant, Host, LockStepHost, PolicyGame, Record, Standings};
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
-use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
+use sternhalma_ggp::gdl::{ProverGame, Rules};
 use sternhalma_ggp::{Limits, Policy};
 
 use super::settings::{Engine, Player, Plays, Settings};
@@ -290,7 +290,7 @@ struct RulesRoom<G> {
     players: Vec<Policy>,
 }
 
-impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
+impl<G: PolicyGame> RulesRoom<G> {
     fn new(game: G, engine: &'static str, text: &str, players: &[Player]) -> Result<RulesRoom<G>> {
         let policy = |told: &Player| match told.plays()? {
             Plays::BuiltIn(text) => Ok(text.parse::<Policy>()?),
@@ -305,7 +305,7 @@ impl<G: Reasoner + ArenaGame + 'static> RulesRoom<G> {
     }
 }
 
-impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
+impl<G: PolicyGame> Room for RulesRoom<G> {
     fn game(&self) -> Value {
         json!({ "engine": self.engine, "rules": self.digest })
     }
@@ -331,8 +331,7 @@ impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
         stop: &AtomicBool,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let make =
-            |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant].clone())) };
+        let make = |entrant: usize| G::player(self.players[entrant].clone());
         let host = Host { game: &self.game, make: &make, adjudicator: None };
         arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
@@ -341,15 +340,17 @@ impl<G: Reasoner + ArenaGame + 'static> Room for RulesRoom<G> {
 /// A rulesheet whose games are played in lock step. In the log it is the room
 /// of the same network.
 struct LockStepRoom {
-    room: RulesRoom<LaneGame>,
+    room: RulesRoom<NetworkGame>,
+    lanes: LaneGame,
     /// Games at a time; 0 for as many as are best.
     games: usize,
 }
 
 impl LockStepRoom {
     fn new(network: Network, text: &str, settings: &Settings, games: usize) -> Result<LockStepRoom> {
-        let game = LaneGame::new(NetworkGame::new(network))?;
-        Ok(LockStepRoom { room: RulesRoom::new(game, "sequential", text, &settings.player)?, games })
+        let lanes = LaneGame::new(NetworkGame::new(network.clone()))?;
+        let room = RulesRoom::new(NetworkGame::new(network), "sequential", text, &settings.player)?;
+        Ok(LockStepRoom { room, lanes, games })
     }
 }
 
@@ -382,7 +383,7 @@ impl Room for LockStepRoom {
         report: &mut Report<'_>,
     ) -> Result<()> {
         let games = self.at_a_time(threads);
-        let host = LockStepHost { game: &self.room.game, policies: &self.room.players, games };
+        let host = LockStepHost { game: &self.lanes, policies: &self.room.players, games };
         arena::run_in_lock_step(host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }

@@ -24,6 +24,7 @@ pub use lock_step::{LockStepHost, run_in_lock_step};
 pub use log::{Log, LogError};
 pub use play::{Adjudicator, ArenaGame, Host, Make, Opening};
 pub use record::{End, Record, RoleFault, Scoring, Totals};
+pub use rulesheet::PolicyGame;
 pub use run::run;
 pub use schedule::{Entrant, GameId, Round, Schedule, ScheduleError, Shard, Test};
 pub use standings::{Ends, EntrantSummary, PairingSummary, Rated, RoundSummary, Standings, TestSummary};
