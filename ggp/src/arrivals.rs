@@ -106,7 +106,7 @@ impl Arrivals {
     /// Lets what is known [fade](MoveStats::faded).
     pub fn fade(&mut self, by: f64) {
         for (count, sums) in self.counts.iter_mut().zip(self.sums.chunks_exact_mut(self.roles)) {
-            let faded = |&sum: &f64| MoveStats { visits: *count, sum }.faded(by);
+            let faded = |&sum: &f64| MoveStats { visits: *count, under_way: 0, sum }.faded(by);
             let visits = faded(&0.0).visits;
             sums.iter_mut().for_each(|sum| *sum = faded(sum).sum);
             *count = visits;

@@ -431,7 +431,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// Begins to run many simulations side by side, or ends it when none is
     /// under way but one. Until a simulation ends, what it chose in the tree
-    /// counts as visited without reward (virtual loss).
+    /// counts as visited, and has no part in averages (WU-UCT).
     pub(crate) fn set_side_by_side(&mut self, on: bool) {
         self.side_by_side = on;
     }
@@ -464,7 +464,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             let node = &mut self.tree.nodes[node as usize];
             node.visits -= 1;
             for (_, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
-                self.tree.edges[edge as usize].stats.visits -= 1;
+                let stats = &mut self.tree.edges[edge as usize].stats;
+                stats.visits -= 1;
+                stats.under_way -= 1;
             }
         }
     }
@@ -561,7 +563,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if self.side_by_side {
             self.tree.nodes[node as usize].visits += 1;
             let chosen = &self.buffers.edges[first..];
-            chosen.iter().for_each(|&edge| self.tree.edges[edge as usize].stats.visits += 1);
+            for &edge in chosen {
+                let stats = &mut self.tree.edges[edge as usize].stats;
+                stats.visits += 1;
+                stats.under_way += 1;
+            }
         }
         self.buffers.path.push(node);
         self.simulation.at = At::Below { node, first };
@@ -697,6 +703,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             for (role, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
                 let stats = &mut self.tree.edges[edge as usize].stats;
                 stats.visits += visits;
+                stats.under_way -= u32::from(self.side_by_side);
                 stats.sum += self.buffers.rewards[role];
             }
         }

@@ -12,15 +12,18 @@ use crate::trail::Trail;
 pub struct MoveStats {
     /// Simulations that played the move here.
     pub visits: u32,
+    /// How many of them are still under way, without a reward.
+    pub under_way: u32,
     /// The sum of their rewards for the role that moves.
     pub sum: f64,
 }
 
 impl MoveStats {
-    /// The average reward; 0 without visits.
+    /// The average reward; 0 without any.
     #[inline]
     pub fn mean(self) -> f64 {
-        if self.visits == 0 { 0.0 } else { self.sum / f64::from(self.visits) }
+        let rewards = self.visits - self.under_way;
+        if rewards == 0 { 0.0 } else { self.sum / f64::from(rewards) }
     }
 
     /// With the visits multiplied by a factor of 0 to 1 and rounded, but to 1 at
@@ -31,7 +34,7 @@ impl MoveStats {
             return self;
         }
         let visits = ((f64::from(self.visits) * by).round() as u32).max(1);
-        MoveStats { visits, sum: self.sum * (f64::from(visits) / f64::from(self.visits)) }
+        MoveStats { visits, under_way: 0, sum: self.sum * (f64::from(visits) / f64::from(self.visits)) }
     }
 }
 
@@ -165,7 +168,7 @@ impl<G: Game> Selection<G> for Uct {
     #[inline]
     fn value(&self, prepared: f64, stats: MoveStats, (): ()) -> f64 {
         let visits = f64::from(stats.visits);
-        stats.sum / visits + prepared / visits.sqrt()
+        stats.mean() + prepared / visits.sqrt()
     }
 
     fn set(&mut self, role: usize, controls: &Controls) {

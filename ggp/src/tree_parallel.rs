@@ -1,6 +1,5 @@
 //! Many simulations of one search, whose states are stepped together: tree
-//! parallelisation with virtual loss (Chaslot, Winands & van den Herik 2008)
-//! on one core.
+//! parallelisation on one core that watches the unobserved (Liu et al. 2020).
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,36 +19,42 @@ pub enum SideBySide {
     One,
     /// So many, 2 to 512.
     Lanes(usize),
-    /// One or [`MOST`](SideBySide::MOST), whichever expands more in the same
-    /// time when they are tried, in the 1st, 2nd, 4th, 8th … search. Where
+    /// As many of [`WAYS`](SideBySide::WAYS) as pay by what they expand in the
+    /// same time when they are tried, in the 1st, 2nd, 4th, 8th … search. Where
     /// counts are limited, one: side by side each knows less of those before it.
     Auto,
 }
 
 impl SideBySide {
-    /// Simulations at a time where they pay. Of more, each knows too little of
-    /// the others; fewer leave lanes empty that cost as much.
-    pub const MOST: usize = 64;
+    /// How many simulations at a time are tried. Of more, each knows less of
+    /// those beside it; fewer leave lanes empty that cost as much.
+    pub const WAYS: [usize; 3] = [1, 32, 128];
 
-    /// From this on more expansions are worth that simulations know less, and
-    /// that those under way are lost when a search ends.
+    /// From so many times the expansions on it is worth that simulations know
+    /// less, and that those under way are lost when a search ends.
     const LEAST_GAIN: f64 = 1.25;
 }
 
-/// What is known of how fast one and many simulations at a time are.
+/// What is known of how fast so many simulations at a time are.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trials {
     /// Searches by time.
     searches: u32,
-    /// The expansions and seconds of both while they were tried.
-    tried: [(f64, f64); 2],
+    /// The expansions and seconds of each way while it was tried.
+    tried: [(f64, f64); SideBySide::WAYS.len()],
 }
 
 impl Trials {
     /// How many simulations at a time pay.
     fn best(&self) -> usize {
-        let [one, many] = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
-        if many > SideBySide::LEAST_GAIN * one { SideBySide::MOST } else { 1 }
+        let rates = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
+        let mut best = 0;
+        for way in 1..rates.len() {
+            if rates[way] > SideBySide::LEAST_GAIN * rates[best] {
+                best = way;
+            }
+        }
+        SideBySide::WAYS[best]
     }
 }
 
@@ -69,11 +74,11 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         TreeParallel { mcts, many, trials: Trials::default(), flights: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Tries both ways for an eighth of the time each. Rates are those of
+    /// Tries each way for an eighth of the time. Rates are those of
     /// expansions: a simulation may take longer than it is tried.
-    fn try_both(&mut self, start: Start, time: Duration) -> Spent {
+    fn try_ways(&mut self, start: Start, time: Duration) -> Spent {
         let mut spent = Spent::default();
-        for (part, most) in [1, SideBySide::MOST].into_iter().enumerate() {
+        for (part, most) in SideBySide::WAYS.into_iter().enumerate() {
             let before = spent;
             spent = self.run(most, start, Limits::time(time * (part as u32 + 1) / 8), spent);
             let (expansions, seconds) = &mut self.trials.tried[part];
@@ -249,7 +254,7 @@ where
             (SideBySide::Auto, Some(time)) => {
                 self.trials.searches += 1;
                 let is_tried = self.trials.searches.is_power_of_two();
-                let spent = if is_tried { self.try_both(start, time) } else { Spent::default() };
+                let spent = if is_tried { self.try_ways(start, time) } else { Spent::default() };
                 (self.trials.best(), spent)
             }
             _ => (1, Spent::default()),
@@ -373,8 +378,9 @@ mod tests {
 
     #[test]
     fn many_at_a_time_are_to_be_faster() {
-        let trials = |one, many| Trials { searches: 1, tried: [(one, 0.5), (many, 1.0)] }.best();
-        assert_eq!((trials(100.0, 240.0), trials(100.0, 260.0)), (1, SideBySide::MOST));
+        let best = |rates: [f64; 3]| Trials { searches: 1, tried: rates.map(|rate| (rate, 0.5)) }.best();
+        assert_eq!([[100.0, 120.0, 130.0], [100.0, 120.0, 120.0]].map(best), [128, 1]);
+        assert_eq!([[100.0, 130.0, 160.0], [100.0, 130.0, 170.0]].map(best), [32, 128]);
         assert_eq!(Trials::default().best(), 1);
     }
 
@@ -390,6 +396,7 @@ mod tests {
                     let visits: u64 = first.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum();
                     assert_eq!(visits, first.spent.playouts, "{name}, {policy}, {limits:?}");
                     assert!(first.moves.iter().all(|(_, stats)| stats.sum <= f64::from(stats.visits)));
+                    assert!(first.moves.iter().all(|(_, stats)| stats.under_way == 0));
                 }
                 let playouts = searched(lanes, policy, Some(64), Limits::playouts(150)).swap_remove(0).spent.playouts;
                 assert_eq!(playouts, 150, "{name}, {policy}");

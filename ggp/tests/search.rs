@@ -333,7 +333,12 @@ fn guided_selection_values_moves_by_mean_and_prior() {
     let mut guided = Guided::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
     let mut value = |visits, sum| {
         let prepared = Selection::<Digits>::prepare(&mut guided, Place { node: 0, visits: 16 }, 0);
-        Selection::<Digits>::value(&guided, prepared, MoveStats { visits, sum }, Hint { value: 0.6, prior: 0.25 })
+        Selection::<Digits>::value(
+            &guided,
+            prepared,
+            MoveStats { visits, under_way: 0, sum },
+            Hint { value: 0.6, prior: 0.25 },
+        )
     };
     // 0.3 · 0.25 · √16 is 0.3, over 1 and the visits.
     assert!((value(0, 0.0) - (0.6 + 0.3)).abs() < 1e-6);

@@ -147,7 +147,7 @@ impl<G: Game> Selection<G> for Grave {
             return amaf.unwrap_or(0.0) + Grave::UNTRIED;
         }
         let visits = f64::from(stats.visits);
-        let mean = stats.sum / visits;
+        let mean = stats.mean();
         let value = amaf.map_or(mean, |amaf| (1.0 - share) * mean + share * amaf);
         value + explore / visits.sqrt()
     }
@@ -312,7 +312,8 @@ mod tests {
                 Selection::<Offers>::learn(&mut grave, &[0], &simulation.trail(), &simulation.rewards);
             }
             let shares = prepare(&mut grave, place, 0);
-            let stats = MoveStats { visits: case.move_visits, sum: case.mean * f64::from(case.move_visits) };
+            let stats =
+                MoveStats { visits: case.move_visits, under_way: 0, sum: case.mean * f64::from(case.move_visits) };
             let value = Selection::<Offers>::value(&grave, shares, stats, number("A"));
             // AMAF values are of rewards in single precision.
             assert!((value - case.value).abs() < 1e-7, "{}: {value}, not {}", case.about, case.value);

@@ -36,11 +36,15 @@ pub struct Nst {
     sums: Vec<(f32, f32)>,
 }
 
-/// The moves that have followed a context, by open addressing.
+/// The moves that have followed a context, with the averages of the sequences
+/// that they end: where they are few of all that there may be by open
+/// addressing, else in a row by number.
 #[derive(Clone, Debug, Default)]
 struct Followers {
-    /// A power of two of slots, a quarter of them free at least.
+    /// Empty, or a power of two of slots, a quarter of them free at least.
     slots: Vec<Follower>,
+    /// Empty, or by the number of a move. Either is.
+    row: Vec<Average>,
     used: u32,
     /// How many have ever had a weight that counts; more may not.
     telling: u32,
@@ -56,7 +60,7 @@ struct Follower {
 impl Followers {
     const FREE: Follower = Follower { number: Trail::NONE, average: Average::NONE };
 
-    /// The place of a move, or the free one where it would be.
+    /// The place of a move among the slots, or the free one where it would be.
     #[inline]
     fn place(&self, number: u32) -> usize {
         let mask = self.slots.len() - 1;
@@ -70,36 +74,95 @@ impl Followers {
     }
 
     fn add(&mut self, number: u32, reward: f32, limits: Limits, scale: Scale, least: f32) {
-        if 4 * (self.used as usize + 1) > 3 * self.slots.len() {
-            self.rebuild((2 * self.slots.len()).max(4), |_| true);
+        if number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len() {
+            self.make_room(number);
         }
-        let place = self.place(number);
-        let follower = &mut self.slots[place];
-        self.used += u32::from(follower.number == Trail::NONE);
-        follower.number = number;
-        let counted = follower.average.mean_from(least, scale).is_some();
-        follower.average.add(reward, limits, scale);
-        let counts = follower.average.mean_from(least, scale).is_some();
+        let average = match self.row.get_mut(number as usize) {
+            Some(average) => average,
+            None => {
+                let place = self.place(number);
+                let follower = &mut self.slots[place];
+                self.used += u32::from(follower.number == Trail::NONE);
+                follower.number = number;
+                &mut follower.average
+            }
+        };
+        let counted = average.mean_from(least, scale).is_some();
+        average.add(reward, limits, scale);
+        let counts = average.mean_from(least, scale).is_some();
         self.telling += u32::from(counts && !counted);
     }
 
-    /// Moves the followers to be kept to so many slots.
-    fn rebuild(&mut self, slots: usize, keep: impl Fn(&mut Average) -> bool) {
-        let old = std::mem::replace(&mut self.slots, vec![Followers::FREE; slots]);
-        self.used = 0;
-        for mut follower in old.into_iter().filter(|follower| follower.number != Trail::NONE) {
-            if keep(&mut follower.average) {
-                let place = self.place(follower.number);
-                self.slots[place] = follower;
-                self.used += 1;
+    /// Makes room for a further move: in a row, if that takes no more memory.
+    fn make_room(&mut self, number: u32) {
+        let all = self.all();
+        self.used = all.len() as u32;
+        let numbers = all.iter().map(|&(number, _)| number).chain([number]);
+        let length = numbers.max().map_or(0, |largest| largest as usize + 1);
+        let mut slots = 4;
+        while 4 * (all.len() + 1) > 3 * slots {
+            slots *= 2;
+        }
+        if length * size_of::<Average>() <= slots * size_of::<Follower>() {
+            self.slots = Vec::new();
+            let row = std::mem::replace(&mut self.row, vec![Average::NONE; (length + length / 4).next_multiple_of(8)]);
+            self.row[..row.len()].copy_from_slice(&row);
+            if row.is_empty() {
+                all.iter().for_each(|&(number, average)| self.row[number as usize] = average);
             }
+        } else {
+            self.row = Vec::new();
+            self.slots = vec![Followers::FREE; slots];
+            self.fill(&all);
         }
     }
 
-    /// The average of a move whose weight counts.
+    /// Puts followers into free slots.
+    fn fill(&mut self, all: &[(u32, Average)]) {
+        for &(number, average) in all {
+            let place = self.place(number);
+            self.slots[place] = Follower { number, average };
+        }
+    }
+
+    /// The numbers and averages of all that have any weight.
+    fn all(&self) -> Vec<(u32, Average)> {
+        let slots = self.slots.iter().filter(|slot| slot.number != Trail::NONE);
+        let row = (0..).zip(&self.row).filter(|(_, average)| **average != Average::NONE);
+        slots.map(|slot| (slot.number, slot.average)).chain(row.map(|(number, &average)| (number, average))).collect()
+    }
+
+    /// Multiplies all weights, and forgets what has none left.
+    fn multiply(&mut self, factor: f32) {
+        for average in &mut self.row {
+            if !average.multiply(factor) {
+                *average = Average::NONE;
+            }
+        }
+        if !self.slots.is_empty() {
+            let mut all = self.all();
+            all.retain_mut(|(_, average)| average.multiply(factor));
+            self.used = all.len() as u32;
+            self.slots.fill(Followers::FREE);
+            self.fill(&all);
+        }
+    }
+
+    /// Adds what they say of some moves to sums of averages, with how many they are.
     #[inline]
-    fn mean(&self, number: u32, least: f32, scale: Scale) -> Option<f32> {
-        self.slots[self.place(number)].average.mean_from(least, scale)
+    fn tell(&self, numbers: &[u32], sums: &mut [(f32, f32)], least: f32, scale: Scale) {
+        let mut add = |at: usize, average: Average| {
+            if let Some(mean) = average.mean_from(least, scale) {
+                sums[at].0 += mean;
+                sums[at].1 += 1.0;
+            }
+        };
+        match self.row.is_empty() {
+            true => (0..).zip(numbers).for_each(|(at, &number)| add(at, self.slots[self.place(number)].average)),
+            false => (0..).zip(numbers).for_each(|(at, &number)| {
+                add(at, self.row.get(number as usize).copied().unwrap_or(Average::NONE));
+            }),
+        }
     }
 }
 
@@ -173,12 +236,7 @@ impl Nst {
         if followers.telling == 0 {
             return;
         }
-        for ((sum, count), &number) in self.sums.iter_mut().zip(numbers) {
-            if let Some(mean) = followers.mean(number, self.least, self.scale) {
-                *sum += mean;
-                *count += 1.0;
-            }
-        }
+        followers.tell(numbers, &mut self.sums, self.least, self.scale);
     }
 }
 
@@ -240,9 +298,7 @@ impl Worth for Nst {
         self.singles.decay(by);
         self.scale.decay(by);
         if let Some(factor) = self.scale.take() {
-            for followers in &mut self.contexts {
-                followers.rebuild(followers.slots.len(), |average| average.multiply(factor));
-            }
+            self.contexts.iter_mut().for_each(|followers| followers.multiply(factor));
         }
     }
 }
@@ -267,10 +323,9 @@ mod tests {
                 singles.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect();
             for (key, &place) in self.places.get(role).into_iter().flatten() {
                 let (two, one) = ((key >> 32) as u32, *key as u32);
-                let slots = &self.contexts[place as usize].slots;
-                for Follower { number, average } in slots.iter().filter(|slot| slot.number != Trail::NONE) {
+                for (number, average) in self.contexts[place as usize].all() {
                     // A sequence of two has, instead of the first, what no move is.
-                    let moves = [two, one, *number].into_iter().skip(usize::from(two == Trail::WAITS - 1));
+                    let moves = [two, one, number].into_iter().skip(usize::from(two == Trail::WAITS - 1));
                     table.insert(moves.collect(), (average.mean(self.scale), average.weight(self.scale)));
                 }
             }
@@ -536,5 +591,42 @@ mod tests {
             }
         }
         assert!(by_length.iter().all(|&count| count > 500), "{by_length:?}");
+    }
+
+    #[test]
+    fn followers_are_averages_by_number() {
+        const SCALE: Scale = Scale::ONE;
+        let limits = Decay { omega: 0.97, ..Decay::NONE }.limits();
+        let mut rng = Rng::seed_from_u64(6);
+        let mut forms = [0; 2];
+        for round in 0..60 {
+            let mut followers = Followers::default();
+            let mut alone: BTreeMap<u32, Average> = BTreeMap::new();
+            // Numbers lie close together, far apart, or both.
+            let most = [12, 200, 100_000][round % 3];
+            for step in 0..300 {
+                let far = round % 2 == 1 && rng.random_range(0..40) == 0;
+                let number = if far { rng.random_range(0..1_000_000) } else { rng.random_range(0..most) };
+                let reward = rng.random();
+                followers.add(number, reward, limits, SCALE, 2.0);
+                alone.entry(number).or_default().add(reward, limits, SCALE);
+                if step % 90 == 89 {
+                    followers.multiply(1e-5);
+                    alone.retain(|_, average| average.multiply(1e-5));
+                }
+                forms[usize::from(followers.row.is_empty())] += 1;
+            }
+            assert!(followers.all().into_iter().collect::<BTreeMap<_, _>>() == alone, "round {round}");
+            let counted = alone.values().filter(|average| average.mean_from(2.0, SCALE).is_some()).count();
+            assert!(followers.telling as usize >= counted);
+            let numbers: Vec<u32> = alone.keys().flat_map(|&number| [number, number + 1]).collect();
+            let mut sums = vec![(0.5, 1.0); numbers.len()];
+            followers.tell(&numbers, &mut sums, 2.0, SCALE);
+            for (number, sum) in numbers.iter().zip(sums) {
+                let mean = alone.get(number).and_then(|average| average.mean_from(2.0, SCALE));
+                assert_eq!(sum, mean.map_or((0.5, 1.0), |mean| (0.5 + mean, 2.0)), "round {round}, {number}");
+            }
+        }
+        assert!(forms.iter().all(|&count| count > 3000), "{forms:?}");
     }
 }

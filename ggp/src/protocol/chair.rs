@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
@@ -75,9 +76,9 @@ pub(super) trait Chair: Send {
     /// Whether thinking may find a better move, now or later.
     fn thinks(&self) -> bool;
 
-    /// Runs so many simulations under a clock, and returns the best move if
-    /// the role is to act under the clock of a move.
-    fn think(&mut self, playouts: u64, clock: Clock) -> Option<String>;
+    /// Searches for a time under a clock. Returns how many simulations that
+    /// were, and the best move if the role is to act under the clock of a move.
+    fn think(&mut self, time: Duration, clock: Clock) -> (u64, Option<String>);
 
     /// The goals reached, in the order of roles.
     fn goals(&self) -> Vec<u8>;
@@ -156,18 +157,18 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
         self.policy.thinks() && !self.game.is_terminal(&self.state)
     }
 
-    fn think(&mut self, playouts: u64, clock: Clock) -> Option<String> {
+    fn think(&mut self, time: Duration, clock: Clock) -> (u64, Option<String>) {
         if self.game.is_terminal(&self.state) {
-            return None;
+            return (0, None);
         }
-        let limits = Limits::playouts(playouts);
+        let limits = Limits::time(time);
         let acts = self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role);
         if !acts || clock != Clock::Play {
-            self.mind.think(&self.game, &self.state, limits, &self.hurry, clock);
-            return None;
+            let spent = self.mind.think(&self.game, &self.state, limits, &self.hurry, clock);
+            return (spent.playouts, None);
         }
-        let (best, _) = self.mind.search(&self.game, &self.state, self.role, limits, &self.hurry);
-        Some(self.game.move_name(self.role, best))
+        let (best, spent) = self.mind.search(&self.game, &self.state, self.role, limits, &self.hurry);
+        (spent.playouts, Some(self.game.move_name(self.role, best)))
     }
 
     fn goals(&self) -> Vec<u8> {

@@ -14,9 +14,11 @@ use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::{Clock, Policy, Rng};
 
-/// Simulations are run in batches of about this long, between which the
-/// clock and the post are looked at.
-const BATCH: Duration = Duration::from_millis(10);
+/// Searches go on for so long at a time, a quarter of the time left if that is
+/// less, and twice as long if that was too short for a simulation. In between
+/// the move that is found is made known.
+const PART: Duration = Duration::from_millis(200);
+const LEAST_PART: Duration = Duration::from_millis(10);
 
 /// The rows that one proof of a rulesheet from outside may visit: a hundred
 /// times what the 42 rulesheets of the collection need, and half a gigabyte.
@@ -528,15 +530,15 @@ impl Worker<'_> {
     /// An engine that is ready is changed over to on the way; what it finds
     /// counts once it has searched as much as the one before.
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
-        let mut playouts = 1;
-        let (mut done, mut before) = (0u64, 0);
+        let mut least = LEAST_PART;
+        let (mut done, mut before) = (0, 0);
         while self.chair.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
             // In this order: a command that sets the flag later is seen by the search.
             self.hurry.store(false, Relaxed);
             match self.receiver.try_recv() {
                 Ok(Command::Compiled(engine)) => {
                     if self.change_over(engine) {
-                        (before, done, playouts) = (done, 0, 1);
+                        (before, done, least) = (done, 0, LEAST_PART);
                     }
                     continue;
                 }
@@ -547,15 +549,15 @@ impl Worker<'_> {
                 Err(_) => {}
             }
             let began = Instant::now();
-            let best = self.chair.think(playouts, self.clock(began, deadline));
+            let left = deadline.saturating_duration_since(began);
+            let part = (left / 4).min(PART).max(least).min(left);
+            let (playouts, best) = self.chair.think(part, self.clock(began, deadline));
             done += playouts;
-            if let Some(mv) = best.filter(|_| done >= before) {
+            if let Some(mv) = best.filter(|_| done > 0 && done >= before) {
                 publish(mv);
             }
-            if began.elapsed() < BATCH / 2 {
-                playouts = playouts.saturating_mul(2);
-            } else if began.elapsed() > BATCH * 2 {
-                playouts = (playouts / 2).max(1);
+            if playouts == 0 {
+                least *= 2;
             }
         }
     }
