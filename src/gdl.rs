@@ -1,4 +1,5 @@
 mod bench;
+mod strategies;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -28,6 +29,7 @@ enum Gdl {
     Trace(TraceArgs),
     Replay(ReplayArgs),
     Bench(bench::Args),
+    Strategies(strategies::Args),
 }
 
 /// Tell what is wrong with rulesheets: exit code 1 if anything is an error
@@ -104,6 +106,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         Gdl::Trace(args) => run_trace(args),
         Gdl::Replay(args) => run_replay(args),
         Gdl::Bench(args) => bench::run(args),
+        Gdl::Strategies(args) => strategies::run(args),
     }
 }
 

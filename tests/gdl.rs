@@ -172,3 +172,34 @@ fn bad_input_is_an_error_in_one_line() {
         assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
     }
 }
+
+#[test]
+fn strategies_share_simulations() {
+    let told = |options: &str| {
+        let (code, out, err) = gdl("strategies", &[&own("breakthrough")], options);
+        assert_eq!((code, err.as_str()), (0, ""), "{options}");
+        out
+    };
+    let options = "--start 60 --simulations 100 --every 47 --policy mini,allocation=static --json";
+    let report: Value = serde_json::from_str(&told(options)).unwrap();
+    let count = |shared: &Value| -> u64 {
+        let strategies = shared["strategies"].as_array().unwrap();
+        strategies.iter().map(|share| share["simulations"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(count(&report["start"]), 60);
+    let after: Vec<u64> = report["move"].as_array().unwrap().iter().map(count).collect();
+    assert_eq!(after, [47, 94, 100]);
+    let names: Vec<&str> = report["start"]["strategies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|share| share["strategy"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["R", "AGE", "SSC", "M", "E", "HH"]);
+    assert_eq!(told(options), told(options));
+    assert!(told("--start 10 --policy mini-c --role black").contains("for black"));
+    for (options, error) in [("--policy nst", "has no strategies"), ("--role green", "the roles are white, black")] {
+        let (code, _, err) = gdl("strategies", &[&own("breakthrough")], options);
+        assert!(code != 0 && err.contains(error), "{options}: {err}");
+    }
+}
