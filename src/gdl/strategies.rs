@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use sternhalma_ggp::gdl::Reasoner;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::gdl::{Reasoner, Rules};
 use sternhalma_ggp::mini::{MiniConfig, MiniPlayout, Strategy, Tally};
 use sternhalma_ggp::{
     Clock, Game, Limits, Mcts, PlayoutPolicy, Policy, SelectionPolicy, Settings, Spent, ToTheEnd, Uct,
 };
 
-use super::read_text;
+use super::rules;
 use crate::{Outcome, output};
 
 /// Tell what strategies of MINI-Player come to before the first move, and how simulations are shared out among them
@@ -72,7 +72,7 @@ struct Share {
 
 pub fn run(args: &Args) -> Result<Outcome> {
     let (c, config) = mini(&args.policy)?;
-    let rules = Rules::parse(&read_text(&args.file)?).with_context(|| args.file.display().to_string())?;
+    let rules = rules(&args.file)?;
     let network = Network::new(&rules).with_context(|| args.file.display().to_string())?;
     let game = NetworkGame::new(network).with_rules(rules);
     let state = game.initial();
