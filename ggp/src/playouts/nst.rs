@@ -105,11 +105,8 @@ impl Followers {
         }
         if length * size_of::<Average>() <= slots * size_of::<Follower>() {
             self.slots = Vec::new();
-            let row = std::mem::replace(&mut self.row, vec![Average::NONE; (length + length / 4).next_multiple_of(8)]);
-            self.row[..row.len()].copy_from_slice(&row);
-            if row.is_empty() {
-                all.iter().for_each(|&(number, average)| self.row[number as usize] = average);
-            }
+            self.row = vec![Average::NONE; (length + length / 4).next_multiple_of(8)];
+            all.iter().for_each(|&(number, average)| self.row[number as usize] = average);
         } else {
             self.row = Vec::new();
             self.slots = vec![Followers::FREE; slots];
