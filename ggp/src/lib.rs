@@ -21,6 +21,7 @@ mod parts;
 pub mod playouts;
 mod policy;
 pub mod protocol;
+mod solver;
 pub mod statistics;
 #[cfg(test)]
 mod testing;

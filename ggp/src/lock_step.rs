@@ -278,8 +278,9 @@ mod tests {
     use crate::gdl::network::{Network, NetworkGame};
     use crate::{Game, Mcts, PartsVisitor, Playout, Selection, ToTheEnd};
 
-    const POLICIES: [&str; 7] = [
+    const POLICIES: [&str; 8] = [
         "uct",
+        "nst,solver=yes",
         "mast,tune=mab,tune-what=playout+gamma+omega",
         "lgrf,waiting=skip",
         "base",
@@ -341,7 +342,8 @@ mod tests {
             S::Note: Send,
             P: Playout<NetworkGame> + Clone + Send + 'static,
         {
-            let settings = crate::Settings { decision: self.search.decision, ..crate::Settings::default() };
+            let &crate::SearchPolicy { decision, solver, .. } = self.search;
+            let settings = crate::Settings { decision, solver, ..crate::Settings::default() };
             let mut mcts =
                 Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone());
             let game = self.game;

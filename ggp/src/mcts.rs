@@ -35,6 +35,10 @@ pub struct Settings {
     /// after each joint move of the match, 0 to 1. A move that was followed
     /// keeps a visit at least, and its average.
     pub tree_gamma: f64,
+    /// Whether states in the tree are proved, as far as one role moves at a
+    /// time: simulations end at a state whose outcome is known, and the search
+    /// when that of the root is. Rewards are to be those of goals, from 0 to 1.
+    pub solver: bool,
 }
 
 impl Default for Settings {
@@ -46,6 +50,7 @@ impl Default for Settings {
             most_edges: MOST_EDGES,
             transpositions: false,
             tree_gamma: 1.0,
+            solver: false,
         }
     }
 }
@@ -143,6 +148,8 @@ struct Simulation {
     at: At,
     /// The node that it has added to the tree.
     added: Option<NodeId>,
+    /// The node at which it has ended, whose outcome is proved.
+    proved: Option<NodeId>,
     /// Moves played in the tree, and beyond.
     tree_moves: u32,
     playout_moves: u32,
@@ -197,7 +204,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             root: None,
             scratch: None,
             trail: Trail::default(),
-            simulation: Simulation { at: At::Beyond, added: None, tree_moves: 0, playout_moves: 0 },
+            simulation: Simulation { at: At::Beyond, added: None, proved: None, tree_moves: 0, playout_moves: 0 },
             arrivals: None,
             buffers,
             side_by_side: false,
@@ -222,6 +229,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// The playout, with what it has learnt.
     pub fn playout(&self) -> &P {
         &self.playout
+    }
+
+    #[cfg(test)]
+    pub(crate) fn tree(&self) -> &Tree<G::Move, S::Note> {
+        &self.tree
     }
 
     /// Forgets the tree and the moves of the match, which goes on from `state`.
@@ -327,7 +339,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     ) -> Spent {
         let mut meter = Meter::resumed(limits, stop, spent);
         self.prepare(game, state, &mut meter);
-        while self.simulate(game, state, &mut meter, clock) && !meter.is_over() {}
+        while self.simulate(game, state, &mut meter, clock) && !meter.is_over() && !self.is_solved() {}
         meter.finish()
     }
 
@@ -403,6 +415,12 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
+    /// Whether the outcome of the root is proved.
+    #[inline]
+    pub(crate) fn is_solved(&self) -> bool {
+        self.tree.nodes.first().is_some_and(|root| root.proved.is_some())
+    }
+
     /// Runs a simulation; one that is interrupted is forgotten, and false.
     fn simulate(&mut self, game: &G, root: &G::State, meter: &mut Meter, clock: Clock) -> bool {
         let mut state = match self.scratch.take() {
@@ -438,7 +456,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// A simulation that has not set out.
     pub(crate) fn flight(&self) -> Flight {
-        let simulation = Simulation { at: At::Beyond, added: None, tree_moves: 0, playout_moves: 0 };
+        let simulation = Simulation { at: At::Beyond, added: None, proved: None, tree_moves: 0, playout_moves: 0 };
         Flight { simulation, trail: self.trail.clone(), path: Vec::new(), edges: Vec::new(), tuned: Tuned::default() }
     }
 
@@ -476,7 +494,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.buffers.path.clear();
         self.buffers.edges.clear();
         self.trail.rewind();
-        self.simulation = Simulation { at: At::Node(0), added: None, tree_moves: 0, playout_moves: 0 };
+        self.simulation = Simulation { at: At::Node(0), added: None, proved: None, tree_moves: 0, playout_moves: 0 };
         let phase = match clock {
             Clock::Start => Phase::Start(meter.share()),
             Clock::StartAt(gone) => Phase::Start(gone),
@@ -501,12 +519,22 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.simulation.at = self.arrive(game, state, node, first, &mut meter.spent);
         }
         match self.simulation.at {
+            At::Node(node) if self.tree.nodes[node as usize].proved.is_some() => {
+                let Mcts { buffers, tree, .. } = self;
+                buffers.rewards.clear();
+                buffers.rewards.extend_from_slice(tree.outcome(node).unwrap_or_default());
+                self.simulation.proved = Some(node);
+                return Next::Learn;
+            }
             At::Node(node) if !self.tree.is_leaf(node) => {
                 self.choose_at(game, state, node);
                 self.simulation.tree_moves += 1;
             }
             _ if game.is_terminal(state) => {
                 self.reward(game, state);
+                if self.settings.solver && self.simulation.playout_moves == 0 {
+                    self.simulation.proved = self.simulation.added;
+                }
                 return Next::Learn;
             }
             _ => {
@@ -681,6 +709,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
+        if let Some(node) = self.simulation.proved {
+            let Buffers { path, edges, rewards, .. } = &self.buffers;
+            self.tree.prove(path, edges, node, rewards);
+        }
         let Buffers { path, edges, rewards, .. } = &mut self.buffers;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.learn(&self.tree, path, edges, rewards);

@@ -14,7 +14,8 @@ pub struct MoveStats {
     pub visits: u32,
     /// How many of them are still under way, without a reward.
     pub under_way: u32,
-    /// The sum of their rewards for the role that moves.
+    /// The sum of their rewards for the role that moves. It is infinite once
+    /// the move is proved to win or to lose.
     pub sum: f64,
 }
 
@@ -24,6 +25,16 @@ impl MoveStats {
     pub fn mean(self) -> f64 {
         let rewards = self.visits - self.under_way;
         if rewards == 0 { 0.0 } else { self.sum / f64::from(rewards) }
+    }
+
+    /// Takes the reward that the move is proved to have for that of all its
+    /// simulations, of which one has ended at least.
+    pub(crate) fn prove(&mut self, reward: f64) {
+        self.sum = match reward {
+            _ if reward <= 0.0 => f64::NEG_INFINITY,
+            _ if reward >= 1.0 => f64::INFINITY,
+            _ => reward * f64::from(self.visits - self.under_way),
+        };
     }
 
     /// With the visits multiplied by a factor of 0 to 1 and rounded, but to 1 at
@@ -437,7 +448,8 @@ pub enum Decision {
     /// The highest average reward, of the visited moves.
     #[default]
     BestAverage,
-    /// The most visits; of equals the higher average.
+    /// The most visits; of equals the higher average. A move that is proved to
+    /// win goes before all others, one that is proved to lose after them.
     MostVisits,
     /// The highest effective quality (paper 002, section VII.B, Table III):
     /// an average that looks one joint move further. Of equals the one that
@@ -452,6 +464,7 @@ impl Decision {
         let key = |stats: MoveStats| match self {
             Decision::BestAverage | Decision::EffectiveQuality if stats.visits == 0 => (f64::NEG_INFINITY, 0.0),
             Decision::BestAverage | Decision::EffectiveQuality => (stats.mean(), f64::from(stats.visits)),
+            Decision::MostVisits if stats.sum.is_infinite() => (stats.sum, f64::from(stats.visits)),
             Decision::MostVisits => (f64::from(stats.visits), stats.mean()),
         };
         let keyed = stats.map(key).enumerate();

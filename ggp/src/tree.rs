@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -17,6 +18,8 @@ pub(crate) type NodeId = u32;
 pub(crate) struct Node {
     pub turn: Turn,
     pub visits: u32,
+    /// The [outcome](Tree::outcome) of the state, if it is proved.
+    pub(crate) proved: Option<NonZeroU16>,
     first_edge: u32,
     /// How many edges each acting role has; the last role's come last.
     counts: Counts,
@@ -36,7 +39,7 @@ pub(crate) struct Edge<M, N> {
     /// What the selection notes of the move.
     pub note: N,
     /// The state after the move, where one role moves alone.
-    child: Option<std::num::NonZeroU32>,
+    child: Option<NonZeroU32>,
 }
 
 /// Node 0 is the root.
@@ -48,6 +51,8 @@ pub(crate) struct Tree<M, N> {
     joint_children: FxHashMap<NodeId, FxHashMap<u64, NodeId>>,
     /// The nodes of states that are found again, by key.
     by_key: HashMap<u64, NodeId, BuildHasherDefault<Mixed>>,
+    /// The rewards of all roles that were proved for a state, each once.
+    pub(crate) outcomes: Vec<Box<[f64]>>,
 }
 
 /// Hashes keys that are mixed well enough as they are.
@@ -70,7 +75,13 @@ impl Hasher for Mixed {
 
 impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     pub fn new() -> Tree<M, N> {
-        Tree { nodes: Vec::new(), edges: Vec::new(), joint_children: FxHashMap::default(), by_key: HashMap::default() }
+        Tree {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            joint_children: FxHashMap::default(),
+            by_key: HashMap::default(),
+            outcomes: Vec::new(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -82,6 +93,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         self.edges.clear();
         self.joint_children.clear();
         self.by_key.clear();
+        self.outcomes.clear();
     }
 
     /// The node of a state with this key.
@@ -119,7 +131,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             Turn::One(role) => Counts::One(add_role(role)),
             Turn::All => Counts::All((0..game.roles()).map(add_role).collect()),
         };
-        self.nodes.push(Node { turn, visits: 0, first_edge, counts });
+        self.nodes.push(Node { turn, visits: 0, proved: None, first_edge, counts });
         id
     }
 
@@ -165,7 +177,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     pub fn set_child(&mut self, node: NodeId, edges: &[u32], child: NodeId) {
         match self.nodes[node as usize].turn {
             // The root is nobody's child, so no child is node 0.
-            Turn::One(_) => self.edges[edges[0] as usize].child = std::num::NonZeroU32::new(child),
+            Turn::One(_) => self.edges[edges[0] as usize].child = NonZeroU32::new(child),
             Turn::All => {
                 let joint = self.joint(node, edges);
                 self.joint_children.entry(node).or_default().insert(joint, child);
@@ -227,7 +239,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     /// Keeps what lies below `root`, which becomes node 0. Returns the new
     /// numbers of the nodes, by their old ones.
     pub fn reroot(&mut self, root: NodeId) -> Vec<Option<NodeId>> {
-        let mut kept = Tree::new();
+        let mut kept = Tree { outcomes: std::mem::take(&mut self.outcomes), ..Tree::new() };
         let mut queue = Queue::new(self.nodes.len());
         queue.number(root);
         let mut next = 0;
@@ -244,7 +256,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             for edge in &self.edges[first..first + count as usize] {
                 let mut edge = edge.clone();
                 if let Some(child) = edge.child {
-                    edge.child = std::num::NonZeroU32::new(queue.number(child.get()));
+                    edge.child = NonZeroU32::new(queue.number(child.get()));
                 }
                 kept.edges.push(edge);
             }

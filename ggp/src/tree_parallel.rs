@@ -173,7 +173,10 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     fn go_back(&mut self, round: &mut Round, seat: usize, next: Next, meter: &mut Meter, clock: Clock) {
         self.mcts.swap(&mut self.flights[seat]);
         match next {
-            Next::Learn => self.mcts.learn(round.game, meter),
+            Next::Learn => {
+                self.mcts.learn(round.game, meter);
+                round.over |= self.mcts.is_solved();
+            }
             Next::Forget | Next::Play => {
                 self.mcts.forget(round.game.roles());
                 round.over = true;
@@ -290,8 +293,9 @@ mod tests {
     use crate::mcts::{Found, Settings};
     use crate::policy::{PartsVisitor, Policy, SearchPolicy};
 
-    const POLICIES: [&str; 6] = [
+    const POLICIES: [&str; 7] = [
         "uct",
+        "nst,solver=yes",
         "nst,replies=lgrf2",
         "base",
         "mast",
@@ -324,7 +328,8 @@ mod tests {
             P: Playout<LaneGame> + Clone + Send + 'static,
         {
             let Searched { game, search, lanes, limits } = self;
-            let mcts = Mcts::new(selection, playout, ToTheEnd, Settings::default(), 7).tuned(search.tuning.clone());
+            let settings = Settings { solver: search.solver, ..Settings::default() };
+            let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone());
             let mut search = TreeParallel::new(mcts, SideBySide::Auto);
             let mut state = game.initial();
             search.begin(game, &state);

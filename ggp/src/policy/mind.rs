@@ -61,8 +61,8 @@ impl Policy {
 impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
     pub(super) fn terms(&self, seed: u64) -> Terms {
-        let &SearchPolicy { decision, tree_gamma, .. } = self;
-        let settings = Settings { most_edges: MOST_EDGES, decision, tree_gamma, ..Settings::default() };
+        let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
+        let settings = Settings { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..Settings::default() };
         Terms { settings, tuning: self.tuning.clone(), seed }
     }
 }

@@ -50,6 +50,8 @@ pub struct SearchPolicy {
     /// What the visits and rewards in the tree are multiplied by after each
     /// joint move of the match, 0 to 1.
     pub tree_gamma: f64,
+    /// Whether states in the tree are proved (docs/policies.md).
+    pub solver: bool,
     /// How its numbers are tuned while it searches, if they are.
     pub tuning: Option<Tuning>,
     /// How many simulations are under way side by side, where the game is
@@ -134,6 +136,7 @@ impl Default for SearchPolicy {
             playout: PlayoutPolicy::Random,
             decision: Decision::BestAverage,
             tree_gamma: 1.0,
+            solver: false,
             tuning: None,
             lanes: SideBySide::One,
         }

@@ -122,7 +122,7 @@ where
             Next::Learn => self.mcts.learn(game, &mut self.meter),
             Next::Forget => return Stepped::Over,
         }
-        if self.meter.is_over() {
+        if self.meter.is_over() || self.mcts.is_solved() {
             return Stepped::Over;
         }
         self.mcts.set_out(game, &self.meter, self.clock);

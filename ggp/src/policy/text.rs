@@ -160,7 +160,8 @@ fn some_of<T: Copy + Ord>(value: &str, values: &[(&str, T)]) -> Result<Vec<T>, S
 }
 
 /// The parameters of a search, and those of its playouts.
-const SEARCH_KEYS: [&str; 9] = ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "lanes", "playout"];
+const SEARCH_KEYS: [&str; 10] =
+    ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "solver", "lanes", "playout"];
 const TUNING_KEYS: [&str; 10] = [
     "tune",
     "tune-what",
@@ -239,6 +240,7 @@ impl SearchPolicy {
             ("play", _) => self.decision = one_of(value, &DECISIONS)?,
             ("lanes", _) => self.lanes = side_by_side(value)?,
             ("tree-gamma", _) => self.tree_gamma = number(value, 0.0, 1.0)?,
+            ("solver", _) => self.solver = one_of(value, &TRUTHS)?,
             ("selection", selection) => *selection = selection.changed_to(value)?,
             ("c", SelectionPolicy::Uct { c } | SelectionPolicy::Grave(GraveSettings { c, .. })) => {
                 *c = finite(value, 0.0)?;
@@ -433,6 +435,9 @@ impl fmt::Display for SearchPolicy {
         if self.tree_gamma != 1.0 {
             write!(f, ",tree-gamma={}", self.tree_gamma)?;
         }
+        if self.solver {
+            f.write_str(",solver=yes")?;
+        }
         match self.lanes {
             SideBySide::One => {}
             SideBySide::Lanes(lanes) => write!(f, ",lanes={lanes}")?,
@@ -596,6 +601,8 @@ mod tests {
             ("random", "random"),
             ("uct", "uct,c=0.4"),
             ("uct, c = 1e-3", "uct,c=0.001"),
+            ("uct,solver=yes", "uct,c=0.4,solver=yes"),
+            ("uct,solver=yes,solver=no", "uct,c=0.4"),
             ("uct,c=1,c=2", "uct,c=2"),
             ("grave,k=inf,ref=inf,play=visits", "grave,c=0.2,k=inf,ref=inf,play=visits"),
             ("cadia", "uct,c=0.4,playout=mast,tau=10"),
@@ -699,6 +706,7 @@ mod tests {
             ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
             ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
             ("uct,tree-gamma=2", "`tree-gamma=2` is no parameter of `uct`: it is to be a number from 0 to 1"),
+            ("uct,solver=1", "`solver=1` is no parameter of `uct`: it is to be one of yes, no"),
             ("random,tree-gamma=0", "`tree-gamma=0` is no parameter of `random`: it has none"),
             ("mast,decay-alone=1", "`decay-alone=1` is no parameter of `mast`: it is to be one of yes, no"),
             ("uct,cap=9", "`cap=9` is no parameter of `uct`: random playouts have none"),
@@ -799,6 +807,7 @@ mod tests {
             playout in any_playout(),
             visits in any::<bool>(),
             tree_gamma in 0.0..=1.0,
+            solver in any::<bool>(),
             tuning in any_tuning(),
             lanes in prop_oneof![
                 Just(SideBySide::One),
@@ -807,7 +816,7 @@ mod tests {
             ],
         ) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-            let policy = SearchPolicy { selection, playout, decision, tree_gamma, tuning: None, lanes };
+            let policy = SearchPolicy { selection, playout, decision, tree_gamma, solver, tuning: None, lanes };
             let tuned = SearchPolicy { tuning: Some(tuning), ..policy.clone() };
             let policy = Policy::Search(if tuned.check().is_ok() { tuned } else { policy });
             prop_assert_eq!(policy.to_string().parse(), Ok(policy));
