@@ -393,6 +393,9 @@ impl UctConfig {
             if search.decision == sternhalma_ggp::Decision::EffectiveQuality && self.threshold > 0 {
                 return Err("`play=eq` looks at the states after moves, and goes with `threshold=0`".to_owned());
             }
+            if search.solver && self.length_weight != 0.0 {
+                return Err("`solver=yes` goes with `length_weight=0`, for lengths change from move to move".to_owned());
+            }
         }
         if !(0.0..=1.0).contains(&self.random) {
             return Err(format!("`random` is a share of 0 to 1, not {}", self.random));
@@ -501,6 +504,7 @@ mod tests {
             ("mcts,playout=mast", "guided selection goes with playouts of its own"),
             ("ab-avg,playout=mast", "unknown field `playout`"),
             ("heur0,playout=mini,play=eq", "goes with `threshold=0`"),
+            ("heur0,solver=yes", "goes with `length_weight=0`"),
         ] {
             let error = roster.config(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

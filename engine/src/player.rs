@@ -214,8 +214,7 @@ where
         most_edges: MOST_EDGES,
         transpositions: config.transpositions,
         tree_gamma: search.as_ref().map_or(1.0, |search| search.tree_gamma),
-        // What a length makes of a reward changes from move to move.
-        solver: config.length_weight == 0.0 && search.as_ref().is_some_and(|search| search.solver),
+        solver: search.as_ref().is_some_and(|search| search.solver),
     };
     let (selection, playout, cutoff) = parts;
     Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning))

@@ -37,7 +37,8 @@ pub struct Settings {
     pub tree_gamma: f64,
     /// Whether states in the tree are proved, as far as one role moves at a
     /// time: simulations end at a state whose outcome is known, and the search
-    /// when that of the root is. Rewards are to be those of goals, from 0 to 1.
+    /// when that of the root is. Not to go with a length bonus, as lengths
+    /// change from move to move.
     pub solver: bool,
 }
 

@@ -30,7 +30,7 @@ const NAMED: [(&str, &str); 13] = [
     ("mini-eq", "uct,playout=mini,strategies=HH,play=eq"),
     ("mini-str", "uct,playout=mini"),
     ("mini-1-s", "uct,playout=mini,allocation=best,play=eq"),
-    ("adaptive", "nst,n=2,epsilon=0.4,omega=0.97,lanes=auto"),
+    ("adaptive", "nst,n=2,omega=0.97,solver=yes,lanes=auto"),
 ];
 
 /// The share of random moves where none is told (paper 000, section VI-C).
