@@ -326,6 +326,18 @@ fn a_player_answers_all_ways_of_asking() {
 }
 
 #[test]
+fn what_is_proved_is_played_at_once() {
+    let player = Player::new("--policy uct,solver=yes");
+    let hours = "36000";
+    // The rules are known soon, and no clock runs out before the reply is given up.
+    let rules = rules("subtraction");
+    assert_eq!(player.say(&format!("(START m first ( {rules} ) {hours} {hours})")), "ready");
+    assert_eq!(player.say("(PLAY m nil)"), "(take 2)");
+    assert_eq!(player.say("(PLAY m ( ( take 2 ) wait ))"), "wait");
+    assert_eq!(player.say("(PLAY m ( wait ( take 3 ) ))"), "(take 1)");
+}
+
+#[test]
 fn a_player_survives_bad_requests() {
     let player = Player::new("");
     let long = format!("POST / HTTP/1.0\r\nContent-Length: 3000000\r\n\r\n{}", "(".repeat(3_000_000));

@@ -247,7 +247,9 @@ where
             let found = self.mcts.search_on(&self.game, state, role, part, stop, spent);
             spent = found.spent;
             let stats = found.moves.iter().find(|(action, _)| *action == found.best).map(|(_, stats)| stats.mean());
-            watch(&Insight { spent, value: stats.map(|mean| Value::Reward(2.0 * mean - 1.0)), line: self.mcts.line() });
+            // What is proved has an infinite mean.
+            let value = stats.map(|mean| Value::Reward(2.0 * mean.clamp(0.0, 1.0) - 1.0));
+            watch(&Insight { spent, value, line: self.mcts.line() });
             // A part that ends before its report met the clock or was stopped.
             if spent.expansions_counted() < report || limits.counted_out(&spent) {
                 return Choice { action: found.best, spent };

@@ -20,7 +20,8 @@ pub struct MoveStats {
 }
 
 impl MoveStats {
-    /// The average reward; 0 without any.
+    /// The average reward; 0 without any, and infinite once the move is proved
+    /// to win or to lose.
     #[inline]
     pub fn mean(self) -> f64 {
         let rewards = self.visits - self.under_way;

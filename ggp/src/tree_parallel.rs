@@ -278,6 +278,10 @@ where
         (found.best, found.spent)
     }
 
+    fn is_solved(&self) -> bool {
+        self.mcts.is_solved()
+    }
+
     fn advance(&mut self, game: &LaneGame, joint: &[u32]) {
         self.mcts.advance(game, joint);
     }

@@ -38,6 +38,12 @@ pub(crate) trait Mind<G: Game>: Send {
         stop: &AtomicBool,
     ) -> (G::Move, Spent);
 
+    /// Whether it is proved what the match comes to, so that more thinking
+    /// changes nothing.
+    fn is_solved(&self) -> bool {
+        false
+    }
+
     /// Follows the moves of the acting roles.
     fn advance(&mut self, game: &G, joint: &[G::Move]);
 }
@@ -152,6 +158,10 @@ impl<G: Game> Mind<G> for Through {
         ((form.mv)(mv), spent)
     }
 
+    fn is_solved(&self) -> bool {
+        self.0.is_solved()
+    }
+
     fn advance(&mut self, game: &G, joint: &[G::Move]) {
         let numbers: Vec<u32> = joint.iter().map(|&mv| game.number(0, mv)).collect();
         self.0.advance(Through::form(game).lanes, &numbers);
@@ -220,6 +230,10 @@ where
     ) -> (G::Move, Spent) {
         let found = Mcts::search(self, game, state, role, limits, stop);
         (found.best, found.spent)
+    }
+
+    fn is_solved(&self) -> bool {
+        Mcts::is_solved(self)
     }
 
     fn advance(&mut self, game: &G, joint: &[G::Move]) {

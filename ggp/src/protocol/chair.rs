@@ -76,6 +76,9 @@ pub(super) trait Chair: Send {
     /// Whether thinking may find a better move, now or later.
     fn thinks(&self) -> bool;
 
+    /// Whether it is proved what the match comes to.
+    fn is_solved(&self) -> bool;
+
     /// Searches for a time under a clock. Returns how many simulations that
     /// were, and the best move if the role is to act under the clock of a move.
     fn think(&mut self, time: Duration, clock: Clock) -> (u64, Option<String>);
@@ -155,6 +158,10 @@ impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
 
     fn thinks(&self) -> bool {
         self.policy.thinks() && !self.game.is_terminal(&self.state)
+    }
+
+    fn is_solved(&self) -> bool {
+        self.mind.is_solved()
     }
 
     fn think(&mut self, time: Duration, clock: Clock) -> (u64, Option<String>) {

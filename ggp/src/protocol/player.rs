@@ -526,7 +526,8 @@ impl Worker<'_> {
         Clock::StartAt(((now - started).as_secs_f64() / whole).min(1.0))
     }
 
-    /// Thinks until a time, or until there is a command, or the match is over.
+    /// Thinks until a time, or until there is a command, or the match is over
+    /// or proved.
     /// An engine that is ready is changed over to on the way; what it finds
     /// counts once it has searched as much as the one before.
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
@@ -558,6 +559,9 @@ impl Worker<'_> {
             }
             if playouts == 0 {
                 least *= 2;
+            }
+            if self.chair.is_solved() {
+                return;
             }
         }
     }
