@@ -524,8 +524,9 @@ def main():
     for name in ("lanes", "adaptation"):
         if name in tables:
             document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
-    part, no_part = "the part is a gain", "the part is a loss"
-    document = write(document, "parts", print_changes(tables["parts"], (part, no_part), True), True)
+    for name in ("parts", "roles"):
+        lines = print_changes(tables[name], ("the part is a gain", "the part is a loss"), True)
+        document = write(document, name, lines, True)
     variations = [tables[name] for name in ("variations", "variations-mini") if name in tables]
     if variations:
         lines = [line for table in variations for line in print_changes(table, ("a gain", "a loss"), False)]
