@@ -447,7 +447,7 @@ def tuning(i, iii, v):
                 i.column(2, ["breakthrough", "knightthrough"]),
                 note="Looked into: in Breakthrough no neighbour of the baseline's parameters does better here, so that there is nothing for tuning to find; C = 0.4 has 31.7%, C = 0.7 20.0%, K = 0 35.0% and ε = 0.2 35.0% of 60 games against it (`tournament base base,c=0.4 base,c=0.7 base,k=0 base,epsilon=0.2 --format gauntlet --rules ggp/games/breakthrough.kif --playouts 1086 --ponder --games 60 --lock-step --seed 3`).",
             ),
-            one("In Quad LSI beats the baseline.", MORE, i.column(3, ["quad_7x7"])),
+            one("In Quad LSI beats the baseline.", MORE, i.column(3, ["quad_7x7"]), note="Not looked into."),
             gain("Parameters depend on each other: tuning each by itself is worse than NMC.", LESS, ("", local, nmc)),
             gain(
                 "It is worse than the better of NMC and LSI (the one that is better in the paper's Table 1).",
@@ -521,7 +521,7 @@ def main():
     }.items():
         document = write(document, f"conclusions {name}", lines, False)
     document = write(document, "own", print_own(*of("own-nst", "own-base")), True)
-    for name in ("lanes", "adaptation"):
+    for name in ("lanes", "adaptation", "adaptation-decay"):
         if name in tables:
             document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
     for name in ("parts", "roles"):
