@@ -307,7 +307,12 @@ def ngrams(i, v, vii, x):
                 i.column(0, [game for game in FIRST_FIVE if game != "breakthrough"]),
                 "Not looked into.",
             ),
-            one("In Breakthrough Gibbs sampling is the better one.", LESS, i.column(0, ["breakthrough"])),
+            one(
+                "In Breakthrough Gibbs sampling is the better one.",
+                LESS,
+                i.column(0, ["breakthrough"]),
+                note="Not looked into.",
+            ),
             one("NST beats CadiaPlayer's MAST with Gibbs over the five games, by about 70%.", MORE, v.column(0)),
             each("It does so in each of the five.", MORE, v.column(0), "It is Skirmish in which Gibbs sampling does better here, as in Table I; why was not looked into."),
             one("LGRF-2 with NST to fall back on beats MAST with Gibbs, too.", MORE, vii.column(0)),
