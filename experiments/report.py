@@ -63,13 +63,10 @@ class Table:
                         cells[number] = Figure(figure["value"], *figure["interval"], figure["games"], paper)
         self.is_share = len(self.pairings) == len(next(iter(self.games.values())))
 
-    def cell(self, game, column):
-        return self.games[game][column]
-
     def column(self, column, games=None):
         """The figures of a column that were played, by game."""
         names = self.games if games is None else games
-        cells = {name: self.cell(name, column) for name in names if name in self.games}
+        cells = {name: self.games[name][column] for name in names if name in self.games}
         return {name: cell for name, cell in cells.items() if cell.value is not None}
 
 
@@ -118,8 +115,8 @@ NO_MORE = (lambda low, high: high < 5, lambda low, high: low > 5)
 NO_LESS = (lambda low, high: low > -5, lambda low, high: high < -5)
 
 
-def points(number, digits=1):
-    return f"{'−' if number < 0 else '+'}{abs(number):.{digits}f}"
+def points(number):
+    return f"{'−' if number < 0 else '+'}{abs(number):.1f}"
 
 
 def print_share(figure, digits):
@@ -219,13 +216,15 @@ def name_of(table, game):
     return f"{game} †" if game in table.ours else game
 
 
-def print_cell(cell, is_share):
+def print_cell(cell, is_share, digits=0):
+    if cell is None:
+        return "–"
     if cell.value is None:
         return "–" if cell.paper is None else f"**{cell.paper:.1f}{'%' if is_share else ''}** –"
     if is_share:
-        return print_share(cell, 0)
+        return print_share(cell, digits)
     paper = "" if cell.paper is None else f"**{cell.paper:.1f}** "
-    return f"{paper}{cell.value:.1f} ({cell.low:.0f} to {cell.high:.0f}; {cell.games})"
+    return f"{paper}{cell.value:.1f} ({cell.low:.{digits}f} to {cell.high:.{digits}f}; {cell.games})"
 
 
 def print_rows(table, columns):
@@ -235,16 +234,7 @@ def print_rows(table, columns):
         cells = [print_cell(column[game], table.is_share) for column in columns]
         lines.append(f"| {name_of(table, game)} | {' | '.join(cells)} |")
     means = [mean([cell for cell in column.values() if cell.value is not None]) for column in columns]
-    shown = []
-    for figure in means:
-        if figure is None:
-            shown.append("–")
-        elif table.is_share:
-            shown.append(print_share(figure, 1))
-        else:
-            paper = "" if figure.paper is None else f"**{figure.paper:.1f}** "
-            shown.append(f"{paper}{figure.value:.1f} ({figure.low:.1f} to {figure.high:.1f}; {figure.games})")
-    return lines + [f"| mean | {' | '.join(shown)} |"]
+    return lines + [f"| mean | {' | '.join(print_cell(of, table.is_share, 1) for of in means)} |"]
 
 
 def columns_of(table):
@@ -262,7 +252,7 @@ def print_own(nst, base):
         cells = [print_share(column[game], 0) if game in column else "–" for column in columns]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     means = [mean(column.values()) for column in columns]
-    lines.append(f"| mean | {' | '.join('–' if of is None else print_share(of, 1) for of in means)} |")
+    lines.append(f"| mean | {' | '.join(print_cell(of, True, 1) for of in means)} |")
     reached = ["yes" if of is not None and of.value >= 60 and of.low > 55 else "no" for of in means]
     return lines + [f"| 60% and more, the lower end above 55% | {' | '.join(reached)} |"]
 

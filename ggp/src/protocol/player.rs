@@ -527,9 +527,8 @@ impl Worker<'_> {
     }
 
     /// Thinks until a time, or until there is a command, or the match is over
-    /// or proved.
-    /// An engine that is ready is changed over to on the way; what it finds
-    /// counts once it has searched as much as the one before.
+    /// or proved. An engine that is ready is changed over to on the way; what it
+    /// finds counts once it has searched as much as the one before.
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
         let mut least = LEAST_PART;
         let (mut done, mut before) = (0, 0);
