@@ -29,7 +29,7 @@ enum Gdl {
     Trace(TraceArgs),
     Replay(ReplayArgs),
     Bench(bench::Args),
-    Strategies(strategies::Args),
+    Strategies(Box<strategies::Args>),
 }
 
 /// Tell what is wrong with rulesheets: exit code 1 if anything is an error

@@ -142,6 +142,12 @@ pub trait Game: Sync {
         None
     }
 
+    /// Whether most of what moves bring about stays for good, as stones do that
+    /// are put and never moved or taken. Takes up to a second the first time.
+    fn accumulates(&self) -> bool {
+        false
+    }
+
     /// The same game for simulations that take their steps together, if there
     /// is one. Takes up to some seconds the first time.
     fn together(&self) -> Option<Together<'_, Self>>

@@ -15,7 +15,7 @@ use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
 mod common;
 use common::own;
 
-const NAMES: [&str; 4] = ["base", "random", "mast", "tuned"];
+const NAMES: [&str; 4] = ["base", "random", "mast,tune=nmc,tune-what=epsilon,tune-prior=8", "tuned"];
 
 fn network(name: &str) -> NetworkGame {
     NetworkGame::new(Network::new(&Rules::parse(&own(name)).unwrap()).unwrap())

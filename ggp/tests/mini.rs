@@ -161,7 +161,7 @@ fn square_rounds_are_those_worked_by_hand() {
 fn upper_bounds_are_those_worked_by_hand() {
     for case in data("ucb.json").as_array().unwrap() {
         let tallies: Vec<Vec<f64>> = case["tallies"].as_array().unwrap().iter().map(numbers).collect();
-        let allocation = Allocation::Ucb { b: case["b"].as_f64().unwrap(), floor: 0.0, ceiling: 1.0 };
+        let allocation = Allocation::Ucb { b: case["b"].as_f64().unwrap(), floor: 0.0, ceiling: 1.0, prior: 1.0 };
         let mut allocator = Allocator::new(allocation, tallies.len());
         for (strategy, tally) in tallies.iter().enumerate() {
             (0..tally[0] as usize).for_each(|_| allocator.learn(strategy, tally[1]));
@@ -173,7 +173,7 @@ fn upper_bounds_are_those_worked_by_hand() {
 /// The share of each strategy in 2,000 simulations by upper bounds, the last of
 /// four ready from the 1,001st on only. The first is by far the best.
 fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
-    let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor, ceiling }, 4);
+    let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor, ceiling, prior: 1.0 }, 4);
     for number in 0..2_000 {
         let strategy = allocator.next(|strategy| strategy < 3 || number >= 1_000, true);
         allocator.learn(strategy, [0.9, 0.1, 0.2, 0.1][strategy]);
@@ -196,6 +196,25 @@ fn shares_have_a_floor_and_a_ceiling() {
     let same = shares(1.0, 1.0);
     assert!((same[0] - same[1]).abs() < 2e-3 && (same[1] - same[2]).abs() < 2e-3, "{same:?}");
     assert!(shares(0.0, 0.0).iter().zip(free).all(|(&share, free)| share == free), "at no share all are above");
+}
+
+#[test]
+fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
+    let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
+    allocator.expect(1, true);
+    for _ in 0..1_100 {
+        let strategy = allocator.next(|_| true, true);
+        allocator.learn(strategy, 0.5);
+    }
+    let shares: Vec<u32> = allocator.tallies().iter().map(|tally| tally.simulations).collect();
+    assert!(shares[1].abs_diff(900) <= 2 && shares[0].abs_diff(shares[2]) <= 1, "{shares:?}");
+    // What is expected is given up for what is better.
+    for _ in 0..1_100 {
+        let strategy = allocator.next(|_| true, true);
+        allocator.learn(strategy, if strategy == 2 { 0.9 } else { 0.5 });
+    }
+    let shares: Vec<u32> = allocator.tallies().iter().map(|tally| tally.simulations).collect();
+    assert!(shares[2] > 900, "{shares:?}");
 }
 
 #[test]
@@ -386,6 +405,41 @@ fn always(strategy: Strategy) -> MiniConfig {
 
 fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<NetworkGame> {
     MiniPlayout::new(game, role, game.anatomy().unwrap(), config)
+}
+
+/// The simulations that each strategy had in a match of rewards that are all
+/// the same, of `roles` roles that may do one of two things.
+fn expected(roles: usize, with_rules: bool) -> HashMap<&'static str, u32> {
+    let names = &["a", "b"][..roles];
+    let mut text = "(init start) (<= (next over) (true start)) (<= terminal (true over))".to_owned();
+    for name in names {
+        text += &format!("(role {name}) (legal {name} left) (legal {name} right)");
+        text += &format!("(<= (goal {name} 50) (true over)) (<= (goal {name} 0) (not (true over)))");
+    }
+    let rules = Rules::parse(&text).unwrap();
+    let mut game = NetworkGame::new(Network::new(&rules).unwrap());
+    if with_rules {
+        game = game.with_rules(rules);
+    }
+    let allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 4.0 };
+    let config = MiniConfig { allocation, ..MiniConfig::mini() };
+    let mut search = Mcts::new(Uct::new(0.4), playout(&game, 0, config), ToTheEnd, Settings::default(), 1);
+    search.search(&game, &game.initial(), 0, Limits::playouts(2_100), &Default::default());
+    search.playout().tallies().map(|(strategy, tally)| (strategy.name(), tally.simulations)).collect()
+}
+
+#[test]
+fn what_is_expected_of_strategies_is_by_roles_and_rules() {
+    // 16 of 21 parts are of the one that is expected.
+    for (roles, with_rules, most) in [(1, true, "E"), (2, true, "AGE")] {
+        let shares = expected(roles, with_rules);
+        for (strategy, simulations) in &shares {
+            let told = if *strategy == most { 1_600 } else { 100 };
+            assert!(simulations.abs_diff(told) <= 5, "{roles}: {shares:?}");
+        }
+    }
+    let shares = expected(2, false);
+    assert!(shares.iter().all(|(strategy, &all)| if *strategy == "AGE" { all == 0 } else { all >= 400 }), "{shares:?}");
 }
 
 /// The moves that a playout chooses in a state, by name.
@@ -690,7 +744,7 @@ fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     let (game, _) = ready(&fs::read_to_string(path).unwrap());
     for allocation in [
         Allocation::UCB,
-        Allocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0 },
+        Allocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0, prior: 1.0 },
         Allocation::Static,
         Allocation::Square,
     ] {

@@ -137,8 +137,9 @@ fn numbers_that_make_no_sense_are_refused() {
         method.tuner(&Space::grave_mast(), &mut Rng::seed_from_u64(6)).expect_err("the method is no method")
     };
     assert!(matches!(refused(Method::He { c: f64::NAN }), MethodError::C { .. }));
-    assert_eq!(refused(Method::Nmc { c: -1.0, epsilon0: 0.5 }), MethodError::C { c: -1.0 });
-    assert_eq!(refused(Method::Nmc { c: 1.0, epsilon0: 1.5 }), MethodError::Epsilon0 { epsilon0: 1.5 });
+    assert_eq!(refused(Method::Nmc { c: -1.0, epsilon0: 0.5, prior: 1.0 }), MethodError::C { c: -1.0 });
+    assert_eq!(refused(Method::Nmc { c: 1.0, epsilon0: 1.5, prior: 1.0 }), MethodError::Epsilon0 { epsilon0: 1.5 });
+    assert_eq!(refused(Method::Nmc { c: 1.0, epsilon0: 1.0, prior: 0.5 }), MethodError::Prior { prior: 0.5 });
     assert_eq!(refused(Method::Mab { c: 1.0, batch: 0 }), MethodError::Batch);
     let none = Method::Lsi { generate: 1, evaluate: 1, candidates: 0 };
     assert_eq!(refused(none), MethodError::Candidates { candidates: 0 });
@@ -148,7 +149,7 @@ fn any_method() -> impl Strategy<Value = Method> {
     prop_oneof![
         (0.0..2.0, 1_u32..12).prop_map(|(c, batch)| Method::Mab { c, batch }),
         (0.0..2.0).prop_map(|c| Method::He { c }),
-        (0.0..2.0, 0.0..=1.0).prop_map(|(c, epsilon0)| Method::Nmc { c, epsilon0 }),
+        (0.0..2.0, 0.0..=1.0).prop_map(|(c, epsilon0)| Method::Nmc { c, epsilon0, prior: 1.0 }),
         (0_u32..400, 0_u32..400, 1_u32..60).prop_map(|(generate, evaluate, candidates)| Method::Lsi {
             generate,
             evaluate,

@@ -111,6 +111,7 @@ struct Figures {
     turn_taking: bool,
     fixed_sum: Option<u32>,
     step_counter: Vec<String>,
+    accumulates: bool,
 }
 
 #[derive(Serialize)]
@@ -225,6 +226,7 @@ impl Figures {
             turn_taking: profile.turn_taking,
             fixed_sum: profile.fixed_sum,
             step_counter: profile.step_counter.iter().map(|&fluent| network.fluents[fluent].clone()).collect(),
+            accumulates: profile.accumulates,
         }
     }
 
@@ -241,6 +243,9 @@ impl Figures {
         kind.extend(self.fixed_sum.map(|sum| format!("goals sum to {sum}")));
         if let [first, .., last] = &self.step_counter[..] {
             kind.push(format!("steps counted from {first} to {last}"));
+        }
+        if self.accumulates {
+            kind.push("what is brought about stays".into());
         }
         print("kind", &kind.join(", "))
     }

@@ -3,8 +3,9 @@
 /// How simulations are shared out among strategies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Allocation {
-    /// The highest mean + b √(ln n / Tᵢ), rewards being 0 to 100; strategies
-    /// that were never used come first (section VI.A).
+    /// The highest mean + b wᵢ √(ln n / Tᵢ), rewards being 0 to 100; strategies
+    /// that were never used come first (section VI.A). The weights w are 1, but
+    /// `prior` for strategies that are [expected](Allocator::expect) to be good.
     Ucb {
         /// The weight of exploration, 5 in the paper.
         b: f64,
@@ -13,6 +14,8 @@ pub enum Allocation {
         floor: f64,
         /// The share that none has more of, 0 to 1, as long as there is another.
         ceiling: f64,
+        /// The weight of exploration of what is expected to be good, at least 1.
+        prior: f64,
     },
     /// In rounds, 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
     Static,
@@ -25,7 +28,7 @@ pub enum Allocation {
 
 impl Allocation {
     /// UCB as the paper has it.
-    pub const UCB: Allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0 };
+    pub const UCB: Allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 1.0 };
 }
 
 /// The simulations that a strategy was used in.
@@ -52,6 +55,8 @@ const STATIC_QUOTAS: [u32; 6] = [22, 11, 7, 4, 2, 1];
 pub struct Allocator {
     allocation: Allocation,
     tallies: Vec<Tally>,
+    /// Whether each strategy is expected to be good.
+    expected: Vec<bool>,
     /// How many simulations there were of all before the first of each
     /// strategy: shares are of those since.
     before: Vec<u32>,
@@ -70,11 +75,17 @@ impl Allocator {
         Allocator {
             allocation,
             tallies: vec![Tally::default(); strategies],
+            expected: vec![false; strategies],
             before: vec![0; strategies],
             round: Vec::new(),
             overflow: vec![0.0; strategies],
             only: None,
         }
+    }
+
+    /// Says whether a strategy is expected to be good.
+    pub fn expect(&mut self, strategy: usize, is_good: bool) {
+        self.expected[strategy] = is_good;
     }
 
     /// What each strategy was used for and came to.
@@ -91,7 +102,7 @@ impl Allocator {
             return untried;
         }
         match self.allocation {
-            Allocation::Ucb { b, floor, ceiling } => self.highest_bound(&ready, b, floor, ceiling),
+            Allocation::Ucb { b, floor, ceiling, prior } => self.highest_bound(&ready, [b, b * prior], floor, ceiling),
             Allocation::UniformThenBest if is_start => self.least_used(&ready),
             Allocation::UniformThenBest => self.best_alone(&ready),
             Allocation::Static => self.of_round(&ready, Allocator::static_round),
@@ -113,7 +124,9 @@ impl Allocator {
         self.tallies.iter().map(|tally| tally.simulations).sum()
     }
 
-    fn highest_bound(&self, ready: &[usize], b: f64, floor: f64, ceiling: f64) -> usize {
+    /// `b` is of strategies that are not expected to be good, and of those that
+    /// are.
+    fn highest_bound(&self, ready: &[usize], b: [f64; 2], floor: f64, ceiling: f64) -> usize {
         let all = self.simulations();
         // The next simulation counts.
         let since = |strategy: usize| f64::from(all - self.before[strategy] + 1);
@@ -128,7 +141,7 @@ impl Allocator {
         let log = f64::from(all).ln();
         let bound = |strategy: usize| {
             let tally = self.tallies[strategy];
-            100.0 * tally.mean() + b * (log / f64::from(tally.simulations)).sqrt()
+            100.0 * tally.mean() + b[usize::from(self.expected[strategy])] * (log / f64::from(tally.simulations)).sqrt()
         };
         first_most(ready, bound)
     }

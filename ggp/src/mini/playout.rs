@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use super::allocate::{Allocator, Tally};
+use super::allocate::{Allocation, Allocator, Tally};
 use super::anatomy::{Anatomy, Successors};
 use super::goal_tree::{Degree, DegreeBuffers};
 use super::history::History;
@@ -35,6 +35,7 @@ const MEMORY: usize = 3;
 pub struct MiniPlayout<G: Game> {
     config: MiniConfig,
     anatomy: Box<dyn Anatomy<G>>,
+    roles: usize,
     /// The role that the search is for.
     role: usize,
     history: History,
@@ -57,6 +58,7 @@ impl<G: Game> Clone for MiniPlayout<G> {
         MiniPlayout {
             config: self.config.clone(),
             anatomy: self.anatomy.clone(),
+            roles: self.roles,
             role: self.role,
             history: self.history.clone(),
             allocator: self.allocator.clone(),
@@ -101,7 +103,8 @@ impl<G: Game> MiniPlayout<G> {
         assert!(!config.strategies.is_empty(), "there is a strategy to use");
         let counts = || Symbols::Learning(SymbolCounts::new(anatomy.elements()));
         let symbols = if config.strategies.contains(&Strategy::Symbols) { counts() } else { Symbols::Learnt(None) };
-        MiniPlayout {
+        let mut playout = MiniPlayout {
+            roles: game.roles(),
             role,
             history: History::new(game.roles()),
             allocator: Allocator::new(config.allocation, config.strategies.len()),
@@ -123,6 +126,28 @@ impl<G: Game> MiniPlayout<G> {
             },
             config,
             anatomy,
+        };
+        playout.expect();
+        playout
+    }
+
+    /// Whether it goes by what is known before anything is played.
+    fn expects(&self) -> bool {
+        matches!(self.config.allocation, Allocation::Ucb { prior, .. } if prior > 1.0)
+    }
+
+    /// What is expected to be good is E in games of one role, and in others
+    /// AGE; where the rules give no tree of the goal, so that AGE would be
+    /// random, it is left out (paper 002, section IX, names the number of
+    /// players and the analysis of rules as future work).
+    fn expect(&mut self) {
+        for (place, strategy) in self.config.strategies.iter().enumerate() {
+            let is_expected = match strategy {
+                Strategy::Exploration => self.roles == 1,
+                Strategy::Goal => self.roles > 1,
+                _ => false,
+            };
+            self.allocator.expect(place, is_expected);
         }
     }
 
@@ -253,12 +278,16 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         if let Symbols::Learning(counts) = &mut self.symbols {
             counts.begin();
         }
+        let no_goal = self.expects() && self.anatomy.goal_tree(self.role).is_none();
+        let knows = |strategy: Strategy| match strategy {
+            Strategy::Symbols => !is_learning,
+            Strategy::Goal => !no_goal,
+            _ => true,
+        };
         let strategies = &self.config.strategies;
         // Where there is nothing else to use, it is used.
-        let is_ready = |place: usize| {
-            strategies[place] != Strategy::Symbols || !is_learning || strategies.iter().all(|&s| s == Strategy::Symbols)
-        };
-        self.current = self.allocator.next(is_ready, is_start);
+        let none = !strategies.iter().any(|&strategy| knows(strategy));
+        self.current = self.allocator.next(|place| none || knows(strategies[place]), is_start);
         self.playout_from = None;
         self.known = 0;
     }

@@ -162,13 +162,14 @@ fn some_of<T: Copy + Ord>(value: &str, values: &[(&str, T)]) -> Result<Vec<T>, S
 /// The parameters of a search, and those of its playouts.
 const SEARCH_KEYS: [&str; 10] =
     ["selection", "c", "k", "ref", "form", "play", "tree-gamma", "solver", "lanes", "playout"];
-const TUNING_KEYS: [&str; 10] = [
+const TUNING_KEYS: [&str; 11] = [
     "tune",
     "tune-what",
     "tune-evolve",
     "tune-c",
     "tune-batch",
     "tune-epsilon",
+    "tune-prior",
     "tune-generate",
     "tune-evaluate",
     "tune-candidates",
@@ -177,8 +178,8 @@ const TUNING_KEYS: [&str; 10] = [
 const PLAYOUT_KEYS: [&str; 12] =
     ["epsilon", "tau", "replies", "n", "least", "waiting", "gamma", "lambda", "batch", "omega", "cap", "decay-alone"];
 
-const MINI_KEYS: [&str; 10] =
-    ["allocation", "b", "floor", "ceiling", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
+const MINI_KEYS: [&str; 11] =
+    ["allocation", "b", "floor", "ceiling", "prior", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
 const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
@@ -300,6 +301,7 @@ fn set_tuning(tuning: &mut Tuning, key: &str, value: &str) -> Result<(), String>
         ("tune-c", Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. }) => *c = finite(value, 0.0)?,
         ("tune-batch", Method::Mab { batch, .. }) => *batch = count(value)?,
         ("tune-epsilon", Method::Nmc { epsilon0, .. }) => *epsilon0 = number(value, 0.0, 1.0)?,
+        ("tune-prior", Method::Nmc { prior, .. }) => *prior = finite(value, 1.0)?,
         ("tune-generate", Method::Lsi { generate, .. }) => *generate = count(value)?,
         ("tune-evaluate", Method::Lsi { evaluate, .. }) => *evaluate = count(value)?,
         ("tune-candidates", Method::Lsi { candidates, .. }) => *candidates = count(value)?,
@@ -389,7 +391,8 @@ fn set_mini(config: &mut MiniConfig, key: &str, value: &str) -> Result<(), Strin
         ("b", Allocation::Ucb { b, .. }) => *b = finite(value, 0.0)?,
         ("floor", Allocation::Ucb { floor, .. }) => *floor = number(value, 0.0, 1.0)?,
         ("ceiling", Allocation::Ucb { ceiling, .. }) => *ceiling = number(value, 0.0, 1.0)?,
-        ("b" | "floor" | "ceiling", _) => return Err("only `allocation=ucb` has it".to_owned()),
+        ("prior", Allocation::Ucb { prior, .. }) => *prior = finite(value, 1.0)?,
+        ("b" | "floor" | "ceiling" | "prior", _) => return Err("only `allocation=ucb` has it".to_owned()),
         ("strategies", _) => {
             config.strategies = some_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy)))?;
         }
@@ -451,7 +454,12 @@ fn print_tuning(tuning: &Tuning, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match tuning.method {
         Method::Mab { c, batch } => write!(f, ",tune=mab,tune-c={c},tune-batch={batch}")?,
         Method::He { c } => write!(f, ",tune=he,tune-c={c}")?,
-        Method::Nmc { c, epsilon0 } => write!(f, ",tune=nmc,tune-c={c},tune-epsilon={epsilon0}")?,
+        Method::Nmc { c, epsilon0, prior } => {
+            write!(f, ",tune=nmc,tune-c={c},tune-epsilon={epsilon0}")?;
+            if prior != 1.0 {
+                write!(f, ",tune-prior={prior}")?;
+            }
+        }
         Method::LsiAuto => f.write_str(",tune=lsi,tune-generate=auto")?,
         Method::Lsi { generate, evaluate, candidates } => {
             write!(f, ",tune=lsi,tune-generate={generate},tune-evaluate={evaluate},tune-candidates={candidates}")?
@@ -515,8 +523,11 @@ impl fmt::Display for PlayoutPolicy {
 fn print_mini(config: &MiniConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(",playout=mini")?;
     match config.allocation {
-        Allocation::Ucb { b, floor, ceiling } => {
+        Allocation::Ucb { b, floor, ceiling, prior } => {
             write!(f, ",b={b}")?;
+            if prior != 1.0 {
+                write!(f, ",prior={prior}")?;
+            }
             if floor != 0.0 {
                 write!(f, ",floor={floor}")?;
             }
@@ -702,6 +713,13 @@ mod tests {
             ("mini,n=1", "`n=1` is no parameter of `mini`: `playout=mini` does not have it"),
             ("mini,strategies=R+X", "`strategies=R+X` is no parameter of `mini`: it is to be some of R, AGE"),
             ("mini,allocation=square,floor=0.1", "`floor=0.1` is no parameter of `mini`: only `allocation=ucb`"),
+            ("tuned,tune-prior=0.5", "`tune-prior=0.5` is no parameter of `tuned`: it is to be a number from 1 up"),
+            (
+                "base,tune=he,tune-prior=2",
+                "`tune-prior=2` is no parameter of `base`: this way of tuning does not have it",
+            ),
+            ("mini-1-s,prior=2", "`prior=2` is no parameter of `mini-1-s`: only `allocation=ucb`"),
+            ("mini,prior=0", "`prior=0` is no parameter of `mini`: it is to be a number from 1 up"),
             ("mini,ceiling=2", "`ceiling=2` is no parameter of `mini`: it is to be a number from 0 to 1"),
             ("mini-1-s,b=1", "`b=1` is no parameter of `mini-1-s`: only `allocation=ucb`"),
             ("mast,cap=0.5", "`cap=0.5` is no parameter of `mast`: it is to be a number from 1 up"),
@@ -735,8 +753,9 @@ mod tests {
     }
 
     fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
+        let ucb = (0.0..100.0, 0.0..=1.0, 0.0..=1.0, 1.0..100.0);
         let allocation = prop_oneof![
-            (0.0..100.0, 0.0..=1.0, 0.0..=1.0).prop_map(|(b, floor, ceiling)| Allocation::Ucb { b, floor, ceiling }),
+            ucb.prop_map(|(b, floor, ceiling, prior)| Allocation::Ucb { b, floor, ceiling, prior }),
             Just(Allocation::UCB),
             Just(Allocation::Static),
             Just(Allocation::Square),
@@ -787,8 +806,15 @@ mod tests {
     }
 
     fn any_tuning() -> impl Strategy<Value = Tuning> {
-        let methods =
-            vec![Method::mab(), Method::he(), Method::nmc(), Method::local_nmc(), Method::lsi(), Method::LsiAuto];
+        let methods = vec![
+            Method::mab(),
+            Method::he(),
+            Method::nmc(),
+            Method::local_nmc(),
+            Method::Nmc { c: 0.5, epsilon0: 1.0, prior: 4.0 },
+            Method::lsi(),
+            Method::LsiAuto,
+        ];
         let others: Vec<Aspect> = ASPECTS[1..].iter().map(|&(_, aspect)| aspect).collect();
         let aspects = proptest::sample::subsequence(others, 1..=4);
         let evolve = proptest::option::of(1..10_000u32);

@@ -41,6 +41,7 @@ mod he;
 mod lsi;
 mod mab;
 mod nmc;
+mod prior;
 mod ranked;
 mod space;
 #[cfg(test)]
@@ -48,6 +49,7 @@ mod testing;
 mod tuners;
 mod ucb;
 
+pub use prior::Beforehand;
 pub use space::{
     Aspect, Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
 };
@@ -90,6 +92,11 @@ pub enum Method {
         /// The probability of a combination made parameter by parameter
         /// instead of the best known. With 1 this is LocalNMC.
         epsilon0: f64,
+        /// What the exploration of values that are expected to be the best
+        /// ([`Parameter::expected`]) is multiplied by where combinations are
+        /// made parameter by parameter, at least 1. While all values do alike,
+        /// such a value is chosen the square of this times as often as another.
+        prior: f64,
     },
     /// Linear side information: values by themselves, then sequential halving
     /// of combinations of them. At a fraction of the simulations of the paper
@@ -126,12 +133,12 @@ impl Method {
 
     /// The P_NMC of the paper (section 5.1).
     pub fn nmc() -> Method {
-        Method::Nmc { c: C, epsilon0: 0.75 }
+        Method::Nmc { c: C, epsilon0: 0.75, prior: 1.0 }
     }
 
     /// The LocalP_NMC of the paper (section 5.1).
     pub fn local_nmc() -> Method {
-        Method::Nmc { c: C, epsilon0: 1.0 }
+        Method::Nmc { c: C, epsilon0: 1.0, prior: 1.0 }
     }
 
     /// The P_LSI of the paper (section 5.1).
@@ -155,7 +162,7 @@ impl Method {
         match *self {
             Method::Mab { c, batch } => State::Mab(Mab::new(space, c, batch, rng)),
             Method::He { c } => State::He(He::new(space, c, rng)),
-            Method::Nmc { c, epsilon0 } => State::Nmc(Nmc::new(space, c, epsilon0)),
+            Method::Nmc { c, epsilon0, prior } => State::Nmc(Nmc::new(space, c, epsilon0, prior)),
             Method::Lsi { generate, evaluate, candidates } => {
                 State::Lsi(Lsi::new(space, generate, evaluate, candidates))
             }
@@ -172,6 +179,7 @@ impl Method {
         match *self {
             Method::Mab { batch: 0, .. } => Err(MethodError::Batch),
             Method::Nmc { epsilon0, .. } if !(0.0..=1.0).contains(&epsilon0) => Err(MethodError::Epsilon0 { epsilon0 }),
+            Method::Nmc { prior, .. } if !(prior.is_finite() && prior >= 1.0) => Err(MethodError::Prior { prior }),
             Method::Lsi { candidates, .. } if !(1..=MOST_COMBINATIONS as u32).contains(&candidates) => {
                 Err(MethodError::Candidates { candidates })
             }
@@ -198,6 +206,12 @@ pub enum MethodError {
     Epsilon0 {
         /// What it is.
         epsilon0: f64,
+    },
+    /// The weight of what is expected is no number from 1 up.
+    #[error("a prior must be a number from 1 up, not {prior}")]
+    Prior {
+        /// What it is.
+        prior: f64,
     },
     /// The candidates of LSI are too many, or none.
     #[error("candidates must be 1 to {MOST_COMBINATIONS}, not {candidates}")]

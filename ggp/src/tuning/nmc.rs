@@ -29,10 +29,11 @@ pub(super) struct Nmc {
 }
 
 impl Nmc {
-    pub(super) fn new(space: &Space, c: f64, epsilon0: f64) -> Nmc {
+    pub(super) fn new(space: &Space, c: f64, epsilon0: f64, prior: f64) -> Nmc {
         let mut local = Bandits::new(space.most_values());
-        for _ in space.parameters() {
-            local.push();
+        for parameter in space.parameters() {
+            let bandit = local.push();
+            parameter.expected.into_iter().for_each(|value| local.weigh(bandit, value, prior));
         }
         let (known, combinations) = (HashMap::default(), Vec::new());
         Nmc { c, epsilon0, local, global: Ranked::new(), known, combinations, total: 0, lot: 0 }
@@ -92,6 +93,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
+    use crate::tuning::Beforehand;
     use crate::tuning::testing::{Choices, plain, space};
 
     const CHOICES: &str = include_str!("../../tests/data/tuning/local-nmc-choices.tsv");
@@ -103,7 +105,7 @@ mod tests {
             let mut choices = Choices::of(CHOICES, &[name]);
             for seed in 0..4_000 {
                 let mut rng = Rng::seed_from_u64(seed);
-                let mut nmc = Nmc::new(&space, 0.7, 1.0);
+                let mut nmc = Nmc::new(&space, 0.7, 1.0, 1.0);
                 choices.follow(|reward| {
                     let chosen = nmc.choose(&space, &mut rng);
                     nmc.update(&space, chosen, reward(chosen));
@@ -118,7 +120,7 @@ mod tests {
     fn three_quarters_of_choices_explore() {
         let space = plain();
         let mut rng = Rng::seed_from_u64(3);
-        let mut nmc = Nmc::new(&space, 0.7, 0.75);
+        let mut nmc = Nmc::new(&space, 0.7, 0.75, 1.0);
         let first = nmc.choose(&space, &mut rng);
         for _ in 0..100 {
             nmc.update(&space, first, 0.0);
@@ -131,10 +133,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
+        let space = Space::grave_mast().expecting(Beforehand { roles: 2, accumulates: false });
+        let mut rng = Rng::seed_from_u64(6);
+        let mut nmc = Nmc::new(&space, 0.7, 1.0, 4.0);
+        let epsilon = space.parameter("epsilon").unwrap();
+        let mut counts = [0_u32; 11];
+        for _ in 0..26_000 {
+            let chosen = nmc.choose(&space, &mut rng);
+            nmc.update(&space, chosen, 0.5);
+            counts[chosen.index(epsilon)] += 1;
+        }
+        // 16 of 26 parts are of 0.4, and one of each of the ten others.
+        assert!((15_800..16_200).contains(&counts[4]), "{counts:?}");
+        let others = counts.iter().enumerate().filter(|&(value, _)| value != 4);
+        assert!(others.clone().all(|(_, count)| (950..1_050).contains(count)), "{counts:?}");
+        assert_eq!(nmc.best(&space).index(epsilon), 4);
+    }
+
+    #[test]
     fn exploitation_is_by_the_global_bandit() {
         let space = plain();
         let mut rng = Rng::seed_from_u64(4);
-        let mut nmc = Nmc::new(&space, 0.7, 0.0);
+        let mut nmc = Nmc::new(&space, 0.7, 0.0, 1.0);
         let combinations = space.combinations();
         // Means 0.2, 0.3 and 0.25 after 50, 40 and 10 plays of 100. The values
         // of UCB1 are 0.412, 0.538 and 0.725.
@@ -149,7 +170,7 @@ mod tests {
     fn without_exploration_the_first_is_all_there_is() {
         let space = Space::grave_mast();
         let mut rng = Rng::seed_from_u64(5);
-        let mut nmc = Nmc::new(&space, 0.7, 0.0);
+        let mut nmc = Nmc::new(&space, 0.7, 0.0, 1.0);
         let first = nmc.choose(&space, &mut rng);
         nmc.update(&space, first, 0.0);
         assert!((0..100).all(|_| nmc.choose(&space, &mut rng) == first));

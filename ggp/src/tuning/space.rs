@@ -23,12 +23,14 @@ pub struct Parameter {
     /// Its values, each another. [`None`] is the value of a parameter that is
     /// not considered, as `ref` is not where GRAVE is off.
     pub values: Vec<Option<f64>>,
+    /// The index of the value that is expected to be the best, if one is.
+    pub expected: Option<usize>,
 }
 
 impl Parameter {
     /// A parameter with numbers for values.
     pub fn new(name: &str, values: &[f64]) -> Parameter {
-        Parameter { name: name.to_owned(), values: values.iter().copied().map(Some).collect() }
+        Parameter { name: name.to_owned(), values: values.iter().copied().map(Some).collect(), expected: None }
     }
 }
 
@@ -87,10 +89,10 @@ fn grave() -> (Vec<Parameter>, Vec<Rule>) {
     least.values.push(None);
     let off = (Setting { parameter: 1, value: 0 }, Setting { parameter: 2, value: least.values.len() - 1 });
     let parameters = vec![
-        Parameter { name: "C".to_owned(), values: tenths(1..=9) },
+        Parameter { name: "C".to_owned(), values: tenths(1..=9), expected: None },
         Parameter::new("K", &k),
         least,
-        Parameter { name: "epsilon".to_owned(), values: tenths(0..=10) },
+        Parameter { name: "epsilon".to_owned(), values: tenths(0..=10), expected: None },
     ];
     (parameters, vec![Rule::Together(off.0, off.1)])
 }
@@ -347,6 +349,7 @@ impl Space {
             let new = best + (next - best) * (0.25 + 0.5 * rng.random::<f64>());
             if !self.parameters[parameter].values.contains(&Some(new)) {
                 self.parameters[parameter].values[worst] = Some(new);
+                self.parameters[parameter].expected.take_if(|expected| *expected == worst);
                 evolved = true;
             }
         }
@@ -356,6 +359,10 @@ impl Space {
     /// The parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
+    }
+
+    pub(super) fn parameters_mut(&mut self) -> &mut [Parameter] {
+        &mut self.parameters
     }
 
     /// The index of the parameter of a name.

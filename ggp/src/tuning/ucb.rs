@@ -34,9 +34,10 @@ static BARRED: [Lanes; 1 << LANES] = {
 
 /// Bandits side by side in flat arrays.
 ///
-/// UCB1 values an arm at mean + C √(ln t / n), after n of the t plays of its
+/// UCB1 values an arm at mean + C w √(ln t / n), after n of the t plays of its
 /// bandit (paper 001, equation 1), but at 1 while it is untried. Of equal arms
-/// one is chosen at random.
+/// one is chosen at random. The weight w is 1 unless something is known
+/// beforehand: arms of equal means are played in proportion to their w².
 #[derive(Clone, Debug)]
 pub(super) struct Bandits {
     /// The groups of [`LANES`] places that a bandit takes.
@@ -44,8 +45,9 @@ pub(super) struct Bandits {
     /// A place without an arm has the mean of an untried one, and is never
     /// feasible.
     mean: Vec<Lanes>,
-    /// 1 / √visits, and 0 without visits.
+    /// w / √visits, and 0 without visits.
     spread: Vec<Lanes>,
+    weight: Vec<Lanes>,
     sum: Vec<Lanes>,
     visits: Vec<[u32; LANES]>,
 }
@@ -55,7 +57,14 @@ impl Bandits {
     pub(super) fn new(arms: usize) -> Bandits {
         debug_assert!(arms <= MOST_VALUES);
         let stride = arms.div_ceil(LANES);
-        Bandits { stride, mean: Vec::new(), spread: Vec::new(), sum: Vec::new(), visits: Vec::new() }
+        Bandits {
+            stride,
+            mean: Vec::new(),
+            spread: Vec::new(),
+            weight: Vec::new(),
+            sum: Vec::new(),
+            visits: Vec::new(),
+        }
     }
 
     /// Adds a bandit whose arms are untried, and returns its number.
@@ -64,6 +73,7 @@ impl Bandits {
         let len = self.mean.len() + self.stride;
         self.mean.resize(len, [UNTRIED; LANES]);
         self.spread.resize(len, [0.0; LANES]);
+        self.weight.resize(len, [1.0; LANES]);
         self.sum.resize(len, [0.0; LANES]);
         self.visits.resize(len, [0; LANES]);
         bandit
@@ -98,6 +108,11 @@ impl Bandits {
         self.mean[group][lane] + exploration * self.spread[group][lane]
     }
 
+    /// Sets the weight of the exploration of an arm that is untried.
+    pub(super) fn weigh(&mut self, bandit: usize, arm: usize, weight: f64) {
+        self.weight[bandit * self.stride + arm / LANES][arm % LANES] = weight;
+    }
+
     /// Counts a reward for an arm.
     #[inline]
     pub(super) fn update(&mut self, bandit: usize, arm: usize, reward: f64) {
@@ -106,7 +121,7 @@ impl Bandits {
         self.sum[group][lane] += reward;
         let visits = f64::from(self.visits[group][lane]);
         self.mean[group][lane] = self.sum[group][lane] / visits;
-        self.spread[group][lane] = 1.0 / visits.sqrt();
+        self.spread[group][lane] = self.weight[group][lane] / visits.sqrt();
     }
 
     /// How often an arm was played.

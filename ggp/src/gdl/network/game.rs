@@ -4,15 +4,22 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use rand::SeedableRng;
+
 use super::Network;
 use super::anatomy::NetworkAnatomy;
 use super::goals::goal_trees;
 use super::lane_game::{LaneGame, LaneState};
+use super::profile::Profile;
 use super::sequential::{Sequential, State};
 use super::set::FluentSet;
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::mini::Anatomy;
 use crate::{Game, Rng, Together, Turn};
+
+/// The random matches that show what kind of game it is, and the steps of each.
+const PROFILE_MATCHES: usize = 20;
+const PROFILE_STEPS: usize = 1_000;
 
 /// A rulesheet played by its network, one state at a time.
 ///
@@ -33,6 +40,8 @@ pub struct NetworkGame {
     anatomy: OnceLock<NetworkAnatomy>,
     /// Likewise; none if the network is too large for lanes.
     lanes: OnceLock<Option<Box<LaneGame>>>,
+    /// Likewise.
+    accumulates: OnceLock<bool>,
 }
 
 impl NetworkGame {
@@ -42,7 +51,15 @@ impl NetworkGame {
         let names =
             |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
         let named = network.netlist.roles.iter().map(names).collect();
-        NetworkGame { network, engine, named, rules: None, anatomy: OnceLock::new(), lanes: OnceLock::new() }
+        NetworkGame {
+            network,
+            engine,
+            named,
+            rules: None,
+            anatomy: OnceLock::new(),
+            lanes: OnceLock::new(),
+            accumulates: OnceLock::new(),
+        }
     }
 
     /// The same game, with the rules of which its network was made: what
@@ -154,6 +171,11 @@ impl Game for NetworkGame {
         Some(Anatomy::<NetworkGame>::duplicate(made))
     }
 
+    fn accumulates(&self) -> bool {
+        let mut rng = Rng::seed_from_u64(0);
+        *self.accumulates.get_or_init(|| Profile::observe(self, PROFILE_MATCHES, PROFILE_STEPS, &mut rng).accumulates)
+    }
+
     fn together(&self) -> Option<Together<'_, NetworkGame>> {
         let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
         let lanes = self.lanes.get_or_init(lanes).as_ref()?;
@@ -219,7 +241,7 @@ impl Reasoner for NetworkGame {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use rand::{RngExt, SeedableRng};
+    use rand::RngExt;
 
     use super::super::testing::{
         Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
