@@ -57,6 +57,7 @@ class Table:
                 self.first[game["game"]] = game["rounds"][0]["first"]
                 figures = [figure for cell in game["cells"] for figure in cell["figures"] or [None] * len(cell["paper"] or [0])]
                 cells = self.games[game["game"]]
+                cells += [Figure(None, None, None, 0, None)] * (len(figures) - len(cells))
                 for number, figure in enumerate(figures):
                     if figure and figure["games"] > 0:
                         paper = cells[number].paper
@@ -519,13 +520,16 @@ def main():
     for name in ("lanes", "adaptation", "adaptation-decay"):
         if name in tables:
             document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
+    expecting = of("adaptation-prior", "adaptation-omega")
+    columns = [column for table in expecting for column in columns_of(table)]
+    document = write(document, "adaptation-prior", print_rows(expecting[0], columns), True)
+    document = write(document, "priors-alone", print_rows(tables["priors-alone"], columns_of(tables["priors-alone"])), True)
     for name in ("parts", "roles"):
         lines = print_changes(tables[name], ("the part is a gain", "the part is a loss"), True)
         document = write(document, name, lines, True)
-    variations = [tables[name] for name in ("variations", "variations-mini") if name in tables]
-    if variations:
-        lines = [line for table in variations for line in print_changes(table, ("a gain", "a loss"), False)]
-        document = write(document, "variations", lines, True)
+    for marker, names in {"variations": ("variations", "variations-mini"), "priors": ("priors", "priors-mini")}.items():
+        lines = [line for table in of(*names) for line in print_changes(table, ("a gain", "a loss"), False)]
+        document = write(document, marker, lines, True)
     DOCUMENT.write_text(document)
 
 
