@@ -142,8 +142,9 @@ pub trait Game: Sync {
         None
     }
 
-    /// Whether most of what moves bring about stays for good, as stones do that
-    /// are put and never moved or taken. Takes up to a second the first time.
+    /// Whether most of what moves bring about is seen to stay for good, as
+    /// stones do that are put and never moved or taken; false if the game cannot
+    /// tell. Takes up to a second the first time.
     fn accumulates(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use crate::limits::{Limits, Meter, Spent};
 use crate::parts::{Cutoff, Decision, LengthBonus, MoveStats, Phase, Place, Playout, Selection};
 use crate::trail::Trail;
 use crate::tree::{NodeId, Tree};
-use crate::tuning::{Beforehand, Tuned, Tuner, Tuners, Tuning};
+use crate::tuning::{Tuned, Tuner, Tuners, Tuning};
 
 /// Edges are numbered in 32 bits.
 const MOST_EDGES: usize = 1 << 31;
@@ -403,7 +403,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.trail = Trail::new(game.roles());
         }
         if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
-            self.tuners = Some(Tuners::new(tuning, Beforehand::of(game), self.seed));
+            let accumulates = tuning.method.expects() && game.accumulates();
+            self.tuners = Some(Tuners::new(tuning, game.roles(), accumulates, self.seed));
         }
         if self.settings.decision == Decision::EffectiveQuality && self.arrivals.is_none() {
             self.arrivals = Some(Arrivals::new(game.roles()));

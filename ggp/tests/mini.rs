@@ -201,7 +201,7 @@ fn shares_have_a_floor_and_a_ceiling() {
 #[test]
 fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
     let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
-    allocator.expect(1, true);
+    allocator.expect(1);
     for _ in 0..1_100 {
         let strategy = allocator.next(|_| true, true);
         allocator.learn(strategy, 0.5);
@@ -409,7 +409,7 @@ fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<N
 
 /// The simulations that each strategy had in a match of rewards that are all
 /// the same, of `roles` roles that may do one of two things.
-fn expected(roles: usize, with_rules: bool) -> HashMap<&'static str, u32> {
+fn expected(roles: usize, with_rules: bool, prior: f64) -> HashMap<&'static str, u32> {
     let names = &["a", "b"][..roles];
     let mut text = "(init start) (<= (next over) (true start)) (<= terminal (true over))".to_owned();
     for name in names {
@@ -421,7 +421,7 @@ fn expected(roles: usize, with_rules: bool) -> HashMap<&'static str, u32> {
     if with_rules {
         game = game.with_rules(rules);
     }
-    let allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 4.0 };
+    let allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior };
     let config = MiniConfig { allocation, ..MiniConfig::mini() };
     let mut search = Mcts::new(Uct::new(0.4), playout(&game, 0, config), ToTheEnd, Settings::default(), 1);
     search.search(&game, &game.initial(), 0, Limits::playouts(2_100), &Default::default());
@@ -432,13 +432,14 @@ fn expected(roles: usize, with_rules: bool) -> HashMap<&'static str, u32> {
 fn what_is_expected_of_strategies_is_by_roles_and_rules() {
     // 16 of 21 parts are of the one that is expected.
     for (roles, with_rules, most) in [(1, true, "E"), (2, true, "AGE")] {
-        let shares = expected(roles, with_rules);
+        let shares = expected(roles, with_rules, 4.0);
         for (strategy, simulations) in &shares {
             let told = if *strategy == most { 1_600 } else { 100 };
             assert!(simulations.abs_diff(told) <= 5, "{roles}: {shares:?}");
         }
     }
-    let shares = expected(2, false);
+    assert!(expected(2, false, 1.0).values().all(|&all| all >= 340), "without a prior nothing is left out");
+    let shares = expected(2, false, 4.0);
     assert!(shares.iter().all(|(strategy, &all)| if *strategy == "AGE" { all == 0 } else { all >= 400 }), "{shares:?}");
 }
 

@@ -149,7 +149,7 @@ fn any_method() -> impl Strategy<Value = Method> {
     prop_oneof![
         (0.0..2.0, 1_u32..12).prop_map(|(c, batch)| Method::Mab { c, batch }),
         (0.0..2.0).prop_map(|c| Method::He { c }),
-        (0.0..2.0, 0.0..=1.0).prop_map(|(c, epsilon0)| Method::Nmc { c, epsilon0, prior: 1.0 }),
+        (0.0..2.0, 0.0..=1.0, 1.0..9.0).prop_map(|(c, epsilon0, prior)| Method::Nmc { c, epsilon0, prior }),
         (0_u32..400, 0_u32..400, 1_u32..60).prop_map(|(generate, evaluate, candidates)| Method::Lsi {
             generate,
             evaluate,

@@ -226,7 +226,7 @@ impl Figures {
             turn_taking: profile.turn_taking,
             fixed_sum: profile.fixed_sum,
             step_counter: profile.step_counter.iter().map(|&fluent| network.fluents[fluent].clone()).collect(),
-            accumulates: profile.accumulates,
+            accumulates: game.accumulates(),
         }
     }
 

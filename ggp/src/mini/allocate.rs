@@ -15,6 +15,7 @@ pub enum Allocation {
         /// The share that none has more of, 0 to 1, as long as there is another.
         ceiling: f64,
         /// The weight of exploration of what is expected to be good, at least 1.
+        /// With more than 1 a strategy that the rules make random is left out.
         prior: f64,
     },
     /// In rounds, 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
@@ -83,9 +84,9 @@ impl Allocator {
         }
     }
 
-    /// Says whether a strategy is expected to be good.
-    pub fn expect(&mut self, strategy: usize, is_good: bool) {
-        self.expected[strategy] = is_good;
+    /// Says that a strategy is expected to be good.
+    pub fn expect(&mut self, strategy: usize) {
+        self.expected[strategy] = true;
     }
 
     /// What each strategy was used for and came to.

@@ -35,7 +35,6 @@ const MEMORY: usize = 3;
 pub struct MiniPlayout<G: Game> {
     config: MiniConfig,
     anatomy: Box<dyn Anatomy<G>>,
-    roles: usize,
     /// The role that the search is for.
     role: usize,
     history: History,
@@ -58,7 +57,6 @@ impl<G: Game> Clone for MiniPlayout<G> {
         MiniPlayout {
             config: self.config.clone(),
             anatomy: self.anatomy.clone(),
-            roles: self.roles,
             role: self.role,
             history: self.history.clone(),
             allocator: self.allocator.clone(),
@@ -101,13 +99,17 @@ impl<G: Game> MiniPlayout<G> {
     /// If the configuration has no strategy.
     pub fn new(game: &G, role: usize, anatomy: Box<dyn Anatomy<G>>, config: MiniConfig) -> MiniPlayout<G> {
         assert!(!config.strategies.is_empty(), "there is a strategy to use");
+        // Section IX names the number of players as future work, and E for games of one.
+        let expected = if game.roles() == 1 { Strategy::Exploration } else { Strategy::Goal };
+        let mut allocator = Allocator::new(config.allocation, config.strategies.len());
+        let place = config.strategies.iter().position(|&strategy| strategy == expected);
+        place.into_iter().for_each(|place| allocator.expect(place));
         let counts = || Symbols::Learning(SymbolCounts::new(anatomy.elements()));
         let symbols = if config.strategies.contains(&Strategy::Symbols) { counts() } else { Symbols::Learnt(None) };
-        let mut playout = MiniPlayout {
-            roles: game.roles(),
+        MiniPlayout {
             role,
             history: History::new(game.roles()),
-            allocator: Allocator::new(config.allocation, config.strategies.len()),
+            allocator,
             symbols,
             current: 0,
             playout_from: None,
@@ -126,29 +128,18 @@ impl<G: Game> MiniPlayout<G> {
             },
             config,
             anatomy,
-        };
-        playout.expect();
-        playout
-    }
-
-    /// Whether it goes by what is known before anything is played.
-    fn expects(&self) -> bool {
-        matches!(self.config.allocation, Allocation::Ucb { prior, .. } if prior > 1.0)
-    }
-
-    /// What is expected to be good is E in games of one role, and in others
-    /// AGE; where the rules give no tree of the goal, so that AGE would be
-    /// random, it is left out (paper 002, section IX, names the number of
-    /// players and the analysis of rules as future work).
-    fn expect(&mut self) {
-        for (place, strategy) in self.config.strategies.iter().enumerate() {
-            let is_expected = match strategy {
-                Strategy::Exploration => self.roles == 1,
-                Strategy::Goal => self.roles > 1,
-                _ => false,
-            };
-            self.allocator.expect(place, is_expected);
         }
+    }
+
+    /// Whether AGE is left out, which would be random: by what is known before
+    /// anything is played the rules give no tree of the goal, and there is
+    /// something else to use (paper 002, section IX, names the analysis of rules
+    /// as future work).
+    fn is_without_goal(&self) -> bool {
+        let others = |strategy: &Strategy| !matches!(strategy, Strategy::Goal | Strategy::Symbols);
+        matches!(self.config.allocation, Allocation::Ucb { prior, .. } if prior > 1.0)
+            && self.anatomy.goal_tree(self.role).is_none()
+            && self.config.strategies.iter().any(others)
     }
 
     /// What each strategy was used for and came to.
@@ -278,10 +269,10 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         if let Symbols::Learning(counts) = &mut self.symbols {
             counts.begin();
         }
-        let no_goal = self.expects() && self.anatomy.goal_tree(self.role).is_none();
+        let is_without_goal = self.is_without_goal();
         let knows = |strategy: Strategy| match strategy {
             Strategy::Symbols => !is_learning,
-            Strategy::Goal => !no_goal,
+            Strategy::Goal => !is_without_goal,
             _ => true,
         };
         let strategies = &self.config.strategies;

@@ -624,6 +624,11 @@ mod tests {
                 "uct,c=0.4,playout=nst,epsilon=0.2,tune=nmc,tune-c=0.7,tune-epsilon=0.75,tune-what=playout+epsilon",
             ),
             (
+                "nst,tune=local-nmc,tune-what=omega,tune-prior=4",
+                "uct,c=0.4,playout=nst,epsilon=0.2,tune=nmc,tune-c=0.7,tune-epsilon=1,tune-prior=4,tune-what=omega",
+            ),
+            ("mini,prior=20,strategies=HH+E", "uct,c=0.4,playout=mini,b=5,prior=20,strategies=E+HH,play=eq"),
+            (
                 "cadia,tune=he,tune-what=gamma+omega",
                 "uct,c=0.4,playout=mast,tau=10,tune=he,tune-c=0.7,tune-what=gamma+omega",
             ),

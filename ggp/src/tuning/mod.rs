@@ -49,7 +49,6 @@ mod testing;
 mod tuners;
 mod ucb;
 
-pub use prior::Beforehand;
 pub use space::{
     Aspect, Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
 };
@@ -92,10 +91,10 @@ pub enum Method {
         /// The probability of a combination made parameter by parameter
         /// instead of the best known. With 1 this is LocalNMC.
         epsilon0: f64,
-        /// What the exploration of values that are expected to be the best
-        /// ([`Parameter::expected`]) is multiplied by where combinations are
-        /// made parameter by parameter, at least 1. While all values do alike,
-        /// such a value is chosen the square of this times as often as another.
+        /// What the exploration of the value of each parameter that is expected
+        /// to be the best is multiplied by where combinations are made parameter
+        /// by parameter, at least 1. While all values do alike, it comes to be
+        /// chosen there the square of this times as often as another.
         prior: f64,
     },
     /// Linear side information: values by themselves, then sequential halving
@@ -156,6 +155,11 @@ impl Method {
         let state = self.state(space, rng);
         let played = vec![Played::default(); space.parameters().len() * MOST_VALUES];
         Ok(Tuner { method: self.clone(), space: space.clone(), state, chosen: None, played })
+    }
+
+    /// Whether it makes use of what is expected.
+    pub(crate) fn expects(&self) -> bool {
+        matches!(*self, Method::Nmc { prior, .. } if prior > 1.0)
     }
 
     fn state(&self, space: &Space, rng: &mut Rng) -> State {

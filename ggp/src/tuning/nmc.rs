@@ -31,9 +31,9 @@ pub(super) struct Nmc {
 impl Nmc {
     pub(super) fn new(space: &Space, c: f64, epsilon0: f64, prior: f64) -> Nmc {
         let mut local = Bandits::new(space.most_values());
-        for parameter in space.parameters() {
+        for parameter in 0..space.parameters().len() {
             let bandit = local.push();
-            parameter.expected.into_iter().for_each(|value| local.weigh(bandit, value, prior));
+            space.expected(parameter).into_iter().for_each(|value| local.weigh(bandit, value, prior));
         }
         let (known, combinations) = (HashMap::default(), Vec::new());
         Nmc { c, epsilon0, local, global: Ranked::new(), known, combinations, total: 0, lot: 0 }
@@ -93,7 +93,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::tuning::Beforehand;
+    use crate::tuning::prior;
     use crate::tuning::testing::{Choices, plain, space};
 
     const CHOICES: &str = include_str!("../../tests/data/tuning/local-nmc-choices.tsv");
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
-        let space = Space::grave_mast().expecting(Beforehand { roles: 2, accumulates: false });
+        let space = prior::expecting(Space::grave_mast(), false);
         let mut rng = Rng::seed_from_u64(6);
         let mut nmc = Nmc::new(&space, 0.7, 1.0, 4.0);
         let epsilon = space.parameter("epsilon").unwrap();

@@ -23,14 +23,12 @@ pub struct Parameter {
     /// Its values, each another. [`None`] is the value of a parameter that is
     /// not considered, as `ref` is not where GRAVE is off.
     pub values: Vec<Option<f64>>,
-    /// The index of the value that is expected to be the best, if one is.
-    pub expected: Option<usize>,
 }
 
 impl Parameter {
     /// A parameter with numbers for values.
     pub fn new(name: &str, values: &[f64]) -> Parameter {
-        Parameter { name: name.to_owned(), values: values.iter().copied().map(Some).collect(), expected: None }
+        Parameter { name: name.to_owned(), values: values.iter().copied().map(Some).collect() }
     }
 }
 
@@ -89,10 +87,10 @@ fn grave() -> (Vec<Parameter>, Vec<Rule>) {
     least.values.push(None);
     let off = (Setting { parameter: 1, value: 0 }, Setting { parameter: 2, value: least.values.len() - 1 });
     let parameters = vec![
-        Parameter { name: "C".to_owned(), values: tenths(1..=9), expected: None },
+        Parameter { name: "C".to_owned(), values: tenths(1..=9) },
         Parameter::new("K", &k),
         least,
-        Parameter { name: "epsilon".to_owned(), values: tenths(0..=10), expected: None },
+        Parameter { name: "epsilon".to_owned(), values: tenths(0..=10) },
     ];
     (parameters, vec![Rule::Together(off.0, off.1)])
 }
@@ -245,6 +243,8 @@ pub struct Space {
     ruled: Vec<u8>,
     /// By parameter the values that are not replaced by others.
     fixed: [u32; MOST_PARAMETERS],
+    /// By parameter the value that is expected to be the best.
+    expected: [Option<usize>; MOST_PARAMETERS],
 }
 
 impl Space {
@@ -259,8 +259,14 @@ impl Space {
     pub fn new(parameters: Vec<Parameter>, rules: &[Rule]) -> Result<Space, SpaceError> {
         check_parameters(&parameters)?;
         let agreeing = agreeing_without_rules(&parameters);
-        let mut space =
-            Space { parameters, agreeing, free: Vec::new(), ruled: Vec::new(), fixed: [0; MOST_PARAMETERS] };
+        let mut space = Space {
+            parameters,
+            agreeing,
+            free: Vec::new(),
+            ruled: Vec::new(),
+            fixed: [0; MOST_PARAMETERS],
+            expected: [None; MOST_PARAMETERS],
+        };
         for &rule in rules {
             space.apply(rule)?;
             rule.settings().iter().for_each(|setting| space.fixed[setting.parameter] |= 1 << setting.value);
@@ -349,7 +355,7 @@ impl Space {
             let new = best + (next - best) * (0.25 + 0.5 * rng.random::<f64>());
             if !self.parameters[parameter].values.contains(&Some(new)) {
                 self.parameters[parameter].values[worst] = Some(new);
-                self.parameters[parameter].expected.take_if(|expected| *expected == worst);
+                self.expected[parameter].take_if(|expected| *expected == worst);
                 evolved = true;
             }
         }
@@ -361,8 +367,19 @@ impl Space {
         &self.parameters
     }
 
-    pub(super) fn parameters_mut(&mut self) -> &mut [Parameter] {
-        &mut self.parameters
+    /// The same space, with the value of each parameter that is expected to be
+    /// the best by its name, if it has that value.
+    pub(super) fn expecting(mut self, value: impl Fn(&str) -> Option<f64>) -> Space {
+        for (expected, parameter) in self.expected.iter_mut().zip(&self.parameters) {
+            let told = value(&parameter.name);
+            *expected = parameter.values.iter().position(|&value| value.is_some() && value == told);
+        }
+        self
+    }
+
+    /// The index of the value of a parameter that is expected to be the best.
+    pub(super) fn expected(&self, parameter: usize) -> Option<usize> {
+        self.expected[parameter]
     }
 
     /// The index of the parameter of a name.

@@ -17,7 +17,7 @@ pub(super) fn plain() -> Space {
 
 /// A of 0, 1, 2 and B of 0, 1, none; none goes with 0 of A only.
 pub(super) fn ruled() -> Space {
-    let b = Parameter { name: "B".to_owned(), values: vec![Some(0.0), Some(1.0), None], expected: None };
+    let b = Parameter { name: "B".to_owned(), values: vec![Some(0.0), Some(1.0), None] };
     let parameters = vec![Parameter::new("A", &[0.0, 1.0, 2.0]), b];
     Space::new(parameters, &[Rule::Together(setting(0, 0), setting(1, 2))]).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 
-use super::{Aspect, Beforehand, Combination, MOST_VALUES, Method, MethodError, Parameter, Space, Tuner};
+use super::{Aspect, Combination, MOST_VALUES, Method, MethodError, Parameter, Space, Tuner, prior};
 use crate::game::Rng;
 use crate::parts::{Controls, PlayoutKind};
 
@@ -110,14 +110,15 @@ impl Pace {
 }
 
 impl Tuners {
-    /// Tuners that know nothing yet. A method that is not as it must be tunes
+    /// Tuners that know nothing yet but whether what moves bring about stays
+    /// ([`Game::accumulates`](crate::Game::accumulates)). A method that is not as it must be tunes
     /// nothing, as does one that has nothing to tune.
-    pub fn new(tuning: &Tuning, game: Beforehand, seed: u64) -> Tuners {
+    pub fn new(tuning: &Tuning, roles: usize, accumulates: bool, seed: u64) -> Tuners {
         // Another stream than that of the search with the same seed.
         let mut rng = Rng::seed_from_u64(!seed);
-        let space = Space::of(&tuning.what).ok().map(|space| space.expecting(game));
+        let space = Space::of(&tuning.what).ok().map(|space| prior::expecting(space, accumulates));
         let tuner = |_| tuning.method.tuner(space.as_ref()?, &mut rng).ok();
-        let by_role: Vec<Tuner> = (0..game.roles).map_while(tuner).collect();
+        let by_role: Vec<Tuner> = (0..roles).map_while(tuner).collect();
         let values = by_role.iter().map(|tuner| Values::all(tuner.space())).collect();
         Tuners {
             by_role,
@@ -208,7 +209,7 @@ mod tests {
     #[test]
     fn a_match_is_expected_to_go_on_as_it_has_begun() {
         let tuning = Tuning { method: Method::LsiAuto, what: vec![Aspect::Playout], evolve: None, shadow: false };
-        let mut tuners = Tuners::new(&tuning, Beforehand { roles: 2, accumulates: false }, 1);
+        let mut tuners = Tuners::new(&tuning, 2, false, 1);
         let simulate = |tuners: &mut Tuners, count, length| {
             for _ in 0..count {
                 tuners.choose(|_, _| {});
@@ -238,7 +239,7 @@ mod tests {
         for (accumulates, expected) in [(false, 0.2), (true, 0.4)] {
             let method = Method::Nmc { c: 0.7, epsilon0: 1.0, prior: 4.0 };
             let tuning = Tuning { method, what: vec![Aspect::Epsilon], evolve: None, shadow: false };
-            let mut tuners = Tuners::new(&tuning, Beforehand { roles: 1, accumulates }, 1);
+            let mut tuners = Tuners::new(&tuning, 1, accumulates, 1);
             let mut count = 0;
             for _ in 0..2_200 {
                 tuners.choose(|_, controls| count += u32::from(controls.epsilon == Some(expected)));
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn values_evolve_after_so_many_simulations() {
         let tuning = Tuning { method: Method::nmc(), what: vec![Aspect::Epsilon], evolve: Some(500), shadow: false };
-        let mut tuners = Tuners::new(&tuning, Beforehand { roles: 1, accumulates: false }, 1);
+        let mut tuners = Tuners::new(&tuning, 1, false, 1);
         let epsilons = |tuners: &Tuners| tuners.by_role[0].space().parameters()[0].values.clone();
         let first = epsilons(&tuners);
         let mut used = Vec::new();

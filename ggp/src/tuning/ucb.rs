@@ -201,11 +201,13 @@ mod tests {
         fn the_choice_is_among_the_best_of_a_full_scan(
             plays in prop::collection::vec((0_usize..11, 0_u8..3), 0..80),
             feasible in 1_u32..1 << 11,
+            weights in prop::collection::vec(1.0..9.0, 11),
             seed: u64,
         ) {
             let mut bandits = Bandits::new(11);
             bandits.push();
             let bandit = bandits.push();
+            weights.iter().enumerate().for_each(|(arm, &weight)| bandits.weigh(bandit, arm, weight));
             let mut counts = [(0_u32, 0.0); 11];
             for &(arm, reward) in &plays {
                 bandits.update(bandit, arm, f64::from(reward) / 2.0);
@@ -216,7 +218,7 @@ mod tests {
             let value = |arm: usize| {
                 let (n, sum) = counts[arm];
                 let exploration = 0.7 * (f64::from(t.max(1)).ln() / f64::from(n)).sqrt();
-                if n == 0 { 1.0 } else { sum / f64::from(n) + exploration }
+                if n == 0 { 1.0 } else { sum / f64::from(n) + weights[arm] * exploration }
             };
             let arms = || (0..11).filter(|arm| feasible >> arm & 1 == 1);
             let most = arms().map(value).fold(f64::MIN, f64::max);

@@ -4,22 +4,16 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use rand::SeedableRng;
-
 use super::Network;
+use super::accumulation::accumulates;
 use super::anatomy::NetworkAnatomy;
 use super::goals::goal_trees;
 use super::lane_game::{LaneGame, LaneState};
-use super::profile::Profile;
 use super::sequential::{Sequential, State};
 use super::set::FluentSet;
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::mini::Anatomy;
 use crate::{Game, Rng, Together, Turn};
-
-/// The random matches that show what kind of game it is, and the steps of each.
-const PROFILE_MATCHES: usize = 20;
-const PROFILE_STEPS: usize = 1_000;
 
 /// A rulesheet played by its network, one state at a time.
 ///
@@ -172,8 +166,7 @@ impl Game for NetworkGame {
     }
 
     fn accumulates(&self) -> bool {
-        let mut rng = Rng::seed_from_u64(0);
-        *self.accumulates.get_or_init(|| Profile::observe(self, PROFILE_MATCHES, PROFILE_STEPS, &mut rng).accumulates)
+        *self.accumulates.get_or_init(|| accumulates(self))
     }
 
     fn together(&self) -> Option<Together<'_, NetworkGame>> {
@@ -241,7 +234,7 @@ impl Reasoner for NetworkGame {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
-    use rand::RngExt;
+    use rand::{RngExt, SeedableRng};
 
     use super::super::testing::{
         Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,

@@ -1,5 +1,6 @@
 //! Propositional networks: a game as a circuit.
 
+mod accumulation;
 mod anatomy;
 mod bits;
 mod build;

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use super::game::NetworkGame;
 use super::netlist::Netlist;
 use super::phases::without_moves;
-use super::set::FluentSet;
 use crate::{Game, Rng};
 
 /// A course of fluents is followed for so many steps.
@@ -27,8 +26,6 @@ pub struct Profile {
     /// The fluents that hold in one step only, whatever is played, by that
     /// step. This is proven.
     pub step_counter: Vec<usize>,
-    /// Whether most fluents that moves bring about never cease to hold.
-    pub accumulates: bool,
 }
 
 impl Profile {
@@ -39,12 +36,9 @@ impl Profile {
         let (mut states, mut turn_taking) = (0, true);
         let mut sums = Vec::new();
         let mut joint = Vec::new();
-        let mut courses = Courses::new(game.network().netlist.fluents());
         for _ in 0..matches {
             let mut state = game.initial();
-            courses.begin(state.fluents());
             for _ in 0..most {
-                courses.meet(state.fluents());
                 if game.is_terminal(&state) {
                     sums.push(game.engine().goals(&state).map(|goal| u32::from(goal.score())).sum());
                     break;
@@ -58,43 +52,7 @@ impl Profile {
         }
         let fixed_sum = sums.first().copied().filter(|first| sums.iter().all(|sum| sum == first));
         let step_counter = step_counter(&game.network().netlist);
-        let accumulates = courses.accumulate(&game.network().netlist);
-        Profile { states, one_player: roles == 1, turn_taking, fixed_sum, step_counter, accumulates }
-    }
-}
-
-/// The fluents that came to hold in some match, and those that ceased to.
-struct Courses {
-    before: FluentSet,
-    came: FluentSet,
-    ceased: FluentSet,
-}
-
-impl Courses {
-    fn new(fluents: usize) -> Courses {
-        let none = || FluentSet::new(fluents);
-        Courses { before: none(), came: none(), ceased: none() }
-    }
-
-    /// Begins with another match.
-    fn begin(&mut self, initial: &FluentSet) {
-        self.before.clone_from(initial);
-    }
-
-    /// Meets the next state of the match.
-    fn meet(&mut self, now: &FluentSet) {
-        let words = || self.before.words().iter().zip(now.words());
-        self.came.words_mut().iter_mut().zip(words()).for_each(|(came, (was, is))| *came |= !was & is);
-        self.ceased.words_mut().iter_mut().zip(words()).for_each(|(ceased, (was, is))| *ceased |= was & !is);
-        self.before.clone_from(now);
-    }
-
-    /// Whether most of the fluents that came to hold by moves never ceased to.
-    fn accumulate(&self, netlist: &Netlist) -> bool {
-        let free = without_moves(netlist);
-        let brought = self.came.iter().filter(|&fluent| !free[fluent]);
-        let (gone, stayed): (Vec<usize>, Vec<usize>) = brought.partition(|&fluent| self.ceased.contains(fluent));
-        stayed.len() > gone.len()
+        Profile { states, one_player: roles == 1, turn_taking, fixed_sum, step_counter }
     }
 }
 
@@ -159,13 +117,12 @@ mod tests {
     #[test]
     fn games_are_told_apart() {
         let turns = observe(testing::tic_tac_toe());
-        assert!(turns.turn_taking && !turns.one_player && turns.step_counter.is_empty() && turns.accumulates);
+        assert!(turns.turn_taking && !turns.one_player && turns.step_counter.is_empty());
         assert_eq!(turns.fixed_sum, Some(100));
         let at_once = observe(testing::pennies());
-        assert!(!at_once.turn_taking && !at_once.one_player && !at_once.accumulates);
+        assert!(!at_once.turn_taking && !at_once.one_player);
         let alone = observe(testing::lamps(6, 9));
-        assert!(alone.turn_taking && alone.one_player && !alone.accumulates);
-        assert!(observe(testing::connect_four()).accumulates);
+        assert!(alone.turn_taking && alone.one_player);
         // Of the fluents of steps 0 to 9 the last one stays.
         assert_eq!(alone.step_counter, (6..15).collect::<Vec<usize>>());
         assert!(alone.states > 0);
