@@ -46,6 +46,7 @@ class Table:
             said = game.get("paper", [None] * len(asked))
             said = [paper for paper, asked in zip(said, asked) if asked]
             said = [paper for cell in said for paper in (cell if isinstance(cell, list) else [cell])]
+            # Without the paper's figures it takes a game that was played to tell how many there are.
             self.games[game["name"]] = [Figure(None, None, None, 0, paper) for paper in said]
             if game.get("ours"):
                 self.ours.add(game["name"])
@@ -57,7 +58,8 @@ class Table:
                 self.first[game["game"]] = game["rounds"][0]["first"]
                 figures = [figure for cell in game["cells"] for figure in cell["figures"] or [None] * len(cell["paper"] or [0])]
                 cells = self.games[game["game"]]
-                cells += [Figure(None, None, None, 0, None)] * (len(figures) - len(cells))
+                for cells_of in self.games.values():
+                    cells_of += [Figure(None, None, None, 0, None)] * (len(figures) - len(cells_of))
                 for number, figure in enumerate(figures):
                     if figure and figure["games"] > 0:
                         paper = cells[number].paper
@@ -517,13 +519,11 @@ def main():
     }.items():
         document = write(document, f"conclusions {name}", lines, False)
     document = write(document, "own", print_own(*of("own-nst", "own-base")), True)
-    for name in ("lanes", "adaptation", "adaptation-decay"):
-        if name in tables:
-            document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
+    for name in ("lanes", "adaptation", "adaptation-decay", "priors-alone"):
+        document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
     expecting = of("adaptation-prior", "adaptation-omega")
     columns = [column for table in expecting for column in columns_of(table)]
     document = write(document, "adaptation-prior", print_rows(expecting[0], columns), True)
-    document = write(document, "priors-alone", print_rows(tables["priors-alone"], columns_of(tables["priors-alone"])), True)
     for name in ("parts", "roles"):
         lines = print_changes(tables[name], ("the part is a gain", "the part is a loss"), True)
         document = write(document, name, lines, True)
