@@ -519,9 +519,9 @@ def main():
     }.items():
         document = write(document, f"conclusions {name}", lines, False)
     document = write(document, "own", print_own(*of("own-nst", "own-base")), True)
-    for name in ("lanes", "adaptation", "adaptation-decay", "priors-alone"):
+    for name in ("lanes", "adaptation", "adaptation-decay", "priors-alone", "shares"):
         document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
-    expecting = of("adaptation-prior", "adaptation-omega")
+    expecting = of("adaptation-prior", "adaptation-omega", "adaptation-epsilon")
     columns = [column for table in expecting for column in columns_of(table)]
     document = write(document, "adaptation-prior", print_rows(expecting[0], columns), True)
     for name in ("parts", "roles"):
