@@ -279,7 +279,8 @@ fn table_of(policy: &Policy) -> Table {
     let selection = words.next().unwrap_or_default();
     change_in(&mut table, "selection", Value::String(selection.to_owned()));
     for (key, value) in words.filter_map(|word| word.split_once('=')) {
-        let number = value.parse().map(Value::Float);
+        // What is a whole number is to be told as one.
+        let number = value.parse().map(Value::Integer).or_else(|_| value.parse().map(Value::Float));
         change_in(&mut table, key, number.unwrap_or_else(|_| Value::String(value.to_owned())));
     }
     table
@@ -477,6 +478,8 @@ mod tests {
         };
         let searches = |text: &str| Policy::Search(uct(text).search().unwrap().unwrap()).to_string();
         assert_eq!(searches("nst,n=2"), "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2");
+        let adaptive = "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2,omega=0.97,solver=yes,lanes=auto";
+        assert_eq!(searches("adaptive"), adaptive);
         assert_eq!(searches("base,ref=inf"), "grave,c=0.2,k=250,ref=inf,playout=mast,epsilon=0.4");
         let heur0 = uct("heur0,selection=grave,playout=mast,tau=10,play=visits,c=0.3,threshold=4");
         assert_eq!((heur0.end, heur0.depth, heur0.c, heur0.threshold), (End::FixedDepth, 13, 0.3, 4));
