@@ -6,7 +6,7 @@ use crate::parts::PlayoutKind;
 
 /// The share of random moves, in general and where what moves bring about
 /// stays. There a move that was good once is good at any time, so that playouts
-/// by averages would be much alike.
+/// by averages would be much alike; that proved no gain (docs/reproduction.md).
 const EPSILONS: [f64; 2] = [0.2, 0.4];
 
 /// A space with the values that are expected to be the best: of C, K, ref and ε
