@@ -1,0 +1,5 @@
+//! Groups of arguments that several commands share.
+
+pub mod player;
+pub mod state;
+pub mod tables;

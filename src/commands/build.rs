@@ -1,0 +1,243 @@
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+use bytesize::ByteSize;
+use indicatif::{HumanBytes, HumanCount};
+use sternhalma_builder::{
+    BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, is_begun, memory_needed,
+};
+use sternhalma_data::{Encoding, Layout, Prefix, Table};
+
+use crate::commands::convert::ZstdArgs;
+use crate::args::tables::Tables;
+use crate::progress::Progress;
+use crate::args::state::BoardArgs;
+use crate::commands::{estimate, info};
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Make a distance table
+///
+/// Without options this is the whole table of 6 pieces on the 9x9 board, one
+/// byte a state, in the tables directory. Prints the path of the file.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    board: BoardArgs,
+    /// Cover only the states with every piece within the B cells nearest the goal
+    #[arg(long, value_name = "B")]
+    within: Option<u64>,
+    /// How distances are stored: `byte`, `mod3` in two bits, or `zstd` in about one
+    #[arg(long, default_value = "byte")]
+    encoding: Encoding,
+    #[command(flatten)]
+    zstd: ZstdArgs,
+    /// Threads to search with [default: one a core]
+    #[arg(long, value_name = "T")]
+    threads: Option<NonZeroUsize>,
+    /// The file to make [default: named after the board, in the tables directory]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+    /// The most memory to take, as `2GiB` [default: three quarters of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+    /// Search in memory, or out of core in a work directory [default: what the memory allows]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<Mode>,
+    /// Where a build out of core keeps its work [default: beside the file]
+    #[arg(long, value_name = "DIR")]
+    work_dir: Option<PathBuf>,
+    /// Drop what an earlier build has done in the work directory
+    #[arg(long)]
+    fresh: bool,
+    /// Drop work files from the system's cache as soon as they have been used
+    #[arg(long)]
+    uncached: bool,
+    /// Tell what the build will take, from builds of smaller tables, and do not begin it
+    #[arg(long)]
+    plan: bool,
+    #[command(flatten)]
+    machine: estimate::MachineArgs,
+    /// Print JSON: what `info --json` prints of the new table, or the plan
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Mode {
+    InMemory,
+    OutOfCore,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let board = args.board.board()?;
+    let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
+    let encoding = args.zstd.apply(args.encoding)?;
+    let path = args.output.clone().map_or_else(|| tables.default_path(prefix, encoding), Ok)?;
+    let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let options = BuildOptions { prefix, encoding, threads };
+    if args.plan {
+        return estimate::run(options, &args.machine, args.limit(), &path, args.json);
+    }
+    eprintln!(
+        "building {prefix}: {} states in {}, {threads} thread{}",
+        HumanCount(prefix.states()),
+        path.display(),
+        if threads == 1 { "" } else { "s" },
+    );
+    let built = match args.mode(options, &path) {
+        Mode::InMemory => args.build_in_memory(options, &path)?,
+        Mode::OutOfCore => args.build_out_of_core(options, &path)?,
+    };
+    let table = Table::open(&path)?;
+    match built {
+        Done::Built => eprintln!(
+            "built in {:.1} s: {} layers, {}",
+            table.provenance().wall_s,
+            table.contents().layers.len(),
+            HumanBytes(table.file_bytes())
+        ),
+        Done::Before => eprintln!("finished before: the table of this work directory is in place"),
+    }
+    match args.json {
+        true => info::print_json(&table)?,
+        false => output::print_line(&path.display().to_string())?,
+    }
+    Ok(Outcome::Answered)
+}
+
+impl Args {
+    fn limit(&self) -> u64 {
+        memory_limit(self.memory)
+    }
+
+    fn work_dir(&self, path: &Path) -> PathBuf {
+        self.work_dir.clone().unwrap_or_else(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".work");
+            name.into()
+        })
+    }
+
+    /// Where to search, and says why there.
+    fn mode(&self, options: BuildOptions, path: &Path) -> Mode {
+        let (needed, limit) = (memory_needed(options.prefix, options.encoding, options.threads), self.limit());
+        let (needs, allows) = (HumanBytes(needed), HumanBytes(limit));
+        let asked = match self.memory {
+            Some(_) => "--memory",
+            None => "three quarters of the memory",
+        };
+        let (mode, why) = match self.mode {
+            Some(mode) => (mode, "as --mode says".to_owned()),
+            None if options.prefix.board().pieces() == 1 => {
+                (Mode::InMemory, "a single piece needs next to nothing".to_owned())
+            }
+            None if is_begun(&self.work_dir(path)) && !self.fresh => {
+                (Mode::OutOfCore, format!("{} holds such work", self.work_dir(path).display()))
+            }
+            None if needed <= limit => (Mode::InMemory, format!("it needs {needs} and {asked} allows {allows}")),
+            None => (Mode::OutOfCore, format!("in memory it would need {needs} and {asked} allows {allows}")),
+        };
+        match mode {
+            Mode::InMemory => eprintln!("in memory: {why}"),
+            Mode::OutOfCore => eprintln!("out of core: {why}"),
+        }
+        mode
+    }
+
+    fn build_in_memory(&self, options: BuildOptions, path: &Path) -> Result<Done> {
+        check_memory(memory_needed(options.prefix, options.encoding, options.threads))?;
+        check_disk(path, Layout::new(options.prefix, options.encoding).file_bytes())?;
+        let progress = Progress::new()?;
+        let built = build(path, options, self.force, &progress);
+        progress.finish();
+        match built {
+            Err(BuildError::Cancelled) => bail!("interrupted: no table was written; the same command starts anew"),
+            built => built?,
+        }
+        Ok(Done::Built)
+    }
+
+    fn build_out_of_core(&self, options: BuildOptions, path: &Path) -> Result<Done> {
+        let work = OutOfCore {
+            directory: self.work_dir(path),
+            memory: self.limit(),
+            fresh: self.fresh,
+            uncached: self.uncached,
+        };
+        if options.prefix.board().pieces() == 1 {
+            bail!("a table of a single piece is built in memory");
+        }
+        eprintln!("work directory {}", work.directory.display());
+        // About 3 bits a state for the layers, which begun work has in part.
+        let layers = if is_begun(&work.directory) { 0 } else { options.prefix.states() / 8 * 3 };
+        let table = Layout::new(options.prefix, options.encoding).file_bytes();
+        check_disk(path, table.saturating_add(layers))?;
+        let progress = Progress::new()?;
+        let built = build_out_of_core(path, options, &work, self.force, &progress);
+        progress.finish();
+        match built {
+            Err(BuildError::Cancelled) => bail!("interrupted: the same command goes on after the last complete layer"),
+            Err(BuildError::Limit { least, limit }) => bail!(
+                "this build needs at least {} of memory, and the limit is {}; raise --memory",
+                HumanBytes(least),
+                HumanBytes(limit)
+            ),
+            built => Ok(built?),
+        }
+    }
+}
+
+/// The limit a user gives, or three quarters of the memory.
+pub fn memory_limit(given: Option<ByteSize>) -> u64 {
+    given.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
+}
+
+/// The memory of the machine, or what a container has of it.
+pub fn total_memory() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
+    system.total_memory().min(limit)
+}
+
+pub fn check_memory(needed: u64) -> Result<()> {
+    let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
+    check_memory_or(needed, advice)
+}
+
+/// As [`check_memory`], with advice of one's own.
+pub fn check_memory_or(needed: u64, advice: &str) -> Result<()> {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let mut available = system.available_memory();
+    if let Some(limits) = system.cgroup_limits() {
+        available = available.min(limits.free_memory);
+    }
+    // A system that tells nothing is taken to have enough.
+    if available > 0 && needed > available {
+        bail!("this needs {} of memory and {} are available; {advice}", HumanBytes(needed), HumanBytes(available));
+    }
+    Ok(())
+}
+
+pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
+    let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
+    let dir = existing.unwrap_or(Path::new("."));
+    let available =
+        fs4::available_space(dir).with_context(|| format!("cannot ask for the space in {}", dir.display()))?;
+    if needed > available {
+        bail!(
+            "this needs {} of disk and {} has {} available; choose another place with -o",
+            HumanBytes(needed),
+            dir.display(),
+            HumanBytes(available)
+        );
+    }
+    Ok(())
+}

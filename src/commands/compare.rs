@@ -1,0 +1,120 @@
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use indicatif::HumanCount;
+use serde_json::{Value, json};
+use sternhalma_builder::{Comparison, Tally, compare};
+use sternhalma_data::Table;
+
+use crate::args::tables::Tables;
+use crate::progress::Progress;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Compare two tables of a board on the states both cover
+///
+/// Tells how good the upper bounds of the smaller table are by those of the
+/// larger, or by its distances if it covers the whole board. Exit code 2 if
+/// the tables contradict each other.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A table: a path, or a name in the tables directory
+    a: PathBuf,
+    /// A table of the same board
+    b: PathBuf,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Print JSON, with the figures of each distance
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let [a, b] = [tables.open(&args.a)?, tables.open(&args.b)?];
+    let progress = Progress::new()?;
+    let compared = compare(&a, &b, args.threads, &progress);
+    progress.finish();
+    let compared = compared?;
+    match args.json {
+        true => output::print_json(&as_json(&a, &b, &compared))?,
+        false => output::print_line(&as_text(&a, &b, &compared))?,
+    }
+    match compared.all().impossible {
+        0 => Ok(Outcome::Answered),
+        states => bail!(
+            "one of the tables is wrong: {} differ in a way that right tables cannot; `verify --deep` tells which",
+            counted(states)
+        ),
+    }
+}
+
+fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
+    let prefix = compared.prefix();
+    let all = compared.all();
+    let differences = |tally: &Tally| -> Vec<Value> {
+        let row = |(by, states): (&i16, &u64)| json!({ "difference": by, "states": states });
+        tally.differences.iter().map(row).collect()
+    };
+    let at = |(distance, tally): &(u8, Tally)| {
+        json!({ "distance": distance, "states": tally.states, "differ": tally.differ(), "share": tally.share(),
+                "largest": tally.largest(), "mean": tally.mean() })
+    };
+    json!({
+        "a": a.path().display().to_string(),
+        "b": b.path().display().to_string(),
+        "side": prefix.board().side(),
+        "pieces": prefix.board().pieces(),
+        "within": [a.prefix().within(), b.prefix().within()],
+        "states": all.states,
+        "differ": all.differ(),
+        "share": all.share(),
+        "largest": all.largest(),
+        "mean": all.mean(),
+        "differences": differences(&all),
+        "exact_to": compared.exact_to(),
+        "proven": all.proven,
+        "proven_differ": all.proven_differ,
+        "impossible": all.impossible,
+        "by_distance": compared.by_distance().iter().map(at).collect::<Vec<Value>>(),
+    })
+}
+
+fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
+    let all = compared.all();
+    let percent = |part: u64| 100.0 * part as f64 / all.states as f64;
+    let differ = match (all.largest(), all.mean()) {
+        (Some(largest), Some(mean)) => {
+            format!(
+                "{} ({:.4}%), by {largest} at most and {mean:.3} on average",
+                counted(all.differ()),
+                100.0 * all.share()
+            )
+        }
+        _ => "no state".to_owned(),
+    };
+    let rule = match compared.exact_to() {
+        None => "all distances".to_owned(),
+        Some(limit) => format!("distances up to {limit}"),
+    };
+    let none = match all.proven_differ {
+        0 => "none of them differs".to_owned(),
+        states => format!("{} of them differ, which cannot be", HumanCount(states)),
+    };
+    let proven = format!("{} ({:.4}%), {rule}: {none}", counted(all.proven), percent(all.proven));
+    let mut lines = vec![
+        format!("{}: {}", a.path().display(), a.prefix()),
+        format!("{}: {}", b.path().display(), b.prefix()),
+        format!("compared  {}", counted(all.states)),
+        format!("proven    {proven}"),
+        format!("differ    {differ}"),
+        "difference  states".to_owned(),
+        format!("{:>10}  {}", 0, HumanCount(all.states - all.differ())),
+    ];
+    lines.extend(all.differences.iter().map(|(by, states)| format!("{by:>10}  {}", HumanCount(*states))));
+    lines.join("\n")
+}
+
+fn counted(states: u64) -> String {
+    format!("{} state{}", HumanCount(states), if states == 1 { "" } else { "s" })
+}

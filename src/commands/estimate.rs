@@ -1,0 +1,120 @@
+//! `build --plan`: what a build will take.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use bytesize::ByteSize;
+use indicatif::{HumanBytes, HumanCount, HumanDuration};
+use serde_json::json;
+use sternhalma_builder::{BuildError, BuildOptions, Machine, Plan, plan};
+use sternhalma_data::{Disk, NewFile, directory_of};
+
+use crate::commands::build::total_memory;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Written to measure the disk.
+const SAMPLE: usize = 128 << 20;
+
+/// A machine other than this one to plan for.
+#[derive(clap::Args)]
+pub struct MachineArgs {
+    /// Plan for a machine of so many cores, each like one of this machine's
+    #[arg(long, value_name = "N", requires = "plan")]
+    plan_cores: Option<usize>,
+    /// Plan for a machine whose build may take so much memory, as `256GiB`
+    #[arg(long, value_name = "SIZE", requires = "plan")]
+    plan_memory: Option<ByteSize>,
+    /// Plan for a disk that reads and writes so much a second, as `2GB/s`
+    #[arg(long, value_name = "RATE", requires = "plan", value_parser = parse_rate)]
+    plan_disk_rate: Option<ByteSize>,
+}
+
+fn parse_rate(text: &str) -> Result<ByteSize, String> {
+    text.trim().trim_end_matches("/s").parse()
+}
+
+impl MachineArgs {
+    /// The machine described, what is not told being as here.
+    fn described(&self, here: Machine) -> Option<Machine> {
+        let memory = self.plan_memory.map(|memory| memory.as_u64());
+        let rate = self.plan_disk_rate.map(|rate| rate.as_u64() as f64);
+        let any = self.plan_cores.is_some() || memory.is_some() || rate.is_some();
+        any.then(|| Machine {
+            cores: self.plan_cores.unwrap_or(here.cores),
+            memory: memory.unwrap_or(here.memory),
+            disk_rate: rate.unwrap_or(here.disk_rate),
+            // A limit is usually three quarters of the memory.
+            cache: memory.map_or(here.cache, |memory| memory / 3),
+        })
+    }
+}
+
+pub fn run(options: BuildOptions, args: &MachineArgs, limit: u64, path: &Path, as_json: bool) -> Result<Outcome> {
+    let directory = directory_of(path);
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    eprintln!("measuring the disk, and builds of smaller tables");
+    let here = Machine {
+        cores: options.threads,
+        memory: limit,
+        disk_rate: disk_rate(path)?,
+        cache: total_memory().saturating_sub(limit),
+    };
+    let machines: Vec<Machine> = std::iter::once(here).chain(args.described(here)).collect();
+    let plans = plan(options, &machines, directory).map_err(|error| match error {
+        BuildError::Limit { least, limit } => anyhow::anyhow!(
+            "this build needs at least {} of memory, and the limit is {}; raise --memory or --plan-memory",
+            HumanBytes(least),
+            HumanBytes(limit)
+        ),
+        error => error.into(),
+    })?;
+    if as_json {
+        output::print_json(
+            &json!({ "board": options.prefix.to_string(), "within": options.prefix.within(), "plans": plans }),
+        )?;
+    } else {
+        output::print_line(&format!("{}, {} encoding", options.prefix, options.encoding))?;
+        for plan in &plans {
+            output::print_line(&text(plan))?;
+        }
+    }
+    Ok(Outcome::Answered)
+}
+
+/// Bytes a second that a file beside `path` is written with, on disk and all.
+fn disk_rate(path: &Path) -> Result<f64> {
+    let sample = path.with_file_name("disk-sample");
+    let measure = || -> std::io::Result<f64> {
+        let file = NewFile::create(&Disk::storage(), &sample)?;
+        // Not compressible by a file system that tries.
+        let bytes: Vec<u8> =
+            (0u64..SAMPLE as u64 / 8).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
+        let started = Instant::now();
+        file.file().write_at(&bytes, 0)?;
+        file.file().sync()?;
+        Ok(SAMPLE as f64 / started.elapsed().as_secs_f64())
+    };
+    measure().with_context(|| format!("cannot measure the disk at {}", path.display()))
+}
+
+fn text(plan: &Plan) -> String {
+    let Machine { cores, memory, disk_rate, .. } = plan.machine;
+    let duration = |seconds: f64| HumanDuration(Duration::from_secs_f64(seconds));
+    let calibrations = plan.calibrations.iter().map(|c| format!("within {} in {:.1} s", c.within, c.wall_s));
+    [
+        format!("on {cores} cores, {} of memory, {}/s of disk:", HumanBytes(memory), HumanBytes(disk_rate as u64)),
+        format!("  states   {}", HumanCount(plan.states)),
+        format!("  layers   about {}", plan.layers),
+        format!("  search   {}", plan.mode),
+        format!("  memory   at most {}", HumanBytes(plan.memory_bytes)),
+        format!("  table    {}", HumanBytes(plan.table_bytes)),
+        format!("  disk     {}", HumanBytes(plan.disk_bytes)),
+        format!("  read     {}", HumanBytes(plan.read_bytes)),
+        format!("  written  {}", HumanBytes(plan.written_bytes)),
+        format!("  time     {}, {} of the processors", duration(plan.wall_s), duration(plan.cpu_s)),
+        format!("  scaled from {}", calibrations.collect::<Vec<_>>().join(" and ")),
+    ]
+    .join("\n")
+}

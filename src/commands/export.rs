@@ -1,0 +1,103 @@
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use sternhalma_builder::verify;
+use sternhalma_data::{Disk, DistanceReader, Encoding, NewFile, Table, write_lex};
+
+use crate::outcome::Outcome;
+use crate::commands::build::check_memory;
+use crate::args::tables::Tables;
+use crate::progress::stop_on_ctrl_c;
+
+/// Write all distances as flat bytes, one a state, for numpy and the like
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// The order of the states
+    #[arg(long, value_enum, default_value_t = OrderArg::Colex)]
+    order: OrderArg,
+    /// The file to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE|-", default_value = "-")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OrderArg {
+    /// By rank
+    Colex,
+    /// As other published programs number them; whole tables only
+    Lex,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    if args.order == OrderArg::Lex && !table.prefix().is_whole() {
+        bail!("{}: only whole tables have the order `lex`; use --order colex", table.path().display());
+    }
+    if args.order == OrderArg::Lex && table.encoding() != Encoding::Byte {
+        check_memory(table.prefix().states())?;
+    }
+    verify(&table, false, 0, &())?;
+    if args.output == Path::new("-") {
+        if io::stdout().is_terminal() {
+            bail!("this would write binary data to the terminal; name a file with -o, or use a pipe");
+        }
+        write(&table, args, io::stdout().lock())?;
+    } else {
+        let path = &args.output;
+        let failed = || format!("{}: cannot write", path.display());
+        let mut file = NewFile::create(&Disk::storage(), path).with_context(failed)?;
+        let stop = stop_on_ctrl_c()?;
+        write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
+        file.keep(true).with_context(failed)?;
+    }
+    Ok(Outcome::Answered)
+}
+
+/// Writes until Ctrl-C, in pieces, so that it is heeded soon.
+struct Stoppable<'a, W> {
+    out: W,
+    stop: &'a AtomicBool,
+}
+
+impl<W: Write> Write for Stoppable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.load(Relaxed) {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.out.write(&bytes[..bytes.len().min(1 << 20)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn write(table: &Table, args: &Args, out: impl Write) -> Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 20, out);
+    match args.order {
+        OrderArg::Colex => write_colex(table, &mut out)?,
+        OrderArg::Lex => {
+            let board = table.prefix().board();
+            write_lex(&table.distances()?, board.cells(), board.pieces(), &mut out)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn write_colex(table: &Table, out: &mut impl Write) -> Result<()> {
+    let mut left = table.prefix().states();
+    let mut reader = DistanceReader::new(table, 0..left)?;
+    let mut part = vec![0; 1 << 16];
+    while left > 0 {
+        let part = &mut part[..left.min(1 << 16) as usize];
+        reader.fill(part)?;
+        out.write_all(part)?;
+        left -= part.len() as u64;
+    }
+    Ok(())
+}

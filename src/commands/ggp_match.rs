@@ -1,0 +1,86 @@
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, anyhow, bail};
+use rand::SeedableRng;
+use sternhalma_ggp::Rng;
+use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
+use sternhalma_ggp::protocol::http::HttpPeers;
+use sternhalma_ggp::protocol::{Ended, MatchTerms, play_match};
+
+use crate::commands::ggp_player::{seconds, symbol};
+use crate::progress::stop_on_ctrl_c;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Hold a match between players over HTTP, and print its record as JSON
+///
+/// Where a player gives no legal move in time, a random one is made for it and the error recorded.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The rulesheet
+    game: PathBuf,
+    /// The players, one a role in the order of the rulesheet
+    #[arg(required = true, value_name = "HOST:PORT")]
+    players: Vec<String>,
+    /// The time until the first move
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    start_clock: Duration,
+    /// The time for each move
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    play_clock: Duration,
+    /// The joint moves after which the match is broken off
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    steps: usize,
+    /// The seed of the moves that are made for players, and of the scrambling
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Send the rulesheet under other names
+    #[arg(long)]
+    scramble: bool,
+    /// The name of the match [default: made of the game's and the time]
+    #[arg(long, value_parser = symbol)]
+    id: Option<String>,
+}
+
+pub fn run(args: &Args) -> Result<Outcome> {
+    let file = args.game.display();
+    let text = std::fs::read_to_string(&args.game).with_context(|| format!("{file}: cannot be read"))?;
+    let document = Document::parse(&text).with_context(|| file.to_string())?;
+    let rules = Rules::from_document(&document).with_context(|| file.to_string())?;
+    let game = ProverGame::new(&rules).with_context(|| file.to_string())?;
+    if let Some(player) = args.players.iter().find(|player| !is_address(player)) {
+        bail!("`{player}` is no address: expected HOST:PORT");
+    }
+    let name = args.game.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let terms = MatchTerms {
+        id: args.id.clone().unwrap_or_else(|| made_up_id(&name)),
+        game: name,
+        players: args.players.clone(),
+        start: args.start_clock,
+        play: args.play_clock,
+        steps: args.steps,
+        seed: args.seed,
+        renaming: args.scramble.then(|| Renaming::random(&document, &mut Rng::seed_from_u64(args.seed))),
+    };
+    let stop = stop_on_ctrl_c()?;
+    let mut peers = HttpPeers::new(args.players.clone(), stop.clone())?;
+    let log = |line: &str| eprintln!("{}", line.replace(char::is_control, " "));
+    let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;
+    output::print_json(&record)?;
+    match (game.failure(), record.ended) {
+        (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be played on"))),
+        (None, Ended::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
+        (None, _) => Ok(Outcome::Answered),
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0))
+}
+
+fn made_up_id(game: &str) -> String {
+    let game: String = game.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{game}.{}", time.as_millis())
+}

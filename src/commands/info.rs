@@ -1,0 +1,242 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use indicatif::{HumanBytes, HumanCount};
+use serde::Serialize;
+use sternhalma_data::{Encoding, Layout, Partition, Player, Prefix, Provenance, Table, Zstd};
+
+use crate::args::tables::Tables;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Tell what a table holds, and how and when it was built
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// List the partitions: the states of each back piece cell, as player `x` sees it
+    #[arg(long)]
+    partitions: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Info<'a> {
+    file: String,
+    side: usize,
+    pieces: usize,
+    within: usize,
+    states: u64,
+    encoding: String,
+    bytes: u64,
+    /// Of the whole file.
+    bits_per_state: f64,
+    /// Of the encoding `zstd`: states in a block, and the level of zstd.
+    block_states: Option<u64>,
+    level: Option<u8>,
+    max_distance: u8,
+    layers: &'a [u64],
+    /// Of the whole army in the corner opposite the goal.
+    start_distance: Option<u8>,
+    escape_layer: Option<u32>,
+    exact_to: Option<u32>,
+    checksum: String,
+    partitions: Vec<PartitionRow>,
+    #[serde(flatten)]
+    provenance: &'a Provenance,
+}
+
+/// A partition, and with those nearer the goal the prefix it ends.
+#[derive(Serialize)]
+struct PartitionRow {
+    /// The back piece cell as player `x` sees it.
+    back: String,
+    /// The cells of the prefix.
+    within: usize,
+    states: u64,
+    /// Of the states of the table, 0 to 1.
+    share: f64,
+    bytes: u64,
+    #[serde(skip)]
+    states_within: u64,
+    #[serde(skip)]
+    share_within: f64,
+}
+
+fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
+    let board = prefix.board();
+    let share = |states: u64| states as f64 / prefix.states() as f64;
+    let row = |Partition { back, ranks, bytes }| {
+        let states = ranks.end - ranks.start;
+        PartitionRow {
+            back: board.geometry().cell_name(Player::X.goal_view_cell(board.cells(), back)),
+            within: back.index() + 1,
+            states,
+            share: share(states),
+            bytes: bytes.end - bytes.start,
+            states_within: ranks.end,
+            share_within: share(ranks.end),
+        }
+    };
+    layout.partitions().map(row).collect()
+}
+
+impl Info<'_> {
+    fn of(table: &Table) -> Result<Info<'_>> {
+        let board = table.prefix().board();
+        let start = board.home().turned(board.cells());
+        Ok(Info {
+            file: table.path().display().to_string(),
+            side: board.side(),
+            pieces: board.pieces(),
+            within: table.prefix().within(),
+            states: table.prefix().states(),
+            encoding: table.encoding().to_string(),
+            bytes: table.file_bytes(),
+            bits_per_state: bits_per_state(table),
+            block_states: zstd(table).map(Zstd::block_states),
+            level: zstd(table).map(Zstd::level),
+            max_distance: table.max_distance().0,
+            layers: &table.contents().layers,
+            start_distance: table.distance(start)?.distance().map(|distance| distance.0),
+            escape_layer: table.contents().escape_layer,
+            exact_to: table.exact_to(),
+            checksum: format!("{:016x}", table.checksum()),
+            partitions: partitions(table.prefix(), table.layout()),
+            provenance: table.provenance(),
+        })
+    }
+}
+
+/// The bits of the file for each of its states.
+pub fn bits_per_state(table: &Table) -> f64 {
+    8.0 * table.file_bytes() as f64 / table.prefix().states() as f64
+}
+
+fn zstd(table: &Table) -> Option<Zstd> {
+    match table.encoding() {
+        Encoding::Zstd(zstd) => Some(zstd),
+        _ => None,
+    }
+}
+
+pub fn print_json(table: &Table) -> Result<()> {
+    output::print_json(&Info::of(table)?)
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    if args.json {
+        print_json(&table)?;
+    } else {
+        let info = Info::of(&table)?;
+        output::print_line(&text(&table, &info))?;
+        if args.partitions {
+            output::print_line(&partitions_text(&info.partitions))?;
+        }
+    }
+    Ok(Outcome::Answered)
+}
+
+fn text(table: &Table, info: &Info) -> String {
+    let start = info.start_distance.map_or("not covered".to_owned(), |d| format!("{d} moves from the goal"));
+    let exact = match info.exact_to {
+        None => "all distances".to_owned(),
+        Some(limit) => format!("distances up to {limit}; larger ones are upper bounds"),
+    };
+    let blocks = zstd(table).map_or(String::new(), |zstd| {
+        format!(", blocks of {} states, zstd level {}", HumanCount(zstd.block_states()), zstd.level())
+    });
+    let mut lines = vec![
+        format!("{}: {}", info.file, table.prefix()),
+        format!("states    {}, {} encoding, {}", HumanCount(info.states), info.encoding, HumanBytes(info.bytes)),
+        format!("storage   {:.3} bits a state{blocks}", info.bits_per_state),
+        format!("start     {start}"),
+        format!("farthest  {} moves", info.max_distance),
+        format!("exact     {exact}"),
+        format!("checksum  {}", info.checksum),
+        format!(
+            "built     {} by {}, {}, in {:.1} s on {} thread(s)",
+            info.provenance.built,
+            info.provenance.program,
+            info.provenance.mode,
+            info.provenance.wall_s,
+            info.provenance.threads
+        ),
+        "distance  states".to_owned(),
+    ];
+    lines.extend(
+        info.layers.iter().enumerate().map(|(distance, states)| format!("{distance:>8}  {}", HumanCount(*states))),
+    );
+    lines.join("\n")
+}
+
+fn partitions_text(rows: &[PartitionRow]) -> String {
+    let mut lines = vec!["back  within             states    share      states within     share".to_owned()];
+    lines.extend(rows.iter().map(|row| {
+        format!(
+            "{:<4}  {:>6}  {:>17}  {:>6.3}%  {:>17}  {:>7.3}%",
+            row.back,
+            row.within,
+            HumanCount(row.states).to_string(),
+            100.0 * row.share,
+            HumanCount(row.states_within).to_string(),
+            100.0 * row.share_within
+        )
+    }));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sternhalma_data::{Board, Encoding};
+
+    type Line = (usize, (u64, &'static str), (u64, &'static str));
+
+    /// Roschke and Sturtevant, Table 1: start position, and the states and
+    /// percent of six and of ten pieces. Start position `s` is the prefix of
+    /// back cells up to 81 - s.
+    #[rustfmt::skip]
+    const TABLE_1: [Line; 9] = [
+        (1, (324_540_216, "100.000"), (1_878_392_407_320, "100.000")),
+        (5, (237_093_780, "73.055"), (1_096_993_404_430, "58.401")),
+        (10, (156_238_908, "48.142"), (536_211_932_256, "28.546")),
+        (15, (99_795_696, "30.750"), (247_994_680_648, "13.202")),
+        (20, (61_474_519, "18.942"), (107_518_933_731, "5.724")),
+        (25, (36_288_252, "11.181"), (43_183_019_880, "2.299")),
+        (30, (20_358_520, "6.273"), (15_820_024_220, "0.842")),
+        (35, (10_737_573, "3.309"), (5_178_066_751, "0.276")),
+        (40, (5_245_786, "1.616"), (1_471_442_973, "0.078")),
+    ];
+
+    #[test]
+    fn the_paper_s_table_1_is_in_the_partitions() {
+        for pieces in [6, 10] {
+            let prefix = Prefix::whole(Board::new(9, pieces).unwrap());
+            let rows = partitions(prefix, &Layout::new(prefix, Encoding::Byte));
+            assert_eq!(rows.iter().map(|row| row.bytes).sum::<u64>(), prefix.states());
+            assert!((rows.iter().map(|row| row.share).sum::<f64>() - 1.0).abs() < 1e-12);
+            for (start, six, ten) in TABLE_1 {
+                let (states, percent) = if pieces == 6 { six } else { ten };
+                let row = rows.iter().find(|row| row.within == 82 - start).unwrap();
+                assert_eq!(row.states_within, states);
+                assert_eq!(format!("{:.3}", 100.0 * row.share_within), percent);
+            }
+        }
+    }
+
+    #[test]
+    fn ten_pieces_within_42_cells_are_listed() {
+        let prefix = Prefix::new(Board::new(9, 10).unwrap(), 42).unwrap();
+        let rows = partitions(prefix, &Layout::new(prefix, Encoding::Mod3));
+        let text = partitions_text(&rows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 1 + 33);
+        assert_eq!(lines[1], "f9        10                  1   0.000%                  1    0.000%");
+        // C(41, 9) of C(42, 10) states.
+        assert_eq!(lines[33], "d6        42        350,343,565  23.810%      1,471,442,973  100.000%");
+    }
+}

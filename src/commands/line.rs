@@ -1,0 +1,52 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::json;
+use sternhalma_data::Rank;
+
+use crate::args::tables::Tables;
+use crate::args::state::Seen;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Print a shortest solution of a state as moves
+///
+/// Exit code 1 if the table does not cover the state. Where the distance is
+/// an upper bound, the line is a shortest one among those inside the table.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// The state: cells, a position string, or `#RANK`
+    state: String,
+    #[command(flatten)]
+    seen: Seen,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    let board = table.prefix().board();
+    let state = args.seen.parse(board, &args.state)?;
+    let cursor = table.cursor(state)?;
+    let line = cursor.as_ref().map(|cursor| cursor.line()).transpose()?;
+    let moves: Option<Vec<String>> =
+        line.map(|line| line.into_iter().map(|mv| args.seen.move_text(board, mv)).collect());
+    if args.json {
+        let lookup = cursor.as_ref().map(|cursor| cursor.lookup());
+        output::print_json(&json!({
+            "state": args.seen.cells_text(board, state),
+            "rank": Rank::of(state).0,
+            "distance": lookup.and_then(|lookup| lookup.distance()).map(|distance| distance.0),
+            "exact": lookup.and_then(|lookup| lookup.is_exact()),
+            "moves": moves,
+        }))?;
+    } else if let Some(moves) = &moves {
+        output::print_line(&moves.join(" "))?;
+    } else {
+        eprintln!("{}: the table does not cover this state", args.state);
+    }
+    Ok(if moves.is_some() { Outcome::Answered } else { Outcome::NotThere })
+}

@@ -1,0 +1,99 @@
+use anyhow::Result;
+use clap::ValueEnum;
+use indicatif::HumanCount;
+use serde_json::json;
+use sternhalma_data::{Move, Player, Position};
+use sternhalma_engine::Filter;
+
+use crate::args::state::PositionArgs;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// List the legal moves of a position
+///
+/// By the rules alone: a won game goes on, and a filter is not widened.
+#[derive(clap::Args)]
+pub struct MovesArgs {
+    #[command(flatten)]
+    position: PositionArgs,
+    /// Which moves to list: `forward` lead to a higher row toward the goal
+    #[arg(long, value_enum, default_value_t = FilterArg::All)]
+    filter: FilterArg,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FilterArg {
+    All,
+    NonBackward,
+    Forward,
+}
+
+/// Count the lines of so many moves from a position
+///
+/// By the rules alone: won games go on.
+#[derive(clap::Args)]
+pub struct PerftArgs {
+    /// Moves a line has
+    depth: u32,
+    #[command(flatten)]
+    position: PositionArgs,
+    /// Count for each first move
+    #[arg(long)]
+    divide: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run_moves(args: &MovesArgs) -> Result<Outcome> {
+    let position = args.position.position()?;
+    let filter = match args.filter {
+        FilterArg::All => Filter::All,
+        FilterArg::NonBackward => Filter::NonBackward,
+        FilterArg::Forward => Filter::Forward,
+    };
+    let geometry = position.geometry();
+    let kept = position.moves().filter(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
+    let names: Vec<String> = kept.map(|mv| geometry.move_text(mv)).collect();
+    if args.json {
+        output::print_json(&names.iter().map(|name| json!({ "move": name })).collect::<Vec<_>>())?;
+    } else if !names.is_empty() {
+        output::print_line(&names.join("\n"))?;
+    }
+    Ok(Outcome::Answered)
+}
+
+fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
+    let row = |cell| position.geometry().row(cell) as i32;
+    let rows = row(mv.to) - row(mv.from);
+    if position.player() == Player::X { rows } else { -rows }
+}
+
+pub fn run_perft(args: &PerftArgs) -> Result<Outcome> {
+    let position = args.position.position()?;
+    let geometry = position.geometry();
+    let first = |mv| (geometry.move_text(mv), position.after(mv).perft(args.depth - 1));
+    let divided: Option<Vec<(String, u64)>> =
+        (args.divide && args.depth > 0).then(|| position.moves().map(first).collect());
+    let nodes = match &divided {
+        Some(moves) => moves.iter().map(|(_, nodes)| nodes).sum(),
+        None => position.perft(args.depth),
+    };
+    if args.json {
+        let mut value = json!({ "depth": args.depth, "nodes": nodes });
+        if let Some(moves) = divided {
+            let rows = moves.iter().map(|(name, nodes)| json!({ "move": name, "nodes": nodes }));
+            value["moves"] = rows.collect();
+        }
+        output::print_json(&value)?;
+    } else {
+        for (name, nodes) in divided.into_iter().flatten() {
+            output::print_line(&format!("{name}  {nodes}"))?;
+        }
+        output::print_line(&format!("depth {}: {} lines", args.depth, HumanCount(nodes)))?;
+    }
+    Ok(Outcome::Answered)
+}

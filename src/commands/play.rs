@@ -1,0 +1,152 @@
+use std::io::{self, BufRead, Write};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use sternhalma_data::{Cell, Geometry, Move, Player as Side};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome as End, Player, State};
+use sternhalma_ggp::arena::derive_seed;
+use sternhalma_ggp::{Game, Limits};
+
+use crate::args::tables::Tables;
+use crate::args::player::{Club, DEFAULT_PLAYER, LimitArgs, PlayerArgs};
+use crate::args::state::PositionArgs;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Watch a game, or play one in the terminal
+///
+/// A human enters moves like `c1-e3`; `moves` lists them, `quit` leaves, with
+/// exit code 1.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Who plays `x`, the first side: a player, or `human`
+    #[arg(short, value_name = "PLAYER", default_value = "human")]
+    x: String,
+    /// Who plays `o`
+    #[arg(short, value_name = "PLAYER", default_value = DEFAULT_PLAYER)]
+    o: String,
+    /// Fixes the players' random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    position: PositionArgs,
+    #[command(flatten)]
+    players: PlayerArgs,
+}
+
+enum Seat {
+    Human,
+    Machine(Box<dyn Player>),
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let position = args.position.position()?;
+    let roster = args.players.roster()?;
+    let names = [&args.x, &args.o];
+    let config = |name: &&String| (*name != "human").then(|| roster.config(name)).transpose();
+    let configs = names.iter().map(config).collect::<Result<Vec<_>, _>>()?;
+    let board = sternhalma_data::Board::new(position.geometry().side() as u64, position.army(Side::X).len() as u64)?;
+    let machines: Vec<_> = configs.iter().flatten().cloned().collect();
+    let club = args.players.club(tables, board, &machines)?;
+    let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(club.ply_limit());
+    let state = game.state(&position).context("both armies need the same number of pieces")?;
+    let mut seats = Vec::new();
+    for (number, config) in configs.iter().enumerate() {
+        seats.push(seat(&club, config.as_ref(), derive_seed(args.seed, number as u64))?);
+    }
+    play(&game, state, &mut seats, args.limits.limits())
+}
+
+fn seat(club: &Club, config: Option<&sternhalma_engine::Config>, seed: u64) -> Result<Seat> {
+    let Some(config) = config else { return Ok(Seat::Human) };
+    let mut player = club.player(config)?;
+    player.reset(seed);
+    Ok(Seat::Machine(player))
+}
+
+fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Limits) -> Result<Outcome> {
+    output::print_line(&diamond(game, &state, None))?;
+    while state.outcome().is_none() {
+        let side = state.player();
+        let action = match &mut seats[side as usize] {
+            Seat::Machine(player) => player.choose(&state, limits, &AtomicBool::new(false)).action,
+            Seat::Human => match ask(game, &state)? {
+                Some(action) => action,
+                None => return Ok(Outcome::NotThere),
+            },
+        };
+        game.play_action(&mut state, action);
+        for seat in seats.iter_mut() {
+            if let Seat::Machine(player) = seat {
+                player.observe(action);
+            }
+        }
+        let text = action.map_or("pass".to_owned(), |mv| game.geometry().move_text(mv));
+        output::print_line(&format!("\n{}. {side} {text}", state.ply()))?;
+        output::print_line(&diamond(game, &state, action))?;
+    }
+    output::print_line(&match state.outcome() {
+        Some(End::Won(side)) => format!("{side} wins at ply {}", state.ply()),
+        _ => format!("a draw at ply {}", state.ply()),
+    })?;
+    Ok(Outcome::Answered)
+}
+
+/// Asks until a legal move is entered; none to leave.
+fn ask(game: &ChineseCheckers, state: &State) -> Result<Option<Action>> {
+    let mut legal = Vec::new();
+    game.legal(state, state.player() as usize, &mut legal);
+    if legal == [None] {
+        eprintln!("{} has no legal move and passes", state.player());
+        return Ok(Some(None));
+    }
+    loop {
+        eprint!("{} to move: ", state.player());
+        io::stderr().flush()?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line).context("cannot read stdin")? == 0 {
+            return Ok(None);
+        }
+        match line.trim() {
+            "quit" => return Ok(None),
+            "moves" => {
+                let names: Vec<String> = legal.iter().flatten().map(|&mv| game.geometry().move_text(mv)).collect();
+                eprintln!("{}", names.join(" "));
+            }
+            text => match game.geometry().parse_move(text) {
+                Ok(mv) if legal.contains(&Some(mv)) => return Ok(Some(Some(mv))),
+                Ok(_) => eprintln!("{text} is not legal here; `moves` lists what is"),
+                Err(error) => eprintln!("{error}"),
+            },
+        }
+    }
+}
+
+/// The board as a diamond that stands on `a1`, a row a line, with the cells
+/// of the last move in brackets.
+fn diamond(game: &ChineseCheckers, state: &State, last: Action) -> String {
+    let geometry = game.geometry();
+    let side = geometry.side();
+    let rows = (0..2 * side - 1).rev().map(|row| {
+        let cells: String = row_cells(geometry, row).map(|cell| cell_text(state, last, cell)).collect();
+        let width = row.min(2 * side - 2 - row) + 1;
+        let first = row_cells(geometry, row).next().map(|cell| geometry.cell_name(cell)).unwrap_or_default();
+        format!("{}{}  {first}", " ".repeat(2 * (side - width)), cells)
+    });
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+fn row_cells(geometry: &Geometry, row: usize) -> impl Iterator<Item = Cell> + '_ {
+    (0..geometry.cells()).map(Cell::new).filter(move |&cell| geometry.row(cell) == row)
+}
+
+fn cell_text(state: &State, last: Action, cell: Cell) -> String {
+    let piece = [(Side::X, 'x'), (Side::O, 'o')].into_iter().find(|(side, _)| state.army(*side).contains(cell));
+    let letter = piece.map_or('.', |(_, letter)| letter);
+    match last {
+        Some(Move { from, to }) if cell == from || cell == to => format!("[{letter}] "),
+        _ => format!(" {letter}  "),
+    }
+}

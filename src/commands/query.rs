@@ -1,0 +1,259 @@
+use std::io::{self, BufRead, BufReader, StdoutLock, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde::Serialize;
+use sternhalma_data::{CellSet, Lookup, Rank, Table};
+
+use crate::outcome::Outcome;
+use crate::args::tables::Tables;
+use crate::args::state::Seen;
+
+/// Look up distances to the goal
+///
+/// A state is the cells of one player's pieces (`a1,b1,c1,a2,b2,a3`), a
+/// position string (the player's pieces are taken), or `#RANK`. Exit code 1
+/// if the table does not cover one of them.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// States to look up
+    #[arg(value_name = "STATE", required_unless_present = "stdin")]
+    states: Vec<String>,
+    /// Read further states from stdin, a line each, and answer a line each as they come
+    #[arg(long)]
+    stdin: bool,
+    /// List every move with the distance after it, best first
+    #[arg(long)]
+    moves: bool,
+    /// How answers are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    seen: Seen,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line a state
+    Text,
+    /// One array of rows
+    Json,
+    /// A JSON object a line
+    Ndjson,
+    /// Comma-separated values under a header
+    Csv,
+}
+
+#[derive(Serialize)]
+struct Row {
+    state: String,
+    rank: u64,
+    /// `None` if the table does not cover the state.
+    distance: Option<u8>,
+    exact: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moves: Option<Vec<MoveRow>>,
+}
+
+#[derive(Serialize)]
+struct MoveRow {
+    #[serde(rename = "move")]
+    mv: String,
+    distance: Option<u8>,
+    exact: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct BadLine<'a> {
+    line: u64,
+    input: &'a str,
+    error: String,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    let board = table.prefix().board();
+    let states = args.states.iter().map(|text| args.seen.parse(board, text));
+    let states = states.collect::<Result<Vec<CellSet>>>()?;
+    let mut printer = Printer::new(args);
+    let mut outcome = Outcome::Answered;
+    for state in states {
+        let row = answer(&table, args, state)?;
+        if row.distance.is_none() {
+            outcome = Outcome::NotThere;
+        }
+        printer.row(&row)?;
+    }
+    if args.stdin {
+        outcome = stream(&table, args, &mut printer, outcome)?;
+    }
+    printer.finish()?;
+    Ok(outcome)
+}
+
+/// Answers the lines of stdin. Answers are written out whenever no further
+/// line is waiting, so that a program can hold a conversation.
+fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Outcome) -> Result<Outcome> {
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut line = Vec::new();
+    let mut number = 0;
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line).context("cannot read stdin")? == 0 {
+            return Ok(outcome);
+        }
+        number += 1;
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim();
+        match args.seen.parse(table.prefix().board(), text) {
+            Ok(state) => {
+                let row = answer(table, args, state)?;
+                if row.distance.is_none() && matches!(outcome, Outcome::Answered) {
+                    outcome = Outcome::NotThere;
+                }
+                printer.row(&row)?;
+            }
+            Err(error) => {
+                outcome = Outcome::SomeBad;
+                printer.bad(&BadLine { line: number, input: text, error: error.to_string() })?;
+            }
+        }
+        if !input.buffer().contains(&b'\n') {
+            printer.out.flush()?;
+        }
+    }
+}
+
+fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
+    let board = table.prefix().board();
+    let cursor = table.cursor(state)?;
+    let lookup = cursor.as_ref().map_or(Lookup::NotCovered, |cursor| cursor.lookup());
+    let moves = match &cursor {
+        Some(cursor) if args.moves => {
+            let row = |(mv, after): (_, Lookup)| MoveRow {
+                mv: args.seen.move_text(board, mv),
+                distance: after.distance().map(|d| d.0),
+                exact: after.is_exact(),
+            };
+            Some(cursor.moves()?.into_iter().map(row).collect())
+        }
+        None if args.moves => Some(Vec::new()),
+        _ => None,
+    };
+    Ok(Row {
+        state: args.seen.cells_text(board, state),
+        rank: Rank::of(state).0,
+        distance: lookup.distance().map(|d| d.0),
+        exact: lookup.is_exact(),
+        moves,
+    })
+}
+
+/// Prints rows in the format asked for, in the order they come.
+struct Printer {
+    format: Format,
+    moves: bool,
+    out: io::BufWriter<StdoutLock<'static>>,
+    rows: u64,
+}
+
+impl Printer {
+    fn new(args: &Args) -> Printer {
+        Printer { format: args.format, moves: args.moves, out: io::BufWriter::new(io::stdout().lock()), rows: 0 }
+    }
+
+    fn row(&mut self, row: &Row) -> Result<()> {
+        match self.format {
+            Format::Text => self.text(row)?,
+            Format::Csv => {
+                self.csv_header()?;
+                let own = [row.state.clone(), row.rank.to_string(), or_empty(row.distance), or_empty(row.exact)];
+                match &row.moves {
+                    Some(moves) if !moves.is_empty() => {
+                        for mv in moves {
+                            let after = [mv.mv.clone(), or_empty(mv.distance), or_empty(mv.exact), String::new()];
+                            self.csv(own.iter().chain(&after))?;
+                        }
+                    }
+                    _ => self.csv(own.into_iter().chain(vec![String::new(); if self.moves { 4 } else { 1 }]))?,
+                }
+            }
+            _ => self.json(row)?,
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn bad(&mut self, bad: &BadLine) -> Result<()> {
+        match self.format {
+            Format::Text => writeln!(self.out, "error: line {}: {}", bad.line, bad.error)?,
+            Format::Csv => {
+                self.csv_header()?;
+                let blank = if self.moves { 6 } else { 3 };
+                let cells = [bad.input.to_owned()].into_iter().chain((0..blank).map(|_| String::new()));
+                self.csv(cells.chain([bad.error.clone()]))?;
+            }
+            _ => self.json(bad)?,
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn text(&mut self, row: &Row) -> Result<()> {
+        writeln!(self.out, "{}  rank {}  {}", row.state, row.rank, worded(row.distance, row.exact))?;
+        for mv in row.moves.iter().flatten() {
+            writeln!(self.out, "  {}  {}", mv.mv, worded(mv.distance, mv.exact))?;
+        }
+        Ok(())
+    }
+
+    fn json(&mut self, row: &impl Serialize) -> Result<()> {
+        if self.format == Format::Json {
+            self.out.write_all(if self.rows == 0 { b"[" } else { b",\n " })?;
+        }
+        self.out.write_all(&serde_json::to_vec(row)?)?;
+        if self.format == Format::Ndjson {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn csv_header(&mut self) -> Result<()> {
+        match (self.rows, self.moves) {
+            (0, false) => self.csv(["state", "rank", "distance", "exact", "error"]),
+            (0, true) => {
+                self.csv(["state", "rank", "distance", "exact", "move", "distance_after", "exact_after", "error"])
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn csv(&mut self, fields: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<()> {
+        let mut record = csv::Writer::from_writer(Vec::new());
+        record.write_record(fields)?;
+        let record = record.into_inner().map_err(|error| error.into_error())?;
+        Ok(self.out.write_all(&record)?)
+    }
+
+    fn finish(mut self) -> Result<()> {
+        if self.format == Format::Json {
+            self.out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })?;
+        }
+        Ok(self.out.flush()?)
+    }
+}
+
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn worded(distance: Option<u8>, exact: Option<bool>) -> String {
+    match (distance, exact) {
+        (Some(distance), Some(true)) => format!("distance {distance}  exact"),
+        (Some(distance), _) => format!("distance {distance}  upper bound"),
+        (None, _) => "not covered".to_owned(),
+    }
+}

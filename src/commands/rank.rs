@@ -1,0 +1,56 @@
+use anyhow::Result;
+use serde_json::json;
+use sternhalma_data::{Board, Rank};
+
+use crate::args::state::{BoardArgs, Seen};
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Print the rank of a state
+#[derive(clap::Args)]
+pub struct RankArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+    #[command(flatten)]
+    seen: Seen,
+    /// The state: cells or a position string
+    state: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print the state of a rank, by its cells
+#[derive(clap::Args)]
+pub struct UnrankArgs {
+    #[command(flatten)]
+    board: BoardArgs,
+    #[command(flatten)]
+    seen: Seen,
+    /// The rank, from 0 for the goal
+    rank: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run_rank(args: &RankArgs) -> Result<Outcome> {
+    let board = args.board.board()?;
+    let rank = Rank::of(args.seen.parse(board, &args.state)?);
+    print(board, args.seen, rank, args.json, |_, rank| rank.to_string())
+}
+
+pub fn run_unrank(args: &UnrankArgs) -> Result<Outcome> {
+    let board = args.board.board()?;
+    let rank = board.parse_rank(args.rank.strip_prefix('#').unwrap_or(&args.rank))?;
+    print(board, args.seen, rank, args.json, |state, _| state)
+}
+
+fn print(board: Board, seen: Seen, rank: Rank, as_json: bool, text: fn(String, Rank) -> String) -> Result<Outcome> {
+    let state = seen.rank_text(board, rank);
+    match as_json {
+        true => output::print_json(&json!({ "state": state, "rank": rank.0 }))?,
+        false => output::print_line(&text(state, rank))?,
+    }
+    Ok(Outcome::Answered)
+}

@@ -1,0 +1,73 @@
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use bytesize::ByteSize;
+use indicatif::{HumanBytes, HumanCount};
+use serde_json::json;
+use sternhalma_builder::{BuildError, VerifyError, proof_memory_needed, verify, verify_out_of_core};
+
+use crate::commands::build::memory_limit;
+use crate::args::tables::Tables;
+use crate::progress::Progress;
+use crate::outcome::Outcome;
+use crate::output;
+
+/// Check a table against its checksums, or prove every distance in it
+#[derive(clap::Args)]
+pub struct Args {
+    /// The table: a path, or a name in the tables directory
+    file: PathBuf,
+    /// Prove every distance with a move generator that the builder does not use
+    #[arg(long)]
+    deep: bool,
+    /// Threads [default: one a core]
+    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// The most memory a proof is to take, as `2GiB` [default: three quarters of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+    let table = tables.open(&args.file)?;
+    let limit = memory_limit(args.memory);
+    let progress = Progress::new()?;
+    let verified = match args.deep && proof_memory_needed(table.prefix()) > limit {
+        true => {
+            eprintln!(
+                "out of core: in memory the proof would need {}",
+                HumanBytes(proof_memory_needed(table.prefix()))
+            );
+            verify_out_of_core(&table, limit, args.threads, &progress)
+        }
+        false => verify(&table, args.deep, args.threads, &progress),
+    };
+    progress.finish();
+    match verified {
+        Err(VerifyError::Work(BuildError::Limit { least, limit })) => bail!(
+            "this proof needs at least {} of memory, and the limit is {}; raise --memory",
+            HumanBytes(least),
+            HumanBytes(limit)
+        ),
+        Err(VerifyError::Cancelled) => bail!("interrupted: the table is neither right nor wrong yet"),
+        verified => verified?,
+    }
+    let checksum = format!("{:016x}", table.checksum());
+    if args.json {
+        output::print_json(&json!({
+            "file": table.path().display().to_string(),
+            "ok": true,
+            "deep": args.deep,
+            "states": table.prefix().states(),
+            "checksum": checksum,
+        }))?;
+    } else {
+        let what = if args.deep { "every distance proven" } else { "all checksums match" };
+        let states = HumanCount(table.prefix().states());
+        output::print_line(&format!("{}: {what}, {states} states, {checksum}", table.path().display()))?;
+    }
+    Ok(Outcome::Answered)
+}

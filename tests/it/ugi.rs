@@ -1,0 +1,298 @@
+//! The engine over the Universal Game Interface, as a process.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Far more than any answer takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Engine {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Engine {
+    /// An engine without tables, but for those of `args`.
+    fn start(args: &str) -> Engine {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_sternhalma"))
+            .arg("ugi")
+            .args(args.split_whitespace())
+            .env("STERNHALMA_TABLES", "/nowhere")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (sender, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Engine { stdin: child.stdin.take(), child, lines }
+    }
+
+    fn say(&mut self, line: &str) {
+        writeln!(self.stdin.as_ref().expect("stdin is open"), "{line}").unwrap();
+    }
+
+    fn hear(&self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("the engine answers")
+    }
+
+    /// Every line up to the one that begins so.
+    fn until(&self, begin: &str) -> Vec<String> {
+        let mut heard = vec![self.hear()];
+        while !heard[heard.len() - 1].starts_with(begin) {
+            heard.push(self.hear());
+        }
+        heard
+    }
+
+    fn ask(&mut self, line: &str) -> String {
+        self.say(line);
+        self.hear()
+    }
+
+    /// All that is said of a search, but for what its time makes of it.
+    fn search(&mut self, go: &str) -> Vec<String> {
+        self.say(go);
+        self.until("bestmove").iter().map(|line| timeless(line)).collect()
+    }
+
+    fn best(&mut self, go: &str) -> String {
+        let heard = self.search(go);
+        let best = heard.last().and_then(|line| line.strip_prefix("bestmove "));
+        best.expect("a move").to_owned()
+    }
+
+    /// Closes stdin; what is said until the end.
+    fn leave(mut self) -> (ExitStatus, Vec<String>) {
+        self.stdin = None;
+        let mut heard = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            heard.push(line);
+        }
+        (self.child.wait().unwrap(), heard)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A line without the time and the rate of an `info`.
+fn timeless(line: &str) -> String {
+    let mut words = line.split(' ');
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        kept.push(word);
+        if line.starts_with("info depth") && ["time", "nps"].contains(&word) {
+            words.next();
+            kept.push("…");
+        }
+    }
+    kept.join(" ")
+}
+
+const SMALL: &str = "--side 5 --pieces 3";
+
+#[test]
+fn the_session_of_the_documentation_is_what_the_engine_says() {
+    let text = include_str!("../../docs/ugi.md");
+    let session = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a session");
+    let mut engine = Engine::start("--side 5 --pieces 3 --player ab-avg --tables /tables");
+    let mut said = 0;
+    for line in session.lines() {
+        match line.split_once(' ').expect("a direction and a line") {
+            (">", line) => engine.say(line),
+            (_, line) => {
+                assert_eq!(timeless(&engine.hear()), timeless(line));
+                said += 1;
+            }
+        }
+    }
+    assert!(said > 10);
+    let (status, rest) = engine.leave();
+    assert!(status.success() && rest.is_empty(), "{status}: {rest:?}");
+}
+
+#[test]
+fn it_answers_while_it_thinks_and_not_before_it_is_stopped() {
+    // Of these, one searches until it is stopped, two end their search before.
+    for player in ["base0", "ab-avg,depth=2", "greedy"] {
+        let mut engine = Engine::start(SMALL);
+        engine.say(&format!("setoption name player value {player}"));
+        engine.say("go infinite");
+        for _ in 0..50 {
+            engine.say("isready");
+            let heard = engine.until("readyok");
+            assert!(heard.iter().all(|line| !line.starts_with("bestmove")), "{player}: {heard:?}");
+        }
+        engine.say("query p1turn");
+        assert_eq!(engine.until("response"), ["response true"], "{player}");
+        for line in ["position startpos", "go nodes 5", "go nonsense", "uginewgame", "setoption name Seed value 2"] {
+            engine.say(line);
+            let heard = engine.until("info string");
+            assert!(heard.iter().all(|line| !line.starts_with("bestmove")), "{player}: {heard:?}");
+        }
+        engine.say("stop");
+        // Whoever has read the answer may go on at once.
+        assert_ne!(engine.until("bestmove").last().unwrap(), "bestmove none");
+        assert_eq!(
+            engine.ask("position startpos moves a1-a4 e5-e3"),
+            "info string error: `a1-a4` is not legal for x at ply 0"
+        );
+        assert_eq!(engine.ask("isready"), "readyok");
+        // Nothing is there to be stopped.
+        engine.say("stop");
+        assert_eq!(engine.ask("isready"), "readyok");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_search() {
+    let run = |seed: u64| {
+        let mut engine = Engine::start(&format!("{SMALL} --player base0 --seed {seed}"));
+        // Enough for some lines on the way.
+        let first = engine.search("go nodes 600000");
+        engine.say("uginewgame");
+        assert_eq!(engine.search("go nodes 600000"), first);
+        first
+    };
+    let first = run(1);
+    assert_eq!(first, run(1));
+    assert_ne!(first, run(2));
+    assert_eq!(first.len(), 5, "a line whenever the nodes have doubled, one at the end, and the move: {first:?}");
+    let [last, best] = &first[3..] else { panic!() };
+    assert_eq!(last.split(" pv ").nth(1).and_then(|line| line.split(' ').next()), best.strip_prefix("bestmove "));
+}
+
+#[test]
+fn every_kind_of_limit_ends_a_search() {
+    for player in ["base0", "ab-avg", "greedy", "random"] {
+        let mut engine = Engine::start(&format!("{SMALL} --player {player}"));
+        for go in [
+            "movetime 5",
+            "nodes 1",
+            "nodes 0",
+            "playouts 3 movetime 100",
+            "depth 2",
+            "depth 0",
+            "p1time 1000 p2time 1",
+            "p1time 20 p2time 20 p1inc 5 p2inc 5",
+            "p1time 0",
+        ] {
+            assert_ne!(engine.best(&format!("go {go}")), "none", "{player}: {go}");
+        }
+        assert_eq!(engine.ask("go p2time 1000"), "info string error: player 1 is to move, and `go` lacks p1time");
+        assert_eq!(engine.hear(), "bestmove none");
+    }
+}
+
+#[test]
+fn bad_input_is_told_in_a_line_and_changes_nothing() {
+    let mut engine = Engine::start(&format!("{SMALL} --player ab-avg"));
+    engine.say("position startpos moves a2-a3");
+    for (line, why) in [
+        ("\u{1b}[31mred", "is no command"),
+        ("position startpos moves a2-a3 d1-c1", "`d1-c1` is not legal for o at ply 1"),
+        ("position startpos moves pass", "`pass` is not legal"),
+        ("position startpos moves c1", "`c1` is no move"),
+        ("position fen 9/9 x 0", "2 rows"),
+        ("position fen 3oo/4o/5/x4/xx3 z 0", "a player is `x` or `o`"),
+        ("position fen 3oo/5/5/x4/xx3 x 0", "same number of pieces"),
+        ("position fen 5/5/5/5/5 x 0", "pieces"),
+        ("position fen xxx/xx1/o2 x 0", "overlap"),
+        ("position fen 3xx/4x/5/o4/oo3 o 9 moves a1-a3", "after the end of the game"),
+        ("setoption name Player value heur9", "there is no player `heur9`"),
+        ("setoption name Player", "there is no player ``"),
+        ("setoption name Seed value red", "`red` is no seed"),
+        ("setoption name Tables", "needs a directory"),
+        ("setoption name Colour value red", "there is no option `Colour`"),
+        ("query colour", "there are gameover, p1turn and result"),
+    ] {
+        let heard = engine.ask(line);
+        assert!(heard.starts_with("info string error: ") && heard.contains(why), "{line}: {heard}");
+        assert!(!heard.contains(char::is_control), "{heard:?}");
+        assert_eq!(engine.ask("query p1turn"), "response false", "{line}");
+    }
+    engine.stdin.as_ref().unwrap().write_all(b"\xff\xfe\n\n  \r\n").unwrap();
+    assert!(engine.hear().contains("is no command"));
+    assert_ne!(engine.best("go depth 2"), "none");
+    // A player without its table says so, is ready for better news, and owes no move.
+    engine.say("setoption name Player value heur0");
+    assert!(engine.ask("isready").contains("need a distance table"));
+    assert_eq!(engine.hear(), "readyok");
+    assert!(engine.ask("go depth 2").contains("need a distance table"));
+    assert_eq!(engine.hear(), "bestmove none");
+}
+
+#[test]
+fn positions_bring_their_board_and_their_end() {
+    let mut engine = Engine::start("--player base0");
+    assert!(engine.best("go nodes 1000").contains('-'));
+    engine.say("position fen 3oo/4o/5/x4/xx3 o 7");
+    assert_eq!(engine.ask("query p1turn"), "response false");
+    let best = engine.best("go nodes 1000");
+    assert!(["d5-", "e5-", "e4-"].iter().any(|piece| best.starts_with(piece)), "{best}");
+    for (position, result) in
+        [("3xx/4x/5/o4/oo3 o 9", "p1win"), ("3xx/4x/5/o4/oo3 x 9", "p2win"), ("3oo/4o/5/x4/xx3 x 1000", "draw")]
+    {
+        engine.say(&format!("position fen {position}"));
+        assert_eq!(engine.ask("query gameover"), "response true");
+        assert_eq!(engine.ask("query result"), format!("response {result}"));
+        assert_eq!(engine.ask("go nodes 10"), "info string error: the game is over");
+        assert_eq!(engine.hear(), "bestmove none");
+    }
+}
+
+#[test]
+fn it_ends_when_it_is_told_to_or_nobody_is_left() {
+    let mut told = Engine::start(SMALL);
+    told.say("quit");
+    assert!(told.child.wait().unwrap().success());
+    let mut left = Engine::start(&format!("{SMALL} --player base0"));
+    left.say("go infinite");
+    let (status, heard) = left.leave();
+    assert!(status.success() && heard.last().is_some_and(|line| line.starts_with("bestmove ")), "{status} {heard:?}");
+}
+
+#[test]
+fn two_engines_play_a_game_to_its_end() {
+    let tables = tempfile::tempdir().unwrap();
+    let dir = tables.path();
+    build(dir);
+    let args = |player: &str| format!("{SMALL} --player {player} --tables {}", dir.to_str().unwrap());
+    let mut engines = [Engine::start(&args("ab-lookup")), Engine::start(&args("heur0"))];
+    let mut moves = String::from("position startpos");
+    for ply in 0.. {
+        for engine in &mut engines {
+            engine.say(&moves);
+        }
+        let over: Vec<String> = engines.iter_mut().map(|engine| engine.ask("query gameover")).collect();
+        assert_eq!(over[0], over[1]);
+        if over[0] == "response true" {
+            break;
+        }
+        assert!(ply < 1000, "a game ends at ply 1000");
+        let turn = engines[0].ask("query p1turn");
+        assert_eq!(turn == "response true", ply % 2 == 0);
+        let mv = engines[ply % 2].best("go nodes 2000");
+        moves += if ply == 0 { " moves " } else { " " };
+        moves += &mv;
+    }
+    let results: Vec<String> = engines.iter_mut().map(|engine| engine.ask("query result")).collect();
+    assert_eq!(results[0], results[1]);
+    assert!(["response p1win", "response p2win", "response draw"].contains(&results[0].as_str()), "{results:?}");
+}
+
+fn build(dir: &Path) {
+    let args = ["build", "--side", "5", "--pieces", "3", "--tables"];
+    let built = Command::new(env!("CARGO_BIN_EXE_sternhalma")).args(args).arg(dir).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+}
