@@ -15,6 +15,7 @@ use clap::Parser;
 use args::tables::Tables;
 use commands::Command;
 use outcome::Outcome;
+use output::status;
 
 /// Chinese Checkers: distance tables, and players that use them.
 ///
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
         Ok(Outcome::SomeBad) => ExitCode::from(2),
         Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", error::in_a_line(&error));
+            status!("error: {}", error::in_a_line(&error));
             ExitCode::from(2)
         }
     }

@@ -1,16 +1,46 @@
-//! What goes to stdout.
+//! The only module that writes to stdout and stderr.
+//!
+//! Answers go to stdout, where a write that fails is an error. Everything else
+//! goes to stderr, where it is ignored: a reader that closes stderr must not
+//! end the work.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use anyhow::Result;
 use serde::Serialize;
 
-/// Prints one value as a line of JSON.
+/// Prints a value on stdout as one line of JSON.
+///
+/// # Errors
+///
+/// If stdout cannot be written, e.g. because its reader has closed it.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     print_line(&serde_json::to_string(value)?)
 }
 
-/// Prints a line; a closed pipe is an error like any other here.
+/// Prints a line on stdout.
+///
+/// # Errors
+///
+/// If stdout cannot be written, e.g. because its reader has closed it.
 pub fn print_line(line: &str) -> Result<()> {
     Ok(writeln!(io::stdout(), "{line}")?)
 }
+
+/// Prints a line on stderr in one write, so that lines of several threads stay
+/// whole. Ignores errors. Call it as [`status!`](crate::output::status).
+pub fn print_status(message: fmt::Arguments<'_>) {
+    let _ = io::stderr().write_all(format!("{message}\n").as_bytes());
+}
+
+/// Prints the beginning of a line on stderr. Ignores errors.
+pub fn prompt(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints a line on stderr. Takes the arguments of [`format!`] and ignores errors.
+macro_rules! status {
+    ($($message:tt)*) => { $crate::output::print_status(format_args!($($message)*)) };
+}
+pub(crate) use status;

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sternhalma_builder::{Monitor, Stage};
 
+use crate::output::status;
+
 /// Shows a bar on a terminal, and plain lines elsewhere. Ctrl-C and
 /// termination signals end the work at its next step.
 pub struct Progress {
@@ -39,7 +41,7 @@ impl Progress {
 
     fn say(&self, prefix: &str, message: &str) {
         if self.plain {
-            eprintln!("{prefix}: {message}");
+            status!("{prefix}: {message}");
         }
     }
 }
@@ -83,7 +85,7 @@ impl Monitor for Progress {
         let (before, total) = (self.done.fetch_add(steps, Relaxed), self.total.load(Relaxed).max(1));
         let tenth = (before + steps) * 10 / total;
         if self.plain && tenth != before * 10 / total && tenth < 10 && self.started.elapsed().as_secs() > 5 * tenth {
-            eprintln!("  {}%", 10 * tenth);
+            status!("  {}%", 10 * tenth);
         }
     }
 

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::args::state::BoardArgs;
 use crate::commands::{estimate, info};
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Make a distance table
 ///
@@ -84,7 +84,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     if args.plan {
         return estimate::run(options, &args.machine, args.limit(), &path, args.json);
     }
-    eprintln!(
+    status!(
         "building {prefix}: {} states in {}, {threads} thread{}",
         HumanCount(prefix.states()),
         path.display(),
@@ -96,13 +96,13 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     };
     let table = Table::open(&path)?;
     match built {
-        Done::Built => eprintln!(
+        Done::Built => status!(
             "built in {:.1} s: {} layers, {}",
             table.provenance().wall_s,
             table.contents().layers.len(),
             HumanBytes(table.file_bytes())
         ),
-        Done::Before => eprintln!("finished before: the table of this work directory is in place"),
+        Done::Before => status!("finished before: the table of this work directory is in place"),
     }
     match args.json {
         true => info::print_json(&table)?,
@@ -144,8 +144,8 @@ impl Args {
             None => (Mode::OutOfCore, format!("in memory it would need {needs} and {asked} allows {allows}")),
         };
         match mode {
-            Mode::InMemory => eprintln!("in memory: {why}"),
-            Mode::OutOfCore => eprintln!("out of core: {why}"),
+            Mode::InMemory => status!("in memory: {why}"),
+            Mode::OutOfCore => status!("out of core: {why}"),
         }
         mode
     }
@@ -173,7 +173,7 @@ impl Args {
         if options.prefix.board().pieces() == 1 {
             bail!("a table of a single piece is built in memory");
         }
-        eprintln!("work directory {}", work.directory.display());
+        status!("work directory {}", work.directory.display());
         // About 3 bits a state for the layers, which begun work has in part.
         let layers = if is_begun(&work.directory) { 0 } else { options.prefix.states() / 8 * 3 };
         let table = Layout::new(options.prefix, options.encoding).file_bytes();

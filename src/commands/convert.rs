@@ -13,7 +13,7 @@ use crate::args::tables::Tables;
 use crate::progress::Progress;
 use crate::commands::info;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Write a table in another encoding
 ///
@@ -75,7 +75,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let encoding = args.zstd.apply(args.encoding)?;
     let table = tables.open(&args.file)?;
     let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    eprintln!(
+    status!(
         "converting {}: {} states from {} to {encoding} in {}",
         table.path().display(),
         HumanCount(table.prefix().states()),
@@ -85,7 +85,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     check_disk(&args.output, Layout::new(table.prefix(), encoding).file_bytes())?;
     let started = Instant::now();
     let new = convert_to(&table, &args.output, encoding, threads, args.force)?;
-    eprintln!(
+    status!(
         "converted in {:.1} s: {}, {:.2} bits a state",
         started.elapsed().as_secs_f64(),
         HumanBytes(new.file_bytes()),

@@ -12,7 +12,7 @@ use sternhalma_data::{Disk, NewFile, directory_of};
 
 use crate::commands::build::total_memory;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Written to measure the disk.
 const SAMPLE: usize = 128 << 20;
@@ -54,7 +54,7 @@ impl MachineArgs {
 pub fn run(options: BuildOptions, args: &MachineArgs, limit: u64, path: &Path, as_json: bool) -> Result<Outcome> {
     let directory = directory_of(path);
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make the directory {}", directory.display()))?;
-    eprintln!("measuring the disk, and builds of smaller tables");
+    status!("measuring the disk, and builds of smaller tables");
     let here = Machine {
         cores: options.threads,
         memory: limit,

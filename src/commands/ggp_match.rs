@@ -11,7 +11,7 @@ use sternhalma_ggp::protocol::{Ended, MatchTerms, play_match};
 use crate::commands::ggp_player::{seconds, symbol};
 use crate::progress::stop_on_ctrl_c;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Hold a match between players over HTTP, and print its record as JSON
 ///
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     };
     let stop = stop_on_ctrl_c()?;
     let mut peers = HttpPeers::new(args.players.clone(), stop.clone())?;
-    let log = |line: &str| eprintln!("{}", line.replace(char::is_control, " "));
+    let log = |line: &str| status!("{}", line.replace(char::is_control, " "));
     let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;
     output::print_json(&record)?;
     match (game.failure(), record.ended) {

@@ -9,7 +9,7 @@ use sternhalma_ggp::protocol::{Compiler, Player, PlayerOptions};
 
 use crate::progress::stop_on_ctrl_c;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Play any game with game managers, over HTTP
 ///
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         compiler: Some(Compiler::new(|rules, over| {
             Network::unless(rules, over).map(|network| NetworkGame::new(network).with_rules(rules.clone()))
         })),
-        log: Arc::new(|line| eprintln!("{}", line.replace(char::is_control, " "))),
+        log: Arc::new(|line| status!("{}", line.replace(char::is_control, " "))),
     });
     let address = (args.host.as_str(), args.port);
     let server = Server::bind(address).with_context(|| format!("cannot listen at {}:{}", args.host, args.port))?;

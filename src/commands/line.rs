@@ -7,7 +7,7 @@ use sternhalma_data::Rank;
 use crate::args::tables::Tables;
 use crate::args::state::Seen;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Print a shortest solution of a state as moves
 ///
@@ -46,7 +46,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     } else if let Some(moves) = &moves {
         output::print_line(&moves.join(" "))?;
     } else {
-        eprintln!("{}: the table does not cover this state", args.state);
+        status!("{}: the table does not cover this state", args.state);
     }
     Ok(if moves.is_some() { Outcome::Answered } else { Outcome::NotThere })
 }

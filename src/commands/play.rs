@@ -1,4 +1,4 @@
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use crate::args::tables::Tables;
 use crate::args::player::{Club, DEFAULT_PLAYER, LimitArgs, PlayerArgs};
 use crate::args::state::PositionArgs;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Watch a game, or play one in the terminal
 ///
@@ -99,12 +99,11 @@ fn ask(game: &ChineseCheckers, state: &State) -> Result<Option<Action>> {
     let mut legal = Vec::new();
     game.legal(state, state.player() as usize, &mut legal);
     if legal == [None] {
-        eprintln!("{} has no legal move and passes", state.player());
+        status!("{} has no legal move and passes", state.player());
         return Ok(Some(None));
     }
     loop {
-        eprint!("{} to move: ", state.player());
-        io::stderr().flush()?;
+        output::prompt(&format!("{} to move: ", state.player()));
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).context("cannot read stdin")? == 0 {
             return Ok(None);
@@ -113,12 +112,12 @@ fn ask(game: &ChineseCheckers, state: &State) -> Result<Option<Action>> {
             "quit" => return Ok(None),
             "moves" => {
                 let names: Vec<String> = legal.iter().flatten().map(|&mv| game.geometry().move_text(mv)).collect();
-                eprintln!("{}", names.join(" "));
+                status!("{}", names.join(" "));
             }
             text => match game.geometry().parse_move(text) {
                 Ok(mv) if legal.contains(&Some(mv)) => return Ok(Some(Some(mv))),
-                Ok(_) => eprintln!("{text} is not legal here; `moves` lists what is"),
-                Err(error) => eprintln!("{error}"),
+                Ok(_) => status!("{text} is not legal here; `moves` lists what is"),
+                Err(error) => status!("{error}"),
             },
         }
     }

@@ -14,7 +14,7 @@ use crate::args::player::{Club, DEFAULT_BUDGET, LimitArgs, PlayerArgs, threads};
 use crate::progress::stop_on_ctrl_c;
 use crate::args::state::BoardArgs;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Tune a player's parameters by hill climbing
 ///
@@ -83,7 +83,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let report = |trial: &Trial| {
         let Score { games, wins, losses, draws } = trial.score;
         let Trial { pass, parameter, present, value, .. } = trial;
-        eprintln!("pass {pass}: {parameter} {value} against {present}: +{wins} -{losses} ={draws} of {games}");
+        status!("pass {pass}: {parameter} {value} against {present}: +{wins} -{losses} ={draws} of {games}");
         if let Some(Err(error)) = file.as_mut().map(|file| append(file, trial)) {
             failed = Some(error);
             stop.store(true, Relaxed);

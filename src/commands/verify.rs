@@ -10,7 +10,7 @@ use crate::commands::build::memory_limit;
 use crate::args::tables::Tables;
 use crate::progress::Progress;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Check a table against its checksums, or prove every distance in it
 #[derive(clap::Args)]
@@ -37,7 +37,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let progress = Progress::new()?;
     let verified = match args.deep && proof_memory_needed(table.prefix()) > limit {
         true => {
-            eprintln!(
+            status!(
                 "out of core: in memory the proof would need {}",
                 HumanBytes(proof_memory_needed(table.prefix()))
             );

@@ -1220,6 +1220,37 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     }
 }
 
+/// Progress and errors that nobody reads change neither the work nor its exit code.
+#[test]
+#[cfg(unix)]
+fn a_closed_stderr_changes_nothing() {
+    let place = Place::new();
+    let table = place.build("--side 4 --pieces 3 --within 13 -o table");
+    let out_of_core = "build --side 5 --pieces 3 --mode out-of-core --memory 64MiB";
+    for (words, code) in [
+        ("build --side 4 --pieces 3", 0),
+        ("build --side 4 --pieces 3", 2),
+        (out_of_core, 0),
+        ("convert table --encoding mod3 -o converted", 0),
+        ("verify table --deep", 0),
+        ("compare table converted", 0),
+        ("line table #285", 0),
+        ("line table a1,b1,d4 --player o", 1),
+        ("info missing", 2),
+        ("gdl check missing", 2),
+        ("match heur1 random --side 4 --pieces 3 --games 2 --nodes 10 --table table", 0),
+        ("play -x random -o random --side 4 --pieces 3", 0),
+        ("play --side 4 --pieces 3", 1),
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let ran = Ran::of(place.command(words.split(' ')).stderr(writer).output().unwrap());
+        assert_eq!(ran.code, code, "{words}: {ran:?}");
+    }
+    assert_eq!(place.json("verify 4x4-3 --json")["ok"], true);
+    assert_eq!(table, Path::new("table"));
+}
+
 /// A limit on the size of files stands for a disk that fills up.
 #[test]
 #[cfg(unix)]

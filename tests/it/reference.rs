@@ -1,10 +1,6 @@
-//! Figures computed elsewhere. They are looked for in the directory that
-//! `STERNHALMA_CONFORMANCE` names, or in `../shared/conformance`; without
-//! them the tests that need them say so and check nothing. A table of ten
-//! pieces on 9x9, which takes a longer build, is the one that
-//! `STERNHALMA_TEN_PIECES` names.
+//! Figures computed elsewhere, from `tests/reference/chinese_checkers.json`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 use sternhalma_builder::{BuildOptions, build};
@@ -12,17 +8,8 @@ use sternhalma_data::{
     Board, CellSet, Distance, Encoding, Geometry, Lookup, Move, Player, Position, Prefix, Table, army_moves,
 };
 
-fn figures() -> Option<Value> {
-    let dir = std::env::var_os("STERNHALMA_CONFORMANCE").map(PathBuf::from);
-    let dir = dir.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/conformance"));
-    let path = dir.join("chinese_checkers.json");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Some(serde_json::from_str(&text).expect("the figures are JSON")),
-        Err(error) => {
-            eprintln!("skipped: {}: {error}", path.display());
-            None
-        }
-    }
+fn figures() -> Value {
+    serde_json::from_str(include_str!("../reference/chinese_checkers.json")).expect("the figures are JSON")
 }
 
 /// `5x5, 3 men` or `N9_pieces6`: the numbers in a key, in order.
@@ -45,12 +32,12 @@ fn built(prefix: Prefix) -> Table {
 
 #[test]
 fn layers_and_start_distances_agree() {
-    let Some(figures) = figures() else { return };
+    let figures = figures();
     let mut checked = 0;
     for (key, layers) in entries(&figures, "single_agent_layers") {
         let board = Board::new(key[0], key[2]).unwrap();
-        let told: Vec<u64> = layers.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
-        assert_eq!(built(Prefix::whole(board)).contents().layers, told, "{board}");
+        let expected: Vec<u64> = layers.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+        assert_eq!(built(Prefix::whole(board)).contents().layers, expected, "{board}");
         checked += 1;
     }
     for (key, distance) in entries(&figures, "single_agent_start_to_goal") {
@@ -69,7 +56,7 @@ fn layers_and_start_distances_agree() {
 
 #[test]
 fn move_counts_agree() {
-    let Some(figures) = figures() else { return };
+    let figures = figures();
     for (key, counts) in entries(&figures, "perft_from_the_initial_position") {
         let position = Position::initial(Board::new(key[0], key[1]).unwrap());
         for (depth, count) in counts.as_array().unwrap().iter().enumerate() {
@@ -119,7 +106,7 @@ fn assert_bounds(table: &Table, states: &[CellSet]) -> usize {
 
 #[test]
 fn the_solution_in_27_moves_is_legal() {
-    let Some(figures) = figures() else { return };
+    let figures = figures();
     let board = Board::new(9, 10).unwrap();
     let line = solution(&figures, board.geometry());
     assert_eq!(line.len(), 27);
@@ -129,17 +116,23 @@ fn the_solution_in_27_moves_is_legal() {
 
 #[test]
 fn the_solution_in_27_moves_bounds_tables_of_ten_pieces() {
-    let Some(figures) = figures() else { return };
+    let figures = figures();
     let board = Board::new(9, 10).unwrap();
     let line = solution(&figures, board.geometry());
     let states = backward(board, Position::initial(board).army(Player::X), &line);
     // The last three moves stay within 24 cells.
     assert_eq!(assert_bounds(&built(Prefix::new(board, 24).unwrap()), &states), 4);
-    let Some(path) = std::env::var_os("STERNHALMA_TEN_PIECES").map(PathBuf::from) else {
-        eprintln!("skipped: STERNHALMA_TEN_PIECES names no table of ten pieces on 9x9");
-        return;
-    };
-    let table = Table::open_checked(&path).unwrap();
+}
+
+/// `STERNHALMA_TEN_PIECES` is the path of a table with ten pieces on the 9x9 board.
+#[test]
+#[ignore = "needs STERNHALMA_TEN_PIECES"]
+fn the_solution_in_27_moves_bounds_a_large_table_of_ten_pieces() {
+    let board = Board::new(9, 10).unwrap();
+    let line = solution(&figures(), board.geometry());
+    let states = backward(board, Position::initial(board).army(Player::X), &line);
+    let path = std::env::var_os("STERNHALMA_TEN_PIECES").expect("STERNHALMA_TEN_PIECES is the path of a table");
+    let table = Table::open_checked(Path::new(&path)).unwrap();
     assert_eq!(table.prefix().board(), board, "STERNHALMA_TEN_PIECES names a table of another board");
     let inside = states.iter().filter(|state| state.is_subset(table.prefix().cells())).count();
     assert_eq!(assert_bounds(&table, &states), inside, "this line comes from outside and stays inside");

@@ -15,7 +15,7 @@ use sternhalma_ggp::gdl::{
 };
 
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 
 /// Games told by rulesheets in the Game Description Language
 #[derive(clap::Args)]
@@ -119,7 +119,7 @@ fn run_check(args: &CheckArgs) -> Result<Outcome> {
         let text = match read_text(file) {
             Ok(text) => text,
             Err(error) => {
-                eprintln!("error: {error:#}");
+                status!("error: {error:#}");
                 unreadable = true;
                 continue;
             }

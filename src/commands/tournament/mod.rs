@@ -21,7 +21,7 @@ use crate::args::tables::Tables;
 use crate::args::player::threads;
 use crate::progress::stop_on_ctrl_c;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 use room::Failure;
 pub use room::{Room, open};
 use series::File;
@@ -153,7 +153,7 @@ fn held(
         if let Some(log) = &mut log {
             log.append(record).map_err(|error| Failure(error.into()))?;
         }
-        eprintln!("{}", report::live(record, standings));
+        status!("{}", report::live(record, standings));
         Ok(())
     };
     let played = room.play(&mut standings, threads, stop, &mut report);

@@ -17,6 +17,7 @@ use sternhalma_ggp::{Limits, Policy};
 use super::settings::{Engine, Player, Plays, Settings};
 use crate::args::tables::Tables;
 use crate::args::player::{distances, roster};
+use crate::output::status;
 
 /// Games at a time a thread in lock step, unless told. Fewer leave lanes empty
 /// that cost as much; the trees of more are too large for the caches.
@@ -180,7 +181,7 @@ impl BoardRoom {
                 let program =
                     Program { command: command.to_owned(), options, dir: told.dir.clone(), starting: patience };
                 let greeted = program.peer()?.greet(patience);
-                eprintln!("{command}: {}", greeted.map_err(|fault| anyhow!("{command}: {fault}"))?);
+                status!("{command}: {}", greeted.map_err(|fault| anyhow!("{command}: {fault}"))?);
                 Ok(Kind::Program(program))
             }
         };

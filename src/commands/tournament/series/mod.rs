@@ -17,7 +17,7 @@ use super::{Args, check_budgets, held, open};
 use crate::args::tables::Tables;
 use crate::progress::stop_on_ctrl_c;
 use crate::outcome::Outcome;
-use crate::output;
+use crate::output::{self, status};
 pub use file::{File, Series};
 use report::{Report, markdown};
 
@@ -49,7 +49,7 @@ fn tournaments(args: &Args, flags: Settings, series: &Series) -> Result<Vec<(Str
         let rules = match series.rulesheet(game) {
             Ok(rules) => rules,
             Err(why) => {
-                eprintln!("{why}");
+                status!("{why}");
                 continue;
             }
         };
@@ -78,7 +78,7 @@ fn play(tables: &Tables, args: &Args, series: &Series, games: &[(String, Setting
         let play = || -> Result<Standings> {
             let room = open(tables, settings)?;
             let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
-            eprintln!("{name}: {} games", schedule.total());
+            status!("{name}: {} games", schedule.total());
             held(&*room, schedule, dir.map(|dir| log(dir, name)).as_deref(), args.run.threads(), &stop)
         };
         found.push((name.clone(), play().with_context(|| name.clone())?));
