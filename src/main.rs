@@ -3,19 +3,23 @@
 
 mod args;
 mod commands;
+mod context;
 mod error;
 mod outcome;
 mod output;
 mod progress;
+mod resources;
+mod tables_dir;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::tables::Tables;
 use commands::Command;
+use context::CommandContext;
 use outcome::Outcome;
 use output::status;
+use tables_dir::TablesArgs;
 
 /// Chinese Checkers: distance tables, and players that use them.
 ///
@@ -24,7 +28,7 @@ use output::status;
 #[command(version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
-    tables: Tables,
+    tables: TablesArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -32,7 +36,7 @@ struct Cli {
 fn main() -> ExitCode {
     sternhalma_data::exit_if_a_map_is_cut_short();
     let Cli { tables, command } = Cli::parse();
-    let outcome = commands::run(&tables, &command);
+    let outcome = commands::run(&CommandContext::new(tables), &command);
     match outcome {
         Ok(Outcome::Answered) => ExitCode::SUCCESS,
         Ok(Outcome::NotThere) => ExitCode::from(1),

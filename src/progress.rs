@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sternhalma_builder::{Monitor, Stage};
 
@@ -23,15 +22,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new() -> Result<Progress> {
-        let cancelled = stop_on_ctrl_c()?;
+    pub fn new(cancelled: Arc<AtomicBool>) -> Progress {
         let plain = !io::stderr().is_terminal();
         let bar = if plain { ProgressBar::hidden() } else { ProgressBar::no_length() };
         let style = ProgressStyle::with_template("{prefix:>9} {wide_bar} {percent:>3}% {msg}");
         bar.set_style(style.expect("the template is valid"));
         bar.enable_steady_tick(Duration::from_millis(200));
         let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Progress { started: Instant::now(), bar, plain, cancelled, done, total })
+        Progress { started: Instant::now(), bar, plain, cancelled, done, total }
     }
 
     /// Takes the bar off the terminal.
@@ -44,14 +42,6 @@ impl Progress {
             status!("{prefix}: {message}");
         }
     }
-}
-
-/// A flag that Ctrl-C and termination signals set.
-pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || flag.store(true, Relaxed)).context("cannot watch for Ctrl-C")?;
-    Ok(stop)
 }
 
 fn name(stage: Stage) -> String {

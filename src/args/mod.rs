@@ -1,5 +1,9 @@
 //! Groups of arguments that several commands share.
 
+pub mod board;
+pub mod limits;
 pub mod player;
 pub mod state;
-pub mod tables;
+pub mod threads;
+pub mod values;
+pub mod zstd;

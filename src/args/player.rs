@@ -1,6 +1,5 @@
 //! Players and limits on the command line.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,10 +7,8 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sternhalma_data::{Board, Encoding, Prefix, Table};
 use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, player};
-use sternhalma_ggp::Limits;
-use sternhalma_ggp::arena::Budget;
 
-use crate::args::tables::Tables;
+use crate::context::CommandContext;
 
 /// Where players come from, and the game they play.
 #[derive(Args)]
@@ -30,40 +27,6 @@ pub struct PlayerArgs {
 /// Who plays if nobody else is told.
 pub const DEFAULT_PLAYER: &str = "sternhalma";
 
-/// What a player may spend on a move if nothing else is told.
-pub const DEFAULT_BUDGET: Budget =
-    Budget { nodes: Some(100_000), playouts: None, depth: None, movetime: None, time: None };
-
-/// What a player may spend on a move; it ends at whichever comes first.
-#[derive(Args, Clone, Default)]
-pub struct LimitArgs {
-    /// Node expansions a move [default: 100000, if no other limit is given]
-    #[arg(long)]
-    nodes: Option<u64>,
-    /// Playouts a move
-    #[arg(long)]
-    playouts: Option<u64>,
-    /// Plies of alpha-beta search
-    #[arg(long)]
-    depth: Option<u32>,
-    /// Milliseconds a move
-    #[arg(long, value_name = "MS")]
-    movetime: Option<u64>,
-}
-
-impl LimitArgs {
-    /// What is told.
-    pub fn budget(&self) -> Budget {
-        let LimitArgs { nodes, playouts, depth, movetime } = *self;
-        Budget { nodes, playouts, depth, movetime, time: None }
-    }
-
-    /// The limits, or the default if none is told.
-    pub fn limits(&self) -> Limits {
-        self.budget().or(DEFAULT_BUDGET).limits()
-    }
-}
-
 /// A board's players, made ready as often as they are needed.
 pub struct Club {
     board: Board,
@@ -77,21 +40,16 @@ impl PlayerArgs {
     }
 
     /// Opens the table if one of the players needs it.
-    pub fn club(&self, tables: &Tables, board: Board, configs: &[Config]) -> Result<Club> {
+    pub fn club(&self, ctx: &CommandContext, board: Board, configs: &[Config]) -> Result<Club> {
         let board = board.for_two()?;
         let mut distances = None;
         if configs.iter().any(Config::needs_table) {
-            distances = Some(self::distances(tables, board, self.table.as_deref())?);
+            distances = Some(self::distances(ctx, board, self.table.as_deref())?);
         }
         let club = Club { board, ply_limit: self.ply_limit, distances };
         configs.iter().try_for_each(|config| club.player(config).map(|_| ()))?;
         Ok(club)
     }
-}
-
-/// So many games at a time, or one a core.
-pub fn threads(told: Option<NonZeroUsize>) -> NonZeroUsize {
-    told.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
 /// The players that ship, and those of a file.
@@ -105,15 +63,14 @@ pub fn roster(file: Option<&Path>) -> Result<Roster> {
 }
 
 /// The distances of a table that is named, or of the board's whole one.
-pub fn distances(tables: &Tables, board: Board, name: Option<&Path>) -> Result<Distances> {
+pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
     let path = match name {
-        Some(name) => tables.find(name)?,
-        None => tables.default_path(Prefix::whole(board), Encoding::Byte)?,
+        Some(name) => name.to_owned(),
+        None => ctx.tables.default_path(Prefix::whole(board), Encoding::Byte)?,
     };
-    let table = tables.load(&path, Table::options()).with_context(|| {
+    let table = ctx.open_verified(&path).with_context(|| {
         format!("these players need a distance table of {board}; --table names one, of a prefix too")
     })?;
-    sternhalma_builder::verify(&table, false, 0, &())?;
     Ok(Distances::new(Arc::new(table)))
 }
 

@@ -1,6 +1,4 @@
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
@@ -10,13 +8,14 @@ use sternhalma_builder::{
 };
 use sternhalma_data::{Encoding, Layout, Prefix, Table};
 
-use crate::commands::convert::ZstdArgs;
-use crate::args::tables::Tables;
-use crate::progress::Progress;
-use crate::args::state::BoardArgs;
+use crate::args::board::BoardArgs;
+use crate::args::threads::ThreadArgs;
+use crate::args::zstd::ZstdArgs;
 use crate::commands::{estimate, info};
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
+use crate::resources::{check_disk, check_memory, memory_limit};
 
 /// Make a distance table
 ///
@@ -34,9 +33,8 @@ pub struct Args {
     encoding: Encoding,
     #[command(flatten)]
     zstd: ZstdArgs,
-    /// Threads to search with [default: one a core]
-    #[arg(long, value_name = "T")]
-    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// The file to make [default: named after the board, in the tables directory]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -74,12 +72,12 @@ enum Mode {
     OutOfCore,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let encoding = args.zstd.apply(args.encoding)?;
-    let path = args.output.clone().map_or_else(|| tables.default_path(prefix, encoding), Ok)?;
-    let threads = args.threads.or(thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let path = args.output.clone().map_or_else(|| ctx.tables.default_path(prefix, encoding), Ok)?;
+    let threads = args.threads.get();
     let options = BuildOptions { prefix, encoding, threads };
     if args.plan {
         return estimate::run(options, &args.machine, args.limit(), &path, args.json);
@@ -91,8 +89,8 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         if threads == 1 { "" } else { "s" },
     );
     let built = match args.mode(options, &path) {
-        Mode::InMemory => args.build_in_memory(options, &path)?,
-        Mode::OutOfCore => args.build_out_of_core(options, &path)?,
+        Mode::InMemory => args.build_in_memory(ctx, options, &path)?,
+        Mode::OutOfCore => args.build_out_of_core(ctx, options, &path)?,
     };
     let table = Table::open(&path)?;
     match built {
@@ -150,10 +148,10 @@ impl Args {
         mode
     }
 
-    fn build_in_memory(&self, options: BuildOptions, path: &Path) -> Result<Done> {
+    fn build_in_memory(&self, ctx: &CommandContext, options: BuildOptions, path: &Path) -> Result<Done> {
         check_memory(memory_needed(options.prefix, options.encoding, options.threads))?;
         check_disk(path, Layout::new(options.prefix, options.encoding).file_bytes())?;
-        let progress = Progress::new()?;
+        let progress = ctx.progress()?;
         let built = build(path, options, self.force, &progress);
         progress.finish();
         match built {
@@ -163,7 +161,7 @@ impl Args {
         Ok(Done::Built)
     }
 
-    fn build_out_of_core(&self, options: BuildOptions, path: &Path) -> Result<Done> {
+    fn build_out_of_core(&self, ctx: &CommandContext, options: BuildOptions, path: &Path) -> Result<Done> {
         let work = OutOfCore {
             directory: self.work_dir(path),
             memory: self.limit(),
@@ -178,7 +176,7 @@ impl Args {
         let layers = if is_begun(&work.directory) { 0 } else { options.prefix.states() / 8 * 3 };
         let table = Layout::new(options.prefix, options.encoding).file_bytes();
         check_disk(path, table.saturating_add(layers))?;
-        let progress = Progress::new()?;
+        let progress = ctx.progress()?;
         let built = build_out_of_core(path, options, &work, self.force, &progress);
         progress.finish();
         match built {
@@ -191,53 +189,4 @@ impl Args {
             built => Ok(built?),
         }
     }
-}
-
-/// The limit a user gives, or three quarters of the memory.
-pub fn memory_limit(given: Option<ByteSize>) -> u64 {
-    given.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
-}
-
-/// The memory of the machine, or what a container has of it.
-pub fn total_memory() -> u64 {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
-    system.total_memory().min(limit)
-}
-
-pub fn check_memory(needed: u64) -> Result<()> {
-    let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
-    check_memory_or(needed, advice)
-}
-
-/// As [`check_memory`], with advice of one's own.
-pub fn check_memory_or(needed: u64, advice: &str) -> Result<()> {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let mut available = system.available_memory();
-    if let Some(limits) = system.cgroup_limits() {
-        available = available.min(limits.free_memory);
-    }
-    // A system that tells nothing is taken to have enough.
-    if available > 0 && needed > available {
-        bail!("this needs {} of memory and {} are available; {advice}", HumanBytes(needed), HumanBytes(available));
-    }
-    Ok(())
-}
-
-pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
-    let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
-    let dir = existing.unwrap_or(Path::new("."));
-    let available =
-        fs4::available_space(dir).with_context(|| format!("cannot ask for the space in {}", dir.display()))?;
-    if needed > available {
-        bail!(
-            "this needs {} of disk and {} has {} available; choose another place with -o",
-            HumanBytes(needed),
-            dir.display(),
-            HumanBytes(available)
-        );
-    }
-    Ok(())
 }

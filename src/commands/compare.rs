@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use sternhalma_builder::{Comparison, Tally, compare};
 use sternhalma_data::Table;
 
-use crate::args::tables::Tables;
-use crate::progress::Progress;
+use crate::args::threads::ThreadArgs;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output;
 
@@ -22,18 +22,17 @@ pub struct Args {
     a: PathBuf,
     /// A table of the same board
     b: PathBuf,
-    /// Threads [default: one a core]
-    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
-    threads: usize,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// Print JSON, with the figures of each distance
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let [a, b] = [tables.open(&args.a)?, tables.open(&args.b)?];
-    let progress = Progress::new()?;
-    let compared = compare(&a, &b, args.threads, &progress);
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let [a, b] = [ctx.open_table(&args.a)?, ctx.open_table(&args.b)?];
+    let progress = ctx.progress()?;
+    let compared = compare(&a, &b, args.threads.get(), &progress);
     progress.finish();
     let compared = compared?;
     match args.json {

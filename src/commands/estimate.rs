@@ -10,9 +10,9 @@ use serde_json::json;
 use sternhalma_builder::{BuildError, BuildOptions, Machine, Plan, plan};
 use sternhalma_data::{Disk, NewFile, directory_of};
 
-use crate::commands::build::total_memory;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
+use crate::resources::total_memory;
 
 /// Written to measure the disk.
 const SAMPLE: usize = 128 << 20;

@@ -4,13 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use sternhalma_builder::verify;
 use sternhalma_data::{Disk, DistanceReader, Encoding, NewFile, Table, write_lex};
 
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
-use crate::commands::build::check_memory;
-use crate::args::tables::Tables;
-use crate::progress::stop_on_ctrl_c;
+use crate::resources::check_memory;
 
 /// Write all distances as flat bytes, one a state, for numpy and the like
 #[derive(clap::Args)]
@@ -33,15 +31,14 @@ enum OrderArg {
     Lex,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let table = tables.open(&args.file)?;
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let table = ctx.open_verified(&args.file)?;
     if args.order == OrderArg::Lex && !table.prefix().is_whole() {
         bail!("{}: only whole tables have the order `lex`; use --order colex", table.path().display());
     }
     if args.order == OrderArg::Lex && table.encoding() != Encoding::Byte {
         check_memory(table.prefix().states())?;
     }
-    verify(&table, false, 0, &())?;
     if args.output == Path::new("-") {
         if io::stdout().is_terminal() {
             bail!("this would write binary data to the terminal; name a file with -o, or use a pipe");
@@ -51,7 +48,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         let path = &args.output;
         let failed = || format!("{}: cannot write", path.display());
         let mut file = NewFile::create(&Disk::storage(), path).with_context(failed)?;
-        let stop = stop_on_ctrl_c()?;
+        let stop = ctx.stop()?;
         write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
         file.keep(true).with_context(failed)?;
     }

@@ -8,8 +8,8 @@ use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
 use sternhalma_ggp::protocol::http::HttpPeers;
 use sternhalma_ggp::protocol::{Ended, MatchTerms, play_match};
 
-use crate::commands::ggp_player::{seconds, symbol};
-use crate::progress::stop_on_ctrl_c;
+use crate::args::values::{seconds, symbol};
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 
@@ -43,7 +43,7 @@ pub struct Args {
     id: Option<String>,
 }
 
-pub fn run(args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let file = args.game.display();
     let text = std::fs::read_to_string(&args.game).with_context(|| format!("{file}: cannot be read"))?;
     let document = Document::parse(&text).with_context(|| file.to_string())?;
@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         seed: args.seed,
         renaming: args.scramble.then(|| Renaming::random(&document, &mut Rng::seed_from_u64(args.seed))),
     };
-    let stop = stop_on_ctrl_c()?;
+    let stop = ctx.stop()?;
     let mut peers = HttpPeers::new(args.players.clone(), stop.clone())?;
     let log = |line: &str| status!("{}", line.replace(char::is_control, " "));
     let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;

@@ -7,7 +7,8 @@ use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::protocol::http::Server;
 use sternhalma_ggp::protocol::{Compiler, Player, PlayerOptions};
 
-use crate::progress::stop_on_ctrl_c;
+use crate::args::values::{seconds, symbol};
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 
@@ -42,22 +43,7 @@ pub struct Args {
     seed: u64,
 }
 
-/// A time on the command line.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds from 0 to a million".into())
-}
-
-/// A name that can stand in a message.
-pub fn symbol(text: &str) -> Result<String, String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => Ok(text.to_owned()),
-        false => Err("expected letters, digits, `_`, `.` and `-`".into()),
-    }
-}
-
-pub fn run(args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let player = Player::new(PlayerOptions {
         name: args.name.clone(),
         policy: args.policy.clone(),
@@ -72,7 +58,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     });
     let address = (args.host.as_str(), args.port);
     let server = Server::bind(address).with_context(|| format!("cannot listen at {}:{}", args.host, args.port))?;
-    let stop = stop_on_ctrl_c()?;
+    let stop = ctx.stop()?;
     output::print_line(&server.address()?.to_string())?;
     server.run(Arc::new(move |text, arrived| player.answer_text(text, arrived)), &stop);
     Ok(Outcome::Answered)

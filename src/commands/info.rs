@@ -5,7 +5,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
 use sternhalma_data::{Encoding, Layout, Partition, Player, Prefix, Provenance, Table, Zstd};
 
-use crate::args::tables::Tables;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output;
 
@@ -126,8 +126,8 @@ pub fn print_json(table: &Table) -> Result<()> {
     output::print_json(&Info::of(table)?)
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let table = tables.open(&args.file)?;
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let table = ctx.open_table(&args.file)?;
     if args.json {
         print_json(&table)?;
     } else {

@@ -4,8 +4,8 @@ use anyhow::Result;
 use serde_json::json;
 use sternhalma_data::Rank;
 
-use crate::args::tables::Tables;
 use crate::args::state::Seen;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 
@@ -26,8 +26,8 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let table = tables.open(&args.file)?;
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let table = ctx.open_table(&args.file)?;
     let board = table.prefix().board();
     let state = args.seen.parse(board, &args.state)?;
     let cursor = table.cursor(state)?;

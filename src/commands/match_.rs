@@ -2,8 +2,8 @@ use anyhow::Result;
 use serde_json::json;
 use sternhalma_ggp::arena::Standings;
 
-use crate::args::tables::Tables;
 use crate::commands::tournament::{self, Player, RunArgs, Settings, play, report};
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output;
 
@@ -26,14 +26,14 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let mut settings = args.settings.clone();
     settings.player = [&args.a, &args.b].map(|text| Player::named(text)).to_vec();
     if args.a == args.b {
         // Names in results are different ones.
         settings.player[1] = settings.player[1].clone().called(format!("{} (2)", args.b));
     }
-    let room = tournament::open(tables, &settings)?;
+    let room = tournament::open(ctx, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), None)?;
     play(&*room, schedule, &args.run, |standings| print(standings, args.json))
 }

@@ -23,7 +23,7 @@ mod verify;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::args::tables::Tables;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 
 #[derive(Subcommand)]
@@ -50,27 +50,27 @@ pub enum Command {
     GgpMatch(ggp_match::Args),
 }
 
-pub fn run(tables: &Tables, command: &Command) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, command: &Command) -> Result<Outcome> {
     match command {
-        Command::Build(args) => build::run(tables, args),
-        Command::Convert(args) => convert::run(tables, args),
-        Command::Info(args) => info::run(tables, args),
-        Command::Verify(args) => verify::run(tables, args),
-        Command::Compare(args) => compare::run(tables, args),
-        Command::Query(args) => query::run(tables, args),
-        Command::Line(args) => line::run(tables, args),
+        Command::Build(args) => build::run(ctx, args),
+        Command::Convert(args) => convert::run(ctx, args),
+        Command::Info(args) => info::run(ctx, args),
+        Command::Verify(args) => verify::run(ctx, args),
+        Command::Compare(args) => compare::run(ctx, args),
+        Command::Query(args) => query::run(ctx, args),
+        Command::Line(args) => line::run(ctx, args),
         Command::Rank(args) => rank::run_rank(args),
         Command::Unrank(args) => rank::run_unrank(args),
-        Command::Export(args) => export::run(tables, args),
+        Command::Export(args) => export::run(ctx, args),
         Command::Moves(args) => moves::run_moves(args),
         Command::Perft(args) => moves::run_perft(args),
-        Command::Play(args) => play::run(tables, args),
-        Command::Tournament(args) => tournament::run(tables, args),
-        Command::Match(args) => match_::run(tables, args),
-        Command::Tune(args) => tune::run(tables, args),
-        Command::Ugi(args) => ugi::run(tables, args),
+        Command::Play(args) => play::run(ctx, args),
+        Command::Tournament(args) => tournament::run(ctx, args),
+        Command::Match(args) => match_::run(ctx, args),
+        Command::Tune(args) => tune::run(ctx, args),
+        Command::Ugi(args) => ugi::run(ctx, args),
         Command::Gdl(args) => gdl::run(args),
-        Command::GgpPlayer(args) => ggp_player::run(args),
-        Command::GgpMatch(args) => ggp_match::run(args),
+        Command::GgpPlayer(args) => ggp_player::run(ctx, args),
+        Command::GgpMatch(args) => ggp_match::run(ctx, args),
     }
 }

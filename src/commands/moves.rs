@@ -5,7 +5,7 @@ use serde_json::json;
 use sternhalma_data::{Move, Player, Position};
 use sternhalma_engine::Filter;
 
-use crate::args::state::PositionArgs;
+use crate::args::board::PositionArgs;
 use crate::outcome::Outcome;
 use crate::output;
 

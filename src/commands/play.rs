@@ -7,9 +7,10 @@ use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome as End, Player,
 use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Game, Limits};
 
-use crate::args::tables::Tables;
-use crate::args::player::{Club, DEFAULT_PLAYER, LimitArgs, PlayerArgs};
-use crate::args::state::PositionArgs;
+use crate::args::board::PositionArgs;
+use crate::args::limits::LimitArgs;
+use crate::args::player::{Club, DEFAULT_PLAYER, PlayerArgs};
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 
@@ -41,7 +42,7 @@ enum Seat {
     Machine(Box<dyn Player>),
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let position = args.position.position()?;
     let roster = args.players.roster()?;
     let names = [&args.x, &args.o];
@@ -49,7 +50,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
     let configs = names.iter().map(config).collect::<Result<Vec<_>, _>>()?;
     let board = sternhalma_data::Board::new(position.geometry().side() as u64, position.army(Side::X).len() as u64)?;
     let machines: Vec<_> = configs.iter().flatten().cloned().collect();
-    let club = args.players.club(tables, board, &machines)?;
+    let club = args.players.club(ctx, board, &machines)?;
     let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(club.ply_limit());
     let state = game.state(&position).context("both armies need the same number of pieces")?;
     let mut seats = Vec::new();

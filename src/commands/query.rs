@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sternhalma_data::{CellSet, Lookup, Rank, Table};
 
-use crate::outcome::Outcome;
-use crate::args::tables::Tables;
 use crate::args::state::Seen;
+use crate::context::CommandContext;
+use crate::outcome::Outcome;
 
 /// Look up distances to the goal
 ///
@@ -73,8 +73,8 @@ struct BadLine<'a> {
     error: String,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let table = tables.open(&args.file)?;
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let table = ctx.open_table(&args.file)?;
     let board = table.prefix().board();
     let states = args.states.iter().map(|text| args.seen.parse(board, text));
     let states = states.collect::<Result<Vec<CellSet>>>()?;

@@ -2,7 +2,8 @@ use anyhow::Result;
 use serde_json::json;
 use sternhalma_data::{Board, Rank};
 
-use crate::args::state::{BoardArgs, Seen};
+use crate::args::board::BoardArgs;
+use crate::args::state::Seen;
 use crate::outcome::Outcome;
 use crate::output;
 

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use sternhalma_engine::{ChineseCheckers, Config, Filter, Score, Seat, Trial, Tuning, tune};
 use sternhalma_ggp::arena::{self, Contestant, Entrant, Host, Schedule, Standings};
 
-use crate::args::tables::Tables;
-use crate::args::player::{Club, DEFAULT_BUDGET, LimitArgs, PlayerArgs, threads};
-use crate::progress::stop_on_ctrl_c;
-use crate::args::state::BoardArgs;
+use crate::args::board::BoardArgs;
+use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
+use crate::args::player::{Club, PlayerArgs};
+use crate::args::threads::threads;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 
@@ -56,9 +57,9 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let start = args.players.roster()?.config(&args.player)?;
-    let club = args.players.club(tables, args.board.board()?, std::slice::from_ref(&start))?;
+    let club = args.players.club(ctx, args.board.board()?, std::slice::from_ref(&start))?;
     let tuning = tuning(args)?;
     let terms = schedule(args, &club);
     let setup = json!({ "player": start, "tuning": tuning, "terms": terms });
@@ -66,7 +67,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         Some(path) => open_trace(path, &setup)?,
         None => (None, Vec::new()),
     };
-    let stop = stop_on_ctrl_c()?;
+    let stop = ctx.stop()?;
     let threads = threads(args.threads);
     let game = ChineseCheckers::new(club.board(), Filter::All).with_ply_limit(club.ply_limit());
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {

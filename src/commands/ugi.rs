@@ -11,12 +11,12 @@ use sternhalma_engine::ugi::{self, Command, Go, Query, Start, UgiError};
 use sternhalma_engine::{Action, ChineseCheckers, Config, Filter, Outcome as End, Player, Roster, State};
 use sternhalma_ggp::{Game, Limits};
 
-use crate::args::tables::Tables;
-use crate::output::print_line;
+use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
-use crate::args::state::BoardArgs;
+use crate::context::CommandContext;
 use crate::error::in_a_line;
 use crate::outcome::Outcome;
+use crate::output::print_line;
 
 /// The expansions of a search that is told none of the limits it knows.
 const MOST_EXPANSIONS: u64 = 100_000;
@@ -38,8 +38,8 @@ pub struct Args {
     players: PlayerArgs,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let mut session = Session::new(tables.clone(), args)?;
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let mut session = Session::new(ctx.clone(), args)?;
     for line in io::stdin().lock().split(b'\n') {
         let line = line.context("cannot read stdin")?;
         let received = Instant::now();
@@ -57,7 +57,7 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
 /// What the engine has been told, and who thinks.
 struct Session<'a> {
     args: &'a Args,
-    tables: Tables,
+    ctx: CommandContext,
     roster: Roster,
     config: Config,
     seed: u64,
@@ -93,12 +93,12 @@ struct Search {
 }
 
 impl<'a> Session<'a> {
-    fn new(tables: Tables, args: &'a Args) -> Result<Session<'a>> {
+    fn new(ctx: CommandContext, args: &'a Args) -> Result<Session<'a>> {
         let roster = args.players.roster()?;
         let config = roster.config(&args.player)?;
         let told = Told::initial(args.board.board()?, args.players.ply_limit)?;
         let seed = args.seed;
-        Ok(Session { args, tables, roster, config, seed, told, thinker: None, search: None })
+        Ok(Session { args, ctx, roster, config, seed, told, thinker: None, search: None })
     }
 
     /// Does what a command says. Only what cannot be printed is an error.
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
     }
 
     fn introduce(&self) -> Result<()> {
-        let tables = self.tables.dir().map_or_else(|_| "<empty>".to_owned(), |dir| dir.display().to_string());
+        let tables = self.ctx.tables.dir().map_or_else(|_| "<empty>".to_owned(), |dir| dir.display().to_string());
         print_line(&format!("id name Sternhalma {}", env!("CARGO_PKG_VERSION")))?;
         print_line("id author the Sternhalma developers")?;
         print_line(&format!("option name Player type string default {}", self.args.player))?;
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
             }
             "tables" if value.is_empty() => bail!("the option `Tables` needs a directory"),
             "tables" => {
-                self.tables = self.tables.clone().in_dir(PathBuf::from(value));
+                self.ctx.tables = self.ctx.tables.clone().in_dir(PathBuf::from(value));
                 self.thinker = None;
             }
             _ => bail!("there is no option `{name}`; there are Player, Seed and Tables"),
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
     fn prepare(&mut self) -> Result<()> {
         let board = self.told.game.board();
         if self.thinker.as_ref().is_none_or(|thinker| thinker.board != board) {
-            let club = self.args.players.club(&self.tables, board, std::slice::from_ref(&self.config))?;
+            let club = self.args.players.club(&self.ctx, board, std::slice::from_ref(&self.config))?;
             self.thinker = Some(Thinker { player: club.player(&self.config)?, board, seen: None });
         }
         Ok(())

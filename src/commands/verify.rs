@@ -6,11 +6,11 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 use sternhalma_builder::{BuildError, VerifyError, proof_memory_needed, verify, verify_out_of_core};
 
-use crate::commands::build::memory_limit;
-use crate::args::tables::Tables;
-use crate::progress::Progress;
+use crate::args::threads::ThreadArgs;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
+use crate::resources::memory_limit;
 
 /// Check a table against its checksums, or prove every distance in it
 #[derive(clap::Args)]
@@ -20,9 +20,8 @@ pub struct Args {
     /// Prove every distance with a move generator that the builder does not use
     #[arg(long)]
     deep: bool,
-    /// Threads [default: one a core]
-    #[arg(long, value_name = "T", default_value_t = 0, hide_default_value = true)]
-    threads: usize,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// The most memory a proof is to take, as `2GiB` [default: three quarters of the machine's]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
@@ -31,19 +30,16 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
-    let table = tables.open(&args.file)?;
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+    let table = ctx.open_unchecked(&args.file)?;
     let limit = memory_limit(args.memory);
-    let progress = Progress::new()?;
+    let progress = ctx.progress()?;
     let verified = match args.deep && proof_memory_needed(table.prefix()) > limit {
         true => {
-            status!(
-                "out of core: in memory the proof would need {}",
-                HumanBytes(proof_memory_needed(table.prefix()))
-            );
-            verify_out_of_core(&table, limit, args.threads, &progress)
+            status!("out of core: in memory the proof would need {}", HumanBytes(proof_memory_needed(table.prefix())));
+            verify_out_of_core(&table, limit, args.threads.get(), &progress)
         }
-        false => verify(&table, args.deep, args.threads, &progress),
+        false => verify(&table, args.deep, args.threads.get(), &progress),
     };
     progress.finish();
     match verified {

@@ -1083,7 +1083,6 @@ fn usage_errors_end_with_code_2() {
         "build --pieces -1",
         "build --pieces 99999999999999999999",
         "build --within x",
-        "build --threads 0",
         "build --encoding zip",
         "build extra",
         "info",

@@ -17,9 +17,8 @@ use serde_json::json;
 use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Shard, Standings};
 
-use crate::args::tables::Tables;
-use crate::args::player::threads;
-use crate::progress::stop_on_ctrl_c;
+use crate::args::threads::threads;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 use room::Failure;
@@ -85,7 +84,7 @@ impl RunArgs {
     }
 }
 
-pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     match &args.command {
         Some(Command::Merge(args)) => return logs::merge(args),
         Some(Command::Show(args)) => return logs::show(args),
@@ -96,19 +95,19 @@ pub fn run(tables: &Tables, args: &Args) -> Result<Outcome> {
         ..args.settings.clone()
     };
     let settings = match args.file.as_deref().map(File::read).transpose()? {
-        Some(File::Games(series)) => return series::run(tables, args, flags, &series),
+        Some(File::Games(series)) => return series::run(ctx, args, flags, &series),
         Some(File::One(file)) => flags.over(file)?,
         None => flags,
     };
     if !args.game.is_empty() || args.all {
         bail!("--game and --all choose from a file of games, and this is one tournament");
     }
-    let room = open(tables, &settings)?;
+    let room = open(ctx, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
     if args.plan {
         check_budgets(&*room, &schedule)?;
         let (log, threads) = (args.run.log.as_deref(), args.run.threads());
-        let plan = plan::plan(&*room, &schedule, log, threads, &*stop_on_ctrl_c()?, plan::PLAN_TIME)?;
+        let plan = plan::plan(&*room, &schedule, log, threads, &*ctx.stop()?, plan::PLAN_TIME)?;
         match args.json {
             true => output::print_json(&plan)?,
             false => output::print_line(&plan.text())?,
@@ -125,7 +124,7 @@ pub fn play(
     args: &RunArgs,
     tell: impl FnOnce(&Standings) -> Result<()>,
 ) -> Result<Outcome> {
-    let stop = stop_on_ctrl_c()?;
+    let stop = ctx.stop()?;
     let standings = held(room, schedule, args.log.as_deref(), args.threads(), &stop)?;
     let (found, wanted) = (standings.played(), standings.wanted());
     if found == 0 && wanted > 0 {

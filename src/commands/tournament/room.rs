@@ -15,8 +15,8 @@ use sternhalma_ggp::gdl::{ProverGame, Rules};
 use sternhalma_ggp::{Limits, Policy};
 
 use super::settings::{Engine, Player, Plays, Settings};
-use crate::args::tables::Tables;
 use crate::args::player::{distances, roster};
+use crate::context::CommandContext;
 use crate::output::status;
 
 /// Games at a time a thread in lock step, unless told. Fewer leave lanes empty
@@ -66,8 +66,8 @@ pub trait Room {
 
 /// Opens all that the players need. Programs are started once, so that one
 /// that cannot play is told before the first game.
-pub fn open(tables: &Tables, settings: &Settings) -> Result<Box<dyn Room>> {
-    let Some(path) = &settings.rules else { return Ok(Box::new(BoardRoom::open(tables, settings)?)) };
+pub fn open(ctx: &CommandContext, settings: &Settings) -> Result<Box<dyn Room>> {
+    let Some(path) = &settings.rules else { return Ok(Box::new(BoardRoom::open(ctx, settings)?)) };
     if settings.adjudicate == Some(true) {
         bail!("nothing adjudicates a game of a rulesheet");
     }
@@ -148,7 +148,7 @@ impl Kind {
 }
 
 impl BoardRoom {
-    fn open(tables: &Tables, settings: &Settings) -> Result<BoardRoom> {
+    fn open(ctx: &CommandContext, settings: &Settings) -> Result<BoardRoom> {
         if settings.ponder == Some(true) || settings.start.is_some_and(|start| start != 0.0) {
             bail!("players of Chinese Checkers think when it is their turn; those of rulesheets can do more");
         }
@@ -163,7 +163,7 @@ impl BoardRoom {
         let board = Board::new(settings.side.unwrap_or(9), settings.pieces.unwrap_or(6))?.for_two()?;
         let ply_limit = settings.ply_limit();
         let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
-        let mut shelf = Shelf { tables, board, default: settings.table.as_deref(), open: Vec::new() };
+        let mut shelf = Shelf { ctx, board, default: settings.table.as_deref(), open: Vec::new() };
         let roster = roster(settings.players.as_deref())?;
         let patience = settings.patience()?;
         let kind = |told: &Player| match told.plays()? {
@@ -249,7 +249,7 @@ fn checksum(distances: &Distances) -> String {
 
 /// Tables, each opened once.
 struct Shelf<'a> {
-    tables: &'a Tables,
+    ctx: &'a CommandContext,
     board: Board,
     /// The table of players that name none.
     default: Option<&'a Path>,
@@ -262,7 +262,7 @@ impl Shelf<'_> {
         if let Some((_, found)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
             return Ok(found.clone());
         }
-        let opened = distances(self.tables, self.board, name)?;
+        let opened = distances(self.ctx, self.board, name)?;
         self.open.push((name.map(Path::to_owned), opened.clone()));
         Ok(opened)
     }

@@ -12,7 +12,7 @@ use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::PolicyText;
 use sternhalma_ggp::arena::{Budget, Entrant, Round, Schedule, Shard, Test, TimeControl};
 
-use crate::args::player::{DEFAULT_BUDGET, LimitArgs};
+use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 
 /// The games of a pairing when a test may end it before.
 const MOST_GAMES: u64 = 100_000;

@@ -14,19 +14,18 @@ use sternhalma_ggp::arena::{Budget, Standings};
 use super::plan::{self, PLAN_TIME, Plan};
 use super::settings::{Player, Settings};
 use super::{Args, check_budgets, held, open};
-use crate::args::tables::Tables;
-use crate::progress::stop_on_ctrl_c;
+use crate::context::CommandContext;
 use crate::outcome::Outcome;
 use crate::output::{self, status};
 pub use file::{File, Series};
 use report::{Report, markdown};
 
 /// Plays a file of games, or plans it.
-pub fn run(tables: &Tables, args: &Args, flags: Settings, series: &Series) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args, flags: Settings, series: &Series) -> Result<Outcome> {
     let games = tournaments(args, flags, series)?;
     match args.plan {
-        true => plan(tables, args, &games),
-        false => play(tables, args, series, &games),
+        true => plan(ctx, args, &games),
+        false => play(ctx, args, series, &games),
     }
 }
 
@@ -67,16 +66,16 @@ fn tournaments(args: &Args, flags: Settings, series: &Series) -> Result<Vec<(Str
     Ok(found)
 }
 
-fn play(tables: &Tables, args: &Args, series: &Series, games: &[(String, Settings)]) -> Result<Outcome> {
+fn play(ctx: &CommandContext, args: &Args, series: &Series, games: &[(String, Settings)]) -> Result<Outcome> {
     let dir = args.run.log.as_deref();
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot make the directory", dir.display()))?;
     }
-    let stop = stop_on_ctrl_c()?;
+    let stop = ctx.stop()?;
     let mut found = Vec::new();
     for (name, settings) in games {
         let play = || -> Result<Standings> {
-            let room = open(tables, settings)?;
+            let room = open(ctx, settings)?;
             let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
             status!("{name}: {} games", schedule.total());
             held(&*room, schedule, dir.map(|dir| log(dir, name)).as_deref(), args.run.threads(), &stop)
@@ -134,12 +133,12 @@ struct GamePlan {
     plan: Plan,
 }
 
-fn plan(tables: &Tables, args: &Args, games: &[(String, Settings)]) -> Result<Outcome> {
-    let stop = stop_on_ctrl_c()?;
+fn plan(ctx: &CommandContext, args: &Args, games: &[(String, Settings)]) -> Result<Outcome> {
+    let stop = ctx.stop()?;
     let threads = args.run.threads();
     let share: Duration = PLAN_TIME / games.len() as u32;
     let plan = |(name, settings): &(String, Settings)| -> Result<GamePlan> {
-        let room = open(tables, settings)?;
+        let room = open(ctx, settings)?;
         let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
         check_budgets(&*room, &schedule)?;
         let log = args.run.log.as_deref().map(|dir| log(dir, name));

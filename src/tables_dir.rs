@@ -7,10 +7,10 @@ use bytesize::ByteSize;
 use clap::Args;
 use sternhalma_data::{Encoding, Prefix, Table, TableOptions};
 
-use crate::commands::build::check_memory_or;
+use crate::resources::check_memory_or;
 
 #[derive(Args, Clone)]
-pub struct Tables {
+pub struct TablesArgs {
     /// Where tables are kept [default: the platform's data directory]
     #[arg(long = "tables", value_name = "DIR", env = "STERNHALMA_TABLES", global = true)]
     dir: Option<PathBuf>,
@@ -24,10 +24,10 @@ fn size(text: &str) -> Result<ByteSize, String> {
     text.parse().map_err(|_| "a size is a number of bytes, or one like `64MiB`, `4GiB` or `4GB`".to_owned())
 }
 
-impl Tables {
+impl TablesArgs {
     /// The same, kept elsewhere.
-    pub fn in_dir(self, dir: PathBuf) -> Tables {
-        Tables { dir: Some(dir), ..self }
+    pub fn in_dir(self, dir: PathBuf) -> TablesArgs {
+        TablesArgs { dir: Some(dir), ..self }
     }
 
     pub fn dir(&self) -> Result<PathBuf> {
@@ -67,12 +67,6 @@ impl Tables {
                 self.dir.as_ref().map_or_else(|| "the tables directory".to_owned(), |dir| dir.display().to_string());
             format!("{}: there is no such file, here or in {here}; `sternhalma build` makes tables", file.display())
         })
-    }
-
-    /// Opens the table a user names. Each block is checked against its
-    /// checksum before it is used.
-    pub fn open(&self, file: &Path) -> Result<Table> {
-        self.load(&self.find(file)?, Table::options().checked(true))
     }
 
     /// Opens a table with what the budget takes in memory.

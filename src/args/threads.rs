@@ -1,0 +1,25 @@
+//! The number of threads.
+
+use std::num::NonZeroUsize;
+
+use clap::Args;
+
+/// The threads of a command that works on one table.
+#[derive(Args, Clone, Copy)]
+pub struct ThreadArgs {
+    /// Threads; 0 is one per core
+    #[arg(long, value_name = "T", default_value_t = 0)]
+    threads: usize,
+}
+
+impl ThreadArgs {
+    /// Returns the number of threads, at least 1.
+    pub fn get(self) -> usize {
+        threads(NonZeroUsize::new(self.threads)).get()
+    }
+}
+
+/// Returns the given number of threads, or one per core.
+pub fn threads(given: Option<NonZeroUsize>) -> NonZeroUsize {
+    given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}

@@ -1,0 +1,66 @@
+//! What all commands share: the tables directory, the stop flag and progress.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use anyhow::{Context, Result};
+use sternhalma_data::{Table, TableOptions};
+
+use crate::progress::Progress;
+use crate::tables_dir::TablesArgs;
+
+/// What all commands share.
+#[derive(Clone)]
+pub struct CommandContext {
+    pub tables: TablesArgs,
+    stop: OnceLock<Arc<AtomicBool>>,
+}
+
+impl CommandContext {
+    pub fn new(tables: TablesArgs) -> CommandContext {
+        CommandContext { tables, stop: OnceLock::new() }
+    }
+
+    /// Returns the flag that Ctrl-C and termination signals set. Until a
+    /// command calls this, the signals end the process.
+    pub fn stop(&self) -> Result<Arc<AtomicBool>> {
+        if let Some(stop) = self.stop.get() {
+            return Ok(stop.clone());
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        ctrlc::set_handler(move || flag.store(true, Relaxed)).context("cannot watch for Ctrl-C")?;
+        Ok(self.stop.get_or_init(|| stop).clone())
+    }
+
+    /// Returns a progress display that ends the work on Ctrl-C.
+    pub fn progress(&self) -> Result<Progress> {
+        Ok(Progress::new(self.stop()?))
+    }
+
+    /// Opens the table that a user names. Each block is checked against its
+    /// checksum before its first use.
+    pub fn open_table(&self, name: &Path) -> Result<Table> {
+        self.open_with(name, Table::options().checked(true))
+    }
+
+    /// Opens the table that a user names and checks nothing but its header.
+    pub fn open_unchecked(&self, name: &Path) -> Result<Table> {
+        self.open_with(name, Table::options())
+    }
+
+    /// Opens the table that a user names and checks all of its blocks at once.
+    /// Later look-ups check nothing. For players, and for commands that read
+    /// the whole table.
+    pub fn open_verified(&self, name: &Path) -> Result<Table> {
+        let table = self.open_unchecked(name)?;
+        sternhalma_builder::verify(&table, false, 0, &())?;
+        Ok(table)
+    }
+
+    fn open_with(&self, name: &Path, options: TableOptions) -> Result<Table> {
+        self.tables.load(&self.tables.find(name)?, options)
+    }
+}
