@@ -35,7 +35,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     }
     let room = tournament::open(ctx, &settings)?;
     let schedule = settings.schedule(room.game(), room.roles(), room.players(), None)?;
-    play(&*room, schedule, &args.run, |standings| print(standings, args.json))
+    play(ctx, &*room, schedule, &args.run, |standings| print(standings, args.json))
 }
 
 fn print(standings: &Standings, json: bool) -> Result<()> {

@@ -114,11 +114,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         }
         return Ok(Outcome::Answered);
     }
-    play(&*room, schedule, &args.run, |standings| print(standings, args.json))
+    play(ctx, &*room, schedule, &args.run, |standings| print(standings, args.json))
 }
 
 /// Plays a tournament and has it told, also if it is interrupted.
 pub fn play(
+    ctx: &CommandContext,
     room: &dyn Room,
     schedule: Schedule,
     args: &RunArgs,
