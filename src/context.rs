@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use anyhow::{Context, Result};
 use sternhalma_data::{Table, TableOptions};
 
-use crate::progress::Progress;
+use crate::progress::ProgressDisplay;
 use crate::tables_dir::TablesArgs;
 
 /// What all commands share.
@@ -36,8 +36,8 @@ impl CommandContext {
     }
 
     /// Returns a progress display that ends the work on Ctrl-C.
-    pub fn progress(&self) -> Result<Progress> {
-        Ok(Progress::new(self.stop()?))
+    pub fn progress(&self) -> Result<ProgressDisplay> {
+        Ok(ProgressDisplay::new(self.stop()?))
     }
 
     /// Opens the table that a user names. Each block is checked against its
@@ -61,6 +61,6 @@ impl CommandContext {
     }
 
     fn open_with(&self, name: &Path, options: TableOptions) -> Result<Table> {
-        self.tables.load(&self.tables.find(name)?, options)
+        self.tables.open(&self.tables.find(name)?, options)
     }
 }

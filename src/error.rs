@@ -1,21 +1,81 @@
-//! How errors are printed.
+//! How errors are printed: on one line, with hints about options.
+//!
+//! The libraries say what is wrong. This module adds what the user can do
+//! about it on the command line.
 
+use std::error::Error;
 use std::io;
 
-/// An error and its causes, but for those that it tells itself.
-pub fn in_a_line(error: &anyhow::Error) -> String {
+use sternhalma_builder::{BuildError, ConvertError, VerifyError};
+use sternhalma_data::TableError;
+
+/// Formats an error, its causes and hints on one line.
+pub fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if !line.contains(&cause) {
+    for cause in error.chain() {
+        let message = cause.to_string();
+        if !line.contains(&message) {
             line += if line.is_empty() { "" } else { ": " };
-            line += &cause;
+            line += &message;
         }
+    }
+    if let Some(hint) = error.chain().find_map(hint)
+        && !line.contains(hint)
+    {
+        line += "; ";
+        line += hint;
     }
     line.replace(char::is_control, " ")
 }
 
-/// A reader that has seen enough is no failure.
+/// Returns whether the reader of stdout has closed it, which is no failure.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
     error.chain().filter_map(|cause| cause.downcast_ref()).any(broken)
+}
+
+/// Returns what the user can do about an error.
+fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    if let Some(error) = error.downcast_ref() {
+        table_hint(error)
+    } else if let Some(error) = error.downcast_ref() {
+        build_hint(error)
+    } else if let Some(error) = error.downcast_ref() {
+        match error {
+            ConvertError::Table(error) => table_hint(error),
+            ConvertError::SameFile { .. } => Some("name another file with -o"),
+            _ => None,
+        }
+    } else if let Some(VerifyError::Work(error)) = error.downcast_ref() {
+        build_hint(error)
+    } else {
+        None
+    }
+}
+
+fn table_hint(error: &TableError) -> Option<&'static str> {
+    match error {
+        TableError::Absent { .. } => Some("`sternhalma build` makes tables"),
+        TableError::Io { action, source, .. } => match source.kind() {
+            io::ErrorKind::AlreadyExists => Some("--force replaces it"),
+            io::ErrorKind::OutOfMemory => Some("give a smaller --load-budget"),
+            io::ErrorKind::StorageFull => Some("free some space, or choose another place with -o"),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                if !["open", "read", "map"].contains(action) =>
+            {
+                Some("choose another place with -o")
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn build_hint(error: &BuildError) -> Option<&'static str> {
+    match error {
+        BuildError::Table(error) => table_hint(error),
+        BuildError::Limit { .. } => Some("raise --memory"),
+        BuildError::WorkDirectory { .. } => Some("choose another with --work-dir, or start again with --fresh"),
+        _ => None,
+    }
 }

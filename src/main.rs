@@ -1,5 +1,6 @@
-//! The `sternhalma` command: parses, calls the libraries, prints.
+//! The `sternhalma` command: parses arguments, calls the libraries, prints.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout)]
 
 mod args;
 mod commands;
@@ -15,35 +16,31 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use commands::Command;
+use commands::CliCommand;
 use context::CommandContext;
-use outcome::Outcome;
 use output::status;
 use tables_dir::TablesArgs;
 
 /// Chinese Checkers: distance tables, and players that use them.
 ///
-/// Exit codes: 0 answered, 1 the thing asked for is not there, 2 usage or failure.
+/// Exit codes: 0 answered, 1 not found or different, 2 wrong usage or failure.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     tables: TablesArgs,
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 fn main() -> ExitCode {
     sternhalma_data::exit_if_a_map_is_cut_short();
     let Cli { tables, command } = Cli::parse();
-    let outcome = commands::run(&CommandContext::new(tables), &command);
-    match outcome {
-        Ok(Outcome::Answered) => ExitCode::SUCCESS,
-        Ok(Outcome::NotThere) => ExitCode::from(1),
-        Ok(Outcome::SomeBad) => ExitCode::from(2),
+    match commands::run(&CommandContext::new(tables), &command) {
+        Ok(outcome) => outcome.into(),
         Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            status!("error: {}", error::in_a_line(&error));
+            status!("error: {}", error::one_line(&error));
             ExitCode::from(2)
         }
     }

@@ -1,4 +1,4 @@
-//! The progress of long work on stderr, and Ctrl-C.
+//! The progress of long work on stderr.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -10,9 +10,8 @@ use sternhalma_builder::{Monitor, Stage};
 
 use crate::output::status;
 
-/// Shows a bar on a terminal, and plain lines elsewhere. Ctrl-C and
-/// termination signals end the work at its next step.
-pub struct Progress {
+/// A progress bar on a terminal, and plain lines elsewhere.
+pub struct ProgressDisplay {
     started: Instant,
     bar: ProgressBar,
     plain: bool,
@@ -21,30 +20,31 @@ pub struct Progress {
     total: AtomicU64,
 }
 
-impl Progress {
-    pub fn new(cancelled: Arc<AtomicBool>) -> Progress {
+impl ProgressDisplay {
+    /// Creates a display. The work ends at its next step once `cancelled` is set.
+    pub fn new(cancelled: Arc<AtomicBool>) -> ProgressDisplay {
         let plain = !io::stderr().is_terminal();
         let bar = if plain { ProgressBar::hidden() } else { ProgressBar::no_length() };
         let style = ProgressStyle::with_template("{prefix:>9} {wide_bar} {percent:>3}% {msg}");
         bar.set_style(style.expect("the template is valid"));
         bar.enable_steady_tick(Duration::from_millis(200));
         let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-        Progress { started: Instant::now(), bar, plain, cancelled, done, total }
+        ProgressDisplay { started: Instant::now(), bar, plain, cancelled, done, total }
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    fn say(&self, prefix: &str, message: &str) {
+    fn print_plain(&self, prefix: &str, message: &str) {
         if self.plain {
             status!("{prefix}: {message}");
         }
     }
 }
 
-fn name(stage: Stage) -> String {
+fn stage_name(stage: Stage) -> String {
     match stage {
         Stage::Layer(distance) => format!("layer {distance}"),
         Stage::Resume => "work files".to_owned(),
@@ -56,22 +56,22 @@ fn name(stage: Stage) -> String {
     }
 }
 
-impl Monitor for Progress {
+impl Monitor for ProgressDisplay {
     fn begin(&self, stage: Stage, total: u64) {
         self.done.store(0, Relaxed);
         self.total.store(total, Relaxed);
-        self.bar.set_prefix(name(stage));
+        self.bar.set_prefix(stage_name(stage));
         self.bar.set_length(total);
         self.bar.set_position(0);
         if !matches!(stage, Stage::Layer(_)) {
             self.bar.set_message("");
-            self.say(&name(stage), &format!("{} steps", HumanCount(total)));
+            self.print_plain(&stage_name(stage), &format!("{} steps", HumanCount(total)));
         }
     }
 
     fn advance(&self, steps: u64) {
         self.bar.inc(steps);
-        // Lines are for long stages: a tenth at a time, once a tenth takes seconds.
+        // Plain output shows each tenth of a stage in which a tenth takes more than five seconds.
         let (before, total) = (self.done.fetch_add(steps, Relaxed), self.total.load(Relaxed).max(1));
         let tenth = (before + steps) * 10 / total;
         if self.plain && tenth != before * 10 / total && tenth < 10 && self.started.elapsed().as_secs() > 5 * tenth {
@@ -81,10 +81,11 @@ impl Monitor for Progress {
 
     fn layer(&self, distance: u32, states: u64, seen: u64, all: u64) {
         let rate = seen as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        // The first layers are too small to tell anything of the rest.
-        let left = match seen < all / 100 {
-            true => "time left not known yet".to_owned(),
-            false => format!("{} left", HumanDuration(Duration::from_secs_f64((all - seen) as f64 / rate))),
+        // The first layers are too small for an estimate.
+        let left = if seen < all / 100 {
+            "time left not known yet".to_owned()
+        } else {
+            format!("{} left", HumanDuration(Duration::from_secs_f64((all - seen) as f64 / rate)))
         };
         let message = format!(
             "{} states, {} of {} seen, {:.1} M/s, {left}",
@@ -93,7 +94,7 @@ impl Monitor for Progress {
             HumanCount(all),
             rate / 1e6
         );
-        self.say(&name(Stage::Layer(distance)), &message);
+        self.print_plain(&stage_name(Stage::Layer(distance)), &message);
         self.bar.set_message(message);
     }
 

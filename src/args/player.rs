@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use sternhalma_data::{Board, Encoding, Prefix, Table};
+use sternhalma_data::{Board, Encoding, Prefix};
 use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, player};
 
 use crate::context::CommandContext;

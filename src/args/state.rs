@@ -1,37 +1,37 @@
-//! States on the command line.
+//! States of one army.
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Board, CellSet, Player, Rank};
+use sternhalma_data::{Board, CellSet, Move, Player, Rank};
 
-/// Which player's army a state is.
+/// The side whose army a state is.
 #[derive(Args, Clone, Copy)]
-pub struct Seen {
-    /// Whose pieces: `x` starts at a1, `o` in the opposite corner
-    #[arg(long, value_name = "x|o", default_value = "x")]
-    player: Player,
+pub struct SideArg {
+    /// Side of the pieces: `x` starts at a1, `o` in the opposite corner
+    #[arg(long = "player", value_name = "x|o", default_value = "x")]
+    side: Player,
 }
 
-impl Seen {
-    /// Reads a state and turns it to the view of its goal tip.
+impl SideArg {
+    /// Parses a state and converts it to goal order.
     pub fn parse(self, board: Board, text: &str) -> Result<CellSet> {
-        let army = board.parse_army(text, self.player)?;
-        Ok(self.player.goal_view(board.cells(), army))
+        let army = board.parse_army(text, self.side)?;
+        Ok(self.side.goal_view(board.cells(), army))
     }
 
-    /// The cells of a state seen from the goal tip, by their names.
+    /// Returns the names of the cells of a state in goal order.
     pub fn cells_text(self, board: Board, state: CellSet) -> String {
-        board.geometry().cells_text(self.player.goal_view(board.cells(), state))
+        board.geometry().cells_text(self.side.goal_view(board.cells(), state))
     }
 
-    /// The state of this rank, by the names of its cells.
+    /// Returns the names of the cells of the state with this rank.
     pub fn rank_text(self, board: Board, rank: Rank) -> String {
         self.cells_text(board, rank.state(board.pieces()))
     }
 
-    /// A move seen from the goal tip, by the names of its cells.
-    pub fn move_text(self, board: Board, mv: sternhalma_data::Move) -> String {
-        let turn = |cell| self.player.goal_view_cell(board.cells(), cell);
-        board.geometry().move_text(sternhalma_data::Move { from: turn(mv.from), to: turn(mv.to) })
+    /// Returns the name of a move in goal order.
+    pub fn move_text(self, board: Board, mv: Move) -> String {
+        let turn = |cell| self.side.goal_view_cell(board.cells(), cell);
+        board.geometry().move_text(Move { from: turn(mv.from), to: turn(mv.to) })
     }
 }

@@ -1,23 +1,24 @@
 //! Options of the encoding `zstd`.
 
 use anyhow::{Result, bail};
+use clap::Args;
 use sternhalma_data::{Encoding, Zstd};
 
-/// How blocks of the encoding `zstd` are made.
-#[derive(clap::Args)]
+/// How blocks are compressed with the encoding `zstd`.
+#[derive(Args)]
 pub struct ZstdArgs {
-    /// With --encoding zstd: states in a block, a power of two from 64 to 1048576 [default: 32768]
+    /// With --encoding zstd: states per block, a power of two from 64 to 1048576 [default: 32768]
     ///
-    /// Small blocks make look-ups fast, large ones the file small.
+    /// Small blocks make look-ups fast. Large blocks make the file small.
     #[arg(long, value_name = "N")]
     block_states: Option<u64>,
-    /// With --encoding zstd: the level of zstd, 1 to 22 [default: 19]
+    /// With --encoding zstd: compression level, 1 to 22 [default: 19]
     #[arg(long, value_name = "L")]
     level: Option<u8>,
 }
 
 impl ZstdArgs {
-    /// The encoding with its blocks as the user wants them.
+    /// Returns the encoding with the given block size and level.
     pub fn apply(&self, encoding: Encoding) -> Result<Encoding> {
         match encoding {
             Encoding::Zstd(zstd) => {
@@ -26,7 +27,7 @@ impl ZstdArgs {
                 Zstd::new(block_states, level).map(Encoding::Zstd).map_err(anyhow::Error::msg)
             }
             _ if self.block_states.is_some() || self.level.is_some() => {
-                bail!("--block-states and --level are for --encoding zstd")
+                bail!("--block-states and --level need --encoding zstd, not `{encoding}`")
             }
             _ => Ok(encoding),
         }

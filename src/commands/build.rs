@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
 use sternhalma_builder::{
@@ -13,7 +13,7 @@ use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use crate::resources::{check_disk, check_memory, memory_limit};
 
@@ -72,7 +72,7 @@ enum Mode {
     OutOfCore,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let encoding = args.zstd.apply(args.encoding)?;
@@ -106,7 +106,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         true => info::print_json(&table)?,
         false => output::print_line(&path.display().to_string())?,
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 impl Args {
@@ -149,7 +149,8 @@ impl Args {
     }
 
     fn build_in_memory(&self, ctx: &CommandContext, options: BuildOptions, path: &Path) -> Result<Done> {
-        check_memory(memory_needed(options.prefix, options.encoding, options.threads))?;
+        let needed = memory_needed(options.prefix, options.encoding, options.threads);
+        check_memory(needed, "cover fewer cells with --within, store less with --encoding mod3, or free some memory")?;
         check_disk(path, Layout::new(options.prefix, options.encoding).file_bytes())?;
         let progress = ctx.progress()?;
         let built = build(path, options, self.force, &progress);

@@ -8,7 +8,7 @@ use sternhalma_data::Table;
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// Compare two tables of a board on the states both cover
@@ -29,7 +29,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let [a, b] = [ctx.open_table(&args.a)?, ctx.open_table(&args.b)?];
     let progress = ctx.progress()?;
     let compared = compare(&a, &b, args.threads.get(), &progress);
@@ -40,7 +40,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         false => output::print_line(&as_text(&a, &b, &compared))?,
     }
     match compared.all().impossible {
-        0 => Ok(Outcome::Answered),
+        0 => Ok(CommandOutcome::Answered),
         states => bail!(
             "one of the tables is wrong: {} differ in a way that right tables cannot; `verify --deep` tells which",
             counted(states)

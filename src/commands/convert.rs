@@ -10,7 +10,7 @@ use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::info;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use crate::resources::check_disk;
 
@@ -39,7 +39,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let encoding = args.zstd.apply(args.encoding)?;
     let table = ctx.open_table(&args.file)?;
     let threads = args.threads.get();
@@ -63,7 +63,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         true => info::print_json(&new)?,
         false => output::print_line(&args.output.display().to_string())?,
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 fn convert_to(

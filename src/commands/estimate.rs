@@ -10,7 +10,7 @@ use serde_json::json;
 use sternhalma_builder::{BuildError, BuildOptions, Machine, Plan, plan};
 use sternhalma_data::{Disk, NewFile, directory_of};
 
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use crate::resources::total_memory;
 
@@ -51,7 +51,13 @@ impl MachineArgs {
     }
 }
 
-pub fn run(options: BuildOptions, args: &MachineArgs, limit: u64, path: &Path, as_json: bool) -> Result<Outcome> {
+pub fn run(
+    options: BuildOptions,
+    args: &MachineArgs,
+    limit: u64,
+    path: &Path,
+    as_json: bool,
+) -> Result<CommandOutcome> {
     let directory = directory_of(path);
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make the directory {}", directory.display()))?;
     status!("measuring the disk, and builds of smaller tables");
@@ -80,7 +86,7 @@ pub fn run(options: BuildOptions, args: &MachineArgs, limit: u64, path: &Path, a
             output::print_line(&text(plan))?;
         }
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// Bytes a second that a file beside `path` is written with, on disk and all.

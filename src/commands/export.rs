@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use sternhalma_data::{Disk, DistanceReader, Encoding, NewFile, Table, write_lex};
 
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::resources::check_memory;
 
 /// Write all distances as flat bytes, one a state, for numpy and the like
@@ -31,13 +31,13 @@ enum OrderArg {
     Lex,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_verified(&args.file)?;
     if args.order == OrderArg::Lex && !table.prefix().is_whole() {
         bail!("{}: only whole tables have the order `lex`; use --order colex", table.path().display());
     }
     if args.order == OrderArg::Lex && table.encoding() != Encoding::Byte {
-        check_memory(table.prefix().states())?;
+        check_memory(table.prefix().states(), "use --order colex or free some memory")?;
     }
     if args.output == Path::new("-") {
         if io::stdout().is_terminal() {
@@ -52,7 +52,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
         file.keep(true).with_context(failed)?;
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// Writes until Ctrl-C, in pieces, so that it is heeded soon.

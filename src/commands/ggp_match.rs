@@ -10,7 +10,7 @@ use sternhalma_ggp::protocol::{Ended, MatchTerms, play_match};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
 /// Hold a match between players over HTTP, and print its record as JSON
@@ -43,7 +43,7 @@ pub struct Args {
     id: Option<String>,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let file = args.game.display();
     let text = std::fs::read_to_string(&args.game).with_context(|| format!("{file}: cannot be read"))?;
     let document = Document::parse(&text).with_context(|| file.to_string())?;
@@ -71,7 +71,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     match (game.failure(), record.ended) {
         (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be played on"))),
         (None, Ended::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
-        (None, _) => Ok(Outcome::Answered),
+        (None, _) => Ok(CommandOutcome::Answered),
     }
 }
 

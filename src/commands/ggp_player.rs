@@ -9,7 +9,7 @@ use sternhalma_ggp::protocol::{Compiler, Player, PlayerOptions};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
 /// Play any game with game managers, over HTTP
@@ -43,7 +43,7 @@ pub struct Args {
     seed: u64,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let player = Player::new(PlayerOptions {
         name: args.name.clone(),
         policy: args.policy.clone(),
@@ -61,5 +61,5 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     let stop = ctx.stop()?;
     output::print_line(&server.address()?.to_string())?;
     server.run(Arc::new(move |text, arrived| player.answer_text(text, arrived)), &stop);
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }

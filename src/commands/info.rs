@@ -6,7 +6,7 @@ use serde::Serialize;
 use sternhalma_data::{Encoding, Layout, Partition, Player, Prefix, Provenance, Table, Zstd};
 
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// Tell what a table holds, and how and when it was built
@@ -126,7 +126,7 @@ pub fn print_json(table: &Table) -> Result<()> {
     output::print_json(&Info::of(table)?)
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     if args.json {
         print_json(&table)?;
@@ -137,7 +137,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
             output::print_line(&partitions_text(&info.partitions))?;
         }
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 fn text(table: &Table, info: &Info) -> String {

@@ -4,9 +4,9 @@ use anyhow::Result;
 use serde_json::json;
 use sternhalma_data::Rank;
 
-use crate::args::state::Seen;
+use crate::args::state::SideArg;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
 /// Print a shortest solution of a state as moves
@@ -20,24 +20,24 @@ pub struct Args {
     /// The state: cells, a position string, or `#RANK`
     state: String,
     #[command(flatten)]
-    seen: Seen,
+    side: SideArg,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     let board = table.prefix().board();
-    let state = args.seen.parse(board, &args.state)?;
+    let state = args.side.parse(board, &args.state)?;
     let cursor = table.cursor(state)?;
     let line = cursor.as_ref().map(|cursor| cursor.line()).transpose()?;
     let moves: Option<Vec<String>> =
-        line.map(|line| line.into_iter().map(|mv| args.seen.move_text(board, mv)).collect());
+        line.map(|line| line.into_iter().map(|mv| args.side.move_text(board, mv)).collect());
     if args.json {
         let lookup = cursor.as_ref().map(|cursor| cursor.lookup());
         output::print_json(&json!({
-            "state": args.seen.cells_text(board, state),
+            "state": args.side.cells_text(board, state),
             "rank": Rank::of(state).0,
             "distance": lookup.and_then(|lookup| lookup.distance()).map(|distance| distance.0),
             "exact": lookup.and_then(|lookup| lookup.is_exact()),
@@ -48,5 +48,5 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
     } else {
         status!("{}: the table does not cover this state", args.state);
     }
-    Ok(if moves.is_some() { Outcome::Answered } else { Outcome::NotThere })
+    Ok(if moves.is_some() { CommandOutcome::Answered } else { CommandOutcome::NotFound })
 }

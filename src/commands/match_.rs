@@ -4,7 +4,7 @@ use sternhalma_ggp::arena::Standings;
 
 use crate::commands::tournament::{self, Player, RunArgs, Settings, play, report};
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// Let two players play a match: the tournament of two
@@ -26,7 +26,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut settings = args.settings.clone();
     settings.player = [&args.a, &args.b].map(|text| Player::named(text)).to_vec();
     if args.a == args.b {

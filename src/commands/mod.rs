@@ -24,10 +24,10 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 
 #[derive(Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     Build(build::Args),
     Convert(convert::Args),
     Info(info::Args),
@@ -50,27 +50,27 @@ pub enum Command {
     GgpMatch(ggp_match::Args),
 }
 
-pub fn run(ctx: &CommandContext, command: &Command) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome> {
     match command {
-        Command::Build(args) => build::run(ctx, args),
-        Command::Convert(args) => convert::run(ctx, args),
-        Command::Info(args) => info::run(ctx, args),
-        Command::Verify(args) => verify::run(ctx, args),
-        Command::Compare(args) => compare::run(ctx, args),
-        Command::Query(args) => query::run(ctx, args),
-        Command::Line(args) => line::run(ctx, args),
-        Command::Rank(args) => rank::run_rank(args),
-        Command::Unrank(args) => rank::run_unrank(args),
-        Command::Export(args) => export::run(ctx, args),
-        Command::Moves(args) => moves::run_moves(args),
-        Command::Perft(args) => moves::run_perft(args),
-        Command::Play(args) => play::run(ctx, args),
-        Command::Tournament(args) => tournament::run(ctx, args),
-        Command::Match(args) => match_::run(ctx, args),
-        Command::Tune(args) => tune::run(ctx, args),
-        Command::Ugi(args) => ugi::run(ctx, args),
-        Command::Gdl(args) => gdl::run(args),
-        Command::GgpPlayer(args) => ggp_player::run(ctx, args),
-        Command::GgpMatch(args) => ggp_match::run(ctx, args),
+        CliCommand::Build(args) => build::run(ctx, args),
+        CliCommand::Convert(args) => convert::run(ctx, args),
+        CliCommand::Info(args) => info::run(ctx, args),
+        CliCommand::Verify(args) => verify::run(ctx, args),
+        CliCommand::Compare(args) => compare::run(ctx, args),
+        CliCommand::Query(args) => query::run(ctx, args),
+        CliCommand::Line(args) => line::run(ctx, args),
+        CliCommand::Rank(args) => rank::run_rank(args),
+        CliCommand::Unrank(args) => rank::run_unrank(args),
+        CliCommand::Export(args) => export::run(ctx, args),
+        CliCommand::Moves(args) => moves::run_moves(args),
+        CliCommand::Perft(args) => moves::run_perft(args),
+        CliCommand::Play(args) => play::run(ctx, args),
+        CliCommand::Tournament(args) => tournament::run(ctx, args),
+        CliCommand::Match(args) => match_::run(ctx, args),
+        CliCommand::Tune(args) => tune::run(ctx, args),
+        CliCommand::Ugi(args) => ugi::run(ctx, args),
+        CliCommand::Gdl(args) => gdl::run(args),
+        CliCommand::GgpPlayer(args) => ggp_player::run(ctx, args),
+        CliCommand::GgpMatch(args) => ggp_match::run(ctx, args),
     }
 }

@@ -6,7 +6,7 @@ use sternhalma_data::{Move, Player, Position};
 use sternhalma_engine::Filter;
 
 use crate::args::board::PositionArgs;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// List the legal moves of a position
@@ -48,7 +48,7 @@ pub struct PerftArgs {
     json: bool,
 }
 
-pub fn run_moves(args: &MovesArgs) -> Result<Outcome> {
+pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
     let position = args.position.position()?;
     let filter = match args.filter {
         FilterArg::All => Filter::All,
@@ -63,7 +63,7 @@ pub fn run_moves(args: &MovesArgs) -> Result<Outcome> {
     } else if !names.is_empty() {
         output::print_line(&names.join("\n"))?;
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
@@ -72,7 +72,7 @@ fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
     if position.player() == Player::X { rows } else { -rows }
 }
 
-pub fn run_perft(args: &PerftArgs) -> Result<Outcome> {
+pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
     let position = args.position.position()?;
     let geometry = position.geometry();
     let first = |mv| (geometry.move_text(mv), position.after(mv).perft(args.depth - 1));
@@ -95,5 +95,5 @@ pub fn run_perft(args: &PerftArgs) -> Result<Outcome> {
         }
         output::print_line(&format!("depth {}: {} lines", args.depth, HumanCount(nodes)))?;
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }

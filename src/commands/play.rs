@@ -11,7 +11,7 @@ use crate::args::board::PositionArgs;
 use crate::args::limits::LimitArgs;
 use crate::args::player::{Club, DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
 /// Watch a game, or play one in the terminal
@@ -42,7 +42,7 @@ enum Seat {
     Machine(Box<dyn Player>),
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let position = args.position.position()?;
     let roster = args.players.roster()?;
     let names = [&args.x, &args.o];
@@ -67,7 +67,7 @@ fn seat(club: &Club, config: Option<&sternhalma_engine::Config>, seed: u64) -> R
     Ok(Seat::Machine(player))
 }
 
-fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Limits) -> Result<Outcome> {
+fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Limits) -> Result<CommandOutcome> {
     output::print_line(&diamond(game, &state, None))?;
     while state.outcome().is_none() {
         let side = state.player();
@@ -75,7 +75,7 @@ fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Li
             Seat::Machine(player) => player.choose(&state, limits, &AtomicBool::new(false)).action,
             Seat::Human => match ask(game, &state)? {
                 Some(action) => action,
-                None => return Ok(Outcome::NotThere),
+                None => return Ok(CommandOutcome::NotFound),
             },
         };
         game.play_action(&mut state, action);
@@ -92,7 +92,7 @@ fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Li
         Some(End::Won(side)) => format!("{side} wins at ply {}", state.ply()),
         _ => format!("a draw at ply {}", state.ply()),
     })?;
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// Asks until a legal move is entered; none to leave.

@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use serde::Serialize;
 use sternhalma_data::{CellSet, Lookup, Rank, Table};
 
-use crate::args::state::Seen;
+use crate::args::state::SideArg;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 
 /// Look up distances to the goal
 ///
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
-    seen: Seen,
+    side: SideArg,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -73,17 +73,17 @@ struct BadLine<'a> {
     error: String,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     let board = table.prefix().board();
-    let states = args.states.iter().map(|text| args.seen.parse(board, text));
+    let states = args.states.iter().map(|text| args.side.parse(board, text));
     let states = states.collect::<Result<Vec<CellSet>>>()?;
     let mut printer = Printer::new(args);
-    let mut outcome = Outcome::Answered;
+    let mut outcome = CommandOutcome::Answered;
     for state in states {
         let row = answer(&table, args, state)?;
         if row.distance.is_none() {
-            outcome = Outcome::NotThere;
+            outcome = CommandOutcome::NotFound;
         }
         printer.row(&row)?;
     }
@@ -96,7 +96,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
 
 /// Answers the lines of stdin. Answers are written out whenever no further
 /// line is waiting, so that a program can hold a conversation.
-fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Outcome) -> Result<Outcome> {
+fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: CommandOutcome) -> Result<CommandOutcome> {
     let mut input = BufReader::new(io::stdin().lock());
     let mut line = Vec::new();
     let mut number = 0;
@@ -108,16 +108,16 @@ fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Outcom
         number += 1;
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
-        match args.seen.parse(table.prefix().board(), text) {
+        match args.side.parse(table.prefix().board(), text) {
             Ok(state) => {
                 let row = answer(table, args, state)?;
-                if row.distance.is_none() && matches!(outcome, Outcome::Answered) {
-                    outcome = Outcome::NotThere;
+                if row.distance.is_none() && matches!(outcome, CommandOutcome::Answered) {
+                    outcome = CommandOutcome::NotFound;
                 }
                 printer.row(&row)?;
             }
             Err(error) => {
-                outcome = Outcome::SomeBad;
+                outcome = CommandOutcome::SomeInvalid;
                 printer.bad(&BadLine { line: number, input: text, error: error.to_string() })?;
             }
         }
@@ -134,7 +134,7 @@ fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
     let moves = match &cursor {
         Some(cursor) if args.moves => {
             let row = |(mv, after): (_, Lookup)| MoveRow {
-                mv: args.seen.move_text(board, mv),
+                mv: args.side.move_text(board, mv),
                 distance: after.distance().map(|d| d.0),
                 exact: after.is_exact(),
             };
@@ -144,7 +144,7 @@ fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
         _ => None,
     };
     Ok(Row {
-        state: args.seen.cells_text(board, state),
+        state: args.side.cells_text(board, state),
         rank: Rank::of(state).0,
         distance: lookup.distance().map(|d| d.0),
         exact: lookup.is_exact(),

@@ -3,8 +3,8 @@ use serde_json::json;
 use sternhalma_data::{Board, Rank};
 
 use crate::args::board::BoardArgs;
-use crate::args::state::Seen;
-use crate::outcome::Outcome;
+use crate::args::state::SideArg;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// Print the rank of a state
@@ -13,7 +13,7 @@ pub struct RankArgs {
     #[command(flatten)]
     board: BoardArgs,
     #[command(flatten)]
-    seen: Seen,
+    side: SideArg,
     /// The state: cells or a position string
     state: String,
     /// Print JSON
@@ -27,7 +27,7 @@ pub struct UnrankArgs {
     #[command(flatten)]
     board: BoardArgs,
     #[command(flatten)]
-    seen: Seen,
+    side: SideArg,
     /// The rank, from 0 for the goal
     rank: String,
     /// Print JSON
@@ -35,23 +35,29 @@ pub struct UnrankArgs {
     json: bool,
 }
 
-pub fn run_rank(args: &RankArgs) -> Result<Outcome> {
+pub fn run_rank(args: &RankArgs) -> Result<CommandOutcome> {
     let board = args.board.board()?;
-    let rank = Rank::of(args.seen.parse(board, &args.state)?);
-    print(board, args.seen, rank, args.json, |_, rank| rank.to_string())
+    let rank = Rank::of(args.side.parse(board, &args.state)?);
+    print(board, args.side, rank, args.json, |_, rank| rank.to_string())
 }
 
-pub fn run_unrank(args: &UnrankArgs) -> Result<Outcome> {
+pub fn run_unrank(args: &UnrankArgs) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let rank = board.parse_rank(args.rank.strip_prefix('#').unwrap_or(&args.rank))?;
-    print(board, args.seen, rank, args.json, |state, _| state)
+    print(board, args.side, rank, args.json, |state, _| state)
 }
 
-fn print(board: Board, seen: Seen, rank: Rank, as_json: bool, text: fn(String, Rank) -> String) -> Result<Outcome> {
-    let state = seen.rank_text(board, rank);
+fn print(
+    board: Board,
+    side: SideArg,
+    rank: Rank,
+    as_json: bool,
+    text: fn(String, Rank) -> String,
+) -> Result<CommandOutcome> {
+    let state = side.rank_text(board, rank);
     match as_json {
         true => output::print_json(&json!({ "state": state, "rank": rank.0 }))?,
         false => output::print_line(&text(state, rank))?,
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }

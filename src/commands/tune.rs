@@ -14,7 +14,7 @@ use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::args::player::{Club, PlayerArgs};
 use crate::args::threads::threads;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
 /// Tune a player's parameters by hill climbing
@@ -57,7 +57,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let start = args.players.roster()?.config(&args.player)?;
     let club = args.players.club(ctx, args.board.board()?, std::slice::from_ref(&start))?;
     let tuning = tuning(args)?;
@@ -102,7 +102,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         true => output::print_json(&tuned)?,
         false => output::print_line(toml::to_string(&tuned)?.trim_end())?,
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// Milliseconds: a tuning run does not judge players by the clock.

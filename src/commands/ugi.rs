@@ -14,8 +14,8 @@ use sternhalma_ggp::{Game, Limits};
 use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
-use crate::error::in_a_line;
-use crate::outcome::Outcome;
+use crate::error::one_line;
+use crate::outcome::CommandOutcome;
 use crate::output::print_line;
 
 /// The expansions of a search that is told none of the limits it knows.
@@ -38,7 +38,7 @@ pub struct Args {
     players: PlayerArgs,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut session = Session::new(ctx.clone(), args)?;
     for line in io::stdin().lock().split(b'\n') {
         let line = line.context("cannot read stdin")?;
@@ -51,7 +51,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         }
     }
     session.stop();
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// What the engine has been told, and who thinks.
@@ -125,7 +125,7 @@ impl<'a> Session<'a> {
             Command::NewGame => self.begin_anew(),
             Command::Position { start, moves } => self.place(start, &moves),
             Command::SetOption { name, value } => self.set(&name, value),
-            Command::Go(go) => self.go(&go, received).map_err(|error| UgiError::Go(in_a_line(&error)).into()),
+            Command::Go(go) => self.go(&go, received).map_err(|error| UgiError::Go(one_line(&error)).into()),
             Command::Quit => Ok(()),
         };
         done.or_else(|error| self.refuse(&error))
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
     /// nobody waits in vain.
     fn refuse(&mut self, error: &anyhow::Error) -> Result<()> {
         self.collect();
-        print_line(&format!("info string error: {}", in_a_line(error)))?;
+        print_line(&format!("info string error: {}", one_line(error)))?;
         match error.downcast_ref() {
             Some(UgiError::Go(_)) if self.search.is_none() => print_line("bestmove none"),
             _ => Ok(()),

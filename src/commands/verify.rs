@@ -8,7 +8,7 @@ use sternhalma_builder::{BuildError, VerifyError, proof_memory_needed, verify, v
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use crate::resources::memory_limit;
 
@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_unchecked(&args.file)?;
     let limit = memory_limit(args.memory);
     let progress = ctx.progress()?;
@@ -65,5 +65,5 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
         let states = HumanCount(table.prefix().states());
         output::print_line(&format!("{}: {what}, {states} states, {checksum}", table.path().display()))?;
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }

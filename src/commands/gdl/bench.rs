@@ -16,7 +16,7 @@ use sternhalma_ggp::gdl::{Prover, Rules};
 use sternhalma_ggp::{Game, Limits, LockStep, Policy, Rng, Spent};
 
 use super::{Engine, read_text};
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// A match that goes on for longer is broken off.
@@ -168,7 +168,7 @@ impl Tally {
     }
 }
 
-pub fn run(args: &Args) -> Result<Outcome> {
+pub fn run(args: &Args) -> Result<CommandOutcome> {
     if !(args.seconds > 0.0 && args.seconds <= 1e6) {
         bail!("--seconds takes a number of seconds over 0, up to a million");
     }
@@ -208,7 +208,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     } else {
         report.print()?
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 impl Figures {

@@ -14,7 +14,7 @@ use sternhalma_ggp::gdl::{
     self, CheckOptions, Finding, Prover, ReplayError, Rules, Severity, TraceLine, check, replay_line, trace,
 };
 
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
 /// Games told by rulesheets in the Game Description Language
@@ -101,7 +101,7 @@ impl Engine {
     }
 }
 
-pub fn run(args: &Args) -> Result<Outcome> {
+pub fn run(args: &Args) -> Result<CommandOutcome> {
     match &args.command {
         Gdl::Check(args) => run_check(args),
         Gdl::Trace(args) => run_trace(args),
@@ -111,7 +111,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     }
 }
 
-fn run_check(args: &CheckArgs) -> Result<Outcome> {
+fn run_check(args: &CheckArgs) -> Result<CommandOutcome> {
     let options =
         CheckOptions { lenient: args.lenient, playouts: args.playouts, seed: args.seed, ..CheckOptions::default() };
     let (mut rows, mut wrong, mut unreadable) = (Vec::new(), false, false);
@@ -141,9 +141,9 @@ fn run_check(args: &CheckArgs) -> Result<Outcome> {
         output::print_json(&rows)?;
     }
     Ok(match (unreadable, wrong) {
-        (true, _) => Outcome::SomeBad,
-        (false, true) => Outcome::NotThere,
-        (false, false) => Outcome::Answered,
+        (true, _) => CommandOutcome::SomeInvalid,
+        (false, true) => CommandOutcome::NotFound,
+        (false, false) => CommandOutcome::Answered,
     })
 }
 
@@ -190,17 +190,17 @@ fn network(file: &Path) -> Result<NetworkGame> {
     Ok(NetworkGame::new(network).with_rules(rules))
 }
 
-fn run_trace(args: &TraceArgs) -> Result<Outcome> {
+fn run_trace(args: &TraceArgs) -> Result<CommandOutcome> {
     let mut prover = prover(&args.file)?;
     let mut out = BufWriter::new(io::stdout().lock());
     trace(&mut prover, args.seed, args.playouts, args.steps, |line| -> Result<()> {
         Ok(writeln!(out, "{}", serde_json::to_string(line)?)?)
     })?;
     out.flush()?;
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
-fn run_replay(args: &ReplayArgs) -> Result<Outcome> {
+fn run_replay(args: &ReplayArgs) -> Result<CommandOutcome> {
     match args.engine {
         Engine::Prover => replay(args, &mut prover(&args.file)?),
         Engine::Sequential => replay(args, &mut network(&args.file)?),
@@ -208,7 +208,7 @@ fn run_replay(args: &ReplayArgs) -> Result<Outcome> {
     }
 }
 
-fn replay(args: &ReplayArgs, engine: &mut impl gdl::Engine) -> Result<Outcome> {
+fn replay(args: &ReplayArgs, engine: &mut impl gdl::Engine) -> Result<CommandOutcome> {
     let mut state = None;
     let mut lines = 0;
     for (number, text) in open(&args.trace)?.lines().enumerate() {
@@ -222,14 +222,14 @@ fn replay(args: &ReplayArgs, engine: &mut impl gdl::Engine) -> Result<Outcome> {
             Ok(()) => lines += 1,
             Err(difference @ ReplayError::Differs { .. }) => {
                 output::print_line(&format!("{}: {difference}", place()))?;
-                return Ok(Outcome::NotThere);
+                return Ok(CommandOutcome::NotFound);
             }
             Err(error) => return Err(error).with_context(place),
         }
     }
     let verb = if lines == 1 { "agrees" } else { "agree" };
     output::print_line(&format!("{} {verb}", counted(lines, "line")))?;
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// A file's text, unpacked if it begins as gzip does.

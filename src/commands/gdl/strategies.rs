@@ -13,7 +13,7 @@ use sternhalma_ggp::{
 };
 
 use super::rules;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output;
 
 /// Tell what strategies of MINI-Player come to before the first move, and how simulations are shared out among them
@@ -71,7 +71,7 @@ struct Share {
     mean: f64,
 }
 
-pub fn run(args: &Args) -> Result<Outcome> {
+pub fn run(args: &Args) -> Result<CommandOutcome> {
     let (c, config) = mini(&args.policy)?;
     let rules = rules(&args.file)?;
     let network = Network::new(&rules).with_context(|| args.file.display().to_string())?;
@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         true => output::print_json(&report)?,
         false => print(&report)?,
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// C and the strategies of a policy that has some.

@@ -9,7 +9,7 @@ use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Standings};
 
 use super::room::shorten;
 use super::{print, series};
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 
 /// Join the logs of the parts of a tournament, and print what they tell
 ///
@@ -47,19 +47,19 @@ struct ToldArgs {
 }
 
 impl ToldArgs {
-    fn print(&self, schedule: Schedule, records: &[Record]) -> Result<Outcome> {
+    fn print(&self, schedule: Schedule, records: &[Record]) -> Result<CommandOutcome> {
         if self.file.is_some() {
             bail!("a file of games tells of directories of logs, and this is a log");
         }
         print(&standings(schedule, records), self.json)?;
-        Ok(Outcome::Answered)
+        Ok(CommandOutcome::Answered)
     }
 
-    fn print_games(&self, games: Vec<(String, Joined)>) -> Result<Outcome> {
+    fn print_games(&self, games: Vec<(String, Joined)>) -> Result<CommandOutcome> {
         let file = self.file.as_deref().map(series::Series::read).transpose()?;
         let found = games.into_iter().map(|(name, (schedule, records))| (name, standings(schedule, &records)));
         series::print(file.as_ref(), found.collect(), self.json)?;
-        Ok(Outcome::Answered)
+        Ok(CommandOutcome::Answered)
     }
 }
 
@@ -71,7 +71,7 @@ fn standings(schedule: Schedule, records: &[Record]) -> Standings {
     standings
 }
 
-pub fn show(args: &ShowArgs) -> Result<Outcome> {
+pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
     if args.log.is_dir() {
         return args.told.print_games(joined_by_game(std::slice::from_ref(&args.log))?);
     }
@@ -80,7 +80,7 @@ pub fn show(args: &ShowArgs) -> Result<Outcome> {
     args.told.print(schedule, &records)
 }
 
-pub fn merge(args: &MergeArgs) -> Result<Outcome> {
+pub fn merge(args: &MergeArgs) -> Result<CommandOutcome> {
     if !args.logs.iter().any(|path| path.is_dir()) {
         let (schedule, records) = joined(&args.logs)?;
         if let Some(output) = &args.output {

@@ -19,7 +19,7 @@ use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Shard, Standings};
 
 use crate::args::threads::threads;
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use room::Failure;
 pub use room::{Room, open};
@@ -84,7 +84,7 @@ impl RunArgs {
     }
 }
 
-pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     match &args.command {
         Some(Command::Merge(args)) => return logs::merge(args),
         Some(Command::Show(args)) => return logs::show(args),
@@ -112,7 +112,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<Outcome> {
             true => output::print_json(&plan)?,
             false => output::print_line(&plan.text())?,
         }
-        return Ok(Outcome::Answered);
+        return Ok(CommandOutcome::Answered);
     }
     play(ctx, &*room, schedule, &args.run, |standings| print(standings, args.json))
 }
@@ -124,7 +124,7 @@ pub fn play(
     schedule: Schedule,
     args: &RunArgs,
     tell: impl FnOnce(&Standings) -> Result<()>,
-) -> Result<Outcome> {
+) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
     let standings = held(room, schedule, args.log.as_deref(), args.threads(), &stop)?;
     let (found, wanted) = (standings.played(), standings.wanted());
@@ -136,7 +136,7 @@ pub fn play(
         let how = if args.log.is_some() { "the same command goes on" } else { "with --log it could go on" };
         bail!("interrupted after {found} of {wanted} games: {how}");
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// Plays the games that a log lacks, until all are played or `stop` is set.

@@ -15,13 +15,13 @@ use super::plan::{self, PLAN_TIME, Plan};
 use super::settings::{Player, Settings};
 use super::{Args, check_budgets, held, open};
 use crate::context::CommandContext;
-use crate::outcome::Outcome;
+use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 pub use file::{File, Series};
 use report::{Report, markdown};
 
 /// Plays a file of games, or plans it.
-pub fn run(ctx: &CommandContext, args: &Args, flags: Settings, series: &Series) -> Result<Outcome> {
+pub fn run(ctx: &CommandContext, args: &Args, flags: Settings, series: &Series) -> Result<CommandOutcome> {
     let games = tournaments(args, flags, series)?;
     match args.plan {
         true => plan(ctx, args, &games),
@@ -66,7 +66,7 @@ fn tournaments(args: &Args, flags: Settings, series: &Series) -> Result<Vec<(Str
     Ok(found)
 }
 
-fn play(ctx: &CommandContext, args: &Args, series: &Series, games: &[(String, Settings)]) -> Result<Outcome> {
+fn play(ctx: &CommandContext, args: &Args, series: &Series, games: &[(String, Settings)]) -> Result<CommandOutcome> {
     let dir = args.run.log.as_deref();
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot make the directory", dir.display()))?;
@@ -92,7 +92,7 @@ fn play(ctx: &CommandContext, args: &Args, series: &Series, games: &[(String, Se
         let how = if dir.is_some() { "the same command goes on" } else { "with --log it could go on" };
         bail!("interrupted: {how}");
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 /// The log of a game in a directory: the packed one, if there is one.
@@ -133,7 +133,7 @@ struct GamePlan {
     plan: Plan,
 }
 
-fn plan(ctx: &CommandContext, args: &Args, games: &[(String, Settings)]) -> Result<Outcome> {
+fn plan(ctx: &CommandContext, args: &Args, games: &[(String, Settings)]) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
     let threads = args.run.threads();
     let share: Duration = PLAN_TIME / games.len() as u32;
@@ -153,7 +153,7 @@ fn plan(ctx: &CommandContext, args: &Args, games: &[(String, Settings)]) -> Resu
         true => output::print_json(&plan)?,
         false => output::print_line(&plan.text())?,
     }
-    Ok(Outcome::Answered)
+    Ok(CommandOutcome::Answered)
 }
 
 impl SeriesPlan {
