@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sternhalma_data::{CellSet, Player};
+use sternhalma_ggp::features::{Anatomy, GoalTree, GoalTreeBuilder};
 use sternhalma_ggp::gdl::network::FluentSet;
-use sternhalma_ggp::mini::{Anatomy, GoalTree, GoalTreeBuilder};
 use sternhalma_ggp::{Game, Turn};
 
 use crate::filter::Filter;
@@ -111,7 +111,7 @@ impl Anatomy<ChineseCheckers> for BoardAnatomy {
 #[cfg(test)]
 mod tests {
     use sternhalma_data::{Board, Cell};
-    use sternhalma_ggp::mini::{DegreeBuffers, Successors, one_by_one};
+    use sternhalma_ggp::features::{DegreeBuffers, Successors, one_by_one};
 
     use super::*;
 

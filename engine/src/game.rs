@@ -2,7 +2,8 @@
 
 use rand::RngExt;
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
-use sternhalma_ggp::mini::Anatomy;
+use sternhalma_ggp::features::Anatomy;
+use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::{Game, Rng, Turn};
 
 use crate::anatomy::BoardAnatomy;
@@ -283,6 +284,12 @@ fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
 }
 
 /// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
+impl PolicyGame for ChineseCheckers {
+    fn features(&self) -> Option<Box<dyn Anatomy<ChineseCheckers>>> {
+        Some(Box::new(BoardAnatomy::new(self)))
+    }
+}
+
 impl Game for ChineseCheckers {
     type State = State;
     type Move = Action;
@@ -312,10 +319,6 @@ impl Game for ChineseCheckers {
     #[inline]
     fn random_move(&self, state: &State, _: usize, _: &mut Vec<Action>, rng: &mut Rng) -> Option<Action> {
         Some(random_move(&self.pieces(state, Filter::Forward), rng))
-    }
-
-    fn anatomy(&self) -> Option<Box<dyn Anatomy<ChineseCheckers>>> {
-        Some(Box::new(BoardAnatomy::new(self)))
     }
 
     /// By the cells a piece leaves and reaches; 0 to pass.

@@ -217,7 +217,7 @@ where
         solver: search.as_ref().is_some_and(|search| search.solver),
     };
     let (selection, playout, cutoff) = parts;
-    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning))
+    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning), false)
 }
 
 impl<S, P, C> Player for UctPlayer<S, P, C>

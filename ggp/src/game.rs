@@ -4,13 +4,10 @@ use std::fmt::Debug;
 
 use rand::RngExt;
 
-use crate::gdl::network::{LaneGame, LaneState};
-use crate::mini::Anatomy;
-use crate::trail::Trail;
+use crate::rng::Rng;
 
-/// The generator of all randomness: named, portable, and seeded by the
-/// caller, so that the same seed gives the same game on every machine.
-pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
+/// The number of the move of a role that waits.
+pub const NOOP: u32 = u32::MAX - 1;
 
 /// Whose moves lead to the next state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,16 +27,6 @@ impl Turn {
             Turn::All => 0..roles,
         }
     }
-}
-
-/// A game as one of which many simulations take their steps together.
-pub struct Together<'a, G: Game> {
-    /// That game.
-    pub lanes: &'a LaneGame,
-    /// A state in it.
-    pub state: fn(&G::State) -> LaneState,
-    /// The move of a number, which is its number there, too.
-    pub mv: fn(u32) -> G::Move,
 }
 
 /// A game of any number of roles, turn-taking or simultaneous, with perfect
@@ -130,43 +117,18 @@ pub trait Game: Sync {
 
     /// A number that tells the moves of a role apart, the same in all states:
     /// small, as tables of moves are as long as the largest, and below
-    /// [`Trail::WAITS`].
+    /// [`NOOP`].
     fn number(&self, role: usize, mv: Self::Move) -> u32;
 
-    /// What the strategies of MINI-Player look at, if the game can tell. Takes
-    /// up to some seconds.
-    fn anatomy(&self) -> Option<Box<dyn Anatomy<Self>>>
-    where
-        Self: Sized,
-    {
-        None
-    }
-
-    /// Whether most of what moves bring about is seen to stay for good, as
-    /// stones do that are put and never moved or taken; false if the game cannot
-    /// tell. Takes up to a second the first time.
-    fn accumulates(&self) -> bool {
-        false
-    }
-
-    /// The same game for simulations that take their steps together, if there
-    /// is one. Takes up to some seconds the first time.
-    fn together(&self) -> Option<Together<'_, Self>>
-    where
-        Self: Sized,
-    {
-        None
-    }
-
     /// Adds, role by role, the number of what each role plays if the acting
-    /// roles play `joint`: [`Trail::WAITS`] of a role that waits, unless to
+    /// roles play `joint`: [`NOOP`] of a role that waits, unless to
     /// wait is a move of the game.
     #[inline]
     fn numbers(&self, state: &Self::State, joint: &[Self::Move], numbers: &mut Vec<u32>) {
         let acting = self.turn(state).acting(self.roles());
         numbers.extend((0..self.roles()).map(|role| match acting.contains(&role) {
             true => self.number(role, joint[role - acting.start]),
-            false => Trail::WAITS,
+            false => NOOP,
         }));
     }
 

@@ -7,41 +7,30 @@
 //! [`statistics`] says what games between two players tell of their strength.
 #![forbid(unsafe_code)]
 
-mod alphabeta;
+mod alpha_beta;
 pub mod arena;
-mod arrivals;
+mod batch;
+pub mod features;
 mod game;
 pub mod gdl;
-mod grave;
 mod limits;
-mod lock_step;
-mod mcts;
-pub mod mini;
-mod parts;
-pub mod playouts;
-mod policy;
+pub mod mcts;
+pub mod policy;
 pub mod protocol;
-mod solver;
+mod rng;
 pub mod statistics;
-#[cfg(test)]
-mod testing;
-mod trail;
-mod tree;
-mod tree_parallel;
-pub mod tuning;
 
-pub use alphabeta::{Heuristic, Line, WIN, alpha_beta};
-pub use game::{Game, Rng, Together, Turn};
-pub use grave::{Form, Grave, GraveSettings};
+pub use alpha_beta::{Heuristic, Line, WIN, alpha_beta};
+pub use batch::SideBySide;
+pub use game::{Game, NOOP, Turn};
 pub use limits::{Limits, Spent};
-pub use lock_step::LockStep;
-pub use mcts::{Clock, Found, Mcts, Settings};
-pub use parts::{
-    Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Guided, Hint, LengthBonus, MoveStats, Phase, Place,
-    Playout, PlayoutKind, RandomPlayout, Selection, ToTheEnd, Uct,
+pub use mcts::tuning;
+pub use mcts::{
+    Clock, Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Form, Found, Grave, GraveSettings, Guided,
+    Hint, LengthBonus, Mcts, MoveStats, Phase, Place, Playout, PlayoutKind, RandomPlayout, Selection, Settings,
+    ToTheEnd, Trail, Uct,
 };
 pub use policy::{
-    PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,
+    LockStep, PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,
 };
-pub use trail::Trail;
-pub use tree_parallel::SideBySide;
+pub use rng::{Rng, derive_seed};

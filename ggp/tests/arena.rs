@@ -9,16 +9,19 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use sternhalma_ggp::arena::{
-    self, ArenaGame, Budget, Contestant, End, Entrant, Fault, FaultKind, Host, Log, Opening, PolicyGame, PolicyPlayer,
-    Record, Request, Round, Schedule, Standings, Test,
+    self, ArenaGame, Budget, Contestant, End, Entrant, Fault, FaultKind, Host, Log, Opening, PolicyPlayer, Record,
+    Request, Round, Schedule, Standings, Test,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::statistics::Verdict;
 use sternhalma_ggp::{Game, Rng, Spent, Turn};
 
 /// Single-heap Nim of 20 stones: take 1 to 3, the last stone wins.
 struct Nim;
+
+impl PolicyGame for Nim {}
 
 impl Game for Nim {
     type State = (u32, usize);
@@ -317,7 +320,9 @@ fn rulesheet(name: &str) -> NetworkGame {
 
 /// A match of two policies, with its games.
 fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32) -> (Standings, Vec<Record>) {
-    let make = |entrant: usize| NetworkGame::player(names[entrant].parse().unwrap());
+    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
+        Box::new(PolicyPlayer::new(names[entrant].parse().unwrap()))
+    };
     let host = Host { game, make: &make, adjudicator: None };
     let budget = Budget { playouts: Some(200), ..Budget::default() };
     let entrants = names.map(Entrant::named).to_vec();

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{
-    self, Budget, Entrant, GameId, Host, LockStepHost, PolicyGame, Record, Round, Schedule, Standings, Test,
-    TimeControl,
+    self, Budget, Contestant, Entrant, GameId, Host, LockStepHost, PolicyPlayer, Record, Round, Schedule, Standings,
+    Test, TimeControl,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
@@ -46,7 +46,9 @@ fn threads(count: usize) -> NonZeroUsize {
 
 /// Plays one game after another.
 fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, Record> {
-    let make = |entrant: usize| NetworkGame::player(NAMES[entrant].parse().unwrap());
+    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
+        Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap()))
+    };
     let mut records = Vec::new();
     let keep = |record: &Record, _: &Standings| -> Result<(), String> {
         records.push(record.clone());

@@ -8,11 +8,12 @@ use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
+use sternhalma_ggp::features::{Anatomy, Degree, DegreeBuffers, GoalTree, Successors, one_by_one};
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{Goal, Reasoner, Rules};
-use sternhalma_ggp::mini::{
-    Allocation, Allocator, Anatomy, Chances, Child, Degree, DegreeBuffers, GoalTree, History, MiniConfig, MiniPlayout,
-    Strategy, Successors, SymbolCounts, Tally, one_by_one,
+use sternhalma_ggp::mcts::Child;
+use sternhalma_ggp::mcts::playout::mini::{
+    Allocation, Allocator, Chances, History, MiniConfig, MiniPlayout, Strategy, SymbolCounts, Tally,
 };
 use sternhalma_ggp::{
     Clock, Decision, Game, Limits, Mcts, Phase, Playout, RandomPlayout, Rng, Settings, Spent, ToTheEnd, Trail, Turn,
@@ -41,7 +42,7 @@ fn fraction(value: &Value) -> f64 {
 fn ready(text: &str) -> (NetworkGame, Box<dyn Anatomy<NetworkGame>>) {
     let rules = Rules::parse(text).unwrap();
     let game = NetworkGame::new(Network::new(&rules).unwrap()).with_rules(rules);
-    let anatomy = game.anatomy().unwrap();
+    let anatomy = game.features();
     (game, anatomy)
 }
 
@@ -404,7 +405,7 @@ fn always(strategy: Strategy) -> MiniConfig {
 }
 
 fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<NetworkGame> {
-    MiniPlayout::new(game, role, game.anatomy().unwrap(), config)
+    MiniPlayout::new(game, role, game.features(), config)
 }
 
 /// The simulations that each strategy had in a match of rewards that are all

@@ -6,12 +6,12 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::arena::{self, Budget, Entrant, Host, PolicyGame, Record, Schedule, Standings};
+use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, PolicyPlayer, Record, Schedule, Standings};
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::{
-    Cutoff, Form, Game, Grave, GraveSettings, Limits, Mcts, Playout, RandomPlayout, Rng, Settings, ToTheEnd, Trail,
-    Turn, Uct,
+    Cutoff, Form, Game, Grave, GraveSettings, Limits, Mcts, NOOP, Playout, RandomPlayout, Rng, Settings, ToTheEnd,
+    Trail, Turn, Uct,
 };
 
 /// One role picks one of four moves, and then goes on without a choice.
@@ -148,7 +148,7 @@ impl Playout<Turns> for Spy {
 #[test]
 fn playouts_know_the_last_moves_of_the_match_and_learn_from_the_root_on() {
     const NONE: u32 = Trail::NONE;
-    const WAITS: u32 = Trail::WAITS;
+    const WAITS: u32 = NOOP;
     let game = Turns(7);
     let told = Rc::new(RefCell::new(Told::default()));
     let mut mcts = Mcts::new(Uct::new(0.4), Spy(told.clone()), ToTheEnd, Settings::default(), 1);
@@ -197,7 +197,9 @@ fn hash(text: &str) -> String {
 fn play(told: &Match, threads: usize) -> Match {
     let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), told.game);
     let game = NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap());
-    let make = |entrant: usize| NetworkGame::player(told.players[entrant].parse().unwrap());
+    let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
+        Box::new(PolicyPlayer::new(told.players[entrant].parse().unwrap()))
+    };
     let host = Host { game: &game, make: &make, adjudicator: None };
     let budget = Budget { playouts: Some(told.playouts), ..Budget::default() };
     let entrants = told.players.iter().map(Entrant::named).collect();

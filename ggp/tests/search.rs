@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sternhalma_ggp::{
-    Cutoff, Decision, Foresight, Game, Guided, Hint, LengthBonus, Limits, Mcts, MoveStats, Place, RandomPlayout,
+    Cutoff, Decision, Foresight, Found, Game, Guided, Hint, LengthBonus, Limits, Mcts, MoveStats, Place, RandomPlayout,
     Selection, Settings, ToTheEnd, Turn, Uct,
 };
 
@@ -125,26 +125,23 @@ fn one_role_finds_the_best_path() {
 }
 
 #[test]
-fn three_roles_each_want_their_own() {
-    // With 4 stones the role to move takes 1: of the 3 left, both ways of the
-    // next leave the third or the first the last stone; by backward induction
-    // a role with 1 or 2 left takes all, with 3 takes 1 or 2 and loses alike.
-    let told = |stones| match stones {
-        1 => Some(1),
-        2 => Some(2),
-        _ => None,
-    };
-    for stones in 1..=2 {
+fn three_roles_each_maximise_their_own_reward() {
+    let mean = |found: &Found<u32>, mv: u32| found.moves.iter().find(|(of, _)| *of == mv).unwrap().1.mean();
+    let search = |stones| {
         let game = Stones(stones);
-        let found = mcts(Settings::default()).search(
-            &game,
-            &game.initial(),
-            0,
-            Limits::playouts(2000),
-            &AtomicBool::new(false),
-        );
-        assert_eq!(Some(found.best), told(stones));
-    }
+        let stop = AtomicBool::new(false);
+        mcts(Settings::default()).search(&game, &game.initial(), 0, Limits::playouts(5000), &stop)
+    };
+    assert_eq!(search(2).best, 2, "taking both stones wins at once");
+    // With 5 stones, by backward induction: a role with 3 stones loses, and the
+    // next role then takes the last stone. After 2 are taken, role 1 has 3, so
+    // that role 2 wins. After 1 is taken, role 1 has 4 and loses either way: by
+    // taking 1 it leaves 3 to role 2, so that role 0 wins, and by taking 2 it
+    // lets role 2 win. If role 2 helped role 0, or role 1 hindered it, the moves
+    // would be worth the same.
+    let found = search(5);
+    assert_eq!(found.best, 1);
+    assert!(mean(&found, 1) > 0.25 && mean(&found, 2) < 0.2, "{found:?}");
 }
 
 #[test]
@@ -238,8 +235,7 @@ fn a_set_flag_stops_the_search() {
 
 #[test]
 fn short_wins_are_worth_more() {
-    // Taking 2 of 2 stones wins at once, taking 1 of 2 lets others; of two
-    // ways to win, the bonus prefers the shorter.
+    /// The first move chooses how many moves the game takes. Every game is won.
     struct Ways;
     impl Game for Ways {
         type State = (u8, u8);
@@ -343,6 +339,11 @@ fn guided_selection_values_moves_by_mean_and_prior() {
     // 0.3 · 0.25 · √16 is 0.3, over 1 and the visits.
     assert!((value(0, 0.0) - (0.6 + 0.3)).abs() < 1e-6);
     assert!((value(5, 2.0) - (0.4 + 0.05)).abs() < 1e-6);
+    // A simulation under way counts as a visit, and not as a loss.
+    let stats = MoveStats { visits: 5, under_way: 1, sum: 2.0 };
+    let prepared = Selection::<Digits>::prepare(&mut guided, Place { node: 0, visits: 16 }, 0);
+    let value = Selection::<Digits>::value(&guided, prepared, stats, Hint { value: 0.6, prior: 0.25 });
+    assert!((value - (0.5 + 0.05)).abs() < 1e-6);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::budget::Clock;
 use crate::game::Game;
 use crate::limits::{Limits, Spent};
 use crate::mcts as search;
-use crate::policy::{Mind, Policy};
+use crate::policy::{Mind, Policy, PolicyGame};
 
 /// One role of a game, played in this process or by another program.
 pub trait Contestant<G: Game>: Send {
@@ -136,16 +136,16 @@ pub struct PolicyPlayer<G> {
     mind: Option<Box<dyn Mind<G>>>,
 }
 
-impl<G: Game + 'static> PolicyPlayer<G> {
+impl<G: PolicyGame> PolicyPlayer<G> {
     /// A player of this policy.
     pub fn new(policy: Policy) -> PolicyPlayer<G> {
         PolicyPlayer { policy, mind: None }
     }
 }
 
-impl<G: Game + 'static> Contestant<G> for PolicyPlayer<G> {
+impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
     fn begin(&mut self, game: &G, start: &G::State, role: usize, seed: u64) -> Result<(), Fault> {
-        self.mind.insert(self.policy.mind(game, role, seed)).begin(game, start);
+        self.mind.insert(game.agent(&self.policy, role, seed)).begin(game, start);
         Ok(())
     }
 

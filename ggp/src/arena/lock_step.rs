@@ -9,9 +9,9 @@ use super::record::{Record, RoleFault};
 use super::run::{Hall, hold};
 use super::schedule::{GameId, Schedule};
 use super::standings::Standings;
+use crate::batch::{LaneStepper, Search, Searches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
 use crate::limits::Spent;
-use crate::lock_step::{LaneStepper, Search, Searches};
 use crate::mcts as search;
 use crate::policy::{Policy, RandomMind};
 

@@ -18,21 +18,13 @@ mod run;
 mod schedule;
 mod standings;
 
+pub use crate::rng::derive_seed;
 pub use budget::{Budget, Clock, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use lock_step::{LockStepHost, run_in_lock_step};
 pub use log::{Log, LogError};
 pub use play::{Adjudicator, ArenaGame, Host, Make, Opening};
 pub use record::{End, Record, RoleFault, Scoring, Totals};
-pub use rulesheet::PolicyGame;
 pub use run::run;
 pub use schedule::{Entrant, GameId, Round, Schedule, ScheduleError, Shard, Test};
 pub use standings::{Ends, EntrantSummary, PairingSummary, Rated, RoundSummary, Standings, TestSummary};
-
-/// Mixes a seed with the number of what it is for, so that neighbours differ in every bit.
-pub fn derive_seed(seed: u64, number: u64) -> u64 {
-    let mut mixed = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}

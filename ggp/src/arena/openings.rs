@@ -6,7 +6,7 @@ use rand::SeedableRng;
 
 use super::play::{ArenaGame, Opening};
 use super::schedule::Schedule;
-use crate::game::Rng;
+use crate::rng::Rng;
 
 /// So often an opening is drawn again that has been drawn before, or that
 /// ends the game, before one of a ply more is drawn,

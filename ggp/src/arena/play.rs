@@ -8,9 +8,10 @@ use super::budget::Clock;
 use super::contestant::{Contestant, Fault, FaultKind, Request};
 use super::record::{End, Record, RoleFault, Totals};
 use super::schedule::{GameId, Schedule};
-use crate::game::{Game, Rng};
+use crate::game::Game;
 use crate::limits::{Limits, Spent};
 use crate::mcts as search;
+use crate::rng::Rng;
 
 /// A game of the arena: it can be written and read.
 pub trait ArenaGame: Game {

@@ -2,32 +2,9 @@
 
 use rand::RngExt;
 
-use super::contestant::{Contestant, PolicyPlayer};
 use super::play::{ArenaGame, Opening};
-use crate::game::Rng;
-use crate::gdl::network::NetworkGame;
-use crate::gdl::{Document, Expr, ExprKind, ProverGame, Reasoner};
-use crate::policy::Policy;
-
-/// A game told by a rulesheet that policies play. Searches are compiled for
-/// each game: those of the games of this crate once, with it, and not again
-/// with each program that plays them.
-pub trait PolicyGame: Reasoner {
-    /// Who plays a role by a policy.
-    fn player(policy: Policy) -> Box<dyn Contestant<Self>>;
-}
-
-impl PolicyGame for NetworkGame {
-    fn player(policy: Policy) -> Box<dyn Contestant<NetworkGame>> {
-        Box::new(PolicyPlayer::new(policy))
-    }
-}
-
-impl PolicyGame for ProverGame {
-    fn player(policy: Policy) -> Box<dyn Contestant<ProverGame>> {
-        Box::new(PolicyPlayer::new(policy))
-    }
-}
+use crate::gdl::{Document, Expr, ExprKind, Reasoner};
+use crate::rng::Rng;
 
 /// An opening is written as the joint moves, each a list of one move a role:
 /// `((mark 1 1) noop) (noop (mark 2 2))`.

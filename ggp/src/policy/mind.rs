@@ -4,21 +4,22 @@ use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
 
+use super::game::{PolicyGame, Together};
 use super::{PartsVisitor, Policy, SearchPolicy};
-use crate::game::{Game, Rng, Together};
-use crate::gdl::network::LaneGame;
+use crate::batch::{SideBySide, TreeParallel};
+use crate::game::Game;
+use crate::gdl::network::{LaneGame, LaneState};
 use crate::limits::{Limits, Spent};
-use crate::mcts::{Clock, Mcts, Settings};
-use crate::parts::{Playout, Selection, ToTheEnd};
-use crate::tree_parallel::{SideBySide, TreeParallel};
-use crate::tuning::Tuning;
+use crate::mcts::tuning::Tuning;
+use crate::mcts::{Clock, Mcts, Playout, Selection, Settings, ToTheEnd};
+use crate::rng::Rng;
 
 /// The edges of a tree that is kept through a match: with its nodes 400 MB to
 /// 1 GB.
 const MOST_EDGES: usize = 1 << 24;
 
 /// What finds the moves of a match.
-pub(crate) trait Mind<G: Game>: Send {
+pub trait Mind<G: Game>: Send {
     /// Begins the match, or goes on from another state than the match had come to.
     fn begin(&mut self, game: &G, state: &G::State);
 
@@ -50,15 +51,17 @@ pub(crate) trait Mind<G: Game>: Send {
 
 impl Policy {
     /// What plays a role of one match by this policy.
-    pub(crate) fn mind<G: Game + 'static>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
+    ///
+    /// [`PolicyGame::agent`] calls it: there it is compiled once for each game.
+    pub fn mind<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
         match self {
             Policy::Random => Box::new(RandomMind::new(seed)),
             Policy::Search(search) => match game.together().filter(|_| search.lanes != SideBySide::One) {
                 Some(together) => {
-                    let make = MakeTreeParallel { terms: search.terms(seed), many: search.lanes };
+                    let make = MakeTreeParallel { terms: search.terms(together.lanes, seed), many: search.lanes };
                     Box::new(Through(search.visit(together.lanes, role, make)))
                 }
-                None => search.visit(game, role, MakeMind(search.terms(seed))),
+                None => search.visit(game, role, MakeMind(search.terms(game, seed))),
             },
         }
     }
@@ -66,10 +69,11 @@ impl Policy {
 
 impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
-    pub(super) fn terms(&self, seed: u64) -> Terms {
+    pub(super) fn terms(&self, game: &impl PolicyGame, seed: u64) -> Terms {
         let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
         let settings = Settings { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..Settings::default() };
-        Terms { settings, tuning: self.tuning.clone(), seed }
+        let expects = self.tuning.as_ref().is_some_and(|tuning| tuning.method.expects());
+        Terms { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
     }
 }
 
@@ -77,6 +81,7 @@ impl SearchPolicy {
 pub(super) struct Terms {
     settings: Settings,
     tuning: Option<Tuning>,
+    accumulates: bool,
     seed: u64,
 }
 
@@ -88,7 +93,7 @@ impl Terms {
         S: Selection<G>,
         P: Playout<G>,
     {
-        Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning)
+        Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning, self.accumulates)
     }
 }
 
@@ -125,16 +130,16 @@ impl PartsVisitor<LaneGame> for MakeTreeParallel {
     }
 }
 
-/// Plays a game by a mind that plays the same game [together](Game::together).
+/// Plays a game by a mind that plays the same game [together](PolicyGame::together).
 struct Through(Box<dyn Mind<LaneGame>>);
 
 impl Through {
-    fn form<G: Game>(game: &G) -> Together<'_, G> {
+    fn form<G: PolicyGame>(game: &G) -> Together<'_, G> {
         game.together().expect("a game that has lanes once has them always")
     }
 }
 
-impl<G: Game> Mind<G> for Through {
+impl<G: PolicyGame> Mind<G> for Through {
     fn begin(&mut self, game: &G, state: &G::State) {
         let form = Through::form(game);
         self.0.begin(form.lanes, &(form.state)(state));
@@ -238,5 +243,40 @@ where
 
     fn advance(&mut self, game: &G, joint: &[G::Move]) {
         Mcts::advance(self, game, joint);
+    }
+}
+
+impl<S, P> Mind<LaneGame> for TreeParallel<S, P>
+where
+    S: Selection<LaneGame> + Send,
+    S::Note: Send,
+    P: Playout<LaneGame> + Send,
+{
+    fn begin(&mut self, game: &LaneGame, state: &LaneState) {
+        TreeParallel::begin(self, game, state);
+    }
+
+    fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
+        TreeParallel::think(self, game, state, limits, stop, clock)
+    }
+
+    fn search(
+        &mut self,
+        game: &LaneGame,
+        state: &LaneState,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (u32, Spent) {
+        let found = TreeParallel::search(self, game, state, role, limits, stop);
+        (found.best, found.spent)
+    }
+
+    fn is_solved(&self) -> bool {
+        TreeParallel::is_solved(self)
+    }
+
+    fn advance(&mut self, game: &LaneGame, joint: &[u32]) {
+        TreeParallel::advance(self, game, joint);
     }
 }

@@ -1,20 +1,27 @@
 //! Policies: how a player of any game finds its moves, as text and as parts of
 //! a search.
 
+mod game;
+mod lock_step;
 mod mind;
 mod stepper;
+#[cfg(test)]
+mod tests;
 mod text;
 
+use crate::batch::SideBySide;
+use crate::features::Blind;
 use crate::game::Game;
-use crate::grave::{Grave, GraveSettings};
-use crate::mini::{Blind, MiniConfig, MiniPlayout};
-use crate::parts::{Decision, Playout, RandomPlayout, Selection, Uct};
-use crate::playouts::{Decay, Learned, Mast, Nst, Replies, Selector, Variants};
-use crate::tree_parallel::SideBySide;
-use crate::tuning::{Aspect, Tuning};
+use crate::mcts::playout::mini::{MiniConfig, MiniPlayout};
+use crate::mcts::playout::{Decay, Learned, Mast, Nst, Replies, Selector, Variants};
+use crate::mcts::tuning::{Aspect, Tuning};
+use crate::mcts::{Decision, Playout, RandomPlayout, Selection, Uct};
+use crate::mcts::{Grave, GraveSettings};
 
-pub(crate) use mind::{Mind, RandomMind};
-pub(crate) use stepper::{Stepped, Stepper};
+pub use game::{PolicyGame, Together};
+pub use lock_step::LockStep;
+pub use mind::Mind;
+pub(crate) use mind::RandomMind;
 pub use text::{PolicyError, PolicyText};
 
 /// How a player of any game finds its moves, written `name,key=value,…` or as
@@ -147,7 +154,7 @@ impl SearchPolicy {
     /// Makes the parts, which know nothing yet, and hands them to a visitor:
     /// a search is compiled for each combination of parts.
     /// The search is for a role until another is searched for.
-    pub fn visit<G: Game + 'static, V: PartsVisitor<G>>(&self, game: &G, role: usize, visitor: V) -> V::Made {
+    pub fn visit<G: PolicyGame, V: PartsVisitor<G>>(&self, game: &G, role: usize, visitor: V) -> V::Made {
         match self.selection {
             SelectionPolicy::Uct { c } => self.visit_with(game, role, Uct::new(c), visitor),
             SelectionPolicy::Grave(settings) => self.visit_with(game, role, Grave::new(settings), visitor),
@@ -156,14 +163,14 @@ impl SearchPolicy {
 
     fn visit_with<G, S, V>(&self, game: &G, role: usize, selection: S, visitor: V) -> V::Made
     where
-        G: Game + 'static,
+        G: PolicyGame,
         S: Selection<G> + Clone + Send + 'static,
         S::Note: Send,
         V: PartsVisitor<G>,
     {
         match &self.playout {
             PlayoutPolicy::Mini(config) => {
-                let anatomy = if config.is_blind() { None } else { game.anatomy() };
+                let anatomy = if config.is_blind() { None } else { game.features() };
                 let playout = match anatomy {
                     Some(anatomy) => MiniPlayout::new(game, role, anatomy, config.clone()),
                     None => MiniPlayout::new(game, role, Box::new(Blind), config.clone().blind()),

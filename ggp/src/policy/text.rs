@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
 use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
+use crate::batch::SideBySide;
 use crate::gdl::network::LANES;
-use crate::grave::{Form, GraveSettings};
-use crate::mini::{Allocation, Chances, MiniConfig, Strategy};
-use crate::parts::Decision;
-use crate::playouts::{Decay, Selector};
-use crate::tree_parallel::SideBySide;
-use crate::tuning::{Aspect, Method, Tuning};
+use crate::mcts::Decision;
+use crate::mcts::playout::mini::{Allocation, Chances, MiniConfig, Strategy};
+use crate::mcts::playout::{Decay, Selector};
+use crate::mcts::tuning::{Aspect, Method, Tuning};
+use crate::mcts::{Form, GraveSettings};
 
 /// Policies that have names of their own, each with what it is.
 const NAMED: [(&str, &str); 13] = [

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
-use crate::policy::Mind;
+use crate::policy::{Mind, PolicyGame};
 use crate::{Clock, Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, as a
@@ -34,7 +34,7 @@ impl Compiler {
     /// error.
     pub fn new<G, E>(make: impl Fn(&Rules, &AtomicBool) -> Result<G, E> + Send + Sync + 'static) -> Compiler
     where
-        G: Reasoner + Send + 'static,
+        G: Reasoner + PolicyGame + Send,
         E: fmt::Display,
     {
         Compiler(Arc::new(move |rules, order| {
@@ -96,12 +96,12 @@ pub(super) struct Sitting<G: Reasoner> {
     hurry: Arc<AtomicBool>,
 }
 
-impl<G: Reasoner + 'static> Sitting<G> {
+impl<G: Reasoner + PolicyGame> Sitting<G> {
     pub fn new(game: G, order: &Order) -> Result<Sitting<G>, String> {
         let roles = game.role_names();
         let role = place_of(&order.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
-        let mut mind = order.policy.mind(&game, role, order.seed);
+        let mut mind = game.agent(&order.policy, role, order.seed);
         let state = game.initial();
         mind.begin(&game, &state);
         Ok(Sitting { state, game, role, policy: order.policy.clone(), mind, hurry: order.hurry.clone() })
@@ -121,7 +121,7 @@ impl<G: Reasoner + 'static> Sitting<G> {
     }
 }
 
-impl<G: Reasoner + Send + 'static> Chair for Sitting<G> {
+impl<G: Reasoner + PolicyGame + Send> Chair for Sitting<G> {
     fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String> {
         let roles = self.game.roles();
         if joint.len() != roles {

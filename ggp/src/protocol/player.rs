@@ -605,6 +605,7 @@ mod tests {
     use super::*;
     use crate::game::Game;
     use crate::gdl::{Goal, Reasoner};
+    use crate::policy::PolicyGame;
 
     fn own(name: &str) -> String {
         std::fs::read_to_string(format!("{}/games/{name}.kif", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -788,6 +789,8 @@ mod tests {
             self.0.goal(state, role)
         }
     }
+
+    impl PolicyGame for Marked {}
 
     impl Reasoner for Marked {
         fn role_names(&self) -> &[String] {

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use rand::SeedableRng;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use sternhalma_ggp::arena::{PolicyGame, Request, derive_seed};
+use sternhalma_ggp::arena::{Contestant, PolicyPlayer, Request, derive_seed};
 use sternhalma_ggp::gdl::network::{LANES, LaneGame, Lanes, Network, NetworkGame, Profile};
 use sternhalma_ggp::gdl::{Prover, Rules};
 use sternhalma_ggp::{Game, Limits, LockStep, Policy, Rng, Spent};
@@ -350,7 +350,7 @@ fn search(game: &NetworkGame, policy: &Policy, seconds: f64, seed: u64) -> Resul
         bail!("the initial state is terminal");
     }
     let role = game.turn(&state).acting(game.roles()).start;
-    let mut player = NetworkGame::player(policy.clone());
+    let mut player = PolicyPlayer::new(policy.clone());
     player.begin(game, &state, role, seed)?;
     let request = Request {
         role,

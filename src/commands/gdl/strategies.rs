@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sternhalma_ggp::gdl::Reasoner;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::mini::{MiniConfig, MiniPlayout, Strategy, Tally};
+use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout, Strategy, Tally};
 use sternhalma_ggp::{
     Clock, Game, Limits, Mcts, PlayoutPolicy, Policy, SelectionPolicy, Settings, Spent, ToTheEnd, Uct,
 };
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
             None => bail!("no role {name}: the roles are {}", names.join(", ")),
         },
     };
-    let anatomy = game.anatomy().context("the game does not show its facts and goals")?;
+    let anatomy = game.features();
     let playout = MiniPlayout::new(&game, role, anatomy, config);
     let mut search = Mcts::new(Uct::new(c), playout, ToTheEnd, Settings::default(), args.seed);
     let stop = AtomicBool::new(false);

@@ -9,9 +9,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
-use sternhalma_ggp::arena::{self, Contestant, Host, LockStepHost, PolicyGame, Record, Standings};
+use sternhalma_ggp::arena::{self, Contestant, Host, LockStepHost, PolicyPlayer, Record, Standings};
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
-use sternhalma_ggp::gdl::{ProverGame, Rules};
+use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
+use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::{Limits, Policy};
 
 use super::settings::{Engine, Player, Plays, Settings};
@@ -291,7 +292,7 @@ struct RulesRoom<G> {
     players: Vec<Policy>,
 }
 
-impl<G: PolicyGame> RulesRoom<G> {
+impl<G: PolicyGame + Reasoner> RulesRoom<G> {
     fn new(game: G, engine: &'static str, text: &str, players: &[Player]) -> Result<RulesRoom<G>> {
         let policy = |told: &Player| match told.plays()? {
             Plays::BuiltIn(text) => Ok(text.parse::<Policy>()?),
@@ -306,7 +307,7 @@ impl<G: PolicyGame> RulesRoom<G> {
     }
 }
 
-impl<G: PolicyGame> Room for RulesRoom<G> {
+impl<G: PolicyGame + Reasoner> Room for RulesRoom<G> {
     fn game(&self) -> Value {
         json!({ "engine": self.engine, "rules": self.digest })
     }
@@ -332,7 +333,8 @@ impl<G: PolicyGame> Room for RulesRoom<G> {
         stop: &AtomicBool,
         report: &mut Report<'_>,
     ) -> Result<()> {
-        let make = |entrant: usize| G::player(self.players[entrant].clone());
+        let make =
+            |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant].clone())) };
         let host = Host { game: &self.game, make: &make, adjudicator: None };
         arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }

@@ -42,7 +42,7 @@ pub fn accumulates(game: &NetworkGame) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LaneGame, testing};
+    use super::super::testing;
     use super::*;
 
     #[test]
@@ -51,7 +51,6 @@ mod tests {
             let first = network.fluents[0].clone();
             let game = NetworkGame::new(network);
             assert_eq!(game.accumulates(), told, "{first}");
-            assert_eq!(LaneGame::new(game).unwrap().accumulates(), told, "{first}");
         }
     }
 }

@@ -11,8 +11,8 @@ use super::lanes::Lanes;
 use super::netlist::Lit;
 use super::sequential::State;
 use super::set::FluentSet;
+use crate::features::{Anatomy, GoalTree, Successors};
 use crate::gdl::{Document, ExprKind};
-use crate::mini::{Anatomy, GoalTree, Successors};
 use crate::{Game, Turn};
 
 /// How often the time of successors is taken.

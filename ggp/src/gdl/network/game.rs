@@ -8,12 +8,13 @@ use super::Network;
 use super::accumulation::accumulates;
 use super::anatomy::NetworkAnatomy;
 use super::goals::goal_trees;
-use super::lane_game::{LaneGame, LaneState};
+use super::lane_game::LaneGame;
 use super::sequential::{Sequential, State};
 use super::set::FluentSet;
+use crate::features::Anatomy;
+use crate::game::{Game, Turn};
 use crate::gdl::{Goal, Reasoner, Rules};
-use crate::mini::Anatomy;
-use crate::{Game, Rng, Together, Turn};
+use crate::rng::Rng;
 
 /// A rulesheet played by its network, one state at a time.
 ///
@@ -56,8 +57,30 @@ impl NetworkGame {
         }
     }
 
+    /// The features of states that strategies look at. Takes up to some
+    /// seconds the first time.
+    pub fn features(&self) -> Box<dyn Anatomy<NetworkGame>> {
+        let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
+        let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
+        let made = self.anatomy.get_or_init(|| NetworkAnatomy::new(self, goals().into()));
+        Anatomy::<NetworkGame>::duplicate(made)
+    }
+
+    /// Whether moves mostly add permanent facts: pieces are placed, and never
+    /// moved or captured. Takes up to a second the first time.
+    pub fn accumulates(&self) -> bool {
+        *self.accumulates.get_or_init(|| accumulates(self))
+    }
+
+    /// The same game for simulations that take their steps together; none if
+    /// its network is too large. Takes up to some seconds the first time.
+    pub fn lane_game(&self) -> Option<&LaneGame> {
+        let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
+        self.lanes.get_or_init(lanes).as_deref()
+    }
+
     /// The same game, with the rules of which its network was made: what
-    /// [`anatomy`](Game::anatomy) tells goals from.
+    /// [`features`](NetworkGame::features) tells goals from.
     pub fn with_rules(self, rules: Rules) -> NetworkGame {
         NetworkGame { rules: Some(rules), ..self }
     }
@@ -156,23 +179,6 @@ impl Game for NetworkGame {
     #[inline]
     fn number(&self, _: usize, mv: u32) -> u32 {
         mv
-    }
-
-    fn anatomy(&self) -> Option<Box<dyn Anatomy<NetworkGame>>> {
-        let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
-        let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
-        let made = self.anatomy.get_or_init(|| NetworkAnatomy::new(self, goals().into()));
-        Some(Anatomy::<NetworkGame>::duplicate(made))
-    }
-
-    fn accumulates(&self) -> bool {
-        *self.accumulates.get_or_init(|| accumulates(self))
-    }
-
-    fn together(&self) -> Option<Together<'_, NetworkGame>> {
-        let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
-        let lanes = self.lanes.get_or_init(lanes).as_ref()?;
-        Some(Together { lanes, state: |state| LaneState::Alone(state.clone()), mv: |number| number })
     }
 
     /// The moves of all roles: those that wait play what they must.

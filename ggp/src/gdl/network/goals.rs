@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
+use crate::features::{GoalTree, GoalTreeBuilder};
 use crate::gdl::ground::{Chain, GroundError, Limits, Name, Pred, Program, Terms, components, groups, program};
 use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
-use crate::mini::{GoalTree, GoalTreeBuilder};
 
 use super::build::Builder;
 use super::netlist::Lit;

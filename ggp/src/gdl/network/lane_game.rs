@@ -263,10 +263,6 @@ impl Game for LaneGame {
         LaneState::Alone(self.game.initial())
     }
 
-    fn accumulates(&self) -> bool {
-        self.game.accumulates()
-    }
-
     #[inline]
     fn turn(&self, state: &LaneState) -> Turn {
         match state {

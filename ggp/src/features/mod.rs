@@ -1,0 +1,9 @@
+//! Features of states.
+
+mod goal_tree;
+mod state_features;
+mod successors;
+
+pub use goal_tree::{Degree, DegreeBuffers, GoalTree, GoalTreeBuilder};
+pub use state_features::{Anatomy, Blind, one_by_one};
+pub use successors::Successors;

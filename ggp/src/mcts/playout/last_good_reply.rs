@@ -1,0 +1,209 @@
+//! The last-good-reply policy with forgetting.
+
+use rustc_hash::FxHashMap;
+
+use super::context::context;
+use crate::game::NOOP;
+use crate::mcts::move_history::Trail;
+
+/// The last-good-reply policy with forgetting, to one and to two moves
+/// (LGRF-2, Baier and Drake 2010; paper 000, section IV-C): a role plays
+/// what was played after the same moves in the last simulation with them that
+/// it did not lose. The moves replied to are those of role i - 1 a step and of
+/// role i - 2 two steps before.
+///
+/// A reply is stored if no role has a higher reward, else a stored one is
+/// forgotten where it was played. A role without opponents always stores: the
+/// policy is not made for it.
+#[derive(Clone, Debug, Default)]
+pub struct Replies {
+    /// By role: the reply to two moves, or to one, by what is replied to.
+    replies: Vec<FxHashMap<u64, u32>>,
+}
+
+impl Replies {
+    /// The replies of a role, at most; it then begins anew. Some 100 MB.
+    const MOST: usize = 1 << 22;
+
+    /// The index of the reply of a role among moves: to two moves if it is
+    /// among them, else to one.
+    pub(super) fn find(&self, trail: &Trail, role: usize, numbers: &[u32]) -> Option<usize> {
+        let replies = self.replies.get(role)?;
+        [2, 1].into_iter().find_map(|length| {
+            let reply = replies.get(&context(trail.roles(), role, length, |back, role| trail.back(back, role)))?;
+            numbers.iter().position(|number| number == reply)
+        })
+    }
+
+    /// Learns from a simulation.
+    pub(super) fn learn(&mut self, trail: &Trail, rewards: &[f64]) {
+        let roles = trail.roles();
+        self.replies.resize(roles, FxHashMap::default());
+        let highest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for (step, numbers) in trail.steps().enumerate() {
+            for (role, (&number, &reward)) in numbers.iter().zip(rewards).enumerate() {
+                if number >= NOOP {
+                    continue;
+                }
+                for length in 1..=step.min(2) {
+                    let key = context(roles, role, length, |back, role| trail.number(step - back, role));
+                    if reward >= highest {
+                        if self.replies[role].len() >= Replies::MOST {
+                            self.replies[role].clear();
+                        }
+                        self.replies[role].insert(key, number);
+                    } else if self.replies[role].get(&key) == Some(&number) {
+                        self.replies[role].remove(&key);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use rand::{RngExt, SeedableRng};
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::mcts::testing::{Simulation, number, numbers, trail};
+    use crate::rng::Rng;
+
+    #[derive(Deserialize)]
+    struct Case {
+        about: String,
+        roles: usize,
+        simulations: Vec<Told>,
+        choices: Vec<Choice>,
+    }
+
+    #[derive(Deserialize)]
+    struct Told {
+        #[serde(flatten)]
+        simulation: Simulation,
+        /// By role, after the simulation: the reply to one or two moves.
+        replies: Vec<BTreeMap<String, String>>,
+    }
+
+    #[derive(Deserialize)]
+    struct Choice {
+        r#match: Vec<String>,
+        simulation: Vec<String>,
+        role: usize,
+        options: Vec<String>,
+        reply: Option<String>,
+    }
+
+    fn cases() -> Vec<Case> {
+        let value: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/data/policies/replies.json")).unwrap();
+        serde_json::from_value(value["cases"].clone()).unwrap()
+    }
+
+    /// The replies of a role by what they reply to.
+    fn table(replies: &Replies, role: usize) -> BTreeMap<Vec<u32>, u32> {
+        let entries = replies.replies[role].iter().map(|(key, &reply)| {
+            let (two, one) = ((key >> 32) as u32, *key as u32);
+            // To one move: instead of the other, what no move is.
+            let moves = [two, one].into_iter().skip(usize::from(two == NOOP - 1));
+            (moves.collect(), reply)
+        });
+        entries.collect()
+    }
+
+    #[test]
+    fn replies_are_stored_and_forgotten() {
+        for case in cases() {
+            let mut replies = Replies::default();
+            for Told { simulation, replies: told } in &case.simulations {
+                replies.learn(&simulation.trail(), &simulation.rewards());
+                for (role, told) in told.iter().enumerate() {
+                    let told: BTreeMap<_, _> = told.iter().map(|(to, reply)| (numbers(to), number(reply))).collect();
+                    assert_eq!(table(&replies, role), told, "{}, role {role}", case.about);
+                }
+                assert_eq!(replies.replies.len(), case.roles);
+            }
+            for choice in &case.choices {
+                let trail = trail(case.roles, &choice.r#match, &choice.simulation);
+                let options: Vec<u32> = choice.options.iter().map(|mv| number(mv)).collect();
+                let found = replies.find(&trail, choice.role, &options).map(|index| &choice.options[index]);
+                assert_eq!(found, choice.reply.as_ref(), "{}: after {:?}", case.about, choice.simulation);
+            }
+        }
+    }
+
+    #[test]
+    fn who_has_no_opponent_always_stores() {
+        let mut replies = Replies::default();
+        let alone = |steps: [&str; 2], goal| Simulation {
+            steps: steps.map(str::to_owned).to_vec(),
+            rewards: vec![goal],
+            times: 1,
+        };
+        for (simulation, reply) in [(alone(["A", "B"], 100.0), 2), (alone(["A", "C"], 0.0), 3)] {
+            replies.learn(&simulation.trail(), &simulation.rewards());
+            assert_eq!(table(&replies, 0), BTreeMap::from([(vec![1], reply)]));
+        }
+    }
+
+    /// The reply of a role to some moves by all simulations, each with its
+    /// steps and rewards.
+    fn slow(simulations: &[(Vec<Vec<u32>>, Vec<f64>)], role: usize, to: &[u32]) -> Option<u32> {
+        let mut reply = None;
+        for (steps, rewards) in simulations {
+            let best = rewards.iter().all(|&other| rewards[role] >= other);
+            let roles = rewards.len();
+            for end in to.len()..steps.len() {
+                let before = (1..=to.len()).rev().map(|back| steps[end - back][(role + 2 * roles - back) % roles]);
+                let played = steps[end][role];
+                if played == NOOP || !before.eq(to.iter().copied()) {
+                    continue;
+                }
+                match (best, reply) {
+                    (true, _) => reply = Some(played),
+                    (false, Some(known)) if known == played => reply = None,
+                    (false, _) => {}
+                }
+            }
+        }
+        reply
+    }
+
+    #[test]
+    fn the_reply_is_the_last_good_one() {
+        let mut rng = Rng::seed_from_u64(3);
+        let mut found = [0; 3];
+        for round in 0..60 {
+            let roles = 1 + round % 3;
+            let (mut replies, mut simulations) = (Replies::default(), Vec::new());
+            for _ in 0..25 {
+                let mut trail = Trail::new(roles);
+                let mut steps: Vec<Vec<u32>> = Vec::new();
+                for _ in 0..rng.random_range(1..8) {
+                    let step: Vec<u32> = (0..roles).map(|_| [0, 1, 2, NOOP][rng.random_range(0..4)]).collect();
+                    trail.push(|numbers| numbers.extend(&step));
+                    steps.push(step);
+                    let role = rng.random_range(0..roles);
+                    let offered: Vec<u32> = (0..3).filter(|_| rng.random_bool(0.7)).collect();
+                    let back = |back: usize| {
+                        steps.len().checked_sub(back).map(|at| steps[at][(role + 2 * roles - back) % roles])
+                    };
+                    let to_two = back(2).and_then(|two| slow(&simulations, role, &[two, back(1)?]));
+                    let to_one = back(1).and_then(|one| slow(&simulations, role, &[one]));
+                    let replies_told = [to_two, to_one].map(|reply| reply.filter(|reply| offered.contains(reply)));
+                    let told = replies_told[0].or(replies_told[1]);
+                    assert_eq!(replies.find(&trail, role, &offered).map(|index| offered[index]), told);
+                    found[replies_told.iter().position(Option::is_some).unwrap_or(2)] += 1;
+                }
+                // Few rewards, so that many are equal.
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..3)) / 2.0).collect();
+                replies.learn(&trail, &rewards);
+                simulations.push((steps, rewards));
+            }
+        }
+        assert!(found.iter().all(|&count| count > 200), "{found:?} by two moves, by one and by none");
+    }
+}

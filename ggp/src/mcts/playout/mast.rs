@@ -1,0 +1,157 @@
+//! The move-average sampling technique.
+
+use super::UNSEEN;
+use super::decay::{Average, Decay, Limits, Scale};
+use super::value_guided::Worth;
+use crate::game::NOOP;
+use crate::mcts::move_history::Trail;
+
+/// The move-average sampling technique (MAST; Finnsson and Björnsson 2008;
+/// paper 000, section III-D): a move is worth the average reward of the
+/// simulations it was played in, counted once an occurrence.
+#[derive(Clone, Debug)]
+pub struct Mast {
+    /// By role and number.
+    moves: Vec<Vec<Average>>,
+    scale: Scale,
+}
+
+impl Default for Mast {
+    fn default() -> Mast {
+        Mast { moves: Vec::new(), scale: Scale::ONE }
+    }
+}
+
+impl Mast {
+    /// The average of a move, if it has been played and is not forgotten.
+    #[inline]
+    pub(super) fn mean(&self, role: usize, number: u32) -> Option<f32> {
+        self.moves.get(role)?.get(number as usize)?.mean(self.scale)
+    }
+
+    /// Takes in a reward of a move.
+    #[inline]
+    pub(super) fn add(&mut self, role: usize, number: u32, reward: f32, limits: Limits) {
+        if number >= NOOP {
+            return;
+        }
+        if self.moves.len() <= role {
+            self.moves.resize(role + 1, Vec::new());
+        }
+        let moves = &mut self.moves[role];
+        if moves.len() <= number as usize {
+            moves.resize(number as usize + 1, Average::default());
+        }
+        moves[number as usize].add(reward, limits, self.scale);
+    }
+}
+
+impl Worth for Mast {
+    #[inline]
+    fn worths(&mut self, _: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+        worths.extend(numbers.iter().map(|&number| self.mean(role, number).unwrap_or(UNSEEN)));
+    }
+
+    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        let limits = decay.limits();
+        for step in trail.steps() {
+            for (role, (&number, &reward)) in step.iter().zip(rewards).enumerate() {
+                self.add(role, number, reward as f32, limits);
+            }
+        }
+    }
+
+    fn decay(&mut self, by: f64) {
+        self.scale.decay(by);
+        if let Some(factor) = self.scale.take() {
+            self.moves.iter_mut().flatten().for_each(|average| _ = average.multiply(factor));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::HashMap;
+
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::rng::Rng;
+
+    impl Mast {
+        /// By number: the mean of a move, if it is known, and its weight.
+        pub(in crate::mcts::playout) fn table(&self, role: usize) -> Vec<(u32, Option<f32>, f32)> {
+            let moves = self.moves.get(role).into_iter().flatten().enumerate();
+            moves
+                .map(|(number, average)| (number as u32, average.mean(self.scale), average.weight(self.scale)))
+                .collect()
+        }
+    }
+
+    /// Rewards, each with its own weight.
+    pub(in crate::mcts::playout) type Weighted = Vec<(f64, f64)>;
+
+    /// Every reward of a move of a role.
+    #[derive(Default)]
+    struct Slow(HashMap<(usize, u32), Weighted>);
+
+    /// Adds a reward. Those before it weigh so much less that all together
+    /// weigh what they may at most; then all decay.
+    pub(in crate::mcts::playout) fn add(rewards: &mut Weighted, reward: f64, decay: &Decay) {
+        let before: f64 = rewards.iter().map(|(_, weight)| weight).sum();
+        if before + 1.0 > decay.cap {
+            rewards.iter_mut().for_each(|(_, weight)| *weight *= (decay.cap - 1.0) / before);
+        }
+        rewards.push((reward, 1.0));
+        rewards.iter_mut().for_each(|(_, weight)| *weight *= decay.omega);
+    }
+
+    impl Slow {
+        fn worth(&self, role: usize, number: u32) -> f64 {
+            let rewards = self.0.get(&(role, number)).map_or(&[][..], Vec::as_slice);
+            let weight: f64 = rewards.iter().map(|(_, weight)| weight).sum();
+            let sum: f64 = rewards.iter().map(|(reward, weight)| reward * weight).sum();
+            if weight < 1e-6 { 1.0 } else { sum / weight }
+        }
+    }
+
+    #[test]
+    fn averages_are_those_of_all_rewards() {
+        let mut rng = Rng::seed_from_u64(1);
+        for round in 0..60 {
+            let roles = 1 + round % 3;
+            let (omega, cap) = ([1.0, 0.9][round % 2], [f64::INFINITY, 1.0, 3.5][round / 6 % 3]);
+            let (mut mast, mut slow) = (Mast::default(), Slow::default());
+            let decay = Decay { omega, cap, ..Decay::NONE };
+            for _ in 0..40 {
+                let mut trail = Trail::new(roles);
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                for _ in 0..rng.random_range(1..6) {
+                    let step: Vec<u32> = (0..roles).map(|_| rng.random_range(0..5)).collect();
+                    let step: Vec<u32> = step.iter().map(|&mv| if mv == 4 { NOOP } else { mv }).collect();
+                    for (role, &number) in step.iter().enumerate().filter(|(_, number)| **number != NOOP) {
+                        add(slow.0.entry((role, number)).or_default(), rewards[role], &decay);
+                    }
+                    trail.push(|numbers| numbers.extend(step));
+                }
+                mast.learn(&trail, &rewards, &decay);
+                if rng.random_bool(0.3) {
+                    // Often enough for the scale to be brought back.
+                    let by = [0.0, 0.03, 0.5, 0.9][rng.random_range(0..4)];
+                    mast.decay(by);
+                    slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);
+                }
+                let numbers = [3, 0, 5, 1, 2];
+                for role in 0..roles {
+                    let mut worths = vec![7.0];
+                    mast.worths(&trail, role, &numbers, &mut worths);
+                    assert_eq!((worths.len(), worths[0]), (6, 7.0), "worths are appended");
+                    for (&number, &worth) in numbers.iter().zip(&worths[1..]) {
+                        let told = slow.worth(role, number);
+                        assert!((f64::from(worth) - told).abs() < 1e-4, "{worth} is to be {told}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The history heuristic (paper 002, section V.F).
+
+use rand::RngExt;
+
+use crate::rng::Rng;
+
+/// What simulations with a move came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Average {
+    sum: f64,
+    count: u32,
+    /// The simulation that counted last, from 1 on.
+    last: u32,
+}
+
+/// The average reward of the simulations in which each role played each of
+/// its moves, in whatever state. A simulation counts once, however often the
+/// move was played in it.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    roles: Vec<Vec<Average>>,
+    simulation: u32,
+}
+
+impl History {
+    /// The history of no simulation.
+    pub fn new(roles: usize) -> History {
+        History { roles: vec![Vec::new(); roles], simulation: 0 }
+    }
+
+    /// Begins the count of a simulation.
+    pub fn begin(&mut self) {
+        self.simulation += 1;
+    }
+
+    /// Counts a move, known by a small number, for a role and its reward in
+    /// the simulation that began last.
+    pub fn count(&mut self, role: usize, mv: u32, reward: f64) {
+        let averages = &mut self.roles[role];
+        if averages.len() <= mv as usize {
+            averages.resize(mv as usize + 1, Average::default());
+        }
+        let average = &mut averages[mv as usize];
+        if average.last != self.simulation {
+            average.last = self.simulation;
+            average.count += 1;
+            average.sum += reward;
+        }
+    }
+
+    /// The average reward of a move; none if it was never played.
+    #[inline]
+    pub fn average(&self, role: usize, mv: u32) -> Option<f64> {
+        let average = self.roles[role].get(mv as usize).filter(|average| average.count > 0)?;
+        Some(average.sum / f64::from(average.count))
+    }
+
+    /// The index of the move of highest average of those that were played at
+    /// all, of equals at random; any if none was.
+    pub fn best(&self, role: usize, moves: impl ExactSizeIterator<Item = u32>, rng: &mut Rng) -> usize {
+        let count = moves.len();
+        let mut best = (f64::NEG_INFINITY, 0, 0);
+        for (index, mv) in moves.enumerate() {
+            let Some(average) = self.average(role, mv) else { continue };
+            if average > best.0 {
+                best = (average, index, 1);
+            } else if average == best.0 {
+                best.2 += 1;
+                if rng.random_range(0..best.2) == 0 {
+                    best.1 = index;
+                }
+            }
+        }
+        if best.2 == 0 { rng.random_range(0..count) } else { best.1 }
+    }
+}

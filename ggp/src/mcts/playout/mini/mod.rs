@@ -1,0 +1,45 @@
+//! MINI-Player (Świechowski & Mańdziuk, *Self-Adaptation of Playing Strategies
+//! in General Game Playing*, 2013; paper 002).
+//!
+//! A simulation follows one of six strategies ([`Strategy`]), and an
+//! [`Allocator`] gives those that do well more simulations than others.
+//! [`MiniPlayout`] puts them together as the playout of a search, by a
+//! [`MiniConfig`]. What they look at in a game is its [`Anatomy`](crate::features::Anatomy).
+//!
+//! ```
+//! use sternhalma_ggp::gdl::Rules;
+//! use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+//! use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout};
+//! use sternhalma_ggp::{Decision, Game, Limits, Mcts, Settings, ToTheEnd, Uct};
+//!
+//! let rules = Rules::parse(
+//!     "(role you) (init (heap 3)) (less 0 1) (less 1 2) (less 2 3)
+//!      (<= (legal you (leave ?n)) (true (heap ?m)) (less ?n ?m)) (legal you stop)
+//!      (<= (next (heap ?n)) (does you (leave ?n)))
+//!      (<= terminal (not (true (heap 3))) (not (true (heap 2))))
+//!      (<= (goal you 100) (true (heap 1))) (<= (goal you 0) (not (true (heap 1))))",
+//! )?;
+//! let game = NetworkGame::new(Network::new(&rules)?).with_rules(rules);
+//! let anatomy = game.features();
+//! let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
+//! let playout = MiniPlayout::new(&game, 0, anatomy, MiniConfig::mini());
+//! let mut search = Mcts::new(Uct::new(0.4), playout, ToTheEnd, settings, 1);
+//! search.search(&game, &game.initial(), 0, Limits::playouts(100), &Default::default());
+//! for (strategy, tally) in search.playout().tallies() {
+//!     println!("{}: {} simulations, mean {}", strategy.name(), tally.simulations, tally.mean());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod allocation;
+mod history;
+mod playout;
+mod scoring;
+mod strategy;
+mod symbols;
+
+pub use allocation::{Allocation, Allocator, Tally};
+pub use history::History;
+pub use playout::MiniPlayout;
+pub use strategy::{Chances, MiniConfig, Strategy};
+pub use symbols::SymbolCounts;

@@ -1,0 +1,168 @@
+//! What states are worth to strategies that judge a move by the state after it.
+
+use rand::RngExt;
+
+use crate::features::{Degree, DegreeBuffers, GoalTree, Successors};
+use crate::gdl::network::FluentSet;
+use crate::rng::Rng;
+
+/// Values that differ by less differ by rounding only.
+const ROUNDING: f64 = 1e-6;
+
+/// What a state is worth, and what tells states of the same worth apart.
+pub(super) type Worth = (f64, f64);
+
+/// How nearly states satisfy a goal (paper 002, section V.B).
+pub(super) fn by_goal(
+    states: &Successors,
+    tree: &GoalTree,
+    buffers: &mut DegreeBuffers,
+    degrees: &mut Vec<Degree>,
+    worths: &mut Vec<Worth>,
+) {
+    degrees.clear();
+    tree.degrees(states, buffers, degrees);
+    worths.clear();
+    worths.extend(degrees.iter().map(|degree| (f64::from(degree.value), f64::from(degree.tie_break))));
+}
+
+/// The sum of the weights of the facts that hold (section V.C).
+pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<Worth>) {
+    worths.clear();
+    worths.resize(states.count(), (0.0, 0.0));
+    for (fact, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+        each_bit(states.holding(fact), |state| worths[state].0 += weight);
+    }
+}
+
+/// How many more moves a role has than the others, summed over them; its
+/// moves, if there are no others (section V.D).
+pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths: &mut Vec<Worth>) {
+    let own = f64::from(roles.saturating_sub(1).max(1) as u32);
+    worths.clear();
+    worths.extend(states.mobility(role).iter().map(|&moves| (own * f64::from(moves), 0.0)));
+    for other in (0..roles).filter(|&other| other != role) {
+        worths.iter_mut().zip(states.mobility(other)).for_each(|(worth, &moves)| worth.0 -= f64::from(moves));
+    }
+}
+
+/// The fewest facts of a state that did not hold in one of the states before
+/// it (section V.E).
+pub(super) fn by_novelty(states: &Successors, before: &[FluentSet], counts: &mut Vec<u32>, worths: &mut Vec<Worth>) {
+    worths.clear();
+    worths.resize(states.count(), (f64::INFINITY, 0.0));
+    for before in before {
+        counts.clear();
+        counts.resize(states.count(), 0);
+        for fact in (0..states.facts()).filter(|&fact| !before.contains(fact)) {
+            each_bit(states.holding(fact), |state| counts[state] += 1);
+        }
+        worths.iter_mut().zip(counts.iter()).for_each(|(worth, &count)| worth.0 = worth.0.min(f64::from(count)));
+    }
+}
+
+/// The index of the highest worth, of equals at random.
+pub(super) fn best(worths: &[Worth], rng: &mut Rng) -> usize {
+    let (mut best, mut equals) = (0, 1);
+    for (index, worth) in worths.iter().enumerate().skip(1) {
+        let (value, tie_break) = (worth.0 - worths[best].0, worth.1 - worths[best].1);
+        if value > ROUNDING || value > -ROUNDING && tie_break > ROUNDING {
+            (best, equals) = (index, 1);
+        } else if value > -ROUNDING && tie_break > -ROUNDING {
+            equals += 1;
+            if rng.random_range(0..equals) == 0 {
+                best = index;
+            }
+        }
+    }
+    best
+}
+
+/// The bits of some words that are set, in order.
+#[inline]
+fn each_bit(words: &[u64], mut see: impl FnMut(usize)) {
+    for (index, &word) in words.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            see(64 * index + rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    fn states(facts: usize, states: &[&[usize]], mobility: &[&[u32]]) -> Successors {
+        let mut all = Successors::default();
+        all.reset(states.len(), facts, mobility.len());
+        for (state, facts) in states.iter().enumerate() {
+            facts.iter().for_each(|&fact| all.insert(state, fact));
+        }
+        mobility.iter().enumerate().for_each(|(role, moves)| all.mobility_mut(role).copy_from_slice(moves));
+        all
+    }
+
+    fn set(facts: usize, holding: &[usize]) -> FluentSet {
+        let mut set = FluentSet::new(facts);
+        holding.iter().for_each(|&fact| set.insert(fact));
+        set
+    }
+
+    #[test]
+    fn mobility_is_the_sum_of_differences() {
+        let mut worths = Vec::new();
+        let all = states(0, &[&[], &[]], &[&[5, 2], &[1, 1], &[7, 3]]);
+        by_mobility(&all, 3, 0, &mut worths);
+        assert_eq!(worths, [(5.0 - 1.0 + 5.0 - 7.0, 0.0), (2.0 - 1.0 + 2.0 - 3.0, 0.0)]);
+        by_mobility(&all, 3, 2, &mut worths);
+        assert_eq!(worths, [(7.0 - 5.0 + 7.0 - 1.0, 0.0), (3.0 - 2.0 + 3.0 - 1.0, 0.0)]);
+        by_mobility(&states(0, &[&[], &[]], &[&[5, 2]]), 1, 0, &mut worths);
+        assert_eq!(worths, [(5.0, 0.0), (2.0, 0.0)]);
+    }
+
+    #[test]
+    fn novelty_is_the_distance_to_the_nearest_state_before() {
+        let (mut counts, mut worths) = (Vec::new(), Vec::new());
+        let all = states(5, &[&[0, 1, 2], &[2, 3, 4], &[0]], &[]);
+        let before = [set(5, &[0, 1]), set(5, &[4]), set(5, &[0, 2, 3])];
+        // The first state has 1, 3 and 1 facts that those before have not, the
+        // second 3, 2 and 1, the third 0, 1 and 0.
+        for (known, told) in [(1, [1.0, 3.0, 0.0]), (2, [1.0, 2.0, 0.0]), (3, [1.0, 1.0, 0.0])] {
+            by_novelty(&all, &before[..known], &mut counts, &mut worths);
+            assert_eq!(worths, told.map(|worth| (worth, 0.0)));
+        }
+    }
+
+    #[test]
+    fn worths_of_many_states_are_those_one_at_a_time() {
+        let mut rng = Rng::seed_from_u64(1);
+        let (facts, count) = (90, 130);
+        let random = |rng: &mut Rng| -> Vec<usize> { (0..facts).filter(|_| rng.random_bool(0.3)).collect() };
+        let told: Vec<Vec<usize>> = (0..count).map(|_| random(&mut rng)).collect();
+        let before: Vec<FluentSet> = (0..3).map(|_| set(facts, &random(&mut rng))).collect();
+        let weights: Vec<f64> = (0..facts).map(|_| f64::from(rng.random_range(-3i32..4))).collect();
+        let all = states(facts, &told.iter().map(|facts| &facts[..]).collect::<Vec<_>>(), &[]);
+        let (mut counts, mut worths) = (Vec::new(), Vec::new());
+        by_weights(&all, &weights, &mut worths);
+        let sums = told.iter().map(|facts| facts.iter().map(|&fact| weights[fact]).sum::<f64>());
+        assert!(worths.iter().map(|worth| worth.0).eq(sums));
+        by_novelty(&all, &before, &mut counts, &mut worths);
+        let fresh = |facts: &[usize], set: &FluentSet| facts.iter().filter(|&&fact| !set.contains(fact)).count();
+        let nearest = told.iter().map(|facts| before.iter().map(|set| fresh(facts, set)).min().unwrap() as f64);
+        assert!(worths.iter().map(|worth| worth.0).eq(nearest));
+    }
+
+    #[test]
+    fn the_best_is_chosen_and_of_equals_any() {
+        let mut rng = Rng::seed_from_u64(2);
+        let worths = [(0.5, 9.0), (1.0, 0.2), (1.0 + 1e-9, 0.3), (1.0, 0.3 - 1e-9), (0.9, 1.0)];
+        let mut chosen = [0; 5];
+        (0..1000).for_each(|_| chosen[best(&worths, &mut rng)] += 1);
+        assert_eq!((chosen[0], chosen[1], chosen[4]), (0, 0, 0));
+        assert!(chosen[2] > 400 && chosen[3] > 400, "{chosen:?}");
+    }
+}

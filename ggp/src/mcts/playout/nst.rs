@@ -1,0 +1,630 @@
+//! The N-gram selection technique.
+
+use rustc_hash::FxHashMap;
+
+use super::context::{chosen_context, context};
+use super::decay::{Average, Decay, Limits, Scale};
+use super::mast::Mast;
+use super::value_guided::Worth;
+use super::{LEAST_WEIGHT, UNSEEN};
+use crate::game::NOOP;
+use crate::mcts::move_history::Trail;
+
+/// The N-gram selection technique (NST; paper 000, section IV-B): a move is
+/// worth the mean of the averages of the sequences that it would end, of
+/// length 1, 2 and 3. A sequence that ends with a move of role i has, before
+/// it, a move of role i - 1 and one of role i - 2, each a step earlier and
+/// counted round all roles.
+///
+/// Longer sequences count from a weight on. The moves that have followed the
+/// same one or two moves, a *context*, are kept together, so that a choice
+/// looks up two contexts, and most of those of two moves say nothing yet.
+#[derive(Clone, Debug)]
+pub struct Nst {
+    /// The longest sequences.
+    longest: usize,
+    /// The weight from which longer sequences count, k.
+    least: f32,
+    /// Whether moves without a choice are skipped.
+    skips_waits: bool,
+    singles: Mast,
+    /// By role: the place of a context among all.
+    places: Vec<FxHashMap<u64, u32>>,
+    contexts: Vec<Followers>,
+    scale: Scale,
+    /// Of each move that a choice is about: the sum of averages, and how many
+    /// they are.
+    sums: Vec<(f32, f32)>,
+}
+
+/// The moves that have followed a context, with the averages of the sequences
+/// that they end: where they are few of all that there may be by open
+/// addressing, else in a row by number.
+#[derive(Clone, Debug, Default)]
+struct Followers {
+    /// Empty, or a power of two of slots, a quarter of them free at least.
+    slots: Vec<Follower>,
+    /// Empty, or by the number of a move. Either is.
+    row: Vec<Average>,
+    used: u32,
+    /// How many have ever had a weight that counts; more may not.
+    telling: u32,
+}
+
+/// A sequence: the move that ends it, and its average.
+#[derive(Clone, Copy, Debug)]
+struct Follower {
+    number: u32,
+    average: Average,
+}
+
+impl Followers {
+    const FREE: Follower = Follower { number: Trail::NONE, average: Average::NONE };
+
+    /// The place of a move among the slots, or the free one where it would be.
+    #[inline]
+    fn place(&self, number: u32) -> usize {
+        let mask = self.slots.len() - 1;
+        // Fibonacci hashing: the upper bits of the product are well mixed.
+        let hash = number.wrapping_mul(0x9e37_79b9);
+        let mut place = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
+        while self.slots[place].number != number && self.slots[place].number != Trail::NONE {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    fn add(&mut self, number: u32, reward: f32, limits: Limits, scale: Scale, least: f32) {
+        if number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len() {
+            self.make_room(number);
+        }
+        let average = match self.row.get_mut(number as usize) {
+            Some(average) => average,
+            None => {
+                let place = self.place(number);
+                let follower = &mut self.slots[place];
+                self.used += u32::from(follower.number == Trail::NONE);
+                follower.number = number;
+                &mut follower.average
+            }
+        };
+        let counted = average.mean_from(least, scale).is_some();
+        average.add(reward, limits, scale);
+        let counts = average.mean_from(least, scale).is_some();
+        self.telling += u32::from(counts && !counted);
+    }
+
+    /// Makes room for a further move: in a row, if that takes no more memory.
+    fn make_room(&mut self, number: u32) {
+        let all = self.all();
+        self.used = all.len() as u32;
+        let numbers = all.iter().map(|&(number, _)| number).chain([number]);
+        let length = numbers.max().map_or(0, |largest| largest as usize + 1);
+        let mut slots = 4;
+        while 4 * (all.len() + 1) > 3 * slots {
+            slots *= 2;
+        }
+        if length * size_of::<Average>() <= slots * size_of::<Follower>() {
+            self.slots = Vec::new();
+            self.row = vec![Average::NONE; (length + length / 4).next_multiple_of(8)];
+            all.iter().for_each(|&(number, average)| self.row[number as usize] = average);
+        } else {
+            self.row = Vec::new();
+            self.slots = vec![Followers::FREE; slots];
+            self.fill(&all);
+        }
+    }
+
+    /// Puts followers into free slots.
+    fn fill(&mut self, all: &[(u32, Average)]) {
+        for &(number, average) in all {
+            let place = self.place(number);
+            self.slots[place] = Follower { number, average };
+        }
+    }
+
+    /// The numbers and averages of all that have any weight.
+    fn all(&self) -> Vec<(u32, Average)> {
+        let slots = self.slots.iter().filter(|slot| slot.number != Trail::NONE);
+        let row = (0..).zip(&self.row).filter(|(_, average)| **average != Average::NONE);
+        slots.map(|slot| (slot.number, slot.average)).chain(row.map(|(number, &average)| (number, average))).collect()
+    }
+
+    /// Multiplies all weights, and forgets what has none left.
+    fn multiply(&mut self, factor: f32) {
+        for average in &mut self.row {
+            if !average.multiply(factor) {
+                *average = Average::NONE;
+            }
+        }
+        if !self.slots.is_empty() {
+            let mut all = self.all();
+            all.retain_mut(|(_, average)| average.multiply(factor));
+            self.used = all.len() as u32;
+            self.slots.fill(Followers::FREE);
+            self.fill(&all);
+        }
+    }
+
+    /// Adds what they say of some moves to sums of averages, with how many they are.
+    #[inline]
+    fn tell(&self, numbers: &[u32], sums: &mut [(f32, f32)], least: f32, scale: Scale) {
+        let mut add = |at: usize, average: Average| {
+            if let Some(mean) = average.mean_from(least, scale) {
+                sums[at].0 += mean;
+                sums[at].1 += 1.0;
+            }
+        };
+        match self.row.is_empty() {
+            true => (0..).zip(numbers).for_each(|(at, &number)| add(at, self.slots[self.place(number)].average)),
+            false => (0..).zip(numbers).for_each(|(at, &number)| {
+                add(at, self.row.get(number as usize).copied().unwrap_or(Average::NONE));
+            }),
+        }
+    }
+}
+
+impl Nst {
+    /// Some 500 MB, most of them met but once. Further ones are passed over.
+    const MOST_CONTEXTS: usize = 1 << 22;
+
+    /// Sequences of lengths up to `longest`, 1 to 3, of which longer ones
+    /// than one move count from the weight `least` on, if they are not forgotten.
+    pub fn new(longest: usize, least: f64) -> Nst {
+        Nst {
+            longest,
+            least: (least as f32).max(LEAST_WEIGHT),
+            skips_waits: false,
+            singles: Mast::default(),
+            places: Vec::new(),
+            contexts: Vec::new(),
+            scale: Scale::ONE,
+            sums: Vec::new(),
+        }
+    }
+
+    /// Whether sequences are of the moves that were chosen: joint moves in
+    /// which no role had a choice are skipped, and in place of a role that had
+    /// none comes one that had. Which these are the trail tells.
+    #[must_use]
+    pub fn skipping_waits(mut self, skips: bool) -> Nst {
+        self.skips_waits = skips;
+        self
+    }
+
+    /// As [`Worth::learn`], of moves that were chosen.
+    fn learn_chosen(&mut self, trail: &Trail, rewards: &[f64], limits: Limits) {
+        let first = trail.known() - trail.len();
+        for joint in first..trail.known() {
+            for (role, &reward) in rewards.iter().enumerate() {
+                let Some(number) = trail.chosen(joint, role) else { continue };
+                self.singles.add(role, number, reward as f32, limits);
+                for length in 1..self.longest {
+                    let Some(key) = chosen_context(trail, first, joint, role, length) else { break };
+                    self.add(role, key, number, reward as f32, limits);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: Limits) {
+        if self.places.len() <= role {
+            self.places.resize(role + 1, FxHashMap::default());
+        }
+        let known = self.places[role].get(&key).copied();
+        let Some(place) = known.or_else(|| self.add_context(role, key)) else { return };
+        self.contexts[place as usize].add(number, reward, limits, self.scale, self.least);
+    }
+
+    /// A context that was not met before; none if there are too many.
+    fn add_context(&mut self, role: usize, key: u64) -> Option<u32> {
+        let place = self.contexts.len();
+        (place < Nst::MOST_CONTEXTS).then(|| {
+            self.contexts.push(Followers::default());
+            self.places[role].insert(key, place as u32);
+            place as u32
+        })
+    }
+
+    /// Adds what the sequences of a context say of the moves that a choice is about.
+    #[inline]
+    fn follow(&mut self, role: usize, key: u64, numbers: &[u32]) {
+        let Some(&place) = self.places.get(role).and_then(|places| places.get(&key)) else { return };
+        let followers = &self.contexts[place as usize];
+        if followers.telling == 0 {
+            return;
+        }
+        followers.tell(numbers, &mut self.sums, self.least, self.scale);
+    }
+}
+
+impl Nst {
+    /// As [`Worth::worths`], by sequences of up to so many moves.
+    pub(super) fn worths_by(
+        &mut self,
+        longest: usize,
+        trail: &Trail,
+        role: usize,
+        numbers: &[u32],
+        worths: &mut Vec<f32>,
+    ) {
+        self.sums.clear();
+        let single = |&number: &u32| self.singles.mean(role, number).map_or((UNSEEN, 1.0), |mean| (mean, 1.0));
+        self.sums.extend(numbers.iter().map(single));
+        for length in 1..longest.min(self.longest) {
+            let key = match self.skips_waits {
+                true => chosen_context(trail, 0, trail.known(), role, length),
+                false => Some(context(trail.roles(), role, length, |back, role| trail.back(back, role))),
+            };
+            let Some(key) = key else { break };
+            self.follow(role, key, numbers);
+        }
+        worths.extend(self.sums.iter().map(|(sum, count)| sum / count));
+    }
+}
+
+impl Worth for Nst {
+    fn skips_waits(&self) -> bool {
+        self.skips_waits
+    }
+
+    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+        self.worths_by(self.longest, trail, role, numbers, worths);
+    }
+
+    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        let limits = decay.limits();
+        if self.skips_waits {
+            return self.learn_chosen(trail, rewards, limits);
+        }
+        self.singles.learn(trail, rewards, decay);
+        let roles = trail.roles();
+        for (step, numbers) in trail.steps().enumerate() {
+            for (role, (&number, &reward)) in numbers.iter().zip(rewards).enumerate() {
+                if number >= NOOP {
+                    continue;
+                }
+                for length in 1..self.longest.min(step + 1) {
+                    let key = context(roles, role, length, |back, role| trail.number(step - back, role));
+                    self.add(role, key, number, reward as f32, limits);
+                }
+            }
+        }
+    }
+
+    fn decay(&mut self, by: f64) {
+        self.singles.decay(by);
+        self.scale.decay(by);
+        if let Some(factor) = self.scale.take() {
+            self.contexts.iter_mut().for_each(|followers| followers.multiply(factor));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+
+    use rand::{RngExt, SeedableRng};
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::mcts::playout::mast::tests::{Weighted, add};
+    use crate::mcts::testing::{Simulation, number, numbers, trail};
+    use crate::rng::Rng;
+
+    impl Nst {
+        /// By sequence: the mean, if it is known, and the weight.
+        pub(in crate::mcts::playout) fn table(&self, role: usize) -> BTreeMap<Vec<u32>, (Option<f32>, f32)> {
+            let singles = self.singles.table(role).into_iter().filter(|(.., weight)| *weight > 0.0);
+            let mut table: BTreeMap<_, _> =
+                singles.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect();
+            for (key, &place) in self.places.get(role).into_iter().flatten() {
+                let (two, one) = ((key >> 32) as u32, *key as u32);
+                for (number, average) in self.contexts[place as usize].all() {
+                    // A sequence of two has, instead of the first, what no move is.
+                    let moves = [two, one, number].into_iter().skip(usize::from(two == NOOP - 1));
+                    table.insert(moves.collect(), (average.mean(self.scale), average.weight(self.scale)));
+                }
+            }
+            table
+        }
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        about: String,
+        roles: usize,
+        k: f64,
+        simulations: Vec<Simulation>,
+        /// By role and sequence: its mean and how often it was met.
+        grams: Vec<BTreeMap<String, (f32, f32)>>,
+        choices: Vec<Choice>,
+    }
+
+    #[derive(Deserialize)]
+    struct Choice {
+        r#match: Vec<String>,
+        simulation: Vec<String>,
+        role: usize,
+        worths: BTreeMap<String, f32>,
+    }
+
+    fn cases() -> Vec<Case> {
+        let value: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/data/policies/ngrams.json")).unwrap();
+        serde_json::from_value(value["cases"].clone()).unwrap()
+    }
+
+    fn taught(case: &Case) -> Nst {
+        let mut nst = Nst::new(3, case.k);
+        for simulation in &case.simulations {
+            (0..simulation.times).for_each(|_| nst.learn(&simulation.trail(), &simulation.rewards(), &Decay::NONE));
+        }
+        nst
+    }
+
+    #[test]
+    fn the_sequences_of_a_simulation_are_those_of_the_paper() {
+        for case in cases() {
+            let nst = taught(&case);
+            for (role, told) in case.grams.iter().enumerate() {
+                let told: BTreeMap<_, _> = told.iter().map(|(gram, average)| (numbers(gram), average)).collect();
+                let found = nst.table(role);
+                let about = format!("{}, role {role}", case.about);
+                assert!(found.keys().eq(told.keys()), "{about}: {found:?}");
+                for ((mean, weight), (told_mean, count)) in found.values().zip(told.values()) {
+                    assert_eq!(weight, count, "{about}: {found:?}");
+                    assert!((100.0 * mean.unwrap() - told_mean).abs() < 1e-3, "{about}: {found:?}");
+                }
+            }
+            assert_eq!(nst.places.len().max(case.roles), case.roles);
+        }
+    }
+
+    #[test]
+    fn a_move_is_worth_the_mean_of_what_counts() {
+        for case in cases() {
+            let mut nst = taught(&case);
+            for choice in &case.choices {
+                let trail = trail(case.roles, &choice.r#match, &choice.simulation);
+                let offered: Vec<u32> = choice.worths.keys().map(|mv| number(mv)).collect();
+                // The same again: a choice leaves nothing behind.
+                for _ in 0..2 {
+                    let mut worths = Vec::new();
+                    nst.worths(&trail, choice.role, &offered, &mut worths);
+                    assert_eq!(worths.len(), offered.len());
+                    for (worth, told) in worths.iter().zip(choice.worths.values()) {
+                        let about = &case.about;
+                        assert!((100.0 * worth - told).abs() < 1e-3, "{about}: {worth} is to be {told} of 100");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every reward of a sequence of a role.
+    #[derive(Default)]
+    struct Slow(HashMap<(usize, Vec<u32>), Weighted>);
+
+    impl Slow {
+        fn learn(&mut self, steps: &[Vec<u32>], rewards: &[f64], longest: usize, decay: &Decay) {
+            for end in 0..steps.len() {
+                for (role, reward) in rewards.iter().enumerate().filter(|(role, _)| steps[end][*role] != NOOP) {
+                    for length in 1..=longest.min(end + 1) {
+                        let rewards = self.0.entry((role, sequence(&steps[..=end], role, length))).or_default();
+                        add(rewards, *reward, decay);
+                    }
+                }
+            }
+        }
+
+        fn average(&self, role: usize, sequence: Vec<u32>) -> (f64, f64) {
+            let rewards = self.0.get(&(role, sequence)).map_or(&[][..], Vec::as_slice);
+            let weight: f64 = rewards.iter().map(|(_, weight)| weight).sum();
+            (rewards.iter().map(|(reward, weight)| reward * weight).sum::<f64>() / weight, weight)
+        }
+
+        /// What a move is worth after all steps; none if a weight is too near to
+        /// a threshold for single precision.
+        fn worth(&self, steps: &[Vec<u32>], role: usize, number: u32, longest: usize, least: f64) -> Option<f64> {
+            let mut steps = steps.to_vec();
+            steps.push(vec![number; steps.first().map_or(1, Vec::len)]);
+            let mut counted = Vec::new();
+            for length in 1..=longest.min(steps.len()) {
+                let (mean, weight) = self.average(role, sequence(&steps, role, length));
+                let from = if length == 1 { 1e-6 } else { least.max(1e-6) };
+                if weight != from && (weight / from - 1.0).abs() < 1e-4 {
+                    return None;
+                }
+                if length == 1 && weight < from {
+                    return Some(1.0);
+                }
+                counted.extend((weight >= from).then_some(mean));
+            }
+            Some(counted.iter().sum::<f64>() / counted.len() as f64)
+        }
+    }
+
+    /// The last moves that a move of a role ends.
+    fn sequence(steps: &[Vec<u32>], role: usize, length: usize) -> Vec<u32> {
+        let roles = steps[0].len();
+        let at = |back: usize| steps[steps.len() - 1 - back][(role + 3 * roles - back) % roles];
+        (0..length).rev().map(at).collect()
+    }
+
+    #[test]
+    fn averages_are_those_of_all_rewards() {
+        let mut rng = Rng::seed_from_u64(2);
+        let (mut asked, mut long) = (0, 0);
+        for round in 0..240 {
+            let (roles, longest) = (1 + round % 3, 1 + round / 3 % 3);
+            let least = [0.0, 1.0, 2.3, 4.0][round / 9 % 4];
+            let decay =
+                Decay { omega: [1.0, 0.9][round % 2], cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3], ..Decay::NONE };
+            let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
+            let mut moved: Vec<Vec<u32>> = Vec::new();
+            let mut trail = Trail::new(roles);
+            for _ in 0..30 {
+                trail.rewind();
+                let mut steps = Vec::new();
+                for _ in 0..rng.random_range(0..7) {
+                    let step: Vec<u32> = (0..roles).map(|_| [0, 1, 2, NOOP][rng.random_range(0..4)]).collect();
+                    trail.push(|numbers| numbers.extend(&step));
+                    steps.push(step);
+                    let all: Vec<Vec<u32>> = moved.iter().chain(&steps).cloned().collect();
+                    let role = rng.random_range(0..roles);
+                    let offered: Vec<u32> = (0..4).filter(|_| rng.random_bool(0.7)).collect();
+                    let mut worths = Vec::new();
+                    nst.worths(&trail, role, &offered, &mut worths);
+                    for (&number, &worth) in offered.iter().zip(&worths) {
+                        let Some(told) = slow.worth(&all, role, number, longest, least) else { continue };
+                        assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                        asked += 1;
+                        long += u32::from(slow.worth(&all, role, number, 1, least) != Some(told));
+                    }
+                }
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                nst.learn(&trail, &rewards, &decay);
+                slow.learn(&steps, &rewards, longest, &decay);
+                if rng.random_bool(0.2) {
+                    let by = [0.0, 0.01, 0.5, 0.9][rng.random_range(0..4)];
+                    nst.decay(by);
+                    slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);
+                }
+                if let Some(last) = steps.pop().filter(|_| rng.random_bool(0.2)) {
+                    // The match follows the last joint move.
+                    trail.rewind();
+                    trail.push(|numbers| numbers.extend(&last));
+                    trail.keep_last();
+                    moved.push(last);
+                }
+            }
+        }
+        assert!(asked > 20_000 && long > 5_000, "{asked} asked, {long} by longer sequences");
+    }
+
+    /// A role, its move, and the moves before it with who chose them, last first.
+    type Chosen = (usize, u32, Vec<(usize, u32)>);
+
+    /// The moves before those of a role, last first, of joint moves in which
+    /// somebody had a choice: each step is told as choices, none of who had none.
+    fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
+        let roles = steps.first().map_or(1, Vec::len);
+        let told = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
+        let choice = |(place, step): (usize, &Vec<Option<u32>>)| {
+            let mut wanted = (role + 100 * roles - place - 1) % roles;
+            while step[wanted].is_none() {
+                wanted = (wanted + roles - 1) % roles;
+            }
+            (wanted, step[wanted].unwrap())
+        };
+        told.enumerate().map(choice).collect()
+    }
+
+    #[test]
+    fn moves_without_a_choice_are_skipped() {
+        let mut rng = Rng::seed_from_u64(3);
+        let mut by_length = [0; 3];
+        for round in 0..60 {
+            let (roles, least) = (1 + round % 3, [1.0, 2.0][round % 2]);
+            // Often all choose, or one, or nobody.
+            let chance = [0.2, 0.5, 0.9][round / 3 % 3];
+            let mut nst = Nst::new(3, least).skipping_waits(true);
+            let mut slow: HashMap<Chosen, Vec<f64>> = HashMap::new();
+            let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
+            let mut trail = Trail::new(roles);
+            let push = |trail: &mut Trail, step: &[Option<u32>]| {
+                // Who has no choice has a number all the same, or waits.
+                let number = |mv: &Option<u32>| mv.unwrap_or(if roles == 2 { NOOP } else { 0 });
+                trail.push(|numbers| numbers.extend(step.iter().map(number)));
+                trail.mark_waits(|role| step[role].is_none());
+            };
+            for _ in 0..40 {
+                trail.rewind();
+                let mut steps: Vec<Vec<Option<u32>>> = Vec::new();
+                for _ in 0..rng.random_range(1..8) {
+                    let all: Vec<_> = moved.iter().chain(&steps).cloned().collect();
+                    // Only the last two joint moves of the match are known.
+                    let known = chosen_before(&all[all.len().saturating_sub(steps.len() + 2)..], 0).len();
+                    for role in 0..roles {
+                        let before = chosen_before(&all, role);
+                        let mut worths = Vec::new();
+                        nst.worths(&trail, role, &[0, 1], &mut worths);
+                        for (mv, &worth) in worths.iter().enumerate() {
+                            let sequence = |length: usize| (role, mv as u32, before[..length].to_vec());
+                            let means = (0..=known.min(2)).filter_map(|length| {
+                                let rewards = slow.get(&sequence(length))?;
+                                let counts = length == 0 || rewards.len() as f64 >= least;
+                                counts.then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
+                            });
+                            let means: Vec<f64> = means.collect();
+                            let told =
+                                if means.is_empty() { 1.0 } else { means.iter().sum::<f64>() / means.len() as f64 };
+                            assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                            by_length[means.len().saturating_sub(1)] += 1;
+                        }
+                    }
+                    let mut choice = || rng.random_bool(chance).then(|| rng.random_range(0..2));
+                    let step: Vec<Option<u32>> = (0..roles).map(|_| choice()).collect();
+                    push(&mut trail, &step);
+                    steps.push(step);
+                }
+                let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
+                nst.learn(&trail, &rewards, &Decay::NONE);
+                for (end, step) in steps.iter().enumerate() {
+                    for (role, mv) in step.iter().enumerate().filter_map(|(role, mv)| Some((role, (*mv)?))) {
+                        let before = chosen_before(&steps[..end], role);
+                        for length in 0..=before.len().min(2) {
+                            slow.entry((role, mv, before[..length].to_vec())).or_default().push(rewards[role]);
+                        }
+                    }
+                }
+                if rng.random_bool(0.3) {
+                    trail.rewind();
+                    push(&mut trail, &steps[0]);
+                    trail.keep_last();
+                    moved.push(steps.swap_remove(0));
+                }
+            }
+        }
+        assert!(by_length.iter().all(|&count| count > 500), "{by_length:?}");
+    }
+
+    #[test]
+    fn followers_are_averages_by_number() {
+        const SCALE: Scale = Scale::ONE;
+        let limits = Decay { omega: 0.97, ..Decay::NONE }.limits();
+        let mut rng = Rng::seed_from_u64(6);
+        let mut forms = [0; 2];
+        for round in 0..60 {
+            let mut followers = Followers::default();
+            let mut alone: BTreeMap<u32, Average> = BTreeMap::new();
+            // Numbers lie close together, far apart, or both.
+            let most = [12, 200, 100_000][round % 3];
+            for step in 0..300 {
+                let far = round % 2 == 1 && rng.random_range(0..40) == 0;
+                let number = if far { rng.random_range(0..1_000_000) } else { rng.random_range(0..most) };
+                let reward = rng.random();
+                followers.add(number, reward, limits, SCALE, 2.0);
+                alone.entry(number).or_default().add(reward, limits, SCALE);
+                if step % 90 == 89 {
+                    followers.multiply(1e-5);
+                    alone.retain(|_, average| average.multiply(1e-5));
+                }
+                forms[usize::from(followers.row.is_empty())] += 1;
+            }
+            assert!(followers.all().into_iter().collect::<BTreeMap<_, _>>() == alone, "round {round}");
+            let counted = alone.values().filter(|average| average.mean_from(2.0, SCALE).is_some()).count();
+            assert!(followers.telling as usize >= counted);
+            let numbers: Vec<u32> = alone.keys().flat_map(|&number| [number, number + 1]).collect();
+            let mut sums = vec![(0.5, 1.0); numbers.len()];
+            followers.tell(&numbers, &mut sums, 2.0, SCALE);
+            for (number, sum) in numbers.iter().zip(sums) {
+                let mean = alone.get(number).and_then(|average| average.mean_from(2.0, SCALE));
+                assert_eq!(sum, mean.map_or((0.5, 1.0), |mean| (0.5 + mean, 2.0)), "round {round}, {number}");
+            }
+        }
+        assert!(forms.iter().all(|&count| count > 3000), "{forms:?}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Playouts among which tuning chooses.
+
+use super::decay::Decay;
+use super::nst::Nst;
+use super::value_guided::Worth;
+use crate::mcts::move_history::Trail;
+use crate::mcts::params::{Controls, PerRole, PlayoutKind};
+
+/// What moves are worth by [`Nst`] several times over, under decay rates each.
+/// All learn from every simulation. Each role goes by one of them, and by
+/// sequences or by moves alone, which is MAST, as [`Controls`] tell.
+#[derive(Clone, Debug)]
+pub struct Variants {
+    /// At least one.
+    variants: Vec<Variant>,
+    chosen: PerRole<Chosen>,
+}
+
+#[derive(Clone, Debug)]
+struct Variant {
+    gamma: f64,
+    omega: f64,
+    nst: Nst,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    variant: usize,
+    longest: usize,
+}
+
+impl Variants {
+    /// One that has learnt nothing for each of these rates γ and ω, of which
+    /// there is at least one. Roles go by the sequences of the first until
+    /// they are told otherwise.
+    pub fn new(nst: &Nst, rates: &[(f64, f64)]) -> Variants {
+        let variant = |&(gamma, omega): &(f64, f64)| Variant { gamma, omega, nst: nst.clone() };
+        let chosen = PerRole::new(Chosen { variant: 0, longest: usize::MAX });
+        Variants { variants: rates.iter().map(variant).collect(), chosen }
+    }
+}
+
+impl Worth for Variants {
+    fn skips_waits(&self) -> bool {
+        self.variants[0].nst.skips_waits()
+    }
+
+    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+        let Chosen { variant, longest } = self.chosen.of(role);
+        self.variants[variant].nst.worths_by(longest, trail, role, numbers, worths);
+    }
+
+    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+        for Variant { omega, nst, .. } in &mut self.variants {
+            nst.learn(trail, rewards, &Decay { omega: *omega, ..*decay });
+        }
+    }
+
+    fn decay(&mut self, by: f64) {
+        self.variants.iter_mut().for_each(|variant| variant.nst.decay(by));
+    }
+
+    fn advance(&mut self, _: &Decay) {
+        self.variants.iter_mut().for_each(|variant| variant.nst.decay(variant.gamma));
+    }
+
+    fn set(&mut self, role: usize, controls: &Controls) {
+        let is_told = |variant: &Variant| {
+            controls.gamma.is_none_or(|gamma| gamma == variant.gamma)
+                && controls.omega.is_none_or(|omega| omega == variant.omega)
+        };
+        let variant = self.variants.iter().position(is_told).unwrap_or(0);
+        let longest = if controls.playout == Some(PlayoutKind::Mast) { 1 } else { usize::MAX };
+        self.chosen.set(role, Chosen { variant, longest });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::mcts::playout::Mast;
+    use crate::rng::Rng;
+
+    #[test]
+    fn each_is_what_it_is_by_itself() {
+        let rates = [(1.0, 0.9), (0.5, 0.9), (1.0, 1.0), (0.5, 1.0)];
+        let decay = |(gamma, omega)| Decay { gamma, omega, ..Decay::NONE };
+        let mut variants = Variants::new(&Nst::new(3, 2.0), &rates);
+        let mut alone: Vec<(Decay, Nst, Mast)> =
+            rates.iter().map(|&rates| (decay(rates), Nst::new(3, 2.0), Mast::default())).collect();
+        let mut rng = Rng::seed_from_u64(4);
+        let mut unlike = [0; 2];
+        for round in 0..200 {
+            let mut trail = Trail::new(2);
+            for _ in 0..rng.random_range(1..6) {
+                trail.push(|numbers| numbers.extend([rng.random_range(0..3), rng.random_range(0..3)]));
+            }
+            let rewards = [rng.random(), rng.random()];
+            variants.learn(&trail, &rewards, &Decay::NONE);
+            for (decay, nst, mast) in &mut alone {
+                nst.learn(&trail, &rewards, decay);
+                mast.learn(&trail, &rewards, decay);
+            }
+            if round % 7 == 0 {
+                variants.decay(0.9);
+                variants.advance(&Decay::NONE);
+                for (decay, nst, mast) in &mut alone {
+                    nst.decay(0.9);
+                    nst.advance(decay);
+                    mast.decay(0.9);
+                    mast.advance(decay);
+                }
+            }
+            let mut first = None;
+            for (decay, nst, mast) in &mut alone {
+                for (kind, worth) in [(PlayoutKind::Nst, nst as &mut dyn Worth), (PlayoutKind::Mast, mast)] {
+                    let role = rng.random_range(0..2);
+                    let (gamma, omega) = (Some(decay.gamma), Some(decay.omega));
+                    variants.set(role, &Controls { playout: Some(kind), gamma, omega, ..Controls::default() });
+                    let (mut found, mut told) = (Vec::new(), Vec::new());
+                    variants.worths(&trail, role, &[0, 1, 2], &mut found);
+                    worth.worths(&trail, role, &[0, 1, 2], &mut told);
+                    assert_eq!(found, told, "round {round}, {kind:?} with {decay:?}");
+                    let (known, of) = first.get_or_insert((told.clone(), role));
+                    unlike[usize::from(kind == PlayoutKind::Mast)] += u32::from(*of == role && *known != told);
+                }
+            }
+        }
+        assert!(unlike.iter().all(|&count| count > 100), "{unlike:?}");
+    }
+}

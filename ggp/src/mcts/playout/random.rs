@@ -1,0 +1,25 @@
+//! Random playouts.
+
+use super::Playout;
+use crate::game::Game;
+use crate::mcts::move_history::Trail;
+use crate::rng::Rng;
+
+/// Uniformly random legal moves.
+#[derive(Clone, Debug)]
+pub struct RandomPlayout<M> {
+    moves: Vec<M>,
+}
+
+impl<M> Default for RandomPlayout<M> {
+    fn default() -> RandomPlayout<M> {
+        RandomPlayout { moves: Vec::new() }
+    }
+}
+
+impl<G: Game> Playout<G> for RandomPlayout<G::Move> {
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, _: &Trail, rng: &mut Rng) -> G::Move {
+        let mv = game.random_move(state, role, &mut self.moves, rng);
+        mv.expect("an acting role has a legal move in a state that is not terminal")
+    }
+}

@@ -1,0 +1,411 @@
+//! Playouts by what moves are worth.
+
+use rand::RngExt;
+
+use super::Playout;
+use super::decay::Decay;
+use super::last_good_reply::Replies;
+use super::selector::Selector;
+use crate::game::Game;
+use crate::mcts::move_history::Trail;
+use crate::mcts::params::{Controls, PerRole, PlayoutKind};
+use crate::rng::Rng;
+
+/// What moves are worth by the simulations so far.
+pub trait Worth {
+    /// Whether trails are to tell which roles had no choice.
+    fn skips_waits(&self) -> bool {
+        false
+    }
+
+    /// Appends what each of some moves of a role is worth at the end of the
+    /// trail, from 0 to 1.
+    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
+
+    /// Learns from a simulation that came to rewards, one a role. What occurs
+    /// in it decays by ω.
+    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay);
+
+    /// Multiplies all weights.
+    fn decay(&mut self, by: f64);
+
+    /// Decays after a joint move of the match.
+    fn advance(&mut self, decay: &Decay) {
+        self.decay(decay.gamma);
+    }
+
+    /// Takes other numbers for a role.
+    fn set(&mut self, _role: usize, _controls: &Controls) {}
+}
+
+/// Chooses by good replies, if there are some and they are asked, and else by
+/// what moves are worth. In the tree it chooses among the untried moves only.
+#[derive(Clone, Debug)]
+pub struct Learned<W, M> {
+    worth: W,
+    /// What it chooses by where nothing else is told.
+    usual: Selector,
+    selector: PerRole<Selector>,
+    replies: Option<Replies>,
+    decay: Decay,
+    /// Simulations since the last batch ended.
+    batched: u32,
+    moves: Vec<M>,
+    chooser: Chooser,
+}
+
+/// What a choice works in.
+#[derive(Clone, Debug, Default)]
+struct Chooser {
+    numbers: Vec<u32>,
+    worths: Vec<f32>,
+}
+
+impl<W: Worth, M> Learned<W, M> {
+    /// Playouts that have learnt nothing yet.
+    pub fn new(worth: W, selector: Selector, replies: Option<Replies>, decay: Decay) -> Learned<W, M> {
+        Learned {
+            worth,
+            usual: selector,
+            selector: PerRole::new(selector),
+            replies,
+            decay,
+            batched: 0,
+            moves: Vec::new(),
+            chooser: Chooser::default(),
+        }
+    }
+
+    /// The index of the choice among moves that are at hand: a good reply,
+    /// else at random or by what they are worth.
+    #[inline]
+    fn choose_among<G: Game<Move = M>>(
+        &mut self,
+        game: &G,
+        role: usize,
+        moves: &[M],
+        trail: &Trail,
+        random: bool,
+        rng: &mut Rng,
+    ) -> usize
+    where
+        M: Copy,
+    {
+        if moves.len() == 1 {
+            return 0;
+        }
+        let Chooser { numbers, worths } = &mut self.chooser;
+        numbers.clear();
+        numbers.extend(moves.iter().map(|&mv| game.number(role, mv)));
+        if let Some(reply) = self.replies.as_ref().and_then(|replies| replies.find(trail, role, numbers)) {
+            return reply;
+        }
+        if random {
+            return rng.random_range(0..moves.len());
+        }
+        worths.clear();
+        self.worth.worths(trail, role, numbers, worths);
+        self.selector.of(role).choose(worths, rng)
+    }
+
+    /// How what is learnt of a game decays: not at all without an opponent,
+    /// unless it is to.
+    fn decay_of(&self, game: &impl Game) -> Decay {
+        if game.roles() > 1 || self.decay.alone { self.decay } else { Decay::NONE }
+    }
+}
+
+impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
+    const LEARNS: bool = true;
+
+    fn skips_waits(&self) -> bool {
+        self.worth.skips_waits()
+    }
+
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move {
+        let random = self.selector.of(role).is_random(rng);
+        let mut moves = std::mem::take(&mut self.moves);
+        let known = if random && self.replies.is_none() {
+            game.random_move(state, role, &mut moves, rng)
+        } else {
+            moves.clear();
+            game.playout_moves(state, role, &mut moves);
+            let choice = self.choose_among(game, role, &moves, trail, random, rng);
+            moves.get(choice).copied()
+        };
+        self.moves = moves;
+        known.expect("an acting role has a legal move in a state that is not terminal")
+    }
+
+    fn choose_untried(
+        &mut self,
+        game: &G,
+        _: &G::State,
+        role: usize,
+        untried: &[G::Move],
+        trail: &Trail,
+        rng: &mut Rng,
+    ) -> usize {
+        let random = self.selector.of(role).is_random(rng);
+        self.choose_among(game, role, untried, trail, random, rng)
+    }
+
+    fn set(&mut self, role: usize, controls: &Controls) {
+        let told = controls.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
+        let is_random = controls.playout == Some(PlayoutKind::Random);
+        self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { told });
+        self.worth.set(role, controls);
+    }
+
+    fn learn(&mut self, game: &G, trail: &Trail, rewards: &[f64]) {
+        let decay = self.decay_of(game);
+        self.worth.learn(trail, rewards, &decay);
+        if let Some(replies) = &mut self.replies {
+            replies.learn(trail, rewards);
+        }
+        self.batched += 1;
+        if self.batched >= decay.batch {
+            self.batched = 0;
+            self.worth.decay(decay.lambda);
+        }
+    }
+
+    fn advance(&mut self, game: &G) {
+        let decay = self.decay_of(game);
+        self.worth.advance(&decay);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use rand::SeedableRng;
+    use serde::Deserialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::mcts::playout::{Mast, Nst};
+    use crate::mcts::testing::{Offers, Simulation, deviate, number, numbers, trail};
+    use crate::policy::{PlayoutPolicy, Policy};
+
+    fn cases<T: DeserializeOwned>(text: &str) -> Vec<T> {
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        serde_json::from_value(value["cases"].clone()).unwrap()
+    }
+
+    #[derive(Deserialize)]
+    struct Choices {
+        about: String,
+        /// As policies have it.
+        selector: String,
+        /// By move, 0 to 100.
+        averages: BTreeMap<String, f64>,
+        /// By move: its probability.
+        options: BTreeMap<String, f64>,
+    }
+
+    fn selector(text: &str) -> Selector {
+        match format!("mast,{text}").parse() {
+            Ok(Policy::Search(search)) => match search.playout {
+                PlayoutPolicy::Learned { selector, .. } => selector,
+                other => panic!("`mast` learns, and {other:?} is another"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A simulation of one joint move, with goals 0 to 100.
+    fn single(step: &str, goals: &[f64]) -> Simulation {
+        Simulation { steps: vec![step.to_owned()], rewards: goals.to_vec(), times: 1 }
+    }
+
+    fn learn<W: Worth>(playout: &mut Learned<W, u32>, game: &Offers, simulation: &Simulation) {
+        Playout::learn(playout, game, &simulation.trail(), &simulation.rewards());
+    }
+
+    const DRAWS: u32 = 60_000;
+
+    #[test]
+    fn moves_are_chosen_with_their_probabilities() {
+        let game = Offers(2);
+        for case in cases::<Choices>(include_str!("../../../tests/data/policies/selectors.json")) {
+            let mut playout = Learned::new(Mast::default(), selector(&case.selector), None, Decay::NONE);
+            for (mv, &average) in &case.averages {
+                // The other role knows them the other way round.
+                learn(&mut playout, &game, &single(&format!("{mv} {mv}"), &[average, 100.0 - average]));
+            }
+            let options: Vec<u32> = case.options.keys().map(|mv| number(mv)).collect();
+            let chances: Vec<f64> = case.options.values().copied().collect();
+            let state = (0, options.clone());
+            let mut rng = Rng::seed_from_u64(5);
+            let mut counts = [vec![0; options.len()], vec![0; options.len()]];
+            for _ in 0..DRAWS {
+                let untried = playout.choose_untried(&game, &state, 0, &options, &Trail::new(2), &mut rng);
+                counts[0][untried] += 1;
+                let mv = playout.choose(&game, &state, 0, &Trail::new(2), &mut rng);
+                counts[1][options.iter().position(|&option| option == mv).unwrap()] += 1;
+            }
+            for counts in counts {
+                let deviate = deviate(&counts, &chances);
+                assert!(deviate < 6.5, "{}: {counts:?} of {chances:?}", case.about);
+            }
+        }
+    }
+
+    #[test]
+    fn a_reply_goes_before_chance_and_worth() {
+        let game = Offers(2);
+        let simulation =
+            Simulation { steps: ["A noop", "noop B"].map(str::to_owned).to_vec(), rewards: vec![20.0, 20.0], times: 1 };
+        let after = trail(2, &[], &["A noop".to_owned()]);
+        let options = numbers("C B D");
+        let mut rng = Rng::seed_from_u64(6);
+        for (replies, told) in [(None, [1.0 / 3.0; 3]), (Some(Replies::default()), [0.0, 1.0, 0.0])] {
+            let random = Selector::Greedy { epsilon: 1.0 };
+            let mut playout = Learned::new(Mast::default(), random, replies, Decay::NONE);
+            learn(&mut playout, &game, &simulation);
+            let mut counts = [0; 3];
+            for _ in 0..300 {
+                counts[playout.choose_untried(&game, &(1, options.clone()), 1, &options, &after, &mut rng)] += 1;
+                let mv = playout.choose(&game, &(1, options.clone()), 1, &after, &mut rng);
+                counts[options.iter().position(|&option| option == mv).unwrap()] += 1;
+            }
+            assert!(deviate(&counts, &told) < 6.5, "{counts:?}");
+            // Where the reply is not among the moves, what it would have been else.
+            let mut counts = [0; 2];
+            for _ in 0..300 {
+                counts[playout.choose_untried(&game, &(1, numbers("C D")), 1, &numbers("C D"), &after, &mut rng)] += 1;
+            }
+            assert!(deviate(&counts, &[0.5; 2]) < 6.5, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn a_role_may_have_its_own_share_of_random_moves() {
+        let game = Offers(4);
+        let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, Decay::NONE);
+        learn(&mut playout, &game, &single("A A A A", &[10.0; 4]));
+        let mut set = |role, epsilon, kind| {
+            let controls = Controls { epsilon, playout: kind, ..Controls::default() };
+            Playout::<Offers>::set(&mut playout, role, &controls);
+        };
+        set(1, Some(1.0), None);
+        set(2, None, Some(PlayoutKind::Random));
+        set(3, None, Some(PlayoutKind::Random));
+        set(3, None, Some(PlayoutKind::Mast));
+        let mut rng = Rng::seed_from_u64(7);
+        for (role, chances) in [(0, [0.0, 1.0]), (1, [0.5, 0.5]), (2, [0.5, 0.5]), (3, [0.0, 1.0])] {
+            let mut counts = [0; 2];
+            for _ in 0..2_000 {
+                let options = numbers("A B");
+                counts[playout.choose_untried(&game, &(role, vec![]), role, &options, &Trail::new(2), &mut rng)] += 1;
+            }
+            assert!(deviate(&counts, &chances) < 6.5, "role {role}: {counts:?}");
+        }
+    }
+
+    #[derive(Deserialize)]
+    struct Fading {
+        about: String,
+        roles: usize,
+        k: f64,
+        gamma: f64,
+        lambda: f64,
+        batch: u32,
+        omega: f64,
+        events: Vec<Event>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Event {
+        Simulate(Simulation),
+        /// Joint moves of the match.
+        Moves(u32),
+        /// What is known then.
+        Grams(Vec<Gram>),
+        Worth {
+            after: Vec<String>,
+            role: usize,
+            #[serde(rename = "move")]
+            mv: String,
+            is: f32,
+        },
+    }
+
+    #[derive(Deserialize, Debug)]
+    struct Gram {
+        role: usize,
+        gram: String,
+        mean: Option<f32>,
+        weight: f32,
+    }
+
+    impl Gram {
+        /// Single precision adds up errors over a thousand simulations.
+        fn is(&self, mean: Option<f32>, weight: f32) -> bool {
+            (weight - self.weight).abs() <= 1e-4 * self.weight + 1e-30
+                && mean.is_some() == self.mean.is_some()
+                && mean.is_none_or(|mean| (100.0 * mean - self.mean.unwrap()).abs() < 1e-2)
+        }
+    }
+
+    type Table = BTreeMap<Vec<u32>, (Option<f32>, f32)>;
+
+    /// Follows the events; of sequences longer than `longest` nothing is asked.
+    fn fade<W: Worth>(case: &Fading, worth: W, longest: usize, table: impl Fn(&W, usize) -> Table) {
+        let game = Offers(case.roles);
+        let &Fading { gamma, lambda, batch, omega, .. } = case;
+        let decay = Decay { gamma, lambda, batch, omega, ..Decay::NONE };
+        let mut playout: Learned<W, u32> = Learned::new(worth, Selector::Greedy { epsilon: 0.0 }, None, decay);
+        for (place, event) in case.events.iter().enumerate() {
+            let about = format!("{}, event {place}", case.about);
+            match event {
+                Event::Simulate(simulation) => {
+                    (0..simulation.times).for_each(|_| learn(&mut playout, &game, simulation));
+                }
+                Event::Moves(moves) => (0..*moves).for_each(|_| playout.advance(&game)),
+                Event::Grams(grams) => {
+                    for told in grams.iter().filter(|told| numbers(&told.gram).len() <= longest) {
+                        let table = table(&playout.worth, told.role);
+                        let (mean, weight) = table.get(&numbers(&told.gram)).copied().unwrap_or_default();
+                        assert!(told.is(mean, weight), "{about}: {mean:?} of {weight}, not {told:?}");
+                    }
+                }
+                Event::Worth { after, role, mv, is } if longest > 1 => {
+                    let mut worths = Vec::new();
+                    playout.worth.worths(&trail(case.roles, &[], after), *role, &[number(mv)], &mut worths);
+                    assert!((100.0 * worths[0] - is).abs() < 1e-2, "{about}: {worths:?}, not {is}");
+                }
+                Event::Worth { .. } => {}
+            }
+        }
+    }
+
+    #[test]
+    fn without_an_opponent_decay_is_on_if_it_is_to_be() {
+        let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![50.0], times: 1 };
+        // Three rewards, of which the cap takes off one, and a move of the match.
+        for (roles, alone, told) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
+            let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
+            let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
+            (0..3).for_each(|_| learn(&mut playout, &Offers(roles), &simulation));
+            playout.advance(&Offers(roles));
+            let weights: Vec<f32> = playout.worth.table(0).into_iter().map(|(.., weight)| weight).collect();
+            assert_eq!(weights, [0.0, told], "{roles} roles");
+        }
+    }
+
+    #[test]
+    fn weights_decay_and_means_stay() {
+        for case in cases::<Fading>(include_str!("../../../tests/data/policies/decays.json")) {
+            fade(&case, Nst::new(3, case.k), 3, Nst::table);
+            let singles = |mast: &Mast, role| {
+                let table = mast.table(role).into_iter();
+                table.map(|(number, mean, weight)| (vec![number], (mean, weight))).collect()
+            };
+            fade(&case, Mast::default(), 1, singles);
+        }
+    }
+}

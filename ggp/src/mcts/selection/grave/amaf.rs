@@ -1,0 +1,314 @@
+//! All moves as first: the AMAF values of nodes.
+
+use super::log::{Entry, Key, Log};
+use crate::mcts::move_history::Trail;
+
+/// The AMAF values of the nodes of a tree, by their numbers.
+///
+/// Most nodes are never asked. A node keeps its simulations, and makes a table
+/// of them when it is asked first; from then on simulations go to the table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Amaf {
+    roles: usize,
+    nodes: Vec<Node>,
+    log: Log,
+    /// The simulations of nodes without a table, each with the one before.
+    entries: Vec<Link>,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    /// The last of its simulations among the entries, if there are any.
+    Simulations(Option<u32>),
+    Table(Table),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    entry: Entry,
+    before: Option<u32>,
+}
+
+impl Amaf {
+    /// Makes sure that a node can be asked.
+    #[inline]
+    pub fn open(&mut self, node: u32) {
+        if !matches!(self.nodes.get(node as usize), Some(Node::Table(_))) {
+            self.make_table(node);
+        }
+    }
+
+    fn make_table(&mut self, node: u32) {
+        let last = match self.node(node) {
+            Node::Simulations(last) => *last,
+            Node::Table(_) => return,
+        };
+        let links = std::iter::successors(last.map(|last| self.entries[last as usize]), |link| {
+            link.before.map(|before| self.entries[before as usize])
+        });
+        // From the first to the last, as they would have come in.
+        let entries: Vec<Entry> = links.map(|link| link.entry).collect();
+        let mut table = Table::default();
+        entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry)));
+        self.nodes[node as usize] = Node::Table(table);
+    }
+
+    fn node(&mut self, node: u32) -> &mut Node {
+        if self.nodes.len() <= node as usize {
+            self.nodes.resize(node as usize + 1, Node::Simulations(None));
+        }
+        &mut self.nodes[node as usize]
+    }
+
+    /// AMAF(node, move), if there is a sample, of a node that is open.
+    #[inline]
+    pub fn mean(&self, node: u32, role: usize, number: u32) -> Option<f64> {
+        match &self.nodes[node as usize] {
+            Node::Table(table) => table.mean(Key::new(self.roles, role, number)),
+            Node::Simulations(_) => None,
+        }
+    }
+
+    /// Takes in a simulation that entered these nodes.
+    pub fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
+        self.roles = trail.roles();
+        let start = self.log.add(entered.len(), trail, rewards);
+        for (step, &number) in entered.iter().enumerate() {
+            let entry = self.log.entry(start, step);
+            let next = self.entries.len() as u32;
+            let full = self.log.is_full();
+            match self.node(number) {
+                // What it has are enough to go by.
+                Node::Simulations(Some(_)) if full => {}
+                Node::Simulations(last) => {
+                    let before = last.replace(next);
+                    self.entries.push(Link { entry, before });
+                }
+                Node::Table(_) => self.add_to_table(number, entry),
+            }
+        }
+        // A simulation that only went to tables is needed no more.
+        if self.entries.last().is_none_or(|link| !link.entry.is_at(start)) {
+            self.log.take_back(start);
+        }
+    }
+
+    fn add_to_table(&mut self, node: u32, entry: Entry) {
+        if let Node::Table(table) = &mut self.nodes[node as usize] {
+            table.add_all(self.log.moves(entry));
+        }
+    }
+
+    /// The nodes have new numbers.
+    pub fn renumber(&mut self, numbers: &[Option<u32>]) {
+        let mut nodes = Vec::new();
+        let mut entries = Vec::new();
+        for (node, number) in std::mem::take(&mut self.nodes).into_iter().zip(numbers) {
+            let Some(number) = *number else { continue };
+            if nodes.len() <= number as usize {
+                nodes.resize(number as usize + 1, Node::Simulations(None));
+            }
+            nodes[number as usize] = self.moved(node, &mut entries);
+        }
+        self.nodes = nodes;
+        self.log.keep(entries.iter_mut().map(|link: &mut Link| &mut link.entry));
+        self.entries = entries;
+    }
+
+    /// A node whose simulations are put to these entries.
+    fn moved(&self, node: Node, entries: &mut Vec<Link>) -> Node {
+        let Node::Simulations(mut last) = node else { return node };
+        let first = entries.len();
+        while let Some(link) = last.map(|last| self.entries[last as usize]) {
+            entries.push(link);
+            last = link.before;
+        }
+        entries[first..].reverse();
+        let mut before = None;
+        for (place, link) in entries.iter_mut().enumerate().skip(first) {
+            link.before = before.replace(place as u32);
+        }
+        Node::Simulations((entries.len() > first).then(|| entries.len() as u32 - 1))
+    }
+}
+
+/// The average rewards of moves, by open addressing.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    /// A power of two of slots, a quarter of them free at least.
+    slots: Vec<Slot>,
+    used: usize,
+}
+
+/// A move with its rewards; without any it is free.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    key: u32,
+    count: u32,
+    sum: f64,
+}
+
+impl Table {
+    /// Spreads keys, which follow each other, over the slots.
+    #[inline]
+    fn first_place(&self, key: Key) -> usize {
+        // Fibonacci hashing: the upper bits of the product are well mixed.
+        let hash = key.0.wrapping_mul(0x9e37_79b9);
+        ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize
+    }
+
+    /// The place of a key, or the free one where it would be.
+    #[inline]
+    fn place(&self, key: Key) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut place = self.first_place(key);
+        while self.slots[place].count > 0 && self.slots[place].key != key.0 {
+            place = (place + 1) & mask;
+        }
+        place
+    }
+
+    #[inline]
+    fn mean(&self, key: Key) -> Option<f64> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let slot = self.slots[self.place(key)];
+        (slot.count > 0).then(|| slot.sum / f64::from(slot.count))
+    }
+
+    fn add_all(&mut self, moves: impl Iterator<Item = (Key, f32)>) {
+        for (key, reward) in moves {
+            if 4 * (self.used + 1) > 3 * self.slots.len() {
+                self.grow();
+            }
+            let place = self.place(key);
+            let slot = &mut self.slots[place];
+            self.used += usize::from(slot.count == 0);
+            slot.key = key.0;
+            slot.count += 1;
+            slot.sum += f64::from(reward);
+        }
+    }
+
+    fn grow(&mut self) {
+        let slots = vec![Slot::default(); (2 * self.slots.len()).max(16)];
+        let old = std::mem::replace(&mut self.slots, slots);
+        for slot in old.into_iter().filter(|slot| slot.count > 0) {
+            let place = self.place(Key(slot.key));
+            self.slots[place] = slot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::seq::SliceRandom;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::game::NOOP;
+    use crate::rng::Rng;
+
+    /// By node: the simulations that entered it, each with the moves from
+    /// there on and its rewards.
+    type Slow = Vec<Vec<(Vec<Vec<u32>>, Vec<f64>)>>;
+
+    fn slow_mean(simulations: &[(Vec<Vec<u32>>, Vec<f64>)], role: usize, number: u32) -> Option<f64> {
+        let with = simulations.iter().filter(|(steps, _)| steps.iter().any(|step| step[role] == number));
+        let rewards: Vec<f64> = with.map(|(_, rewards)| rewards[role]).collect();
+        (!rewards.is_empty()).then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
+    }
+
+    /// Runs a random simulation through nodes of a tree of `nodes` nodes.
+    fn simulate(amaf: &mut Amaf, slow: &mut Slow, roles: usize, rng: &mut Rng) {
+        let mut entered: Vec<u32> = (1..slow.len() as u32).filter(|_| rng.random_bool(0.3)).collect();
+        entered.insert(0, 0);
+        let mut trail = Trail::new(roles);
+        // A match before the simulation is no part of it.
+        trail.push(|numbers| numbers.extend((0..roles).map(|_| 9)));
+        trail.keep_last();
+        let length = entered.len() + rng.random_range(0..5);
+        let moves = [0, 1, 2, 3, 40, NOOP];
+        let steps: Vec<Vec<u32>> =
+            (0..length).map(|_| (0..roles).map(|_| moves[rng.random_range(0..moves.len())]).collect()).collect();
+        steps.iter().for_each(|step| trail.push(|numbers| numbers.extend(step)));
+        // Sums of rewards are exact in any order.
+        let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=4)) / 4.0).collect();
+        amaf.learn(&entered, &trail, &rewards);
+        for (step, &node) in entered.iter().enumerate() {
+            slow[node as usize].push((steps[step..].to_vec(), rewards.clone()));
+        }
+    }
+
+    /// Keeps some nodes under new numbers, in any order.
+    fn renumber(amaf: &mut Amaf, slow: &mut Slow, rng: &mut Rng) {
+        let mut kept: Vec<usize> = (0..slow.len()).filter(|_| rng.random_bool(0.6)).collect();
+        kept.shuffle(rng);
+        let mut numbers = vec![None; slow.len()];
+        for (number, &node) in kept.iter().enumerate() {
+            numbers[node] = Some(number as u32);
+        }
+        amaf.renumber(&numbers);
+        *slow = kept.iter().map(|&node| slow[node].clone()).collect();
+        // The tree grows again.
+        slow.resize(slow.len().max(1) + 3, Vec::new());
+    }
+
+    fn ask(amaf: &mut Amaf, slow: &Slow, node: usize, roles: usize) {
+        amaf.open(node as u32);
+        for role in 0..roles {
+            for number in [0, 1, 2, 3, 4, 9, 40, 41] {
+                let told = slow_mean(&slow[node], role, number);
+                assert_eq!(amaf.mean(node as u32, role, number), told, "role {role} and {number} at {node}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_simulations_through_a_node() {
+        let mut rng = Rng::seed_from_u64(8);
+        for round in 0..150 {
+            let roles = 1 + round % 3;
+            let mut amaf = Amaf::default();
+            let mut slow: Slow = vec![Vec::new(); 6];
+            // A node is asked often, seldom, or only at the end.
+            let chance = [0.5, 0.05, 0.0][round / 3 % 3];
+            for _ in 0..80 {
+                simulate(&mut amaf, &mut slow, roles, &mut rng);
+                if rng.random_bool(chance) {
+                    ask(&mut amaf, &slow, rng.random_range(0..slow.len()), roles);
+                }
+                if rng.random_bool(0.06) {
+                    renumber(&mut amaf, &mut slow, &mut rng);
+                }
+            }
+            (0..slow.len()).for_each(|node| ask(&mut amaf, &slow, node, roles));
+        }
+    }
+
+    #[test]
+    fn a_tree_that_is_forgotten_leaves_nothing() {
+        let mut rng = Rng::seed_from_u64(9);
+        let mut amaf = Amaf::default();
+        let mut slow: Slow = vec![Vec::new(); 4];
+        (0..20).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
+        ask(&mut amaf, &slow, 1, 2);
+        amaf.renumber(&[None; 4]);
+        let mut slow: Slow = vec![Vec::new(); 4];
+        (0..4).for_each(|node| ask(&mut amaf, &slow, node, 2));
+        (0..20).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
+        (0..4).for_each(|node| ask(&mut amaf, &slow, node, 2));
+    }
+
+    #[test]
+    fn simulations_that_only_went_to_tables_take_no_memory() {
+        let mut rng = Rng::seed_from_u64(10);
+        let mut amaf = Amaf::default();
+        let mut slow: Slow = vec![Vec::new(); 3];
+        (0..3).for_each(|node| amaf.open(node));
+        (0..50).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
+        assert!(amaf.entries.is_empty());
+        assert_eq!(amaf.log.add(0, &Trail::new(2), &[0.0, 0.0]), 0, "the log is empty");
+    }
+}

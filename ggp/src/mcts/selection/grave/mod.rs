@@ -1,0 +1,492 @@
+//! Generalized rapid action value estimation.
+
+mod amaf;
+mod log;
+
+use super::{Place, Selection};
+use crate::game::Game;
+use crate::mcts::move_history::Trail;
+use crate::mcts::params::{Controls, PerRole};
+use crate::mcts::stats::MoveStats;
+use amaf::Amaf;
+
+/// Which moves a node follows before its statistics can tell them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Form {
+    /// As the paper has it: each move of a node is tried once, chosen by the
+    /// playout, before any is valued.
+    #[default]
+    Paper,
+    /// As the authors' program has it: an untried move is worth its AMAF value
+    /// plus 1, or 1 without one, and of moves within 0.01 of the best any is
+    /// followed.
+    Authors,
+}
+
+/// The numbers of [`Grave`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct GraveSettings {
+    /// The exploration constant C, on rewards 0 to 1.
+    pub c: f64,
+    /// The equivalence parameter K: with so many visits of a node both values
+    /// count the same. 0 is plain UCT, and infinity AMAF values alone.
+    pub k: f64,
+    /// The visits ref from which on a node's AMAF values are used. 0 is RAVE,
+    /// and infinity HRAVE, which uses those of the root.
+    pub reference: f64,
+    /// How untried moves are valued.
+    pub form: Form,
+}
+
+impl GraveSettings {
+    /// The baseline of paper 001, section 5.1.
+    pub const BASE: GraveSettings = GraveSettings { c: 0.2, k: 250.0, reference: 50.0, form: Form::Paper };
+}
+
+/// Selection by GRAVE (Cazenave 2015; paper 001, equations 1 to 3): UCB1 with
+/// (1 - β) Q(s, a) + β AMAF(s', a) in place of the mean, where s' is the
+/// closest node on the way, s included, with at least `ref` visits, else the
+/// root, and β = √(K / (3 N(s) + K)). A move without AMAF value has its mean
+/// alone.
+///
+/// AMAF(s', a) is the average reward of the simulations through s' in which
+/// the role plays the move from s' on, in the tree or beyond, counted once a
+/// simulation.
+#[derive(Clone, Debug)]
+pub struct Grave {
+    controls: PerRole<GraveSettings>,
+    form: Form,
+    amaf: Amaf,
+    /// The nodes that the simulation has entered.
+    entered: Vec<Place>,
+    notes: Vec<u32>,
+}
+
+/// What the values of a node's moves have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// C √ln N.
+    explore: f64,
+    /// β.
+    share: f64,
+    /// The role, and the node s', whose AMAF values count.
+    role: usize,
+    reference: u32,
+}
+
+impl Grave {
+    /// The worth of a move's being untried, in the authors' form.
+    const UNTRIED: f64 = 1.0;
+
+    /// Values so near to each other are the same, in the authors' form.
+    const TOLERANCE: f64 = 0.01;
+
+    /// Selection by these numbers.
+    pub fn new(settings: GraveSettings) -> Grave {
+        Grave {
+            controls: PerRole::new(settings),
+            form: settings.form,
+            amaf: Amaf::default(),
+            entered: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The node s' of equation 2.
+    fn reference(&self, least: f64) -> u32 {
+        let far = |place: &&Place| f64::from(place.visits) >= least;
+        self.entered.iter().rev().find(far).unwrap_or(&self.entered[0]).node
+    }
+}
+
+/// β (paper 001, equation 3).
+fn share(k: f64, visits: u32) -> f64 {
+    if k.is_infinite() { 1.0 } else { (k / (3.0 * f64::from(visits) + k).max(f64::MIN_POSITIVE)).sqrt() }
+}
+
+impl<G: Game> Selection<G> for Grave {
+    type Note = u32;
+    type Prepared = Shares;
+    const LEARNS: bool = true;
+
+    fn values_untried(&self) -> bool {
+        self.form == Form::Authors
+    }
+
+    fn tolerance(&self) -> f64 {
+        if self.form == Form::Authors { Grave::TOLERANCE } else { 0.0 }
+    }
+
+    fn note(&mut self, game: &G, _: &G::State, role: usize, moves: &[G::Move]) -> &[u32] {
+        self.notes.clear();
+        self.notes.extend(moves.iter().map(|&mv| game.number(role, mv)));
+        &self.notes
+    }
+
+    #[inline]
+    fn enter(&mut self, place: Place) {
+        if place.node == 0 {
+            self.entered.clear();
+        }
+        self.entered.push(place);
+    }
+
+    fn prepare(&mut self, place: Place, role: usize) -> Shares {
+        let GraveSettings { c, k, reference, .. } = self.controls.of(role);
+        let share = share(k, place.visits);
+        let reference = if share > 0.0 { self.reference(reference) } else { 0 };
+        if share > 0.0 {
+            self.amaf.open(reference);
+        }
+        Shares { explore: c * f64::from(place.visits.max(1)).ln().sqrt(), share, role, reference }
+    }
+
+    #[inline]
+    fn value(&self, shares: Shares, stats: MoveStats, number: u32) -> f64 {
+        let Shares { explore, share, role, reference } = shares;
+        let amaf = if share > 0.0 { self.amaf.mean(reference, role, number) } else { None };
+        if stats.visits == 0 {
+            return amaf.unwrap_or(0.0) + Grave::UNTRIED;
+        }
+        let visits = f64::from(stats.visits);
+        let mean = stats.mean();
+        let value = amaf.map_or(mean, |amaf| (1.0 - share) * mean + share * amaf);
+        value + explore / visits.sqrt()
+    }
+
+    fn set(&mut self, role: usize, controls: &Controls) {
+        let told = self.controls.of(role);
+        let c = controls.c.unwrap_or(told.c);
+        let k = controls.k.unwrap_or(told.k);
+        let reference = controls.reference.unwrap_or(told.reference);
+        self.controls.set(role, GraveSettings { c, k, reference, form: self.form });
+    }
+
+    fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
+        self.amaf.learn(entered, trail, rewards);
+    }
+
+    fn renumber(&mut self, numbers: &[Option<u32>]) {
+        self.amaf.renumber(numbers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use serde::{Deserialize, Deserializer};
+
+    use super::*;
+    use crate::game::Turn;
+    use crate::limits::Limits;
+    use crate::mcts::testing::{Offers, Simulation, number};
+    use crate::mcts::{Mcts, RandomPlayout, Settings, ToTheEnd};
+    use crate::rng::Rng;
+
+    #[derive(Deserialize)]
+    struct Data {
+        shares: Vec<Share>,
+        references: Vec<Reference>,
+        simulations: Vec<Entered>,
+        values_of_nodes: Vec<Amaf>,
+        values: Vec<Value>,
+    }
+
+    #[derive(Deserialize)]
+    struct Share {
+        #[serde(deserialize_with = "bound")]
+        k: f64,
+        visits: u32,
+        share: f64,
+    }
+
+    #[derive(Deserialize)]
+    struct Reference {
+        about: String,
+        /// Of the nodes on the way, from the root.
+        visits: Vec<u32>,
+        #[serde(deserialize_with = "bound")]
+        r#ref: f64,
+        place: u32,
+    }
+
+    #[derive(Deserialize)]
+    struct Entered {
+        entered: Vec<u32>,
+        #[serde(flatten)]
+        simulation: Simulation,
+    }
+
+    #[derive(Deserialize)]
+    struct Amaf {
+        node: u32,
+        role: usize,
+        #[serde(rename = "move")]
+        mv: String,
+        mean: Option<f64>,
+    }
+
+    #[derive(Deserialize)]
+    struct Value {
+        about: String,
+        form: String,
+        c: f64,
+        #[serde(deserialize_with = "bound")]
+        k: f64,
+        visits: u32,
+        move_visits: u32,
+        mean: f64,
+        amaf: Option<f64>,
+        value: f64,
+    }
+
+    /// A number, which may be infinite.
+    fn bound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Ok(value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap()))
+    }
+
+    fn data() -> Data {
+        serde_json::from_str(include_str!("../../../../tests/data/policies/grave.json")).unwrap()
+    }
+
+    fn enter(grave: &mut Grave, node: u32, visits: u32) -> Place {
+        let place = Place { node, visits };
+        Selection::<Offers>::enter(grave, place);
+        place
+    }
+
+    fn prepare(grave: &mut Grave, place: Place, role: usize) -> Shares {
+        Selection::<Offers>::prepare(grave, place, role)
+    }
+
+    #[test]
+    fn values_have_their_shares() {
+        for Share { k, visits, share: told } in data().shares {
+            assert!((share(k, visits) - told).abs() < 1e-9, "K = {k}, N = {visits}: {}", share(k, visits));
+        }
+    }
+
+    #[test]
+    fn the_reference_is_the_closest_node_with_enough_visits() {
+        for case in data().references {
+            let mut grave = Grave::new(GraveSettings { reference: case.r#ref, ..GraveSettings::BASE });
+            // The nodes of the simulation before are none of this one.
+            enter(&mut grave, 0, 1_000_000);
+            enter(&mut grave, 7, 1_000_000);
+            let places: Vec<Place> =
+                (0..).zip(&case.visits).map(|(node, &visits)| enter(&mut grave, node, visits)).collect();
+            let shares = prepare(&mut grave, places[places.len() - 1], 0);
+            assert_eq!(shares.reference, case.place, "{}", case.about);
+        }
+    }
+
+    #[test]
+    fn nodes_know_the_moves_of_their_simulations() {
+        let Data { simulations, values_of_nodes, .. } = data();
+        // Nodes are asked after all simulations, or before each as well.
+        for early in [false, true] {
+            let mut grave = Grave::new(GraveSettings::BASE);
+            for Entered { entered, simulation } in &simulations {
+                if early {
+                    (0..4).for_each(|node| grave.amaf.open(node));
+                }
+                Selection::<Offers>::learn(&mut grave, entered, &simulation.trail(), &simulation.rewards);
+            }
+            (0..4).for_each(|node| grave.amaf.open(node));
+            for told in &values_of_nodes {
+                let mean = grave.amaf.mean(told.node, told.role, number(&told.mv));
+                let near = mean.zip(told.mean).is_none_or(|(mean, told)| (mean - told).abs() < 1e-8);
+                let Amaf { node, role, mv, .. } = told;
+                assert!(near && mean.is_some() == told.mean.is_some(), "node {node}, role {role}, {mv}: {mean:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_the_equations() {
+        for case in data().values {
+            let form = if case.form == "authors" { Form::Authors } else { Form::Paper };
+            let mut grave = Grave::new(GraveSettings { c: case.c, k: case.k, reference: 0.0, form });
+            let place = enter(&mut grave, 0, case.visits);
+            if let Some(amaf) = case.amaf {
+                let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![amaf], times: 1 };
+                Selection::<Offers>::learn(&mut grave, &[0], &simulation.trail(), &simulation.rewards);
+            }
+            let shares = prepare(&mut grave, place, 0);
+            let stats =
+                MoveStats { visits: case.move_visits, under_way: 0, sum: case.mean * f64::from(case.move_visits) };
+            let value = Selection::<Offers>::value(&grave, shares, stats, number("A"));
+            // AMAF values are of rewards in single precision.
+            assert!((value - case.value).abs() < 1e-7, "{}: {value}, not {}", case.about, case.value);
+        }
+    }
+
+    #[test]
+    fn forms_differ_in_what_they_value_and_how_near() {
+        for (form, untried, tolerance) in [(Form::Paper, false, 0.0), (Form::Authors, true, 0.01)] {
+            let grave = Grave::new(GraveSettings { form, ..GraveSettings::BASE });
+            assert_eq!(Selection::<Offers>::values_untried(&grave), untried);
+            assert_eq!(Selection::<Offers>::tolerance(&grave), tolerance);
+        }
+    }
+
+    #[test]
+    fn roles_may_have_their_own_numbers() {
+        let mut grave = Grave::new(GraveSettings { k: 0.0, ..GraveSettings::BASE });
+        let infinity = Some(f64::INFINITY);
+        let controls = Controls { c: Some(0.9), k: infinity, reference: infinity, ..Controls::default() };
+        Selection::<Offers>::set(&mut grave, 1, &controls);
+        enter(&mut grave, 0, 10);
+        let place = enter(&mut grave, 1, 100);
+        let told = [(0, 0.0, 0.2), (1, 1.0, 0.9)];
+        for (role, share, c) in told {
+            let shares = prepare(&mut grave, place, role);
+            assert_eq!((shares.share, shares.reference), (share, 0));
+            assert!((shares.explore - c * 100f64.ln().sqrt()).abs() < 1e-12);
+        }
+    }
+
+    /// Three roles, of which one or all move, for some steps; goals depend on all moves.
+    struct Mixed;
+
+    const STEPS: usize = 7;
+
+    impl Game for Mixed {
+        type State = (usize, u64);
+        type Move = u32;
+        fn roles(&self) -> usize {
+            3
+        }
+        fn initial(&self) -> (usize, u64) {
+            (0, 0)
+        }
+        fn turn(&self, state: &(usize, u64)) -> Turn {
+            if state.0 % 4 == 2 { Turn::All } else { Turn::One(state.0 % 3) }
+        }
+        fn legal(&self, state: &(usize, u64), role: usize, moves: &mut Vec<u32>) {
+            moves.extend((0..4).filter(|mv| !(state.0 + role + *mv as usize).is_multiple_of(5)));
+        }
+        fn number(&self, role: usize, mv: u32) -> u32 {
+            2 * mv + role as u32 % 2
+        }
+        fn play(&self, state: &mut (usize, u64), joint: &[u32]) {
+            *state = (state.0 + 1, joint.iter().fold(state.1, |sum, &mv| sum * 7 % 1009 + u64::from(mv)));
+        }
+        fn is_terminal(&self, state: &(usize, u64)) -> bool {
+            state.0 == STEPS
+        }
+        fn goal(&self, state: &(usize, u64), role: usize) -> u8 {
+            ((state.1 * (role as u64 + 3)) % 101) as u8
+        }
+    }
+
+    /// All simulations through a node: the joint moves from there on, and the rewards.
+    type Through = Vec<(Vec<Vec<u32>>, Vec<f64>)>;
+
+    /// Checks each value that a selection gives by all the simulations there were.
+    struct Checked {
+        grave: Grave,
+        settings: GraveSettings,
+        nodes: Vec<Through>,
+        way: Vec<Place>,
+        checked: std::rc::Rc<std::cell::Cell<u32>>,
+    }
+
+    impl Checked {
+        fn slow_value(&self, place: Place, role: usize, stats: MoveStats, number: u32) -> f64 {
+            let GraveSettings { c, k, reference, .. } = self.settings;
+            let enough = self.way.iter().rev().find(|place| f64::from(place.visits) >= reference);
+            let node = enough.map_or(0, |place| place.node) as usize;
+            let played = |(steps, rewards): &(Vec<Vec<u32>>, Vec<f64>)| {
+                steps.iter().any(|step| step[role] == number).then_some(rewards[role])
+            };
+            let samples: Vec<f64> = self.nodes.get(node).into_iter().flatten().filter_map(played).collect();
+            let amaf = samples.iter().sum::<f64>() / samples.len() as f64;
+            if stats.visits == 0 {
+                return 1.0 + if samples.is_empty() { 0.0 } else { amaf };
+            }
+            let visits = f64::from(place.visits);
+            let beta = (k / (3.0 * visits + k)).sqrt();
+            let mean = stats.sum / f64::from(stats.visits);
+            let exploited = if samples.is_empty() { mean } else { (1.0 - beta) * mean + beta * amaf };
+            exploited + c * (visits.ln() / f64::from(stats.visits)).sqrt()
+        }
+    }
+
+    impl Selection<Mixed> for Checked {
+        type Note = u32;
+        type Prepared = (Shares, Place, usize);
+        const LEARNS: bool = true;
+        fn values_untried(&self) -> bool {
+            Selection::<Mixed>::values_untried(&self.grave)
+        }
+        fn note(&mut self, game: &Mixed, state: &(usize, u64), role: usize, moves: &[u32]) -> &[u32] {
+            self.grave.note(game, state, role, moves)
+        }
+        fn enter(&mut self, place: Place) {
+            self.way.retain(|_| place.node != 0);
+            self.way.push(place);
+            Selection::<Mixed>::enter(&mut self.grave, place);
+        }
+        fn prepare(&mut self, place: Place, role: usize) -> (Shares, Place, usize) {
+            (Selection::<Mixed>::prepare(&mut self.grave, place, role), place, role)
+        }
+        fn value(&self, (shares, place, role): (Shares, Place, usize), stats: MoveStats, number: u32) -> f64 {
+            let value = Selection::<Mixed>::value(&self.grave, shares, stats, number);
+            let told = self.slow_value(place, role, stats, number);
+            assert!((value - told).abs() < 1e-6, "{value} is to be {told} at {place:?}");
+            self.checked.set(self.checked.get() + 1);
+            value
+        }
+        fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
+            let steps: Vec<Vec<u32>> = trail.steps().map(<[u32]>::to_vec).collect();
+            for (step, &node) in entered.iter().enumerate() {
+                let nodes = self.nodes.len().max(node as usize + 1);
+                self.nodes.resize(nodes, Vec::new());
+                self.nodes[node as usize].push((steps[step..].to_vec(), rewards.to_vec()));
+            }
+            Selection::<Mixed>::learn(&mut self.grave, entered, trail, rewards);
+        }
+        fn renumber(&mut self, numbers: &[Option<u32>]) {
+            let mut nodes = Vec::new();
+            for (node, number) in std::mem::take(&mut self.nodes).into_iter().zip(numbers) {
+                let Some(number) = *number else { continue };
+                nodes.resize(nodes.len().max(number as usize + 1), Vec::new());
+                nodes[number as usize] = node;
+            }
+            self.nodes = nodes;
+            Selection::<Mixed>::renumber(&mut self.grave, numbers);
+        }
+    }
+
+    #[test]
+    fn the_search_selects_by_the_equations_through_a_match() {
+        for (seed, reference) in [(0, 0.0), (1, 5.0), (2, 20.0), (3, f64::INFINITY), (4, 20.0)] {
+            let form = if seed == 4 { Form::Authors } else { Form::Paper };
+            let settings = GraveSettings { c: 0.3, k: 30.0, reference, form };
+            let checked = std::rc::Rc::new(std::cell::Cell::new(0));
+            let (nodes, way) = (Vec::new(), Vec::new());
+            let selection = Checked { grave: Grave::new(settings), settings, nodes, way, checked: checked.clone() };
+            let mut mcts = Mcts::new(selection, RandomPlayout::default(), ToTheEnd, Settings::default(), seed);
+            let mut rng: Rng = rand::SeedableRng::seed_from_u64(seed);
+            let mut state = Mixed.initial();
+            mcts.begin(&Mixed, &state);
+            while !Mixed.is_terminal(&state) {
+                let acting = Mixed.turn(&state).acting(3);
+                mcts.search(&Mixed, &state, acting.start, Limits::playouts(150), &Default::default());
+                let mut legal = Vec::new();
+                let joint: Vec<u32> = acting
+                    .map(|role| {
+                        legal.clear();
+                        Mixed.legal(&state, role, &mut legal);
+                        legal[rng.random_range(0..legal.len())]
+                    })
+                    .collect();
+                mcts.advance(&Mixed, &joint);
+                Mixed.play(&mut state, &joint);
+            }
+            assert!(checked.get() > 2_000, "{} values", checked.get());
+        }
+    }
+}

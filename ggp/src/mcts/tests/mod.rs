@@ -1,0 +1,4 @@
+//! Tests of the whole search.
+
+mod search;
+mod solver;

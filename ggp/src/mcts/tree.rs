@@ -1,0 +1,296 @@
+//! The tree of a Monte-Carlo search, in two arenas.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::num::{NonZeroU16, NonZeroU32};
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::selection::Selection;
+use super::stats::MoveStats;
+use crate::game::{Game, Turn};
+
+/// The index of a node in its tree.
+pub(crate) type NodeId = u32;
+
+/// A state in the tree: its moves are edges, role after role.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub turn: Turn,
+    pub visits: u32,
+    /// The [outcome](Tree::outcome) of the state, if it is proved.
+    pub(crate) proved: Option<NonZeroU16>,
+    first_edge: u32,
+    /// How many edges each acting role has; the last role's come last.
+    counts: Counts,
+}
+
+/// The edges of one role, which need no allocation, or of all.
+#[derive(Clone, Debug)]
+enum Counts {
+    One(u32),
+    All(Box<[u32]>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Edge<M, N> {
+    pub mv: M,
+    pub stats: MoveStats,
+    /// What the selection notes of the move.
+    pub note: N,
+    /// The state after the move, where one role moves alone.
+    child: Option<NonZeroU32>,
+}
+
+/// Node 0 is the root.
+#[derive(Debug)]
+pub(crate) struct Tree<M, N> {
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge<M, N>>,
+    /// The states after joint moves, by node and then by the number of the joint move.
+    joint_children: FxHashMap<NodeId, FxHashMap<u64, NodeId>>,
+    /// The nodes of states that are found again, by key.
+    by_key: HashMap<u64, NodeId, BuildHasherDefault<Mixed>>,
+    /// The rewards of all roles that were proved for a state, each once.
+    pub(crate) outcomes: Vec<Box<[f64]>>,
+}
+
+/// Hashes keys that are mixed well enough as they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are written as numbers")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+impl<M: Copy + Eq, N: Copy> Tree<M, N> {
+    pub fn new() -> Tree<M, N> {
+        Tree {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            joint_children: FxHashMap::default(),
+            by_key: HashMap::default(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.edges.clear();
+        self.joint_children.clear();
+        self.by_key.clear();
+        self.outcomes.clear();
+    }
+
+    /// The node of a state with this key.
+    #[inline]
+    pub fn find(&self, key: u64) -> Option<NodeId> {
+        self.by_key.get(&key).copied()
+    }
+
+    /// Lets a node be found by its key.
+    pub fn set_key(&mut self, node: NodeId, key: u64) {
+        self.by_key.insert(key, node);
+    }
+
+    /// Adds a node with the moves of each acting role. A terminal state has none.
+    pub fn add<G: Game<Move = M>>(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        moves: &mut Vec<M>,
+        selection: &mut impl Selection<G, Note = N>,
+    ) -> NodeId {
+        let id = self.nodes.len() as NodeId;
+        let first_edge = self.edges.len() as u32;
+        let turn = game.turn(state);
+        let mut add_role = |role| {
+            moves.clear();
+            if !game.is_terminal(state) {
+                game.legal(state, role, moves);
+            }
+            let edge = |(&mv, &note)| Edge { mv, stats: MoveStats::default(), note, child: None };
+            self.edges.extend(moves.iter().zip(selection.note(game, state, role, moves)).map(edge));
+            moves.len() as u32
+        };
+        let counts = match turn {
+            Turn::One(role) => Counts::One(add_role(role)),
+            Turn::All => Counts::All((0..game.roles()).map(add_role).collect()),
+        };
+        self.nodes.push(Node { turn, visits: 0, proved: None, first_edge, counts });
+        id
+    }
+
+    /// The edges of an acting role, the `seat`-th to act.
+    #[inline]
+    pub fn edges_of(&self, node: NodeId, seat: usize) -> Range<usize> {
+        let node = &self.nodes[node as usize];
+        let first = node.first_edge as usize;
+        match &node.counts {
+            Counts::One(count) => first..first + *count as usize,
+            Counts::All(counts) => {
+                let before: u32 = counts[..seat].iter().sum();
+                let start = first + before as usize;
+                start..start + counts[seat] as usize
+            }
+        }
+    }
+
+    /// Whether the node's state is terminal.
+    #[inline]
+    pub fn is_leaf(&self, node: NodeId) -> bool {
+        self.edges_of(node, 0).is_empty()
+    }
+
+    /// The number of the joint move that these edges, one a seat, make.
+    fn joint(&self, node: NodeId, edges: &[u32]) -> u64 {
+        let seats = edges.iter().enumerate();
+        seats.fold(0u64, |joint, (seat, &edge)| {
+            let range = self.edges_of(node, seat);
+            joint.wrapping_mul(range.len() as u64).wrapping_add(u64::from(edge) - range.start as u64)
+        })
+    }
+
+    /// The node after these edges, one a seat.
+    #[inline]
+    pub fn child(&self, node: NodeId, edges: &[u32]) -> Option<NodeId> {
+        match self.nodes[node as usize].turn {
+            Turn::One(_) => self.edges[edges[0] as usize].child.map(|child| child.get()),
+            Turn::All => self.joint_children.get(&node)?.get(&self.joint(node, edges)).copied(),
+        }
+    }
+
+    pub fn set_child(&mut self, node: NodeId, edges: &[u32], child: NodeId) {
+        match self.nodes[node as usize].turn {
+            // The root is nobody's child, so no child is node 0.
+            Turn::One(_) => self.edges[edges[0] as usize].child = NonZeroU32::new(child),
+            Turn::All => {
+                let joint = self.joint(node, edges);
+                self.joint_children.entry(node).or_default().insert(joint, child);
+            }
+        }
+    }
+
+    /// The nodes after joint moves of some nodes, each with the edges that lead
+    /// there, one a seat.
+    pub fn children_of(&self, nodes: &[NodeId]) -> Vec<Vec<(Vec<u32>, NodeId)>> {
+        let mut children = vec![Vec::new(); nodes.len()];
+        for (&node, children) in nodes.iter().zip(&mut children) {
+            if matches!(self.nodes[node as usize].turn, Turn::One(_)) {
+                let child = |edge: usize| Some((vec![edge as u32], self.edges[edge].child?.get()));
+                children.extend(self.edges_of(node, 0).filter_map(child));
+            } else {
+                let after = self.joint_children.get(&node).into_iter().flatten();
+                children.extend(after.map(|(&joint, &child)| (self.edges_in(node, joint), child)));
+            }
+        }
+        // The order does not depend on that of the table.
+        children.iter_mut().for_each(|children| children.sort_unstable());
+        children
+    }
+
+    /// The edges of a joint move, one a seat.
+    fn edges_in(&self, node: NodeId, mut joint: u64) -> Vec<u32> {
+        let seats = match &self.nodes[node as usize].counts {
+            Counts::One(_) => 1,
+            Counts::All(counts) => counts.len(),
+        };
+        let mut edges = vec![0; seats];
+        for seat in (0..seats).rev() {
+            let range = self.edges_of(node, seat);
+            edges[seat] = range.start as u32 + (joint % range.len() as u64) as u32;
+            joint /= range.len() as u64;
+        }
+        edges
+    }
+
+    /// Lets the statistics of all moves [fade](MoveStats::faded). A node is
+    /// left with the visits of the moves of a role, the most of any role where
+    /// rounding makes them differ.
+    pub fn fade(&mut self, by: f64) {
+        self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.faded(by));
+        for node in 0..self.nodes.len() {
+            let seats = match &self.nodes[node].counts {
+                Counts::One(_) => 1,
+                Counts::All(counts) => counts.len(),
+            };
+            let visits = |seat| {
+                let edges = &self.edges[self.edges_of(node as NodeId, seat)];
+                edges.iter().map(|edge| edge.stats.visits).sum::<u32>()
+            };
+            self.nodes[node].visits = (0..seats).map(visits).max().unwrap_or(0);
+        }
+    }
+
+    /// Keeps what lies below `root`, which becomes node 0. Returns the new
+    /// numbers of the nodes, by their old ones.
+    pub fn reroot(&mut self, root: NodeId) -> Vec<Option<NodeId>> {
+        let mut kept = Tree { outcomes: std::mem::take(&mut self.outcomes), ..Tree::new() };
+        let mut queue = Queue::new(self.nodes.len());
+        queue.number(root);
+        let mut next = 0;
+        while let Some(&old) = queue.nodes.get(next) {
+            let id = next as NodeId;
+            next += 1;
+            let mut node = self.nodes[old as usize].clone();
+            let first = node.first_edge as usize;
+            let count = match &node.counts {
+                Counts::One(count) => *count,
+                Counts::All(counts) => counts.iter().sum(),
+            };
+            node.first_edge = kept.edges.len() as u32;
+            for edge in &self.edges[first..first + count as usize] {
+                let mut edge = edge.clone();
+                if let Some(child) = edge.child {
+                    edge.child = NonZeroU32::new(queue.number(child.get()));
+                }
+                kept.edges.push(edge);
+            }
+            if let Some(after) = self.joint_children.get(&old) {
+                let after = after.iter().map(|(&joint, &child)| (joint, queue.number(child)));
+                kept.joint_children.insert(id, after.collect());
+            }
+            kept.nodes.push(node);
+        }
+        let found = |(&key, &node): (&u64, &NodeId)| queue.numbers[node as usize].map(|number| (key, number));
+        kept.by_key = self.by_key.iter().filter_map(found).collect();
+        *self = kept;
+        queue.numbers
+    }
+}
+
+/// The nodes that are kept, in the order of their new numbers.
+struct Queue {
+    nodes: Vec<NodeId>,
+    /// By old number the new one.
+    numbers: Vec<Option<NodeId>>,
+}
+
+impl Queue {
+    fn new(nodes: usize) -> Queue {
+        Queue { nodes: Vec::new(), numbers: vec![None; nodes] }
+    }
+
+    /// The new number of a node, which is kept.
+    fn number(&mut self, node: NodeId) -> NodeId {
+        *self.numbers[node as usize].get_or_insert_with(|| {
+            self.nodes.push(node);
+            self.nodes.len() as NodeId - 1
+        })
+    }
+}

@@ -1,0 +1,449 @@
+//! Linear side information.
+
+use rand::RngExt;
+use rustc_hash::FxHashSet;
+
+use super::space::{Combination, MOST_COMBINATIONS, MOST_VALUES, Partial, Setting, Space, all, bits, random_bit};
+use crate::rng::Rng;
+
+/// First values are tested by themselves, then combinations made of the better
+/// ones are compared by sequential halving, then the best is used (paper 001,
+/// section 4.2, "Linear Side Information", figure 5).
+#[derive(Clone, Debug)]
+pub(super) struct Lsi {
+    /// N_e.
+    evaluate: u32,
+    /// k.
+    candidates: u32,
+    /// Whether N_g, N_e and k are still to be told; values are tested until then.
+    unsettled: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Generation(SideInfo),
+    Evaluation(Halving),
+    Recommendation(Combination),
+}
+
+impl Lsi {
+    pub(super) fn new(space: &Space, generate: u32, evaluate: u32, candidates: u32) -> Lsi {
+        Lsi { evaluate, candidates, unsettled: false, phase: Phase::Generation(SideInfo::new(space, generate)) }
+    }
+
+    /// Tests values until it is told how many simulations there are.
+    pub(super) fn unsettled(space: &Space) -> Lsi {
+        Lsi { unsettled: true, ..Lsi::new(space, u32::MAX, 0, 1) }
+    }
+
+    /// Uses half of so many simulations, if its numbers are still to be told:
+    /// the shares of the paper (section 5.1) of 75,000, 25,000 and 2,000.
+    pub(super) fn settle(&mut self, simulations: u32) {
+        if let Phase::Generation(side) = &mut self.phase
+            && self.unsettled
+        {
+            let samples = simulations / 2;
+            self.unsettled = false;
+            self.evaluate = samples / 4;
+            self.candidates = (samples / 50).clamp(1, MOST_COMBINATIONS as u32);
+            side.end_after(samples - samples / 4);
+        }
+    }
+
+    /// The first choice after the generation phase makes the candidates, which
+    /// costs about half a microsecond each.
+    #[inline]
+    pub(super) fn choose(&mut self, space: &Space, rng: &mut Rng) -> Combination {
+        if let Phase::Generation(side) = &self.phase
+            && side.is_complete()
+        {
+            let field = side.candidates(space, self.candidates, rng);
+            self.phase = Halving::new(field, self.evaluate).phase();
+        }
+        match &self.phase {
+            Phase::Generation(side) => side.choose(space, rng),
+            Phase::Evaluation(halving) => halving.choose(),
+            Phase::Recommendation(best) => *best,
+        }
+    }
+
+    #[inline]
+    pub(super) fn update(&mut self, reward: f64) {
+        match &mut self.phase {
+            Phase::Generation(side) => side.update(reward),
+            Phase::Evaluation(halving) => {
+                if halving.update(reward) {
+                    self.phase = halving.halve().phase();
+                }
+            }
+            Phase::Recommendation(_) => {}
+        }
+    }
+
+    /// What is recommended; before that, the candidate of highest mean; before
+    /// that, the combination of the values of highest mean.
+    pub(super) fn best(&self, space: &Space) -> Combination {
+        match &self.phase {
+            Phase::Generation(side) => space.greedy(|setting| side.mean(setting)),
+            Phase::Evaluation(halving) => halving.best(),
+            Phase::Recommendation(best) => *best,
+        }
+    }
+}
+
+/// The mean reward of each value, whatever the others are: R̂.
+///
+/// A value that is none is not sampled; its mean is 0.
+#[derive(Clone, Debug)]
+struct SideInfo {
+    sampled: Vec<Setting>,
+    /// How often each is to be sampled: m.
+    rounds: u32,
+    round: u32,
+    /// The next to be sampled in this round.
+    next: usize,
+    /// By slot.
+    sum: Vec<f64>,
+    visits: Vec<u32>,
+}
+
+impl SideInfo {
+    fn new(space: &Space, samples: u32) -> SideInfo {
+        let sampled: Vec<Setting> = space
+            .settings()
+            .filter(|setting| space.parameters()[setting.parameter].values[setting.value].is_some())
+            .collect();
+        let slots = space.parameters().len() * MOST_VALUES;
+        let mut side =
+            SideInfo { sampled, rounds: 0, round: 0, next: 0, sum: vec![0.0; slots], visits: vec![0; slots] };
+        side.end_after(samples);
+        side
+    }
+
+    /// Ends with the last round that is within so many samples, or with the one
+    /// under way.
+    fn end_after(&mut self, samples: u32) {
+        self.rounds = samples.checked_div(self.sampled.len() as u32).unwrap_or(0);
+    }
+
+    fn is_complete(&self) -> bool {
+        self.next == 0 && self.round >= self.rounds
+    }
+
+    /// The value to be sampled, the others random.
+    #[inline]
+    fn choose(&self, space: &Space, rng: &mut Rng) -> Combination {
+        let partial = space.set(space.everything(), self.sampled[self.next]);
+        space.extend(partial, rng, |_, feasible, rng| random_bit(feasible, rng))
+    }
+
+    #[inline]
+    fn update(&mut self, reward: f64) {
+        let slot = self.sampled[self.next].slot();
+        self.sum[slot] += reward;
+        self.visits[slot] += 1;
+        self.next += 1;
+        if self.next == self.sampled.len() {
+            self.next = 0;
+            self.round += 1;
+        }
+    }
+
+    fn mean(&self, setting: Setting) -> f64 {
+        let slot = setting.slot();
+        if self.visits[slot] == 0 { 0.0 } else { self.sum[slot] / f64::from(self.visits[slot]) }
+    }
+
+    /// The combinations that come of `count` draws, in order of the first.
+    fn candidates(&self, space: &Space, count: u32, rng: &mut Rng) -> Vec<Combination> {
+        let mut known = FxHashSet::default();
+        let drawn = (0..count).map(|_| self.candidate(space, rng));
+        drawn.filter(|combination| known.insert(combination.key())).collect()
+    }
+
+    /// Settings drawn one after another, of all that are feasible for the
+    /// parameters not yet set.
+    fn candidate(&self, space: &Space, rng: &mut Rng) -> Combination {
+        let mut partial = space.everything();
+        let mut unset = all(space.parameters().len());
+        while unset != 0 {
+            let setting = self.draw(partial, unset, rng);
+            partial = space.set(partial, setting);
+            unset &= !(1 << setting.parameter);
+        }
+        partial.combination()
+    }
+
+    /// A feasible setting of an unset parameter, with probability in
+    /// proportion to its mean; if all are 0, all are equally likely.
+    fn draw(&self, partial: Partial, unset: u32, rng: &mut Rng) -> Setting {
+        let feasible = || {
+            bits(unset).flat_map(move |parameter| {
+                bits(partial.feasible(parameter)).map(move |value| Setting { parameter, value })
+            })
+        };
+        let total: f64 = feasible().map(|setting| self.mean(setting)).sum();
+        if total <= 0.0 {
+            let count = feasible().count();
+            return feasible().nth(rng.random_range(0..count)).expect("an unset parameter has a feasible value");
+        }
+        let mut left = total * rng.random::<f64>();
+        // What rounding leaves over falls to the last that has a share.
+        let mut drawn = None;
+        for setting in feasible().filter(|&setting| self.mean(setting) > 0.0) {
+            drawn = Some(setting);
+            left -= self.mean(setting);
+            if left < 0.0 {
+                break;
+            }
+        }
+        drawn.expect("means that add up to more than 0 are not all 0")
+    }
+}
+
+/// A combination under comparison.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    combination: Combination,
+    /// The sum of all its rewards, those of earlier phases included.
+    sum: f64,
+    visits: u32,
+}
+
+impl Candidate {
+    fn mean(&self) -> f64 {
+        if self.visits == 0 { 0.0 } else { self.sum / f64::from(self.visits) }
+    }
+}
+
+/// Sequential halving: phase by phase all candidates are sampled equally
+/// often, then the better half of them stays.
+#[derive(Clone, Debug)]
+struct Halving {
+    /// C_i.
+    field: Vec<Candidate>,
+    /// N_e.
+    samples: u32,
+    /// ⌈log₂ |C*|⌉.
+    phases: u32,
+    /// How often each is sampled in this phase: m.
+    rounds: u32,
+    round: u32,
+    /// The next to be sampled in this round.
+    next: usize,
+}
+
+impl Halving {
+    fn new(combinations: Vec<Combination>, samples: u32) -> Halving {
+        let field: Vec<Candidate> =
+            combinations.into_iter().map(|combination| Candidate { combination, sum: 0.0, visits: 0 }).collect();
+        let phases = field.len().next_power_of_two().ilog2();
+        let rounds = rounds(samples, field.len(), phases);
+        Halving { field, samples, phases, rounds, round: 0, next: 0 }
+    }
+
+    /// What to do: nothing is left to compare with a single candidate.
+    fn phase(self) -> Phase {
+        match self.field[..] {
+            [last] => Phase::Recommendation(last.combination),
+            _ => Phase::Evaluation(self),
+        }
+    }
+
+    #[inline]
+    fn choose(&self) -> Combination {
+        self.field[self.next].combination
+    }
+
+    /// Counts a reward, and returns whether the phase is over.
+    #[inline]
+    fn update(&mut self, reward: f64) -> bool {
+        let candidate = &mut self.field[self.next];
+        candidate.sum += reward;
+        candidate.visits += 1;
+        self.next += 1;
+        if self.next == self.field.len() {
+            self.next = 0;
+            self.round += 1;
+        }
+        self.round == self.rounds
+    }
+
+    /// The next phase. Of candidates of equal mean the first drawn stay, which
+    /// is as good as at random.
+    fn halve(&mut self) -> Halving {
+        let mut field = std::mem::take(&mut self.field);
+        field.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+        field.truncate(field.len().div_ceil(2));
+        let rounds = rounds(self.samples, field.len(), self.phases);
+        Halving { field, rounds, round: 0, next: 0, ..*self }
+    }
+
+    fn best(&self) -> Combination {
+        let best = self.field.iter().reduce(|a, b| if b.mean() > a.mean() { b } else { a });
+        best.expect("sequential halving keeps a candidate").combination
+    }
+}
+
+/// m = ⌊N_e / (|C_i| ⌈log₂ |C*|⌉)⌋, but at least 1.
+fn rounds(samples: u32, field: usize, phases: u32) -> u32 {
+    let shares = field as u64 * u64::from(phases);
+    u64::from(samples).checked_div(shares).unwrap_or(0).max(1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::mcts::tuning::testing::{numbers, rows, ruled, setting};
+
+    const HALVING: &str = include_str!("../../../tests/data/tuning/halving.tsv");
+
+    #[test]
+    fn each_value_of_the_paper_is_tested_1973_times_in_turn() {
+        let space = Space::grave_mast();
+        let mut rng = Rng::seed_from_u64(1);
+        let mut side = SideInfo::new(&space, 75_000);
+        // 9 + 10 + 8 + 11 = 38 values, and 38 · 1,973 = 74,974.
+        assert_eq!((side.sampled.len(), side.rounds), (38, 1_973));
+        for i in 0..74_974 {
+            assert!(!side.is_complete());
+            let chosen = side.choose(&space, &mut rng);
+            assert!(space.is_legal(chosen));
+            let tested = side.sampled[i % 38];
+            assert_eq!(chosen.index(tested.parameter), tested.value);
+            side.update(if tested.value == 3 { 0.5 } else { 0.25 });
+        }
+        assert!(side.is_complete());
+        for tested in &side.sampled {
+            assert_eq!(side.visits[tested.slot()], 1_973);
+            assert_eq!(side.mean(*tested), if tested.value == 3 { 0.5 } else { 0.25 });
+        }
+        assert_eq!(side.visits.iter().sum::<u32>(), 74_974);
+    }
+
+    #[test]
+    fn other_values_are_random_while_one_is_tested() {
+        let space = Space::grave_mast();
+        let mut rng = Rng::seed_from_u64(2);
+        // The first tested value is one of C.
+        let side = SideInfo::new(&space, 38);
+        let mut counts = [0; 11];
+        for _ in 0..11_000 {
+            counts[side.choose(&space, &mut rng).index(3)] += 1;
+        }
+        // 1,000 each with a deviation of 30.
+        assert!(counts.iter().all(|count| (850..1_150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn phases_halve_as_worked_outside() {
+        for row in rows(HALVING) {
+            let [count, samples, _, sizes, rounds] = row[..] else { panic!("{row:?}") };
+            let combinations = Space::grave_mast().combinations()[..count.parse().unwrap()].to_vec();
+            let best = *combinations.last().unwrap();
+            let mut phase = Halving::new(combinations, samples.parse().unwrap()).phase();
+            let (mut found_sizes, mut found_rounds) = (Vec::new(), Vec::new());
+            while let Phase::Evaluation(halving) = &mut phase {
+                let size = halving.field.len();
+                found_sizes.push(size);
+                let mut plays = 0;
+                loop {
+                    plays += 1;
+                    let reward = if halving.choose() == best { 1.0 } else { 0.5 };
+                    if halving.update(reward) {
+                        break;
+                    }
+                }
+                assert_eq!(plays % size, 0);
+                found_rounds.push(plays / size);
+                phase = halving.halve().phase();
+            }
+            assert_eq!((found_sizes, found_rounds), (numbers(sizes), numbers(rounds)));
+            assert!(matches!(phase, Phase::Recommendation(last) if last == best));
+        }
+    }
+
+    #[test]
+    fn the_better_half_stays_by_all_rewards() {
+        let combinations = Space::grave_mast().combinations()[..4].to_vec();
+        // 2 phases, so m = 8 / (4 · 2) = 1 and then 8 / (2 · 2) = 2.
+        let mut halving = Halving::new(combinations.clone(), 8);
+        for reward in [0.5, 0.0, 1.0, 0.25] {
+            halving.update(reward);
+        }
+        let mut halving = halving.halve();
+        let field: Vec<Combination> = halving.field.iter().map(|candidate| candidate.combination).collect();
+        assert_eq!(field, [combinations[2], combinations[0]]);
+        // Sums 1 + 0.25 + 0.25 and 0.5 + 0.5 + 0.25: the first is better by
+        // all rewards, though not by those of this phase.
+        for reward in [0.25, 0.5, 0.25, 0.25] {
+            halving.update(reward);
+        }
+        assert_eq!(halving.best(), combinations[2]);
+        assert!(matches!(halving.halve().phase(), Phase::Recommendation(best) if best == combinations[2]));
+    }
+
+    /// How many of 10,000 candidates have the value 0 of A, and none of B.
+    fn without_b(means: &[(usize, usize, f64)]) -> usize {
+        let space = ruled();
+        let mut side = SideInfo::new(&space, 5);
+        for &(parameter, value, mean) in means {
+            let slot = setting(parameter, value).slot();
+            (side.sum[slot], side.visits[slot]) = (mean, 1);
+        }
+        let mut rng = Rng::seed_from_u64(3);
+        let candidates: Vec<Combination> = (0..10_000).map(|_| side.candidate(&space, &mut rng)).collect();
+        assert!(candidates.iter().all(|&candidate| space.is_legal(candidate)));
+        candidates.iter().filter(|candidate| candidate.index(0) == 0).count()
+    }
+
+    #[test]
+    fn candidates_are_drawn_in_proportion_to_means() {
+        // Drawn first, 0 of A leaves none to B; all else leaves 1 or 2 to A.
+        // That is 0.6 of 0.6 + 0.1 + 0.1 + 0.1 + 0.1, with a deviation of 49.
+        let count = without_b(&[(0, 0, 0.6), (0, 1, 0.1), (0, 2, 0.1), (1, 0, 0.1), (1, 1, 0.1)]);
+        assert!((5_800..6_200).contains(&count), "{count}");
+        // Without means all six are equally likely, none of B among them: 2 of
+        // 6 lead to 0 of A, with a deviation of 47.
+        let count = without_b(&[]);
+        assert!((3_133..3_533).contains(&count), "{count}");
+        // A value of mean 0 is not drawn while another is not.
+        assert_eq!(without_b(&[(1, 1, 0.5)]), 0);
+    }
+
+    #[test]
+    fn numbers_may_be_told_on_the_way() {
+        let space = ruled();
+        // The 5 values are tested in turn; 8/2 = 4 samples are no round of 5, and
+        // 81/2 = 40 leave 30 of them for 6 rounds.
+        for (played, told, tested) in [(0, 8, 0), (7, 8, 10), (10, 81, 30), (33, 81, 35)] {
+            let mut rng = Rng::seed_from_u64(5);
+            let mut lsi = Lsi::unsettled(&space);
+            let mut count = 0;
+            while matches!(lsi.phase, Phase::Generation(_)) && count < 100 {
+                if count == played {
+                    lsi.settle(told);
+                    lsi.settle(1_000_000);
+                }
+                lsi.choose(&space, &mut rng);
+                if matches!(lsi.phase, Phase::Generation(_)) {
+                    lsi.update(0.5);
+                    count += 1;
+                }
+            }
+            assert_eq!(count, tested, "{told} told after {played}");
+            assert_eq!((lsi.evaluate, lsi.candidates), if told == 8 { (1, 1) } else { (10, 1) });
+        }
+    }
+
+    #[test]
+    fn equal_candidates_are_one() {
+        let space = ruled();
+        let side = SideInfo::new(&space, 0);
+        let candidates = side.candidates(&space, 1_000, &mut Rng::seed_from_u64(4));
+        assert_eq!(candidates.len(), space.combinations().len());
+    }
+}

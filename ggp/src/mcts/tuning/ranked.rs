@@ -1,0 +1,322 @@
+//! UCB1 for bandits of thousands of arms.
+
+use super::ucb::UNTRIED;
+
+const NONE: u32 = u32::MAX;
+
+/// The bucket of the arms without visits.
+const FRESH: u32 = 0;
+
+/// A bandit of many arms, that finds the best by UCB1 without valuing all.
+///
+/// Arms with equally many visits rank by mean, whatever t and C are. So arms
+/// are kept in a bucket for each number of visits that some arm has, and only
+/// the best of a bucket is valued. Of arms of equal value the highest lot is
+/// best; an arm draws a lot whenever it changes bucket, so that ties are
+/// decided at random.
+///
+/// A choice costs time in proportion to the buckets, an update to the logarithm
+/// of the arms in a bucket.
+#[derive(Clone, Debug)]
+pub(super) struct Ranked {
+    arms: Vec<Place>,
+    /// Each a binary heap with the best arm at its top.
+    heaps: Vec<Vec<Entry>>,
+    /// Buckets in order of visits, from [`FRESH`] on.
+    links: Vec<Link>,
+    /// The mean of the best arm of each bucket, below all means without one.
+    mean: Vec<f64>,
+    /// 1 / √visits, and 0 without visits.
+    spread: Vec<f64>,
+    unused: Vec<u32>,
+}
+
+/// Where an arm is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    bucket: u32,
+    index: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// The sum of rewards. In a bucket it ranks as the mean does.
+    sum: f64,
+    lot: u32,
+    arm: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn beats(&self, other: &Entry) -> bool {
+        self.sum > other.sum || (self.sum == other.sum && (self.lot, self.arm) > (other.lot, other.arm))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    visits: u32,
+    before: u32,
+    after: u32,
+}
+
+impl Ranked {
+    /// A bandit without arms.
+    pub(super) fn new() -> Ranked {
+        Ranked {
+            arms: Vec::new(),
+            heaps: vec![Vec::new()],
+            links: vec![Link { visits: 0, before: NONE, after: NONE }],
+            mean: vec![f64::NEG_INFINITY],
+            spread: vec![0.0],
+            unused: Vec::new(),
+        }
+    }
+
+    /// Adds an untried arm, and returns its number.
+    pub(super) fn push(&mut self, lot: u32) -> u32 {
+        let arm = self.arms.len() as u32;
+        self.arms.push(Place { bucket: FRESH, index: 0 });
+        self.insert(FRESH, Entry { sum: 0.0, lot, arm });
+        arm
+    }
+
+    /// The arm of highest value; none without arms.
+    #[inline]
+    pub(super) fn choose(&self, exploration: f64) -> Option<u32> {
+        let mut best: Option<&Entry> = None;
+        let mut most = f64::NEG_INFINITY;
+        for (bucket, (mean, spread)) in self.mean.iter().zip(&self.spread).enumerate() {
+            let value = mean + exploration * spread;
+            if value < most {
+                continue;
+            }
+            let Some(top) = self.heaps[bucket].first() else { continue };
+            if value > most || best.is_none_or(|best| (top.lot, top.arm) > (best.lot, best.arm)) {
+                (best, most) = (Some(top), value);
+            }
+        }
+        best.map(|top| top.arm)
+    }
+
+    /// The arm with the most visits, the best of them if several; none without
+    /// arms.
+    pub(super) fn most_visited(&self) -> Option<u32> {
+        let filled = (0..self.heaps.len()).filter(|&bucket| !self.heaps[bucket].is_empty());
+        filled.max_by_key(|&bucket| self.links[bucket].visits).map(|bucket| self.heaps[bucket][0].arm)
+    }
+
+    /// Counts `visits` plays of an arm, at least one, with the sum of their
+    /// rewards.
+    #[inline]
+    pub(super) fn update(&mut self, arm: u32, visits: u32, sum: f64, lot: u32) {
+        let from = self.arms[arm as usize].bucket;
+        let mut entry = self.remove(arm);
+        entry.sum += sum;
+        entry.lot = lot;
+        let to = self.bucket(from, self.links[from as usize].visits + visits);
+        self.insert(to, entry);
+        if from != FRESH && self.heaps[from as usize].is_empty() {
+            self.unlink(from);
+        }
+    }
+
+    /// The bucket of so many visits, which come after those of `before`.
+    fn bucket(&mut self, mut before: u32, visits: u32) -> u32 {
+        loop {
+            let after = self.links[before as usize].after;
+            if after == NONE || self.links[after as usize].visits > visits {
+                break;
+            }
+            before = after;
+        }
+        if self.links[before as usize].visits == visits { before } else { self.link(before, visits) }
+    }
+
+    fn link(&mut self, before: u32, visits: u32) -> u32 {
+        let new = self.unused.pop().unwrap_or_else(|| self.add_bucket());
+        let after = std::mem::replace(&mut self.links[before as usize].after, new);
+        self.links[new as usize] = Link { visits, before, after };
+        if after != NONE {
+            self.links[after as usize].before = new;
+        }
+        self.spread[new as usize] = 1.0 / f64::from(visits).sqrt();
+        new
+    }
+
+    fn add_bucket(&mut self) -> u32 {
+        self.heaps.push(Vec::new());
+        self.links.push(Link { visits: 0, before: NONE, after: NONE });
+        self.mean.push(f64::NEG_INFINITY);
+        self.spread.push(0.0);
+        self.heaps.len() as u32 - 1
+    }
+
+    fn unlink(&mut self, bucket: u32) {
+        let Link { before, after, .. } = self.links[bucket as usize];
+        self.links[before as usize].after = after;
+        if after != NONE {
+            self.links[after as usize].before = before;
+        }
+        self.unused.push(bucket);
+    }
+
+    #[inline]
+    fn insert(&mut self, bucket: u32, entry: Entry) {
+        let heap = &mut self.heaps[bucket as usize];
+        heap.push(entry);
+        let last = heap.len() - 1;
+        self.arms[entry.arm as usize].bucket = bucket;
+        rise(heap, &mut self.arms, last);
+        self.refresh(bucket);
+    }
+
+    #[inline]
+    fn remove(&mut self, arm: u32) -> Entry {
+        let Place { bucket, index } = self.arms[arm as usize];
+        let heap = &mut self.heaps[bucket as usize];
+        let index = index as usize;
+        let entry = heap.swap_remove(index);
+        if index < heap.len() {
+            let index = rise(heap, &mut self.arms, index);
+            sink(heap, &mut self.arms, index);
+        }
+        self.refresh(bucket);
+        entry
+    }
+
+    #[inline]
+    fn refresh(&mut self, bucket: u32) {
+        let bucket = bucket as usize;
+        self.mean[bucket] = match (self.heaps[bucket].first(), self.links[bucket].visits) {
+            (None, _) => f64::NEG_INFINITY,
+            (Some(_), 0) => UNTRIED,
+            (Some(top), visits) => top.sum / f64::from(visits),
+        };
+    }
+}
+
+/// Moves an entry toward the top as far as it beats what is above it, and
+/// returns where it stays.
+#[inline]
+fn rise(heap: &mut [Entry], arms: &mut [Place], mut index: usize) -> usize {
+    let entry = heap[index];
+    while index > 0 {
+        let above = (index - 1) / 2;
+        if !entry.beats(&heap[above]) {
+            break;
+        }
+        put(heap, arms, index, heap[above]);
+        index = above;
+    }
+    put(heap, arms, index, entry);
+    index
+}
+
+/// Moves an entry away from the top as far as it is beaten.
+#[inline]
+fn sink(heap: &mut [Entry], arms: &mut [Place], mut index: usize) {
+    let entry = heap[index];
+    loop {
+        let mut below = 2 * index + 1;
+        if below + 1 < heap.len() && heap[below + 1].beats(&heap[below]) {
+            below += 1;
+        }
+        if below >= heap.len() || !heap[below].beats(&entry) {
+            break;
+        }
+        put(heap, arms, index, heap[below]);
+        index = below;
+    }
+    put(heap, arms, index, entry);
+}
+
+#[inline]
+fn put(heap: &mut [Entry], arms: &mut [Place], index: usize, entry: Entry) {
+    heap[index] = entry;
+    arms[entry.arm as usize].index = index as u32;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::mcts::tuning::ucb::exploration;
+
+    /// Visits, sum of rewards and lot of each arm, all valued.
+    #[derive(Default)]
+    struct Scan(Vec<(u32, f64, u32)>);
+
+    impl Scan {
+        fn choose(&self, exploration: f64) -> Option<u32> {
+            let value = |&(visits, sum, _): &(u32, f64, u32)| {
+                if visits == 0 { 1.0 } else { sum / f64::from(visits) + exploration * (1.0 / f64::from(visits).sqrt()) }
+            };
+            let arms = 0..self.0.len();
+            let best = arms.max_by(|&a, &b| {
+                let (a, b) = ((&self.0[a], a), (&self.0[b], b));
+                value(a.0).total_cmp(&value(b.0)).then((a.0.2, a.1).cmp(&(b.0.2, b.1)))
+            });
+            best.map(|arm| arm as u32)
+        }
+
+        fn most_visited(&self) -> Option<u32> {
+            let rank = |arm: usize| self.0[arm];
+            let best = (0..self.0.len()).max_by(|&a, &b| {
+                let ((n, sum, lot), (m, other, lots)) = (rank(a), rank(b));
+                n.cmp(&m).then(sum.total_cmp(&other)).then((lot, a).cmp(&(lots, b)))
+            });
+            best.map(|arm| arm as u32)
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Push,
+        /// To the arm of a number, modulo their count.
+        Reward(u32, u32, u8),
+        /// To the arm chosen.
+        RewardBest(u32, u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            2 => Just(Step::Push),
+            2 => (any::<u32>(), 1_u32..4, 0_u8..5).prop_map(|(arm, visits, reward)| Step::Reward(arm, visits, reward)),
+            3 => (1_u32..4, 0_u8..5).prop_map(|(visits, reward)| Step::RewardBest(visits, reward)),
+        ]
+    }
+
+    proptest! {
+        /// Few lots, so that equal ones occur.
+        #[test]
+        fn the_best_is_that_of_a_full_scan(
+            steps in prop::collection::vec((step(), 0_u32..5), 0..400),
+            c in 0.0_f64..1.5,
+        ) {
+            let (mut ranked, mut scan) = (Ranked::new(), Scan::default());
+            let mut total = 0;
+            for (step, lot) in steps {
+                let exploration = exploration(c, total);
+                prop_assert_eq!(ranked.choose(exploration), scan.choose(exploration));
+                prop_assert_eq!(ranked.most_visited(), scan.most_visited());
+                let count = scan.0.len() as u32;
+                let (arm, visits, reward) = match step {
+                    Step::Reward(arm, visits, reward) if count > 0 => (arm % count, visits, reward),
+                    Step::RewardBest(visits, reward) if count > 0 => (ranked.choose(exploration).unwrap(), visits, reward),
+                    _ => {
+                        prop_assert_eq!(ranked.push(lot), count);
+                        scan.0.push((0, 0.0, lot));
+                        continue;
+                    }
+                };
+                let sum = f64::from(visits) * f64::from(reward) / 4.0;
+                ranked.update(arm, visits, sum, lot);
+                total += visits;
+                let known = &mut scan.0[arm as usize];
+                *known = (known.0 + visits, known.1 + sum, lot);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Games that policies play.
+
+use super::Policy;
+use super::mind::Mind;
+use crate::features::Anatomy;
+use crate::game::Game;
+use crate::gdl::ProverGame;
+use crate::gdl::network::{LaneGame, LaneState, NetworkGame};
+
+/// A [`LaneGame`] that is the same game as another, with the same move numbers.
+pub struct Together<'a, G: Game> {
+    /// The game that is stepped in lanes.
+    pub lanes: &'a LaneGame,
+    /// Converts a state.
+    pub state: fn(&G::State) -> LaneState,
+    /// Converts a move number to a move.
+    pub mv: fn(u32) -> G::Move,
+}
+
+/// What policies can use of a game beyond its rules. Every method has a default,
+/// so that `impl PolicyGame for MyGame {}` is enough.
+pub trait PolicyGame: Game + Sized + 'static {
+    /// Returns the features of states that the strategies of MINI-Player use,
+    /// or `None` if the game has none. May take some seconds.
+    fn features(&self) -> Option<Box<dyn Anatomy<Self>>> {
+        None
+    }
+
+    /// Returns whether moves mostly add permanent facts (pieces are placed,
+    /// never moved or captured). May take a second the first time.
+    fn accumulates(&self) -> bool {
+        false
+    }
+
+    /// Returns the same game for batched simulations, or `None` if there is
+    /// none. May take some seconds the first time.
+    fn together(&self) -> Option<Together<'_, Self>> {
+        None
+    }
+
+    /// Creates the agent that plays a role of one match by a policy.
+    ///
+    /// An implementation that repeats the default body compiles all searches of
+    /// the game in its own crate, and not again in each program that uses it.
+    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn Mind<Self>> {
+        policy.mind(self, role, seed)
+    }
+}
+
+impl PolicyGame for NetworkGame {
+    fn features(&self) -> Option<Box<dyn Anatomy<NetworkGame>>> {
+        Some(NetworkGame::features(self))
+    }
+
+    fn accumulates(&self) -> bool {
+        NetworkGame::accumulates(self)
+    }
+
+    fn together(&self) -> Option<Together<'_, NetworkGame>> {
+        let lanes = self.lane_game()?;
+        Some(Together { lanes, state: |state| LaneState::Alone(state.clone()), mv: |number| number })
+    }
+
+    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn Mind<NetworkGame>> {
+        policy.mind(self, role, seed)
+    }
+}
+
+impl PolicyGame for ProverGame {
+    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn Mind<ProverGame>> {
+        policy.mind(self, role, seed)
+    }
+}
+
+impl PolicyGame for LaneGame {
+    fn accumulates(&self) -> bool {
+        self.alone().accumulates()
+    }
+}

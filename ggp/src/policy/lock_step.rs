@@ -1,0 +1,50 @@
+//! Many searches by one policy in lock step.
+
+use std::time::Duration;
+
+use super::Policy;
+use crate::batch::{Search, Searches};
+use crate::game::Game;
+use crate::gdl::network::LaneGame;
+use crate::limits::{Limits, Spent};
+use crate::mcts::Clock;
+
+/// Searches by one policy from the initial state, each with a tree of its own,
+/// in lock step: what shows how fast they are.
+pub struct LockStep<'a> {
+    searches: Searches<'a, ()>,
+}
+
+impl<'a> LockStep<'a> {
+    /// Begins a search a seed, of 512 at most, which goes on for ever. None if
+    /// the policy does not search or looks at states, or the initial state is
+    /// terminal.
+    pub fn new(game: &'a LaneGame, policy: &Policy, seeds: impl ExactSizeIterator<Item = u64>) -> Option<LockStep<'a>> {
+        let root = game.initial();
+        let mut searches = Searches::new(game, seeds.len());
+        for seed in seeds {
+            let mut stepper =
+                policy.stepper(game, 0, seed).filter(|_| policy.goes_in_steps() && !game.is_terminal(&root))?;
+            stepper.begin(game, &root);
+            searches.begin(Search::new((), stepper, root.clone(), Limits::default(), Clock::Play));
+        }
+        Some(LockStep { searches })
+    }
+
+    /// Lets all simulations take a step.
+    pub fn step(&mut self) {
+        self.searches.round();
+    }
+
+    /// What all searches have spent together, but for time: playouts and
+    /// expansions, and the greatest depth.
+    pub fn spent(&self) -> Spent {
+        let all = self.searches.searches().map(Search::spent);
+        all.fold(Spent::default(), |all, one| Spent {
+            playouts: all.playouts + one.playouts,
+            expansions: all.expansions + one.expansions,
+            depth: all.depth.max(one.depth),
+            time: Duration::ZERO,
+        })
+    }
+}

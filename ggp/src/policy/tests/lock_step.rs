@@ -1,0 +1,197 @@
+//! Many searches in lock step.
+
+use std::path::Path;
+
+use std::time::Duration;
+
+use crate::batch::{Search, Searches};
+use crate::gdl::Rules;
+use crate::gdl::network::LaneGame;
+use crate::gdl::network::{Network, NetworkGame};
+use crate::limits::{Limits, Spent};
+use crate::mcts::{Clock, Found};
+use crate::policy::Policy;
+use crate::{Game, Mcts, PartsVisitor, Playout, Selection, ToTheEnd};
+
+const POLICIES: [&str; 8] = [
+    "uct",
+    "nst,solver=yes",
+    "mast,tune=mab,tune-what=playout+gamma+omega",
+    "lgrf,waiting=skip",
+    "base",
+    "authors",
+    "tuned",
+    "base,tune=he",
+];
+
+/// Searches from move to move.
+const MOVES: usize = 3;
+
+fn games() -> Vec<(String, NetworkGame)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("games");
+    let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let rules = files.filter(|path| path.extension().is_some_and(|ending| ending == "kif"));
+    let mut games: Vec<(String, NetworkGame)> = rules
+        .map(|path| {
+            let rules = Rules::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            (path.display().to_string(), NetworkGame::new(Network::new(&rules).unwrap()))
+        })
+        .collect();
+    games.sort_by(|a, b| a.0.cmp(&b.0));
+    games
+}
+
+/// The limits and the clock of the search for a move.
+fn limits(seed: u64, at: usize) -> (Limits, Clock) {
+    let count = 3 + (7 * seed + 11 * at as u64) % 13;
+    let limits =
+        if (seed + at as u64).is_multiple_of(3) { Limits::expansions(4 * count) } else { Limits::playouts(count) };
+    (limits, if at == 0 { Clock::Start } else { Clock::Play })
+}
+
+/// The role whose moves are told, and the joint move after a search: its
+/// best, and the last move of others.
+fn joint<G: Game<Move = u32>>(game: &G, state: &G::State, best: u32) -> Vec<u32> {
+    let acting = game.turn(state).acting(game.roles());
+    let last = |role| {
+        let mut moves = Vec::new();
+        game.legal(state, role, &mut moves);
+        moves[moves.len() - 1]
+    };
+    acting.clone().map(|role| if role == acting.start { best } else { last(role) }).collect()
+}
+
+/// What a search finds in the first moves of a match, alone.
+struct Alone<'a> {
+    game: &'a NetworkGame,
+    search: &'a crate::SearchPolicy,
+    seed: u64,
+}
+
+impl PartsVisitor<NetworkGame> for Alone<'_> {
+    type Made = Vec<Found<u32>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Vec<Found<u32>>
+    where
+        S: Selection<NetworkGame> + Clone + Send + 'static,
+        S::Note: Send,
+        P: Playout<NetworkGame> + Clone + Send + 'static,
+    {
+        let &crate::SearchPolicy { decision, solver, .. } = self.search;
+        let settings = crate::Settings { decision, solver, ..crate::Settings::default() };
+        let mut mcts =
+            Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone(), false);
+        let game = self.game;
+        let mut state = game.initial();
+        mcts.begin(game, &state);
+        let mut all = Vec::new();
+        while all.len() < MOVES && !game.is_terminal(&state) {
+            let role = game.turn(&state).acting(game.roles()).start;
+            let (limits, clock) = limits(self.seed, all.len());
+            let spent = mcts.think(game, &state, limits, &Default::default(), Spent::default(), clock);
+            let found = mcts.found(game, &state, role, spent);
+            let joint = joint(game, &state, found.best);
+            all.push(found);
+            mcts.advance(game, &joint);
+            game.play(&mut state, &joint);
+        }
+        all
+    }
+}
+
+/// What searches of so many seeds find in the first moves of matches, in
+/// lock step.
+fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> Vec<Vec<Found<u32>>> {
+    let mut searches = Searches::new(game, seats);
+    let mut found: Vec<Vec<Found<u32>>> = vec![Vec::new(); seeds as usize];
+    for seed in 0..seeds {
+        let mut stepper = policy.stepper(game, 0, seed).unwrap();
+        stepper.begin(game, &game.initial());
+        let (limits, clock) = limits(seed, 0);
+        searches.begin(Search::new(seed, stepper, game.initial(), limits, clock));
+    }
+    while !searches.is_idle() {
+        searches.round();
+        let ended: Vec<Search<u64>> = searches.ended().collect();
+        for mut search in ended {
+            let (seed, mut state) = (search.tag, search.root.clone());
+            let role = game.turn(&state).acting(game.roles()).start;
+            let of = &mut found[seed as usize];
+            of.push(search.found(game, role));
+            let joint = joint(game, &state, of[of.len() - 1].best);
+            search.stepper.advance(game, &joint);
+            game.play(&mut state, &joint);
+            if of.len() < MOVES && !game.is_terminal(&state) {
+                let (limits, clock) = limits(seed, of.len());
+                searches.begin(Search::new(seed, search.stepper, state, limits, clock));
+            }
+        }
+    }
+    found
+}
+
+fn without_time(found: Vec<Found<u32>>) -> Vec<Found<u32>> {
+    let spent = |spent| Spent { time: Duration::ZERO, ..spent };
+    found.into_iter().map(|found| Found { spent: spent(found.spent), ..found }).collect()
+}
+
+#[test]
+fn searches_in_lock_step_find_what_they_find_alone() {
+    const SEEDS: u64 = 5;
+    for (place, (name, game)) in games().into_iter().enumerate() {
+        let lanes = LaneGame::new(NetworkGame::new(game.network().clone())).unwrap();
+        for (number, policy) in POLICIES.into_iter().enumerate() {
+            let policy: Policy = policy.parse().unwrap();
+            let Policy::Search(search) = &policy else { panic!("all policies search") };
+            let alone = |seed| without_time(search.visit(&game, 0, Alone { game: &game, search, seed }));
+            let alone: Vec<Vec<Found<u32>>> = (0..SEEDS).map(alone).collect();
+            let seats = [2, 4, 512][(place + number) % 3];
+            let found = in_lock_step(&lanes, &policy, SEEDS, seats);
+            let found: Vec<Vec<Found<u32>>> = found.into_iter().map(without_time).collect();
+            assert_eq!(found, alone, "{name}, {policy}, {seats} seats");
+        }
+    }
+}
+
+#[test]
+fn searches_are_dropped_and_others_take_their_seats() {
+    let (_, game) = games().swap_remove(3);
+    let lanes = LaneGame::new(game).unwrap();
+    let policy: Policy = "base".parse().unwrap();
+    let begun = |seed: u64, limit: u64| {
+        let mut stepper = policy.stepper(&lanes, 0, seed).unwrap();
+        stepper.begin(&lanes, &lanes.initial());
+        Search::new(seed, stepper, lanes.initial(), Limits::playouts(limit), Clock::Play)
+    };
+    let mut searches = Searches::new(&lanes, 3);
+    (0..6).for_each(|seed| searches.begin(begun(seed, u64::MAX)));
+    (0..100).for_each(|_| searches.round());
+    searches.retain(|&seed| seed == 1);
+    (6..9).for_each(|seed| searches.begin(begun(seed, 20)));
+    let mut ended = Vec::new();
+    while ended.len() < 3 {
+        searches.round();
+        ended.extend(searches.ended());
+    }
+    searches.retain(|_| false);
+    assert!(searches.is_idle());
+    ended.sort_by_key(|search| search.tag);
+    for (search, seed) in ended.iter().zip(6..) {
+        let one = in_lock_step_alone(&lanes, begun(seed, 20));
+        assert_eq!((search.tag, search.found(&lanes, 0).moves), (seed, one));
+        assert_eq!(search.spent().playouts, 20);
+    }
+}
+
+/// The moves that a search finds with no other beside it.
+fn in_lock_step_alone(game: &LaneGame, search: Search<u64>) -> Vec<(u32, crate::MoveStats)> {
+    let mut searches = Searches::new(game, 1);
+    searches.begin(search);
+    loop {
+        searches.round();
+        let ended = searches.ended().next();
+        if let Some(search) = ended {
+            return search.found(game, 0).moves;
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of batched searches by policies.
+
+mod lock_step;
+mod tree_parallel;

@@ -1,0 +1,118 @@
+//! One tree, many simulations.
+
+use std::path::Path;
+
+use crate::batch::{SideBySide, Start, TreeParallel};
+use crate::game::Game;
+use crate::gdl::Rules;
+use crate::gdl::network::LaneGame;
+use crate::gdl::network::{Network, NetworkGame};
+use crate::limits::{Limits, Spent};
+use crate::mcts::{Clock, Found, Settings};
+use crate::mcts::{Mcts, Playout, Selection, ToTheEnd};
+use crate::policy::{PartsVisitor, Policy, SearchPolicy};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+const POLICIES: [&str; 7] = [
+    "uct",
+    "nst,solver=yes",
+    "nst,replies=lgrf2",
+    "base",
+    "mast",
+    "base,tune=he",
+    "nst,waiting=skip,tune=nmc,tune-what=playout+epsilon",
+];
+
+fn game(name: &str) -> NetworkGame {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("games").join(name).with_extension("kif");
+    let rules = Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+    NetworkGame::new(Network::new(&rules).unwrap())
+}
+
+/// What a search of so many lanes finds in some moves of a match; none for
+/// one that is not stepped in lanes.
+struct Searched<'a> {
+    game: &'a LaneGame,
+    search: &'a SearchPolicy,
+    lanes: Option<usize>,
+    limits: Limits,
+}
+
+impl PartsVisitor<LaneGame> for Searched<'_> {
+    type Made = Vec<Found<u32>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Vec<Found<u32>>
+    where
+        S: Selection<LaneGame> + Clone + Send + 'static,
+        S::Note: Send,
+        P: Playout<LaneGame> + Clone + Send + 'static,
+    {
+        let Searched { game, search, lanes, limits } = self;
+        let settings = Settings { solver: search.solver, ..Settings::default() };
+        let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone(), false);
+        let mut search = TreeParallel::new(mcts, SideBySide::Auto);
+        let mut state = game.initial();
+        search.begin(game, &state);
+        let mut all = Vec::new();
+        while all.len() < 4 && !game.is_terminal(&state) {
+            let stop = AtomicBool::new(false);
+            let start = Start { game, root: &state, stop: &stop, clock: Clock::Play };
+            let spent = match lanes {
+                None => search.run(1, start, limits, Spent::default()),
+                Some(lanes) => search.count(lanes, start, limits),
+            };
+            let acting = game.turn(&state).acting(game.roles());
+            let found = |role| {
+                let found = search.mcts().found(game, &state, role, spent);
+                Found { spent: Spent { time: Duration::ZERO, ..found.spent }, ..found }
+            };
+            let found: Vec<Found<u32>> = acting.map(found).collect();
+            let joint: Vec<u32> = found.iter().map(|found| found.best).collect();
+            all.extend(found);
+            search.advance(game, &joint);
+            game.play(&mut state, &joint);
+        }
+        all
+    }
+}
+
+fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<Found<u32>> {
+    let Policy::Search(search) = policy.parse().unwrap() else { panic!("{policy} searches") };
+    search.visit(game, 0, Searched { game, search: &search, lanes, limits })
+}
+
+const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p", "matching-pennies", "odd-one-out"];
+
+#[test]
+fn one_simulation_at_a_time_is_the_search_without_lanes() {
+    for name in GAMES {
+        let game = game(name);
+        let lanes = game.lane_game().unwrap();
+        for policy in POLICIES {
+            let limits = Limits::playouts(60);
+            let found = searched(lanes, policy, Some(1), limits);
+            assert_eq!(found, searched(lanes, policy, None, limits), "{name}, {policy}");
+        }
+    }
+}
+
+#[test]
+fn what_is_visited_has_ended() {
+    for name in GAMES {
+        let game = game(name);
+        let lanes = game.lane_game().unwrap();
+        for policy in POLICIES {
+            // Many are under way when expansions run out.
+            for limits in [Limits::playouts(150), Limits::expansions(2000)] {
+                let first = searched(lanes, policy, Some(64), limits).swap_remove(0);
+                let visits: u64 = first.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum();
+                assert_eq!(visits, first.spent.playouts, "{name}, {policy}, {limits:?}");
+                assert!(first.moves.iter().all(|(_, stats)| stats.sum <= f64::from(stats.visits)));
+                assert!(first.moves.iter().all(|(_, stats)| stats.under_way == 0));
+            }
+            let playouts = searched(lanes, policy, Some(64), Limits::playouts(150)).swap_remove(0).spent.playouts;
+            assert_eq!(playouts, 150, "{name}, {policy}");
+        }
+    }
+}
