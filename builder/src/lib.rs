@@ -26,6 +26,7 @@ mod pending;
 mod plan;
 mod process;
 mod search;
+mod spec;
 mod verify;
 mod work;
 
@@ -37,4 +38,5 @@ pub use memory::{least_memory, memory_needed, proof_memory_needed};
 pub use monitor::{Monitor, Stage};
 pub use out_of_core::{Done, OutOfCore, build_out_of_core, is_begun};
 pub use plan::{Calibration, Machine, Plan, plan};
+pub use spec::TableSpec;
 pub use verify::{verify, verify_out_of_core};

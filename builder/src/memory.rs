@@ -25,7 +25,7 @@ const LAYERS: u64 = 64;
 const LEAST_PENDING: u64 = 1 << 20;
 
 /// How a prefix is cut to be worked on in a limited memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Limits {
     /// Pieces that are the same within a class.
     pub fixed: usize,

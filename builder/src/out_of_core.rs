@@ -27,8 +27,9 @@ use crate::layer_file::{Codec, LayerFile, LayerWriter, Summary};
 use crate::memory::{Limits, fit, limits, pace};
 use crate::monitor::{Monitor, Stage};
 use crate::process::peak_memory;
+use crate::spec::TableSpec;
 use crate::verify::verify;
-use crate::work::Work;
+use crate::work::{LockedDir, Work};
 
 /// The largest distance a table holds.
 const FARTHEST: u32 = 254;
@@ -105,8 +106,17 @@ pub(crate) fn build_in(
         // Refused before anything is touched; the table of work that was begun may be in place.
         NewTable::check(path, replace)?;
     }
-    let mut work = Work::open(storage, &work_options.directory, prefix, encoding, cut, work_options.fresh)?;
-    if is_made_by(path, work.id(), replace, pool) {
+    let spec = TableSpec { prefix, encoding };
+    let locked = LockedDir::open(storage, &work_options.directory)?;
+    let begun = if work_options.fresh { None } else { locked.manifest(spec)? };
+    let mut work = match begun {
+        Some(manifest) => locked.resume(manifest),
+        None => {
+            NewTable::check(path, replace)?;
+            locked.start(spec, cut)?
+        }
+    };
+    if is_complete(path, spec, work.id(), replace, pool) {
         settle(storage, path)?;
         work.clear()?;
         return Ok(Done::Before);
@@ -144,15 +154,15 @@ pub(crate) fn build_in(
 
 /// Whether a build out of core has begun in this directory.
 pub fn is_begun(directory: &Path) -> bool {
-    directory.join("build.json").exists()
+    Work::exists(directory)
 }
 
-/// Whether the table at `path` was made in the work directory of this mark.
-/// One that is to be replaced must also be sound.
-fn is_made_by(path: &Path, id: &str, replace: bool, pool: &ThreadPool) -> bool {
+/// Whether the table at `path` is the result of the build with this
+/// identifier. A table that would otherwise be replaced must also be intact.
+fn is_complete(path: &Path, spec: TableSpec, id: &str, replace: bool, pool: &ThreadPool) -> bool {
     let Ok(table) = Table::open(path) else { return false };
-    let sound = || verify(&table, false, pool.current_num_threads(), &()).is_ok();
-    table.provenance().work.as_deref() == Some(id) && (!replace || sound())
+    let intact = || verify(&table, false, pool.current_num_threads(), &()).is_ok();
+    TableSpec::of(&table) == spec && table.provenance().work.as_deref() == Some(id) && (!replace || intact())
 }
 
 /// Makes a table outlast a power cut before its layers go, and removes the
@@ -200,7 +210,7 @@ impl Build<'_> {
         let chunks = crate::cut::count_chunks(self.prefix, cut.fixed, cut.chunk_words);
         let found = self.check(work, chunks)?;
         if found > 0 {
-            work.resume()?;
+            work.count_resume()?;
         }
         loop {
             let distance = layers.len() as u32;
@@ -208,7 +218,7 @@ impl Build<'_> {
                 Some(layer) => layer,
                 None => {
                     let search = search.get_or_insert_with(|| {
-                        Search::new(self.prefix, cut, self.storage, &work.spill(), self.monitor)
+                        Search::new(self.prefix, cut, self.storage, &work.spill_path(), self.monitor)
                     });
                     self.next_layer(work, search, &layers)?
                 }

@@ -1,113 +1,188 @@
-//! The work directory of a build out of core: what it is for, how far it is,
-//! and that no other process works in it.
+//! The work directory of an out-of-core build: its manifest, its lock, and
+//! the paths of its files.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `build.json` | what is built, how it is cut, and a checksum |
-//! | `layer-007` | the states at distance 7; the last one is empty |
-//! | `spill` | what is put aside within a layer; nothing between layers |
-//! | `lock` | an advisory lock while a process works here |
+//! | `build.json` | the table to build, its partitioning, and a checksum |
+//! | `layer-007` | the states at distance 7; the last layer is empty |
+//! | `spill` | spilled states of one layer; empty between layers |
+//! | `lock` | an advisory lock while a process uses the directory |
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Encoding, NewFile, Prefix, Storage, StoredFile, checksum};
+use sternhalma_data::{Board, Encoding, NewFile, Prefix, Storage, StoredFile, Zstd, checksum};
 
 use crate::error::BuildError;
 use crate::layer_file::{Identity, LayerFile};
 use crate::memory::Limits;
+use crate::spec::TableSpec;
 
 const FORMAT: u32 = 1;
+const MANIFEST: &str = "build.json";
 
-/// What `build.json` says.
+/// The content of `build.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-struct Manifest {
+pub(crate) struct Manifest {
     format: u32,
-    /// Of this work, found in the provenance of its table.
+    /// The identifier of this build, which the provenance of its table repeats.
     id: String,
-    side: usize,
-    pieces: usize,
-    within: usize,
+    side: u64,
+    pieces: u64,
+    within: u64,
     encoding: String,
+    /// The parameters of the encoding `zstd`. Earlier versions did not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    zstd: Option<ZstdFields>,
     fixed: usize,
     chunk_words: usize,
     resumes: u64,
 }
 
-/// A locked work directory.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+struct ZstdFields {
+    block_states: u64,
+    level: u8,
+}
+
+impl Manifest {
+    fn new(id: String, spec: TableSpec, limits: Limits) -> Manifest {
+        let TableSpec { prefix, encoding } = spec;
+        let zstd = match encoding {
+            Encoding::Zstd(zstd) => Some(ZstdFields { block_states: zstd.block_states(), level: zstd.level() }),
+            _ => None,
+        };
+        Manifest {
+            format: FORMAT,
+            id,
+            side: prefix.board().side() as u64,
+            pieces: prefix.board().pieces() as u64,
+            within: prefix.within() as u64,
+            encoding: encoding.to_string(),
+            zstd,
+            fixed: limits.fixed,
+            chunk_words: limits.chunk_words,
+            resumes: 0,
+        }
+    }
+
+    /// Returns the table that the directory is for, or `None` if the manifest
+    /// is invalid. A manifest without zstd parameters is for any of them,
+    /// because layers do not depend on the encoding: `requested` decides.
+    fn spec(&self, requested: TableSpec) -> Option<TableSpec> {
+        let prefix = Prefix::new(Board::new(self.side, self.pieces).ok()?, self.within).ok()?;
+        let encoding = match (self.encoding.parse().ok()?, self.zstd, requested.encoding) {
+            (Encoding::Zstd(_), Some(fields), _) => Encoding::Zstd(Zstd::new(fields.block_states, fields.level).ok()?),
+            (Encoding::Zstd(_), None, requested @ Encoding::Zstd(_)) => requested,
+            (encoding, ..) => encoding,
+        };
+        Some(TableSpec { prefix, encoding })
+    }
+}
+
+/// A work directory that this process has locked, before its manifest is accepted.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct LockedDir {
     storage: Arc<dyn Storage>,
-    dir: PathBuf,
-    manifest: Manifest,
+    path: PathBuf,
     _lock: Box<dyn StoredFile>,
 }
 
-impl Work {
-    /// Opens the work directory, or makes it, for a table of this prefix and
-    /// encoding. One that is new is to be cut as `limits` say; one that is not
-    /// tells how in [`Work::cut`].
-    pub fn open(
-        storage: &Arc<dyn Storage>,
-        dir: &Path,
-        prefix: Prefix,
-        encoding: Encoding,
-        limits: Limits,
-        fresh: bool,
-    ) -> Result<Work, BuildError> {
-        storage.create_directory(dir).map_err(BuildError::file(dir, "make the directory"))?;
-        let lock = dir.join("lock");
+/// The locked work directory of one build.
+#[derive(Debug)]
+pub(crate) struct Work {
+    dir: LockedDir,
+    manifest: Manifest,
+}
+
+impl LockedDir {
+    /// Locks a work directory and creates it if it is missing.
+    pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<LockedDir, BuildError> {
+        storage.create_directory(path).map_err(BuildError::file(path, "make the directory"))?;
+        let lock = path.join("lock");
         let lock = storage.create(&lock).map_err(|error| match error.kind() {
             io::ErrorKind::ResourceBusy => BuildError::WorkDirectory {
-                path: dir.to_owned(),
+                path: path.to_owned(),
                 why: "another process is building in this work directory".to_owned(),
             },
             _ => BuildError::file(&lock, "create")(error),
         })?;
-        let wanted = Manifest {
-            format: FORMAT,
-            id: new_id(dir),
-            side: prefix.board().side(),
-            pieces: prefix.board().pieces(),
-            within: prefix.within(),
-            encoding: encoding.to_string(),
-            fixed: limits.fixed,
-            chunk_words: limits.chunk_words,
-            resumes: 0,
-        };
-        let mut work = Work { storage: Arc::clone(storage), dir: dir.to_owned(), manifest: wanted, _lock: lock };
-        if fresh {
-            // Whatever there is, damaged or not.
-            work.clear()?;
-        } else if let Some(found) = work.read_manifest()? {
-            work.refuse_other(&found)?;
-            work.manifest = found;
-            return Ok(work);
+        Ok(LockedDir { storage: Arc::clone(storage), path: path.to_owned(), _lock: lock })
+    }
+
+    /// Returns the manifest of a build of `spec` that this directory holds.
+    /// Returns `None` if there is no manifest, or one of another table without
+    /// any layer, which a finished build leaves.
+    pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>, BuildError> {
+        let Some(manifest) = self.read_manifest()? else { return Ok(None) };
+        let refuse = |why: String| Err(BuildError::WorkDirectory { path: self.path.clone(), why });
+        if manifest.format != FORMAT {
+            return refuse(format!(
+                "this work directory has format {}, and this program knows {FORMAT}; --fresh starts anew",
+                manifest.format
+            ));
         }
+        let found = manifest.spec(spec).ok_or_else(|| self.damaged_manifest())?;
+        if found == spec {
+            // Records the parameters that an earlier version left out.
+            let zstd = Manifest::new(String::new(), spec, Limits::default()).zstd;
+            return Ok(Some(Manifest { zstd, ..manifest }));
+        }
+        if !self.has_layers() {
+            return Ok(None);
+        }
+        refuse(format!(
+            "this work directory is for another table: {found}, not {spec}; \
+             name another with --work-dir, or start anew with --fresh"
+        ))
+    }
+
+    fn has_layers(&self) -> bool {
+        (0..=u32::from(u8::MAX)).any(|distance| self.layer_path(distance).exists())
+    }
+
+    /// Continues the build of this manifest.
+    pub fn resume(self, manifest: Manifest) -> Work {
+        Work { dir: self, manifest }
+    }
+
+    /// Removes whatever the directory contains, and starts a build of `spec`.
+    pub fn start(self, spec: TableSpec, limits: Limits) -> Result<Work, BuildError> {
+        self.clear()?;
+        let manifest = Manifest::new(new_id(&self.path), spec, limits);
+        let work = Work { dir: self, manifest };
         work.write_manifest()?;
         Ok(work)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(name)
+    fn manifest_path(&self) -> PathBuf {
+        self.path.join(MANIFEST)
     }
 
-    pub fn spill(&self) -> PathBuf {
-        self.path("spill")
+    fn spill_path(&self) -> PathBuf {
+        self.path.join("spill")
+    }
+
+    fn layer_path(&self, distance: u32) -> PathBuf {
+        self.path.join(format!("layer-{distance:03}"))
+    }
+
+    fn damaged_manifest(&self) -> BuildError {
+        BuildError::WorkDirectory {
+            path: self.manifest_path(),
+            why: "the file is damaged, so that nothing here can be trusted; --fresh starts anew".to_owned(),
+        }
     }
 
     fn read_manifest(&self) -> Result<Option<Manifest>, BuildError> {
-        let path = self.path("build.json");
+        let path = self.manifest_path();
         let file = match self.storage.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(BuildError::file(&path, "open"))?,
         };
-        let damaged = || BuildError::WorkDirectory {
-            path: path.clone(),
-            why: "the file is damaged, so that nothing here can be trusted; --fresh starts anew".to_owned(),
-        };
+        let damaged = || self.damaged_manifest();
         let length = file.len().map_err(BuildError::file(&path, "read"))?;
         if length > 1 << 16 {
             return Err(damaged());
@@ -122,80 +197,9 @@ impl Work {
         serde_json::from_str(json).map(Some).map_err(|_| damaged())
     }
 
-    fn write_manifest(&self) -> Result<(), BuildError> {
-        let path = self.path("build.json");
-        let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
-        // In one step, so that a build takes the same steps every time.
-        let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
-        let write = || {
-            let mut file = NewFile::create(&self.storage, &path)?;
-            file.write_all(text.as_bytes())?;
-            file.keep(true)
-        };
-        write().map(drop).map_err(BuildError::file(&path, "write"))
-    }
-
-    fn refuse_other(&self, found: &Manifest) -> Result<(), BuildError> {
-        let wanted = &self.manifest;
-        let refuse = |why: String| Err(BuildError::WorkDirectory { path: self.dir.clone(), why });
-        if found.format != wanted.format {
-            return refuse(format!(
-                "this work directory has format {}, and this program knows {FORMAT}; --fresh starts anew",
-                found.format
-            ));
-        }
-        let what = |m: &Manifest| {
-            format!("{0}x{0} with {1} pieces within {2} cells, {3}", m.side, m.pieces, m.within, m.encoding)
-        };
-        if what(found) != what(wanted) {
-            return refuse(format!(
-                "this work directory is for another table: {}, not {}; name another with --work-dir, or start anew with --fresh",
-                what(found),
-                what(wanted)
-            ));
-        }
-        Ok(())
-    }
-
-    /// How the states are cut: pieces fixed, and words of a chunk.
-    pub fn cut(&self) -> (usize, usize) {
-        (self.manifest.fixed, self.manifest.chunk_words)
-    }
-
-    /// The mark that the finished table bears.
-    pub fn id(&self) -> &str {
-        &self.manifest.id
-    }
-
-    /// How often the work has been taken up again.
-    pub fn resumes(&self) -> u64 {
-        self.manifest.resumes
-    }
-
-    /// Notes that the work is taken up again.
-    pub fn resume(&mut self) -> Result<(), BuildError> {
-        self.manifest.resumes += 1;
-        self.write_manifest()
-    }
-
-    pub fn identity(&self, distance: u32, chunks: u64) -> Identity {
-        let Manifest { id, side, pieces, within, fixed, chunk_words, .. } = &self.manifest;
-        let parameters = format!("{id} {side} {pieces} {within} {fixed} {chunk_words}");
-        Identity { distance, fingerprint: checksum(parameters.as_bytes()), chunks }
-    }
-
-    pub fn layer_path(&self, distance: u32) -> PathBuf {
-        self.path(&format!("layer-{distance:03}"))
-    }
-
-    /// The layer, if it is complete.
-    pub fn layer(&self, distance: u32, chunks: u64) -> Result<Option<LayerFile>, BuildError> {
-        LayerFile::open(&*self.storage, &self.layer_path(distance), self.identity(distance, chunks))
-    }
-
-    /// Removes the layers and what a killed process may have left.
-    pub fn clear(&self) -> Result<(), BuildError> {
-        let mut paths = vec![self.spill()];
+    /// Removes the layers and the temporary files of a killed process.
+    fn clear(&self) -> Result<(), BuildError> {
+        let mut paths = vec![self.spill_path()];
         for distance in 0..=u32::from(u8::MAX) {
             let layer = self.layer_path(distance);
             paths.push(layer.with_file_name(format!(".layer-{distance:03}.writing")));
@@ -209,11 +213,77 @@ impl Work {
                 _ => {}
             }
         }
-        self.storage.sync_directory(&self.dir).map_err(BuildError::file(&self.dir, "write"))
+        self.storage.sync_directory(&self.path).map_err(BuildError::file(&self.path, "write"))
     }
 }
 
-/// Different for every work directory that is made.
+impl Work {
+    /// Whether `path` is the work directory of some build.
+    pub fn exists(path: &Path) -> bool {
+        path.join(MANIFEST).exists()
+    }
+
+    fn write_manifest(&self) -> Result<(), BuildError> {
+        let path = self.dir.manifest_path();
+        let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
+        // One write, so that a build always takes the same steps.
+        let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
+        let write = || {
+            let mut file = NewFile::create(&self.dir.storage, &path)?;
+            file.write_all(text.as_bytes())?;
+            file.keep(true)
+        };
+        write().map(drop).map_err(BuildError::file(&path, "write"))
+    }
+
+    /// Returns the recorded partitioning: the number of fixed pieces, and the
+    /// words per chunk.
+    pub fn cut(&self) -> (usize, usize) {
+        (self.manifest.fixed, self.manifest.chunk_words)
+    }
+
+    /// Returns the identifier that the finished table records.
+    pub fn id(&self) -> &str {
+        &self.manifest.id
+    }
+
+    /// Returns how often the build was resumed.
+    pub fn resumes(&self) -> u64 {
+        self.manifest.resumes
+    }
+
+    /// Records that the build is resumed.
+    pub fn count_resume(&mut self) -> Result<(), BuildError> {
+        self.manifest.resumes += 1;
+        self.write_manifest()
+    }
+
+    pub fn identity(&self, distance: u32, chunks: u64) -> Identity {
+        let Manifest { id, side, pieces, within, fixed, chunk_words, .. } = &self.manifest;
+        let parameters = format!("{id} {side} {pieces} {within} {fixed} {chunk_words}");
+        Identity { distance, fingerprint: checksum(parameters.as_bytes()), chunks }
+    }
+
+    pub fn spill_path(&self) -> PathBuf {
+        self.dir.spill_path()
+    }
+
+    pub fn layer_path(&self, distance: u32) -> PathBuf {
+        self.dir.layer_path(distance)
+    }
+
+    /// Opens a layer; returns `None` if it is not complete.
+    pub fn layer(&self, distance: u32, chunks: u64) -> Result<Option<LayerFile>, BuildError> {
+        LayerFile::open(&*self.dir.storage, &self.layer_path(distance), self.identity(distance, chunks))
+    }
+
+    /// Removes the layers and the temporary files of a killed process.
+    pub fn clear(&self) -> Result<(), BuildError> {
+        self.dir.clear()
+    }
+}
+
+/// Returns an identifier that differs for each work directory.
 fn new_id(dir: &Path) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seed = format!("{} {} {}", dir.display(), std::process::id(), now.as_nanos());

@@ -119,25 +119,37 @@ fn killed(mut command: Command, after: Duration) -> bool {
 
 #[test]
 fn a_build_killed_at_any_time_makes_the_same_table() {
+    kill_at_any_time("", 50);
+}
+
+#[test]
+fn a_compressed_build_killed_at_any_time_makes_the_same_table() {
+    kill_at_any_time(" --encoding zstd --block-states 4096 --level 1", 12);
+}
+
+/// Kills builds with these options until `least_kills` have been killed, and
+/// compares each table that the next run completes with one built in memory.
+fn kill_at_any_time(encoding: &str, least_kills: u64) {
     let place = Place::new();
-    place.tells("build --mode in-memory --side 7 --pieces 5 --threads 2 -o told.sht");
+    place.tells(&format!("build --mode in-memory --side 7 --pieces 5 --threads 2 -o told.sht{encoding}"));
     let told = place.info("told.sht");
+    let words = format!("{KILLED}{encoding}");
     let clock = Instant::now();
-    place.tells(KILLED);
+    place.tells(&words);
     let whole = clock.elapsed().as_secs_f64();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
     let mut kills = 0;
-    while kills < 50 {
+    while kills < least_kills {
         fs::remove_file(place.path("table.sht")).unwrap();
         fs::remove_dir_all(place.path("table.sht.work")).unwrap();
         let mut kills_here = 0;
         // Later runs have less to do, down to nothing but the table.
         while kills_here < 12
-            && killed(place.command(KILLED), Duration::from_secs_f64(whole * rng.random_range(0.0..0.7)))
+            && killed(place.command(&words), Duration::from_secs_f64(whole * rng.random_range(0.0..0.7)))
         {
             kills_here += 1;
         }
-        place.tells(KILLED);
+        place.tells(&words);
         let info = place.info("table.sht");
         for field in ["checksum", "layers", "escape_layer", "states", "successors"] {
             assert_eq!(info[field], told[field], "{field} after {kills_here} kills");
@@ -148,7 +160,7 @@ fn a_build_killed_at_any_time_makes_the_same_table() {
         kills += kills_here;
     }
     let bytes = fs::read(place.path("table.sht")).unwrap();
-    assert!(place.tells(KILLED).contains("finished before"));
+    assert!(place.tells(&words).contains("finished before"));
     assert!(fs::read(place.path("table.sht")).unwrap() == bytes);
 }
 
@@ -212,6 +224,19 @@ fn begun_work_is_for_one_table() {
     let err = place.tells("build --side 7 --pieces 5 -o table.sht");
     assert!(err.contains("out of core: ") && err.contains("table.sht.work holds such work"), "{err}");
     assert_eq!(place.info("table.sht")["resumes"], 1);
+}
+
+#[test]
+fn a_finished_build_is_not_one_with_other_blocks() {
+    let place = Place::new();
+    let words = "build --mode out-of-core --side 6 --pieces 4 --encoding zstd -o table.sht";
+    place.tells(words);
+    assert!(place.tells(words).contains("finished before"));
+    let smaller = format!("{words} --block-states 64");
+    assert!(place.refused(&smaller).contains("--force"));
+    assert!(place.tells(&format!("{smaller} --force")).contains("built in"));
+    assert_eq!(place.info("table.sht")["block_states"], 64);
+    assert!(place.tells(&smaller).contains("finished before"));
 }
 
 #[test]
@@ -286,7 +311,7 @@ fn the_mode_is_chosen_by_memory_and_said_with_the_reason() {
 #[cfg(target_os = "linux")]
 fn a_build_stays_within_its_memory_limit() {
     let place = Place::new();
-    for (encoding, threads) in [("byte", 1), ("mod3", 2)] {
+    for (encoding, threads) in [("byte", 1), ("mod3", 2), ("zstd", 1)] {
         let words = format!(
             "build --mode out-of-core --side 9 --pieces 5 --encoding {encoding} --threads {threads} -o {encoding}.sht"
         );

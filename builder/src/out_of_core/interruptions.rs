@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use sternhalma_data::Zstd;
 use tempfile::TempDir;
 
 use super::faults::{Crash, Fault, Faults};
-use super::tests::{bytes_of, prefix};
+use super::tests::{bytes_of, prefix, zstd};
 use super::*;
 use crate::build;
 
@@ -384,7 +385,8 @@ fn one_process_works_in_a_directory() {
     let site = Site::new();
     let storage = Disk::storage();
     let BuildOptions { prefix, encoding, .. } = options();
-    let work = Work::open(&storage, &site.work().directory, prefix, encoding, LIMITS, false).unwrap();
+    let locked = LockedDir::open(&storage, &site.work().directory).unwrap();
+    let work = locked.start(TableSpec { prefix, encoding }, LIMITS).unwrap();
     for fresh in [false, true] {
         let work = OutOfCore { fresh, ..site.work() };
         let error = site.build_as(&Faults::new(Fault::Nothing), options(), work, LIMITS).unwrap_err();
@@ -444,4 +446,59 @@ fn another_file_in_the_place_of_the_table_stops_the_build_before_it_works() {
             .all(|(path, bytes)| kept[path] == *bytes)
     );
     site.finish("in its place");
+}
+
+/// Builds `options` in the directory of an earlier build and returns the encoding of the table.
+fn rebuild(site: &Site, options: BuildOptions, replace: bool) -> Result<(Done, Encoding), BuildError> {
+    let storage: Arc<dyn Storage> = Faults::new(Fault::Nothing);
+    let done = build_in(&storage, &site.table(), options, &site.work(), LIMITS, replace, &POOL, &())?;
+    let table = Table::open(&site.table())?;
+    verify(&table, false, 1, &()).unwrap();
+    Ok((done, table.encoding()))
+}
+
+#[test]
+fn a_finished_build_does_not_stand_for_one_with_other_zstd_parameters() {
+    let site = Site::new();
+    let of = |encoding| BuildOptions { encoding, ..options() };
+    assert_eq!(rebuild(&site, of(zstd(4096)), false).unwrap(), (Done::Built, zstd(4096)));
+    assert_eq!(rebuild(&site, of(zstd(4096)), true).unwrap(), (Done::Before, zstd(4096)));
+    // An existing table is replaced on request only, and its build stays known until then.
+    assert!(matches!(rebuild(&site, of(zstd(64)), false), Err(BuildError::Table(_))));
+    assert_eq!(rebuild(&site, of(zstd(4096)), false).unwrap(), (Done::Before, zstd(4096)));
+    assert_eq!(rebuild(&site, of(zstd(64)), true).unwrap(), (Done::Built, zstd(64)));
+    let level_2 = Encoding::Zstd(Zstd::new(64, 2).unwrap());
+    assert_eq!(rebuild(&site, of(level_2), true).unwrap(), (Done::Built, level_2));
+    assert_eq!(rebuild(&site, of(Encoding::Byte), true).unwrap(), (Done::Built, Encoding::Byte));
+}
+
+#[test]
+fn unfinished_work_is_refused_to_other_zstd_parameters() {
+    let site = Site::new();
+    let of = |encoding| BuildOptions { encoding, ..options() };
+    let half = Faults::new(Fault::Crash(60, Crash::Killed));
+    site.build_as(&half, of(zstd(4096)), site.work(), LIMITS).unwrap_err();
+    let error = rebuild(&site, of(zstd(64)), false).unwrap_err().to_string();
+    assert!(error.contains("zstd (blocks of 4096 states, level 1), not"), "{error}");
+    assert!(error.contains("zstd (blocks of 64 states, level 1)"), "{error}");
+    assert_eq!(rebuild(&site, of(zstd(4096)), false).unwrap(), (Done::Built, zstd(4096)));
+}
+
+/// Earlier versions did not record the parameters of zstd. Layers do not depend on them.
+#[test]
+fn work_without_recorded_zstd_parameters_is_resumed_with_the_requested_ones() {
+    let site = Site::new();
+    let of = |encoding| BuildOptions { encoding, ..options() };
+    let half = Faults::new(Fault::Crash(60, Crash::Killed));
+    site.build_as(&half, of(zstd(4096)), site.work(), LIMITS).unwrap_err();
+    let manifest = site.work().directory.join("build.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let (json, _) = text.split_once('\n').unwrap();
+    let json = json.replace(r#","zstd":{"block_states":4096,"level":1}"#, "");
+    assert!(json.contains(r#""encoding":"zstd","fixed""#), "{json}");
+    std::fs::write(&manifest, format!("{json}\n{:016x}\n", sternhalma_data::checksum(json.as_bytes()))).unwrap();
+    assert_eq!(rebuild(&site, of(zstd(64)), false).unwrap(), (Done::Built, zstd(64)));
+    assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
+    assert_eq!(rebuild(&site, of(zstd(64)), true).unwrap(), (Done::Before, zstd(64)));
+    assert_eq!(rebuild(&site, of(zstd(4096)), true).unwrap(), (Done::Built, zstd(4096)));
 }

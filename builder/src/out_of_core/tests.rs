@@ -1,7 +1,7 @@
 //! Tables built out of core against those built in memory.
 
 use proptest::prelude::*;
-use sternhalma_data::Board;
+use sternhalma_data::{Board, Zstd};
 use tempfile::TempDir;
 
 use super::faults::{Fault, Faults};
@@ -12,7 +12,13 @@ use crate::{build, least_memory};
 const DATA_AT: usize = 56;
 const DATA_BYTES_AT: usize = 64;
 
-const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
+pub(super) fn zstd(block_states: u64) -> Encoding {
+    Encoding::Zstd(Zstd::new(block_states, 1).unwrap())
+}
+
+fn encodings() -> [Encoding; 3] {
+    [Encoding::Byte, Encoding::Mod3, zstd(64)]
+}
 
 pub(super) fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
     Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap()
@@ -89,7 +95,7 @@ fn bytes_are_those_of_a_build_in_memory_however_the_states_are_cut() {
     let prefixes = [(3, 2, 9), (3, 4, 8), (4, 2, 16), (4, 3, 12), (4, 5, 16), (5, 4, 25), (5, 3, 4), (6, 3, 36)];
     for (i, (side, pieces, within)) in (0..).zip(prefixes) {
         let prefix = prefix(side, pieces, within);
-        for encoding in ENCODINGS {
+        for encoding in encodings() {
             let twice = Twice::new(prefix, encoding, 1 + i % 3);
             for (fixed, lanes) in ways(prefix) {
                 for (chunk_words, pending) in [(1, 0), (2, 700), (64, 3000), (3, u64::MAX / 2)] {
@@ -119,7 +125,7 @@ proptest! {
     fn bytes_are_the_same_for_any_prefix_and_cut(
         (side, pieces) in prop_oneof![Just((3, 3)), Just((4, 4)), Just((5, 4)), Just((5, 5)), Just((6, 2)), Just((6, 4)), Just((9, 3))],
         cells in 0.0..1.0,
-        mod3 in any::<bool>(),
+        encoding in 0usize..3,
         threads in 1usize..4,
         way in any::<prop::sample::Index>(),
         chunk_words in prop_oneof![1usize..4, 1usize..200],
@@ -129,7 +135,7 @@ proptest! {
         let prefix = prefix(side, pieces, within);
         let ways: Vec<_> = ways(prefix).collect();
         let (fixed, lanes) = ways[way.index(ways.len())];
-        let twice = Twice::new(prefix, ENCODINGS[usize::from(mod3)], threads);
+        let twice = Twice::new(prefix, encodings()[encoding], threads);
         twice.cut(Limits { fixed, lanes, chunk_words, pending });
     }
 }
@@ -140,6 +146,7 @@ fn the_least_memory_works_and_less_is_refused() {
         (prefix(6, 5, 30), Encoding::Byte, 2),
         (prefix(4, 2, 16), Encoding::Mod3, 1),
         (prefix(7, 5, 49), Encoding::Mod3, 3),
+        (prefix(5, 4, 25), zstd(4096), 2),
     ] {
         let twice = Twice::new(prefix, encoding, threads);
         let least = least_memory(prefix, encoding, threads);
@@ -161,7 +168,7 @@ fn the_least_memory_works_and_less_is_refused() {
 fn whatever_is_more_than_the_least_memory_works() {
     for (side, pieces) in [(5, 3), (9, 5), (9, 6), (9, 10), (11, 6), (11, 15)] {
         let prefix = Prefix::whole(Board::new(side, pieces).unwrap());
-        for encoding in ENCODINGS {
+        for encoding in encodings() {
             for threads in [1, 4] {
                 let least = least_memory(prefix, encoding, threads);
                 for more in (0..64).map(|mib| mib << 20).chain([1 << 28, 1 << 30, 1 << 34, u64::MAX - least]) {

@@ -1,0 +1,34 @@
+//! What a table is to contain.
+
+use std::fmt;
+
+use sternhalma_data::{Encoding, Prefix, Table};
+
+/// The states of a table and their encoding: together they determine every
+/// byte of a table file except its provenance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TableSpec {
+    /// The states that the table covers.
+    pub prefix: Prefix,
+    /// The encoding of the distances, with its parameters.
+    pub encoding: Encoding,
+}
+
+impl TableSpec {
+    /// Returns the specification that an existing table fulfills.
+    pub fn of(table: &Table) -> TableSpec {
+        TableSpec { prefix: table.prefix(), encoding: table.encoding() }
+    }
+}
+
+impl fmt::Display for TableSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let board = self.prefix.board();
+        let (side, pieces, within) = (board.side(), board.pieces(), self.prefix.within());
+        write!(f, "{side}x{side} with {pieces} pieces within {within} cells, {}", self.encoding)?;
+        if let Encoding::Zstd(zstd) = self.encoding {
+            write!(f, " (blocks of {} states, level {})", zstd.block_states(), zstd.level())?;
+        }
+        Ok(())
+    }
+}
