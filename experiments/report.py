@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what the logs in experiments/results/ show into docs/reproduction.md,
-between its markers: the rows of tables, and the verdicts on conclusions.
+"""Writes the results of the logs in experiments/results/ into docs/reproduction.md.
+
+The script replaces the text between the markers of that document: the rows of
+tables, and the verdicts on conclusions.
 
     cargo build --release && python3 experiments/report.py
 """
@@ -17,12 +19,12 @@ HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent / "docs" / "reproduction.md"
 PROGRAM = HERE.parent / "target" / "release" / "sternhalma"
 
-# A mean with its interval, the games that it is of, and the paper's mean.
+# A mean with its interval and number of games, and the mean of the paper.
 Figure = namedtuple("Figure", "value low high games paper")
 
 
 def wilson(points, games):
-    """The 95% interval of a share, in percent."""
+    """Returns the 95% interval of a fraction, in percent [Wilson 1927]."""
     z = 1.959963984540054
     share, weight = points / games, z * z / games
     centre = (share + weight / 2) / (1 + weight)
@@ -31,28 +33,28 @@ def wilson(points, games):
 
 
 class Table:
-    """The games of an experiment, by name; a cell is a figure or only the paper's."""
+    """The cells of an experiment by game. A cell without games only has the figure of the paper."""
 
     def __init__(self, experiment):
         file = HERE / f"{experiment}.toml"
         settings = tomllib.loads(file.read_text())
-        is_asked = lambda entry: entry not in settings.get("on-demand", [])
-        asked = [all(map(is_asked, pairing)) for pairing in settings["pairings"]]
-        self.pairings = [pairing for pairing, asked in zip(settings["pairings"], asked) if asked]
+        is_default = lambda entry: entry not in settings.get("on-demand", [])
+        default = [all(map(is_default, pairing)) for pairing in settings["pairings"]]
+        self.pairings = [pairing for pairing, shown in zip(settings["pairings"], default) if shown]
         self.games, self.first, self.ours = {}, {}, set()
         for game in settings["game"]:
             if game.get("on-demand") is True:
                 continue
-            said = game.get("paper", [None] * len(asked))
-            said = [paper for paper, asked in zip(said, asked) if asked]
-            said = [paper for cell in said for paper in (cell if isinstance(cell, list) else [cell])]
-            # Without the paper's figures it takes a game that was played to tell how many there are.
-            self.games[game["name"]] = [Figure(None, None, None, 0, paper) for paper in said]
+            papers = game.get("paper", [None] * len(default))
+            papers = [paper for paper, shown in zip(papers, default) if shown]
+            papers = [paper for cell in papers for paper in (cell if isinstance(cell, list) else [cell])]
+            # Without figures of a paper, the number of cells is known from the first game that was played.
+            self.games[game["name"]] = [Figure(None, None, None, 0, paper) for paper in papers]
             if game.get("ours"):
                 self.ours.add(game["name"])
         command = [PROGRAM, "tournament", "show", HERE / "results" / experiment, "-f", file, "--json"]
-        told = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        for table in told["tables"]:
+        results = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        for table in results["tables"]:
             assert table["pairings"] == self.pairings, experiment
             for game in table["games"]:
                 self.first[game["game"]] = game["rounds"][0]["first"]
@@ -67,28 +69,27 @@ class Table:
         self.is_share = len(self.pairings) == len(next(iter(self.games.values())))
 
     def column(self, column, games=None):
-        """The figures of a column that were played, by game."""
+        """Returns the played figures of a column, by game."""
         names = self.games if games is None else games
         cells = {name: self.games[name][column] for name in names if name in self.games}
         return {name: cell for name, cell in cells.items() if cell.value is not None}
 
 
 def mean(cells):
-    """The mean of cells, each counted alike; its interval comes from theirs
-    (Zou and Donner 2008)."""
+    """Returns the unweighted mean of cells, with an interval computed from theirs [Zou and Donner 2008]."""
     if not cells:
         return None
     cells, count = list(cells), len(cells)
     value = sum(cell.value for cell in cells) / count
     low = value - math.sqrt(sum((cell.value - cell.low) ** 2 for cell in cells)) / count
     high = value + math.sqrt(sum((cell.high - cell.value) ** 2 for cell in cells)) / count
-    said = [cell.paper for cell in cells]
-    paper = None if None in said else sum(said) / count
+    papers = [cell.paper for cell in cells]
+    paper = None if None in papers else sum(papers) / count
     return Figure(value, low, high, sum(cell.games for cell in cells), paper)
 
 
 def difference(first, second):
-    """What the means of two columns differ by, over the games of both."""
+    """Returns the difference of the means of two columns, over the games of both."""
     both = [name for name in first if name in second]
     a, b = mean([first[name] for name in both]), mean([second[name] for name in both])
     if a is None:
@@ -101,7 +102,7 @@ def difference(first, second):
 
 
 def against(cells):
-    """The figures of the other player."""
+    """Returns the figures of the other player."""
     turned = {}
     for name, cell in cells.items():
         paper = None if cell.paper is None else 100 - cell.paper
@@ -109,8 +110,8 @@ def against(cells):
     return turned
 
 
-# Which side a conclusion is on: whether it holds, and whether it fails, by the
-# interval less the reference.
+# The directions of conclusions: tests whether a conclusion holds and whether it
+# fails, given the interval minus the reference.
 MORE = (lambda low, high: low > 0, lambda low, high: high < 0)
 LESS = (lambda low, high: high < 0, lambda low, high: low > 0)
 ALIKE = (lambda low, high: -5 < low and high < 5, lambda low, high: high < -5 or low > 5)
@@ -134,8 +135,8 @@ def print_difference(figure):
 
 
 class Conclusion:
-    """What a paper concludes, and the figures that it is about: of each what it
-    is of, if there are several, and the figure, none if it was not played."""
+    """A conclusion of a paper and its figures: pairs of a name (empty for a single
+    figure) and a figure (None if it was not played)."""
 
     def __init__(self, text, side, figures, reference=50.0, note=""):
         self.text, self.side, self.reference, self.note = text, side, reference, note
@@ -169,34 +170,34 @@ def each(text, side, cells, note=""):
 
 
 def gain(text, side, *pairs, note=""):
-    """On differences: each what it is called, and two columns."""
+    """Returns a conclusion on differences; each pair is a name and two columns."""
     return Conclusion(text, side, [(name, difference(a, b)) for name, a, b in pairs], 0.0, note)
 
 
 def print_conclusions(conclusions, tables, after=()):
-    """The conclusions of a paper from its tables, each with its name and the
-    names of its columns."""
+    """Returns the lines for the conclusions of a paper. Each table comes with its
+    name and the names of its columns."""
     counts = {}
     for conclusion in conclusions:
         counts[conclusion.verdict()] = counts.get(conclusion.verdict(), 0) + 1
-    said = []
+    parts = []
     for verdict, single, several in [
         ("Holds", "holds", "hold"),
         ("Fails", "fails", "fail"),
         ("Not shown", "is not shown", "are not shown"),
-        (None, "is not played", "are not played"),
+        (None, "was not played", "were not played"),
     ]:
         if verdict in counts:
-            said.append(f"{counts[verdict]} {single if counts[verdict] == 1 else several}")
-    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+            parts.append(f"{counts[verdict]} {single if counts[verdict] == 1 else several}")
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     missing = []
     for table, name, _ in tables:
         games = [game for game, cells in table.games.items() if all(cell.value is None for cell in cells)]
         if games:
             missing.append(f"Table {name} {', '.join(games)}")
-    lines = [f"Of the {len(conclusions)} conclusions {listed}."]
+    lines = [f"The paper draws {len(conclusions)} conclusions: {listed}."]
     if missing:
-        lines[0] += f" Not played yet, in all columns: {'; '.join(missing)}."
+        lines[0] += f" No games were played for {'; '.join(missing)}."
     lines += [""] + [str(conclusion) for conclusion in conclusions]
     others = []
     for table, name, columns in tables:
@@ -210,8 +211,8 @@ def print_conclusions(conclusions, tables, after=()):
                     label = f"{column}: " if column else ""
                     others.append(f"{game} in Table {name} ({label}{print_share(cell, 0)})")
     if others:
-        said = "**Single games on the other side** of 50%, the paper's figure more than 10 points beyond our interval"
-        lines.append(f"- {said}: {'; '.join(others)}.")
+        title = "**Single games on the other side of 50%**, with the paper's figure more than 10 points outside our interval"
+        lines.append(f"- {title}: {'; '.join(others)}.")
     return lines + [line for text in after for line in ("", text)]
 
 
@@ -231,7 +232,7 @@ def print_cell(cell, is_share, digits=0):
 
 
 def print_rows(table, columns):
-    """A row a game; `columns` are the cells of each, by game."""
+    """Returns one row per game; `columns` are the cells of each column, by game."""
     lines = []
     for game in table.games:
         cells = [print_cell(column[game], table.is_share) for column in columns]
@@ -257,22 +258,22 @@ def print_own(nst, base):
     means = [mean(column.values()) for column in columns]
     lines.append(f"| mean | {' | '.join(print_cell(of, True, 1) for of in means)} |")
     reached = ["yes" if of is not None and of.value >= 60 and of.low > 55 else "no" for of in means]
-    return lines + [f"| 60% and more, the lower end above 55% | {' | '.join(reached)} |"]
+    return lines + [f"| at least 60%, with a lower bound above 55% | {' | '.join(reached)} |"]
 
 
-def print_changes(table, gains, turned):
-    """A row a pairing of a table that changes one part: what it is called,
-    games, points, and what that says."""
+def print_changes(table, gains, only_second):
+    """Returns one row per pairing of a table that changes one part: name, games,
+    points, and verdict."""
     lines = []
     for column, pairing in enumerate(table.pairings):
         cells = table.column(column)
         figure = mean(cells.values())
-        name = pairing[1] if turned else " | ".join(pairing)
+        name = pairing[1] if only_second else " | ".join(pairing)
         if figure is None:
             lines.append(f"| {name} | 0 | – | |")
             continue
-        said = gains[0] if figure.low > 50 else gains[1] if figure.high < 50 else "not shown"
-        lines.append(f"| {name} | {len(cells)} | {print_share(figure, 1)} | {said} |")
+        verdict = gains[0] if figure.low > 50 else gains[1] if figure.high < 50 else "not shown"
+        lines.append(f"| {name} | {len(cells)} | {print_share(figure, 1)} | {verdict} |")
     return lines
 
 
@@ -290,70 +291,70 @@ def ngrams(i, v, vii, x):
     return print_conclusions(
         [
             one(
-                "Choosing the best move but for a share ε is better than Gibbs sampling: MAST with ε = 0.4 beats MAST with Gibbs over the five games.",
+                "ε-greedy selection is better than Gibbs sampling: MAST with ε = 0.4 beats MAST with Gibbs sampling over the five games.",
                 MORE,
                 i.column(0),
             ),
             each(
-                "It is so in all of them but Breakthrough.",
+                "ε-greedy selection is better in each of them except Breakthrough.",
                 MORE,
                 i.column(0, [game for game in FIRST_FIVE if game != "breakthrough"]),
-                "Looked into: in Connect5 it is not for want of simulations, for with 2,000 a step it has 8.3% (4 to 18; 60) there (`experiments/looked-gibbs-2000.toml`), and the temperature explains it in part only: it has 73.3% (61 to 83; 60) against τ = 2, and 46.7%, 46.7% and 45.0% against 5, 20 and 40 (`experiments/looked-gibbs.toml`). In Skirmish it has no more with 1,500 simulations, 20.0% (6 to 51; 10; `experiments/looked-skirmish.toml`).",
+                "Further tests: in Connect5 the reason is not a lack of simulations, because ε-greedy scores 8.3% (4 to 18; 60) with 2,000 per step (`experiments/looked-gibbs-2000.toml`). The temperature explains it only in part: ε-greedy scores 73.3% (61 to 83; 60) against τ = 2, and 46.7%, 46.7% and 45.0% against 5, 20 and 40 (`experiments/looked-gibbs.toml`). In Skirmish it does not improve with 1,500 simulations, 20.0% (6 to 51; 10; `experiments/looked-skirmish.toml`).",
             ),
             one(
-                "In Breakthrough Gibbs sampling is the better one.",
+                "In Breakthrough Gibbs sampling is better.",
                 LESS,
                 i.column(0, ["breakthrough"]),
-                note="Looked into: it is so with four times the simulations, 2,000 a step, where ε = 0.4 has 41.7% (30 to 54; 60; `experiments/looked-gibbs-2000.toml`), as in the paper.",
+                note="Further tests: with four times the simulations, 2,000 per step, Gibbs sampling is better as in the paper; ε = 0.4 scores 41.7% (30 to 54; 60; `experiments/looked-gibbs-2000.toml`).",
             ),
-            one("NST beats CadiaPlayer's MAST with Gibbs over the five games, by about 70%.", MORE, v.column(0)),
-            each("It does so in each of the five.", MORE, v.column(0), "It is Skirmish in which Gibbs sampling does better here, as in Table I: not for want of simulations, and why else is not known."),
-            one("LGRF-2 with NST to fall back on beats MAST with Gibbs, too.", MORE, vii.column(0)),
+            one("NST beats CadiaPlayer's MAST with Gibbs sampling over the five games, with about 70%.", MORE, v.column(0)),
+            each("NST beats it in each of the five.", MORE, v.column(0), "Here Gibbs sampling is better in Skirmish, as in Table I. The reason is not a lack of simulations; it is unknown."),
+            one("LGRF-2 with NST as its fallback also beats MAST with Gibbs sampling.", MORE, vii.column(0)),
             Conclusion(
                 "Over all thirteen games each of the four playouts is better than random ones.",
                 MORE,
                 [(name, mean(x.column(column).values())) for column, name in enumerate(names)],
             ),
             gain(
-                "In the first five games the three new playouts have more against random ones than MAST has.",
+                "In the first five games the three new playouts score more against random playouts than MAST does.",
                 MORE,
                 *[(names[new], x.column(new, FIRST_FIVE), x.column(0, FIRST_FIVE)) for new in (1, 2, 3)],
             ),
-            gain("Over all games NST does better than MAST.", MORE, ("", x.column(1), x.column(0))),
+            gain("Over all games NST is better than MAST.", MORE, ("", x.column(1), x.column(0))),
             gain(
-                "On the eight further games NST is more robust than LGRF-2 with either.",
+                "In the eight additional games NST is more robust than LGRF-2 with either fallback.",
                 MORE,
                 *[(f"over {names[other]}", x.column(1, later), x.column(other, later)) for other in (2, 3)],
             ),
-            gain("LGRF-2 with MAST is not really better than MAST there.", NO_MORE, ("", x.column(2, later), x.column(0, later))),
+            gain("In these games LGRF-2 with MAST is not clearly better than MAST.", NO_MORE, ("", x.column(2, later), x.column(0, later))),
             gain(
-                "What LGRF-2 falls back on matters: with NST it is better than with MAST.",
+                "The fallback of LGRF-2 matters: it is better with NST than with MAST.",
                 MORE,
                 ("", x.column(3), x.column(2)),
             ),
             gain(
-                "LGRF-2 and NST does better than NST alone in Connect5 and Breakthrough.",
+                "LGRF-2 with NST is better than NST alone in Connect5 and Breakthrough.",
                 MORE,
                 ("", x.column(3, ["connect5", "breakthrough"]), x.column(1, ["connect5", "breakthrough"])),
             ),
             gain(
-                "In Othello NST alone is the better one, against random playouts and against MAST.",
+                "In Othello NST alone is better, against random playouts and against MAST.",
                 MORE,
                 ("against random playouts", x.column(1, ["reversi"]), x.column(3, ["reversi"])),
                 ("against MAST", v.column(0, ["reversi"]), vii.column(0, ["reversi"])),
             ),
             gain(
-                "Sequences help with more players and simultaneous moves: NST does better than MAST in Chinese Checkers and Chinook.",
+                "Sequences help with more players and simultaneous moves: NST is better than MAST in Chinese Checkers and Chinook.",
                 MORE,
                 ("", x.column(1, ["chinese_checkers_3p", "chinook"]), x.column(0, ["chinese_checkers_3p", "chinook"])),
             ),
-            one("In Runners NST is worse than random playouts.", LESS, x.column(1, ["runners"]), note="Looked into: sequences are not what does it, for averages of single moves alone have 66.7% (54 to 77; 60) against random playouts there (`tournament nst,n=1 uct --rules ggp/games/runners.kif --playouts 500 --ponder --start 2 --games 60 --lock-step --seed 3`), and the rulesheet is ours."),
+            one("In Runners NST is worse than random playouts.", LESS, x.column(1, ["runners"]), note="Further tests: sequences are not the cause, because averages of single moves alone score 66.7% (54 to 77; 60) against random playouts (`tournament nst,n=1 uct --rules ggp/games/runners.kif --playouts 500 --ponder --start 2 --games 60 --lock-step --seed 3`). The rulesheet was written for this project."),
             Conclusion(
-                "Most games of Fighter are drawn, so that it shows little.", MORE, [("", drawn)], note="The rulesheet is ours, and the paper does not say how a game ends."
+                "Most games of Fighter are drawn, so Fighter shows little.", MORE, [("", drawn)], note="The rulesheet was written for this project; the paper does not define the end of a game."
             ),
         ],
         [(i, "I", ["MAST"]), (v, "V", ["NST"]), (vii, "VII", ["LGRF-2 and NST"]), (x, "X", names)],
-        ["Not asked, for the other columns are on demand: that ε = 0.4 is a good choice over the five games."],
+        ["One conclusion was not tested, because its columns are on demand: ε = 0.4 is a good choice over the five games."],
     )
 
 
@@ -364,35 +365,35 @@ def decay(ii, iv, vi, ix, xii):
         [
             one("Move Decay with γ = 0.6 makes NST stronger over all games.", MORE, ii.column(0)),
             one(
-                "It gains in the games in which it also helps MAST: 3D Tic-Tac-Toe, Connect5, Checkers and Quad.",
+                "It is a gain in the games in which it also helps MAST: 3D Tic-Tac-Toe, Connect5, Checkers and Quad.",
                 MORE,
                 ii.column(0, helped),
             ),
             one("In Othello it is no gain.", NO_MORE, ii.column(0, ["reversi"])),
             one("Move Decay with γ = 0.4 makes MAST stronger over all games.", MORE, iv.column(0)),
-            one("It gains in Zhadu, 3D Tic-Tac-Toe, Connect5, Checkers, Quad and Chinook.", MORE, iv.column(0, DECAY_GAINS)),
-            one("In the other games MAST stays about as strong.", ALIKE, iv.column(0, others)),
+            one("It is a gain in Zhadu, 3D Tic-Tac-Toe, Connect5, Checkers, Quad and Chinook.", MORE, iv.column(0, DECAY_GAINS)),
+            one("In the other games the strength of MAST hardly changes.", ALIKE, iv.column(0, others)),
             one(
-                "Batch Decay with λ = 0.9 and B = 50 gains in the games in which Move Decay does.",
+                "Batch Decay with λ = 0.9 and B = 50 is a gain in the games in which Move Decay is.",
                 MORE,
                 ix.column(0, [game for game in ix.games if game != "chinook"]),
             ),
-            one("Only in Chinook it neither gains nor loses.", ALIKE, ix.column(0, ["chinook"])),
+            one("Only in Chinook is it neither a gain nor a loss.", ALIKE, ix.column(0, ["chinook"])),
             one("Simulation Decay with ω = 0.94 makes NST stronger over all games.", MORE, xii.column(0)),
-            gain("Over all games it gains as much as Move Decay.", ALIKE, ("", xii.column(0), ii.column(0))),
+            gain("Over all games it is as large a gain as Move Decay.", ALIKE, ("", xii.column(0), ii.column(0))),
             gain(
-                "Move Decay is the better one in Zhadu and TTCC4.",
+                "Move Decay is better in Zhadu and TTCC4.",
                 MORE,
                 ("", ii.column(0, ["zhadu", "ttcc4_2p"]), xii.column(0)),
             ),
             gain(
-                "Simulation Decay is the better one in Breakthrough and Knightthrough.",
+                "Simulation Decay is better in Breakthrough and Knightthrough.",
                 MORE,
                 ("", xii.column(0, ["breakthrough", "knightthrough"]), ii.column(0)),
             ),
             gain("Move Decay is at least as good as Batch Decay.", NO_LESS, ("", ii.column(0), ix.column(0))),
             gain(
-                "In games of one player decay hardly gains anything (mean goals with decay less those without).",
+                "In one-player games decay is hardly a gain (mean goals with decay minus those without).",
                 NO_MORE,
                 ("MAST", vi.column(0), vi.column(1)),
                 ("NST", vi.column(2), vi.column(3)),
@@ -400,13 +401,13 @@ def decay(ii, iv, vi, ix, xii):
         ],
         [(ii, "II", [""]), (iv, "IV", [""]), (ix, "IX", [""]), (xii, "XII", [""]), (vi, "VI", [])],
         [
-            "Not asked, for the other columns are on demand: that γ = 0.6 is the best for NST, that γ = 0.4 is the best for MAST, that B = 50 is the best batch."
+            "Three conclusions were not tested, because their columns are on demand: γ = 0.6 is best for NST, γ = 0.4 is best for MAST, and B = 50 is the best batch size."
         ],
     )
 
 
 def better_by_the_paper(first):
-    """By game the figure of that of NMC and LSI which the paper's Table 1 has ahead."""
+    """Returns, by game, the figure of NMC or LSI, whichever is better in the paper's Table 1."""
     nmc, lsi = columns_of(first)[2:4]
     return {game: max(nmc[game], lsi[game], key=lambda cell: cell.paper) for game in first.games}
 
@@ -423,49 +424,49 @@ def tuning(i, iii, v):
     return print_conclusions(
         [
             Conclusion(
-                "No way of tuning on-line reaches the parameters tuned off-line.",
+                "No method of on-line tuning reaches the parameters tuned off-line.",
                 LESS,
                 [(name, mean(cells.values())) for name, cells in [("MAB", mab), ("HE", he), ("NMC", nmc), ("LSI", lsi)]],
             ),
             gain("MAB is the worst of them.", MORE, ("HE over MAB", he, mab), ("NMC over MAB", nmc, mab), ("LSI over MAB", lsi, mab)),
             gain("HE, NMC and LSI are close to each other.", ALIKE, ("NMC over HE", nmc, he), ("NMC over LSI", nmc, lsi)),
             Conclusion(
-                "NMC and LSI come near the baseline (we take 35% for near).",
+                "NMC and LSI come near the baseline (here: above 35%).",
                 MORE,
                 [("NMC", mean(nmc.values())), ("LSI", mean(lsi.values()))],
                 35.0,
             ),
-            one("NMC is at least as good as HE: over all games it beats it.", MORE, iii.column(0)),
+            one("NMC is at least as good as HE: it beats HE over all games.", MORE, iii.column(0)),
             one(
                 "Over all games NMC is better than LSI.",
                 MORE,
                 iii.column(1),
-                note="Looked into: with the simulations and the samples of the paper LSI is the better one all the more, NMC has 12.5% (6 to 23; 60) in Quad and 9.2% (4 to 19; 60) in Connect5 (`experiments/looked-lsi.toml`).",
+                note="Further tests: with the simulations and the samples of the paper LSI leads even more; NMC scores 12.5% (6 to 23; 60) in Quad and 9.2% (4 to 19; 60) in Connect5 (`experiments/looked-lsi.toml`).",
             ),
-            one("LSI is clearly the better one in Connect5, Quad and Connect4.", LESS, iii.column(1, to_lsi)),
-            one("NMC is in the other eleven.", MORE, iii.column(1, eleven)),
+            one("LSI is clearly better in Connect5, Quad and Connect4.", LESS, iii.column(1, to_lsi)),
+            one("NMC is clearly better in the other eleven.", MORE, iii.column(1, eleven)),
             one(
                 "In Breakthrough and Knightthrough NMC beats the baseline.",
                 MORE,
                 i.column(2, ["breakthrough", "knightthrough"]),
-                note="Looked into: in Breakthrough no neighbour of the baseline's parameters does better here, so that there is nothing for tuning to find; C = 0.4 has 31.7%, C = 0.7 20.0%, K = 0 35.0% and ε = 0.2 35.0% of 60 games against it (`tournament base base,c=0.4 base,c=0.7 base,k=0 base,epsilon=0.2 --format gauntlet --rules ggp/games/breakthrough.kif --playouts 1086 --ponder --games 60 --lock-step --seed 3`).",
+                note="Further tests: in Breakthrough no neighbour of the baseline's parameters is better here, so tuning has nothing to find. C = 0.4 scores 31.7%, C = 0.7 20.0%, K = 0 35.0% and ε = 0.2 35.0% of 60 games against it (`tournament base base,c=0.4 base,c=0.7 base,k=0 base,epsilon=0.2 --format gauntlet --rules ggp/games/breakthrough.kif --playouts 1086 --ponder --games 60 --lock-step --seed 3`).",
             ),
             one(
                 "In Quad LSI beats the baseline.",
                 MORE,
                 i.column(3, ["quad_7x7"]),
-                note="Looked into: with the simulations and the samples of the paper it has 72.5% (60 to 82; 60; `experiments/looked-lsi.toml`), as in the paper: a quarter of both is too little.",
+                note="Further tests: with the simulations and the samples of the paper LSI scores 72.5% (60 to 82; 60; `experiments/looked-lsi.toml`), as in the paper. A quarter of both is too little.",
             ),
-            gain("Parameters depend on each other: tuning each by itself is worse than NMC.", LESS, ("", local, nmc)),
+            gain("Parameters depend on each other: tuning each parameter separately is worse than NMC.", LESS, ("", local, nmc)),
             gain(
-                "It is worse than the better of NMC and LSI (the one that is better in the paper's Table 1).",
+                "Tuning each parameter separately is worse than the better of NMC and LSI (by the paper's Table 1).",
                 LESS,
                 ("", local, played(better_by_the_paper(i))),
             ),
         ],
         [(i, "1", ["MAB", "HE", "NMC", "LSI"]), (iii, "3", ["NMC against HE", "NMC against LSI"]), (v, "5", ["local NMC"])],
         [
-            "Not asked, for no log tells it: that LSI suffers where a game has fewer simulations than it wants samples, and never comes to the evaluation in Checkers and Othello."
+            "One conclusion was not tested, because no log records it: LSI suffers if a game has fewer simulations than LSI needs samples, and never reaches its evaluation phase in Checkers and Othello."
         ],
     )
 
@@ -477,30 +478,30 @@ def mini(v, vi, x):
     quality, strategies = vi.column(0), vi.column(1)
     return print_conclusions(
         [
-            one("MINI-Player beats the same player without its strategies and its choice of the move.", MORE, whole),
-            one("It does so in seven games: all but Pentago and Pilgrimage.", MORE, v.column(0, seven)),
+            one("MINI-Player beats the same player without its strategies and its final move selection.", MORE, whole),
+            one("It does so in seven games: all except Pentago and Pilgrimage.", MORE, v.column(0, seven)),
             one("In Pentago and Pilgrimage it is worse.", LESS, v.column(0, two)),
-            one("CadiaPlayer beats that player as well.", MORE, cadia),
-            gain("MINI-Player and CadiaPlayer do so alike.", ALIKE, ("", whole, cadia)),
+            one("CadiaPlayer also beats that player.", MORE, cadia),
+            gain("MINI-Player and CadiaPlayer score the same against it.", ALIKE, ("", whole, cadia)),
             gain(
-                "The choice of the move by effective quality is a gain (MINI-EQ against cadia, less MINI-C against cadia).",
+                "Move selection by effective quality is a gain (MINI-EQ against cadia, minus MINI-C against cadia).",
                 MORE,
                 ("", quality, against(cadia)),
             ),
             gain(
-                "The strategies are a gain (MINI-STR against cadia, less MINI-C against cadia).",
+                "The strategies are a gain (MINI-STR against cadia, minus MINI-C against cadia).",
                 MORE,
                 ("", strategies, against(cadia)),
             ),
-            gain("The strategies are the greater of the two gains.", MORE, ("", strategies, quality)),
-            one("The best strategy alone is no better than all of them.", NO_MORE, x.column(0)),
+            gain("The strategies are the larger of the two gains.", MORE, ("", strategies, quality)),
+            one("The best strategy alone is not better than all of them.", NO_MORE, x.column(0)),
         ],
         [(v, "V", ["MINI", "cadia"]), (vi, "VI", ["MINI-EQ", "MINI-STR"]), (x, "X", [""])],
     )
 
 
 def write(document, marker, lines, keeps_head):
-    """Puts lines between a marker and its end; after the head of a table there, if that is kept."""
+    """Replaces the text between a marker and its end by lines; `keeps_head` keeps the head of a table there."""
     begin = f"<!-- {marker} -->"
     assert document.count(begin) == 1, marker
     before, rest = document.split(begin)
@@ -531,9 +532,9 @@ def main():
     document = write(document, "own", print_own(*of("own-nst", "own-base")), True)
     for name in ("lanes", "adaptation", "adaptation-decay", "priors-alone", "shares"):
         document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
-    expecting = of("adaptation-prior", "adaptation-omega", "adaptation-epsilon")
-    columns = [column for table in expecting for column in columns_of(table)]
-    document = write(document, "adaptation-prior", print_rows(expecting[0], columns), True)
+    priors = of("adaptation-prior", "adaptation-omega", "adaptation-epsilon")
+    columns = [column for table in priors for column in columns_of(table)]
+    document = write(document, "adaptation-prior", print_rows(priors[0], columns), True)
     for name in ("parts", "roles"):
         lines = print_changes(tables[name], ("the part is a gain", "the part is a loss"), True)
         document = write(document, name, lines, True)
