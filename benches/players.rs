@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use sternhalma_data::{Board, Position};
 use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, PLY_LIMIT, Roster, player};
-use sternhalma_ggp::{Game, Limits, Playout, Rng, Trail};
+use sternhalma_ggp::{Game, Limits, MoveHistory, Playout, Rng};
 
 fn perft(c: &mut Criterion) {
     let position = Position::initial(Board::new(9, 6).unwrap());
@@ -28,7 +28,7 @@ fn playouts(c: &mut Criterion) {
     let run = || {
         let mut rng = Rng::seed_from_u64(17);
         let mut policy = FarthestMix::new(0.17);
-        let trail = Trail::default();
+        let trail = MoveHistory::default();
         let mut moves = 0u64;
         for _ in 0..200 {
             let mut state = game.initial();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sternhalma_data::{CellSet, Player};
-use sternhalma_ggp::features::{Anatomy, GoalTree, GoalTreeBuilder};
+use sternhalma_ggp::features::{GoalTree, GoalTreeBuilder, StateFeatures};
 use sternhalma_ggp::gdl::network::FluentSet;
 use sternhalma_ggp::{Game, Turn};
 
@@ -18,7 +18,7 @@ const PLAYERS: [Player; 2] = [Player::X, Player::O];
 /// A role's highest goal is the rule by which it wins: each cell of its goal
 /// corner is occupied, and one of them by its own army.
 #[derive(Clone, Debug)]
-pub(crate) struct BoardAnatomy(Arc<Parts>);
+pub(crate) struct BoardFeatures(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
@@ -28,8 +28,8 @@ struct Parts {
     goals: [GoalTree; 2],
 }
 
-impl BoardAnatomy {
-    pub(crate) fn new(game: &ChineseCheckers) -> BoardAnatomy {
+impl BoardFeatures {
+    pub(crate) fn new(game: &ChineseCheckers) -> BoardFeatures {
         let geometry = game.geometry();
         let side = geometry.side() as u32;
         let mut elements_of = Vec::new();
@@ -42,7 +42,7 @@ impl BoardAnatomy {
             }
         }
         let goals = PLAYERS.map(|player| goal_tree(game, player));
-        BoardAnatomy(Arc::new(Parts { elements_of, elements: 3 + 2 * side as usize, goals }))
+        BoardFeatures(Arc::new(Parts { elements_of, elements: 3 + 2 * side as usize, goals }))
     }
 }
 
@@ -66,7 +66,7 @@ fn goal_tree(game: &ChineseCheckers, player: Player) -> GoalTree {
     tree.finish(root)
 }
 
-impl Anatomy<ChineseCheckers> for BoardAnatomy {
+impl StateFeatures<ChineseCheckers> for BoardFeatures {
     fn facts(&self) -> usize {
         self.0.elements_of.len()
     }
@@ -94,7 +94,7 @@ impl Anatomy<ChineseCheckers> for BoardAnatomy {
         }
     }
 
-    fn duplicate(&self) -> Box<dyn Anatomy<ChineseCheckers>> {
+    fn duplicate(&self) -> Box<dyn StateFeatures<ChineseCheckers>> {
         Box::new(self.clone())
     }
 
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_goal_is_as_near_as_its_corner_is_full() {
         let game = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All);
-        let anatomy = BoardAnatomy::new(&game);
+        let anatomy = BoardFeatures::new(&game);
         let mut facts = FluentSet::new(anatomy.facts());
         let state = game.initial();
         anatomy.mark(&game, &state, &mut facts);
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn successors_and_mobility_are_those_of_the_moves() {
         let game = ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All);
-        let anatomy = BoardAnatomy::new(&game);
+        let anatomy = BoardFeatures::new(&game);
         let state = game.initial();
         let mut moves = Vec::new();
         game.legal(&state, 0, &mut moves);

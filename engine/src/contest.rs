@@ -2,7 +2,7 @@
 
 use sternhalma_data::Position;
 use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request};
-use sternhalma_ggp::{Rng, Spent};
+use sternhalma_ggp::{Rng, SearchStats};
 
 use crate::game::{Action, ChineseCheckers, State};
 use crate::player::Player;
@@ -51,7 +51,12 @@ impl Contestant<ChineseCheckers> for Seat {
         Ok(())
     }
 
-    fn choose(&mut self, _: &ChineseCheckers, state: &State, request: &Request) -> Result<(Action, Spent), Fault> {
+    fn choose(
+        &mut self,
+        _: &ChineseCheckers,
+        state: &State,
+        request: &Request,
+    ) -> Result<(Action, SearchStats), Fault> {
         let choice = self.0.choose(state, request.search_limits(), request.stop);
         Ok((choice.action, choice.spent))
     }

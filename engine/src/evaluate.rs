@@ -1,7 +1,7 @@
 //! What a state is worth, and when a playout may end.
 
 use sternhalma_data::{CellSet, Player};
-use sternhalma_ggp::{Cutoff, Evaluator, Foresight, Game, Heuristic};
+use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic, MoveEvaluator};
 
 use crate::distance::Distances;
 use crate::game::{Action, ChineseCheckers, State};
@@ -72,8 +72,15 @@ pub struct TableForesight {
     pub weight: f64,
 }
 
-impl Foresight<ChineseCheckers> for TableForesight {
-    fn foresee(&mut self, game: &ChineseCheckers, state: &State, role: usize, moves: &[Action], values: &mut Vec<f32>) {
+impl MoveEvaluator<ChineseCheckers> for TableForesight {
+    fn evaluate_moves(
+        &mut self,
+        game: &ChineseCheckers,
+        state: &State,
+        role: usize,
+        moves: &[Action],
+        values: &mut Vec<f32>,
+    ) {
         let (army, rank) = game.ranked(state, PLAYERS[1 - role]);
         let other = self.distances.of(army, rank) - TO_MOVE;
         values.extend(moves.iter().map(|&action| {

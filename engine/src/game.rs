@@ -2,11 +2,11 @@
 
 use rand::RngExt;
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
-use sternhalma_ggp::features::Anatomy;
+use sternhalma_ggp::features::StateFeatures;
 use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::{Game, Rng, Turn};
 
-use crate::anatomy::BoardAnatomy;
+use crate::anatomy::BoardFeatures;
 
 use crate::filter::{Filter, Pieces};
 use crate::playout::random_move;
@@ -285,8 +285,8 @@ fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
 
 /// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
 impl PolicyGame for ChineseCheckers {
-    fn features(&self) -> Option<Box<dyn Anatomy<ChineseCheckers>>> {
-        Some(Box::new(BoardAnatomy::new(self)))
+    fn features(&self) -> Option<Box<dyn StateFeatures<ChineseCheckers>>> {
+        Some(Box::new(BoardFeatures::new(self)))
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Move};
 use sternhalma_ggp::{
-    Cutoff, FixedDepth, Game, Grave, Guided, Heuristic, LengthBonus, Limits, Line, Mcts, PartsVisitor, Playout, Rng,
-    Selection, SelectionPolicy, Settings, Spent, ToTheEnd, Uct, WIN, alpha_beta,
+    AlphaBetaResult, Cutoff, FixedDepth, Game, Grave, Heuristic, LengthBonus, Limits, Mcts, MctsConfig, PartsVisitor,
+    Playout, Puct, Rng, SearchStats, Selection, SelectionPolicy, ToTheEnd, Uct, WIN, alpha_beta,
 };
 
 use crate::config::{AlphaBetaConfig, Config, End, Evaluation, TreePolicy, UctConfig};
@@ -35,14 +35,14 @@ pub struct Choice {
     /// The move, or a pass.
     pub action: Action,
     /// What the search spent; nothing where there was no choice.
-    pub spent: Spent,
+    pub spent: SearchStats,
 }
 
 /// How a search stands.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Insight {
     /// What it has spent.
-    pub spent: Spent,
+    pub spent: SearchStats,
     /// What the state is worth to the player to move, if it can tell.
     pub value: Option<Value>,
     /// The principal variation as far as it is known; first what would be played.
@@ -110,7 +110,7 @@ pub fn player(
                     let cutoff = FixedDepth { depth: uct.depth, evaluator };
                     let foresight = TableForesight { distances: distances()?, weight: uct.difference_weight };
                     let temperature = uct.temperature * uct.difference_weight;
-                    let selection = Guided::new(foresight, uct.c, temperature);
+                    let selection = Puct::new(foresight, uct.c, temperature);
                     Box::new(UctPlayer::new(game, uct, selection, FarthestMix::new(uct.random), cutoff))
                 }
                 End::PlayedOut => uct_player(game, uct, ToTheEnd)?,
@@ -171,7 +171,7 @@ impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCh
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Player>
     where
         S: Selection<ChineseCheckers> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<ChineseCheckers> + Clone + Send + 'static,
     {
         Box::new(UctPlayer::new(self.game, self.config, selection, playout, self.cutoff))
@@ -207,7 +207,7 @@ where
 {
     let search = config.search().ok().flatten();
     let parts_decide = search.as_ref().map(|search| search.decision);
-    let settings = Settings {
+    let settings = MctsConfig {
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
         decision: parts_decide.unwrap_or_else(|| config.decision.into()),
@@ -223,13 +223,13 @@ where
 impl<S, P, C> Player for UctPlayer<S, P, C>
 where
     S: Selection<ChineseCheckers> + Clone + Send,
-    S::Note: Send,
+    S::EdgeData: Send,
     P: Playout<ChineseCheckers> + Clone + Send,
     C: Cutoff<ChineseCheckers> + Clone + Send,
 {
     fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
-            return Choice { action, spent: Spent::default() };
+            return Choice { action, spent: SearchStats::default() };
         }
         let found = self.mcts.search(&self.game, state, state.player() as usize, limits, stop);
         Choice { action: found.best, spent: found.spent }
@@ -240,7 +240,7 @@ where
             return forced(action, watch);
         }
         let role = state.player() as usize;
-        let mut spent = Spent::default();
+        let mut spent = SearchStats::default();
         let mut report = FIRST_REPORT;
         loop {
             let part = limits.and(Limits::expansions(report));
@@ -283,7 +283,8 @@ impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
             return forced(action, watch);
         }
         let limits = limits.and(Limits::depth(self.depth));
-        let Line { best: action, value, spent } = alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
+        let AlphaBetaResult { best: action, value, spent } =
+            alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
         // Without a depth searched in full there is no value.
         let value = (spent.depth > 0).then_some(match value {
             won if won > WIN / 2.0 => Value::Won((WIN - won) as u32),
@@ -299,7 +300,7 @@ impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
 
 /// The choice where there is none.
 pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&Insight)) -> Choice {
-    let spent = Spent::default();
+    let spent = SearchStats::default();
     watch(&Insight { spent, value: None, line: vec![action] });
     Choice { action, spent }
 }
@@ -311,7 +312,8 @@ pub(crate) fn only_action(game: &ChineseCheckers, state: &State) -> Option<Actio
     (actions.len() == 1).then(|| actions[0])
 }
 
-const ONE_EXPANSION: Spent = Spent { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO };
+const ONE_EXPANSION: SearchStats =
+    SearchStats { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO };
 
 struct Greedy {
     game: Arc<ChineseCheckers>,
@@ -374,7 +376,8 @@ mod tests {
         let config = Roster::built_in().config("base0").unwrap();
         let state = ChineseCheckers::new(board, Filter::All).initial();
         let go = AtomicBool::new(false);
-        let counted = |choice: Choice| Choice { spent: Spent { time: Default::default(), ..choice.spent }, ..choice };
+        let counted =
+            |choice: Choice| Choice { spent: SearchStats { time: Default::default(), ..choice.spent }, ..choice };
         for (limits, parts) in [
             (Limits::expansions(FIRST_REPORT), 1),
             (Limits::expansions(FIRST_REPORT + 1), 1),

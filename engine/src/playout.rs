@@ -2,7 +2,7 @@
 
 use rand::{Rng as _, RngExt};
 use sternhalma_data::{CellSet, Move, Player};
-use sternhalma_ggp::{Playout, Rng, Trail};
+use sternhalma_ggp::{MoveHistory, Playout, Rng};
 
 use crate::filter::{Filter, Pieces};
 use crate::game::{Action, ChineseCheckers, State};
@@ -24,7 +24,7 @@ impl FarthestMix {
 
 impl Playout<ChineseCheckers> for FarthestMix {
     #[inline]
-    fn choose(&mut self, game: &ChineseCheckers, state: &State, _: usize, _: &Trail, rng: &mut Rng) -> Action {
+    fn choose(&mut self, game: &ChineseCheckers, state: &State, _: usize, _: &MoveHistory, rng: &mut Rng) -> Action {
         let pieces = game.pieces(state, Filter::Forward);
         if (rng.next_u64() >> 32) < self.random {
             random_move(&pieces, rng)

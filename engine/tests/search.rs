@@ -14,7 +14,8 @@ use sternhalma_engine::{
 };
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, Record, Schedule, Standings};
 use sternhalma_ggp::{
-    Cutoff, Foresight, Game, Heuristic, Limits, Mcts, Playout, Rng, Settings, ToTheEnd, Trail, Uct, WIN, alpha_beta,
+    Cutoff, Game, Heuristic, Limits, Mcts, MctsConfig, MoveEvaluator, MoveHistory, Playout, Rng, ToTheEnd, Uct, WIN,
+    alpha_beta,
 };
 
 fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
@@ -106,7 +107,7 @@ fn uct_converges_to_the_minimax_move() {
             continue;
         }
         solved += 1;
-        let mut mcts = Mcts::new(Uct::new(0.7), FarthestMix::new(0.5), ToTheEnd, Settings::default(), 3);
+        let mut mcts = Mcts::new(Uct::new(0.7), FarthestMix::new(0.5), ToTheEnd, MctsConfig::default(), 3);
         let role = state.player() as usize;
         let found = mcts.search(&game, &state, role, Limits::playouts(20_000), &AtomicBool::new(false));
         assert!(winning.contains(&found.best), "{}", game.position(&state));
@@ -199,10 +200,12 @@ fn playouts_go_forward_while_they_can() {
         let forward = game.pieces(&state, Filter::Forward);
         let most = forward.iter().flat_map(|(from, to)| to.iter().map(move |to| sternhalma_data::Move { from, to }));
         let most = most.map(|mv| game.advance(state.player(), mv)).max().unwrap();
-        let action = farthest.choose(&game, &state, state.player() as usize, &Trail::default(), &mut rng).unwrap();
-        assert_eq!(game.advance(state.player(), action), most);
         let action =
-            FarthestMix::new(1.0).choose(&game, &state, state.player() as usize, &Trail::default(), &mut rng).unwrap();
+            farthest.choose(&game, &state, state.player() as usize, &MoveHistory::default(), &mut rng).unwrap();
+        assert_eq!(game.advance(state.player(), action), most);
+        let action = FarthestMix::new(1.0)
+            .choose(&game, &state, state.player() as usize, &MoveHistory::default(), &mut rng)
+            .unwrap();
         assert!(forward.iter().any(|(from, to)| from == action.from && to.contains(action.to)));
     }
 }
@@ -217,7 +220,7 @@ fn foresight_is_the_difference_after_each_move() {
     let state = game.state(&"2xx1/4x/5/o4/1oo2 x 0".parse().unwrap()).unwrap();
     let (mut moves, mut values) = (Vec::new(), Vec::new());
     game.legal(&state, 0, &mut moves);
-    foresight.foresee(&game, &state, 0, &moves, &mut values);
+    foresight.evaluate_moves(&game, &state, 0, &moves, &mut values);
     assert_eq!(values.len(), moves.len());
     let mut won = 0;
     for (&action, &value) in moves.iter().zip(&values) {
@@ -238,7 +241,7 @@ fn foresight_is_the_difference_after_each_move() {
     let turned = game.state(&"2xx1/4x/5/o4/1oo2 o 0".parse().unwrap()).unwrap();
     let (mut moves, mut same) = (Vec::new(), Vec::new());
     game.legal(&turned, 1, &mut moves);
-    foresight.foresee(&game, &turned, 1, &moves, &mut same);
+    foresight.evaluate_moves(&game, &turned, 1, &moves, &mut same);
     let sorted = |mut values: Vec<f32>| {
         values.sort_by(f32::total_cmp);
         values

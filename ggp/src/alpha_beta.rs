@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::game::{Game, Turn};
-use crate::limits::{Limits, Meter, Spent};
+use crate::limits::{LimitChecker, Limits, SearchStats};
 
 /// What a depth-first search needs to know of a game beyond its rules.
 pub trait Heuristic<G: Game> {
@@ -20,13 +20,13 @@ pub const WIN: f64 = 1e6;
 
 /// What the search found.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Line<M> {
+pub struct AlphaBetaResult<M> {
     /// The move to play.
     pub best: M,
     /// Its value to the role that moves, at the last depth searched in full.
     pub value: f64,
     /// What the search spent; `depth` is that of the value.
-    pub spent: Spent,
+    pub spent: SearchStats,
 }
 
 /// Alpha-beta search with iterative deepening. Ends at a limit of depth,
@@ -42,9 +42,9 @@ pub fn alpha_beta<G: Game, H: Heuristic<G>>(
     heuristic: &mut H,
     limits: Limits,
     stop: &AtomicBool,
-) -> Line<G::Move> {
+) -> AlphaBetaResult<G::Move> {
     assert_eq!(game.roles(), 2, "alpha-beta search is for two roles");
-    let mut search = Search { game, heuristic, meter: Meter::new(limits, stop), free: Vec::new() };
+    let mut search = AlphaBetaSearch { game, heuristic, meter: LimitChecker::new(limits, stop), free: Vec::new() };
     let mut moves = Vec::new();
     search.generate(state, &mut moves);
     assert!(!moves.is_empty(), "the state that is searched is not terminal");
@@ -76,18 +76,18 @@ pub fn alpha_beta<G: Game, H: Heuristic<G>>(
             break;
         }
     }
-    Line { best, value, spent: search.meter.finish() }
+    AlphaBetaResult { best, value, spent: search.meter.finish() }
 }
 
-struct Search<'a, G: Game, H> {
+struct AlphaBetaSearch<'a, G: Game, H> {
     game: &'a G,
     heuristic: &'a mut H,
-    meter: Meter<'a>,
+    meter: LimitChecker<'a>,
     /// Move lists that are not in use.
     free: Vec<Vec<G::Move>>,
 }
 
-impl<G: Game, H: Heuristic<G>> Search<'_, G, H> {
+impl<G: Game, H: Heuristic<G>> AlphaBetaSearch<'_, G, H> {
     fn mover(&self, turn: Turn) -> usize {
         match turn {
             Turn::One(role) => role,

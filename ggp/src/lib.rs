@@ -20,15 +20,15 @@ pub mod protocol;
 mod rng;
 pub mod statistics;
 
-pub use alpha_beta::{Heuristic, Line, WIN, alpha_beta};
-pub use batch::SideBySide;
+pub use alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
+pub use batch::Parallelism;
 pub use game::{Game, NOOP, Turn};
-pub use limits::{Limits, Spent};
+pub use limits::{Limits, SearchStats};
 pub use mcts::tuning;
 pub use mcts::{
-    Clock, Controls, Cutoff, Decision, Evaluator, FixedDepth, Foresight, Form, Found, Grave, GraveSettings, Guided,
-    Hint, LengthBonus, Mcts, MoveStats, Phase, Place, Playout, PlayoutKind, RandomPlayout, Selection, Settings,
-    ToTheEnd, Trail, Uct,
+    Cutoff, Decision, Evaluator, FixedDepth, Grave, GraveForm, GraveSettings, LengthBonus, Mcts, MctsConfig,
+    MoveEvaluator, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Phase, Playout, PlayoutKind, Prior, Puct,
+    RandomPlayout, SearchClock, SearchResult, Selection, ToTheEnd, Uct,
 };
 pub use policy::{
     LockStep, PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,

@@ -55,7 +55,7 @@ impl Limits {
 
     /// Whether the limit of playouts or that of expansions is reached.
     #[inline]
-    pub fn counted_out(&self, spent: &Spent) -> bool {
+    pub fn counted_out(&self, spent: &SearchStats) -> bool {
         let over = |spent: u64, limit: Option<u64>| limit.is_some_and(|limit| spent >= limit);
         over(spent.playouts, self.playouts) || over(spent.expansions_counted(), self.expansions)
     }
@@ -77,7 +77,7 @@ impl Limits {
 
 /// What a search has spent on one move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Spent {
+pub struct SearchStats {
     /// Simulations.
     pub playouts: u64,
     /// States whose moves were generated, in tree, playout or depth-first search.
@@ -88,7 +88,7 @@ pub struct Spent {
     pub time: Duration,
 }
 
-impl Spent {
+impl SearchStats {
     /// What counts against a limit of expansions. Simulations that end inside
     /// the tree expand nothing; there are to be no more of them than of
     /// expansions.
@@ -99,7 +99,7 @@ impl Spent {
 }
 
 /// Holds what is spent against the limits.
-pub(crate) struct Meter<'a> {
+pub(crate) struct LimitChecker<'a> {
     limits: Limits,
     stop: &'a AtomicBool,
     started: Instant,
@@ -107,26 +107,26 @@ pub(crate) struct Meter<'a> {
     before: Duration,
     /// The clock when it was last read.
     read: Duration,
-    pub spent: Spent,
+    pub spent: SearchStats,
     unchecked: u32,
     /// How often the cheap limits are checked before the clock is read.
     clock_every: u32,
 }
 
-impl<'a> Meter<'a> {
+impl<'a> LimitChecker<'a> {
     /// The clock is read after so many checks at most,
     const CLOCK_EVERY: u32 = 128;
 
     /// and, where checks are far apart, about as often as this.
     const CLOCK_WITHIN: Duration = Duration::from_micros(200);
 
-    pub fn new(limits: Limits, stop: &'a AtomicBool) -> Meter<'a> {
-        Meter::resumed(limits, stop, Spent::default())
+    pub fn new(limits: Limits, stop: &'a AtomicBool) -> LimitChecker<'a> {
+        LimitChecker::resumed(limits, stop, SearchStats::default())
     }
 
     /// Of a search that has spent something already.
-    pub fn resumed(limits: Limits, stop: &'a AtomicBool, spent: Spent) -> Meter<'a> {
-        Meter {
+    pub fn resumed(limits: Limits, stop: &'a AtomicBool, spent: SearchStats) -> LimitChecker<'a> {
+        LimitChecker {
             limits,
             stop,
             started: Instant::now(),
@@ -140,9 +140,9 @@ impl<'a> Meter<'a> {
 
     /// Of a search that only counts, and that nothing stops: the clock is not
     /// read.
-    pub fn counting(limits: Limits) -> Meter<'static> {
+    pub fn counting(limits: Limits) -> LimitChecker<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        Meter { clock_every: u32::MAX, ..Meter::new(limits, &NEVER) }
+        LimitChecker { clock_every: u32::MAX, ..LimitChecker::new(limits, &NEVER) }
     }
 
     fn elapsed(&self) -> Duration {
@@ -184,7 +184,7 @@ impl<'a> Meter<'a> {
         playouts.max(expansions).max(time).min(1.0)
     }
 
-    pub fn finish(mut self) -> Spent {
+    pub fn finish(mut self) -> SearchStats {
         self.spent.time = self.elapsed();
         self.spent
     }

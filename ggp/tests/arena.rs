@@ -16,7 +16,7 @@ use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::statistics::Verdict;
-use sternhalma_ggp::{Game, Rng, Spent, Turn};
+use sternhalma_ggp::{Game, Rng, SearchStats, Turn};
 
 /// Single-heap Nim of 20 stones: take 1 to 3, the last stone wins.
 struct Nim;
@@ -95,7 +95,7 @@ impl Contestant<Nim> for Habitual {
         if self.0 == Habit::Refuses { Err(FaultKind::Crash.fault("it does not start")) } else { Ok(()) }
     }
 
-    fn choose(&mut self, _: &Nim, state: &(u32, usize), _: &Request) -> Result<(u32, Spent), Fault> {
+    fn choose(&mut self, _: &Nim, state: &(u32, usize), _: &Request) -> Result<(u32, SearchStats), Fault> {
         self.2 += 1;
         let random = 1 + self.1.random_range(0..state.0.min(3));
         let right = if state.0.is_multiple_of(4) { random } else { state.0 % 4 };
@@ -109,7 +109,7 @@ impl Contestant<Nim> for Habitual {
             }
             _ => random,
         };
-        Ok((mv, Spent { expansions: 1, ..Spent::default() }))
+        Ok((mv, SearchStats { expansions: 1, ..SearchStats::default() }))
     }
 
     fn observe(&mut self, _: &Nim, _: &[u32]) {}

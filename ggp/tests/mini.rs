@@ -8,16 +8,16 @@ use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
-use sternhalma_ggp::features::{Anatomy, Degree, DegreeBuffers, GoalTree, Successors, one_by_one};
+use sternhalma_ggp::features::{Degree, DegreeBuffers, GoalTree, StateFeatures, Successors, one_by_one};
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{Goal, Reasoner, Rules};
 use sternhalma_ggp::mcts::Child;
 use sternhalma_ggp::mcts::playout::mini::{
-    Allocation, Allocator, Chances, History, MiniConfig, MiniPlayout, Strategy, SymbolCounts, Tally,
+    Allocator, Chances, History, MiniConfig, MiniPlayout, Strategy, StrategyAllocation, StrategyTally, SymbolCounts,
 };
 use sternhalma_ggp::{
-    Clock, Decision, Game, Limits, Mcts, Phase, Playout, RandomPlayout, Rng, Settings, Spent, ToTheEnd, Trail, Turn,
-    Uct,
+    Decision, Game, Limits, Mcts, MctsConfig, MoveHistory, Phase, Playout, RandomPlayout, Rng, SearchClock,
+    SearchStats, ToTheEnd, Turn, Uct,
 };
 
 mod common;
@@ -39,7 +39,7 @@ fn fraction(value: &Value) -> f64 {
     above.parse::<f64>().unwrap() / below.parse::<f64>().unwrap()
 }
 
-fn ready(text: &str) -> (NetworkGame, Box<dyn Anatomy<NetworkGame>>) {
+fn ready(text: &str) -> (NetworkGame, Box<dyn StateFeatures<NetworkGame>>) {
     let rules = Rules::parse(text).unwrap();
     let game = NetworkGame::new(Network::new(&rules).unwrap()).with_rules(rules);
     let anatomy = game.features();
@@ -112,7 +112,7 @@ fn nothing_weighs_until_something_is_won_and_lost() {
 }
 
 /// An allocator that has tried each strategy once, with these rewards.
-fn tried(allocation: Allocation, means: &[f64]) -> Allocator {
+fn tried(allocation: StrategyAllocation, means: &[f64]) -> Allocator {
     let mut allocator = Allocator::new(allocation, means.len());
     for (strategy, &mean) in means.iter().enumerate() {
         assert_eq!(allocator.next(|_| true, true), strategy);
@@ -125,7 +125,7 @@ fn tried(allocation: Allocation, means: &[f64]) -> Allocator {
 fn a_static_round_is_the_one_worked_by_hand() {
     let data = data("static.json");
     let means = numbers(&data["means"]);
-    let mut allocator = tried(Allocation::Static, &means);
+    let mut allocator = tried(StrategyAllocation::Static, &means);
     let order: Vec<String> = data["order"].as_array().unwrap().iter().map(|s| s.as_str().unwrap().into()).collect();
     for _ in 0..2 {
         let mut run = Vec::new();
@@ -145,7 +145,7 @@ fn a_static_round_is_the_one_worked_by_hand() {
 fn square_rounds_are_those_worked_by_hand() {
     let data = data("square.json");
     let means = numbers(&data["means"]);
-    let mut allocator = tried(Allocation::Square, &means);
+    let mut allocator = tried(StrategyAllocation::Square, &means);
     for round in data["rounds"].as_array().unwrap() {
         let told = numbers(round);
         let mut counts = vec![0.0; means.len()];
@@ -162,7 +162,8 @@ fn square_rounds_are_those_worked_by_hand() {
 fn upper_bounds_are_those_worked_by_hand() {
     for case in data("ucb.json").as_array().unwrap() {
         let tallies: Vec<Vec<f64>> = case["tallies"].as_array().unwrap().iter().map(numbers).collect();
-        let allocation = Allocation::Ucb { b: case["b"].as_f64().unwrap(), floor: 0.0, ceiling: 1.0, prior: 1.0 };
+        let allocation =
+            StrategyAllocation::Ucb { b: case["b"].as_f64().unwrap(), floor: 0.0, ceiling: 1.0, prior: 1.0 };
         let mut allocator = Allocator::new(allocation, tallies.len());
         for (strategy, tally) in tallies.iter().enumerate() {
             (0..tally[0] as usize).for_each(|_| allocator.learn(strategy, tally[1]));
@@ -174,7 +175,7 @@ fn upper_bounds_are_those_worked_by_hand() {
 /// The share of each strategy in 2,000 simulations by upper bounds, the last of
 /// four ready from the 1,001st on only. The first is by far the best.
 fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
-    let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor, ceiling, prior: 1.0 }, 4);
+    let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 5.0, floor, ceiling, prior: 1.0 }, 4);
     for number in 0..2_000 {
         let strategy = allocator.next(|strategy| strategy < 3 || number >= 1_000, true);
         allocator.learn(strategy, [0.9, 0.1, 0.2, 0.1][strategy]);
@@ -201,7 +202,7 @@ fn shares_have_a_floor_and_a_ceiling() {
 
 #[test]
 fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
-    let mut allocator = Allocator::new(Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
+    let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
     allocator.expect(1);
     for _ in 0..1_100 {
         let strategy = allocator.next(|_| true, true);
@@ -221,7 +222,7 @@ fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
 #[test]
 fn all_are_used_as_often_and_then_the_best_alone() {
     let means = [0.2, 0.5, 0.4];
-    let mut allocator = tried(Allocation::UniformThenBest, &means);
+    let mut allocator = tried(StrategyAllocation::UniformThenBest, &means);
     for _ in 0..30 {
         let strategy = allocator.next(|_| true, true);
         allocator.learn(strategy, means[strategy]);
@@ -234,7 +235,12 @@ fn all_are_used_as_often_and_then_the_best_alone() {
 
 #[test]
 fn what_is_not_ready_is_not_used() {
-    for allocation in [Allocation::UCB, Allocation::Static, Allocation::Square, Allocation::UniformThenBest] {
+    for allocation in [
+        StrategyAllocation::UCB,
+        StrategyAllocation::Static,
+        StrategyAllocation::Square,
+        StrategyAllocation::UniformThenBest,
+    ] {
         let mut allocator = Allocator::new(allocation, 3);
         for _ in 0..100 {
             let strategy = allocator.next(|strategy| strategy != 1, true);
@@ -336,7 +342,7 @@ fn successors_and_degrees_are_right_in_all_games() {
     assert!(reached > 50, "{reached}");
 }
 
-fn successors_are_those_one_by_one(name: &str, game: &NetworkGame, anatomy: &mut dyn Anatomy<NetworkGame>) {
+fn successors_are_those_one_by_one(name: &str, game: &NetworkGame, anatomy: &mut dyn StateFeatures<NetworkGame>) {
     let mut rng = Rng::seed_from_u64(7);
     let (mut fast, mut slow) = (Successors::default(), Successors::default());
     let mut state = game.initial();
@@ -361,7 +367,7 @@ fn successors_are_those_one_by_one(name: &str, game: &NetworkGame, anatomy: &mut
 fn degrees_are_1_at_the_goal(
     name: &str,
     game: &NetworkGame,
-    anatomy: &dyn Anatomy<NetworkGame>,
+    anatomy: &dyn StateFeatures<NetworkGame>,
     role: usize,
     tree: &GoalTree,
 ) -> usize {
@@ -422,9 +428,9 @@ fn expected(roles: usize, with_rules: bool, prior: f64) -> HashMap<&'static str,
     if with_rules {
         game = game.with_rules(rules);
     }
-    let allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior };
+    let allocation = StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior };
     let config = MiniConfig { allocation, ..MiniConfig::mini() };
-    let mut search = Mcts::new(Uct::new(0.4), playout(&game, 0, config), ToTheEnd, Settings::default(), 1);
+    let mut search = Mcts::new(Uct::new(0.4), playout(&game, 0, config), ToTheEnd, MctsConfig::default(), 1);
     search.search(&game, &game.initial(), 0, Limits::playouts(2_100), &Default::default());
     search.playout().tallies().map(|(strategy, tally)| (strategy.name(), tally.simulations)).collect()
 }
@@ -449,7 +455,7 @@ fn choices(
     game: &NetworkGame,
     playout: &mut MiniPlayout<NetworkGame>,
     state: &<NetworkGame as Game>::State,
-    trail: &Trail,
+    trail: &MoveHistory,
 ) -> BTreeSet<String> {
     let mut rng = Rng::seed_from_u64(9);
     (0..100).map(|_| game.move_name(0, playout.choose(game, state, 0, trail, &mut rng))).collect()
@@ -480,7 +486,7 @@ fn case(
 #[test]
 fn mobility_counts_for_six_steps() {
     let (game, mut playout, state, best) = case("mobility.json", Strategy::Mobility);
-    let mut trail = Trail::new(2);
+    let mut trail = MoveHistory::new(2);
     trail.push(|numbers| numbers.extend([0, 0]));
     for _ in 0..6 {
         assert_eq!(choices(&game, &mut playout, &state, &trail), best);
@@ -495,12 +501,12 @@ fn mobility_counts_for_six_steps() {
 #[test]
 fn exploration_looks_at_the_states_before() {
     let (game, mut playout, state, best) = case("exploration.json", Strategy::Exploration);
-    assert_eq!(choices(&game, &mut playout, &state, &Trail::new(1)), best);
+    assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), best);
     // A simulation knows nothing of the one before.
     playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     let names = ["(to s1)", "(to s3)"].map(String::from);
-    assert_eq!(choices(&game, &mut playout, &state, &Trail::new(1)), BTreeSet::from(names));
+    assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), BTreeSet::from(names));
 }
 
 /// Six letters, of which five are written down; a, b and c are worth most.
@@ -524,20 +530,21 @@ fn search(
     config: MiniConfig,
     seed: u64,
 ) -> Mcts<NetworkGame, Uct, MiniPlayout<NetworkGame>, ToTheEnd> {
-    let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
+    let settings = MctsConfig { decision: Decision::EffectiveQuality, ..MctsConfig::default() };
     Mcts::new(Uct::new(0.4), playout(game, role, config), ToTheEnd, settings, seed)
 }
 
 #[test]
 fn strategies_that_know_the_goal_do_better() {
     let (game, _) = ready(LETTERS);
-    let config = MiniConfig { allocation: Allocation::UniformThenBest, ..MiniConfig::mini() };
-    let settings = Settings { most_edges: 1, ..Settings::default() };
+    let config = MiniConfig { allocation: StrategyAllocation::UniformThenBest, ..MiniConfig::mini() };
+    let settings = MctsConfig { most_edges: 1, ..MctsConfig::default() };
     let mut search = Mcts::new(Uct::new(1e9), playout(&game, 0, config), ToTheEnd, settings, 1);
     let (initial, stop) = (game.initial(), AtomicBool::new(false));
-    let spent = search.think(&game, &initial, Limits::playouts(2000), &stop, Spent::default(), Clock::Start);
+    let spent =
+        search.think(&game, &initial, Limits::playouts(2000), &stop, SearchStats::default(), SearchClock::Start);
     assert_eq!(spent.playouts, 2000);
-    let tallies: HashMap<Strategy, Tally> = search.playout().tallies().collect();
+    let tallies: HashMap<Strategy, StrategyTally> = search.playout().tallies().collect();
     // Symbols are of use from 1900 simulations on.
     assert_eq!(tallies[&Strategy::Symbols].simulations, 100);
     assert!(tallies.values().all(|tally| tally.simulations == 380 || tally.simulations == 100), "{tallies:?}");
@@ -546,8 +553,8 @@ fn strategies_that_know_the_goal_do_better() {
         assert!(tallies[&strategy].mean() > random + 0.1, "{strategy:?}: {tallies:?}");
     }
     // From then on the best is used alone.
-    search.think(&game, &initial, Limits::playouts(100), &stop, Spent::default(), Clock::Play);
-    let after: HashMap<Strategy, Tally> = search.playout().tallies().collect();
+    search.think(&game, &initial, Limits::playouts(100), &stop, SearchStats::default(), SearchClock::Play);
+    let after: HashMap<Strategy, StrategyTally> = search.playout().tallies().collect();
     let best = Strategy::ALL.into_iter().max_by(|a, b| tallies[a].mean().total_cmp(&tallies[b].mean())).unwrap();
     for strategy in Strategy::ALL {
         let more = after[&strategy].simulations - tallies[&strategy].simulations;
@@ -566,7 +573,7 @@ fn a_match_without_a_start_clock_has_no_symbols() {
     let mut rng = Rng::seed_from_u64(1);
     let mut playout = playout(&game, 0, always(Strategy::Symbols));
     playout.begin(&game, Phase::Play, &mut rng);
-    assert_eq!(choices(&game, &mut playout, &initial, &Trail::new(1)).len(), 8);
+    assert_eq!(choices(&game, &mut playout, &initial, &MoveHistory::new(1)).len(), 8);
 }
 
 #[test]
@@ -579,20 +586,20 @@ fn players_of_the_family_play() {
             MiniConfig::classic(),
             MiniConfig::mini(),
             MiniConfig::single_strategy(),
-            MiniConfig { allocation: Allocation::Static, ..MiniConfig::mini() },
-            MiniConfig { allocation: Allocation::Square, ..MiniConfig::mini() },
+            MiniConfig { allocation: StrategyAllocation::Static, ..MiniConfig::mini() },
+            MiniConfig { allocation: StrategyAllocation::Square, ..MiniConfig::mini() },
         ] {
             let role = game.roles() - 1;
             let mut search = search(&game, role, config.clone(), 3);
             let mut state = game.initial();
             let stop = AtomicBool::new(false);
             search.begin(&game, &state);
-            search.think(&game, &state, Limits::playouts(100), &stop, Spent::default(), Clock::Start);
+            search.think(&game, &state, Limits::playouts(100), &stop, SearchStats::default(), SearchClock::Start);
             while !game.is_terminal(&state) {
                 let mut joint: Vec<u32> = Vec::new();
                 let acting = game.turn(&state).acting(game.roles());
                 if !acting.contains(&role) {
-                    search.think(&game, &state, Limits::playouts(20), &stop, Spent::default(), Clock::Play);
+                    search.think(&game, &state, Limits::playouts(20), &stop, SearchStats::default(), SearchClock::Play);
                 }
                 for acting in acting {
                     joint.push(if acting == role {
@@ -625,13 +632,13 @@ impl Playout<NetworkGame> for Logged {
         game: &NetworkGame,
         state: &<NetworkGame as Game>::State,
         role: usize,
-        trail: &Trail,
+        trail: &MoveHistory,
         rng: &mut Rng,
     ) -> u32 {
         self.random.choose(game, state, role, trail, rng)
     }
 
-    fn learn(&mut self, _: &NetworkGame, trail: &Trail, rewards: &[f64]) {
+    fn learn(&mut self, _: &NetworkGame, trail: &MoveHistory, rewards: &[f64]) {
         self.log.push((trail.steps().map(<[u32]>::to_vec).collect(), rewards.to_vec()));
     }
 }
@@ -696,7 +703,7 @@ fn the_move_played_is_that_of_highest_effective_quality() {
     {
         let (game, _) = ready(&common::own(name));
         for seed in 0..4 {
-            let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
+            let settings = MctsConfig { decision: Decision::EffectiveQuality, ..MctsConfig::default() };
             let logged = Logged { random: RandomPlayout::default(), log: Vec::new() };
             let mut search = Mcts::new(Uct::new(0.4), logged, ToTheEnd, settings, seed);
             let mut state = game.initial();
@@ -745,18 +752,25 @@ fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     let Some(path) = conformance("../games/checkers.kif") else { return };
     let (game, _) = ready(&fs::read_to_string(path).unwrap());
     for allocation in [
-        Allocation::UCB,
-        Allocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0, prior: 1.0 },
-        Allocation::Static,
-        Allocation::Square,
+        StrategyAllocation::UCB,
+        StrategyAllocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0, prior: 1.0 },
+        StrategyAllocation::Static,
+        StrategyAllocation::Square,
     ] {
         let config = MiniConfig { allocation, ..MiniConfig::mini() };
         let mut search = search(&game, 0, config, 1);
         let (state, stop) = (game.initial(), AtomicBool::new(false));
         let started = std::time::Instant::now();
-        search.think(&game, &state, Limits::playouts(SIMULATIONS / 10), &stop, Spent::default(), Clock::Start);
-        let learnt: Vec<Tally> = search.playout().tallies().map(|(_, tally)| tally).collect();
-        search.think(&game, &state, Limits::playouts(SIMULATIONS), &stop, Spent::default(), Clock::Play);
+        search.think(
+            &game,
+            &state,
+            Limits::playouts(SIMULATIONS / 10),
+            &stop,
+            SearchStats::default(),
+            SearchClock::Start,
+        );
+        let learnt: Vec<StrategyTally> = search.playout().tallies().map(|(_, tally)| tally).collect();
+        search.think(&game, &state, Limits::playouts(SIMULATIONS), &stop, SearchStats::default(), SearchClock::Play);
         let mut shares = Vec::new();
         for ((strategy, tally), before) in search.playout().tallies().zip(learnt) {
             let share = f64::from(tally.simulations - before.simulations) / SIMULATIONS as f64;
@@ -766,8 +780,8 @@ fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
         eprintln!("{allocation:?}: {:?}", started.elapsed());
         shares.sort_by(f64::total_cmp);
         match allocation {
-            Allocation::Square => assert!(shares[5] < 0.4, "{shares:?}"),
-            Allocation::Static => assert!((0.4..0.6).contains(&shares[5]) && shares[0] < 0.1, "{shares:?}"),
+            StrategyAllocation::Square => assert!(shares[5] < 0.4, "{shares:?}"),
+            StrategyAllocation::Static => assert!((0.4..0.6).contains(&shares[5]) && shares[0] < 0.1, "{shares:?}"),
             _ => assert!(shares[5] > 1.5 * shares[0], "{shares:?}"),
         }
     }

@@ -10,8 +10,8 @@ use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, PolicyPlaye
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::{
-    Cutoff, Form, Game, Grave, GraveSettings, Limits, Mcts, NOOP, Playout, RandomPlayout, Rng, Settings, ToTheEnd,
-    Trail, Turn, Uct,
+    Cutoff, Game, Grave, GraveForm, GraveSettings, Limits, Mcts, MctsConfig, MoveHistory, NOOP, Playout, RandomPlayout,
+    Rng, ToTheEnd, Turn, Uct,
 };
 
 /// One role picks one of four moves, and then goes on without a choice.
@@ -61,21 +61,21 @@ fn the_authors_form_follows_any_of_what_is_near_the_best() {
     let visits = |form, seed| {
         let grave = Grave::new(GraveSettings { c: 0.0, k: 0.0, reference: 0.0, form });
         let prices = Prices([0.995, 0.98, 1.0, 0.5]);
-        let mut mcts = Mcts::new(grave, RandomPlayout::default(), prices, Settings::default(), seed);
+        let mut mcts = Mcts::new(grave, RandomPlayout::default(), prices, MctsConfig::default(), seed);
         let found = mcts.search(&Pick, &None, 0, Limits::playouts(2_002), &AtomicBool::new(false));
         found.moves.iter().map(|(_, stats)| stats.visits).collect::<Vec<_>>()
     };
-    assert_eq!(visits(Form::Paper, 1), [1, 1, 1999, 1]);
+    assert_eq!(visits(GraveForm::Paper, 1), [1, 1, 1999, 1]);
     // Within 0.01 of the best is one other; each half the time, but for 6.5
     // standard deviations of 22.
     for seed in 1..4 {
-        let visits = visits(Form::Authors, seed);
+        let visits = visits(GraveForm::Authors, seed);
         assert_eq!((visits[1], visits[3]), (1, 1), "{visits:?}");
         assert!(visits[0].abs_diff(1000) < 145 && visits[2].abs_diff(1000) < 145, "{visits:?}");
     }
     // An untried move is worth 1 and no more: what is surely better is not left for it.
-    let grave = Grave::new(GraveSettings { c: 0.0, k: 0.0, reference: 0.0, form: Form::Authors });
-    let mut mcts = Mcts::new(grave, RandomPlayout::default(), Prices([1.5; 4]), Settings::default(), 1);
+    let grave = Grave::new(GraveSettings { c: 0.0, k: 0.0, reference: 0.0, form: GraveForm::Authors });
+    let mut mcts = Mcts::new(grave, RandomPlayout::default(), Prices([1.5; 4]), MctsConfig::default(), 1);
     let found = mcts.search(&Pick, &None, 0, Limits::playouts(50), &AtomicBool::new(false));
     let tried = found.moves.iter().filter(|(_, stats)| stats.visits > 0);
     assert_eq!(tried.count(), 1);
@@ -127,16 +127,16 @@ struct Spy(Rc<RefCell<Told>>);
 
 impl Playout<Turns> for Spy {
     const LEARNS: bool = true;
-    fn choose(&mut self, _: &Turns, _: &usize, _: usize, _: &Trail, _: &mut Rng) -> u32 {
+    fn choose(&mut self, _: &Turns, _: &usize, _: usize, _: &MoveHistory, _: &mut Rng) -> u32 {
         1
     }
-    fn choose_untried(&mut self, _: &Turns, _: &usize, _: usize, _: &[u32], trail: &Trail, _: &mut Rng) -> usize {
+    fn choose_untried(&mut self, _: &Turns, _: &usize, _: usize, _: &[u32], trail: &MoveHistory, _: &mut Rng) -> usize {
         if trail.is_empty() {
             self.0.borrow_mut().before.push([0, 1].map(|role| [2, 1].map(|back| trail.back(back, role))));
         }
         0
     }
-    fn learn(&mut self, _: &Turns, trail: &Trail, rewards: &[f64]) {
+    fn learn(&mut self, _: &Turns, trail: &MoveHistory, rewards: &[f64]) {
         let first = [0, 1].map(|role| trail.number(0, role));
         self.0.borrow_mut().learnt.push((trail.len(), first, rewards.to_vec()));
     }
@@ -147,11 +147,11 @@ impl Playout<Turns> for Spy {
 
 #[test]
 fn playouts_know_the_last_moves_of_the_match_and_learn_from_the_root_on() {
-    const NONE: u32 = Trail::NONE;
+    const NONE: u32 = MoveHistory::NONE;
     const WAITS: u32 = NOOP;
     let game = Turns(7);
     let told = Rc::new(RefCell::new(Told::default()));
-    let mut mcts = Mcts::new(Uct::new(0.4), Spy(told.clone()), ToTheEnd, Settings::default(), 1);
+    let mut mcts = Mcts::new(Uct::new(0.4), Spy(told.clone()), ToTheEnd, MctsConfig::default(), 1);
     mcts.begin(&game, &0);
     // The match plays 2, 1 and 0; the root is a new one after each.
     let before = [

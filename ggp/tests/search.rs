@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use sternhalma_ggp::{
-    Cutoff, Decision, Foresight, Found, Game, Guided, Hint, LengthBonus, Limits, Mcts, MoveStats, Place, RandomPlayout,
-    Selection, Settings, ToTheEnd, Turn, Uct,
+    Cutoff, Decision, Game, LengthBonus, Limits, Mcts, MctsConfig, MoveEvaluator, MoveStats, NodeVisit, Prior, Puct,
+    RandomPlayout, SearchResult, Selection, ToTheEnd, Turn, Uct,
 };
 
-fn mcts<G: Game>(settings: Settings) -> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
+fn mcts<G: Game>(settings: MctsConfig) -> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
     Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, settings, 1)
 }
 
@@ -118,7 +118,7 @@ impl Game for Pennies {
 #[test]
 fn one_role_finds_the_best_path() {
     let found =
-        mcts(Settings::default()).search(&Digits, &Vec::new(), 0, Limits::playouts(3000), &AtomicBool::new(false));
+        mcts(MctsConfig::default()).search(&Digits, &Vec::new(), 0, Limits::playouts(3000), &AtomicBool::new(false));
     assert_eq!(found.best, 9);
     assert_eq!(found.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum::<u64>(), 3000);
     assert_eq!(found.spent.playouts, 3000);
@@ -126,11 +126,11 @@ fn one_role_finds_the_best_path() {
 
 #[test]
 fn three_roles_each_maximise_their_own_reward() {
-    let mean = |found: &Found<u32>, mv: u32| found.moves.iter().find(|(of, _)| *of == mv).unwrap().1.mean();
+    let mean = |found: &SearchResult<u32>, mv: u32| found.moves.iter().find(|(of, _)| *of == mv).unwrap().1.mean();
     let search = |stones| {
         let game = Stones(stones);
         let stop = AtomicBool::new(false);
-        mcts(Settings::default()).search(&game, &game.initial(), 0, Limits::playouts(5000), &stop)
+        mcts(MctsConfig::default()).search(&game, &game.initial(), 0, Limits::playouts(5000), &stop)
     };
     assert_eq!(search(2).best, 2, "taking both stones wins at once");
     // With 5 stones, by backward induction: a role with 3 stones loses, and the
@@ -149,7 +149,7 @@ fn roles_at_once_mix_and_leave_the_bad_choice() {
     let game = Pennies(1);
     let limits = Limits::playouts(20_000);
     for role in 0..2 {
-        let settings = Settings { decision: Decision::MostVisits, ..Settings::default() };
+        let settings = MctsConfig { decision: Decision::MostVisits, ..MctsConfig::default() };
         let found = mcts(settings).search(&game, &Vec::new(), role, limits, &AtomicBool::new(false));
         let visits: Vec<u32> = found.moves.iter().map(|(_, stats)| stats.visits).collect();
         assert!(found.best != 2 && visits[2] < visits[0] && visits[2] < visits[1], "role {role}: {visits:?}");
@@ -161,7 +161,7 @@ fn roles_at_once_mix_and_leave_the_bad_choice() {
 fn the_tree_is_kept_below_the_moves_played() {
     let limits = Limits::playouts(500);
     let stop = AtomicBool::new(false);
-    let mut search = mcts(Settings::default());
+    let mut search = mcts(MctsConfig::default());
     let first = search.search(&Digits, &Vec::new(), 0, limits, &stop);
     let visits = first.moves.iter().find(|(mv, _)| *mv == 9).unwrap().1.visits;
     search.advance(&Digits, &[9]);
@@ -172,7 +172,7 @@ fn the_tree_is_kept_below_the_moves_played() {
     assert_eq!(second.best, 9);
 
     let game = Pennies(3);
-    let mut search = mcts(Settings::default());
+    let mut search = mcts(MctsConfig::default());
     search.search(&game, &Vec::new(), 0, limits, &stop);
     search.advance(&game, &[1, 0]);
     let second = search.search(&game, &vec![[1, 0]], 1, limits, &stop);
@@ -189,7 +189,7 @@ fn the_tree_is_kept_below_the_moves_played() {
 fn a_threshold_keeps_the_tree_small() {
     let game = Stones(30);
     let spent = |expansion_threshold| {
-        let mut search = mcts(Settings { expansion_threshold, ..Settings::default() });
+        let mut search = mcts(MctsConfig { expansion_threshold, ..MctsConfig::default() });
         search.search(&game, &game.initial(), 0, Limits::playouts(300), &AtomicBool::new(false)).spent
     };
     assert!(spent(0).depth > spent(20).depth);
@@ -200,7 +200,7 @@ fn a_threshold_keeps_the_tree_small() {
 fn a_full_tree_grows_no_more() {
     let game = Stones(30);
     let spent = |most_edges| {
-        let mut search = mcts(Settings { most_edges, ..Settings::default() });
+        let mut search = mcts(MctsConfig { most_edges, ..MctsConfig::default() });
         search.search(&game, &game.initial(), 0, Limits::playouts(300), &AtomicBool::new(false)).spent
     };
     assert_eq!(spent(1).depth, 1);
@@ -212,7 +212,7 @@ fn a_full_tree_grows_no_more() {
 fn limits_end_the_search_whichever_comes_first() {
     let game = Stones(40);
     let stop = AtomicBool::new(false);
-    let run = |limits| mcts(Settings::default()).search(&game, &game.initial(), 0, limits, &stop).spent;
+    let run = |limits| mcts(MctsConfig::default()).search(&game, &game.initial(), 0, limits, &stop).spent;
     let spent = run(Limits::expansions(5000));
     assert!((5000..5100).contains(&spent.expansions), "{spent:?}");
     assert_eq!(run(Limits::playouts(77).and(Limits::expansions(1_000_000))).playouts, 77);
@@ -221,7 +221,7 @@ fn limits_end_the_search_whichever_comes_first() {
     assert!(started.elapsed() >= Duration::from_millis(30));
     // A game that ends inside the tree generates no moves, and the search still ends.
     let small = Stones(3);
-    let spent = mcts(Settings::default()).search(&small, &small.initial(), 0, Limits::expansions(1000), &stop).spent;
+    let spent = mcts(MctsConfig::default()).search(&small, &small.initial(), 0, Limits::expansions(1000), &stop).spent;
     assert!(spent.playouts <= 1000);
 }
 
@@ -229,7 +229,7 @@ fn limits_end_the_search_whichever_comes_first() {
 fn a_set_flag_stops_the_search() {
     let game = Stones(40);
     let stop = AtomicBool::new(true);
-    let spent = mcts(Settings::default()).search(&game, &game.initial(), 0, Limits::default(), &stop).spent;
+    let spent = mcts(MctsConfig::default()).search(&game, &game.initial(), 0, Limits::default(), &stop).spent;
     assert!(spent.playouts < 100);
 }
 
@@ -265,7 +265,7 @@ fn short_wins_are_worth_more() {
             100
         }
     }
-    let settings = Settings { length_bonus: LengthBonus { weight: 0.1, horizon: 10 }, ..Settings::default() };
+    let settings = MctsConfig { length_bonus: LengthBonus { weight: 0.1, horizon: 10 }, ..MctsConfig::default() };
     let found = mcts(settings).search(&Ways, &(0, 0), 0, Limits::playouts(200), &AtomicBool::new(false));
     let means: Vec<f64> = found.moves.iter().map(|(_, stats)| stats.mean()).collect();
     for (mean, told) in means.iter().zip([0.92, 0.97, 0.95]) {
@@ -288,7 +288,7 @@ impl<G: Game> Cutoff<G> for AtOnce {
 #[test]
 fn a_cutoff_ends_the_playout() {
     let game = Stones(40);
-    let mut search = Mcts::new(Uct::new(0.7), RandomPlayout::default(), AtOnce, Settings::default(), 1);
+    let mut search = Mcts::new(Uct::new(0.7), RandomPlayout::default(), AtOnce, MctsConfig::default(), 1);
     let found = search.search(&game, &game.initial(), 0, Limits::playouts(50), &AtomicBool::new(false));
     assert!(found.moves.iter().all(|(_, stats)| stats.mean() == 1.0));
     // The root and a node a simulation, and no moves beyond.
@@ -302,16 +302,16 @@ struct Digitwise {
     seems: f32,
 }
 
-impl Foresight<Digits> for Digitwise {
-    fn foresee(&mut self, _: &Digits, _: &Vec<u8>, _: usize, moves: &[u8], values: &mut Vec<f32>) {
+impl MoveEvaluator<Digits> for Digitwise {
+    fn evaluate_moves(&mut self, _: &Digits, _: &Vec<u8>, _: usize, moves: &[u8], values: &mut Vec<f32>) {
         values.extend(moves.iter().map(|&mv| if mv == self.but { self.seems } else { f32::from(mv) / 10.0 }));
     }
 }
 
 #[test]
 fn priors_are_a_softmax_of_what_is_foreseen() {
-    let mut guided = Guided::new(Digitwise { but: 2, seems: 0.55 }, 0.3, 0.05);
-    let hints = guided.note(&Digits, &Vec::new(), 0, &[7, 2, 5]).to_vec();
+    let mut guided = Puct::new(Digitwise { but: 2, seems: 0.55 }, 0.3, 0.05);
+    let hints = guided.edge_data(&Digits, &Vec::new(), 0, &[7, 2, 5]).to_vec();
     assert_eq!(hints.iter().map(|hint| hint.value).collect::<Vec<_>>(), [0.7, 0.55, 0.5]);
     // Each is e^(0.15 / 0.05) = e³ times as likely as the next, or e^1.
     let sum = 4_f32.exp() + 1_f32.exp() + 1.0;
@@ -319,21 +319,21 @@ fn priors_are_a_softmax_of_what_is_foreseen() {
         assert!((hint.prior - weight / sum).abs() < 1e-5, "{hints:?}");
     }
     // Values far apart: nothing overflows.
-    let mut cold = Guided::new(Digitwise { but: 2, seems: 1000.0 }, 0.3, 0.01);
-    let priors: Vec<f32> = cold.note(&Digits, &Vec::new(), 0, &[7, 2, 5]).iter().map(|hint| hint.prior).collect();
+    let mut cold = Puct::new(Digitwise { but: 2, seems: 1000.0 }, 0.3, 0.01);
+    let priors: Vec<f32> = cold.edge_data(&Digits, &Vec::new(), 0, &[7, 2, 5]).iter().map(|hint| hint.prior).collect();
     assert_eq!(priors, [0.0, 1.0, 0.0]);
 }
 
 #[test]
 fn guided_selection_values_moves_by_mean_and_prior() {
-    let mut guided = Guided::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
+    let mut guided = Puct::new(Digitwise { but: 2, seems: 0.0 }, 0.3, 0.05);
     let mut value = |visits, sum| {
-        let prepared = Selection::<Digits>::prepare(&mut guided, Place { node: 0, visits: 16 }, 0);
+        let prepared = Selection::<Digits>::prepare(&mut guided, NodeVisit { node: 0, visits: 16 }, 0);
         Selection::<Digits>::value(
             &guided,
             prepared,
             MoveStats { visits, under_way: 0, sum },
-            Hint { value: 0.6, prior: 0.25 },
+            Prior { value: 0.6, prior: 0.25 },
         )
     };
     // 0.3 · 0.25 · √16 is 0.3, over 1 and the visits.
@@ -341,16 +341,16 @@ fn guided_selection_values_moves_by_mean_and_prior() {
     assert!((value(5, 2.0) - (0.4 + 0.05)).abs() < 1e-6);
     // A simulation under way counts as a visit, and not as a loss.
     let stats = MoveStats { visits: 5, under_way: 1, sum: 2.0 };
-    let prepared = Selection::<Digits>::prepare(&mut guided, Place { node: 0, visits: 16 }, 0);
-    let value = Selection::<Digits>::value(&guided, prepared, stats, Hint { value: 0.6, prior: 0.25 });
+    let prepared = Selection::<Digits>::prepare(&mut guided, NodeVisit { node: 0, visits: 16 }, 0);
+    let value = Selection::<Digits>::value(&guided, prepared, stats, Prior { value: 0.6, prior: 0.25 });
     assert!((value - (0.5 + 0.05)).abs() < 1e-6);
 }
 
 #[test]
 fn guided_selection_begins_with_what_it_foresees_and_is_taught_by_rewards() {
     let search = |but, seems, playouts| {
-        let guided = Guided::new(Digitwise { but, seems }, 0.5, 0.2);
-        let mut mcts = Mcts::new(guided, RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
+        let guided = Puct::new(Digitwise { but, seems }, 0.5, 0.2);
+        let mut mcts = Mcts::new(guided, RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
         mcts.search(&Digits, &Vec::new(), 0, Limits::playouts(playouts), &AtomicBool::new(false))
     };
     // The first simulation takes the move that seems best, whatever its place.

@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use sternhalma_data::Board;
 use sternhalma_engine::{Action, ChineseCheckers, Filter, PLY_LIMIT, Peer, Roster, Seat, State, player};
 use sternhalma_ggp::arena::{Clock, Contestant, Fault, FaultKind, Request, derive_seed};
-use sternhalma_ggp::{Game, Limits, Rng, Spent};
+use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
 
 /// Far more than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,7 +27,7 @@ fn ask(
     game: &ChineseCheckers,
     state: &State,
     limits: Limits,
-) -> Result<(Action, Spent), Fault> {
+) -> Result<(Action, SearchStats), Fault> {
     let (role, stop) = (state.player() as usize, AtomicBool::new(false));
     player.choose(game, state, &Request { role, limits, clocks: &[None; 2], patience: PATIENCE, stop: &stop })
 }
@@ -38,7 +38,7 @@ fn between<C: Contestant<ChineseCheckers>>(
     start: &State,
     seeds: [u64; 2],
     limits: Limits,
-) -> (Vec<Action>, Vec<Spent>) {
+) -> (Vec<Action>, Vec<SearchStats>) {
     let game = game();
     for (role, player) in players.iter_mut().enumerate() {
         player.begin(&game, start, role, seeds[role]).unwrap();
@@ -53,7 +53,7 @@ fn between<C: Contestant<ChineseCheckers>>(
         game.play_action(&mut state, action);
         players.iter_mut().for_each(|player| player.observe(&game, &[action]));
         actions.push(action);
-        spent.push(Spent { time: Duration::ZERO, ..cost });
+        spent.push(SearchStats { time: Duration::ZERO, ..cost });
     }
     (actions, spent)
 }

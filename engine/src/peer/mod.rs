@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use sternhalma_data::Geometry;
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
-use sternhalma_ggp::{Game, Spent};
+use sternhalma_ggp::{Game, SearchStats};
 use thiserror::Error;
 
 use crate::game::{Action, ChineseCheckers, State};
@@ -202,7 +202,7 @@ struct Search<'a> {
     stopped: bool,
     /// Whether its answer is known to be of no use.
     unwanted: bool,
-    spent: Spent,
+    spent: SearchStats,
     /// The last thing it said it could not do.
     error: Option<String>,
 }
@@ -211,15 +211,15 @@ impl<'a> Search<'a> {
     fn new(geometry: &'static Geometry, request: &'a Request<'a>) -> Search<'a> {
         let (started, wait) = (Instant::now(), Wait::of(request.deadline()));
         let (stopped, unwanted) = (false, false);
-        Search { geometry, request, started, wait, stopped, unwanted, spent: Spent::default(), error: None }
+        Search { geometry, request, started, wait, stopped, unwanted, spent: SearchStats::default(), error: None }
     }
 
-    fn answer(mut self, process: &mut Process) -> Result<(Action, Spent), Fault> {
+    fn answer(mut self, process: &mut Process) -> Result<(Action, SearchStats), Fault> {
         loop {
             if let Some(line) = process.hear(&mut self.wait)?
                 && let Some(action) = self.read(&line)
             {
-                let spent = Spent { time: self.started.elapsed(), ..self.spent };
+                let spent = SearchStats { time: self.started.elapsed(), ..self.spent };
                 return action.map(|action| (action, spent)).map_err(|fault| self.explained(fault));
             }
             self.stop_in_time(process)?;
@@ -261,7 +261,7 @@ impl Contestant<ChineseCheckers> for Peer {
         Ok(())
     }
 
-    fn choose(&mut self, game: &ChineseCheckers, _: &State, request: &Request) -> Result<(Action, Spent), Fault> {
+    fn choose(&mut self, game: &ChineseCheckers, _: &State, request: &Request) -> Result<(Action, SearchStats), Fault> {
         let running = self.running.as_mut().ok_or_else(|| FaultKind::Crash.fault("it does not run"))?;
         let mut search = Search::new(game.geometry(), request);
         running.process.ignore(&mut search.wait)?;

@@ -135,7 +135,7 @@ impl Process {
         }))?;
         spawn(Box::new(move || {
             let _silence = silence;
-            let _ = stderr.map(|stderr| keep_last(stderr, &words));
+            let _ = stderr.map(|stderr| commit_last(stderr, &words));
         }))?;
         Ok(process)
     }
@@ -299,7 +299,7 @@ fn pass_out(stdout: impl Read, lines: &SyncSender<Line>) -> io::Result<()> {
     }
 }
 
-fn keep_last(mut stderr: impl Read, words: &Mutex<VecDeque<u8>>) -> io::Result<()> {
+fn commit_last(mut stderr: impl Read, words: &Mutex<VecDeque<u8>>) -> io::Result<()> {
     let mut bytes = [0; LAST_WORDS];
     loop {
         let count = match stderr.read(&mut bytes) {

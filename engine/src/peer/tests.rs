@@ -91,7 +91,7 @@ fn begin(peer: &mut Peer) -> Result<(), Fault> {
     peer.begin(&game, &game.initial(), 0, 123)
 }
 
-fn choose(peer: &mut Peer, limits: Limits, patience: Duration) -> Result<(Action, Spent), Fault> {
+fn choose(peer: &mut Peer, limits: Limits, patience: Duration) -> Result<(Action, SearchStats), Fault> {
     let (game, stop) = (game(), AtomicBool::new(false));
     peer.choose(&game, &game.initial(), &Request { role: 0, limits, clocks: &[None; 2], patience, stop: &stop })
 }
@@ -109,7 +109,7 @@ fn begun(text: &str, patience: Duration) -> Fault {
 }
 
 /// What comes of a script that is to move.
-fn answered(text: &str, limits: Limits, patience: Duration) -> Result<(Action, Spent), Fault> {
+fn answered(text: &str, limits: Limits, patience: Duration) -> Result<(Action, SearchStats), Fault> {
     let script = Script::new(text);
     let mut peer = script.peer();
     begin(&mut peer).unwrap_or_else(|fault| panic!("{text}: {fault}"));
@@ -119,7 +119,7 @@ fn answered(text: &str, limits: Limits, patience: Duration) -> Result<(Action, S
     answer
 }
 
-fn on_go(go: &str, patience: Duration) -> Result<(Action, Spent), Fault> {
+fn on_go(go: &str, patience: Duration) -> Result<(Action, SearchStats), Fault> {
     answered(&polite(go, ""), Limits::expansions(1), patience)
 }
 

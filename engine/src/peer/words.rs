@@ -1,7 +1,7 @@
 //! What a program says, read as far as the arena needs it.
 
 use sternhalma_data::Geometry;
-use sternhalma_ggp::Spent;
+use sternhalma_ggp::SearchStats;
 use sternhalma_ggp::arena::{Fault, FaultKind};
 
 use super::process::{excerpt, readable};
@@ -97,7 +97,7 @@ pub fn error(line: &str) -> Option<&str> {
 }
 
 /// Takes over what an `info` line says was spent.
-pub fn note(spent: &mut Spent, line: &str) {
+pub fn note(spent: &mut SearchStats, line: &str) {
     let mut words = line.split_whitespace();
     if words.next() != Some("info") {
         return;
@@ -199,7 +199,7 @@ mod tests {
         ) {
             let told = introduced(&[&line]);
             told.options.iter().for_each(|offer| drop(offer.seed(seed).to_string()));
-            note(&mut Spent::default(), &line);
+            note(&mut SearchStats::default(), &line);
             best_move(Board::new(5, 3).unwrap().geometry(), &line);
         }
     }

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-use sternhalma_ggp::{Limits, Spent};
+use sternhalma_ggp::{Limits, SearchStats};
 
 /// Holds what is spent against the limits.
 pub(super) struct Meter<'a> {
     limits: Limits,
     stop: &'a AtomicBool,
     started: Instant,
-    spent: Spent,
+    spent: SearchStats,
     /// Expansions between two looks at the clock.
     clock_every: u64,
     over: bool,
@@ -18,7 +18,7 @@ pub(super) struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     pub fn new(limits: Limits, stop: &'a AtomicBool, clock_every: u64) -> Meter<'a> {
-        Meter { limits, stop, started: Instant::now(), spent: Spent::default(), clock_every, over: false }
+        Meter { limits, stop, started: Instant::now(), spent: SearchStats::default(), clock_every, over: false }
     }
 
     /// Counts an expansion if there is one left. Once there is none, there is
@@ -42,7 +42,7 @@ impl<'a> Meter<'a> {
     }
 
     /// What is spent up to now.
-    pub fn spent(&self) -> Spent {
-        Spent { time: self.started.elapsed(), ..self.spent }
+    pub fn spent(&self) -> SearchStats {
+        SearchStats { time: self.started.elapsed(), ..self.spent }
     }
 }

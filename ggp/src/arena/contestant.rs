@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::budget::Clock;
 use crate::game::Game;
-use crate::limits::{Limits, Spent};
+use crate::limits::{Limits, SearchStats};
 use crate::mcts as search;
 use crate::policy::{Mind, Policy, PolicyGame};
 
@@ -27,7 +27,7 @@ pub trait Contestant<G: Game>: Send {
     /// # Errors
     /// If there is no move by the [`deadline`](Request::deadline). Once
     /// `request.stop` is set any answer will do.
-    fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, Spent), Fault>;
+    fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault>;
 
     /// Thinks before its role is to act, in a state that is not terminal, by
     /// the limits of the request, and returns what it spent. One that does
@@ -40,9 +40,9 @@ pub trait Contestant<G: Game>: Send {
         _game: &G,
         _state: &G::State,
         _request: &Request,
-        _clock: search::Clock,
-    ) -> Result<Spent, Fault> {
-        Ok(Spent::default())
+        _clock: search::SearchClock,
+    ) -> Result<SearchStats, Fault> {
+        Ok(SearchStats::default())
     }
 
     /// Follows the moves of the acting roles, its own included.
@@ -149,12 +149,18 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
         Ok(())
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, Spent), Fault> {
+    fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault> {
         let mind = self.mind.as_mut().expect("a game has begun before a move is asked for");
         Ok(mind.search(game, state, request.role, request.search_limits(), request.stop))
     }
 
-    fn think(&mut self, game: &G, state: &G::State, request: &Request, clock: search::Clock) -> Result<Spent, Fault> {
+    fn think(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        request: &Request,
+        clock: search::SearchClock,
+    ) -> Result<SearchStats, Fault> {
         let mind = self.mind.as_mut().expect("a game has begun before it is thought about");
         Ok(mind.think(game, state, request.search_limits(), request.stop, clock))
     }

@@ -9,9 +9,9 @@ use super::record::{Record, RoleFault};
 use super::run::{Hall, hold};
 use super::schedule::{GameId, Schedule};
 use super::standings::Standings;
-use crate::batch::{LaneStepper, Search, Searches};
+use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
-use crate::limits::Spent;
+use crate::limits::SearchStats;
 use crate::mcts as search;
 use crate::policy::{Policy, RandomMind};
 
@@ -80,7 +80,7 @@ enum Player {
     /// Who plays at random, at once.
     AtOnce(RandomMind<u32>),
     /// Who searches; none while it does.
-    Searches(Option<LaneStepper>),
+    Searches(Option<BoxedLaneSearch>),
 }
 
 /// A game that is under way.
@@ -106,7 +106,7 @@ struct Bench<'b, 'h> {
     host: LockStepHost<'b>,
     hall: &'b Hall<'h, LaneGame>,
     sender: &'b SyncSender<Record>,
-    searches: Searches<'b, For>,
+    searches: LockStepSearches<'b, For>,
     boards: Vec<Option<Board<'b>>>,
 }
 
@@ -118,7 +118,7 @@ impl<'b, 'h> Bench<'b, 'h> {
         games: usize,
     ) -> Bench<'b, 'h> {
         let boards = (0..games).map(|_| None).collect();
-        Bench { host, hall, sender, searches: Searches::new(host.game, LANES), boards }
+        Bench { host, hall, sender, searches: LockStepSearches::new(host.game, LANES), boards }
     }
 
     /// Plays games until none is left.
@@ -127,7 +127,7 @@ impl<'b, 'h> Bench<'b, 'h> {
         let mut rounds = 0u32;
         while !self.searches.is_idle() {
             self.searches.round();
-            let ended: Vec<Search<For>> = self.searches.ended().collect();
+            let ended: Vec<LaneSearch<For>> = self.searches.ended().collect();
             ended.into_iter().for_each(|search| self.answer(search));
             rounds = rounds.wrapping_add(1);
             if rounds.is_multiple_of(LOOK_EVERY) {
@@ -187,23 +187,23 @@ impl<'b, 'h> Bench<'b, 'h> {
             (Player::Searches(stepper), _) => {
                 let stepper = stepper.take().expect("a role searches for one answer at a time");
                 let clock = match wanted {
-                    Wanted::Move => search::Clock::Play,
+                    Wanted::Move => search::SearchClock::Play,
                     Wanted::Thought(clock) => clock,
                 };
                 board.awaited += 1;
                 let tag = For { place, game: board.course.id, role, wanted };
-                self.searches.begin(Search::new(tag, stepper, root.clone(), limits, clock));
+                self.searches.begin(LaneSearch::new(tag, stepper, root.clone(), limits, clock));
             }
             (Player::AtOnce(mind), Wanted::Move) => {
                 let mv = mind.choose(self.host.game, root, role);
-                self.choose(place, role, mv, Spent::default());
+                self.choose(place, role, mv, SearchStats::default());
             }
-            (Player::AtOnce(_), Wanted::Thought(_)) => board.course.thought(role, Spent::default()),
+            (Player::AtOnce(_), Wanted::Thought(_)) => board.course.thought(role, SearchStats::default()),
         }
     }
 
     /// Takes the answer of a search, and goes on with its game if it was the last.
-    fn answer(&mut self, search: Search<For>) {
+    fn answer(&mut self, search: LaneSearch<For>) {
         let For { place, game, role, wanted } = search.tag;
         let Some(board) = self.boards[place].as_mut().filter(|board| board.course.id == game) else { return };
         board.awaited -= 1;
@@ -223,7 +223,7 @@ impl<'b, 'h> Bench<'b, 'h> {
         }
     }
 
-    fn choose(&mut self, place: usize, role: usize, mv: u32, spent: Spent) {
+    fn choose(&mut self, place: usize, role: usize, mv: u32, spent: SearchStats) {
         let Some(board) = &mut self.boards[place] else { return };
         if let Err(fault) = board.course.choose(role, mv, spent) {
             self.searches.retain(|search| search.place != place);

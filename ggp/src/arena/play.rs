@@ -9,7 +9,7 @@ use super::contestant::{Contestant, Fault, FaultKind, Request};
 use super::record::{End, Record, RoleFault, Totals};
 use super::schedule::{GameId, Schedule};
 use crate::game::Game;
-use crate::limits::{Limits, Spent};
+use crate::limits::{Limits, SearchStats};
 use crate::mcts as search;
 use crate::rng::Rng;
 
@@ -92,7 +92,7 @@ pub(super) struct Ask {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Wanted {
     Move,
-    Thought(search::Clock),
+    Thought(search::SearchClock),
 }
 
 impl<'a, G: ArenaGame> Course<'a, G> {
@@ -147,9 +147,9 @@ impl<'a, G: ArenaGame> Course<'a, G> {
             let limits = self.schedule.budget(self.id, self.seats[role]).limits();
             let thought = |limits, clock| Some(Ask { role, limits, wanted: Wanted::Thought(clock) });
             match (self.started, acting.contains(&role)) {
-                (false, _) => thought(limits.times(self.schedule.start), search::Clock::Start),
+                (false, _) => thought(limits.times(self.schedule.start), search::SearchClock::Start),
                 (true, true) => Some(Ask { role, limits, wanted: Wanted::Move }),
-                (true, false) if self.schedule.ponder => thought(limits, search::Clock::Play),
+                (true, false) if self.schedule.ponder => thought(limits, search::SearchClock::Play),
                 (true, false) => None,
             }
         };
@@ -173,7 +173,7 @@ impl<'a, G: ArenaGame> Course<'a, G> {
     }
 
     /// Takes what a role thought.
-    pub fn thought(&mut self, role: usize, spent: Spent) {
+    pub fn thought(&mut self, role: usize, spent: SearchStats) {
         self.spent[role].add(spent);
     }
 
@@ -181,7 +181,7 @@ impl<'a, G: ArenaGame> Course<'a, G> {
     ///
     /// # Errors
     /// If it is not legal.
-    pub fn choose(&mut self, role: usize, mv: G::Move, spent: Spent) -> Result<(), Fault> {
+    pub fn choose(&mut self, role: usize, mv: G::Move, spent: SearchStats) -> Result<(), Fault> {
         self.legal.clear();
         self.game.legal(&self.state, role, &mut self.legal);
         if !self.legal.contains(&mv) {
@@ -319,7 +319,7 @@ impl<'a, G: ArenaGame> Table<'a, G> {
         role: usize,
         contestant: &mut dyn Contestant<G>,
         limits: Limits,
-        clock: search::Clock,
+        clock: search::SearchClock,
     ) -> Result<(), Ended> {
         let request = self.request(role, limits);
         let asked = Instant::now();
@@ -361,8 +361,8 @@ fn judge<M>(
     request: &Request,
     elapsed: Duration,
     margin: u64,
-    chosen: Result<(M, Spent), Fault>,
-) -> Result<(M, Spent), Fault> {
+    chosen: Result<(M, SearchStats), Fault>,
+) -> Result<(M, SearchStats), Fault> {
     let chosen = chosen?;
     let told = |kind: FaultKind, time: Duration| {
         Err(kind.fault(format!("it took {} ms of {}", elapsed.as_millis(), time.as_millis())))

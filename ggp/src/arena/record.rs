@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contestant::Fault;
 use super::schedule::{GameId, Schedule};
-use crate::limits::Spent;
+use crate::limits::SearchStats;
 
 /// How a game went.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -83,9 +83,9 @@ pub struct Totals {
 
 impl Totals {
     /// Adds what was spent on a search; one that cost nothing was none.
-    pub fn add(&mut self, spent: Spent) {
+    pub fn add(&mut self, spent: SearchStats) {
         self.join(Totals {
-            moves: u64::from(spent != Spent::default()),
+            moves: u64::from(spent != SearchStats::default()),
             expansions: spent.expansions,
             playouts: spent.playouts,
             seconds: spent.time.as_secs_f64(),

@@ -3,44 +3,44 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::resumable::{Stepped, Stepper};
+use super::resumable::{ResumableSearch, StepOutcome};
 use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
-use crate::limits::{Limits, Spent};
-use crate::mcts::{Clock, Found};
+use crate::limits::{Limits, SearchStats};
+use crate::mcts::{SearchClock, SearchResult};
 
 /// A search of a [`LaneGame`].
-pub(crate) type LaneStepper = Box<dyn Stepper<LaneGame>>;
+pub(crate) type BoxedLaneSearch = Box<dyn ResumableSearch<LaneGame>>;
 
 /// A search that a [`LockStep`] runs, or has run.
-pub(crate) struct Search<T> {
+pub(crate) struct LaneSearch<T> {
     /// What its caller knows it by.
     pub tag: T,
     /// What searches.
-    pub stepper: LaneStepper,
+    pub stepper: BoxedLaneSearch,
     pub root: LaneState,
     limits: Limits,
-    clock: Clock,
+    clock: SearchClock,
     phase: usize,
     /// Its share of the time, in seconds.
     seconds: f64,
 }
 
-impl<T> Search<T> {
+impl<T> LaneSearch<T> {
     /// A search from a state of its own that is not terminal, by limits of
     /// playouts and expansions alone.
-    pub fn new(tag: T, stepper: LaneStepper, root: LaneState, limits: Limits, clock: Clock) -> Search<T> {
-        Search { tag, stepper, root, limits, clock, phase: 0, seconds: 0.0 }
+    pub fn new(tag: T, stepper: BoxedLaneSearch, root: LaneState, limits: Limits, clock: SearchClock) -> LaneSearch<T> {
+        LaneSearch { tag, stepper, root, limits, clock, phase: 0, seconds: 0.0 }
     }
 
     /// What it has spent; of the time that many searches take it is told an
     /// equal share.
-    pub fn spent(&self) -> Spent {
-        Spent { time: Duration::from_secs_f64(self.seconds.max(0.0)), ..self.stepper.spent() }
+    pub fn spent(&self) -> SearchStats {
+        SearchStats { time: Duration::from_secs_f64(self.seconds.max(0.0)), ..self.stepper.spent() }
     }
 
     /// What it found for a role that is to act.
-    pub fn found(&self, game: &LaneGame, role: usize) -> Found<u32> {
-        Found { spent: self.spent(), ..self.stepper.found(game, &self.root, role) }
+    pub fn found(&self, game: &LaneGame, role: usize) -> SearchResult<u32> {
+        SearchResult { spent: self.spent(), ..self.stepper.found(game, &self.root, role) }
     }
 }
 
@@ -50,32 +50,32 @@ impl<T> Search<T> {
 ///
 /// As all states are in the same phase of the game, a simulation that has
 /// ended waits for the phase of its root.
-pub(crate) struct Searches<'a, T> {
+pub(crate) struct LockStepSearches<'a, T> {
     game: &'a LaneGame,
     states: LaneStates<'a>,
-    seats: Vec<Option<Search<T>>>,
+    seats: Vec<Option<LaneSearch<T>>>,
     free: Vec<usize>,
     /// Searches that wait for a seat.
-    queue: VecDeque<Search<T>>,
+    queue: VecDeque<LaneSearch<T>>,
     /// By phase: the seats whose root is still to be put there, and those
     /// that go back to theirs.
     new: Vec<Vec<usize>>,
     back: Vec<Seats>,
     /// The seats with a simulation under way.
     active: Seats,
-    ended: Vec<Search<T>>,
+    ended: Vec<LaneSearch<T>>,
     numbers: Vec<u32>,
     /// The time of all rounds, divided by the searches of each.
     shared: f64,
     read: Instant,
 }
 
-impl<'a, T> Searches<'a, T> {
+impl<'a, T> LockStepSearches<'a, T> {
     /// So many seats, 1 to 512.
-    pub fn new(game: &'a LaneGame, seats: usize) -> Searches<'a, T> {
+    pub fn new(game: &'a LaneGame, seats: usize) -> LockStepSearches<'a, T> {
         let seats = seats.clamp(1, LANES);
         let phases = game.phase_count();
-        Searches {
+        LockStepSearches {
             game,
             states: LaneStates::new(game),
             seats: (0..seats).map(|_| None).collect(),
@@ -92,7 +92,7 @@ impl<'a, T> Searches<'a, T> {
     }
 
     /// Begins a search as soon as there is a seat for it.
-    pub fn begin(&mut self, search: Search<T>) {
+    pub fn begin(&mut self, search: LaneSearch<T>) {
         self.queue.push_back(search);
     }
 
@@ -102,12 +102,12 @@ impl<'a, T> Searches<'a, T> {
     }
 
     /// The searches that have ended since it was asked last.
-    pub fn ended(&mut self) -> impl Iterator<Item = Search<T>> {
+    pub fn ended(&mut self) -> impl Iterator<Item = LaneSearch<T>> {
         self.ended.drain(..)
     }
 
     /// The searches under way.
-    pub fn searches(&self) -> impl Iterator<Item = &Search<T>> {
+    pub fn searches(&self) -> impl Iterator<Item = &LaneSearch<T>> {
         self.seats.iter().flatten()
     }
 
@@ -188,10 +188,10 @@ impl<'a, T> Searches<'a, T> {
     }
 
     /// The simulation of a seat has ended.
-    fn go_back(&mut self, seat: usize, stepped: Stepped) {
+    fn go_back(&mut self, seat: usize, stepped: StepOutcome) {
         self.active.set(seat, false);
         match &self.seats[seat] {
-            Some(search) if stepped == Stepped::Again => self.back[search.phase].set(seat, true),
+            Some(search) if stepped == StepOutcome::Again => self.back[search.phase].set(seat, true),
             _ => self.end_search(seat),
         }
     }
@@ -213,7 +213,7 @@ impl<'a, T> Searches<'a, T> {
             }
             let Some(search) = &mut self.seats[seat] else { continue };
             match search.stepper.step(self.game, self.states.view(seat), &mut self.numbers) {
-                Stepped::Plays => self.states.play(seat, &self.numbers),
+                StepOutcome::Plays => self.states.play(seat, &self.numbers),
                 stepped => self.go_back(seat, stepped),
             }
         }

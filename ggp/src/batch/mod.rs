@@ -4,9 +4,9 @@ mod lock_step;
 mod resumable;
 mod tree_parallel;
 
-pub(crate) use lock_step::{LaneStepper, Search, Searches};
-pub(crate) use resumable::{InSteps, Stepper};
-pub use tree_parallel::SideBySide;
+pub(crate) use lock_step::{BoxedLaneSearch, LaneSearch, LockStepSearches};
+pub(crate) use resumable::{ResumableMcts, ResumableSearch};
+pub use tree_parallel::Parallelism;
 #[cfg(test)]
 pub(crate) use tree_parallel::Start;
 pub(crate) use tree_parallel::TreeParallel;

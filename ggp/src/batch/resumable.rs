@@ -1,12 +1,12 @@
 //! Searches that are run a step at a time.
 
 use crate::game::Game;
-use crate::limits::{Limits, Meter, Spent};
-use crate::mcts::{Clock, Found, Mcts, Next, Playout, Selection, ToTheEnd};
+use crate::limits::{LimitChecker, Limits, SearchStats};
+use crate::mcts::{Mcts, Next, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
 
 /// What a search comes to in a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stepped {
+pub(crate) enum StepOutcome {
     /// It plays on.
     Plays,
     /// Its simulation has ended, and the next is to begin at the root.
@@ -17,10 +17,10 @@ pub(crate) enum Stepped {
 
 /// A search whose states are stepped by somebody else.
 ///
-/// Once it has [begun](Stepper::search), it is shown the root, then the state
+/// Once it has [begun](ResumableSearch::search), it is shown the root, then the state
 /// after the moves it tells, and so on. It runs the simulations that
 /// [`Mcts::search`] and [`Mcts::think`] run by the same limits.
-pub(crate) trait Stepper<G: Game>: Send {
+pub(crate) trait ResumableSearch<G: Game>: Send {
     /// Begins the match.
     fn begin(&mut self, game: &G, state: &G::State);
 
@@ -29,38 +29,38 @@ pub(crate) trait Stepper<G: Game>: Send {
 
     /// Begins to search from a state that is not terminal, by limits of
     /// playouts and expansions alone.
-    fn search_from(&mut self, game: &G, state: &G::State, limits: Limits, clock: Clock);
+    fn search_from(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock);
 
     /// Is shown a state. If it plays on, `numbers` become those of the moves
     /// of all roles.
-    fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> Stepped;
+    fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome;
 
     /// What the search has spent so far, but for time.
-    fn spent(&self) -> Spent;
+    fn spent(&self) -> SearchStats;
 
     /// What the search found for a role that is to act in the state it began in.
-    fn found(&self, game: &G, state: &G::State, role: usize) -> Found<G::Move>;
+    fn found(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move>;
 }
 
 /// A search with what it has spent.
-pub(crate) struct InSteps<G: Game, S: Selection<G>, P> {
+pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P> {
     mcts: Mcts<G, S, P, ToTheEnd>,
-    meter: Meter<'static>,
-    clock: Clock,
+    meter: LimitChecker<'static>,
+    clock: SearchClock,
 }
 
-impl<G: Game, S: Selection<G>, P: Playout<G>> InSteps<G, S, P> {
+impl<G: Game, S: Selection<G>, P: Playout<G>> ResumableMcts<G, S, P> {
     /// A search that has not begun.
-    pub fn new(mcts: Mcts<G, S, P, ToTheEnd>) -> InSteps<G, S, P> {
-        InSteps { mcts, meter: Meter::counting(Limits::default()), clock: Clock::Play }
+    pub fn new(mcts: Mcts<G, S, P, ToTheEnd>) -> ResumableMcts<G, S, P> {
+        ResumableMcts { mcts, meter: LimitChecker::counting(Limits::default()), clock: SearchClock::Play }
     }
 }
 
-impl<G, S, P> Stepper<G> for InSteps<G, S, P>
+impl<G, S, P> ResumableSearch<G> for ResumableMcts<G, S, P>
 where
     G: Game,
     S: Selection<G> + Send,
-    S::Note: Send,
+    S::EdgeData: Send,
     P: Playout<G> + Send,
 {
     fn begin(&mut self, game: &G, state: &G::State) {
@@ -71,35 +71,35 @@ where
         self.mcts.advance(game, joint);
     }
 
-    fn search_from(&mut self, game: &G, state: &G::State, limits: Limits, clock: Clock) {
-        self.meter = Meter::counting(limits);
+    fn search_from(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock) {
+        self.meter = LimitChecker::counting(limits);
         self.clock = clock;
         self.mcts.prepare(game, state, &mut self.meter);
         self.mcts.set_out(game, &self.meter, clock);
     }
 
-    fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> Stepped {
+    fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome {
         match self.mcts.next(game, state, &mut self.meter) {
             Next::Play => {
                 numbers.clear();
                 self.mcts.numbers(game, state, numbers);
-                return Stepped::Plays;
+                return StepOutcome::Plays;
             }
             Next::Learn => self.mcts.learn(game, &mut self.meter),
-            Next::Forget => return Stepped::Over,
+            Next::Forget => return StepOutcome::Over,
         }
         if self.meter.is_over() || self.mcts.is_solved() {
-            return Stepped::Over;
+            return StepOutcome::Over;
         }
         self.mcts.set_out(game, &self.meter, self.clock);
-        Stepped::Again
+        StepOutcome::Again
     }
 
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> SearchStats {
         self.meter.spent
     }
 
-    fn found(&self, game: &G, state: &G::State, role: usize) -> Found<G::Move> {
+    fn found(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move> {
         self.mcts.found(game, state, role, self.meter.spent)
     }
 }

@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use crate::game::Game;
 use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
-use crate::limits::{Limits, Meter, Spent};
-use crate::mcts::{Clock, Flight, Found, Mcts, Next, Playout, Selection, ToTheEnd};
+use crate::limits::{LimitChecker, Limits, SearchStats};
+use crate::mcts::{Flight, Mcts, Next, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
 
 /// How many simulations of a search are under way side by side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SideBySide {
+pub enum Parallelism {
     /// One after the other.
     #[default]
     One,
     /// So many, 2 to 512.
     Lanes(usize),
-    /// As many of [`WAYS`](SideBySide::WAYS) as pay by what they expand in the
+    /// As many of [`WAYS`](Parallelism::WAYS) as pay by what they expand in the
     /// same time when they are tried, in the 1st, 2nd, 4th, 8th … search. Where
     /// counts are limited, one: side by side each knows less of those before it.
     Auto,
 }
 
-impl SideBySide {
+impl Parallelism {
     /// How many simulations at a time are tried. Of more, each knows less of
     /// those beside it; fewer leave lanes empty that cost as much.
     pub const WAYS: [usize; 3] = [1, 32, 128];
@@ -39,7 +39,7 @@ struct Trials {
     /// Searches by time.
     searches: u32,
     /// The expansions and seconds of each way while it was tried.
-    tried: [(f64, f64); SideBySide::WAYS.len()],
+    tried: [(f64, f64); Parallelism::WAYS.len()],
 }
 
 impl Trials {
@@ -48,11 +48,11 @@ impl Trials {
         let rates = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
         let mut best = 0;
         for way in 1..rates.len() {
-            if rates[way] > SideBySide::LEAST_GAIN * rates[best] {
+            if rates[way] > Parallelism::LEAST_GAIN * rates[best] {
                 best = way;
             }
         }
-        SideBySide::WAYS[best]
+        Parallelism::WAYS[best]
     }
 }
 
@@ -60,7 +60,7 @@ impl Trials {
 /// lane, in one tree.
 pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
     mcts: Mcts<LaneGame, S, P, ToTheEnd>,
-    many: SideBySide,
+    many: Parallelism,
     trials: Trials,
     flights: Vec<Flight>,
     numbers: Vec<u32>,
@@ -68,7 +68,7 @@ pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
 
 impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// A search with so many simulations at a time.
-    pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, many: SideBySide) -> TreeParallel<S, P> {
+    pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, many: Parallelism) -> TreeParallel<S, P> {
         TreeParallel { mcts, many, trials: Trials::default(), flights: Vec::new(), numbers: Vec::new() }
     }
 
@@ -95,8 +95,8 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-    ) -> Found<u32> {
-        let spent = self.think(game, state, limits, stop, Clock::Play);
+    ) -> SearchResult<u32> {
+        let spent = self.think(game, state, limits, stop, SearchClock::Play);
         self.mcts.found(game, state, role, spent)
     }
 
@@ -107,28 +107,28 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         state: &LaneState,
         limits: Limits,
         stop: &AtomicBool,
-        clock: Clock,
-    ) -> Spent {
+        clock: SearchClock,
+    ) -> SearchStats {
         let start = Start { game, root: state, stop, clock };
         let time = limits.time.filter(|_| limits.playouts.or(limits.expansions).is_none());
         let (most, spent) = match (self.many, time) {
-            (SideBySide::Lanes(most), _) => (most.clamp(1, LANES), Spent::default()),
-            (SideBySide::Auto, Some(time)) => {
+            (Parallelism::Lanes(most), _) => (most.clamp(1, LANES), SearchStats::default()),
+            (Parallelism::Auto, Some(time)) => {
                 self.trials.searches += 1;
                 let is_tried = self.trials.searches.is_power_of_two();
-                let spent = if is_tried { self.try_ways(start, time) } else { Spent::default() };
+                let spent = if is_tried { self.try_ways(start, time) } else { SearchStats::default() };
                 (self.trials.best(), spent)
             }
-            _ => (1, Spent::default()),
+            _ => (1, SearchStats::default()),
         };
         self.run(most, start, limits, spent)
     }
 
     /// Tries each way for an eighth of the time. Rates are those of
     /// expansions: a simulation may take longer than it is tried.
-    fn try_ways(&mut self, start: Start, time: Duration) -> Spent {
-        let mut spent = Spent::default();
-        for (part, most) in SideBySide::WAYS.into_iter().enumerate() {
+    fn try_ways(&mut self, start: Start, time: Duration) -> SearchStats {
+        let mut spent = SearchStats::default();
+        for (part, most) in Parallelism::WAYS.into_iter().enumerate() {
             let before = spent;
             spent = self.run(most, start, Limits::time(time * (part as u32 + 1) / 8), spent);
             let (expansions, seconds) = &mut self.trials.tried[part];
@@ -140,12 +140,12 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
 
     /// Runs simulations until a limit is reached, so many at a time, beyond
     /// what is spent, and returns what is spent then.
-    pub fn run(&mut self, most: usize, start: Start, limits: Limits, spent: Spent) -> Spent {
+    pub fn run(&mut self, most: usize, start: Start, limits: Limits, spent: SearchStats) -> SearchStats {
         let Start { game, root, stop, clock } = start;
         if most == 1 {
             return self.mcts.think(game, root, limits, stop, spent, clock);
         }
-        let mut meter = Meter::resumed(limits, stop, spent);
+        let mut meter = LimitChecker::resumed(limits, stop, spent);
         self.mcts.prepare(game, root, &mut meter);
         self.together(most, start, limits, &mut meter);
         meter.finish()
@@ -153,8 +153,8 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
 
     /// Runs simulations by limits of counts alone, in lanes even if it is one.
     #[cfg(test)]
-    pub fn count(&mut self, most: usize, start: Start, limits: Limits) -> Spent {
-        let mut meter = Meter::counting(limits);
+    pub fn count(&mut self, most: usize, start: Start, limits: Limits) -> SearchStats {
+        let mut meter = LimitChecker::counting(limits);
         self.mcts.prepare(start.game, start.root, &mut meter);
         self.together(most, start, limits, &mut meter);
         meter.spent
@@ -167,7 +167,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 
     /// Runs simulations side by side until a limit is reached.
-    fn together(&mut self, most: usize, start: Start, limits: Limits, meter: &mut Meter) {
+    fn together(&mut self, most: usize, start: Start, limits: Limits, meter: &mut LimitChecker) {
         let Start { game, root, clock, .. } = start;
         let limit = limits.playouts.map_or(u64::MAX, |playouts| playouts.saturating_sub(meter.spent.playouts).max(1));
         let most = limit.min(most as u64) as usize;
@@ -219,7 +219,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         self.mcts.set_side_by_side(false);
     }
 
-    fn set_out(&mut self, round: &mut Round, seat: usize, meter: &Meter, clock: Clock) {
+    fn set_out(&mut self, round: &mut Round, seat: usize, meter: &LimitChecker, clock: SearchClock) {
         self.mcts.swap(&mut self.flights[seat]);
         self.mcts.set_out(round.game, meter, clock);
         self.mcts.swap(&mut self.flights[seat]);
@@ -227,7 +227,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 
     /// Shows a simulation that its match is over.
-    fn end(&mut self, round: &mut Round, seat: usize, meter: &mut Meter, clock: Clock) {
+    fn end(&mut self, round: &mut Round, seat: usize, meter: &mut LimitChecker, clock: SearchClock) {
         self.mcts.swap(&mut self.flights[seat]);
         let next = self.mcts.next(round.game, round.states.end(seat), meter);
         self.mcts.swap(&mut self.flights[seat]);
@@ -235,7 +235,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 
     /// A simulation has ended; the next of the seat sets out.
-    fn go_back(&mut self, round: &mut Round, seat: usize, next: Next, meter: &mut Meter, clock: Clock) {
+    fn go_back(&mut self, round: &mut Round, seat: usize, next: Next, meter: &mut LimitChecker, clock: SearchClock) {
         self.mcts.swap(&mut self.flights[seat]);
         match next {
             Next::Learn => {
@@ -256,7 +256,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     }
 
     /// Shows all simulations their states, and plays what they choose.
-    fn play(&mut self, round: &mut Round, meter: &mut Meter, clock: Clock) {
+    fn play(&mut self, round: &mut Round, meter: &mut LimitChecker, clock: SearchClock) {
         round.states.find_moves();
         for seat in 0..self.flights.len() {
             if !round.active.contains(seat) {
@@ -285,7 +285,7 @@ pub(crate) struct Start<'a> {
     pub game: &'a LaneGame,
     pub root: &'a LaneState,
     pub stop: &'a AtomicBool,
-    pub clock: Clock,
+    pub clock: SearchClock,
 }
 
 /// Simulations that take their steps together.

@@ -20,7 +20,7 @@ pub struct GoalTree {
     signals: Vec<Signal>,
     lits: Vec<Lit>,
     /// Nodes come after their children; the last is the root.
-    nodes: Vec<Node>,
+    nodes: Vec<GoalNode>,
     children: Vec<u32>,
 }
 
@@ -33,7 +33,7 @@ enum Signal {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Node {
+enum GoalNode {
     Leaf(Lit),
     /// These places of `children`.
     All(u32, u32),
@@ -105,13 +105,13 @@ impl GoalTree {
         degrees.clear();
         for &node in &self.nodes {
             let degree = match node {
-                Node::Leaf(lit) => {
+                GoalNode::Leaf(lit) => {
                     let holds = read(signals, lit) >> first;
                     let degree = std::array::from_fn(|state| (holds >> state & 1) as f32);
                     Degrees { values: degree, tie_breaks: degree }
                 }
-                Node::All(start, end) => all(&self.children[start as usize..end as usize], degrees),
-                Node::Any(start, end) => any(&self.children[start as usize..end as usize], degrees),
+                GoalNode::All(start, end) => all(&self.children[start as usize..end as usize], degrees),
+                GoalNode::Any(start, end) => any(&self.children[start as usize..end as usize], degrees),
             };
             degrees.push(degree);
         }
@@ -222,7 +222,7 @@ impl GoalTreeBuilder {
         let next = self.tree.nodes.len() as u32;
         let node = *self.leaves.entry(signal).or_insert(next);
         if node == next {
-            self.tree.nodes.push(Node::Leaf(signal));
+            self.tree.nodes.push(GoalNode::Leaf(signal));
         }
         node
     }
@@ -233,7 +233,7 @@ impl GoalTreeBuilder {
             return self.leaf(Lit::TRUE);
         }
         let (first, end) = self.place(children);
-        self.node(Node::All(first, end))
+        self.node(GoalNode::All(first, end))
     }
 
     /// A node of alternatives.
@@ -242,7 +242,7 @@ impl GoalTreeBuilder {
             return self.leaf(Lit::FALSE);
         }
         let (first, end) = self.place(children);
-        self.node(Node::Any(first, end))
+        self.node(GoalNode::Any(first, end))
     }
 
     /// The tree of this root.
@@ -258,7 +258,7 @@ impl GoalTreeBuilder {
         (first, self.tree.children.len() as u32)
     }
 
-    fn node(&mut self, node: Node) -> u32 {
+    fn node(&mut self, node: GoalNode) -> u32 {
         self.tree.nodes.push(node);
         self.tree.nodes.len() as u32 - 1
     }

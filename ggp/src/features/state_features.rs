@@ -20,7 +20,7 @@ use crate::gdl::network::FluentSet;
 ///   are to come nearer to it, and the mean of the values it may get.
 ///
 /// Calls are from the innermost loops of playouts.
-pub trait Anatomy<G: Game>: Send + Sync {
+pub trait StateFeatures<G: Game>: Send + Sync {
     /// The number of facts.
     fn facts(&self) -> usize;
 
@@ -37,7 +37,7 @@ pub trait Anatomy<G: Game>: Send + Sync {
     fn mobility(&self, game: &G, state: &G::State, role: usize) -> u32;
 
     /// The same anatomy for another search.
-    fn duplicate(&self) -> Box<dyn Anatomy<G>>;
+    fn duplicate(&self) -> Box<dyn StateFeatures<G>>;
 
     /// The goal of highest value of a role; none if it cannot be told as a
     /// tree, or not as one of reasonable size.
@@ -61,17 +61,17 @@ pub trait Anatomy<G: Game>: Send + Sync {
     }
 }
 
-impl<G: Game> Clone for Box<dyn Anatomy<G>> {
-    fn clone(&self) -> Box<dyn Anatomy<G>> {
+impl<G: Game> Clone for Box<dyn StateFeatures<G>> {
+    fn clone(&self) -> Box<dyn StateFeatures<G>> {
         self.duplicate()
     }
 }
 
 /// The anatomy of a game that shows nothing, for strategies that look at nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Blind;
+pub struct NoFeatures;
 
-impl<G: Game> Anatomy<G> for Blind {
+impl<G: Game> StateFeatures<G> for NoFeatures {
     fn facts(&self) -> usize {
         0
     }
@@ -90,8 +90,8 @@ impl<G: Game> Anatomy<G> for Blind {
         1
     }
 
-    fn duplicate(&self) -> Box<dyn Anatomy<G>> {
-        Box::new(Blind)
+    fn duplicate(&self) -> Box<dyn StateFeatures<G>> {
+        Box::new(NoFeatures)
     }
 
     fn goal_tree(&self, _: usize) -> Option<&GoalTree> {
@@ -103,8 +103,8 @@ impl<G: Game> Anatomy<G> for Blind {
     }
 }
 
-/// The [`successors`](Anatomy::successors) of a state, each played by itself.
-pub fn one_by_one<G: Game, A: Anatomy<G> + ?Sized>(
+/// The [`successors`](StateFeatures::successors) of a state, each played by itself.
+pub fn one_by_one<G: Game, A: StateFeatures<G> + ?Sized>(
     anatomy: &A,
     game: &G,
     state: &G::State,

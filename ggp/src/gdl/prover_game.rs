@@ -252,7 +252,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::{Limits, Mcts, RandomPlayout, Rng, Settings, ToTheEnd, Uct};
+    use crate::{Limits, Mcts, MctsConfig, RandomPlayout, Rng, ToTheEnd, Uct};
 
     fn game(text: &str) -> ProverGame {
         ProverGame::new(&Rules::parse(text).unwrap()).unwrap()
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn the_search_plays_it() {
         let game = game(&own("subtraction"));
-        let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
+        let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
         let found = mcts.search(&game, &game.initial(), 0, Limits::playouts(2_000), &AtomicBool::new(false));
         // Ten stones are left at two more than a multiple of four.
         assert_eq!(game.move_name(0, found.best), "(take 2)");

@@ -7,7 +7,7 @@ pub(super) const MOST_EDGES: usize = 1 << 31;
 
 /// The parts of a search that are plain numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Settings {
+pub struct MctsConfig {
     /// How often a move is followed before the state after it becomes a node:
     /// 0 adds a node with every simulation.
     pub expansion_threshold: u32,
@@ -32,9 +32,9 @@ pub struct Settings {
     pub solver: bool,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for MctsConfig {
+    fn default() -> MctsConfig {
+        MctsConfig {
             expansion_threshold: 0,
             length_bonus: LengthBonus::NONE,
             decision: Decision::BestAverage,

@@ -8,7 +8,7 @@ const HISTORY: usize = 2;
 /// The moves of all roles in a simulation, and the last two joint moves of the
 /// match before it, by [number](crate::Game::number).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Trail {
+pub struct MoveHistory {
     roles: usize,
     /// A number a role, joint move by joint move; the first two are the match's.
     numbers: Vec<u32>,
@@ -16,13 +16,13 @@ pub struct Trail {
     waits: Vec<bool>,
 }
 
-impl Trail {
+impl MoveHistory {
     /// In place of a move before the match began.
     pub const NONE: u32 = u32::MAX;
 
     /// The trail of a match of so many roles that begins.
-    pub fn new(roles: usize) -> Trail {
-        Trail { roles, numbers: vec![Trail::NONE; HISTORY * roles], waits: Vec::new() }
+    pub fn new(roles: usize) -> MoveHistory {
+        MoveHistory { roles, numbers: vec![MoveHistory::NONE; HISTORY * roles], waits: Vec::new() }
     }
 
     /// The number of roles.
@@ -107,7 +107,7 @@ impl Trail {
 
     /// Takes the last joint move for one of the match, and begins another
     /// simulation.
-    pub fn keep_last(&mut self) {
+    pub fn commit_last(&mut self) {
         let end = self.numbers.len();
         self.numbers.copy_within(end - HISTORY * self.roles..end, 0);
         if self.waits.len() == end {
@@ -123,12 +123,12 @@ mod tests {
 
     #[test]
     fn the_match_goes_before_the_simulation() {
-        let mut trail = Trail::new(2);
+        let mut trail = MoveHistory::new(2);
         assert!(trail.is_empty());
-        assert_eq!(trail.back(1, 0), Trail::NONE);
+        assert_eq!(trail.back(1, 0), MoveHistory::NONE);
         trail.push(|numbers| numbers.extend([1, 2]));
-        trail.keep_last();
-        assert_eq!((trail.len(), trail.back(1, 1), trail.back(2, 0)), (0, 2, Trail::NONE));
+        trail.commit_last();
+        assert_eq!((trail.len(), trail.back(1, 1), trail.back(2, 0)), (0, 2, MoveHistory::NONE));
         trail.push(|numbers| numbers.extend([3, 4]));
         trail.push(|numbers| numbers.extend([5, 6]));
         assert_eq!((trail.len(), trail.number(0, 1), trail.number(1, 0)), (2, 4, 5));
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn who_has_no_choice_chooses_nothing() {
-        let mut trail = Trail::new(2);
-        let chosen = |trail: &Trail, joint| [0, 1].map(|role| trail.chosen(joint, role));
+        let mut trail = MoveHistory::new(2);
+        let chosen = |trail: &MoveHistory, joint| [0, 1].map(|role| trail.chosen(joint, role));
         assert_eq!((trail.known(), chosen(&trail, 1)), (2, [None, None]));
         trail.push(|numbers| numbers.extend([1, 2]));
         assert_eq!(chosen(&trail, 2), [Some(1), Some(2)]);
@@ -152,7 +152,7 @@ mod tests {
             [2, 3, 4].map(|joint| chosen(&trail, joint)),
             [[Some(1), Some(2)], [Some(3), None], [None, Some(5)]]
         );
-        trail.keep_last();
+        trail.commit_last();
         assert_eq!((trail.known(), [0, 1].map(|joint| chosen(&trail, joint))), (2, [[Some(3), None], [None, Some(5)]]));
         trail.push(|numbers| numbers.extend([6, 7]));
         trail.rewind();

@@ -9,16 +9,16 @@ use super::tree::{NodeId, Tree};
 /// The simulations that came to each node, with their rewards role by role:
 /// what the decision by effective quality needs beyond the statistics of moves.
 #[derive(Debug)]
-pub(crate) struct Arrivals {
+pub(crate) struct NodeRewards {
     roles: usize,
     counts: Vec<u32>,
     sums: Vec<f64>,
 }
 
-impl Arrivals {
+impl NodeRewards {
     /// None yet.
-    pub fn new(roles: usize) -> Arrivals {
-        Arrivals { roles, counts: Vec::new(), sums: Vec::new() }
+    pub fn new(roles: usize) -> NodeRewards {
+        NodeRewards { roles, counts: Vec::new(), sums: Vec::new() }
     }
 
     /// Forgets all.
@@ -115,7 +115,7 @@ impl Arrivals {
 
     /// The nodes have new numbers, by their old ones.
     pub fn renumber(&mut self, numbers: &[Option<NodeId>]) {
-        let mut kept = Arrivals::new(self.roles);
+        let mut kept = NodeRewards::new(self.roles);
         for (old, &count) in self.counts.iter().enumerate() {
             if let Some(Some(new)) = numbers.get(old) {
                 kept.grow(*new);

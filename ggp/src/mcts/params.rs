@@ -4,7 +4,7 @@
 /// role by itself. What is not told stays, and what a part has no use for it
 /// passes over.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Controls {
+pub struct ParamOverrides {
     /// The exploration constant C, on rewards 0 to 1.
     pub c: Option<f64>,
     /// The equivalence parameter K of [`Grave`](crate::Grave).

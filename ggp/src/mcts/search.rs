@@ -4,35 +4,35 @@ use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
 
-use super::clock::Clock;
-use super::config::{MOST_EDGES, Settings};
+use super::clock::SearchClock;
+use super::config::{MOST_EDGES, MctsConfig};
 use super::cutoff::Cutoff;
 use super::decision::Decision;
-use super::move_history::Trail;
-use super::node_rewards::Arrivals;
+use super::move_history::MoveHistory;
+use super::node_rewards::NodeRewards;
 use super::playout::{Phase, Playout};
-use super::selection::{Place, Selection};
+use super::selection::{NodeVisit, Selection};
 use super::stats::MoveStats;
 use super::tree::{NodeId, Tree};
 use super::tuning::{Tuned, Tuners, Tuning};
 use crate::game::{Game, Turn};
-use crate::limits::{Limits, Meter, Spent};
+use crate::limits::{LimitChecker, Limits, SearchStats};
 use crate::rng::Rng;
 
 /// What a search found for a role: the moves at the root with their statistics.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found<M> {
+pub struct SearchResult<M> {
     /// The move to play.
     pub best: M,
     /// Every move of the role at the root, as the search knows it.
     pub moves: Vec<(M, MoveStats)>,
     /// What the search spent.
-    pub spent: Spent,
+    pub spent: SearchStats,
 }
 
 /// Monte-Carlo tree search for any game, put together from parts:
 /// [`Selection`] in the tree, [`Playout`] beyond it, [`Cutoff`] to end it, and
-/// [`Settings`].
+/// [`MctsConfig`].
 ///
 /// Rewards are goals over 100. In a simultaneous state each role selects by
 /// its own statistics, independent of the others'. The tree is kept between
@@ -53,9 +53,9 @@ pub struct Found<M> {
 /// #     fn is_terminal(&self, state: &(u32, usize)) -> bool { state.0 == 0 }
 /// #     fn goal(&self, state: &(u32, usize), role: usize) -> u8 { if role == state.1 { 0 } else { 100 } }
 /// # }
-/// use sternhalma_ggp::{Limits, Mcts, RandomPlayout, Settings, ToTheEnd, Uct};
+/// use sternhalma_ggp::{Limits, Mcts, RandomPlayout, MctsConfig, ToTheEnd, Uct};
 /// // Nim, as in the example of `Game`: of 10 stones take 2.
-/// let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, Settings::default(), 1);
+/// let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
 /// let found = mcts.search(&Nim, &Nim.initial(), 0, Limits::playouts(2000), &Default::default());
 /// assert_eq!(found.best, 2);
 /// ```
@@ -64,19 +64,19 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     selection: S,
     playout: P,
     cutoff: C,
-    settings: Settings,
+    settings: MctsConfig,
     rng: Rng,
-    pub(super) tree: Tree<G::Move, S::Note>,
+    pub(super) tree: Tree<G::Move, S::EdgeData>,
     /// The state of the root, if it is known.
     root: Option<G::State>,
     /// The state of the last simulation, whose memory the next one uses.
     scratch: Option<G::State>,
     /// The moves of the simulation, if a part learns from them.
-    trail: Trail,
+    trail: MoveHistory,
     simulation: Simulation,
     /// What every role got at each node, if the decision asks for it.
-    pub(super) arrivals: Option<Arrivals>,
-    buffers: Buffers<G::Move>,
+    pub(super) arrivals: Option<NodeRewards>,
+    buffers: Scratch<G::Move>,
     /// Whether other simulations may be under way beside the one at hand.
     side_by_side: bool,
     tuning: Option<Tuning>,
@@ -124,7 +124,7 @@ struct Simulation {
 #[derive(Debug)]
 pub(crate) struct Flight {
     simulation: Simulation,
-    trail: Trail,
+    trail: MoveHistory,
     path: Vec<NodeId>,
     edges: Vec<u32>,
     tuned: Tuned,
@@ -132,7 +132,7 @@ pub(crate) struct Flight {
 
 /// What a simulation works in.
 #[derive(Debug)]
-struct Buffers<M> {
+struct Scratch<M> {
     moves: Vec<M>,
     joint: Vec<M>,
     rewards: Vec<f64>,
@@ -148,8 +148,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     const RECORDS: bool = S::LEARNS || P::LEARNS;
 
     /// A search with an empty tree.
-    pub fn new(selection: S, playout: P, cutoff: C, settings: Settings, seed: u64) -> Self {
-        let buffers = Buffers {
+    pub fn new(selection: S, playout: P, cutoff: C, settings: MctsConfig, seed: u64) -> Self {
+        let buffers = Scratch {
             moves: Vec::new(),
             joint: Vec::new(),
             rewards: Vec::new(),
@@ -168,7 +168,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             tree: Tree::new(),
             root: None,
             scratch: None,
-            trail: Trail::default(),
+            trail: MoveHistory::default(),
             simulation: Simulation { at: At::Beyond, added: None, proved: None, tree_moves: 0, playout_moves: 0 },
             arrivals: None,
             buffers,
@@ -199,7 +199,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// What playouts have learnt stays.
     pub fn begin(&mut self, game: &G, state: &G::State) {
         self.clear_tree();
-        self.trail = Trail::new(game.roles());
+        self.trail = MoveHistory::new(game.roles());
         self.root = Some(state.clone());
     }
 
@@ -207,7 +207,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let nodes = self.tree.nodes.len();
         self.tree.clear();
         self.selection.renumber(&vec![None; nodes]);
-        self.arrivals.iter_mut().for_each(Arrivals::clear);
+        self.arrivals.iter_mut().for_each(NodeRewards::clear);
     }
 
     /// Follows a joint move of the match, one move an acting role, and keeps
@@ -217,7 +217,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if Self::RECORDS {
             self.trail.rewind();
             record(game, state, joint, &mut self.trail, self.playout.skips_waits());
-            self.trail.keep_last();
+            self.trail.commit_last();
         }
         self.playout.advance(game);
         self.tuners.iter_mut().for_each(Tuners::advance);
@@ -257,8 +257,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-    ) -> Found<G::Move> {
-        self.search_on(game, state, role, limits, stop, Spent::default())
+    ) -> SearchResult<G::Move> {
+        self.search_on(game, state, role, limits, stop, SearchStats::default())
     }
 
     /// Goes on with a [`search`](Mcts::search) of the same state that has
@@ -274,10 +274,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-        spent: Spent,
-    ) -> Found<G::Move> {
+        spent: SearchStats,
+    ) -> SearchResult<G::Move> {
         self.playout.play_for(role);
-        let spent = self.think(game, state, limits, stop, spent, Clock::Play);
+        let spent = self.think(game, state, limits, stop, spent, SearchClock::Play);
         self.found(game, state, role, spent)
     }
 
@@ -293,10 +293,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         state: &G::State,
         limits: Limits,
         stop: &AtomicBool,
-        spent: Spent,
-        clock: Clock,
-    ) -> Spent {
-        let mut meter = Meter::resumed(limits, stop, spent);
+        spent: SearchStats,
+        clock: SearchClock,
+    ) -> SearchStats {
+        let mut meter = LimitChecker::resumed(limits, stop, spent);
         self.prepare(game, state, &mut meter);
         while self.simulate(game, state, &mut meter, clock) && !meter.is_over() && !self.is_solved() {}
         meter.finish()
@@ -307,13 +307,13 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     ///
     /// # Panics
     /// If it is not to act, or there was no simulation.
-    pub(crate) fn found(&self, game: &G, state: &G::State, role: usize, spent: Spent) -> Found<G::Move> {
+    pub(crate) fn found(&self, game: &G, state: &G::State, role: usize, spent: SearchStats) -> SearchResult<G::Move> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
         let seat = seat.expect("the role is to act in the state that is searched");
         let edges = &self.tree.edges[self.tree.edges_of(0, seat)];
         let best = self.decide(game, role, seat);
         let best = best.or_else(|| self.settings.decision.best(edges.iter().map(|edge| edge.stats)));
-        Found {
+        SearchResult {
             best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
             spent,
@@ -356,15 +356,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Makes the state the root, if there is none.
-    pub(crate) fn prepare(&mut self, game: &G, state: &G::State, meter: &mut Meter) {
+    pub(crate) fn prepare(&mut self, game: &G, state: &G::State, meter: &mut LimitChecker) {
         if self.trail.roles() != game.roles() {
-            self.trail = Trail::new(game.roles());
+            self.trail = MoveHistory::new(game.roles());
         }
         if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
             self.tuners = Some(Tuners::new(tuning, game.roles(), self.accumulates, self.seed));
         }
         if self.settings.decision == Decision::EffectiveQuality && self.arrivals.is_none() {
-            self.arrivals = Some(Arrivals::new(game.roles()));
+            self.arrivals = Some(NodeRewards::new(game.roles()));
         }
         if self.tree.is_empty() {
             self.root = Some(state.clone());
@@ -381,7 +381,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Runs a simulation; one that is interrupted is forgotten, and false.
-    fn simulate(&mut self, game: &G, root: &G::State, meter: &mut Meter, clock: Clock) -> bool {
+    fn simulate(&mut self, game: &G, root: &G::State, meter: &mut LimitChecker, clock: SearchClock) -> bool {
         let mut state = match self.scratch.take() {
             Some(mut scratch) => {
                 scratch.clone_from(root);
@@ -449,15 +449,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Begins a simulation at the root.
-    pub(crate) fn set_out(&mut self, game: &G, meter: &Meter, clock: Clock) {
+    pub(crate) fn set_out(&mut self, game: &G, meter: &LimitChecker, clock: SearchClock) {
         self.buffers.path.clear();
         self.buffers.edges.clear();
         self.trail.rewind();
         self.simulation = Simulation { at: At::Node(0), added: None, proved: None, tree_moves: 0, playout_moves: 0 };
         let phase = match clock {
-            Clock::Start => Phase::Start(meter.share()),
-            Clock::StartAt(gone) => Phase::Start(gone),
-            Clock::Play => Phase::Play,
+            SearchClock::Start => Phase::Start(meter.share()),
+            SearchClock::StartAt(gone) => Phase::Start(gone),
+            SearchClock::Play => Phase::Play,
         };
         if let Some(tuners) = &mut self.tuners {
             tuners.choose(|role, controls| {
@@ -470,7 +470,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// What the simulation does in the state that it has come to. A joint
     /// move it chooses is to be played before it is asked again.
-    pub(crate) fn next(&mut self, game: &G, state: &G::State, meter: &mut Meter) -> Next {
+    pub(crate) fn next(&mut self, game: &G, state: &G::State, meter: &mut LimitChecker) -> Next {
         if P::WATCHES {
             self.playout.watch(game, state);
         }
@@ -535,7 +535,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     fn choose_at(&mut self, game: &G, state: &G::State, node: NodeId) {
         let first = self.buffers.edges.len();
         self.buffers.joint.clear();
-        let place = |node: NodeId| Place { node, visits: self.tree.nodes[node as usize].visits };
+        let place = |node: NodeId| NodeVisit { node, visits: self.tree.nodes[node as usize].visits };
         if self.side_by_side {
             self.buffers.path.iter().for_each(|&node| self.selection.enter(place(node)));
         }
@@ -571,7 +571,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// Where a simulation is after the edges of a node that it has followed: a
     /// node that may be new, or beyond the tree.
-    fn arrive(&mut self, game: &G, state: &G::State, node: NodeId, first: usize, spent: &mut Spent) -> At {
+    fn arrive(&mut self, game: &G, state: &G::State, node: NodeId, first: usize, spent: &mut SearchStats) -> At {
         let edges = &self.buffers.edges[first..];
         if let Some(child) = self.tree.child(node, edges) {
             return At::Node(child);
@@ -601,7 +601,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// The edge a simulation takes: an untried one while there are any, unless
     /// the selection values them.
     #[inline]
-    fn select(&mut self, game: &G, state: &G::State, place: Place, seat: usize, role: usize) -> usize {
+    fn select(&mut self, game: &G, state: &G::State, place: NodeVisit, seat: usize, role: usize) -> usize {
         let range = self.tree.edges_of(place.node, seat);
         let edges = &self.tree.edges[range.clone()];
         let all_valued = self.selection.values_untried();
@@ -633,7 +633,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// Which of the edges of a role to try, of those without visits.
     fn untried(&mut self, game: &G, state: &G::State, edges: std::ops::Range<usize>, role: usize) -> usize {
-        let Buffers { moves, untried, .. } = &mut self.buffers;
+        let Scratch { moves, untried, .. } = &mut self.buffers;
         untried.clear();
         moves.clear();
         let edges = self.tree.edges[edges].iter().enumerate();
@@ -651,7 +651,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// The rewards of a terminal state.
     fn reward(&mut self, game: &G, state: &G::State) {
-        let Buffers { rewards, goals, .. } = &mut self.buffers;
+        let Scratch { rewards, goals, .. } = &mut self.buffers;
         goals.clear();
         game.goals(state, goals);
         rewards.clear();
@@ -659,7 +659,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Learns from the simulation, which has come to its rewards.
-    pub(crate) fn learn(&mut self, game: &G, meter: &mut Meter) {
+    pub(crate) fn learn(&mut self, game: &G, meter: &mut LimitChecker) {
         let Simulation { tree_moves, playout_moves, .. } = self.simulation;
         meter.spent.playouts += 1;
         meter.spent.depth = meter.spent.depth.max(tree_moves);
@@ -669,10 +669,10 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
         self.back_up(game.roles());
         if let Some(node) = self.simulation.proved {
-            let Buffers { path, edges, rewards, .. } = &self.buffers;
+            let Scratch { path, edges, rewards, .. } = &self.buffers;
             self.tree.prove(path, edges, node, rewards);
         }
-        let Buffers { path, edges, rewards, .. } = &mut self.buffers;
+        let Scratch { path, edges, rewards, .. } = &mut self.buffers;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.learn(&self.tree, path, edges, rewards);
         }
@@ -704,7 +704,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 /// Adds the joint move that is to be played in a state to a trail, and who of
 /// the roles has no choice if that is to be told.
 #[inline]
-fn record<G: Game>(game: &G, state: &G::State, joint: &[G::Move], trail: &mut Trail, with_waits: bool) {
+fn record<G: Game>(game: &G, state: &G::State, joint: &[G::Move], trail: &mut MoveHistory, with_waits: bool) {
     trail.push(|numbers| game.numbers(state, joint, numbers));
     if with_waits {
         trail.mark_waits(|role| !game.has_choice(state, role));

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::move_history::Trail;
+use super::move_history::MoveHistory;
 use crate::game::{Game, NOOP, Turn};
 
 /// The number of a move: `-` waits, `noop` is 0, and letters follow.
@@ -37,7 +37,7 @@ fn once() -> u32 {
 }
 
 impl Simulation {
-    pub fn trail(&self) -> Trail {
+    pub fn trail(&self) -> MoveHistory {
         trail(self.rewards.len(), &[], &self.steps)
     }
 
@@ -48,11 +48,11 @@ impl Simulation {
 }
 
 /// The trail of some joint moves after those of the match.
-pub fn trail(roles: usize, before: &[String], steps: &[String]) -> Trail {
-    let mut trail = Trail::new(roles);
+pub fn trail(roles: usize, before: &[String], steps: &[String]) -> MoveHistory {
+    let mut trail = MoveHistory::new(roles);
     for step in before {
         trail.push(|into| into.extend(numbers(step)));
-        trail.keep_last();
+        trail.commit_last();
     }
     for step in steps {
         trail.push(|into| into.extend(numbers(step)));

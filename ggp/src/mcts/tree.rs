@@ -16,19 +16,19 @@ pub(crate) type NodeId = u32;
 
 /// A state in the tree: its moves are edges, role after role.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct TreeNode {
     pub turn: Turn,
     pub visits: u32,
     /// The [outcome](Tree::outcome) of the state, if it is proved.
     pub(crate) proved: Option<NonZeroU16>,
     first_edge: u32,
     /// How many edges each acting role has; the last role's come last.
-    counts: Counts,
+    counts: EdgeCounts,
 }
 
 /// The edges of one role, which need no allocation, or of all.
 #[derive(Clone, Debug)]
-enum Counts {
+enum EdgeCounts {
     One(u32),
     All(Box<[u32]>),
 }
@@ -43,10 +43,10 @@ pub(crate) struct Edge<M, N> {
     child: Option<NonZeroU32>,
 }
 
-/// Node 0 is the root.
+/// TreeNode 0 is the root.
 #[derive(Debug)]
 pub(crate) struct Tree<M, N> {
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<TreeNode>,
     pub edges: Vec<Edge<M, N>>,
     /// The states after joint moves, by node and then by the number of the joint move.
     joint_children: FxHashMap<NodeId, FxHashMap<u64, NodeId>>,
@@ -114,7 +114,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         game: &G,
         state: &G::State,
         moves: &mut Vec<M>,
-        selection: &mut impl Selection<G, Note = N>,
+        selection: &mut impl Selection<G, EdgeData = N>,
     ) -> NodeId {
         let id = self.nodes.len() as NodeId;
         let first_edge = self.edges.len() as u32;
@@ -125,14 +125,14 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
                 game.legal(state, role, moves);
             }
             let edge = |(&mv, &note)| Edge { mv, stats: MoveStats::default(), note, child: None };
-            self.edges.extend(moves.iter().zip(selection.note(game, state, role, moves)).map(edge));
+            self.edges.extend(moves.iter().zip(selection.edge_data(game, state, role, moves)).map(edge));
             moves.len() as u32
         };
         let counts = match turn {
-            Turn::One(role) => Counts::One(add_role(role)),
-            Turn::All => Counts::All((0..game.roles()).map(add_role).collect()),
+            Turn::One(role) => EdgeCounts::One(add_role(role)),
+            Turn::All => EdgeCounts::All((0..game.roles()).map(add_role).collect()),
         };
-        self.nodes.push(Node { turn, visits: 0, proved: None, first_edge, counts });
+        self.nodes.push(TreeNode { turn, visits: 0, proved: None, first_edge, counts });
         id
     }
 
@@ -142,8 +142,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         let node = &self.nodes[node as usize];
         let first = node.first_edge as usize;
         match &node.counts {
-            Counts::One(count) => first..first + *count as usize,
-            Counts::All(counts) => {
+            EdgeCounts::One(count) => first..first + *count as usize,
+            EdgeCounts::All(counts) => {
                 let before: u32 = counts[..seat].iter().sum();
                 let start = first + before as usize;
                 start..start + counts[seat] as usize
@@ -207,8 +207,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     /// The edges of a joint move, one a seat.
     fn edges_in(&self, node: NodeId, mut joint: u64) -> Vec<u32> {
         let seats = match &self.nodes[node as usize].counts {
-            Counts::One(_) => 1,
-            Counts::All(counts) => counts.len(),
+            EdgeCounts::One(_) => 1,
+            EdgeCounts::All(counts) => counts.len(),
         };
         let mut edges = vec![0; seats];
         for seat in (0..seats).rev() {
@@ -226,8 +226,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.faded(by));
         for node in 0..self.nodes.len() {
             let seats = match &self.nodes[node].counts {
-                Counts::One(_) => 1,
-                Counts::All(counts) => counts.len(),
+                EdgeCounts::One(_) => 1,
+                EdgeCounts::All(counts) => counts.len(),
             };
             let visits = |seat| {
                 let edges = &self.edges[self.edges_of(node as NodeId, seat)];
@@ -250,8 +250,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             let mut node = self.nodes[old as usize].clone();
             let first = node.first_edge as usize;
             let count = match &node.counts {
-                Counts::One(count) => *count,
-                Counts::All(counts) => counts.iter().sum(),
+                EdgeCounts::One(count) => *count,
+                EdgeCounts::All(counts) => counts.iter().sum(),
             };
             node.first_edge = kept.edges.len() as u32;
             for edge in &self.edges[first..first + count as usize] {

@@ -2,7 +2,7 @@
 
 use super::Policy;
 use super::mind::Mind;
-use crate::features::Anatomy;
+use crate::features::StateFeatures;
 use crate::game::Game;
 use crate::gdl::ProverGame;
 use crate::gdl::network::{LaneGame, LaneState, NetworkGame};
@@ -22,7 +22,7 @@ pub struct Together<'a, G: Game> {
 pub trait PolicyGame: Game + Sized + 'static {
     /// Returns the features of states that the strategies of MINI-Player use,
     /// or `None` if the game has none. May take some seconds.
-    fn features(&self) -> Option<Box<dyn Anatomy<Self>>> {
+    fn features(&self) -> Option<Box<dyn StateFeatures<Self>>> {
         None
     }
 
@@ -48,7 +48,7 @@ pub trait PolicyGame: Game + Sized + 'static {
 }
 
 impl PolicyGame for NetworkGame {
-    fn features(&self) -> Option<Box<dyn Anatomy<NetworkGame>>> {
+    fn features(&self) -> Option<Box<dyn StateFeatures<NetworkGame>>> {
         Some(NetworkGame::features(self))
     }
 

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use super::Policy;
-use crate::batch::{Search, Searches};
+use crate::batch::{LaneSearch, LockStepSearches};
 use crate::game::Game;
 use crate::gdl::network::LaneGame;
-use crate::limits::{Limits, Spent};
-use crate::mcts::Clock;
+use crate::limits::{Limits, SearchStats};
+use crate::mcts::SearchClock;
 
 /// Searches by one policy from the initial state, each with a tree of its own,
 /// in lock step: what shows how fast they are.
 pub struct LockStep<'a> {
-    searches: Searches<'a, ()>,
+    searches: LockStepSearches<'a, ()>,
 }
 
 impl<'a> LockStep<'a> {
@@ -21,12 +21,12 @@ impl<'a> LockStep<'a> {
     /// terminal.
     pub fn new(game: &'a LaneGame, policy: &Policy, seeds: impl ExactSizeIterator<Item = u64>) -> Option<LockStep<'a>> {
         let root = game.initial();
-        let mut searches = Searches::new(game, seeds.len());
+        let mut searches = LockStepSearches::new(game, seeds.len());
         for seed in seeds {
             let mut stepper =
                 policy.stepper(game, 0, seed).filter(|_| policy.goes_in_steps() && !game.is_terminal(&root))?;
             stepper.begin(game, &root);
-            searches.begin(Search::new((), stepper, root.clone(), Limits::default(), Clock::Play));
+            searches.begin(LaneSearch::new((), stepper, root.clone(), Limits::default(), SearchClock::Play));
         }
         Some(LockStep { searches })
     }
@@ -38,9 +38,9 @@ impl<'a> LockStep<'a> {
 
     /// What all searches have spent together, but for time: playouts and
     /// expansions, and the greatest depth.
-    pub fn spent(&self) -> Spent {
-        let all = self.searches.searches().map(Search::spent);
-        all.fold(Spent::default(), |all, one| Spent {
+    pub fn spent(&self) -> SearchStats {
+        let all = self.searches.searches().map(LaneSearch::spent);
+        all.fold(SearchStats::default(), |all, one| SearchStats {
             playouts: all.playouts + one.playouts,
             expansions: all.expansions + one.expansions,
             depth: all.depth.max(one.depth),

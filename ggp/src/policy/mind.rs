@@ -6,12 +6,12 @@ use rand::{RngExt, SeedableRng};
 
 use super::game::{PolicyGame, Together};
 use super::{PartsVisitor, Policy, SearchPolicy};
-use crate::batch::{SideBySide, TreeParallel};
+use crate::batch::{Parallelism, TreeParallel};
 use crate::game::Game;
 use crate::gdl::network::{LaneGame, LaneState};
-use crate::limits::{Limits, Spent};
+use crate::limits::{Limits, SearchStats};
 use crate::mcts::tuning::Tuning;
-use crate::mcts::{Clock, Mcts, Playout, Selection, Settings, ToTheEnd};
+use crate::mcts::{Mcts, MctsConfig, Playout, SearchClock, Selection, ToTheEnd};
 use crate::rng::Rng;
 
 /// The edges of a tree that is kept through a match: with its nodes 400 MB to
@@ -25,7 +25,14 @@ pub trait Mind<G: Game>: Send {
 
     /// Thinks about a state that is not terminal before its role is to act,
     /// until a limit is reached or `stop` is set, and returns what that took.
-    fn think(&mut self, game: &G, state: &G::State, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent;
+    fn think(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        limits: Limits,
+        stop: &AtomicBool,
+        clock: SearchClock,
+    ) -> SearchStats;
 
     /// A move of a role that is to act in a state that is not terminal, the
     /// best that is known once a limit is reached or `stop` is set, and what
@@ -37,7 +44,7 @@ pub trait Mind<G: Game>: Send {
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-    ) -> (G::Move, Spent);
+    ) -> (G::Move, SearchStats);
 
     /// Whether it is proved what the match comes to, so that more thinking
     /// changes nothing.
@@ -56,7 +63,7 @@ impl Policy {
     pub fn mind<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
         match self {
             Policy::Random => Box::new(RandomMind::new(seed)),
-            Policy::Search(search) => match game.together().filter(|_| search.lanes != SideBySide::One) {
+            Policy::Search(search) => match game.together().filter(|_| search.lanes != Parallelism::One) {
                 Some(together) => {
                     let make = MakeTreeParallel { terms: search.terms(together.lanes, seed), many: search.lanes };
                     Box::new(Through(search.visit(together.lanes, role, make)))
@@ -71,7 +78,7 @@ impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
     pub(super) fn terms(&self, game: &impl PolicyGame, seed: u64) -> Terms {
         let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
-        let settings = Settings { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..Settings::default() };
+        let settings = MctsConfig { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
         let expects = self.tuning.as_ref().is_some_and(|tuning| tuning.method.expects());
         Terms { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
     }
@@ -79,7 +86,7 @@ impl SearchPolicy {
 
 /// What a search is made of beside its parts.
 pub(super) struct Terms {
-    settings: Settings,
+    settings: MctsConfig,
     tuning: Option<Tuning>,
     accumulates: bool,
     seed: u64,
@@ -105,7 +112,7 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Mind<G>>
     where
         S: Selection<G> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<G> + Clone + Send + 'static,
     {
         Box::new(self.0.search(selection, playout))
@@ -114,7 +121,7 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
 
 struct MakeTreeParallel {
     terms: Terms,
-    many: SideBySide,
+    many: Parallelism,
 }
 
 impl PartsVisitor<LaneGame> for MakeTreeParallel {
@@ -123,7 +130,7 @@ impl PartsVisitor<LaneGame> for MakeTreeParallel {
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Mind<LaneGame>>
     where
         S: Selection<LaneGame> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<LaneGame> + Clone + Send + 'static,
     {
         Box::new(TreeParallel::new(self.terms.search(selection, playout), self.many))
@@ -145,7 +152,14 @@ impl<G: PolicyGame> Mind<G> for Through {
         self.0.begin(form.lanes, &(form.state)(state));
     }
 
-    fn think(&mut self, game: &G, state: &G::State, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
+    fn think(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        limits: Limits,
+        stop: &AtomicBool,
+        clock: SearchClock,
+    ) -> SearchStats {
         let form = Through::form(game);
         self.0.think(form.lanes, &(form.state)(state), limits, stop, clock)
     }
@@ -157,7 +171,7 @@ impl<G: PolicyGame> Mind<G> for Through {
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-    ) -> (G::Move, Spent) {
+    ) -> (G::Move, SearchStats) {
         let form = Through::form(game);
         let (mv, spent) = self.0.search(form.lanes, &(form.state)(state), role, limits, stop);
         ((form.mv)(mv), spent)
@@ -199,12 +213,12 @@ impl<M> RandomMind<M> {
 impl<G: Game> Mind<G> for RandomMind<G::Move> {
     fn begin(&mut self, _: &G, _: &G::State) {}
 
-    fn think(&mut self, _: &G, _: &G::State, _: Limits, _: &AtomicBool, _: Clock) -> Spent {
-        Spent::default()
+    fn think(&mut self, _: &G, _: &G::State, _: Limits, _: &AtomicBool, _: SearchClock) -> SearchStats {
+        SearchStats::default()
     }
 
-    fn search(&mut self, game: &G, state: &G::State, role: usize, _: Limits, _: &AtomicBool) -> (G::Move, Spent) {
-        (self.choose(game, state, role), Spent::default())
+    fn search(&mut self, game: &G, state: &G::State, role: usize, _: Limits, _: &AtomicBool) -> (G::Move, SearchStats) {
+        (self.choose(game, state, role), SearchStats::default())
     }
 
     fn advance(&mut self, _: &G, _: &[G::Move]) {}
@@ -214,15 +228,22 @@ impl<G, S, P> Mind<G> for Mcts<G, S, P, ToTheEnd>
 where
     G: Game,
     S: Selection<G> + Send,
-    S::Note: Send,
+    S::EdgeData: Send,
     P: Playout<G> + Send,
 {
     fn begin(&mut self, game: &G, state: &G::State) {
         Mcts::begin(self, game, state);
     }
 
-    fn think(&mut self, game: &G, state: &G::State, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
-        Mcts::think(self, game, state, limits, stop, Spent::default(), clock)
+    fn think(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        limits: Limits,
+        stop: &AtomicBool,
+        clock: SearchClock,
+    ) -> SearchStats {
+        Mcts::think(self, game, state, limits, stop, SearchStats::default(), clock)
     }
 
     fn search(
@@ -232,7 +253,7 @@ where
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-    ) -> (G::Move, Spent) {
+    ) -> (G::Move, SearchStats) {
         let found = Mcts::search(self, game, state, role, limits, stop);
         (found.best, found.spent)
     }
@@ -249,14 +270,21 @@ where
 impl<S, P> Mind<LaneGame> for TreeParallel<S, P>
 where
     S: Selection<LaneGame> + Send,
-    S::Note: Send,
+    S::EdgeData: Send,
     P: Playout<LaneGame> + Send,
 {
     fn begin(&mut self, game: &LaneGame, state: &LaneState) {
         TreeParallel::begin(self, game, state);
     }
 
-    fn think(&mut self, game: &LaneGame, state: &LaneState, limits: Limits, stop: &AtomicBool, clock: Clock) -> Spent {
+    fn think(
+        &mut self,
+        game: &LaneGame,
+        state: &LaneState,
+        limits: Limits,
+        stop: &AtomicBool,
+        clock: SearchClock,
+    ) -> SearchStats {
         TreeParallel::think(self, game, state, limits, stop, clock)
     }
 
@@ -267,7 +295,7 @@ where
         role: usize,
         limits: Limits,
         stop: &AtomicBool,
-    ) -> (u32, Spent) {
+    ) -> (u32, SearchStats) {
         let found = TreeParallel::search(self, game, state, role, limits, stop);
         (found.best, found.spent)
     }

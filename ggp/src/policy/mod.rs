@@ -9,11 +9,11 @@ mod stepper;
 mod tests;
 mod text;
 
-use crate::batch::SideBySide;
-use crate::features::Blind;
+use crate::batch::Parallelism;
+use crate::features::NoFeatures;
 use crate::game::Game;
 use crate::mcts::playout::mini::{MiniConfig, MiniPlayout};
-use crate::mcts::playout::{Decay, Learned, Mast, Nst, Replies, Selector, Variants};
+use crate::mcts::playout::{Decay, LastGoodReply, Mast, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
 use crate::mcts::tuning::{Aspect, Tuning};
 use crate::mcts::{Decision, Playout, RandomPlayout, Selection, Uct};
 use crate::mcts::{Grave, GraveSettings};
@@ -63,7 +63,7 @@ pub struct SearchPolicy {
     pub tuning: Option<Tuning>,
     /// How many simulations are under way side by side, where the game is
     /// known by a network (docs/policies.md).
-    pub lanes: SideBySide,
+    pub lanes: Parallelism,
 }
 
 /// How moves are chosen in the tree.
@@ -124,7 +124,7 @@ pub trait PartsVisitor<G: Game> {
     fn visit<S, P>(self, selection: S, playout: P) -> Self::Made
     where
         S: Selection<G> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<G> + Clone + Send + 'static;
 }
 
@@ -145,7 +145,7 @@ impl Default for SearchPolicy {
             tree_gamma: 1.0,
             solver: false,
             tuning: None,
-            lanes: SideBySide::One,
+            lanes: Parallelism::One,
         }
     }
 }
@@ -165,7 +165,7 @@ impl SearchPolicy {
     where
         G: PolicyGame,
         S: Selection<G> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         V: PartsVisitor<G>,
     {
         match &self.playout {
@@ -173,24 +173,26 @@ impl SearchPolicy {
                 let anatomy = if config.is_blind() { None } else { game.features() };
                 let playout = match anatomy {
                     Some(anatomy) => MiniPlayout::new(game, role, anatomy, config.clone()),
-                    None => MiniPlayout::new(game, role, Box::new(Blind), config.clone().blind()),
+                    None => MiniPlayout::new(game, role, Box::new(NoFeatures), config.clone().blind()),
                 };
                 visitor.visit(selection, playout)
             }
             PlayoutPolicy::Random => visitor.visit(selection, RandomPlayout::<G::Move>::default()),
             &PlayoutPolicy::Learned { worth, selector, replies, decay } => {
-                let replies = replies.then(Replies::default);
+                let replies = replies.then(LastGoodReply::default);
                 if let Some(rates) = self.rates(&decay, game.roles()) {
-                    let worth = Variants::new(&self.nst(worth), &rates);
-                    return visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay));
+                    let worth = NstEnsemble::new(&self.nst(worth), &rates);
+                    return visitor
+                        .visit(selection, ValueGuidedPlayout::<_, G::Move>::new(worth, selector, replies, decay));
                 }
                 match worth {
-                    WorthPolicy::Mast => {
-                        visitor.visit(selection, Learned::<_, G::Move>::new(Mast::default(), selector, replies, decay))
-                    }
+                    WorthPolicy::Mast => visitor.visit(
+                        selection,
+                        ValueGuidedPlayout::<_, G::Move>::new(Mast::default(), selector, replies, decay),
+                    ),
                     WorthPolicy::Nst { .. } => {
                         let worth = self.nst(worth);
-                        visitor.visit(selection, Learned::<_, G::Move>::new(worth, selector, replies, decay))
+                        visitor.visit(selection, ValueGuidedPlayout::<_, G::Move>::new(worth, selector, replies, decay))
                     }
                 }
             }

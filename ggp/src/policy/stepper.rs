@@ -3,7 +3,7 @@
 use super::game::PolicyGame;
 use super::mind::Terms;
 use super::{PartsVisitor, PlayoutPolicy, Policy, SearchPolicy};
-use crate::batch::{InSteps, SideBySide, Stepper};
+use crate::batch::{Parallelism, ResumableMcts, ResumableSearch};
 use crate::game::Game;
 use crate::mcts::{Playout, Selection};
 
@@ -12,7 +12,7 @@ impl Policy {
     /// states want more of them than a lane shows.
     pub(crate) fn goes_in_steps(&self) -> bool {
         match self {
-            Policy::Search(SearchPolicy { lanes: SideBySide::Lanes(_), .. }) => false,
+            Policy::Search(SearchPolicy { lanes: Parallelism::Lanes(_), .. }) => false,
             Policy::Search(SearchPolicy { playout: PlayoutPolicy::Mini(config), .. }) => config.is_blind(),
             _ => true,
         }
@@ -20,7 +20,12 @@ impl Policy {
 
     /// What plays a role of one match by this policy a step at a time; none if
     /// it does not search.
-    pub(crate) fn stepper<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Option<Box<dyn Stepper<G>>> {
+    pub(crate) fn stepper<G: PolicyGame>(
+        &self,
+        game: &G,
+        role: usize,
+        seed: u64,
+    ) -> Option<Box<dyn ResumableSearch<G>>> {
         match self {
             Policy::Random => None,
             Policy::Search(search) => Some(search.visit(game, role, MakeStepper(search.terms(game, seed)))),
@@ -31,14 +36,14 @@ impl Policy {
 struct MakeStepper(Terms);
 
 impl<G: Game + 'static> PartsVisitor<G> for MakeStepper {
-    type Made = Box<dyn Stepper<G>>;
+    type Made = Box<dyn ResumableSearch<G>>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Stepper<G>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn ResumableSearch<G>>
     where
         S: Selection<G> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<G> + Clone + Send + 'static,
     {
-        Box::new(InSteps::new(self.0.search(selection, playout)))
+        Box::new(ResumableMcts::new(self.0.search(selection, playout)))
     }
 }

@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
 use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
-use crate::batch::SideBySide;
+use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::Decision;
-use crate::mcts::playout::mini::{Allocation, Chances, MiniConfig, Strategy};
+use crate::mcts::playout::mini::{Chances, MiniConfig, Strategy, StrategyAllocation};
 use crate::mcts::playout::{Decay, Selector};
 use crate::mcts::tuning::{Aspect, Method, Tuning};
-use crate::mcts::{Form, GraveSettings};
+use crate::mcts::{GraveForm, GraveSettings};
 
 /// Policies that have names of their own, each with what it is.
 const NAMED: [(&str, &str); 13] = [
@@ -181,17 +181,17 @@ const PLAYOUT_KEYS: [&str; 12] =
 const MINI_KEYS: [&str; 11] =
     ["allocation", "b", "floor", "ceiling", "prior", "strategies", "pr-age", "pr-ssc", "pr-m", "pr-e", "pr-hh"];
 
-const FORMS: [(&str, Form); 2] = [("paper", Form::Paper), ("authors", Form::Authors)];
+const FORMS: [(&str, GraveForm); 2] = [("paper", GraveForm::Paper), ("authors", GraveForm::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
     [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
 const WORTHS: [(&str, WorthPolicy); 2] =
     [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0, skips_waits: false })];
 const WAITS: [(&str, bool); 2] = [("count", false), ("skip", true)];
-const ALLOCATIONS: [(&str, Allocation); 4] = [
-    ("ucb", Allocation::UCB),
-    ("static", Allocation::Static),
-    ("square", Allocation::Square),
-    ("best", Allocation::UniformThenBest),
+const ALLOCATIONS: [(&str, StrategyAllocation); 4] = [
+    ("ucb", StrategyAllocation::UCB),
+    ("static", StrategyAllocation::Static),
+    ("square", StrategyAllocation::Square),
+    ("best", StrategyAllocation::UniformThenBest),
 ];
 const TUNERS: [&str; 6] = ["none", "mab", "he", "nmc", "local-nmc", "lsi"];
 const ASPECTS: [(&str, Aspect); 5] = [
@@ -273,11 +273,11 @@ impl SearchPolicy {
     }
 }
 
-fn side_by_side(value: &str) -> Result<SideBySide, String> {
+fn side_by_side(value: &str) -> Result<Parallelism, String> {
     match value.parse() {
-        Ok(1) => Ok(SideBySide::One),
-        Ok(lanes @ 2..=LANES) => Ok(SideBySide::Lanes(lanes)),
-        _ if value == "auto" => Ok(SideBySide::Auto),
+        Ok(1) => Ok(Parallelism::One),
+        Ok(lanes @ 2..=LANES) => Ok(Parallelism::Lanes(lanes)),
+        _ if value == "auto" => Ok(Parallelism::Auto),
         _ => Err(format!("it is to be a whole number from 1 to {LANES}, or auto")),
     }
 }
@@ -388,10 +388,10 @@ fn set_mini(config: &mut MiniConfig, key: &str, value: &str) -> Result<(), Strin
     let chance = || number(value, 0.0, 1.0);
     match (key, &mut config.allocation) {
         ("allocation", allocation) => *allocation = one_of(value, &ALLOCATIONS)?,
-        ("b", Allocation::Ucb { b, .. }) => *b = finite(value, 0.0)?,
-        ("floor", Allocation::Ucb { floor, .. }) => *floor = number(value, 0.0, 1.0)?,
-        ("ceiling", Allocation::Ucb { ceiling, .. }) => *ceiling = number(value, 0.0, 1.0)?,
-        ("prior", Allocation::Ucb { prior, .. }) => *prior = finite(value, 1.0)?,
+        ("b", StrategyAllocation::Ucb { b, .. }) => *b = finite(value, 0.0)?,
+        ("floor", StrategyAllocation::Ucb { floor, .. }) => *floor = number(value, 0.0, 1.0)?,
+        ("ceiling", StrategyAllocation::Ucb { ceiling, .. }) => *ceiling = number(value, 0.0, 1.0)?,
+        ("prior", StrategyAllocation::Ucb { prior, .. }) => *prior = finite(value, 1.0)?,
         ("b" | "floor" | "ceiling" | "prior", _) => return Err("only `allocation=ucb` has it".to_owned()),
         ("strategies", _) => {
             config.strategies = some_of(value, &Strategy::ALL.map(|strategy| (strategy.name(), strategy)))?;
@@ -426,7 +426,7 @@ impl fmt::Display for SearchPolicy {
             SelectionPolicy::Uct { c } => write!(f, "uct,c={c}")?,
             SelectionPolicy::Grave(GraveSettings { c, k, reference, form }) => {
                 write!(f, "grave,c={c},k={k},ref={reference}")?;
-                if form != Form::default() {
+                if form != GraveForm::default() {
                     write!(f, ",form={}", name_of(&form, &FORMS))?;
                 }
             }
@@ -442,9 +442,9 @@ impl fmt::Display for SearchPolicy {
             f.write_str(",solver=yes")?;
         }
         match self.lanes {
-            SideBySide::One => {}
-            SideBySide::Lanes(lanes) => write!(f, ",lanes={lanes}")?,
-            SideBySide::Auto => f.write_str(",lanes=auto")?,
+            Parallelism::One => {}
+            Parallelism::Lanes(lanes) => write!(f, ",lanes={lanes}")?,
+            Parallelism::Auto => f.write_str(",lanes=auto")?,
         }
         self.tuning.as_ref().map_or(Ok(()), |tuning| print_tuning(tuning, f))
     }
@@ -523,7 +523,7 @@ impl fmt::Display for PlayoutPolicy {
 fn print_mini(config: &MiniConfig, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(",playout=mini")?;
     match config.allocation {
-        Allocation::Ucb { b, floor, ceiling, prior } => {
+        StrategyAllocation::Ucb { b, floor, ceiling, prior } => {
             write!(f, ",b={b}")?;
             if prior != 1.0 {
                 write!(f, ",prior={prior}")?;
@@ -760,11 +760,11 @@ mod tests {
     fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
         let ucb = (0.0..100.0, 0.0..=1.0, 0.0..=1.0, 1.0..100.0);
         let allocation = prop_oneof![
-            ucb.prop_map(|(b, floor, ceiling, prior)| Allocation::Ucb { b, floor, ceiling, prior }),
-            Just(Allocation::UCB),
-            Just(Allocation::Static),
-            Just(Allocation::Square),
-            Just(Allocation::UniformThenBest),
+            ucb.prop_map(|(b, floor, ceiling, prior)| StrategyAllocation::Ucb { b, floor, ceiling, prior }),
+            Just(StrategyAllocation::UCB),
+            Just(StrategyAllocation::Static),
+            Just(StrategyAllocation::Square),
+            Just(StrategyAllocation::UniformThenBest),
         ];
         let strategies = proptest::sample::subsequence(super::Strategy::ALL.to_vec(), 1..=6);
         (allocation, strategies, 0.0..=1.0, 0.0..=1.0).prop_map(|(allocation, strategies, goal, history)| {
@@ -804,7 +804,7 @@ mod tests {
         prop_oneof![
             (0.0..1e9).prop_map(|c| SelectionPolicy::Uct { c }),
             (0.0..10.0, infinite(), infinite(), any::<bool>()).prop_map(|(c, k, reference, paper)| {
-                let form = if paper { Form::Paper } else { Form::Authors };
+                let form = if paper { GraveForm::Paper } else { GraveForm::Authors };
                 SelectionPolicy::Grave(GraveSettings { c, k, reference, form })
             }),
         ]
@@ -841,9 +841,9 @@ mod tests {
             solver in any::<bool>(),
             tuning in any_tuning(),
             lanes in prop_oneof![
-                Just(SideBySide::One),
-                (2..=LANES).prop_map(SideBySide::Lanes),
-                Just(SideBySide::Auto),
+                Just(Parallelism::One),
+                (2..=LANES).prop_map(Parallelism::Lanes),
+                Just(Parallelism::Auto),
             ],
         ) {
             let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };

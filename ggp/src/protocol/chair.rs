@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
 use crate::policy::{Mind, PolicyGame};
-use crate::{Clock, Limits, Policy};
+use crate::{Limits, Policy, SearchClock};
 
 /// Makes an engine for a rulesheet that is faster than the prover, as a
 /// compiled network. It may take long, or fail: a player begins with the
@@ -81,7 +81,7 @@ pub(super) trait Chair: Send {
 
     /// Searches for a time under a clock. Returns how many simulations that
     /// were, and the best move if the role is to act under the clock of a move.
-    fn think(&mut self, time: Duration, clock: Clock) -> (u64, Option<String>);
+    fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>);
 
     /// The goals reached, in the order of roles.
     fn goals(&self) -> Vec<u8>;
@@ -164,13 +164,13 @@ impl<G: Reasoner + PolicyGame + Send> Chair for Sitting<G> {
         self.mind.is_solved()
     }
 
-    fn think(&mut self, time: Duration, clock: Clock) -> (u64, Option<String>) {
+    fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>) {
         if self.game.is_terminal(&self.state) {
             return (0, None);
         }
         let limits = Limits::time(time);
         let acts = self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role);
-        if !acts || clock != Clock::Play {
+        if !acts || clock != SearchClock::Play {
             let spent = self.mind.think(&self.game, &self.state, limits, &self.hurry, clock);
             return (spent.playouts, None);
         }

@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 use super::chair::{Chair, Compiler, Order, Seated, Sitting};
 use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
-use crate::{Clock, Policy, Rng};
+use crate::{Policy, Rng, SearchClock};
 
 /// Searches go on for so long at a time, a quarter of the time left if that is
 /// less, and twice as long if that was too short for a simulation. In between
@@ -520,10 +520,10 @@ impl Worker<'_> {
     }
 
     /// The clock at a time before its end.
-    fn clock(&self, now: Instant, deadline: Instant) -> Clock {
-        let Some(started) = self.started else { return Clock::Play };
+    fn clock(&self, now: Instant, deadline: Instant) -> SearchClock {
+        let Some(started) = self.started else { return SearchClock::Play };
         let whole = deadline.saturating_duration_since(started).as_secs_f64();
-        Clock::StartAt(((now - started).as_secs_f64() / whole).min(1.0))
+        SearchClock::StartAt(((now - started).as_secs_f64() / whole).min(1.0))
     }
 
     /// Thinks until a time, or until there is a command, or the match is over

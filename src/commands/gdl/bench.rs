@@ -13,7 +13,7 @@ use serde::Serialize;
 use sternhalma_ggp::arena::{Contestant, PolicyPlayer, Request, derive_seed};
 use sternhalma_ggp::gdl::network::{LANES, LaneGame, Lanes, Network, NetworkGame, Profile};
 use sternhalma_ggp::gdl::{Prover, Rules};
-use sternhalma_ggp::{Game, Limits, LockStep, Policy, Rng, Spent};
+use sternhalma_ggp::{Game, Limits, LockStep, Policy, Rng, SearchStats};
 
 use super::{Engine, read_text};
 use crate::outcome::CommandOutcome;
@@ -312,8 +312,8 @@ fn in_threads(args: &Args, play: &(dyn Fn(u64) -> Result<Tally> + Sync)) -> Resu
 }
 
 /// What threads spent together: simulations, simulations and steps a second, and the depth.
-fn rates(spent: &[(Spent, f64)]) -> (u64, f64, f64, u32) {
-    let rate = |count: fn(&Spent) -> u64| spent.iter().map(|(spent, time)| count(spent) as f64 / time).sum();
+fn rates(spent: &[(SearchStats, f64)]) -> (u64, f64, f64, u32) {
+    let rate = |count: fn(&SearchStats) -> u64| spent.iter().map(|(spent, time)| count(spent) as f64 / time).sum();
     let simulations = spent.iter().map(|(spent, _)| spent.playouts).sum();
     let depth = spent.iter().map(|(spent, _)| spent.depth).max().unwrap_or(0);
     (simulations, rate(|spent| spent.playouts), rate(|spent| spent.expansions), depth)
@@ -344,7 +344,7 @@ fn in_lock_step(args: &Args, game: &NetworkGame, policy: &Policy, searches: u64)
 }
 
 /// Searches from the initial state, and returns the processor time that took.
-fn search(game: &NetworkGame, policy: &Policy, seconds: f64, seed: u64) -> Result<(Spent, f64)> {
+fn search(game: &NetworkGame, policy: &Policy, seconds: f64, seed: u64) -> Result<(SearchStats, f64)> {
     let state = game.initial();
     if game.is_terminal(&state) {
         bail!("the initial state is terminal");

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use sternhalma_ggp::gdl::Reasoner;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout, Strategy, Tally};
+use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout, Strategy, StrategyTally};
 use sternhalma_ggp::{
-    Clock, Game, Limits, Mcts, PlayoutPolicy, Policy, SelectionPolicy, Settings, Spent, ToTheEnd, Uct,
+    Game, Limits, Mcts, MctsConfig, PlayoutPolicy, Policy, SearchClock, SearchStats, SelectionPolicy, ToTheEnd, Uct,
 };
 
 use super::rules;
@@ -90,22 +90,22 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     };
     let anatomy = game.features();
     let playout = MiniPlayout::new(&game, role, anatomy, config);
-    let mut search = Mcts::new(Uct::new(c), playout, ToTheEnd, Settings::default(), args.seed);
+    let mut search = Mcts::new(Uct::new(c), playout, ToTheEnd, MctsConfig::default(), args.seed);
     let stop = AtomicBool::new(false);
-    let mut think = |limit: u64, spent: Spent, clock: Clock| {
+    let mut think = |limit: u64, spent: SearchStats, clock: SearchClock| {
         let spent = search.think(&game, &state, Limits::playouts(limit), &stop, spent, clock);
-        let share = |(strategy, tally): (Strategy, Tally)| Share {
+        let share = |(strategy, tally): (Strategy, StrategyTally)| Share {
             strategy: strategy.name(),
             simulations: tally.simulations.into(),
             mean: 100.0 * tally.mean(),
         };
         (spent, Shared { simulations: spent.playouts, strategies: search.playout().tallies().map(share).collect() })
     };
-    let (_, start) = think(args.start.max(1), Spent::default(), Clock::Start);
+    let (_, start) = think(args.start.max(1), SearchStats::default(), SearchClock::Start);
     let mut first_move = Vec::new();
-    let mut spent = Spent::default();
+    let mut spent = SearchStats::default();
     while spent.playouts < args.simulations {
-        let (after, mut shared) = think((spent.playouts + args.every).min(args.simulations), spent, Clock::Play);
+        let (after, mut shared) = think((spent.playouts + args.every).min(args.simulations), spent, SearchClock::Play);
         for (share, before) in shared.strategies.iter_mut().zip(&start.strategies) {
             share.simulations -= before.simulations;
         }

@@ -11,7 +11,7 @@ use super::lanes::Lanes;
 use super::netlist::Lit;
 use super::sequential::State;
 use super::set::FluentSet;
-use crate::features::{Anatomy, GoalTree, Successors};
+use crate::features::{GoalTree, StateFeatures, Successors};
 use crate::gdl::{Document, ExprKind};
 use crate::{Game, Turn};
 
@@ -20,14 +20,14 @@ const MEASUREMENTS: usize = 5;
 /// How many successors one by one are timed together.
 const SOME: usize = 8;
 
-/// The [`Anatomy`] of a rulesheet: its facts are the fluents of the network.
+/// The [`StateFeatures`] of a rulesheet: its facts are the fluents of the network.
 /// It is that of the game whose network it was made of.
 ///
 /// Many successors of a state are told by one pass through the network in
 /// [`Lanes`], 512 at a time. Few are told one by one where that takes less
 /// time, and all are if the network is too large for lanes.
 #[derive(Clone)]
-pub struct NetworkAnatomy {
+pub struct NetworkFeatures {
     elements: Arc<Elements>,
     goals: Arc<[Option<GoalTree>]>,
     mean_goals: Vec<f64>,
@@ -49,18 +49,18 @@ struct Elements {
     of_fluent: Vec<Box<[u32]>>,
 }
 
-impl fmt::Debug for NetworkAnatomy {
+impl fmt::Debug for NetworkFeatures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NetworkAnatomy").finish_non_exhaustive()
+        f.debug_struct("NetworkFeatures").finish_non_exhaustive()
     }
 }
 
-impl NetworkAnatomy {
+impl NetworkFeatures {
     /// The anatomy of a game with the goals of its roles, as far as they are
     /// told. Compiles the network for lanes.
-    pub(super) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkAnatomy {
+    pub(super) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkFeatures {
         let network = game.network();
-        let mut anatomy = NetworkAnatomy {
+        let mut anatomy = NetworkFeatures {
             elements: Arc::new(Elements::new(&network.fluents)),
             goals,
             mean_goals: network.netlist.outputs.goals.iter().map(|goals| mean_value(goals)).collect(),
@@ -212,7 +212,7 @@ impl Elements {
     }
 }
 
-impl Anatomy<NetworkGame> for NetworkAnatomy {
+impl StateFeatures<NetworkGame> for NetworkFeatures {
     fn facts(&self) -> usize {
         self.elements.of_fluent.len()
     }
@@ -233,7 +233,7 @@ impl Anatomy<NetworkGame> for NetworkAnatomy {
         game.engine().count_legal(state, role) as u32
     }
 
-    fn duplicate(&self) -> Box<dyn Anatomy<NetworkGame>> {
+    fn duplicate(&self) -> Box<dyn StateFeatures<NetworkGame>> {
         Box::new(self.clone())
     }
 

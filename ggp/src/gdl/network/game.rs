@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 
 use super::Network;
 use super::accumulation::accumulates;
-use super::anatomy::NetworkAnatomy;
+use super::anatomy::NetworkFeatures;
 use super::goals::goal_trees;
 use super::lane_game::LaneGame;
 use super::sequential::{Sequential, State};
 use super::set::FluentSet;
-use crate::features::Anatomy;
+use crate::features::StateFeatures;
 use crate::game::{Game, Turn};
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::rng::Rng;
@@ -32,7 +32,7 @@ pub struct NetworkGame {
     /// were asked for.
     rules: Option<Rules>,
     /// Made when it is asked for first.
-    anatomy: OnceLock<NetworkAnatomy>,
+    anatomy: OnceLock<NetworkFeatures>,
     /// Likewise; none if the network is too large for lanes.
     lanes: OnceLock<Option<Box<LaneGame>>>,
     /// Likewise.
@@ -59,11 +59,11 @@ impl NetworkGame {
 
     /// The features of states that strategies look at. Takes up to some
     /// seconds the first time.
-    pub fn features(&self) -> Box<dyn Anatomy<NetworkGame>> {
+    pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
         let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
-        let made = self.anatomy.get_or_init(|| NetworkAnatomy::new(self, goals().into()));
-        Anatomy::<NetworkGame>::duplicate(made)
+        let made = self.anatomy.get_or_init(|| NetworkFeatures::new(self, goals().into()));
+        StateFeatures::<NetworkGame>::duplicate(made)
     }
 
     /// Whether moves mostly add permanent facts: pieces are placed, and never
@@ -246,10 +246,10 @@ mod tests {
         Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
     };
     use super::*;
-    use crate::{Limits, Mcts, RandomPlayout, Settings, ToTheEnd, Uct};
+    use crate::{Limits, Mcts, MctsConfig, RandomPlayout, ToTheEnd, Uct};
 
     fn mcts(seed: u64) -> Mcts<NetworkGame, Uct, RandomPlayout<u32>, ToTheEnd> {
-        Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, Settings::default(), seed)
+        Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), seed)
     }
 
     fn named(game: &NetworkGame, role: usize, name: &str) -> u32 {

@@ -1,7 +1,7 @@
 //! The moves before a move.
 
 use crate::game::NOOP;
-use crate::mcts::move_history::Trail;
+use crate::mcts::move_history::MoveHistory;
 
 /// A number that no move has keeps the lengths apart.
 const SHORT: u32 = NOOP - 1;
@@ -27,7 +27,7 @@ pub(super) fn context(roles: usize, role: usize, length: usize, back: impl Fn(us
 /// Where all roles choose at once, and where they take turns, that is what
 /// [`context`] is but for joint moves without a choice.
 #[inline]
-pub(super) fn chosen_context(trail: &Trail, first: usize, end: usize, role: usize, length: usize) -> Option<u64> {
+pub(super) fn chosen_context(trail: &MoveHistory, first: usize, end: usize, role: usize, length: usize) -> Option<u64> {
     let roles = trail.roles();
     let mut joints = (first..end).rev();
     let mut number = |steps: usize| {

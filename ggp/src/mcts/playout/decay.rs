@@ -27,15 +27,15 @@ impl Decay {
     pub const NONE: Decay = Decay { gamma: 1.0, lambda: 1.0, batch: 50, omega: 1.0, cap: f64::INFINITY, alone: false };
 
     /// What an occurrence does to a weight.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits { cap: self.cap as f32, omega: self.omega as f32 }
+    pub(crate) fn limits(&self) -> WeightLimits {
+        WeightLimits { cap: self.cap as f32, omega: self.omega as f32 }
     }
 }
 
 /// What an occurrence does to a weight: it grows by 1, up to a cap, and then
 /// decays.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct WeightLimits {
     cap: f32,
     omega: f32,
 }
@@ -77,19 +77,19 @@ impl Scale {
 
 /// An average reward and its weight.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct Average {
+pub(crate) struct DecayingAverage {
     mean: f32,
     /// In units of the table's scale. Single precision counts to 2^24; an
     /// average of more rewards takes further ones in as the last of so many.
     kept: f32,
 }
 
-impl Average {
-    pub const NONE: Average = Average { mean: 0.0, kept: 0.0 };
+impl DecayingAverage {
+    pub const NONE: DecayingAverage = DecayingAverage { mean: 0.0, kept: 0.0 };
 
     /// Takes in a reward.
     #[inline]
-    pub fn add(&mut self, reward: f32, limits: Limits, scale: Scale) {
+    pub fn add(&mut self, reward: f32, limits: WeightLimits, scale: Scale) {
         let one = scale.factor.recip();
         let kept = (self.kept + one).min(limits.cap * one);
         self.mean += (reward - self.mean) * (one / kept);

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::context::context;
 use crate::game::NOOP;
-use crate::mcts::move_history::Trail;
+use crate::mcts::move_history::MoveHistory;
 
 /// The last-good-reply policy with forgetting, to one and to two moves
 /// (LGRF-2, Baier and Drake 2010; paper 000, section IV-C): a role plays
@@ -16,18 +16,18 @@ use crate::mcts::move_history::Trail;
 /// forgotten where it was played. A role without opponents always stores: the
 /// policy is not made for it.
 #[derive(Clone, Debug, Default)]
-pub struct Replies {
+pub struct LastGoodReply {
     /// By role: the reply to two moves, or to one, by what is replied to.
     replies: Vec<FxHashMap<u64, u32>>,
 }
 
-impl Replies {
+impl LastGoodReply {
     /// The replies of a role, at most; it then begins anew. Some 100 MB.
     const MOST: usize = 1 << 22;
 
     /// The index of the reply of a role among moves: to two moves if it is
     /// among them, else to one.
-    pub(super) fn find(&self, trail: &Trail, role: usize, numbers: &[u32]) -> Option<usize> {
+    pub(super) fn find(&self, trail: &MoveHistory, role: usize, numbers: &[u32]) -> Option<usize> {
         let replies = self.replies.get(role)?;
         [2, 1].into_iter().find_map(|length| {
             let reply = replies.get(&context(trail.roles(), role, length, |back, role| trail.back(back, role)))?;
@@ -36,7 +36,7 @@ impl Replies {
     }
 
     /// Learns from a simulation.
-    pub(super) fn learn(&mut self, trail: &Trail, rewards: &[f64]) {
+    pub(super) fn learn(&mut self, trail: &MoveHistory, rewards: &[f64]) {
         let roles = trail.roles();
         self.replies.resize(roles, FxHashMap::default());
         let highest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -48,7 +48,7 @@ impl Replies {
                 for length in 1..=step.min(2) {
                     let key = context(roles, role, length, |back, role| trail.number(step - back, role));
                     if reward >= highest {
-                        if self.replies[role].len() >= Replies::MOST {
+                        if self.replies[role].len() >= LastGoodReply::MOST {
                             self.replies[role].clear();
                         }
                         self.replies[role].insert(key, number);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     /// The replies of a role by what they reply to.
-    fn table(replies: &Replies, role: usize) -> BTreeMap<Vec<u32>, u32> {
+    fn table(replies: &LastGoodReply, role: usize) -> BTreeMap<Vec<u32>, u32> {
         let entries = replies.replies[role].iter().map(|(key, &reply)| {
             let (two, one) = ((key >> 32) as u32, *key as u32);
             // To one move: instead of the other, what no move is.
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn replies_are_stored_and_forgotten() {
         for case in cases() {
-            let mut replies = Replies::default();
+            let mut replies = LastGoodReply::default();
             for Told { simulation, replies: told } in &case.simulations {
                 replies.learn(&simulation.trail(), &simulation.rewards());
                 for (role, told) in told.iter().enumerate() {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn who_has_no_opponent_always_stores() {
-        let mut replies = Replies::default();
+        let mut replies = LastGoodReply::default();
         let alone = |steps: [&str; 2], goal| Simulation {
             steps: steps.map(str::to_owned).to_vec(),
             rewards: vec![goal],
@@ -178,9 +178,9 @@ mod tests {
         let mut found = [0; 3];
         for round in 0..60 {
             let roles = 1 + round % 3;
-            let (mut replies, mut simulations) = (Replies::default(), Vec::new());
+            let (mut replies, mut simulations) = (LastGoodReply::default(), Vec::new());
             for _ in 0..25 {
-                let mut trail = Trail::new(roles);
+                let mut trail = MoveHistory::new(roles);
                 let mut steps: Vec<Vec<u32>> = Vec::new();
                 for _ in 0..rng.random_range(1..8) {
                     let step: Vec<u32> = (0..roles).map(|_| [0, 1, 2, NOOP][rng.random_range(0..4)]).collect();

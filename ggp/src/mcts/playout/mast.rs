@@ -1,10 +1,10 @@
 //! The move-average sampling technique.
 
 use super::UNSEEN;
-use super::decay::{Average, Decay, Limits, Scale};
-use super::value_guided::Worth;
+use super::decay::{Decay, DecayingAverage, Scale, WeightLimits};
+use super::value_guided::MoveValues;
 use crate::game::NOOP;
-use crate::mcts::move_history::Trail;
+use crate::mcts::move_history::MoveHistory;
 
 /// The move-average sampling technique (MAST; Finnsson and Björnsson 2008;
 /// paper 000, section III-D): a move is worth the average reward of the
@@ -12,7 +12,7 @@ use crate::mcts::move_history::Trail;
 #[derive(Clone, Debug)]
 pub struct Mast {
     /// By role and number.
-    moves: Vec<Vec<Average>>,
+    moves: Vec<Vec<DecayingAverage>>,
     scale: Scale,
 }
 
@@ -31,7 +31,7 @@ impl Mast {
 
     /// Takes in a reward of a move.
     #[inline]
-    pub(super) fn add(&mut self, role: usize, number: u32, reward: f32, limits: Limits) {
+    pub(super) fn add(&mut self, role: usize, number: u32, reward: f32, limits: WeightLimits) {
         if number >= NOOP {
             return;
         }
@@ -40,19 +40,19 @@ impl Mast {
         }
         let moves = &mut self.moves[role];
         if moves.len() <= number as usize {
-            moves.resize(number as usize + 1, Average::default());
+            moves.resize(number as usize + 1, DecayingAverage::default());
         }
         moves[number as usize].add(reward, limits, self.scale);
     }
 }
 
-impl Worth for Mast {
+impl MoveValues for Mast {
     #[inline]
-    fn worths(&mut self, _: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+    fn worths(&mut self, _: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
         worths.extend(numbers.iter().map(|&number| self.mean(role, number).unwrap_or(UNSEEN)));
     }
 
-    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay) {
         let limits = decay.limits();
         for step in trail.steps() {
             for (role, (&number, &reward)) in step.iter().zip(rewards).enumerate() {
@@ -124,7 +124,7 @@ pub(super) mod tests {
             let (mut mast, mut slow) = (Mast::default(), Slow::default());
             let decay = Decay { omega, cap, ..Decay::NONE };
             for _ in 0..40 {
-                let mut trail = Trail::new(roles);
+                let mut trail = MoveHistory::new(roles);
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
                 for _ in 0..rng.random_range(1..6) {
                     let step: Vec<u32> = (0..roles).map(|_| rng.random_range(0..5)).collect();

@@ -1,8 +1,8 @@
 //! Playouts that learn: what moves were worth in the simulations so far.
 //!
-//! [`Learned`] chooses by what moves are [worth](Worth): [`Mast`] keeps an
+//! [`Learned`] chooses by what moves are [worth](MoveValues): [`Mast`] keeps an
 //! average a move, [`Nst`] also one a sequence of moves. A [`Selector`] turns
-//! worths into a choice, good [`Replies`] go before it, and [`Decay`] lets
+//! worths into a choice, good [`LastGoodReply`] go before it, and [`Decay`] lets
 //! what is old weigh less. All is kept for each role by itself.
 
 mod context;
@@ -18,18 +18,18 @@ mod value_guided;
 
 use rand::RngExt;
 
-use super::move_history::Trail;
-use super::params::Controls;
+use super::move_history::MoveHistory;
+use super::params::ParamOverrides;
 use crate::game::Game;
 use crate::rng::Rng;
 pub use decay::Decay;
-pub use last_good_reply::Replies;
+pub use last_good_reply::LastGoodReply;
 pub use mast::Mast;
 pub use nst::Nst;
-pub use nst_ensemble::Variants;
+pub use nst_ensemble::NstEnsemble;
 pub use random::RandomPlayout;
 pub use selector::Selector;
-pub use value_guided::{Learned, Worth};
+pub use value_guided::{MoveValues, ValueGuidedPlayout};
 
 /// What a move is worth that was never played: the highest goal.
 const UNSEEN: f32 = 1.0;
@@ -76,7 +76,7 @@ pub trait Playout<G: Game> {
     /// A move of an acting role in a state that is not terminal. It generates
     /// the moves itself, and need not consider all that are legal. The trail
     /// is empty but for its roles if the playout does not learn.
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move;
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move;
 
     /// The index of the move to try first of some untried moves of a node.
     fn choose_untried(
@@ -85,18 +85,18 @@ pub trait Playout<G: Game> {
         _state: &G::State,
         _role: usize,
         untried: &[G::Move],
-        _trail: &Trail,
+        _trail: &MoveHistory,
         rng: &mut Rng,
     ) -> usize {
         rng.random_range(0..untried.len())
     }
 
     /// Takes other numbers for a role.
-    fn set(&mut self, _role: usize, _controls: &Controls) {}
+    fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
 
     /// Learns from a simulation that came to rewards, one a role.
     #[inline]
-    fn learn(&mut self, _game: &G, _trail: &Trail, _rewards: &[f64]) {}
+    fn learn(&mut self, _game: &G, _trail: &MoveHistory, _rewards: &[f64]) {}
 
     /// Follows a joint move of the match.
     fn advance(&mut self, _game: &G) {}

@@ -3,12 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::context::{chosen_context, context};
-use super::decay::{Average, Decay, Limits, Scale};
+use super::decay::{Decay, DecayingAverage, Scale, WeightLimits};
 use super::mast::Mast;
-use super::value_guided::Worth;
+use super::value_guided::MoveValues;
 use super::{LEAST_WEIGHT, UNSEEN};
 use crate::game::NOOP;
-use crate::mcts::move_history::Trail;
+use crate::mcts::move_history::MoveHistory;
 
 /// The N-gram selection technique (NST; paper 000, section IV-B): a move is
 /// worth the mean of the averages of the sequences that it would end, of
@@ -45,7 +45,7 @@ struct Followers {
     /// Empty, or a power of two of slots, a quarter of them free at least.
     slots: Vec<Follower>,
     /// Empty, or by the number of a move. Either is.
-    row: Vec<Average>,
+    row: Vec<DecayingAverage>,
     used: u32,
     /// How many have ever had a weight that counts; more may not.
     telling: u32,
@@ -55,11 +55,11 @@ struct Followers {
 #[derive(Clone, Copy, Debug)]
 struct Follower {
     number: u32,
-    average: Average,
+    average: DecayingAverage,
 }
 
 impl Followers {
-    const FREE: Follower = Follower { number: Trail::NONE, average: Average::NONE };
+    const FREE: Follower = Follower { number: MoveHistory::NONE, average: DecayingAverage::NONE };
 
     /// The place of a move among the slots, or the free one where it would be.
     #[inline]
@@ -68,13 +68,13 @@ impl Followers {
         // Fibonacci hashing: the upper bits of the product are well mixed.
         let hash = number.wrapping_mul(0x9e37_79b9);
         let mut place = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
-        while self.slots[place].number != number && self.slots[place].number != Trail::NONE {
+        while self.slots[place].number != number && self.slots[place].number != MoveHistory::NONE {
             place = (place + 1) & mask;
         }
         place
     }
 
-    fn add(&mut self, number: u32, reward: f32, limits: Limits, scale: Scale, least: f32) {
+    fn add(&mut self, number: u32, reward: f32, limits: WeightLimits, scale: Scale, least: f32) {
         if number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len() {
             self.make_room(number);
         }
@@ -83,7 +83,7 @@ impl Followers {
             None => {
                 let place = self.place(number);
                 let follower = &mut self.slots[place];
-                self.used += u32::from(follower.number == Trail::NONE);
+                self.used += u32::from(follower.number == MoveHistory::NONE);
                 follower.number = number;
                 &mut follower.average
             }
@@ -104,9 +104,9 @@ impl Followers {
         while 4 * (all.len() + 1) > 3 * slots {
             slots *= 2;
         }
-        if length * size_of::<Average>() <= slots * size_of::<Follower>() {
+        if length * size_of::<DecayingAverage>() <= slots * size_of::<Follower>() {
             self.slots = Vec::new();
-            self.row = vec![Average::NONE; (length + length / 4).next_multiple_of(8)];
+            self.row = vec![DecayingAverage::NONE; (length + length / 4).next_multiple_of(8)];
             all.iter().for_each(|&(number, average)| self.row[number as usize] = average);
         } else {
             self.row = Vec::new();
@@ -116,7 +116,7 @@ impl Followers {
     }
 
     /// Puts followers into free slots.
-    fn fill(&mut self, all: &[(u32, Average)]) {
+    fn fill(&mut self, all: &[(u32, DecayingAverage)]) {
         for &(number, average) in all {
             let place = self.place(number);
             self.slots[place] = Follower { number, average };
@@ -124,9 +124,9 @@ impl Followers {
     }
 
     /// The numbers and averages of all that have any weight.
-    fn all(&self) -> Vec<(u32, Average)> {
-        let slots = self.slots.iter().filter(|slot| slot.number != Trail::NONE);
-        let row = (0..).zip(&self.row).filter(|(_, average)| **average != Average::NONE);
+    fn all(&self) -> Vec<(u32, DecayingAverage)> {
+        let slots = self.slots.iter().filter(|slot| slot.number != MoveHistory::NONE);
+        let row = (0..).zip(&self.row).filter(|(_, average)| **average != DecayingAverage::NONE);
         slots.map(|slot| (slot.number, slot.average)).chain(row.map(|(number, &average)| (number, average))).collect()
     }
 
@@ -134,7 +134,7 @@ impl Followers {
     fn multiply(&mut self, factor: f32) {
         for average in &mut self.row {
             if !average.multiply(factor) {
-                *average = Average::NONE;
+                *average = DecayingAverage::NONE;
             }
         }
         if !self.slots.is_empty() {
@@ -149,7 +149,7 @@ impl Followers {
     /// Adds what they say of some moves to sums of averages, with how many they are.
     #[inline]
     fn tell(&self, numbers: &[u32], sums: &mut [(f32, f32)], least: f32, scale: Scale) {
-        let mut add = |at: usize, average: Average| {
+        let mut add = |at: usize, average: DecayingAverage| {
             if let Some(mean) = average.mean_from(least, scale) {
                 sums[at].0 += mean;
                 sums[at].1 += 1.0;
@@ -158,7 +158,7 @@ impl Followers {
         match self.row.is_empty() {
             true => (0..).zip(numbers).for_each(|(at, &number)| add(at, self.slots[self.place(number)].average)),
             false => (0..).zip(numbers).for_each(|(at, &number)| {
-                add(at, self.row.get(number as usize).copied().unwrap_or(Average::NONE));
+                add(at, self.row.get(number as usize).copied().unwrap_or(DecayingAverage::NONE));
             }),
         }
     }
@@ -192,8 +192,8 @@ impl Nst {
         self
     }
 
-    /// As [`Worth::learn`], of moves that were chosen.
-    fn learn_chosen(&mut self, trail: &Trail, rewards: &[f64], limits: Limits) {
+    /// As [`MoveValues::learn`], of moves that were chosen.
+    fn learn_chosen(&mut self, trail: &MoveHistory, rewards: &[f64], limits: WeightLimits) {
         let first = trail.known() - trail.len();
         for joint in first..trail.known() {
             for (role, &reward) in rewards.iter().enumerate() {
@@ -207,7 +207,7 @@ impl Nst {
         }
     }
 
-    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: Limits) {
+    fn add(&mut self, role: usize, key: u64, number: u32, reward: f32, limits: WeightLimits) {
         if self.places.len() <= role {
             self.places.resize(role + 1, FxHashMap::default());
         }
@@ -239,11 +239,11 @@ impl Nst {
 }
 
 impl Nst {
-    /// As [`Worth::worths`], by sequences of up to so many moves.
+    /// As [`MoveValues::worths`], by sequences of up to so many moves.
     pub(super) fn worths_by(
         &mut self,
         longest: usize,
-        trail: &Trail,
+        trail: &MoveHistory,
         role: usize,
         numbers: &[u32],
         worths: &mut Vec<f32>,
@@ -263,16 +263,16 @@ impl Nst {
     }
 }
 
-impl Worth for Nst {
+impl MoveValues for Nst {
     fn skips_waits(&self) -> bool {
         self.skips_waits
     }
 
-    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+    fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
         self.worths_by(self.longest, trail, role, numbers, worths);
     }
 
-    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay) {
         let limits = decay.limits();
         if self.skips_waits {
             return self.learn_chosen(trail, rewards, limits);
@@ -464,7 +464,7 @@ mod tests {
                 Decay { omega: [1.0, 0.9][round % 2], cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3], ..Decay::NONE };
             let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
             let mut moved: Vec<Vec<u32>> = Vec::new();
-            let mut trail = Trail::new(roles);
+            let mut trail = MoveHistory::new(roles);
             for _ in 0..30 {
                 trail.rewind();
                 let mut steps = Vec::new();
@@ -496,7 +496,7 @@ mod tests {
                     // The match follows the last joint move.
                     trail.rewind();
                     trail.push(|numbers| numbers.extend(&last));
-                    trail.keep_last();
+                    trail.commit_last();
                     moved.push(last);
                 }
             }
@@ -533,8 +533,8 @@ mod tests {
             let mut nst = Nst::new(3, least).skipping_waits(true);
             let mut slow: HashMap<Chosen, Vec<f64>> = HashMap::new();
             let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
-            let mut trail = Trail::new(roles);
-            let push = |trail: &mut Trail, step: &[Option<u32>]| {
+            let mut trail = MoveHistory::new(roles);
+            let push = |trail: &mut MoveHistory, step: &[Option<u32>]| {
                 // Who has no choice has a number all the same, or waits.
                 let number = |mv: &Option<u32>| mv.unwrap_or(if roles == 2 { NOOP } else { 0 });
                 trail.push(|numbers| numbers.extend(step.iter().map(number)));
@@ -583,7 +583,7 @@ mod tests {
                 if rng.random_bool(0.3) {
                     trail.rewind();
                     push(&mut trail, &steps[0]);
-                    trail.keep_last();
+                    trail.commit_last();
                     moved.push(steps.swap_remove(0));
                 }
             }
@@ -599,7 +599,7 @@ mod tests {
         let mut forms = [0; 2];
         for round in 0..60 {
             let mut followers = Followers::default();
-            let mut alone: BTreeMap<u32, Average> = BTreeMap::new();
+            let mut alone: BTreeMap<u32, DecayingAverage> = BTreeMap::new();
             // Numbers lie close together, far apart, or both.
             let most = [12, 200, 100_000][round % 3];
             for step in 0..300 {

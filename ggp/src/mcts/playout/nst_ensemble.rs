@@ -2,15 +2,15 @@
 
 use super::decay::Decay;
 use super::nst::Nst;
-use super::value_guided::Worth;
-use crate::mcts::move_history::Trail;
-use crate::mcts::params::{Controls, PerRole, PlayoutKind};
+use super::value_guided::MoveValues;
+use crate::mcts::move_history::MoveHistory;
+use crate::mcts::params::{ParamOverrides, PerRole, PlayoutKind};
 
 /// What moves are worth by [`Nst`] several times over, under decay rates each.
 /// All learn from every simulation. Each role goes by one of them, and by
-/// sequences or by moves alone, which is MAST, as [`Controls`] tell.
+/// sequences or by moves alone, which is MAST, as [`ParamOverrides`] tell.
 #[derive(Clone, Debug)]
-pub struct Variants {
+pub struct NstEnsemble {
     /// At least one.
     variants: Vec<Variant>,
     chosen: PerRole<Chosen>,
@@ -29,28 +29,28 @@ struct Chosen {
     longest: usize,
 }
 
-impl Variants {
+impl NstEnsemble {
     /// One that has learnt nothing for each of these rates γ and ω, of which
     /// there is at least one. Roles go by the sequences of the first until
     /// they are told otherwise.
-    pub fn new(nst: &Nst, rates: &[(f64, f64)]) -> Variants {
+    pub fn new(nst: &Nst, rates: &[(f64, f64)]) -> NstEnsemble {
         let variant = |&(gamma, omega): &(f64, f64)| Variant { gamma, omega, nst: nst.clone() };
         let chosen = PerRole::new(Chosen { variant: 0, longest: usize::MAX });
-        Variants { variants: rates.iter().map(variant).collect(), chosen }
+        NstEnsemble { variants: rates.iter().map(variant).collect(), chosen }
     }
 }
 
-impl Worth for Variants {
+impl MoveValues for NstEnsemble {
     fn skips_waits(&self) -> bool {
         self.variants[0].nst.skips_waits()
     }
 
-    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+    fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
         let Chosen { variant, longest } = self.chosen.of(role);
         self.variants[variant].nst.worths_by(longest, trail, role, numbers, worths);
     }
 
-    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay) {
+    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay) {
         for Variant { omega, nst, .. } in &mut self.variants {
             nst.learn(trail, rewards, &Decay { omega: *omega, ..*decay });
         }
@@ -64,7 +64,7 @@ impl Worth for Variants {
         self.variants.iter_mut().for_each(|variant| variant.nst.decay(variant.gamma));
     }
 
-    fn set(&mut self, role: usize, controls: &Controls) {
+    fn set(&mut self, role: usize, controls: &ParamOverrides) {
         let is_told = |variant: &Variant| {
             controls.gamma.is_none_or(|gamma| gamma == variant.gamma)
                 && controls.omega.is_none_or(|omega| omega == variant.omega)
@@ -87,13 +87,13 @@ mod tests {
     fn each_is_what_it_is_by_itself() {
         let rates = [(1.0, 0.9), (0.5, 0.9), (1.0, 1.0), (0.5, 1.0)];
         let decay = |(gamma, omega)| Decay { gamma, omega, ..Decay::NONE };
-        let mut variants = Variants::new(&Nst::new(3, 2.0), &rates);
+        let mut variants = NstEnsemble::new(&Nst::new(3, 2.0), &rates);
         let mut alone: Vec<(Decay, Nst, Mast)> =
             rates.iter().map(|&rates| (decay(rates), Nst::new(3, 2.0), Mast::default())).collect();
         let mut rng = Rng::seed_from_u64(4);
         let mut unlike = [0; 2];
         for round in 0..200 {
-            let mut trail = Trail::new(2);
+            let mut trail = MoveHistory::new(2);
             for _ in 0..rng.random_range(1..6) {
                 trail.push(|numbers| numbers.extend([rng.random_range(0..3), rng.random_range(0..3)]));
             }
@@ -115,10 +115,11 @@ mod tests {
             }
             let mut first = None;
             for (decay, nst, mast) in &mut alone {
-                for (kind, worth) in [(PlayoutKind::Nst, nst as &mut dyn Worth), (PlayoutKind::Mast, mast)] {
+                for (kind, worth) in [(PlayoutKind::Nst, nst as &mut dyn MoveValues), (PlayoutKind::Mast, mast)] {
                     let role = rng.random_range(0..2);
                     let (gamma, omega) = (Some(decay.gamma), Some(decay.omega));
-                    variants.set(role, &Controls { playout: Some(kind), gamma, omega, ..Controls::default() });
+                    variants
+                        .set(role, &ParamOverrides { playout: Some(kind), gamma, omega, ..ParamOverrides::default() });
                     let (mut found, mut told) = (Vec::new(), Vec::new());
                     variants.worths(&trail, role, &[0, 1, 2], &mut found);
                     worth.worths(&trail, role, &[0, 1, 2], &mut told);

@@ -2,7 +2,7 @@
 
 use super::Playout;
 use crate::game::Game;
-use crate::mcts::move_history::Trail;
+use crate::mcts::move_history::MoveHistory;
 use crate::rng::Rng;
 
 /// Uniformly random legal moves.
@@ -18,7 +18,7 @@ impl<M> Default for RandomPlayout<M> {
 }
 
 impl<G: Game> Playout<G> for RandomPlayout<G::Move> {
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, _: &Trail, rng: &mut Rng) -> G::Move {
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, _: &MoveHistory, rng: &mut Rng) -> G::Move {
         let mv = game.random_move(state, role, &mut self.moves, rng);
         mv.expect("an acting role has a legal move in a state that is not terminal")
     }

@@ -4,15 +4,15 @@ use rand::RngExt;
 
 use super::Playout;
 use super::decay::Decay;
-use super::last_good_reply::Replies;
+use super::last_good_reply::LastGoodReply;
 use super::selector::Selector;
 use crate::game::Game;
-use crate::mcts::move_history::Trail;
-use crate::mcts::params::{Controls, PerRole, PlayoutKind};
+use crate::mcts::move_history::MoveHistory;
+use crate::mcts::params::{ParamOverrides, PerRole, PlayoutKind};
 use crate::rng::Rng;
 
 /// What moves are worth by the simulations so far.
-pub trait Worth {
+pub trait MoveValues {
     /// Whether trails are to tell which roles had no choice.
     fn skips_waits(&self) -> bool {
         false
@@ -20,11 +20,11 @@ pub trait Worth {
 
     /// Appends what each of some moves of a role is worth at the end of the
     /// trail, from 0 to 1.
-    fn worths(&mut self, trail: &Trail, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
+    fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
 
     /// Learns from a simulation that came to rewards, one a role. What occurs
     /// in it decays by ω.
-    fn learn(&mut self, trail: &Trail, rewards: &[f64], decay: &Decay);
+    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay);
 
     /// Multiplies all weights.
     fn decay(&mut self, by: f64);
@@ -35,18 +35,18 @@ pub trait Worth {
     }
 
     /// Takes other numbers for a role.
-    fn set(&mut self, _role: usize, _controls: &Controls) {}
+    fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
 }
 
 /// Chooses by good replies, if there are some and they are asked, and else by
 /// what moves are worth. In the tree it chooses among the untried moves only.
 #[derive(Clone, Debug)]
-pub struct Learned<W, M> {
+pub struct ValueGuidedPlayout<W, M> {
     worth: W,
     /// What it chooses by where nothing else is told.
     usual: Selector,
     selector: PerRole<Selector>,
-    replies: Option<Replies>,
+    replies: Option<LastGoodReply>,
     decay: Decay,
     /// Simulations since the last batch ended.
     batched: u32,
@@ -61,10 +61,10 @@ struct Chooser {
     worths: Vec<f32>,
 }
 
-impl<W: Worth, M> Learned<W, M> {
+impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
     /// Playouts that have learnt nothing yet.
-    pub fn new(worth: W, selector: Selector, replies: Option<Replies>, decay: Decay) -> Learned<W, M> {
-        Learned {
+    pub fn new(worth: W, selector: Selector, replies: Option<LastGoodReply>, decay: Decay) -> ValueGuidedPlayout<W, M> {
+        ValueGuidedPlayout {
             worth,
             usual: selector,
             selector: PerRole::new(selector),
@@ -84,7 +84,7 @@ impl<W: Worth, M> Learned<W, M> {
         game: &G,
         role: usize,
         moves: &[M],
-        trail: &Trail,
+        trail: &MoveHistory,
         random: bool,
         rng: &mut Rng,
     ) -> usize
@@ -115,14 +115,14 @@ impl<W: Worth, M> Learned<W, M> {
     }
 }
 
-impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
+impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
     const LEARNS: bool = true;
 
     fn skips_waits(&self) -> bool {
         self.worth.skips_waits()
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move {
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move {
         let random = self.selector.of(role).is_random(rng);
         let mut moves = std::mem::take(&mut self.moves);
         let known = if random && self.replies.is_none() {
@@ -143,21 +143,21 @@ impl<G: Game, W: Worth> Playout<G> for Learned<W, G::Move> {
         _: &G::State,
         role: usize,
         untried: &[G::Move],
-        trail: &Trail,
+        trail: &MoveHistory,
         rng: &mut Rng,
     ) -> usize {
         let random = self.selector.of(role).is_random(rng);
         self.choose_among(game, role, untried, trail, random, rng)
     }
 
-    fn set(&mut self, role: usize, controls: &Controls) {
+    fn set(&mut self, role: usize, controls: &ParamOverrides) {
         let told = controls.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
         let is_random = controls.playout == Some(PlayoutKind::Random);
         self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { told });
         self.worth.set(role, controls);
     }
 
-    fn learn(&mut self, game: &G, trail: &Trail, rewards: &[f64]) {
+    fn learn(&mut self, game: &G, trail: &MoveHistory, rewards: &[f64]) {
         let decay = self.decay_of(game);
         self.worth.learn(trail, rewards, &decay);
         if let Some(replies) = &mut self.replies {
@@ -220,7 +220,7 @@ mod tests {
         Simulation { steps: vec![step.to_owned()], rewards: goals.to_vec(), times: 1 }
     }
 
-    fn learn<W: Worth>(playout: &mut Learned<W, u32>, game: &Offers, simulation: &Simulation) {
+    fn learn<W: MoveValues>(playout: &mut ValueGuidedPlayout<W, u32>, game: &Offers, simulation: &Simulation) {
         Playout::learn(playout, game, &simulation.trail(), &simulation.rewards());
     }
 
@@ -230,7 +230,7 @@ mod tests {
     fn moves_are_chosen_with_their_probabilities() {
         let game = Offers(2);
         for case in cases::<Choices>(include_str!("../../../tests/data/policies/selectors.json")) {
-            let mut playout = Learned::new(Mast::default(), selector(&case.selector), None, Decay::NONE);
+            let mut playout = ValueGuidedPlayout::new(Mast::default(), selector(&case.selector), None, Decay::NONE);
             for (mv, &average) in &case.averages {
                 // The other role knows them the other way round.
                 learn(&mut playout, &game, &single(&format!("{mv} {mv}"), &[average, 100.0 - average]));
@@ -241,9 +241,9 @@ mod tests {
             let mut rng = Rng::seed_from_u64(5);
             let mut counts = [vec![0; options.len()], vec![0; options.len()]];
             for _ in 0..DRAWS {
-                let untried = playout.choose_untried(&game, &state, 0, &options, &Trail::new(2), &mut rng);
+                let untried = playout.choose_untried(&game, &state, 0, &options, &MoveHistory::new(2), &mut rng);
                 counts[0][untried] += 1;
-                let mv = playout.choose(&game, &state, 0, &Trail::new(2), &mut rng);
+                let mv = playout.choose(&game, &state, 0, &MoveHistory::new(2), &mut rng);
                 counts[1][options.iter().position(|&option| option == mv).unwrap()] += 1;
             }
             for counts in counts {
@@ -261,9 +261,9 @@ mod tests {
         let after = trail(2, &[], &["A noop".to_owned()]);
         let options = numbers("C B D");
         let mut rng = Rng::seed_from_u64(6);
-        for (replies, told) in [(None, [1.0 / 3.0; 3]), (Some(Replies::default()), [0.0, 1.0, 0.0])] {
+        for (replies, told) in [(None, [1.0 / 3.0; 3]), (Some(LastGoodReply::default()), [0.0, 1.0, 0.0])] {
             let random = Selector::Greedy { epsilon: 1.0 };
-            let mut playout = Learned::new(Mast::default(), random, replies, Decay::NONE);
+            let mut playout = ValueGuidedPlayout::new(Mast::default(), random, replies, Decay::NONE);
             learn(&mut playout, &game, &simulation);
             let mut counts = [0; 3];
             for _ in 0..300 {
@@ -284,10 +284,11 @@ mod tests {
     #[test]
     fn a_role_may_have_its_own_share_of_random_moves() {
         let game = Offers(4);
-        let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, Decay::NONE);
+        let mut playout =
+            ValueGuidedPlayout::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, Decay::NONE);
         learn(&mut playout, &game, &single("A A A A", &[10.0; 4]));
         let mut set = |role, epsilon, kind| {
-            let controls = Controls { epsilon, playout: kind, ..Controls::default() };
+            let controls = ParamOverrides { epsilon, playout: kind, ..ParamOverrides::default() };
             Playout::<Offers>::set(&mut playout, role, &controls);
         };
         set(1, Some(1.0), None);
@@ -299,7 +300,9 @@ mod tests {
             let mut counts = [0; 2];
             for _ in 0..2_000 {
                 let options = numbers("A B");
-                counts[playout.choose_untried(&game, &(role, vec![]), role, &options, &Trail::new(2), &mut rng)] += 1;
+                counts
+                    [playout.choose_untried(&game, &(role, vec![]), role, &options, &MoveHistory::new(2), &mut rng)] +=
+                    1;
             }
             assert!(deviate(&counts, &chances) < 6.5, "role {role}: {counts:?}");
         }
@@ -325,7 +328,7 @@ mod tests {
         Moves(u32),
         /// What is known then.
         Grams(Vec<Gram>),
-        Worth {
+        MoveValues {
             after: Vec<String>,
             role: usize,
             #[serde(rename = "move")]
@@ -354,11 +357,12 @@ mod tests {
     type Table = BTreeMap<Vec<u32>, (Option<f32>, f32)>;
 
     /// Follows the events; of sequences longer than `longest` nothing is asked.
-    fn fade<W: Worth>(case: &Fading, worth: W, longest: usize, table: impl Fn(&W, usize) -> Table) {
+    fn fade<W: MoveValues>(case: &Fading, worth: W, longest: usize, table: impl Fn(&W, usize) -> Table) {
         let game = Offers(case.roles);
         let &Fading { gamma, lambda, batch, omega, .. } = case;
         let decay = Decay { gamma, lambda, batch, omega, ..Decay::NONE };
-        let mut playout: Learned<W, u32> = Learned::new(worth, Selector::Greedy { epsilon: 0.0 }, None, decay);
+        let mut playout: ValueGuidedPlayout<W, u32> =
+            ValueGuidedPlayout::new(worth, Selector::Greedy { epsilon: 0.0 }, None, decay);
         for (place, event) in case.events.iter().enumerate() {
             let about = format!("{}, event {place}", case.about);
             match event {
@@ -373,12 +377,12 @@ mod tests {
                         assert!(told.is(mean, weight), "{about}: {mean:?} of {weight}, not {told:?}");
                     }
                 }
-                Event::Worth { after, role, mv, is } if longest > 1 => {
+                Event::MoveValues { after, role, mv, is } if longest > 1 => {
                     let mut worths = Vec::new();
                     playout.worth.worths(&trail(case.roles, &[], after), *role, &[number(mv)], &mut worths);
                     assert!((100.0 * worths[0] - is).abs() < 1e-2, "{about}: {worths:?}, not {is}");
                 }
-                Event::Worth { .. } => {}
+                Event::MoveValues { .. } => {}
             }
         }
     }
@@ -389,7 +393,7 @@ mod tests {
         // Three rewards, of which the cap takes off one, and a move of the match.
         for (roles, alone, told) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
             let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
-            let mut playout = Learned::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
+            let mut playout = ValueGuidedPlayout::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
             (0..3).for_each(|_| learn(&mut playout, &Offers(roles), &simulation));
             playout.advance(&Offers(roles));
             let weights: Vec<f32> = playout.worth.table(0).into_iter().map(|(.., weight)| weight).collect();

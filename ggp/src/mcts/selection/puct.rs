@@ -1,74 +1,74 @@
 //! Selection by prior probabilities.
 
-use super::{Place, Selection};
+use super::{NodeVisit, Selection};
 use crate::game::Game;
 use crate::mcts::stats::MoveStats;
 
 /// What moves are worth before they are tried.
-pub trait Foresight<G: Game> {
+pub trait MoveEvaluator<G: Game> {
     /// Appends the value of each move to the role that plays it, in units of
     /// reward; of moves at once, whatever the others play.
-    fn foresee(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move], values: &mut Vec<f32>);
+    fn evaluate_moves(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move], values: &mut Vec<f32>);
 }
 
-/// What [`Guided`] selection notes of a move, before it is tried.
+/// What [`Puct`] selection notes of a move, before it is tried.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Hint {
+pub struct Prior {
     /// What it is worth, in units of reward.
     pub value: f32,
     /// The chance it is given. Those of a role at a node sum to 1.
     pub prior: f32,
 }
 
-/// Selection by a [`Foresight`]: mean + C p √T / (1 + Tᵢ), where an untried
+/// Selection by a [`MoveEvaluator`]: mean + C p √T / (1 + Tᵢ), where an untried
 /// move has the mean that is foreseen. It explores moves by the chance p that
 /// they are given (PUCT, Rosin 2011, as Silver et al. 2016 have it), which is
 /// proportional to exp(foreseen value / temperature).
 #[derive(Clone, Debug)]
-pub struct Guided<F> {
+pub struct Puct<F> {
     foresight: F,
     c: f64,
     temperature: f64,
     values: Vec<f32>,
-    hints: Vec<Hint>,
+    hints: Vec<Prior>,
 }
 
-impl<F> Guided<F> {
+impl<F> Puct<F> {
     /// Selection with exploration constant `c` and `temperature`, above 0, in
     /// units of reward.
-    pub fn new(foresight: F, c: f64, temperature: f64) -> Guided<F> {
-        Guided { foresight, c, temperature, values: Vec::new(), hints: Vec::new() }
+    pub fn new(foresight: F, c: f64, temperature: f64) -> Puct<F> {
+        Puct { foresight, c, temperature, values: Vec::new(), hints: Vec::new() }
     }
 }
 
-impl<G: Game, F: Foresight<G>> Selection<G> for Guided<F> {
-    type Note = Hint;
+impl<G: Game, F: MoveEvaluator<G>> Selection<G> for Puct<F> {
+    type EdgeData = Prior;
     type Prepared = f64;
 
     fn values_untried(&self) -> bool {
         true
     }
 
-    fn note(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Hint] {
+    fn edge_data(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Prior] {
         self.values.clear();
-        self.foresight.foresee(game, state, role, moves, &mut self.values);
+        self.foresight.evaluate_moves(game, state, role, moves, &mut self.values);
         // The largest exponent is 0, so that none overflows.
         let most = self.values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let weight = |value: f32| ((f64::from(value) - f64::from(most)) / self.temperature).exp() as f32;
         self.hints.clear();
-        self.hints.extend(self.values.iter().map(|&value| Hint { value, prior: weight(value) }));
+        self.hints.extend(self.values.iter().map(|&value| Prior { value, prior: weight(value) }));
         let sum: f32 = self.hints.iter().map(|hint| hint.prior).sum();
         self.hints.iter_mut().for_each(|hint| hint.prior /= sum);
         &self.hints
     }
 
     #[inline]
-    fn prepare(&mut self, place: Place, _: usize) -> f64 {
+    fn prepare(&mut self, place: NodeVisit, _: usize) -> f64 {
         self.c * f64::from(place.visits.max(1)).sqrt()
     }
 
     #[inline]
-    fn value(&self, prepared: f64, stats: MoveStats, hint: Hint) -> f64 {
+    fn value(&self, prepared: f64, stats: MoveStats, hint: Prior) -> f64 {
         let mean = if stats.visits == 0 { f64::from(hint.value) } else { stats.mean() };
         mean + prepared * f64::from(hint.prior) / f64::from(1 + stats.visits)
     }

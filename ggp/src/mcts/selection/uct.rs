@@ -1,8 +1,8 @@
 //! UCB1 applied to trees.
 
-use super::{Place, Selection};
+use super::{NodeVisit, Selection};
 use crate::game::Game;
-use crate::mcts::params::{Controls, PerRole};
+use crate::mcts::params::{ParamOverrides, PerRole};
 use crate::mcts::stats::MoveStats;
 
 /// UCB1 applied to trees (Kocsis & Szepesvári 2006; paper 004, section 2.2):
@@ -20,7 +20,7 @@ impl Uct {
 }
 
 impl<G: Game> Selection<G> for Uct {
-    type Note = ();
+    type EdgeData = ();
     type Prepared = f64;
 
     fn values_untried(&self) -> bool {
@@ -28,13 +28,13 @@ impl<G: Game> Selection<G> for Uct {
     }
 
     #[inline]
-    fn note(&mut self, _: &G, _: &G::State, _: usize, moves: &[G::Move]) -> &[()] {
+    fn edge_data(&mut self, _: &G, _: &G::State, _: usize, moves: &[G::Move]) -> &[()] {
         // A slice of nothing takes no memory, however long.
         &[(); usize::MAX][..moves.len()]
     }
 
     #[inline]
-    fn prepare(&mut self, place: Place, role: usize) -> f64 {
+    fn prepare(&mut self, place: NodeVisit, role: usize) -> f64 {
         self.c.of(role) * f64::from(place.visits.max(1)).ln().sqrt()
     }
 
@@ -44,7 +44,7 @@ impl<G: Game> Selection<G> for Uct {
         stats.mean() + prepared / visits.sqrt()
     }
 
-    fn set(&mut self, role: usize, controls: &Controls) {
+    fn set(&mut self, role: usize, controls: &ParamOverrides) {
         if let Some(c) = controls.c {
             self.c.set(role, c);
         }

@@ -76,10 +76,10 @@ impl Playout<Sums> for Choosers {
     fn skips_waits(&self) -> bool {
         true
     }
-    fn choose(&mut self, _: &Sums, _: &(usize, u64), _: usize, _: &Trail, _: &mut Rng) -> u64 {
+    fn choose(&mut self, _: &Sums, _: &(usize, u64), _: usize, _: &MoveHistory, _: &mut Rng) -> u64 {
         1
     }
-    fn learn(&mut self, _: &Sums, trail: &Trail, _: &[f64]) {
+    fn learn(&mut self, _: &Sums, trail: &MoveHistory, _: &[f64]) {
         let chose = |joint| [0, 1].map(|role| trail.chosen(joint, role).is_some());
         self.0 = (0..trail.known()).map(chose).collect();
     }
@@ -87,7 +87,7 @@ impl Playout<Sums> for Choosers {
 
 #[test]
 fn a_trail_tells_who_had_a_choice() {
-    let mut mcts = Mcts::new(Uct::new(1.0), Choosers::default(), ToTheEnd, Settings::default(), 1);
+    let mut mcts = Mcts::new(Uct::new(1.0), Choosers::default(), ToTheEnd, MctsConfig::default(), 1);
     let mut state = (0, 0);
     let all: Vec<[bool; 2]> = ROLES.iter().map(|&role| [role == 0, role == 1]).collect();
     mcts.begin(&Sums, &state);
@@ -104,7 +104,7 @@ fn a_trail_tells_who_had_a_choice() {
 #[test]
 fn transpositions_are_one_node() {
     for transpositions in [false, true] {
-        let settings = Settings { transpositions, ..Settings::default() };
+        let settings = MctsConfig { transpositions, ..MctsConfig::default() };
         let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1);
         let mut state = (0, 0);
         for mv in [2, 5, 0] {
@@ -131,7 +131,7 @@ fn transpositions_are_one_node() {
 fn what_is_kept_of_a_tree_fades() {
     let mut told = None;
     for tree_gamma in [1.0, 0.5, 0.0] {
-        let settings = Settings { tree_gamma, decision: Decision::EffectiveQuality, ..Settings::default() };
+        let settings = MctsConfig { tree_gamma, decision: Decision::EffectiveQuality, ..MctsConfig::default() };
         let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1);
         mcts.search(&Sums, &(0, 0), 0, Limits::playouts(2000), &Default::default());
         mcts.advance(&Sums, &[2]);
@@ -166,7 +166,7 @@ fn transpositions_change_what_is_searched_and_not_what_is_found() {
     }
     for state in [(3, 4), (3, 9), (2, 6), (4, 7)] {
         for transpositions in [false, true] {
-            let settings = Settings { transpositions, decision: Decision::MostVisits, ..Settings::default() };
+            let settings = MctsConfig { transpositions, decision: Decision::MostVisits, ..MctsConfig::default() };
             let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, settings, 1);
             let role = ROLES[state.0];
             let found = mcts.search(&Sums, &state, role, Limits::playouts(20_000), &Default::default());

@@ -2,7 +2,7 @@
 
 use crate::game::{Game, Turn};
 use crate::limits::Limits;
-use crate::mcts::{Decision, Mcts, RandomPlayout, Settings, ToTheEnd, Uct};
+use crate::mcts::{Decision, Mcts, MctsConfig, RandomPlayout, ToTheEnd, Uct};
 
 /// Two roles move in no order through a tree of chance, and share 100.
 struct Chance(u64);
@@ -67,7 +67,7 @@ fn what_is_proved_is_what_minimax_finds() {
         let game = Chance(seed);
         let state = game.initial();
         let decision = if seed % 2 == 0 { Decision::BestAverage } else { Decision::MostVisits };
-        let settings = Settings { solver: true, decision, ..Settings::default() };
+        let settings = MctsConfig { solver: true, decision, ..MctsConfig::default() };
         let mut mcts = Mcts::new(Uct::new(0.4), RandomPlayout::default(), ToTheEnd, settings, seed);
         let Turn::One(role) = game.turn(&state) else { unreachable!("one moves at a time") };
         let found = mcts.search(&game, &state, role, Limits::playouts(PLAYOUTS), &Default::default());
@@ -133,7 +133,7 @@ impl Game for Match {
 
 #[test]
 fn where_roles_move_at_once_nothing_is_proved() {
-    let settings = Settings { solver: true, ..Settings::default() };
+    let settings = MctsConfig { solver: true, ..MctsConfig::default() };
     let mut mcts = Mcts::new(Uct::new(0.4), RandomPlayout::default(), ToTheEnd, settings, 1);
     let found = mcts.search(&Match, &None, 0, Limits::playouts(2000), &Default::default());
     assert_eq!(found.spent.playouts, 2000);

@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 
 use super::{Aspect, Combination, MOST_VALUES, Method, MethodError, Parameter, Space, Tuner, prior};
-use crate::mcts::params::{Controls, PlayoutKind};
+use crate::mcts::params::{ParamOverrides, PlayoutKind};
 use crate::rng::Rng;
 
 /// How the numbers of a search are tuned while it runs.
@@ -36,7 +36,7 @@ impl Tuning {
 pub(crate) struct Tuners {
     by_role: Vec<Tuner>,
     /// By role: what is used in the simulation at hand.
-    used: Vec<Controls>,
+    used: Vec<ParamOverrides>,
     /// By role and parameter.
     values: Vec<Vec<Values>>,
     evolve: Option<u32>,
@@ -50,7 +50,7 @@ pub(crate) struct Tuners {
 #[derive(Debug, Default)]
 pub(crate) struct Tuned {
     chosen: Vec<Option<Combination>>,
-    used: Vec<Controls>,
+    used: Vec<ParamOverrides>,
 }
 
 /// The values of a parameter.
@@ -59,7 +59,7 @@ struct Values {
     /// By index, side by side.
     values: [f64; MOST_VALUES],
     /// Tells one of them as what the parameter is.
-    tell: fn(&mut Controls, f64),
+    tell: fn(&mut ParamOverrides, f64),
 }
 
 impl Values {
@@ -70,7 +70,7 @@ impl Values {
     fn of(parameter: &Parameter) -> Values {
         // No value of ref is no node of an AMAF value.
         let value = |index: usize| parameter.values.get(index).copied().flatten().unwrap_or(f64::INFINITY);
-        let tell: fn(&mut Controls, f64) = match parameter.name.as_str() {
+        let tell: fn(&mut ParamOverrides, f64) = match parameter.name.as_str() {
             "C" => |controls, value| controls.c = Some(value),
             "K" => |controls, value| controls.k = Some(value),
             "ref" => |controls, value| controls.reference = Some(value),
@@ -134,7 +134,7 @@ impl Tuners {
     /// Chooses the numbers of each role for the next simulation, and hands
     /// them over if they are to be used.
     #[inline]
-    pub fn choose(&mut self, mut take: impl FnMut(usize, &Controls)) {
+    pub fn choose(&mut self, mut take: impl FnMut(usize, &ParamOverrides)) {
         self.used.clear();
         if self.evolve.is_some_and(|every| self.pace.simulations >= self.pace.evolved.saturating_add(every)) {
             self.pace.evolved = self.pace.simulations;
@@ -149,7 +149,7 @@ impl Tuners {
             if self.shadow {
                 continue;
             }
-            let mut controls = Controls::default();
+            let mut controls = ParamOverrides::default();
             for (parameter, of) in self.values[role].iter().enumerate() {
                 (of.tell)(&mut controls, of.values[chosen.index(parameter)]);
             }
@@ -161,7 +161,7 @@ impl Tuners {
     /// Takes up a simulation, hands over what was chosen for it, and puts what
     /// was for the one at hand in its place.
     #[inline]
-    pub fn swap(&mut self, tuned: &mut Tuned, mut take: impl FnMut(usize, &Controls)) {
+    pub fn swap(&mut self, tuned: &mut Tuned, mut take: impl FnMut(usize, &ParamOverrides)) {
         tuned.chosen.resize(self.by_role.len(), None);
         for (tuner, chosen) in self.by_role.iter_mut().zip(&mut tuned.chosen) {
             tuner.swap(chosen);

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use std::time::Duration;
 
-use crate::batch::{Search, Searches};
+use crate::batch::{LaneSearch, LockStepSearches};
 use crate::gdl::Rules;
 use crate::gdl::network::LaneGame;
 use crate::gdl::network::{Network, NetworkGame};
-use crate::limits::{Limits, Spent};
-use crate::mcts::{Clock, Found};
+use crate::limits::{Limits, SearchStats};
+use crate::mcts::{SearchClock, SearchResult};
 use crate::policy::Policy;
 use crate::{Game, Mcts, PartsVisitor, Playout, Selection, ToTheEnd};
 
@@ -42,11 +42,11 @@ fn games() -> Vec<(String, NetworkGame)> {
 }
 
 /// The limits and the clock of the search for a move.
-fn limits(seed: u64, at: usize) -> (Limits, Clock) {
+fn limits(seed: u64, at: usize) -> (Limits, SearchClock) {
     let count = 3 + (7 * seed + 11 * at as u64) % 13;
     let limits =
         if (seed + at as u64).is_multiple_of(3) { Limits::expansions(4 * count) } else { Limits::playouts(count) };
-    (limits, if at == 0 { Clock::Start } else { Clock::Play })
+    (limits, if at == 0 { SearchClock::Start } else { SearchClock::Play })
 }
 
 /// The role whose moves are told, and the joint move after a search: its
@@ -69,16 +69,16 @@ struct Alone<'a> {
 }
 
 impl PartsVisitor<NetworkGame> for Alone<'_> {
-    type Made = Vec<Found<u32>>;
+    type Made = Vec<SearchResult<u32>>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Vec<Found<u32>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Vec<SearchResult<u32>>
     where
         S: Selection<NetworkGame> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<NetworkGame> + Clone + Send + 'static,
     {
         let &crate::SearchPolicy { decision, solver, .. } = self.search;
-        let settings = crate::Settings { decision, solver, ..crate::Settings::default() };
+        let settings = crate::MctsConfig { decision, solver, ..crate::MctsConfig::default() };
         let mut mcts =
             Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone(), false);
         let game = self.game;
@@ -88,7 +88,7 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
         while all.len() < MOVES && !game.is_terminal(&state) {
             let role = game.turn(&state).acting(game.roles()).start;
             let (limits, clock) = limits(self.seed, all.len());
-            let spent = mcts.think(game, &state, limits, &Default::default(), Spent::default(), clock);
+            let spent = mcts.think(game, &state, limits, &Default::default(), SearchStats::default(), clock);
             let found = mcts.found(game, &state, role, spent);
             let joint = joint(game, &state, found.best);
             all.push(found);
@@ -101,18 +101,18 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
 
 /// What searches of so many seeds find in the first moves of matches, in
 /// lock step.
-fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> Vec<Vec<Found<u32>>> {
-    let mut searches = Searches::new(game, seats);
-    let mut found: Vec<Vec<Found<u32>>> = vec![Vec::new(); seeds as usize];
+fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> Vec<Vec<SearchResult<u32>>> {
+    let mut searches = LockStepSearches::new(game, seats);
+    let mut found: Vec<Vec<SearchResult<u32>>> = vec![Vec::new(); seeds as usize];
     for seed in 0..seeds {
         let mut stepper = policy.stepper(game, 0, seed).unwrap();
         stepper.begin(game, &game.initial());
         let (limits, clock) = limits(seed, 0);
-        searches.begin(Search::new(seed, stepper, game.initial(), limits, clock));
+        searches.begin(LaneSearch::new(seed, stepper, game.initial(), limits, clock));
     }
     while !searches.is_idle() {
         searches.round();
-        let ended: Vec<Search<u64>> = searches.ended().collect();
+        let ended: Vec<LaneSearch<u64>> = searches.ended().collect();
         for mut search in ended {
             let (seed, mut state) = (search.tag, search.root.clone());
             let role = game.turn(&state).acting(game.roles()).start;
@@ -123,16 +123,16 @@ fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> V
             game.play(&mut state, &joint);
             if of.len() < MOVES && !game.is_terminal(&state) {
                 let (limits, clock) = limits(seed, of.len());
-                searches.begin(Search::new(seed, search.stepper, state, limits, clock));
+                searches.begin(LaneSearch::new(seed, search.stepper, state, limits, clock));
             }
         }
     }
     found
 }
 
-fn without_time(found: Vec<Found<u32>>) -> Vec<Found<u32>> {
-    let spent = |spent| Spent { time: Duration::ZERO, ..spent };
-    found.into_iter().map(|found| Found { spent: spent(found.spent), ..found }).collect()
+fn without_time(found: Vec<SearchResult<u32>>) -> Vec<SearchResult<u32>> {
+    let spent = |spent| SearchStats { time: Duration::ZERO, ..spent };
+    found.into_iter().map(|found| SearchResult { spent: spent(found.spent), ..found }).collect()
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn searches_in_lock_step_find_what_they_find_alone() {
             let policy: Policy = policy.parse().unwrap();
             let Policy::Search(search) = &policy else { panic!("all policies search") };
             let alone = |seed| without_time(search.visit(&game, 0, Alone { game: &game, search, seed }));
-            let alone: Vec<Vec<Found<u32>>> = (0..SEEDS).map(alone).collect();
+            let alone: Vec<Vec<SearchResult<u32>>> = (0..SEEDS).map(alone).collect();
             let seats = [2, 4, 512][(place + number) % 3];
             let found = in_lock_step(&lanes, &policy, SEEDS, seats);
-            let found: Vec<Vec<Found<u32>>> = found.into_iter().map(without_time).collect();
+            let found: Vec<Vec<SearchResult<u32>>> = found.into_iter().map(without_time).collect();
             assert_eq!(found, alone, "{name}, {policy}, {seats} seats");
         }
     }
@@ -161,9 +161,9 @@ fn searches_are_dropped_and_others_take_their_seats() {
     let begun = |seed: u64, limit: u64| {
         let mut stepper = policy.stepper(&lanes, 0, seed).unwrap();
         stepper.begin(&lanes, &lanes.initial());
-        Search::new(seed, stepper, lanes.initial(), Limits::playouts(limit), Clock::Play)
+        LaneSearch::new(seed, stepper, lanes.initial(), Limits::playouts(limit), SearchClock::Play)
     };
-    let mut searches = Searches::new(&lanes, 3);
+    let mut searches = LockStepSearches::new(&lanes, 3);
     (0..6).for_each(|seed| searches.begin(begun(seed, u64::MAX)));
     (0..100).for_each(|_| searches.round());
     searches.retain(|&seed| seed == 1);
@@ -184,8 +184,8 @@ fn searches_are_dropped_and_others_take_their_seats() {
 }
 
 /// The moves that a search finds with no other beside it.
-fn in_lock_step_alone(game: &LaneGame, search: Search<u64>) -> Vec<(u32, crate::MoveStats)> {
-    let mut searches = Searches::new(game, 1);
+fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, crate::MoveStats)> {
+    let mut searches = LockStepSearches::new(game, 1);
     searches.begin(search);
     loop {
         searches.round();

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use crate::batch::{SideBySide, Start, TreeParallel};
+use crate::batch::{Parallelism, Start, TreeParallel};
 use crate::game::Game;
 use crate::gdl::Rules;
 use crate::gdl::network::LaneGame;
 use crate::gdl::network::{Network, NetworkGame};
-use crate::limits::{Limits, Spent};
-use crate::mcts::{Clock, Found, Settings};
+use crate::limits::{Limits, SearchStats};
 use crate::mcts::{Mcts, Playout, Selection, ToTheEnd};
+use crate::mcts::{MctsConfig, SearchClock, SearchResult};
 use crate::policy::{PartsVisitor, Policy, SearchPolicy};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,34 +40,34 @@ struct Searched<'a> {
 }
 
 impl PartsVisitor<LaneGame> for Searched<'_> {
-    type Made = Vec<Found<u32>>;
+    type Made = Vec<SearchResult<u32>>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Vec<Found<u32>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Vec<SearchResult<u32>>
     where
         S: Selection<LaneGame> + Clone + Send + 'static,
-        S::Note: Send,
+        S::EdgeData: Send,
         P: Playout<LaneGame> + Clone + Send + 'static,
     {
         let Searched { game, search, lanes, limits } = self;
-        let settings = Settings { solver: search.solver, ..Settings::default() };
+        let settings = MctsConfig { solver: search.solver, ..MctsConfig::default() };
         let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone(), false);
-        let mut search = TreeParallel::new(mcts, SideBySide::Auto);
+        let mut search = TreeParallel::new(mcts, Parallelism::Auto);
         let mut state = game.initial();
         search.begin(game, &state);
         let mut all = Vec::new();
         while all.len() < 4 && !game.is_terminal(&state) {
             let stop = AtomicBool::new(false);
-            let start = Start { game, root: &state, stop: &stop, clock: Clock::Play };
+            let start = Start { game, root: &state, stop: &stop, clock: SearchClock::Play };
             let spent = match lanes {
-                None => search.run(1, start, limits, Spent::default()),
+                None => search.run(1, start, limits, SearchStats::default()),
                 Some(lanes) => search.count(lanes, start, limits),
             };
             let acting = game.turn(&state).acting(game.roles());
             let found = |role| {
                 let found = search.mcts().found(game, &state, role, spent);
-                Found { spent: Spent { time: Duration::ZERO, ..found.spent }, ..found }
+                SearchResult { spent: SearchStats { time: Duration::ZERO, ..found.spent }, ..found }
             };
-            let found: Vec<Found<u32>> = acting.map(found).collect();
+            let found: Vec<SearchResult<u32>> = acting.map(found).collect();
             let joint: Vec<u32> = found.iter().map(|found| found.best).collect();
             all.extend(found);
             search.advance(game, &joint);
@@ -77,7 +77,7 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
     }
 }
 
-fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<Found<u32>> {
+fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits) -> Vec<SearchResult<u32>> {
     let Policy::Search(search) = policy.parse().unwrap() else { panic!("{policy} searches") };
     search.visit(game, 0, Searched { game, search: &search, lanes, limits })
 }

@@ -2,7 +2,7 @@
 
 /// How simulations are shared out among strategies.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Allocation {
+pub enum StrategyAllocation {
     /// The highest mean + b wᵢ √(ln n / Tᵢ), rewards being 0 to 100; strategies
     /// that were never used come first (section VI.A). The weights w are 1, but
     /// `prior` for strategies that are [expected](Allocator::expect) to be good.
@@ -27,21 +27,21 @@ pub enum Allocation {
     UniformThenBest,
 }
 
-impl Allocation {
+impl StrategyAllocation {
     /// UCB as the paper has it.
-    pub const UCB: Allocation = Allocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 1.0 };
+    pub const UCB: StrategyAllocation = StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 1.0 };
 }
 
 /// The simulations that a strategy was used in.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Tally {
+pub struct StrategyTally {
     /// How many they are.
     pub simulations: u32,
     /// The sum of their rewards, of 0 to 1 each.
     pub sum: f64,
 }
 
-impl Tally {
+impl StrategyTally {
     /// The mean reward; 0 without simulations.
     pub fn mean(self) -> f64 {
         if self.simulations == 0 { 0.0 } else { self.sum / f64::from(self.simulations) }
@@ -54,8 +54,8 @@ const STATIC_QUOTAS: [u32; 6] = [22, 11, 7, 4, 2, 1];
 /// Shares out simulations among strategies, which are known by number.
 #[derive(Clone, Debug)]
 pub struct Allocator {
-    allocation: Allocation,
-    tallies: Vec<Tally>,
+    allocation: StrategyAllocation,
+    tallies: Vec<StrategyTally>,
     /// Whether each strategy is expected to be good.
     expected: Vec<bool>,
     /// How many simulations there were of all before the first of each
@@ -72,10 +72,10 @@ pub struct Allocator {
 
 impl Allocator {
     /// Nothing allocated yet, of so many strategies.
-    pub fn new(allocation: Allocation, strategies: usize) -> Allocator {
+    pub fn new(allocation: StrategyAllocation, strategies: usize) -> Allocator {
         Allocator {
             allocation,
-            tallies: vec![Tally::default(); strategies],
+            tallies: vec![StrategyTally::default(); strategies],
             expected: vec![false; strategies],
             before: vec![0; strategies],
             round: Vec::new(),
@@ -90,7 +90,7 @@ impl Allocator {
     }
 
     /// What each strategy was used for and came to.
-    pub fn tallies(&self) -> &[Tally] {
+    pub fn tallies(&self) -> &[StrategyTally] {
         &self.tallies
     }
 
@@ -103,11 +103,13 @@ impl Allocator {
             return untried;
         }
         match self.allocation {
-            Allocation::Ucb { b, floor, ceiling, prior } => self.highest_bound(&ready, [b, b * prior], floor, ceiling),
-            Allocation::UniformThenBest if is_start => self.least_used(&ready),
-            Allocation::UniformThenBest => self.best_alone(&ready),
-            Allocation::Static => self.of_round(&ready, Allocator::static_round),
-            Allocation::Square => self.of_round(&ready, Allocator::square_round),
+            StrategyAllocation::Ucb { b, floor, ceiling, prior } => {
+                self.highest_bound(&ready, [b, b * prior], floor, ceiling)
+            }
+            StrategyAllocation::UniformThenBest if is_start => self.least_used(&ready),
+            StrategyAllocation::UniformThenBest => self.best_alone(&ready),
+            StrategyAllocation::Static => self.of_round(&ready, Allocator::static_round),
+            StrategyAllocation::Square => self.of_round(&ready, Allocator::square_round),
         }
     }
 

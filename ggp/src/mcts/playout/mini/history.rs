@@ -6,7 +6,7 @@ use crate::rng::Rng;
 
 /// What simulations with a move came to.
 #[derive(Clone, Copy, Debug, Default)]
-struct Average {
+struct RewardAverage {
     sum: f64,
     count: u32,
     /// The simulation that counted last, from 1 on.
@@ -18,7 +18,7 @@ struct Average {
 /// move was played in it.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    roles: Vec<Vec<Average>>,
+    roles: Vec<Vec<RewardAverage>>,
     simulation: u32,
 }
 
@@ -38,7 +38,7 @@ impl History {
     pub fn count(&mut self, role: usize, mv: u32, reward: f64) {
         let averages = &mut self.roles[role];
         if averages.len() <= mv as usize {
-            averages.resize(mv as usize + 1, Average::default());
+            averages.resize(mv as usize + 1, RewardAverage::default());
         }
         let average = &mut averages[mv as usize];
         if average.last != self.simulation {

@@ -4,13 +4,13 @@
 //! A simulation follows one of six strategies ([`Strategy`]), and an
 //! [`Allocator`] gives those that do well more simulations than others.
 //! [`MiniPlayout`] puts them together as the playout of a search, by a
-//! [`MiniConfig`]. What they look at in a game is its [`Anatomy`](crate::features::Anatomy).
+//! [`MiniConfig`]. What they look at in a game is its [`StateFeatures`](crate::features::StateFeatures).
 //!
 //! ```
 //! use sternhalma_ggp::gdl::Rules;
 //! use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 //! use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout};
-//! use sternhalma_ggp::{Decision, Game, Limits, Mcts, Settings, ToTheEnd, Uct};
+//! use sternhalma_ggp::{Decision, Game, Limits, Mcts, MctsConfig, ToTheEnd, Uct};
 //!
 //! let rules = Rules::parse(
 //!     "(role you) (init (heap 3)) (less 0 1) (less 1 2) (less 2 3)
@@ -21,7 +21,7 @@
 //! )?;
 //! let game = NetworkGame::new(Network::new(&rules)?).with_rules(rules);
 //! let anatomy = game.features();
-//! let settings = Settings { decision: Decision::EffectiveQuality, ..Settings::default() };
+//! let settings = MctsConfig { decision: Decision::EffectiveQuality, ..MctsConfig::default() };
 //! let playout = MiniPlayout::new(&game, 0, anatomy, MiniConfig::mini());
 //! let mut search = Mcts::new(Uct::new(0.4), playout, ToTheEnd, settings, 1);
 //! search.search(&game, &game.initial(), 0, Limits::playouts(100), &Default::default());
@@ -38,7 +38,7 @@ mod scoring;
 mod strategy;
 mod symbols;
 
-pub use allocation::{Allocation, Allocator, Tally};
+pub use allocation::{Allocator, StrategyAllocation, StrategyTally};
 pub use history::History;
 pub use playout::MiniPlayout;
 pub use strategy::{Chances, MiniConfig, Strategy};

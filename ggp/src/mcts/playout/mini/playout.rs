@@ -2,15 +2,15 @@
 
 use rand::RngExt;
 
-use super::allocation::{Allocation, Allocator, Tally};
+use super::allocation::{Allocator, StrategyAllocation, StrategyTally};
 use super::history::History;
-use super::scoring::{self, Worth};
+use super::scoring::{self, StateScore};
 use super::strategy::{MiniConfig, Strategy};
 use super::symbols::SymbolCounts;
-use crate::features::{Anatomy, Degree, DegreeBuffers, Successors};
+use crate::features::{Degree, DegreeBuffers, StateFeatures, Successors};
 use crate::game::{Game, NOOP, Turn};
 use crate::gdl::network::FluentSet;
-use crate::mcts::move_history::Trail;
+use crate::mcts::move_history::MoveHistory;
 use crate::mcts::playout::{Phase, Playout};
 use crate::rng::Rng;
 
@@ -34,7 +34,7 @@ const MEMORY: usize = 3;
 /// a start clock has learnt nothing, and SSC is random.
 pub struct MiniPlayout<G: Game> {
     config: MiniConfig,
-    anatomy: Box<dyn Anatomy<G>>,
+    anatomy: Box<dyn StateFeatures<G>>,
     /// The role that the search is for.
     role: usize,
     history: History,
@@ -48,7 +48,7 @@ pub struct MiniPlayout<G: Game> {
     recent: Vec<FluentSet>,
     /// How many of them there are.
     known: usize,
-    buffers: Buffers<G::Move>,
+    buffers: MiniBuffers<G::Move>,
 }
 
 // A derived one would ask for games that can be cloned.
@@ -79,7 +79,7 @@ enum Symbols {
 }
 
 #[derive(Clone, Debug)]
-struct Buffers<M> {
+struct MiniBuffers<M> {
     moves: Vec<M>,
     /// The moves of one of the others, and what each of them draws.
     options: Vec<M>,
@@ -89,7 +89,7 @@ struct Buffers<M> {
     degree: DegreeBuffers,
     degrees: Vec<Degree>,
     counts: Vec<u32>,
-    worths: Vec<Worth>,
+    worths: Vec<StateScore>,
 }
 
 impl<G: Game> MiniPlayout<G> {
@@ -97,7 +97,7 @@ impl<G: Game> MiniPlayout<G> {
     ///
     /// # Panics
     /// If the configuration has no strategy.
-    pub fn new(game: &G, role: usize, anatomy: Box<dyn Anatomy<G>>, config: MiniConfig) -> MiniPlayout<G> {
+    pub fn new(game: &G, role: usize, anatomy: Box<dyn StateFeatures<G>>, config: MiniConfig) -> MiniPlayout<G> {
         assert!(!config.strategies.is_empty(), "there is a strategy to use");
         // Section IX names the number of players as future work, and E for games of one.
         let expected = if game.roles() == 1 { Strategy::Exploration } else { Strategy::Goal };
@@ -115,7 +115,7 @@ impl<G: Game> MiniPlayout<G> {
             playout_from: None,
             recent: vec![FluentSet::new(anatomy.facts()); MEMORY],
             known: 0,
-            buffers: Buffers {
+            buffers: MiniBuffers {
                 moves: Vec::new(),
                 options: Vec::new(),
                 drawn: Vec::new(),
@@ -137,13 +137,13 @@ impl<G: Game> MiniPlayout<G> {
     /// as future work).
     fn is_without_goal(&self) -> bool {
         let others = |strategy: &Strategy| !matches!(strategy, Strategy::Goal | Strategy::Symbols);
-        matches!(self.config.allocation, Allocation::Ucb { prior, .. } if prior > 1.0)
+        matches!(self.config.allocation, StrategyAllocation::Ucb { prior, .. } if prior > 1.0)
             && self.anatomy.goal_tree(self.role).is_none()
             && self.config.strategies.iter().any(others)
     }
 
     /// What each strategy was used for and came to.
-    pub fn tallies(&self) -> impl Iterator<Item = (Strategy, Tally)> {
+    pub fn tallies(&self) -> impl Iterator<Item = (Strategy, StrategyTally)> {
         self.config.strategies.iter().copied().zip(self.allocator.tallies().iter().copied())
     }
 
@@ -213,7 +213,7 @@ impl<G: Game> MiniPlayout<G> {
             Turn::All => self.join(game, state, moves, &mut joints, rng),
         }
         let with_mobility = strategy == Strategy::Mobility;
-        let Buffers { successors, degree, degrees, counts, worths, .. } = &mut self.buffers;
+        let MiniBuffers { successors, degree, degrees, counts, worths, .. } = &mut self.buffers;
         self.anatomy.successors(game, state, &joints, with_mobility, successors);
         match (strategy, &self.symbols) {
             (Strategy::Goal, _) => {
@@ -293,7 +293,7 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         }
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &Trail, rng: &mut Rng) -> G::Move {
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move {
         let from = *self.playout_from.get_or_insert(trail.len());
         let mut moves = std::mem::take(&mut self.buffers.moves);
         moves.clear();
@@ -309,13 +309,13 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         state: &G::State,
         role: usize,
         untried: &[G::Move],
-        _: &Trail,
+        _: &MoveHistory,
         rng: &mut Rng,
     ) -> usize {
         self.pick(game, state, role, untried, 0, rng)
     }
 
-    fn learn(&mut self, _: &G, trail: &Trail, rewards: &[f64]) {
+    fn learn(&mut self, _: &G, trail: &MoveHistory, rewards: &[f64]) {
         for moves in trail.steps() {
             for (role, (&mv, &reward)) in moves.iter().zip(rewards).enumerate() {
                 if mv < NOOP {

@@ -10,7 +10,7 @@ use crate::rng::Rng;
 const ROUNDING: f64 = 1e-6;
 
 /// What a state is worth, and what tells states of the same worth apart.
-pub(super) type Worth = (f64, f64);
+pub(super) type StateScore = (f64, f64);
 
 /// How nearly states satisfy a goal (paper 002, section V.B).
 pub(super) fn by_goal(
@@ -18,7 +18,7 @@ pub(super) fn by_goal(
     tree: &GoalTree,
     buffers: &mut DegreeBuffers,
     degrees: &mut Vec<Degree>,
-    worths: &mut Vec<Worth>,
+    worths: &mut Vec<StateScore>,
 ) {
     degrees.clear();
     tree.degrees(states, buffers, degrees);
@@ -27,7 +27,7 @@ pub(super) fn by_goal(
 }
 
 /// The sum of the weights of the facts that hold (section V.C).
-pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<Worth>) {
+pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<StateScore>) {
     worths.clear();
     worths.resize(states.count(), (0.0, 0.0));
     for (fact, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
@@ -37,7 +37,7 @@ pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<
 
 /// How many more moves a role has than the others, summed over them; its
 /// moves, if there are no others (section V.D).
-pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths: &mut Vec<Worth>) {
+pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths: &mut Vec<StateScore>) {
     let own = f64::from(roles.saturating_sub(1).max(1) as u32);
     worths.clear();
     worths.extend(states.mobility(role).iter().map(|&moves| (own * f64::from(moves), 0.0)));
@@ -48,7 +48,12 @@ pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths
 
 /// The fewest facts of a state that did not hold in one of the states before
 /// it (section V.E).
-pub(super) fn by_novelty(states: &Successors, before: &[FluentSet], counts: &mut Vec<u32>, worths: &mut Vec<Worth>) {
+pub(super) fn by_novelty(
+    states: &Successors,
+    before: &[FluentSet],
+    counts: &mut Vec<u32>,
+    worths: &mut Vec<StateScore>,
+) {
     worths.clear();
     worths.resize(states.count(), (f64::INFINITY, 0.0));
     for before in before {
@@ -62,7 +67,7 @@ pub(super) fn by_novelty(states: &Successors, before: &[FluentSet], counts: &mut
 }
 
 /// The index of the highest worth, of equals at random.
-pub(super) fn best(worths: &[Worth], rng: &mut Rng) -> usize {
+pub(super) fn best(worths: &[StateScore], rng: &mut Rng) -> usize {
     let (mut best, mut equals) = (0, 1);
     for (index, worth) in worths.iter().enumerate().skip(1) {
         let (value, tie_break) = (worth.0 - worths[best].0, worth.1 - worths[best].1);

@@ -1,6 +1,6 @@
 //! The strategies and what a player makes of them.
 
-use super::allocation::Allocation;
+use super::allocation::StrategyAllocation;
 
 /// How our role chooses its moves in a simulation (paper 002, section V).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -88,7 +88,7 @@ impl Chances {
 #[derive(Clone, PartialEq, Debug)]
 pub struct MiniConfig {
     /// How simulations are shared out.
-    pub allocation: Allocation,
+    pub allocation: StrategyAllocation,
     /// The strategies that are used, at least one.
     pub strategies: Vec<Strategy>,
     /// How often they choose.
@@ -121,7 +121,11 @@ impl MiniConfig {
     /// MINI and MINI-STR: the six strategies shared out by upper bounds. MINI
     /// decides by [effective quality](crate::Decision::EffectiveQuality).
     pub fn mini() -> MiniConfig {
-        MiniConfig { allocation: Allocation::UCB, strategies: Strategy::ALL.to_vec(), chances: Chances::default() }
+        MiniConfig {
+            allocation: StrategyAllocation::UCB,
+            strategies: Strategy::ALL.to_vec(),
+            chances: Chances::default(),
+        }
     }
 
     /// MINI-C and, by effective quality, MINI-EQ: the history heuristic alone.
@@ -132,6 +136,6 @@ impl MiniConfig {
     /// MINI-1-S: all strategies as often in the start clock, and then the best
     /// of them alone. Without a start clock that is the best of one simulation each.
     pub fn single_strategy() -> MiniConfig {
-        MiniConfig { allocation: Allocation::UniformThenBest, ..MiniConfig::mini() }
+        MiniConfig { allocation: StrategyAllocation::UniformThenBest, ..MiniConfig::mini() }
     }
 }

@@ -1,7 +1,7 @@
 //! All moves as first: the AMAF values of nodes.
 
-use super::log::{Entry, Key, Log};
-use crate::mcts::move_history::Trail;
+use super::log::{LoggedSimulation, MoveKey, SimulationLog};
+use crate::mcts::move_history::MoveHistory;
 
 /// The AMAF values of the nodes of a tree, by their numbers.
 ///
@@ -10,22 +10,22 @@ use crate::mcts::move_history::Trail;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Amaf {
     roles: usize,
-    nodes: Vec<Node>,
-    log: Log,
+    nodes: Vec<NodeAmaf>,
+    log: SimulationLog,
     /// The simulations of nodes without a table, each with the one before.
-    entries: Vec<Link>,
+    entries: Vec<SimulationLink>,
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum NodeAmaf {
     /// The last of its simulations among the entries, if there are any.
     Simulations(Option<u32>),
-    Table(Table),
+    AmafTable(AmafTable),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    entry: Entry,
+struct SimulationLink {
+    entry: LoggedSimulation,
     before: Option<u32>,
 }
 
@@ -33,29 +33,29 @@ impl Amaf {
     /// Makes sure that a node can be asked.
     #[inline]
     pub fn open(&mut self, node: u32) {
-        if !matches!(self.nodes.get(node as usize), Some(Node::Table(_))) {
+        if !matches!(self.nodes.get(node as usize), Some(NodeAmaf::AmafTable(_))) {
             self.make_table(node);
         }
     }
 
     fn make_table(&mut self, node: u32) {
         let last = match self.node(node) {
-            Node::Simulations(last) => *last,
-            Node::Table(_) => return,
+            NodeAmaf::Simulations(last) => *last,
+            NodeAmaf::AmafTable(_) => return,
         };
         let links = std::iter::successors(last.map(|last| self.entries[last as usize]), |link| {
             link.before.map(|before| self.entries[before as usize])
         });
         // From the first to the last, as they would have come in.
-        let entries: Vec<Entry> = links.map(|link| link.entry).collect();
-        let mut table = Table::default();
+        let entries: Vec<LoggedSimulation> = links.map(|link| link.entry).collect();
+        let mut table = AmafTable::default();
         entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry)));
-        self.nodes[node as usize] = Node::Table(table);
+        self.nodes[node as usize] = NodeAmaf::AmafTable(table);
     }
 
-    fn node(&mut self, node: u32) -> &mut Node {
+    fn node(&mut self, node: u32) -> &mut NodeAmaf {
         if self.nodes.len() <= node as usize {
-            self.nodes.resize(node as usize + 1, Node::Simulations(None));
+            self.nodes.resize(node as usize + 1, NodeAmaf::Simulations(None));
         }
         &mut self.nodes[node as usize]
     }
@@ -64,13 +64,13 @@ impl Amaf {
     #[inline]
     pub fn mean(&self, node: u32, role: usize, number: u32) -> Option<f64> {
         match &self.nodes[node as usize] {
-            Node::Table(table) => table.mean(Key::new(self.roles, role, number)),
-            Node::Simulations(_) => None,
+            NodeAmaf::AmafTable(table) => table.mean(MoveKey::new(self.roles, role, number)),
+            NodeAmaf::Simulations(_) => None,
         }
     }
 
     /// Takes in a simulation that entered these nodes.
-    pub fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
+    pub fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
         self.roles = trail.roles();
         let start = self.log.add(entered.len(), trail, rewards);
         for (step, &number) in entered.iter().enumerate() {
@@ -79,12 +79,12 @@ impl Amaf {
             let full = self.log.is_full();
             match self.node(number) {
                 // What it has are enough to go by.
-                Node::Simulations(Some(_)) if full => {}
-                Node::Simulations(last) => {
+                NodeAmaf::Simulations(Some(_)) if full => {}
+                NodeAmaf::Simulations(last) => {
                     let before = last.replace(next);
-                    self.entries.push(Link { entry, before });
+                    self.entries.push(SimulationLink { entry, before });
                 }
-                Node::Table(_) => self.add_to_table(number, entry),
+                NodeAmaf::AmafTable(_) => self.add_to_table(number, entry),
             }
         }
         // A simulation that only went to tables is needed no more.
@@ -93,8 +93,8 @@ impl Amaf {
         }
     }
 
-    fn add_to_table(&mut self, node: u32, entry: Entry) {
-        if let Node::Table(table) = &mut self.nodes[node as usize] {
+    fn add_to_table(&mut self, node: u32, entry: LoggedSimulation) {
+        if let NodeAmaf::AmafTable(table) = &mut self.nodes[node as usize] {
             table.add_all(self.log.moves(entry));
         }
     }
@@ -106,18 +106,18 @@ impl Amaf {
         for (node, number) in std::mem::take(&mut self.nodes).into_iter().zip(numbers) {
             let Some(number) = *number else { continue };
             if nodes.len() <= number as usize {
-                nodes.resize(number as usize + 1, Node::Simulations(None));
+                nodes.resize(number as usize + 1, NodeAmaf::Simulations(None));
             }
             nodes[number as usize] = self.moved(node, &mut entries);
         }
         self.nodes = nodes;
-        self.log.keep(entries.iter_mut().map(|link: &mut Link| &mut link.entry));
+        self.log.keep(entries.iter_mut().map(|link: &mut SimulationLink| &mut link.entry));
         self.entries = entries;
     }
 
     /// A node whose simulations are put to these entries.
-    fn moved(&self, node: Node, entries: &mut Vec<Link>) -> Node {
-        let Node::Simulations(mut last) = node else { return node };
+    fn moved(&self, node: NodeAmaf, entries: &mut Vec<SimulationLink>) -> NodeAmaf {
+        let NodeAmaf::Simulations(mut last) = node else { return node };
         let first = entries.len();
         while let Some(link) = last.map(|last| self.entries[last as usize]) {
             entries.push(link);
@@ -128,30 +128,30 @@ impl Amaf {
         for (place, link) in entries.iter_mut().enumerate().skip(first) {
             link.before = before.replace(place as u32);
         }
-        Node::Simulations((entries.len() > first).then(|| entries.len() as u32 - 1))
+        NodeAmaf::Simulations((entries.len() > first).then(|| entries.len() as u32 - 1))
     }
 }
 
 /// The average rewards of moves, by open addressing.
 #[derive(Clone, Debug, Default)]
-struct Table {
+struct AmafTable {
     /// A power of two of slots, a quarter of them free at least.
-    slots: Vec<Slot>,
+    slots: Vec<AmafSlot>,
     used: usize,
 }
 
 /// A move with its rewards; without any it is free.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct AmafSlot {
     key: u32,
     count: u32,
     sum: f64,
 }
 
-impl Table {
+impl AmafTable {
     /// Spreads keys, which follow each other, over the slots.
     #[inline]
-    fn first_place(&self, key: Key) -> usize {
+    fn first_place(&self, key: MoveKey) -> usize {
         // Fibonacci hashing: the upper bits of the product are well mixed.
         let hash = key.0.wrapping_mul(0x9e37_79b9);
         ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize
@@ -159,7 +159,7 @@ impl Table {
 
     /// The place of a key, or the free one where it would be.
     #[inline]
-    fn place(&self, key: Key) -> usize {
+    fn place(&self, key: MoveKey) -> usize {
         let mask = self.slots.len() - 1;
         let mut place = self.first_place(key);
         while self.slots[place].count > 0 && self.slots[place].key != key.0 {
@@ -169,7 +169,7 @@ impl Table {
     }
 
     #[inline]
-    fn mean(&self, key: Key) -> Option<f64> {
+    fn mean(&self, key: MoveKey) -> Option<f64> {
         if self.slots.is_empty() {
             return None;
         }
@@ -177,7 +177,7 @@ impl Table {
         (slot.count > 0).then(|| slot.sum / f64::from(slot.count))
     }
 
-    fn add_all(&mut self, moves: impl Iterator<Item = (Key, f32)>) {
+    fn add_all(&mut self, moves: impl Iterator<Item = (MoveKey, f32)>) {
         for (key, reward) in moves {
             if 4 * (self.used + 1) > 3 * self.slots.len() {
                 self.grow();
@@ -192,10 +192,10 @@ impl Table {
     }
 
     fn grow(&mut self) {
-        let slots = vec![Slot::default(); (2 * self.slots.len()).max(16)];
+        let slots = vec![AmafSlot::default(); (2 * self.slots.len()).max(16)];
         let old = std::mem::replace(&mut self.slots, slots);
         for slot in old.into_iter().filter(|slot| slot.count > 0) {
-            let place = self.place(Key(slot.key));
+            let place = self.place(MoveKey(slot.key));
             self.slots[place] = slot;
         }
     }
@@ -224,10 +224,10 @@ mod tests {
     fn simulate(amaf: &mut Amaf, slow: &mut Slow, roles: usize, rng: &mut Rng) {
         let mut entered: Vec<u32> = (1..slow.len() as u32).filter(|_| rng.random_bool(0.3)).collect();
         entered.insert(0, 0);
-        let mut trail = Trail::new(roles);
+        let mut trail = MoveHistory::new(roles);
         // A match before the simulation is no part of it.
         trail.push(|numbers| numbers.extend((0..roles).map(|_| 9)));
-        trail.keep_last();
+        trail.commit_last();
         let length = entered.len() + rng.random_range(0..5);
         let moves = [0, 1, 2, 3, 40, NOOP];
         let steps: Vec<Vec<u32>> =
@@ -309,6 +309,6 @@ mod tests {
         (0..3).for_each(|node| amaf.open(node));
         (0..50).for_each(|_| simulate(&mut amaf, &mut slow, 2, &mut rng));
         assert!(amaf.entries.is_empty());
-        assert_eq!(amaf.log.add(0, &Trail::new(2), &[0.0, 0.0]), 0, "the log is empty");
+        assert_eq!(amaf.log.add(0, &MoveHistory::new(2), &[0.0, 0.0]), 0, "the log is empty");
     }
 }

@@ -3,16 +3,16 @@
 mod amaf;
 mod log;
 
-use super::{Place, Selection};
+use super::{NodeVisit, Selection};
 use crate::game::Game;
-use crate::mcts::move_history::Trail;
-use crate::mcts::params::{Controls, PerRole};
+use crate::mcts::move_history::MoveHistory;
+use crate::mcts::params::{ParamOverrides, PerRole};
 use crate::mcts::stats::MoveStats;
 use amaf::Amaf;
 
 /// Which moves a node follows before its statistics can tell them apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Form {
+pub enum GraveForm {
     /// As the paper has it: each move of a node is tried once, chosen by the
     /// playout, before any is valued.
     #[default]
@@ -35,12 +35,12 @@ pub struct GraveSettings {
     /// and infinity HRAVE, which uses those of the root.
     pub reference: f64,
     /// How untried moves are valued.
-    pub form: Form,
+    pub form: GraveForm,
 }
 
 impl GraveSettings {
     /// The baseline of paper 001, section 5.1.
-    pub const BASE: GraveSettings = GraveSettings { c: 0.2, k: 250.0, reference: 50.0, form: Form::Paper };
+    pub const BASE: GraveSettings = GraveSettings { c: 0.2, k: 250.0, reference: 50.0, form: GraveForm::Paper };
 }
 
 /// Selection by GRAVE (Cazenave 2015; paper 001, equations 1 to 3): UCB1 with
@@ -55,10 +55,10 @@ impl GraveSettings {
 #[derive(Clone, Debug)]
 pub struct Grave {
     controls: PerRole<GraveSettings>,
-    form: Form,
+    form: GraveForm,
     amaf: Amaf,
     /// The nodes that the simulation has entered.
-    entered: Vec<Place>,
+    entered: Vec<NodeVisit>,
     notes: Vec<u32>,
 }
 
@@ -94,7 +94,7 @@ impl Grave {
 
     /// The node s' of equation 2.
     fn reference(&self, least: f64) -> u32 {
-        let far = |place: &&Place| f64::from(place.visits) >= least;
+        let far = |place: &&NodeVisit| f64::from(place.visits) >= least;
         self.entered.iter().rev().find(far).unwrap_or(&self.entered[0]).node
     }
 }
@@ -105,33 +105,33 @@ fn share(k: f64, visits: u32) -> f64 {
 }
 
 impl<G: Game> Selection<G> for Grave {
-    type Note = u32;
+    type EdgeData = u32;
     type Prepared = Shares;
     const LEARNS: bool = true;
 
     fn values_untried(&self) -> bool {
-        self.form == Form::Authors
+        self.form == GraveForm::Authors
     }
 
     fn tolerance(&self) -> f64 {
-        if self.form == Form::Authors { Grave::TOLERANCE } else { 0.0 }
+        if self.form == GraveForm::Authors { Grave::TOLERANCE } else { 0.0 }
     }
 
-    fn note(&mut self, game: &G, _: &G::State, role: usize, moves: &[G::Move]) -> &[u32] {
+    fn edge_data(&mut self, game: &G, _: &G::State, role: usize, moves: &[G::Move]) -> &[u32] {
         self.notes.clear();
         self.notes.extend(moves.iter().map(|&mv| game.number(role, mv)));
         &self.notes
     }
 
     #[inline]
-    fn enter(&mut self, place: Place) {
+    fn enter(&mut self, place: NodeVisit) {
         if place.node == 0 {
             self.entered.clear();
         }
         self.entered.push(place);
     }
 
-    fn prepare(&mut self, place: Place, role: usize) -> Shares {
+    fn prepare(&mut self, place: NodeVisit, role: usize) -> Shares {
         let GraveSettings { c, k, reference, .. } = self.controls.of(role);
         let share = share(k, place.visits);
         let reference = if share > 0.0 { self.reference(reference) } else { 0 };
@@ -154,7 +154,7 @@ impl<G: Game> Selection<G> for Grave {
         value + explore / visits.sqrt()
     }
 
-    fn set(&mut self, role: usize, controls: &Controls) {
+    fn set(&mut self, role: usize, controls: &ParamOverrides) {
         let told = self.controls.of(role);
         let c = controls.c.unwrap_or(told.c);
         let k = controls.k.unwrap_or(told.k);
@@ -162,7 +162,7 @@ impl<G: Game> Selection<G> for Grave {
         self.controls.set(role, GraveSettings { c, k, reference, form: self.form });
     }
 
-    fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
+    fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
         self.amaf.learn(entered, trail, rewards);
     }
 
@@ -180,7 +180,7 @@ mod tests {
     use crate::game::Turn;
     use crate::limits::Limits;
     use crate::mcts::testing::{Offers, Simulation, number};
-    use crate::mcts::{Mcts, RandomPlayout, Settings, ToTheEnd};
+    use crate::mcts::{Mcts, MctsConfig, RandomPlayout, ToTheEnd};
     use crate::rng::Rng;
 
     #[derive(Deserialize)]
@@ -250,13 +250,13 @@ mod tests {
         serde_json::from_str(include_str!("../../../../tests/data/policies/grave.json")).unwrap()
     }
 
-    fn enter(grave: &mut Grave, node: u32, visits: u32) -> Place {
-        let place = Place { node, visits };
+    fn enter(grave: &mut Grave, node: u32, visits: u32) -> NodeVisit {
+        let place = NodeVisit { node, visits };
         Selection::<Offers>::enter(grave, place);
         place
     }
 
-    fn prepare(grave: &mut Grave, place: Place, role: usize) -> Shares {
+    fn prepare(grave: &mut Grave, place: NodeVisit, role: usize) -> Shares {
         Selection::<Offers>::prepare(grave, place, role)
     }
 
@@ -274,7 +274,7 @@ mod tests {
             // The nodes of the simulation before are none of this one.
             enter(&mut grave, 0, 1_000_000);
             enter(&mut grave, 7, 1_000_000);
-            let places: Vec<Place> =
+            let places: Vec<NodeVisit> =
                 (0..).zip(&case.visits).map(|(node, &visits)| enter(&mut grave, node, visits)).collect();
             let shares = prepare(&mut grave, places[places.len() - 1], 0);
             assert_eq!(shares.reference, case.place, "{}", case.about);
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn values_are_those_of_the_equations() {
         for case in data().values {
-            let form = if case.form == "authors" { Form::Authors } else { Form::Paper };
+            let form = if case.form == "authors" { GraveForm::Authors } else { GraveForm::Paper };
             let mut grave = Grave::new(GraveSettings { c: case.c, k: case.k, reference: 0.0, form });
             let place = enter(&mut grave, 0, case.visits);
             if let Some(amaf) = case.amaf {
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn forms_differ_in_what_they_value_and_how_near() {
-        for (form, untried, tolerance) in [(Form::Paper, false, 0.0), (Form::Authors, true, 0.01)] {
+        for (form, untried, tolerance) in [(GraveForm::Paper, false, 0.0), (GraveForm::Authors, true, 0.01)] {
             let grave = Grave::new(GraveSettings { form, ..GraveSettings::BASE });
             assert_eq!(Selection::<Offers>::values_untried(&grave), untried);
             assert_eq!(Selection::<Offers>::tolerance(&grave), tolerance);
@@ -335,7 +335,7 @@ mod tests {
     fn roles_may_have_their_own_numbers() {
         let mut grave = Grave::new(GraveSettings { k: 0.0, ..GraveSettings::BASE });
         let infinity = Some(f64::INFINITY);
-        let controls = Controls { c: Some(0.9), k: infinity, reference: infinity, ..Controls::default() };
+        let controls = ParamOverrides { c: Some(0.9), k: infinity, reference: infinity, ..ParamOverrides::default() };
         Selection::<Offers>::set(&mut grave, 1, &controls);
         enter(&mut grave, 0, 10);
         let place = enter(&mut grave, 1, 100);
@@ -389,12 +389,12 @@ mod tests {
         grave: Grave,
         settings: GraveSettings,
         nodes: Vec<Through>,
-        way: Vec<Place>,
+        way: Vec<NodeVisit>,
         checked: std::rc::Rc<std::cell::Cell<u32>>,
     }
 
     impl Checked {
-        fn slow_value(&self, place: Place, role: usize, stats: MoveStats, number: u32) -> f64 {
+        fn slow_value(&self, place: NodeVisit, role: usize, stats: MoveStats, number: u32) -> f64 {
             let GraveSettings { c, k, reference, .. } = self.settings;
             let enough = self.way.iter().rev().find(|place| f64::from(place.visits) >= reference);
             let node = enough.map_or(0, |place| place.node) as usize;
@@ -415,31 +415,31 @@ mod tests {
     }
 
     impl Selection<Mixed> for Checked {
-        type Note = u32;
-        type Prepared = (Shares, Place, usize);
+        type EdgeData = u32;
+        type Prepared = (Shares, NodeVisit, usize);
         const LEARNS: bool = true;
         fn values_untried(&self) -> bool {
             Selection::<Mixed>::values_untried(&self.grave)
         }
-        fn note(&mut self, game: &Mixed, state: &(usize, u64), role: usize, moves: &[u32]) -> &[u32] {
-            self.grave.note(game, state, role, moves)
+        fn edge_data(&mut self, game: &Mixed, state: &(usize, u64), role: usize, moves: &[u32]) -> &[u32] {
+            self.grave.edge_data(game, state, role, moves)
         }
-        fn enter(&mut self, place: Place) {
+        fn enter(&mut self, place: NodeVisit) {
             self.way.retain(|_| place.node != 0);
             self.way.push(place);
             Selection::<Mixed>::enter(&mut self.grave, place);
         }
-        fn prepare(&mut self, place: Place, role: usize) -> (Shares, Place, usize) {
+        fn prepare(&mut self, place: NodeVisit, role: usize) -> (Shares, NodeVisit, usize) {
             (Selection::<Mixed>::prepare(&mut self.grave, place, role), place, role)
         }
-        fn value(&self, (shares, place, role): (Shares, Place, usize), stats: MoveStats, number: u32) -> f64 {
+        fn value(&self, (shares, place, role): (Shares, NodeVisit, usize), stats: MoveStats, number: u32) -> f64 {
             let value = Selection::<Mixed>::value(&self.grave, shares, stats, number);
             let told = self.slow_value(place, role, stats, number);
             assert!((value - told).abs() < 1e-6, "{value} is to be {told} at {place:?}");
             self.checked.set(self.checked.get() + 1);
             value
         }
-        fn learn(&mut self, entered: &[u32], trail: &Trail, rewards: &[f64]) {
+        fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
             let steps: Vec<Vec<u32>> = trail.steps().map(<[u32]>::to_vec).collect();
             for (step, &node) in entered.iter().enumerate() {
                 let nodes = self.nodes.len().max(node as usize + 1);
@@ -463,12 +463,12 @@ mod tests {
     #[test]
     fn the_search_selects_by_the_equations_through_a_match() {
         for (seed, reference) in [(0, 0.0), (1, 5.0), (2, 20.0), (3, f64::INFINITY), (4, 20.0)] {
-            let form = if seed == 4 { Form::Authors } else { Form::Paper };
+            let form = if seed == 4 { GraveForm::Authors } else { GraveForm::Paper };
             let settings = GraveSettings { c: 0.3, k: 30.0, reference, form };
             let checked = std::rc::Rc::new(std::cell::Cell::new(0));
             let (nodes, way) = (Vec::new(), Vec::new());
             let selection = Checked { grave: Grave::new(settings), settings, nodes, way, checked: checked.clone() };
-            let mut mcts = Mcts::new(selection, RandomPlayout::default(), ToTheEnd, Settings::default(), seed);
+            let mut mcts = Mcts::new(selection, RandomPlayout::default(), ToTheEnd, MctsConfig::default(), seed);
             let mut rng: Rng = rand::SeedableRng::seed_from_u64(seed);
             let mut state = Mixed.initial();
             mcts.begin(&Mixed, &state);
