@@ -1,5 +1,7 @@
-//! Whatever a peer sends, a player answers it or hangs up, and what is taken
-//! for a message prints and reads the same.
+//! The HTTP player under arbitrary input.
+//!
+//! The player must answer or close the connection, whatever a peer sends. A
+//! parsed message must stay the same when it is printed and parsed again.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,10 +15,10 @@ thread_local! {
     static RUNTIME: Runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
 }
 
-/// The bytes are a message by itself, and all that comes over a connection.
+/// Parses the bytes as a message, and sends them to a player over a connection.
 pub fn target(bytes: &[u8]) {
     if let Ok(message) = String::from_utf8_lossy(bytes).parse() {
-        prints_and_reads_the_same(&message);
+        assert_round_trip(&message);
     }
     let reply = RUNTIME.with(|runtime| runtime.block_on(exchange(bytes)));
     let reply = String::from_utf8(reply).expect("replies are text");
@@ -31,7 +33,7 @@ pub fn target(bytes: &[u8]) {
 
 async fn exchange(bytes: &[u8]) -> Vec<u8> {
     let answer: Answer = Arc::new(|text, _| {
-        prints_and_reads_the_same(&text.parse()?);
+        assert_round_trip(&text.parse()?);
         Ok(Reply::Ready)
     });
     let (mut peer, stream) = duplex(1 << 16);
@@ -45,7 +47,7 @@ async fn exchange(bytes: &[u8]) -> Vec<u8> {
     reply
 }
 
-fn prints_and_reads_the_same(message: &Message) {
+fn assert_round_trip(message: &Message) {
     let printed = message.to_string();
     assert_eq!(printed.parse().as_ref(), Ok(message), "{printed}");
 }

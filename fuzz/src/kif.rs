@@ -1,14 +1,15 @@
-//! Any text is read or refused, and judged.
+//! The rulesheet parser and checker under arbitrary input.
 
 use sternhalma_ggp::gdl::{CheckOptions, Document, KifError, Place, Rules, RulesError, Severity, check};
 
-/// Bytes that are not UTF-8 are read as a server reads them, with
-/// replacement characters.
+/// Parses and checks the bytes as a rulesheet.
+///
+/// Invalid UTF-8 is replaced by replacement characters, as in a server.
 pub fn target(bytes: &[u8]) {
     let text = &*String::from_utf8_lossy(bytes);
     match Document::parse(text) {
-        Ok(document) => prints_and_reads_the_same(&document),
-        Err(error) => names_its_place(text, &error),
+        Ok(document) => assert_round_trip(&document),
+        Err(error) => assert_error_place(text, &error),
     }
     let findings = check(text, &CheckOptions { playouts: 0, ..CheckOptions::default() });
     for place in findings.iter().filter_map(|finding| finding.place) {
@@ -17,23 +18,23 @@ pub fn target(bytes: &[u8]) {
     let valid = findings.iter().all(|finding| finding.severity != Severity::Error);
     match Rules::parse(text) {
         Ok(_) => {}
-        Err(RulesError::Statement(finding)) => assert!(findings.contains(&finding), "unknown to check: {finding}"),
-        Err(error) => assert!(!valid, "found valid and not read: {error}"),
+        Err(RulesError::Statement(finding)) => assert!(findings.contains(&finding), "not reported by check: {finding}"),
+        Err(error) => assert!(!valid, "reported as valid but refused: {error}"),
     }
     let lenient = CheckOptions { lenient: true, playouts: 0, ..CheckOptions::default() };
-    let excused = check(text, &lenient);
-    assert_eq!(excused.len(), findings.len(), "leniency changes what is found");
-    assert!(!valid || excused.iter().all(|finding| finding.severity != Severity::Error));
+    let lenient_findings = check(text, &lenient);
+    assert_eq!(lenient_findings.len(), findings.len(), "`lenient` changes the findings");
+    assert!(!valid || lenient_findings.iter().all(|finding| finding.severity != Severity::Error));
 }
 
-fn prints_and_reads_the_same(document: &Document) {
+fn assert_round_trip(document: &Document) {
     let printed = document.to_string();
-    let again = Document::parse(&printed).expect("what is printed can be read");
+    let again = Document::parse(&printed).expect("printed text can be parsed");
     assert_eq!(&again, document);
     assert_eq!(again.to_string(), printed, "printing is not idempotent");
 }
 
-fn names_its_place(text: &str, error: &KifError) {
+fn assert_error_place(text: &str, error: &KifError) {
     let place = error.place();
     let expected = match error {
         KifError::Unopened { .. } => ')',
@@ -44,7 +45,7 @@ fn names_its_place(text: &str, error: &KifError) {
     assert!(error.to_string().starts_with(&place.to_string()), "{error}");
 }
 
-/// The character at a place.
+/// Returns the character at a place.
 fn character(text: &str, place: Place) -> Option<char> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let line = text.split('\n').nth((place.line as usize).checked_sub(1)?)?;

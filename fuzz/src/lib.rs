@@ -1,41 +1,39 @@
-//! Fuzz targets: whatever bytes come in, nothing panics, and what must hold
-//! of the outcome holds.
+//! Fuzz targets for the parsers of external input.
 //!
-//! A target is a function of bytes that panics if something is wrong. To add
-//! one:
+//! A target is a function that takes any bytes and panics if the code under
+//! test panics or gives an inconsistent result. To add a target:
 //!
-//! 1. write the function in a module of its own and list it in [`TARGETS`];
-//! 2. write `src/bin/NAME.rs` like the others;
-//! 3. put bad inputs, small and by hand, into `corpus/NAME/`;
-//! 4. add `fuzz/run NAME 60` to `.ci/run`.
+//! 1. Write the function in its own module and list it in [`TARGETS`].
+//! 2. Write `src/bin/NAME.rs` like the others.
+//! 3. Put small handwritten invalid inputs into `corpus/NAME/`.
+//! 4. Add `fuzz/run NAME 60` to `.ci/run`.
 //!
-//! `fuzz/run NAME [SECONDS] [DIR...]` fuzzes, guided by coverage, with libFuzzer
-//! on stable Rust; a C++ compiler builds it. `cargo test` takes every file of
-//! the corpus and a few hundred damaged ones. The binary by itself, as in
-//! `cargo run -p sternhalma-fuzz --bin kif FILE`, takes the files it is given,
-//! which is how to look at a crash.
+//! `fuzz/run NAME [SECONDS] [DIR...]` runs a coverage-guided fuzzer (libFuzzer
+//! on stable Rust, built with a C++ compiler). `cargo test` runs every file of
+//! the corpus and a few hundred mutated ones. To reproduce a crash, run the
+//! binary on a file: `cargo run -p sternhalma-fuzz --bin kif FILE`.
 #![forbid(unsafe_code)]
 
 mod http;
 mod kif;
 
-/// What is fuzzed: a function of any bytes that panics if something is wrong.
+/// A fuzz target: a function that takes any bytes and panics on an error.
 pub type Target = fn(&[u8]);
 
-/// All targets by name, which is that of their binary and their corpus.
+/// All targets with their names. Binary and corpus of a target have the same name.
 pub const TARGETS: [(&str, Target); 2] = [("http", http::target), ("kif", kif::target)];
 
-/// The target of a name.
+/// Returns the target with the given name.
 ///
 /// # Panics
 ///
-/// If none has the name.
+/// Panics if no target has the name.
 pub fn target(name: &str) -> Target {
     TARGETS.iter().find(|(other, _)| *other == name).expect("a target that TARGETS lists").1
 }
 
-/// The `main` of a target's binary: that of the fuzzer in a fuzzing build,
-/// otherwise one that takes the files it is given.
+/// Defines the `main` of a target's binary. In a fuzzing build it is the main
+/// function of the fuzzer; otherwise it runs the target on the given files.
 #[macro_export]
 macro_rules! main {
     () => {

@@ -1,4 +1,4 @@
-//! Every target takes its corpus, and damaged files of it.
+//! Runs every target on its corpus, and on mutated files of the corpus.
 
 use std::fs;
 use std::path::Path;
@@ -14,12 +14,12 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
 }
 
-/// One change of an input: a run of bytes is doubled, dropped, or moved, or
-/// a byte is changed.
-type Damage = (Index, Index, u8, u8);
+/// A mutation of an input: deletes, copies or moves a range of bytes, or
+/// inserts a byte.
+type Mutation = (Index, Index, u8, u8);
 
-fn damaged(mut input: Vec<u8>, damage: &[Damage]) -> Vec<u8> {
-    for (from, to, kind, byte) in damage {
+fn mutated(mut input: Vec<u8>, mutations: &[Mutation]) -> Vec<u8> {
+    for (from, to, kind, byte) in mutations {
         let (from, to) = (from.index(input.len() + 1), to.index(input.len() + 1));
         let run = from.min(to)..from.max(to).min(from.min(to) + 64);
         match kind {
@@ -31,9 +31,9 @@ fn damaged(mut input: Vec<u8>, damage: &[Damage]) -> Vec<u8> {
                 input.splice(to..to, copy);
             }
             2 => {
-                let taken: Vec<u8> = input.drain(run).collect();
+                let moved: Vec<u8> = input.drain(run).collect();
                 let to = to.min(input.len());
-                input.splice(to..to, taken);
+                input.splice(to..to, moved);
             }
             _ => input.splice(from..from, [*byte]).for_each(drop),
         }
@@ -42,22 +42,22 @@ fn damaged(mut input: Vec<u8>, damage: &[Damage]) -> Vec<u8> {
 }
 
 #[test]
-fn every_file_of_the_corpus_is_taken() {
+fn targets_accept_their_corpus() {
     for (name, target) in TARGETS {
         let inputs = corpus(name);
-        assert!(inputs.len() >= 10, "{name}: the corpus is in fuzz/corpus/{name}");
+        assert!(inputs.len() >= 10, "{name}: too few files in fuzz/corpus/{name}");
         inputs.iter().for_each(|input| target(input));
     }
 }
 
 #[test]
-fn damaged_files_are_taken() {
+fn targets_accept_mutated_files() {
     let config = ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() };
     for (name, target) in TARGETS {
-        let damage = proptest::collection::vec((any::<Index>(), any::<Index>(), 0..4u8, any::<u8>()), 1..6);
-        let input = (proptest::sample::select(corpus(name)), damage);
-        let run = TestRunner::new(config.clone()).run(&input, |(input, damage)| {
-            target(&damaged(input, &damage));
+        let mutations = proptest::collection::vec((any::<Index>(), any::<Index>(), 0..4u8, any::<u8>()), 1..6);
+        let input = (proptest::sample::select(corpus(name)), mutations);
+        let run = TestRunner::new(config.clone()).run(&input, |(input, mutations)| {
+            target(&mutated(input, &mutations));
             Ok(())
         });
         if let Err(error) = run {

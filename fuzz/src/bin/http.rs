@@ -1,4 +1,4 @@
-//! Fuzzes the player's end of HTTP and the reader of messages.
+//! Fuzzes the HTTP server of the player and the parser of messages.
 #![cfg_attr(fuzzing, no_main)]
 
 sternhalma_fuzz::main!();

@@ -1,4 +1,4 @@
-//! Fuzzes the reader and the validator of rulesheets.
+//! Fuzzes the parser and the checker of rulesheets.
 #![cfg_attr(fuzzing, no_main)]
 
 sternhalma_fuzz::main!();
