@@ -17,51 +17,52 @@ use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use crate::resources::{check_disk, check_memory, memory_limit};
 
-/// Make a distance table
+/// Build a distance table
 ///
-/// Without options this is the whole table of 6 pieces on the 9x9 board, one
-/// byte a state, in the tables directory. Prints the path of the file.
+/// Without options, builds the complete table for 6 pieces on the 9x9 board,
+/// with one byte per state, in the tables directory. Prints the path of the
+/// file.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     board: BoardArgs,
-    /// Cover only the states with every piece within the B cells nearest the goal
+    /// Cover only states whose pieces all lie within the B cells nearest the goal
     #[arg(long, value_name = "B")]
     within: Option<u64>,
-    /// How distances are stored: `byte`, `mod3` in two bits, or `zstd` in about one
+    /// Encoding of distances: `byte`, `mod3` (2 bits), or `zstd` (about 1 bit)
     #[arg(long, default_value = "byte")]
     encoding: Encoding,
     #[command(flatten)]
     zstd: ZstdArgs,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// The file to make [default: named after the board, in the tables directory]
+    /// File to write [default: named after the board, in the tables directory]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// The most memory to take, as `2GiB` [default: three quarters of the machine's]
+    /// Memory limit, e.g. `2GiB` [default: three quarters of the machine's memory]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
-    /// Search in memory, or out of core in a work directory [default: what the memory allows]
+    /// Search in memory, or out of core in a work directory [default: in memory if the limit allows]
     #[arg(long, value_name = "MODE")]
     mode: Option<Mode>,
-    /// Where a build out of core keeps its work [default: beside the file]
+    /// Work directory of an out-of-core build [default: beside the file]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
-    /// Drop what an earlier build has done in the work directory
+    /// Discard the work of an earlier build in the work directory
     #[arg(long)]
     fresh: bool,
-    /// Drop work files from the system's cache as soon as they have been used
+    /// Drop work files from the system's page cache after use
     #[arg(long)]
     uncached: bool,
-    /// Tell what the build will take, from builds of smaller tables, and do not begin it
+    /// Estimate time, memory and disk space from smaller builds, and do not build the table
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
     machine: estimate::MachineArgs,
-    /// Print JSON: what `info --json` prints of the new table, or the plan
+    /// Print JSON: the output of `info --json` for the new table, or the estimate
     #[arg(long)]
     json: bool,
 }
@@ -100,7 +101,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             table.contents().layers.len(),
             HumanBytes(table.file_bytes())
         ),
-        Done::Before => status!("finished before: the table of this work directory is in place"),
+        Done::Before => status!("already complete: the table of this work directory exists"),
     }
     match args.json {
         true => info::print_json(&table)?,
@@ -122,7 +123,7 @@ impl Args {
         })
     }
 
-    /// Where to search, and says why there.
+    /// Chooses where to search and prints the reason.
     fn mode(&self, options: BuildOptions, path: &Path) -> Mode {
         let (needed, limit) = (memory_needed(options.prefix, options.encoding, options.threads), self.limit());
         let (needs, allows) = (HumanBytes(needed), HumanBytes(limit));
@@ -131,15 +132,17 @@ impl Args {
             None => "three quarters of the memory",
         };
         let (mode, why) = match self.mode {
-            Some(mode) => (mode, "as --mode says".to_owned()),
+            Some(mode) => (mode, "given by --mode".to_owned()),
             None if options.prefix.board().pieces() == 1 => {
-                (Mode::InMemory, "a single piece needs next to nothing".to_owned())
+                (Mode::InMemory, "a single piece needs very little memory".to_owned())
             }
             None if is_begun(&self.work_dir(path)) && !self.fresh => {
-                (Mode::OutOfCore, format!("{} holds such work", self.work_dir(path).display()))
+                (Mode::OutOfCore, format!("{} has unfinished work", self.work_dir(path).display()))
             }
-            None if needed <= limit => (Mode::InMemory, format!("it needs {needs} and {asked} allows {allows}")),
-            None => (Mode::OutOfCore, format!("in memory it would need {needs} and {asked} allows {allows}")),
+            None if needed <= limit => {
+                (Mode::InMemory, format!("the search needs {needs} and {asked} allows {allows}"))
+            }
+            None => (Mode::OutOfCore, format!("in memory the search needs {needs} and {asked} allows {allows}")),
         };
         match mode {
             Mode::InMemory => status!("in memory: {why}"),
@@ -156,7 +159,7 @@ impl Args {
         let built = build(path, options, self.force, &progress);
         progress.finish();
         match built {
-            Err(BuildError::Cancelled) => bail!("interrupted: no table was written; the same command starts anew"),
+            Err(BuildError::Cancelled) => bail!("interrupted: no table was written; the same command starts again"),
             built => built?,
         }
         Ok(Done::Built)
@@ -170,10 +173,10 @@ impl Args {
             uncached: self.uncached,
         };
         if options.prefix.board().pieces() == 1 {
-            bail!("a table of a single piece is built in memory");
+            bail!("a table with a single piece is built in memory; leave out --mode out-of-core");
         }
         status!("work directory {}", work.directory.display());
-        // About 3 bits a state for the layers, which begun work has in part.
+        // Layers take about 3 bits per state. Unfinished work already has part of them.
         let layers = if is_begun(&work.directory) { 0 } else { options.prefix.states() / 8 * 3 };
         let table = Layout::new(options.prefix, options.encoding).file_bytes();
         check_disk(path, table.saturating_add(layers))?;
@@ -181,7 +184,7 @@ impl Args {
         let built = build_out_of_core(path, options, &work, self.force, &progress);
         progress.finish();
         match built {
-            Err(BuildError::Cancelled) => bail!("interrupted: the same command goes on after the last complete layer"),
+            Err(BuildError::Cancelled) => bail!("interrupted: the same command resumes after the last complete layer"),
             Err(BuildError::Limit { least, limit }) => bail!(
                 "this build needs at least {} of memory, and the limit is {}; raise --memory",
                 HumanBytes(least),

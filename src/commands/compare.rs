@@ -11,20 +11,20 @@ use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
 use crate::output;
 
-/// Compare two tables of a board on the states both cover
+/// Compare two tables on the states that both cover
 ///
-/// Tells how good the upper bounds of the smaller table are by those of the
-/// larger, or by its distances if it covers the whole board. Exit code 2 if
-/// the tables contradict each other.
+/// Shows how much the upper bounds of the smaller table exceed the distances
+/// of the larger one. Both tables must be of the same board. Exit code 2 if
+/// they contradict each other.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A table: a path, or a name in the tables directory
+    /// First table: a path, or a name in the tables directory
     a: PathBuf,
-    /// A table of the same board
+    /// Second table, of the same board
     b: PathBuf,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Print JSON, with the figures of each distance
+    /// Print JSON, with figures for each distance
     #[arg(long)]
     json: bool,
 }
@@ -42,7 +42,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     match compared.all().impossible {
         0 => Ok(CommandOutcome::Answered),
         states => bail!(
-            "one of the tables is wrong: {} differ in a way that right tables cannot; `verify --deep` tells which",
+            "one of the tables is wrong: {} differ in a way that correct tables cannot; `verify --deep` shows which",
             counted(states)
         ),
     }
@@ -85,7 +85,7 @@ fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
     let differ = match (all.largest(), all.mean()) {
         (Some(largest), Some(mean)) => {
             format!(
-                "{} ({:.4}%), by {largest} at most and {mean:.3} on average",
+                "{} ({:.4}%), by at most {largest} and {mean:.3} on average",
                 counted(all.differ()),
                 100.0 * all.share()
             )
@@ -98,7 +98,7 @@ fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
     };
     let none = match all.proven_differ {
         0 => "none of them differs".to_owned(),
-        states => format!("{} of them differ, which cannot be", HumanCount(states)),
+        states => format!("{} of them differ, which is impossible", HumanCount(states)),
     };
     let proven = format!("{} ({:.4}%), {rule}: {none}", counted(all.proven), percent(all.proven));
     let mut lines = vec![

@@ -16,15 +16,15 @@ use crate::resources::check_disk;
 
 /// Write a table in another encoding
 ///
-/// Reads and writes in parts, on all cores. Prints the path of the new file.
+/// Needs little memory and uses all cores. Prints the path of the new file.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table: a path, or a name in the tables directory
+    /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// How the new table stores distances: `byte`, `mod3`, or `zstd` in about one bit
+    /// Encoding of the new table: `byte`, `mod3` (2 bits), or `zstd` (about 1 bit)
     #[arg(long)]
     encoding: Encoding,
-    /// The file to make
+    /// File to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Print what `info --json` prints of the new table
+    /// Print JSON: the output of `info --json` for the new table
     #[arg(long)]
     json: bool,
 }
@@ -54,7 +54,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let started = Instant::now();
     let new = convert_to(ctx, &table, &args.output, encoding, threads, args.force)?;
     status!(
-        "converted in {:.1} s: {}, {:.2} bits a state",
+        "converted in {:.1} s: {}, {:.2} bits per state",
         started.elapsed().as_secs_f64(),
         HumanBytes(new.file_bytes()),
         info::bits_per_state(&new)
@@ -78,8 +78,8 @@ fn convert_to(
     let converted = convert(table, output, encoding, threads, force, &progress);
     progress.finish();
     match converted {
-        Err(ConvertError::Cancelled) => bail!("interrupted: no table was written; the same command starts anew"),
+        Err(ConvertError::Cancelled) => bail!("interrupted: no table was written; the same command starts again"),
         converted => converted?,
     }
-    Table::open(output).context("the new table does not open")
+    Table::open(output).context("cannot open the new table")
 }

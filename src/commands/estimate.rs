@@ -1,4 +1,4 @@
-//! `build --plan`: what a build will take.
+//! `build --plan`: estimates the resources of a build.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 use crate::resources::total_memory;
 
-/// Written to measure the disk.
+/// Bytes written to measure the disk.
 const SAMPLE: usize = 128 << 20;
 
-/// A machine other than this one to plan for.
+/// A machine other than this one, to estimate for.
 #[derive(clap::Args)]
 pub struct MachineArgs {
-    /// Plan for a machine of so many cores, each like one of this machine's
+    /// With --plan: estimate for a machine with N cores like this machine's
     #[arg(long, value_name = "N", requires = "plan")]
     plan_cores: Option<usize>,
-    /// Plan for a machine whose build may take so much memory, as `256GiB`
+    /// With --plan: estimate for this memory limit, e.g. `256GiB`
     #[arg(long, value_name = "SIZE", requires = "plan")]
     plan_memory: Option<ByteSize>,
-    /// Plan for a disk that reads and writes so much a second, as `2GB/s`
+    /// With --plan: estimate for a disk of this speed, e.g. `2GB/s`
     #[arg(long, value_name = "RATE", requires = "plan", value_parser = parse_rate)]
     plan_disk_rate: Option<ByteSize>,
 }
@@ -36,7 +36,7 @@ fn parse_rate(text: &str) -> Result<ByteSize, String> {
 }
 
 impl MachineArgs {
-    /// The machine described, what is not told being as here.
+    /// Returns the machine that the options describe. What they leave out is as on this machine.
     fn described(&self, here: Machine) -> Option<Machine> {
         let memory = self.plan_memory.map(|memory| memory.as_u64());
         let rate = self.plan_disk_rate.map(|rate| rate.as_u64() as f64);
@@ -45,7 +45,7 @@ impl MachineArgs {
             cores: self.plan_cores.unwrap_or(here.cores),
             memory: memory.unwrap_or(here.memory),
             disk_rate: rate.unwrap_or(here.disk_rate),
-            // A limit is usually three quarters of the memory.
+            // The limit is usually three quarters of the memory. The page cache has the rest.
             cache: memory.map_or(here.cache, |memory| memory / 3),
         })
     }
@@ -59,8 +59,9 @@ pub fn run(
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let directory = directory_of(path);
-    std::fs::create_dir_all(directory).with_context(|| format!("cannot make the directory {}", directory.display()))?;
-    status!("measuring the disk, and builds of smaller tables");
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create the directory {}", directory.display()))?;
+    status!("measuring the disk and builds of smaller tables");
     let here = Machine {
         cores: options.threads,
         memory: limit,
@@ -70,7 +71,7 @@ pub fn run(
     let machines: Vec<Machine> = std::iter::once(here).chain(args.described(here)).collect();
     let plans = plan(options, &machines, directory).map_err(|error| match error {
         BuildError::Limit { least, limit } => anyhow::anyhow!(
-            "this build needs at least {} of memory, and the limit is {}; raise --memory or --plan-memory",
+            "this build needs at least {} of memory and the limit is {}; raise --memory or --plan-memory",
             HumanBytes(least),
             HumanBytes(limit)
         ),
@@ -89,12 +90,12 @@ pub fn run(
     Ok(CommandOutcome::Answered)
 }
 
-/// Bytes a second that a file beside `path` is written with, on disk and all.
+/// Returns the bytes per second at which a file beside `path` is written and synced.
 fn disk_rate(path: &Path) -> Result<f64> {
     let sample = path.with_file_name("disk-sample");
     let measure = || -> std::io::Result<f64> {
         let file = NewFile::create(&Disk::storage(), &sample)?;
-        // Not compressible by a file system that tries.
+        // Bytes that a compressing file system cannot compress.
         let bytes: Vec<u8> =
             (0u64..SAMPLE as u64 / 8).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
         let started = Instant::now();
@@ -119,7 +120,7 @@ fn text(plan: &Plan) -> String {
         format!("  disk     {}", HumanBytes(plan.disk_bytes)),
         format!("  read     {}", HumanBytes(plan.read_bytes)),
         format!("  written  {}", HumanBytes(plan.written_bytes)),
-        format!("  time     {}, {} of the processors", duration(plan.wall_s), duration(plan.cpu_s)),
+        format!("  time     {}, {} of processor time", duration(plan.wall_s), duration(plan.cpu_s)),
         format!("  scaled from {}", calibrations.collect::<Vec<_>>().join(" and ")),
     ]
     .join("\n")

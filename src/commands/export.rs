@@ -10,15 +10,15 @@ use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
 use crate::resources::check_memory;
 
-/// Write all distances as flat bytes, one a state, for numpy and the like
+/// Write all distances, one byte per state, for numpy and similar programs
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table: a path, or a name in the tables directory
+    /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// The order of the states
+    /// Order of the states
     #[arg(long, value_enum, default_value_t = OrderArg::Colex)]
     order: OrderArg,
-    /// The file to write; `-` is stdout
+    /// File to write; `-` is stdout
     #[arg(short, long, value_name = "FILE|-", default_value = "-")]
     output: PathBuf,
 }
@@ -27,21 +27,21 @@ pub struct Args {
 enum OrderArg {
     /// By rank
     Colex,
-    /// As other published programs number them; whole tables only
+    /// By the numbering of other published programs; complete tables only
     Lex,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_verified(&args.file)?;
     if args.order == OrderArg::Lex && !table.prefix().is_whole() {
-        bail!("{}: only whole tables have the order `lex`; use --order colex", table.path().display());
+        bail!("{}: only complete tables have the order `lex`; use --order colex", table.path().display());
     }
     if args.order == OrderArg::Lex && table.encoding() != Encoding::Byte {
         check_memory(table.prefix().states(), "use --order colex or free some memory")?;
     }
     if args.output == Path::new("-") {
         if io::stdout().is_terminal() {
-            bail!("this would write binary data to the terminal; name a file with -o, or use a pipe");
+            bail!("this writes binary data, and stdout is a terminal; name a file with -o, or use a pipe");
         }
         write(&table, args, io::stdout().lock())?;
     } else {
@@ -55,7 +55,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     Ok(CommandOutcome::Answered)
 }
 
-/// Writes until Ctrl-C, in pieces, so that it is heeded soon.
+/// A writer that stops at Ctrl-C. It writes in pieces of 1 MiB, so that it stops soon.
 struct Stoppable<'a, W> {
     out: W,
     stop: &'a AtomicBool,

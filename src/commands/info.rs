@@ -9,12 +9,12 @@ use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
 use crate::output;
 
-/// Tell what a table holds, and how and when it was built
+/// Show what a table contains, and how and when it was built
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table: a path, or a name in the tables directory
+    /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// List the partitions: the states of each back piece cell, as player `x` sees it
+    /// List the number of states for each cell of the rearmost piece of side `x`
     #[arg(long)]
     partitions: bool,
     /// Print JSON
@@ -31,14 +31,15 @@ struct Info<'a> {
     states: u64,
     encoding: String,
     bytes: u64,
-    /// Of the whole file.
+    /// Bits of the whole file per state.
     bits_per_state: f64,
-    /// Of the encoding `zstd`: states in a block, and the level of zstd.
+    /// States per block of the encoding `zstd`.
     block_states: Option<u64>,
+    /// Compression level of the encoding `zstd`.
     level: Option<u8>,
     max_distance: u8,
     layers: &'a [u64],
-    /// Of the whole army in the corner opposite the goal.
+    /// Distance of the army in the corner opposite the goal.
     start_distance: Option<u8>,
     escape_layer: Option<u32>,
     exact_to: Option<u32>,
@@ -48,15 +49,15 @@ struct Info<'a> {
     provenance: &'a Provenance,
 }
 
-/// A partition, and with those nearer the goal the prefix it ends.
+/// A partition, and the prefix that ends with it.
 #[derive(Serialize)]
 struct PartitionRow {
-    /// The back piece cell as player `x` sees it.
+    /// Cell of the rearmost piece of side `x`.
     back: String,
-    /// The cells of the prefix.
+    /// Number of cells of the prefix.
     within: usize,
     states: u64,
-    /// Of the states of the table, 0 to 1.
+    /// Share of the states of the table, 0 to 1.
     share: f64,
     bytes: u64,
     #[serde(skip)]
@@ -110,7 +111,7 @@ impl Info<'_> {
     }
 }
 
-/// The bits of the file for each of its states.
+/// Returns the bits of the file per state.
 pub fn bits_per_state(table: &Table) -> f64 {
     8.0 * table.file_bytes() as f64 / table.prefix().states() as f64
 }
@@ -152,7 +153,7 @@ fn text(table: &Table, info: &Info) -> String {
     let mut lines = vec![
         format!("{}: {}", info.file, table.prefix()),
         format!("states    {}, {} encoding, {}", HumanCount(info.states), info.encoding, HumanBytes(info.bytes)),
-        format!("storage   {:.3} bits a state{blocks}", info.bits_per_state),
+        format!("storage   {:.3} bits per state{blocks}", info.bits_per_state),
         format!("start     {start}"),
         format!("farthest  {} moves", info.max_distance),
         format!("exact     {exact}"),
@@ -196,9 +197,9 @@ mod tests {
 
     type Line = (usize, (u64, &'static str), (u64, &'static str));
 
-    /// Roschke and Sturtevant, Table 1: start position, and the states and
-    /// percent of six and of ten pieces. Start position `s` is the prefix of
-    /// back cells up to 81 - s.
+    /// [Roschke and Sturtevant 2013, Table 1]: start position, then states and
+    /// percent with six and with ten pieces. Start position `s` is the prefix
+    /// whose rearmost piece is on one of the first 81 - s cells.
     #[rustfmt::skip]
     const TABLE_1: [Line; 9] = [
         (1, (324_540_216, "100.000"), (1_878_392_407_320, "100.000")),
@@ -213,7 +214,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_paper_s_table_1_is_in_the_partitions() {
+    fn partitions_match_published_table_1() {
         for pieces in [6, 10] {
             let prefix = Prefix::whole(Board::new(9, pieces).unwrap());
             let rows = partitions(prefix, &Layout::new(prefix, Encoding::Byte));
@@ -229,14 +230,14 @@ mod tests {
     }
 
     #[test]
-    fn ten_pieces_within_42_cells_are_listed() {
+    fn partitions_of_ten_pieces_within_42_cells_are_listed() {
         let prefix = Prefix::new(Board::new(9, 10).unwrap(), 42).unwrap();
         let rows = partitions(prefix, &Layout::new(prefix, Encoding::Mod3));
         let text = partitions_text(&rows);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 33);
         assert_eq!(lines[1], "f9        10                  1   0.000%                  1    0.000%");
-        // C(41, 9) of C(42, 10) states.
+        // The last partition has C(41, 9) of the C(42, 10) states.
         assert_eq!(lines[33], "d6        42        350,343,565  23.810%      1,471,442,973  100.000%");
     }
 }

@@ -9,15 +9,15 @@ use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
-/// Print a shortest solution of a state as moves
+/// Print a shortest solution of a state
 ///
-/// Exit code 1 if the table does not cover the state. Where the distance is
-/// an upper bound, the line is a shortest one among those inside the table.
+/// If the distance is an upper bound, the solution is a shortest one inside
+/// the table. Exit code 1 if the table does not cover the state.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table: a path, or a name in the tables directory
+    /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// The state: cells, a position string, or `#RANK`
+    /// State: cells, a position string, or `#RANK`
     state: String,
     #[command(flatten)]
     side: SideArg,

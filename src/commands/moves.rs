@@ -11,12 +11,13 @@ use crate::output;
 
 /// List the legal moves of a position
 ///
-/// By the rules alone: a won game goes on, and a filter is not widened.
+/// Applies only the rules of movement: moves are listed after a win too, and
+/// a filter that leaves no move is not widened.
 #[derive(clap::Args)]
 pub struct MovesArgs {
     #[command(flatten)]
     position: PositionArgs,
-    /// Which moves to list: `forward` lead to a higher row toward the goal
+    /// Moves to list; `forward` moves end in a row nearer the goal
     #[arg(long, value_enum, default_value_t = FilterArg::All)]
     filter: FilterArg,
     /// Print JSON
@@ -31,16 +32,16 @@ enum FilterArg {
     Forward,
 }
 
-/// Count the lines of so many moves from a position
+/// Count the move sequences of a given length from a position
 ///
-/// By the rules alone: won games go on.
+/// Applies only the rules of movement: sequences continue after a win.
 #[derive(clap::Args)]
 pub struct PerftArgs {
-    /// Moves a line has
+    /// Moves per sequence
     depth: u32,
     #[command(flatten)]
     position: PositionArgs,
-    /// Count for each first move
+    /// Also print the count for each first move
     #[arg(long)]
     divide: bool,
     /// Print JSON

@@ -12,23 +12,23 @@ use crate::outcome::CommandOutcome;
 
 /// Look up distances to the goal
 ///
-/// A state is the cells of one player's pieces (`a1,b1,c1,a2,b2,a3`), a
-/// position string (the player's pieces are taken), or `#RANK`. Exit code 1
-/// if the table does not cover one of them.
+/// A state is a list of cells (`a1,b1,c1,a2,b2,a3`), a position string (only
+/// the pieces of --player count), or `#RANK`. Exit code 1 if the table does
+/// not cover a state.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table: a path, or a name in the tables directory
+    /// Table: a path, or a name in the tables directory
     file: PathBuf,
     /// States to look up
     #[arg(value_name = "STATE", required_unless_present = "stdin")]
     states: Vec<String>,
-    /// Read further states from stdin, a line each, and answer a line each as they come
+    /// Also read states from stdin, one per line, and answer each line at once
     #[arg(long)]
     stdin: bool,
-    /// List every move with the distance after it, best first
+    /// List every move and the distance after it, best first
     #[arg(long)]
     moves: bool,
-    /// How answers are printed
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
@@ -37,13 +37,13 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A line a state
+    /// One line per state
     Text,
-    /// One array of rows
+    /// One JSON array
     Json,
-    /// A JSON object a line
+    /// One JSON object per line
     Ndjson,
-    /// Comma-separated values under a header
+    /// Comma-separated values with a header
     Csv,
 }
 
@@ -94,8 +94,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     Ok(outcome)
 }
 
-/// Answers the lines of stdin. Answers are written out whenever no further
-/// line is waiting, so that a program can hold a conversation.
+/// Answers the lines of stdin. Flushes the answers whenever no further line is
+/// waiting, so that a program can wait for an answer before its next line.
 fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: CommandOutcome) -> Result<CommandOutcome> {
     let mut input = BufReader::new(io::stdin().lock());
     let mut line = Vec::new();
@@ -152,7 +152,7 @@ fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
     })
 }
 
-/// Prints rows in the format asked for, in the order they come.
+/// Prints rows in the chosen format.
 struct Printer {
     format: Format,
     moves: bool,

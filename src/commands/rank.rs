@@ -14,21 +14,21 @@ pub struct RankArgs {
     board: BoardArgs,
     #[command(flatten)]
     side: SideArg,
-    /// The state: cells or a position string
+    /// State: cells or a position string
     state: String,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Print the state of a rank, by its cells
+/// Print the cells of the state with a rank
 #[derive(clap::Args)]
 pub struct UnrankArgs {
     #[command(flatten)]
     board: BoardArgs,
     #[command(flatten)]
     side: SideArg,
-    /// The rank, from 0 for the goal
+    /// Rank; 0 is the goal
     rank: String,
     /// Print JSON
     #[arg(long)]

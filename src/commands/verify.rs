@@ -15,14 +15,14 @@ use crate::resources::memory_limit;
 /// Check a table against its checksums, or prove every distance in it
 #[derive(clap::Args)]
 pub struct Args {
-    /// The table: a path, or a name in the tables directory
+    /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// Prove every distance with a move generator that the builder does not use
+    /// Prove every distance, with a move generator of its own
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// The most memory a proof is to take, as `2GiB` [default: three quarters of the machine's]
+    /// Memory limit of the proof, e.g. `2GiB` [default: three quarters of the machine's memory]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
     /// Print JSON
@@ -36,7 +36,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let progress = ctx.progress()?;
     let verified = match args.deep && proof_memory_needed(table.prefix()) > limit {
         true => {
-            status!("out of core: in memory the proof would need {}", HumanBytes(proof_memory_needed(table.prefix())));
+            status!("out of core: in memory the proof needs {}", HumanBytes(proof_memory_needed(table.prefix())));
             verify_out_of_core(&table, limit, args.threads.get(), &progress)
         }
         false => verify(&table, args.deep, args.threads.get(), &progress),
@@ -44,11 +44,11 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     progress.finish();
     match verified {
         Err(VerifyError::Work(BuildError::Limit { least, limit })) => bail!(
-            "this proof needs at least {} of memory, and the limit is {}; raise --memory",
+            "this proof needs at least {} of memory and the limit is {}; raise --memory",
             HumanBytes(least),
             HumanBytes(limit)
         ),
-        Err(VerifyError::Cancelled) => bail!("interrupted: the table is neither right nor wrong yet"),
+        Err(VerifyError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
         verified => verified?,
     }
     let checksum = format!("{:016x}", table.checksum());

@@ -414,9 +414,9 @@ fn tables_that_contradict_each_other_end_with_code_2() {
     let found: Value = serde_json::from_slice(&ran.bytes).unwrap();
     assert_eq!((&found["differ"], &found["impossible"], &found["proven_differ"]), (&json!(2), &json!(2), &json!(2)));
     let error = ran.failed();
-    assert!(error.contains("2 states differ in a way that right tables cannot"), "{error}");
+    assert!(error.contains("2 states differ in a way that correct tables cannot"), "{error}");
     let text = place.say("compare 5x5-3 forged.sht");
-    assert!(text.out().contains("2 of them differ, which cannot be"), "{text:?}");
+    assert!(text.out().contains("2 of them differ, which is impossible"), "{text:?}");
     assert_eq!(text.code, 2);
 }
 

@@ -160,7 +160,7 @@ fn kill_at_any_time(encoding: &str, least_kills: u64) {
         kills += kills_here;
     }
     let bytes = fs::read(place.path("table.sht")).unwrap();
-    assert!(place.tells(&words).contains("finished before"));
+    assert!(place.tells(&words).contains("already complete"));
     assert!(fs::read(place.path("table.sht")).unwrap() == bytes);
 }
 
@@ -182,7 +182,7 @@ fn an_interrupted_build_out_of_core_says_how_to_go_on() {
         let (code, err) = place.started(LONG, "layer 6:").end(signal);
         assert_eq!(code, Some(2), "{err}");
         let error = err.lines().last().unwrap();
-        assert!(error.starts_with("error: interrupted: the same command goes on"), "{err}");
+        assert!(error.starts_with("error: interrupted: the same command resumes"), "{err}");
         assert_eq!(place.names("."), set(["long.sht.work"]));
         let left = place.names("long.sht.work");
         assert!(left.contains("layer-006") && left.contains("build.json"), "{left:?}");
@@ -222,7 +222,7 @@ fn begun_work_is_for_one_table() {
     }
     // Begun work decides where the same table is built.
     let err = place.tells("build --side 7 --pieces 5 -o table.sht");
-    assert!(err.contains("out of core: ") && err.contains("table.sht.work holds such work"), "{err}");
+    assert!(err.contains("out of core: ") && err.contains("table.sht.work has unfinished work"), "{err}");
     assert_eq!(place.info("table.sht")["resumes"], 1);
 }
 
@@ -287,8 +287,8 @@ fn the_mode_is_chosen_by_memory_and_said_with_the_reason() {
         ("--memory 1GiB -o a", "in memory", "--memory allows 1.00 GiB"),
         ("--memory 21MiB -o b", "out of core", "--memory allows 21.00 MiB"),
         ("-o c", "in memory", "three quarters of the memory allows"),
-        ("--mode in-memory --memory 21MiB -o d", "in memory", "as --mode says"),
-        ("--mode out-of-core -o e", "out of core", "as --mode says"),
+        ("--mode in-memory --memory 21MiB -o d", "in memory", "given by --mode"),
+        ("--mode out-of-core -o e", "out of core", "given by --mode"),
         ("--side 4 --pieces 1 --memory 1MiB -o f", "in memory", "a single piece"),
     ] {
         let words = match more.contains("--side") {
