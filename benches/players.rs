@@ -66,7 +66,7 @@ fn search(c: &mut Criterion) {
             searches.sum()
         };
         let expansions = run();
-        let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
+        let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.size(), board.pieces()));
         group.sample_size(20).throughput(Throughput::Elements(expansions));
         group.bench_function(format!("expansions of {name}"), |b| b.iter(|| assert_eq!(run(), expansions)));
         group.finish();

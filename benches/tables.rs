@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sternhalma_builder::{BuildOptions, build, convert};
-use sternhalma_data::{Board, CellSet, Encoding, Lookup, Prefix, Rank, States, Table, Zstd, army_moves};
+use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, States, Table, Zstd, army_moves};
 
 const SAMPLES: usize = 1 << 16;
 
@@ -84,10 +84,10 @@ fn lookups(c: &mut Criterion) {
     let bytes = mapped.as_bytes().expect("the bench is of a byte table");
     let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
     for &state in states.iter().step_by(1 << 10) {
-        let Lookup::Exact(distance) = mapped.distance(state).unwrap() else { panic!("a whole table is exact") };
+        let Probe::Exact(distance) = mapped.probe(state).unwrap() else { panic!("a whole table is exact") };
         assert_eq!(distance.0, bytes[Rank::of(state).0 as usize]);
     }
-    let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
+    let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.size(), board.pieces()));
     group.throughput(Throughput::Elements(states.len() as u64));
     for (table, how) in [(&mapped, "mapped"), (&loaded, "in memory")] {
         let bytes = table.as_bytes().expect("the bench is of a byte table");
@@ -120,7 +120,7 @@ fn encodings(c: &mut Criterion) {
     let states = random_states(board);
     let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
     let made = tempfile::tempdir().unwrap();
-    let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.side(), board.pieces()));
+    let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.size(), board.pieces()));
     group.sample_size(10).throughput(Throughput::Elements(SAMPLES as u64));
     let zstd = (10..=17).map(|bits| (format!("zstd-{}", 1 << bits), Encoding::Zstd(Zstd::new(1 << bits, 3).unwrap())));
     for (name, encoding) in [("mod3".to_owned(), Encoding::Mod3)].into_iter().chain(zstd) {
@@ -133,7 +133,7 @@ fn encodings(c: &mut Criterion) {
         let mut other = Table::open(&path).unwrap();
         other.set_cache_bytes(16 << 20);
         println!("{name}: {:.3} bits a state", 8.0 * other.file_bytes() as f64 / other.prefix().states() as f64);
-        let distance = |state| other.distance(state).unwrap().distance().expect("a whole table covers all");
+        let distance = |state| other.probe(state).unwrap().distance().expect("a whole table covers all");
         group.bench_function(format!("look-up in {name}"), |b| {
             b.iter(|| assert_eq!(states.iter().map(|&state| u64::from(distance(state).0)).sum::<u64>(), told));
         });
@@ -150,7 +150,7 @@ fn small_build(c: &mut Criterion) {
     group.bench_function("build", |b| {
         b.iter(|| {
             build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 }, true, &()).unwrap();
-            assert_eq!(Table::open(&path).unwrap().contents().layers.iter().sum::<u64>(), prefix.states());
+            assert_eq!(Table::open(&path).unwrap().info().layers.iter().sum::<u64>(), prefix.states());
         });
     });
     group.finish();

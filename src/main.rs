@@ -34,7 +34,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    sternhalma_data::exit_if_a_map_is_cut_short();
+    sternhalma_data::install_sigbus_handler();
     let Cli { tables, command } = Cli::parse();
     match commands::run(&CommandContext::new(tables), &command) {
         Ok(outcome) => outcome.into(),

@@ -47,7 +47,7 @@ impl TablesArgs {
     /// Returns the path in the directory of a table whose file the user does not name.
     pub fn default_path(&self, prefix: Prefix, encoding: Encoding) -> Result<PathBuf> {
         let board = prefix.board();
-        let mut name = format!("{0}x{0}-{1}", board.side(), board.pieces());
+        let mut name = format!("{0}x{0}-{1}", board.size(), board.pieces());
         if !prefix.is_whole() {
             name += &format!("-within{}", prefix.within());
         }

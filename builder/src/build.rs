@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{BlockEncoder, Contents, Disk, Encoding, NewTable, Prefix, Provenance};
+use sternhalma_data::{BlockEncoder, Encoding, NewTable, OsFileSystem, Prefix, Provenance, TableInfo};
 
 use crate::blocks::{Pace, write_blocks};
 use crate::error::BuildError;
@@ -33,16 +33,16 @@ pub struct BuildOptions {
 ///
 /// ```
 /// use sternhalma_builder::{BuildOptions, build};
-/// use sternhalma_data::{Board, CellSet, Encoding, Lookup, Distance, Prefix, Table};
+/// use sternhalma_data::{Board, CellSet, Encoding, Probe, Distance, Prefix, Table};
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("5x5-3.sht");
 /// let prefix = Prefix::whole(Board::new(5, 3)?);
 /// build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 1 }, false, &())?;
 ///
 /// let table = Table::open(&path)?;
-/// assert_eq!(table.contents().layers, [1, 6, 26, 72, 166, 294, 417, 488, 429, 269, 116, 16]);
+/// assert_eq!(table.info().layers, [1, 6, 26, 72, 166, 294, 417, 488, 429, 269, 116, 16]);
 /// let opposite = prefix.board().home().turned(25);
-/// assert_eq!(table.distance(opposite)?, Lookup::Exact(Distance(11)));
+/// assert_eq!(table.probe(opposite)?, Probe::Exact(Distance(11)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -52,11 +52,12 @@ pub struct BuildOptions {
 /// is left then.
 pub fn build(path: &Path, options: BuildOptions, replace: bool, monitor: &dyn Monitor) -> Result<(), BuildError> {
     let clock = Clock::start();
-    let storage = Disk::storage();
+    let storage = OsFileSystem::shared();
     let new = NewTable::create_in(&storage, path, replace)?;
     let pool = ThreadPoolBuilder::new().num_threads(options.threads).build()?;
-    let Found { labels, layers, escape_layer, successors } = search(options.prefix, options.encoding, &pool, monitor)?;
-    let contents = Contents { prefix: options.prefix, encoding: options.encoding, layers, escape_layer };
+    let Found { labels, layers, boundary_layer, successors } =
+        search(options.prefix, options.encoding, &pool, monitor)?;
+    let contents = TableInfo { prefix: options.prefix, encoding: options.encoding, layers, boundary_layer };
     let mut writer = new.begin(contents)?;
     write_blocks(&mut writer, Pace::default(), &pool, monitor, |encoder, blocks| -> Result<_, BuildError> {
         let ranks = blocks.iter().map(|block| block.ranks.clone());

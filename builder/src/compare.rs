@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sternhalma_data::{DistanceReader, Prefix, Table, TableError};
+use sternhalma_data::{DistanceStream, Prefix, Table, TableError};
 
 use crate::error::CompareError;
 use crate::monitor::{Monitor, Stage};
@@ -28,7 +28,7 @@ const WIDTH: usize = 256;
 pub struct Comparison {
     /// Of the smaller table.
     prefix: Prefix,
-    exact_to: Option<u32>,
+    proven_depth: Option<u32>,
     /// Whether both tables cover the same states, and so are to be equal.
     same: bool,
     /// The states by the distance of the smaller table and that of the larger.
@@ -92,13 +92,13 @@ impl Comparison {
     }
 
     /// Distances of the smaller table up to this one are proven; `None` if all are.
-    pub fn exact_to(&self) -> Option<u32> {
-        self.exact_to
+    pub fn proven_depth(&self) -> Option<u32> {
+        self.proven_depth
     }
 
     /// The states to which the smaller table gives `distance`.
     pub fn at(&self, distance: u8) -> Tally {
-        let proven = self.exact_to.is_none_or(|limit| u32::from(distance) <= limit);
+        let proven = self.proven_depth.is_none_or(|limit| u32::from(distance) <= limit);
         let mut tally = Tally::default();
         for (&(_, other), &states) in self.pairs.range((distance, 0)..=(distance, u8::MAX)) {
             let by = i16::from(distance) - i16::from(other);
@@ -149,7 +149,7 @@ pub fn compare(a: &Table, b: &Table, threads: usize, monitor: &dyn Monitor) -> R
     })?;
     let pair = |(number, states)| (((number / WIDTH) as u8, (number % WIDTH) as u8), states);
     let pairs = counts.into_iter().enumerate().filter(|&(_, states)| states > 0).map(pair).collect();
-    Ok(Comparison { prefix, exact_to: smaller.exact_to(), same: ours == theirs, pairs })
+    Ok(Comparison { prefix, proven_depth: smaller.proven_depth(), same: ours == theirs, pairs })
 }
 
 /// Checks the blocks that hold the first `states` states.
@@ -198,6 +198,6 @@ fn count(tables: [&Table; 2], states: u64, monitor: &dyn Monitor) -> Result<Vec<
 
 fn distances(table: &Table, ranks: Range<u64>) -> Result<Vec<u8>, TableError> {
     let mut out = vec![0; (ranks.end - ranks.start) as usize];
-    DistanceReader::new(table, ranks)?.fill(&mut out)?;
+    DistanceStream::new(table, ranks)?.read(&mut out)?;
     Ok(out)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use rayon::ThreadPoolBuilder;
-use sternhalma_data::{Block, BlockEncoder, Contents, DistanceReader, Encoding, NewTable, Table};
+use sternhalma_data::{Block, BlockEncoder, DistanceStream, Encoding, NewTable, Table, TableInfo};
 
 use crate::blocks::{Pace, write_blocks};
 use crate::error::ConvertError;
@@ -48,7 +48,7 @@ pub fn convert(
     }
     let new = NewTable::create(path, replace)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let mut writer = new.begin(Contents { encoding, ..table.contents().clone() })?;
+    let mut writer = new.begin(TableInfo { encoding, ..table.info().clone() })?;
     let layers = Mutex::new([0u64; 256]);
     write_blocks(&mut writer, Pace::default(), &pool, monitor, |encoder, blocks| -> Result<_, ConvertError> {
         let mut counts = [0; 256];
@@ -58,7 +58,7 @@ pub fn convert(
         Ok(encoded)
     })?;
     let layers = layers.into_inner().expect("no thread ends while it adds");
-    let told = &table.contents().layers;
+    let told = &table.info().layers;
     if layers[..told.len()] != **told {
         return Err(ConvertError::Layers { path: table.path().to_owned() });
     }
@@ -73,13 +73,13 @@ fn encode(
     counts: &mut [u64; 256],
 ) -> Result<Vec<Vec<u8>>, ConvertError> {
     let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
-    let mut reader = DistanceReader::new(table, first.ranks.start..last.ranks.end)?;
+    let mut reader = DistanceStream::new(table, first.ranks.start..last.ranks.end)?;
     let mut distances = Vec::new();
     let encode = |block: &Block| {
         distances.resize((block.ranks.end - block.ranks.start) as usize, 0);
         // In parts, which are still in the cache when they are counted.
         for part in distances.chunks_mut(1 << 16) {
-            reader.fill(part)?;
+            reader.read(part)?;
             part.iter().for_each(|&distance| counts[usize::from(distance)] += 1);
         }
         Ok(encoder.encode(block.ranks.clone(), &distances))

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
-use sternhalma_data::{Prefix, Storage};
+use sternhalma_data::{FileSystem, Prefix};
 
 use crate::cut::{Chunk, Class, Cut};
 use crate::error::BuildError;
@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
     pub fn new(
         prefix: Prefix,
         limits: Limits,
-        storage: &Arc<dyn Storage>,
+        storage: &Arc<dyn FileSystem>,
         spill: &Path,
         monitor: &'a dyn Monitor,
     ) -> Search<'a> {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{NewFile, Storage, StoredFile, checksum};
+use sternhalma_data::{AtomicFile, FileSystem, RandomAccessFile, checksum};
 
 use crate::error::BuildError;
 
@@ -113,7 +113,7 @@ impl Codec {
 /// Writes the chunks of a layer in order.
 pub(crate) struct LayerWriter {
     identity: Identity,
-    file: NewFile,
+    file: AtomicFile,
     entries: Vec<Entry>,
     at: u64,
 }
@@ -126,8 +126,8 @@ struct Entry {
 }
 
 impl LayerWriter {
-    pub fn create(storage: &Arc<dyn Storage>, path: &Path, identity: Identity) -> Result<LayerWriter, BuildError> {
-        let file = NewFile::create(storage, path).map_err(BuildError::file(path, "create"))?;
+    pub fn create(storage: &Arc<dyn FileSystem>, path: &Path, identity: Identity) -> Result<LayerWriter, BuildError> {
+        let file = AtomicFile::create(storage, path).map_err(BuildError::file(path, "create"))?;
         let mut writer =
             LayerWriter { identity, file, entries: Vec::with_capacity(identity.chunks as usize + 1), at: 0 };
         writer.write(&identity.header())?;
@@ -171,7 +171,7 @@ impl LayerWriter {
         tail.extend(checksum(&tail).to_le_bytes());
         self.write(&tail)?;
         let path = self.file.path().to_owned();
-        let file = self.file.keep(true).map_err(BuildError::file(&path, "write"))?;
+        let file = self.file.persist(true).map_err(BuildError::file(&path, "write"))?;
         Ok(LayerFile { path, file, entries: self.entries, summary, tail_bytes: tail.len() as u64 })
     }
 }
@@ -180,7 +180,7 @@ impl LayerWriter {
 #[derive(Debug)]
 pub(crate) struct LayerFile {
     path: PathBuf,
-    file: Box<dyn StoredFile>,
+    file: Box<dyn RandomAccessFile>,
     /// One for each chunk and one for the end.
     entries: Vec<Entry>,
     summary: Summary,
@@ -195,7 +195,7 @@ impl LayerFile {
 
     /// Opens a layer; `None` if there is no such file. All of it but the
     /// chunks is checked.
-    pub fn open(storage: &dyn Storage, path: &Path, identity: Identity) -> Result<Option<LayerFile>, BuildError> {
+    pub fn open(storage: &dyn FileSystem, path: &Path, identity: Identity) -> Result<Option<LayerFile>, BuildError> {
         let file = match storage.open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(BuildError::file(path, "open"))?,
@@ -266,7 +266,7 @@ impl LayerFile {
 
     /// Lets the system's cache of the file go.
     pub fn uncache(&self) {
-        self.file.uncache();
+        self.file.drop_page_cache();
     }
 
     /// Fills `words` with a chunk. False, and `words` as they were, if the chunk is empty.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::{
-    Block, BlockEncoder, Contents, Disk, Encoding, LayerTraffic, NewTable, Prefix, Provenance, Storage, Table,
-    directory_of,
+    Block, BlockEncoder, Encoding, FileSystem, LayerTraffic, NewTable, OsFileSystem, Prefix, Provenance, Table,
+    TableInfo, parent_directory,
 };
 
 use crate::bits::or_run;
@@ -86,13 +86,13 @@ pub fn build_out_of_core(
     };
     let (cut, threads) = limits(options.prefix, options.encoding, threads, work.memory)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-    build_in(&Disk::storage(), path, options, work, cut, replace, &pool, monitor)
+    build_in(&OsFileSystem::shared(), path, options, work, cut, replace, &pool, monitor)
 }
 
 /// The same in a storage, and cut in a given way if the work is new.
 #[expect(clippy::too_many_arguments, reason = "what its callers are to choose")]
 pub(crate) fn build_in(
-    storage: &Arc<dyn Storage>,
+    storage: &Arc<dyn FileSystem>,
     path: &Path,
     options: BuildOptions,
     work_options: &OutOfCore,
@@ -167,10 +167,10 @@ fn is_complete(path: &Path, spec: TableSpec, id: &str, replace: bool, pool: &Thr
 
 /// Makes a table outlast a power cut before its layers go, and removes the
 /// other name it has if the process that named it was killed in between.
-fn settle(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), BuildError> {
+fn settle(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<(), BuildError> {
     // Dropped, it takes what it was to write with it.
     drop(NewTable::create_in(storage, path, true)?);
-    storage.sync_directory(directory_of(path)).map_err(BuildError::file(path, "write"))
+    storage.sync_directory(parent_directory(path)).map_err(BuildError::file(path, "write"))
 }
 
 /// Work that was begun is cut as it was; the memory must suffice for that.
@@ -195,7 +195,7 @@ fn cut_as_before(
 }
 
 struct Build<'a> {
-    storage: &'a Arc<dyn Storage>,
+    storage: &'a Arc<dyn FileSystem>,
     prefix: Prefix,
     uncached: bool,
     monitor: &'a dyn Monitor,
@@ -294,10 +294,10 @@ fn write_goal(cut: &Cut, out: &mut LayerWriter) -> Result<Summary, BuildError> {
 }
 
 /// The contents of the table, and what the provenance says of the layers.
-fn what_layers_tell(prefix: Prefix, encoding: Encoding, layers: &[LayerFile]) -> (Contents, Provenance) {
+fn what_layers_tell(prefix: Prefix, encoding: Encoding, layers: &[LayerFile]) -> (TableInfo, Provenance) {
     let summaries: Vec<Summary> = layers.iter().map(LayerFile::summary).collect();
     // The file of a layer tells of the expansion of the one before.
-    let escape_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
+    let boundary_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
     let states = summaries.iter().map(|summary| summary.states).filter(|&states| states > 0).collect();
     let io = (0..).zip(&summaries).map(|(layer, s)| LayerTraffic { layer, read: s.read, written: s.written });
     let record = Provenance {
@@ -308,7 +308,7 @@ fn what_layers_tell(prefix: Prefix, encoding: Encoding, layers: &[LayerFile]) ->
         io: io.collect(),
         ..Provenance::default()
     };
-    (Contents { prefix, encoding, layers: states, escape_layer }, record)
+    (TableInfo { prefix, encoding, layers: states, boundary_layer }, record)
 }
 
 /// Makes the blocks of a table from its layers.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use sternhalma_data::{Storage, StoredFile, checksum};
+use sternhalma_data::{FileSystem, RandomAccessFile, checksum};
 
 use crate::error::BuildError;
 use crate::layer_file::Codec;
@@ -19,7 +19,7 @@ const OVERHEAD: u64 = 48;
 
 /// Bitmaps by chunk, in memory as far as the budget goes, then in a file.
 pub(crate) struct Pending {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn FileSystem>,
     path: PathBuf,
     inner: Mutex<Inner>,
 }
@@ -28,7 +28,7 @@ struct Inner {
     /// Bytes of memory left.
     left: u64,
     records: BTreeMap<u64, Vec<Record>>,
-    file: Option<Arc<dyn StoredFile>>,
+    file: Option<Arc<dyn RandomAccessFile>>,
     /// Where the next record goes in the file.
     end: u64,
 }
@@ -57,7 +57,7 @@ impl Record {
 
 impl Pending {
     /// Keeps up to `budget` bytes in memory, and more in a file at `path`.
-    pub fn new(storage: &Arc<dyn Storage>, path: &Path, budget: u64) -> Pending {
+    pub fn new(storage: &Arc<dyn FileSystem>, path: &Path, budget: u64) -> Pending {
         let inner = Inner { left: budget, records: BTreeMap::new(), file: None, end: 0 };
         Pending { storage: Arc::clone(storage), path: path.to_owned(), inner: Mutex::new(inner) }
     }
@@ -86,12 +86,12 @@ impl Pending {
     }
 
     /// Room for so many bytes in the file.
-    fn reserve(&self, length: u64) -> Result<(Arc<dyn StoredFile>, u64), BuildError> {
+    fn reserve(&self, length: u64) -> Result<(Arc<dyn RandomAccessFile>, u64), BuildError> {
         let mut inner = self.inner();
         let file = match &inner.file {
             Some(file) => Arc::clone(file),
             None => {
-                let file: Arc<dyn StoredFile> =
+                let file: Arc<dyn RandomAccessFile> =
                     self.storage.create(&self.path).map_err(BuildError::file(&self.path, "create"))?.into();
                 inner.file = Some(Arc::clone(&file));
                 file
@@ -189,7 +189,7 @@ fn add_sparse(pieces: &[Box<[u64]>], words: &mut [u64]) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sternhalma_data::Disk;
+    use sternhalma_data::OsFileSystem;
 
     proptest! {
         #[test]
@@ -198,7 +198,7 @@ mod tests {
             budget in prop_oneof![Just(0u64), 100u64..20_000, Just(u64::MAX)],
         ) {
             let dir = tempfile::tempdir().unwrap();
-            let storage = Disk::storage();
+            let storage = OsFileSystem::shared();
             let pending = Pending::new(&storage, &dir.path().join("spill"), budget);
             let mut codec = Codec::new();
             let mut told = vec![vec![0u64; 700]; 6];

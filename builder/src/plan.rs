@@ -15,7 +15,7 @@ use std::path::Path;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
-use sternhalma_data::{Disk, Encoding, Layout, Prefix, Table};
+use sternhalma_data::{Encoding, Layout, OsFileSystem, Prefix, Table};
 
 use crate::build::{BuildOptions, build};
 use crate::error::BuildError;
@@ -139,7 +139,7 @@ fn calibrate(
         None => build(&path, options, false, &())?,
         Some(cut) => {
             let work = OutOfCore { directory: directory.path().join("work"), memory: 0, fresh: false, uncached: false };
-            build_in(&Disk::storage(), &path, options, &work, cut, false, pool, &()).map(drop)?;
+            build_in(&OsFileSystem::shared(), &path, options, &work, cut, false, pool, &()).map(drop)?;
         }
     }
     let table = Table::open(&path)?;
@@ -147,7 +147,7 @@ fn calibrate(
     Ok(Calibration {
         within: options.prefix.within(),
         states: options.prefix.states(),
-        layers: table.contents().layers.len(),
+        layers: table.info().layers.len(),
         wall_s: record.wall_s,
         cpu_s: record.cpu_s,
         layer_bytes: record.io.iter().map(|layer| layer.written).sum(),

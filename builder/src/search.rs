@@ -25,7 +25,7 @@ pub(crate) struct Found {
     pub labels: Labels,
     /// How many states there are at each distance.
     pub layers: Vec<u64>,
-    pub escape_layer: Option<u32>,
+    pub boundary_layer: Option<u32>,
     /// How many successors all layers have, counted once for each context
     /// that they share with a state of the layer.
     pub successors: u64,
@@ -44,7 +44,7 @@ pub(crate) fn search(
     let mut found = Found {
         labels: Labels::new(states, encoding).map_err(out_of_memory)?,
         layers: Vec::new(),
-        escape_layer: None,
+        boundary_layer: None,
         successors: 0,
     };
     let expander = Expansion::new(prefix);
@@ -78,7 +78,7 @@ pub(crate) fn search(
             return Err(BuildError::Cancelled);
         }
         if escapes.into_inner() {
-            found.escape_layer.get_or_insert(u32::from(distance));
+            found.boundary_layer.get_or_insert(u32::from(distance));
         }
     }
     // The cells of a prefix hang together, and pieces are alike, so that any

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sternhalma_data::{Cell, CellSet, Disk, DistanceReader, Geometry, Prefix, States, Table};
+use sternhalma_data::{Cell, CellSet, DistanceStream, Geometry, OsFileSystem, Prefix, States, Table};
 
 use crate::cut::{Class, Cut, Part};
 use crate::error::VerifyError;
@@ -78,7 +78,7 @@ fn check_blocks(table: &Table, monitor: &dyn Monitor) -> Result<(), VerifyError>
             return Err(VerifyError::Cancelled);
         }
         table.check_block(number)?;
-        table.forget_pages();
+        table.release_pages();
         monitor.advance(1);
         Ok(())
     })
@@ -90,9 +90,9 @@ fn prove(table: &Table, monitor: &dyn Monitor) -> Result<(), VerifyError> {
     let proof = Proof { distances: &distances, descends: &descends, ..Proof::new(table) };
     let contexts = choose(table.prefix().within(), table.prefix().board().pieces() - 1);
     monitor.begin(Stage::Prove, contexts);
-    let escape_layer = proof.walk_all(0..contexts, monitor)?;
+    let boundary_layer = proof.walk_all(0..contexts, monitor)?;
     every_bit(&descends, distances.len(), |rank| rank == 0).map_err(|rank| proof.no_nearer(rank as u64, rank))?;
-    proof.agrees(distances[0], &count_layers(&distances), escape_layer)
+    proof.agrees(distances[0], &count_layers(&distances), boundary_layer)
 }
 
 /// The same in limited memory.
@@ -103,8 +103,8 @@ fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Res
     let descends = bits(cut.most_words());
     let path =
         table.path().with_file_name(format!(".{}.proof", table.path().file_name().unwrap_or_default().display()));
-    let pending = Pending::new(&Disk::storage(), &path, limits.pending);
-    let (mut layers, mut escape_layer, mut goal) = ([0; 256], None, 0);
+    let pending = Pending::new(&OsFileSystem::shared(), &path, limits.pending);
+    let (mut layers, mut boundary_layer, mut goal) = ([0; 256], None, 0);
     monitor.begin(Stage::Prove, choose(table.prefix().within(), still));
     let readers = readers(table, &cut, monitor)?;
     for unit in 0..cut.units() {
@@ -117,7 +117,7 @@ fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Res
         load(table, &cut, &class, &readers, &mut distances)?;
         let proof = Proof { places: &class.places, distances: &distances, descends: &descends, ..Proof::new(table) };
         let escapes = proof.walk_all(class.groups.clone(), monitor)?;
-        escape_layer = escape_layer.into_iter().chain(escapes).min();
+        boundary_layer = boundary_layer.into_iter().chain(escapes).min();
         put_aside(&cut, &class, &descends, &pending)?;
         own.par_iter().try_for_each(|part| unit_descends(&proof, part, cut.first_rank(part.chunk), &pending))?;
         let states = own.last().map_or(0, |part| part.bits().end);
@@ -127,13 +127,13 @@ fn prove_by_classes(table: &Table, limits: Limits, monitor: &dyn Monitor) -> Res
             goal = distances[0];
         }
     }
-    Proof::new(table).agrees(goal, &up_to_last(&layers), escape_layer)
+    Proof::new(table).agrees(goal, &up_to_last(&layers), boundary_layer)
 }
 
 /// A reader that stands before each chunk. A reader made there would first
 /// look here and there into all of the table.
-fn readers<'a>(table: &'a Table, cut: &Cut, monitor: &dyn Monitor) -> Result<Vec<DistanceReader<'a>>, VerifyError> {
-    let mut reader = DistanceReader::new(table, 0..table.prefix().states())?.lean();
+fn readers<'a>(table: &'a Table, cut: &Cut, monitor: &dyn Monitor) -> Result<Vec<DistanceStream<'a>>, VerifyError> {
+    let mut reader = DistanceStream::new(table, 0..table.prefix().states())?.release_pages(true);
     let mut readers = Vec::with_capacity(cut.chunks() as usize);
     let mut passed = Vec::new();
     for chunk in (0..cut.units()).flat_map(|unit| cut.unit_chunks(unit).1) {
@@ -142,8 +142,8 @@ fn readers<'a>(table: &'a Table, cut: &Cut, monitor: &dyn Monitor) -> Result<Vec
         }
         readers.push(reader.clone());
         passed.resize((chunk.bits.end - chunk.bits.start) as usize, 0);
-        reader.fill(&mut passed)?;
-        table.forget_pages();
+        reader.read(&mut passed)?;
+        table.release_pages();
     }
     Ok(readers)
 }
@@ -153,7 +153,7 @@ fn load(
     table: &Table,
     cut: &Cut,
     class: &Class,
-    readers: &[DistanceReader],
+    readers: &[DistanceStream],
     distances: &mut [u8],
 ) -> Result<(), VerifyError> {
     let parts = cut.own_parts(class).into_iter().chain(cut.visited_parts(class));
@@ -166,8 +166,8 @@ fn load(
         (rest, done) = (left, place.end);
     }
     tasks.into_par_iter().try_for_each(|(reader, own)| {
-        reader.clone().fill(own)?;
-        table.forget_pages();
+        reader.clone().read(own)?;
+        table.release_pages();
         Ok(())
     })
 }
@@ -271,25 +271,25 @@ impl<'a> Proof<'a> {
             let first = contexts.start + batch * GRAIN;
             let range = first..contexts.end.min(first + GRAIN);
             let steps = range.end - range.start;
-            let escape_layer = self.walk(range).map_err(|what| self.wrong(what))?;
+            let boundary_layer = self.walk(range).map_err(|what| self.wrong(what))?;
             monitor.advance(steps);
-            Ok(escape_layer)
+            Ok(boundary_layer)
         });
         walked.try_reduce(|| None, |a, b| Ok(a.into_iter().chain(b).min()))
     }
 
     /// Checks what the header says against what was found.
-    fn agrees(&self, goal: u8, layers: &[u64], escape_layer: Option<u8>) -> Result<(), VerifyError> {
-        let contents = self.table.contents();
+    fn agrees(&self, goal: u8, layers: &[u64], boundary_layer: Option<u8>) -> Result<(), VerifyError> {
+        let contents = self.table.info();
         if goal != 0 {
             return Err(self.wrong(format!("the goal has distance {goal}")));
         }
         if layers != contents.layers {
             return Err(self.wrong("the header's layers are not those of its distances".to_owned()));
         }
-        if escape_layer.map(u32::from) != contents.escape_layer {
+        if boundary_layer.map(u32::from) != contents.boundary_layer {
             return Err(
-                self.wrong(format!("its first layer with a way out is {escape_layer:?}, not as the header says"))
+                self.wrong(format!("its first layer with a way out is {boundary_layer:?}, not as the header says"))
             );
         }
         Ok(())
@@ -306,14 +306,14 @@ impl<'a> Proof<'a> {
         let mut context =
             Context { pieces: CellSet::EMPTY, places: [0; Cell::LIMIT], levels: [CellSet::EMPTY; 256], range: 0..=255 };
         let mut components = Vec::new();
-        let mut escape_layer = None;
+        let mut boundary_layer = None;
         for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
             self.load(pieces, &mut context);
             jump_components(self.geometry, pieces, &mut components);
             let escapes = self.check(&context, &components)?;
-            escape_layer = escape_layer.into_iter().chain(escapes).min();
+            boundary_layer = boundary_layer.into_iter().chain(escapes).min();
         }
-        Ok(escape_layer.map(|distance| distance as u8))
+        Ok(boundary_layer.map(|distance| distance as u8))
     }
 
     /// Looks up the states of a context.
@@ -425,10 +425,10 @@ mod tests {
     use super::*;
     use crate::build::{BuildOptions, build};
     use proptest::prelude::*;
-    use sternhalma_data::{Board, Contents, Encoding, NewTable, Provenance, checksum};
+    use sternhalma_data::{Board, Encoding, NewTable, Provenance, TableInfo, checksum};
 
     /// A table of bytes that says what it is told, with right checksums.
-    fn forge(path: &std::path::Path, contents: Contents, distances: &[u8]) -> Table {
+    fn forge(path: &std::path::Path, contents: TableInfo, distances: &[u8]) -> Table {
         let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
         for number in 0..writer.layout().blocks() {
             let ranks = writer.layout().block(number).ranks;
@@ -478,9 +478,9 @@ mod tests {
             let mut distances = table.distances().unwrap().into_owned();
             let at = at % distances.len();
             distances[at] = distances[at].wrapping_add(change) % 30;
-            let contents = Contents { layers: count_layers(&distances), ..table.contents().clone() };
+            let contents = TableInfo { layers: count_layers(&distances), ..table.info().clone() };
             // A header cannot have an escape layer beyond its last.
-            prop_assume!(contents.escape_layer.is_none_or(|layer| (layer as usize) < contents.layers.len()));
+            prop_assume!(contents.boundary_layer.is_none_or(|layer| (layer as usize) < contents.layers.len()));
             let forged = forge(&dir.path().join("forged.sht"), contents, &distances);
             prop_assert!(prove(&forged, &()).is_err());
             prop_assert!(prove_by_classes(&forged, limits(fixed, 0), &()).is_err());

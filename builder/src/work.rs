@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Board, Encoding, NewFile, Prefix, Storage, StoredFile, Zstd, checksum};
+use sternhalma_data::{AtomicFile, Board, Encoding, FileSystem, Prefix, RandomAccessFile, Zstd, checksum};
 
 use crate::error::BuildError;
 use crate::layer_file::{Identity, LayerFile};
@@ -57,7 +57,7 @@ impl Manifest {
         Manifest {
             format: FORMAT,
             id,
-            side: prefix.board().side() as u64,
+            side: prefix.board().size() as u64,
             pieces: prefix.board().pieces() as u64,
             within: prefix.within() as u64,
             encoding: encoding.to_string(),
@@ -85,9 +85,9 @@ impl Manifest {
 /// A work directory that this process has locked, before its manifest is accepted.
 #[derive(Debug)]
 pub(crate) struct LockedDir {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn FileSystem>,
     path: PathBuf,
-    _lock: Box<dyn StoredFile>,
+    _lock: Box<dyn RandomAccessFile>,
 }
 
 /// The locked work directory of one build.
@@ -99,7 +99,7 @@ pub(crate) struct Work {
 
 impl LockedDir {
     /// Locks a work directory and creates it if it is missing.
-    pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<LockedDir, BuildError> {
+    pub fn open(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<LockedDir, BuildError> {
         storage.create_directory(path).map_err(BuildError::file(path, "make the directory"))?;
         let lock = path.join("lock");
         let lock = storage.create(&lock).map_err(|error| match error.kind() {
@@ -229,9 +229,9 @@ impl Work {
         // One write, so that a build always takes the same steps.
         let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
         let write = || {
-            let mut file = NewFile::create(&self.dir.storage, &path)?;
+            let mut file = AtomicFile::create(&self.dir.storage, &path)?;
             file.write_all(text.as_bytes())?;
-            file.keep(true)
+            file.persist(true)
         };
         write().map(drop).map_err(BuildError::file(&path, "write"))
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, Monitor, VerifyError, build, memory_needed, verify};
 use sternhalma_data::{
-    Board, CellSet, Contents, Encoding, Layout, Lookup, NewTable, Prefix, Provenance, Rank, States, Table, Zstd,
+    Board, CellSet, Encoding, Layout, NewTable, Prefix, Probe, Provenance, Rank, States, Table, TableInfo, Zstd,
     army_moves, checksum,
 };
 use tempfile::TempDir;
@@ -51,18 +51,18 @@ fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding, threads: usize) -> T
 fn assert_as_told(prefix: Prefix) {
     let dir = tempfile::tempdir().unwrap();
     let (told, escape) = told(prefix);
-    let exact_to = escape.map(|layer| layer + 2);
+    let proven_depth = escape.map(|layer| layer + 2);
     for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
         let table = built(&dir, prefix, encoding, 2);
         assert_eq!(table.distances().unwrap(), told, "{prefix} in {encoding}");
-        assert_eq!(table.exact_to(), exact_to, "{prefix}");
+        assert_eq!(table.proven_depth(), proven_depth, "{prefix}");
         verify(&table, true, 2, &()).unwrap();
         let few = (told.len() / 200).max(1);
         for (rank, state) in States::all(prefix).step_by(few) {
             let distance = told[rank.0 as usize];
-            let answer = table.distance(state).unwrap();
+            let answer = table.probe(state).unwrap();
             assert_eq!(answer.distance().map(|d| d.0), Some(distance));
-            assert_eq!(answer.is_exact(), Some(exact_to.is_none_or(|limit| u32::from(distance) <= limit)));
+            assert_eq!(answer.is_exact(), Some(proven_depth.is_none_or(|limit| u32::from(distance) <= limit)));
         }
     }
 }
@@ -141,7 +141,7 @@ fn bytes_are_the_same_at_any_thread_count() {
 }
 
 /// Writes a table that says what it is told, with right checksums.
-fn forge(path: &Path, contents: Contents, values: &[u8]) -> Table {
+fn forge(path: &Path, contents: TableInfo, values: &[u8]) -> Table {
     let per_byte = contents.encoding.states_per_byte().unwrap() as usize;
     let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
     for number in 0..writer.layout().blocks() {
@@ -172,9 +172,9 @@ fn deep_verification_finds_every_wrong_distance() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     for prefix in [Prefix::whole(Board::new(4, 3).unwrap()), prefix(4, 3, 11)] {
-        let (right, escape_layer) = told(prefix);
+        let (right, boundary_layer) = told(prefix);
         let contents =
-            |distances: &[u8], encoding| Contents { prefix, encoding, layers: layers_of(distances), escape_layer };
+            |distances: &[u8], encoding| TableInfo { prefix, encoding, layers: layers_of(distances), boundary_layer };
         verify(&forge(&path, contents(&right, Encoding::Byte), &right), true, 1, &()).unwrap();
         for state in 0..right.len() {
             for change in [1, 2, 3, 252, 254, 255u8] {
@@ -202,7 +202,7 @@ fn deep_verification_finds_what_agrees_modulo_three() {
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
     let (right, _) = told(prefix);
     let refuse = |encoding, layers: Vec<u64>, values: &[u8]| {
-        let table = forge(&path, Contents { prefix, encoding, layers, escape_layer: None }, values);
+        let table = forge(&path, TableInfo { prefix, encoding, layers, boundary_layer: None }, values);
         let error = verify(&table, true, 1, &()).expect_err("the table is wrong");
         assert!(matches!(error, VerifyError::Wrong { .. } | VerifyError::Table(_)), "{error}");
     };
@@ -240,9 +240,9 @@ fn deep_verification_derives_the_way_out_anew() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     let prefix = prefix(4, 3, 11);
-    let (right, escape_layer) = told(prefix);
-    for wrong in [None, escape_layer.map(|layer| layer + 1)] {
-        let contents = Contents { prefix, encoding: Encoding::Byte, layers: layers_of(&right), escape_layer: wrong };
+    let (right, boundary_layer) = told(prefix);
+    for wrong in [None, boundary_layer.map(|layer| layer + 1)] {
+        let contents = TableInfo { prefix, encoding: Encoding::Byte, layers: layers_of(&right), boundary_layer: wrong };
         assert!(verify(&forge(&path, contents, &right), true, 1, &()).is_err());
     }
 }
@@ -284,9 +284,9 @@ fn lookups_outside_a_prefix_are_answers() {
     let dir = tempfile::tempdir().unwrap();
     let table = built(&dir, prefix(5, 3, 12), Encoding::Mod3, 1);
     let outside = Rank(table.prefix().states()).state(3);
-    assert_eq!(table.distance(outside).unwrap(), Lookup::NotCovered);
-    let home = table.cursor(table.prefix().board().home()).unwrap().unwrap();
-    assert!(home.line().unwrap().is_empty());
+    assert_eq!(table.probe(outside).unwrap(), Probe::NotCovered);
+    let home = table.probed_state(table.prefix().board().home()).unwrap().unwrap();
+    assert!(home.solution().unwrap().is_empty());
     let moves = home.moves().unwrap();
     assert!(moves.iter().all(|(_, after)| after.distance().is_none_or(|d| d.0 == 1)));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, CompareError, Tally, build, compare};
-use sternhalma_data::{Board, Contents, Encoding, NewTable, Prefix, Provenance, States, Table, checksum};
+use sternhalma_data::{Board, Encoding, NewTable, Prefix, Provenance, States, Table, TableInfo, checksum};
 use tempfile::TempDir;
 
 const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
@@ -19,7 +19,7 @@ fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding) -> Table {
 fn forged(path: &Path, like: &Table, data: &[u8]) -> Table {
     let most = *data.iter().max().unwrap();
     let layers = (0..=most).map(|at| data.iter().filter(|&&distance| distance == at).count() as u64).collect();
-    let contents = Contents { encoding: Encoding::Byte, layers, ..like.contents().clone() };
+    let contents = TableInfo { encoding: Encoding::Byte, layers, ..like.info().clone() };
     let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
     for number in 0..writer.layout().blocks() {
         let place = writer.layout().block(number).bytes;
@@ -35,7 +35,7 @@ fn forged(path: &Path, like: &Table, data: &[u8]) -> Table {
 fn told(smaller: &Table, larger: &Table) -> BTreeMap<u8, Tally> {
     let mut told = BTreeMap::<u8, Tally>::new();
     for (_, state) in States::all(smaller.prefix()) {
-        let [bound, better] = [smaller, larger].map(|table| table.distance(state).unwrap());
+        let [bound, better] = [smaller, larger].map(|table| table.probe(state).unwrap());
         let [bound_at, better_at] = [bound, better].map(|lookup| lookup.distance().unwrap().0);
         let proven = bound.is_exact().unwrap();
         let tally = told.entry(bound_at).or_default();
@@ -57,7 +57,7 @@ fn assert_as_told(smaller: &Table, larger: &Table) -> Tally {
     if smaller.prefix() != larger.prefix() {
         assert_eq!(found, compare(larger, smaller, 1, &()).unwrap(), "the order of the tables is nothing");
     }
-    assert_eq!((found.prefix(), found.exact_to()), (smaller.prefix(), smaller.exact_to()));
+    assert_eq!((found.prefix(), found.proven_depth()), (smaller.prefix(), smaller.proven_depth()));
     assert_eq!(found.by_distance(), told.clone().into_iter().collect::<Vec<_>>());
     let all = found.all();
     assert_eq!(all.states, smaller.prefix().states());
@@ -107,7 +107,7 @@ fn tables_that_contradict_each_other_are_told() {
     assert_eq!((all.proven_differ, all.impossible), (1, 1));
     // A longer prefix with a longer way to a state at the largest distance, a bound.
     let far = short.distances().unwrap().iter().position(|&distance| distance == short.max_distance().0).unwrap();
-    assert!(u32::from(short.max_distance().0) > short.exact_to().unwrap());
+    assert!(u32::from(short.max_distance().0) > short.proven_depth().unwrap());
     let up = forge("up", &whole, &|data| data[far] += 2);
     let all = assert_as_told(&short, &up);
     assert_eq!((all.proven_differ, all.impossible, all.differences.get(&-2)), (0, 1, Some(&1)));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, ConvertError, Monitor, build, convert, verify};
-use sternhalma_data::{Board, Contents, Encoding, NewTable, Prefix, Table, TableError, Zstd, checksum};
+use sternhalma_data::{Board, Encoding, NewTable, Prefix, Table, TableError, TableInfo, Zstd, checksum};
 
 fn encodings() -> [Encoding; 5] {
     let zstd = |block_states, level| Encoding::Zstd(Zstd::new(block_states, level).unwrap());
@@ -80,7 +80,7 @@ fn what_cannot_be_converted_leaves_no_file() {
     assert!(matches!(refused, Err(ConvertError::Table(TableError::Corrupt { .. }))));
 
     // Distances under right checksums, but not as many of each as the header says.
-    let contents = Contents { layers: vec![1, 500, 59], ..table.contents().clone() };
+    let contents = TableInfo { layers: vec![1, 500, 59], ..table.info().clone() };
     let mut writer = NewTable::create(&other, true).unwrap().begin(contents).unwrap();
     for number in 0..writer.layout().blocks() {
         let ranks = writer.layout().block(number).ranks;

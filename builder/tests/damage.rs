@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use sternhalma_builder::{BuildOptions, build, verify};
 use sternhalma_data::{
-    Block, BlockEncoder, Board, Contents, Encoding, Layout, Lookup, NewTable, Prefix, Provenance, Rank, States, Table,
-    TableError, Zstd, checksum,
+    Block, BlockEncoder, Board, Encoding, Layout, NewTable, Prefix, Probe, Provenance, Rank, States, Table, TableError,
+    TableInfo, Zstd, checksum,
 };
 use tempfile::TempDir;
 
@@ -113,12 +113,12 @@ fn fate(path: &Path) -> Fate {
             }
         };
         for (_, state) in States::all(table.prefix()) {
-            let asked = table.distance(state).and_then(|answer| {
+            let asked = table.probe(state).and_then(|answer| {
                 let distance = answer.distance().expect("the prefix covers the state");
                 assert!(distance <= table.max_distance(), "{state:?} is at {distance}");
-                let cursor = table.cursor(state)?.expect("the prefix covers the state");
-                cursor.moves()?;
-                cursor.line()
+                let probed = table.probed_state(state)?.expect("the prefix covers the state");
+                probed.moves()?;
+                probed.solution()
             });
             if let Err(error) = asked {
                 named(error.to_string());
@@ -126,7 +126,7 @@ fn fate(path: &Path) -> Fate {
         }
         if !table.prefix().is_whole() {
             let beyond = Rank(table.prefix().states()).state(table.prefix().board().pieces());
-            assert_eq!(table.distance(beyond).unwrap(), Lookup::NotCovered);
+            assert_eq!(table.probe(beyond).unwrap(), Probe::NotCovered);
         }
         opened = Some(table);
     }
@@ -263,7 +263,7 @@ fn edited(bytes: &[u8], length: usize, edits: &[Edit]) -> Vec<u8> {
 
 /// A table of these layers and this data with right checksums, as far as the
 /// writer makes them.
-fn forge(path: &Path, contents: Contents, data: &[u8]) {
+fn forge(path: &Path, contents: TableInfo, data: &[u8]) {
     let (prefix, encoding) = (contents.prefix, contents.encoding);
     let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
     for number in 0..writer.layout().blocks() {
@@ -366,7 +366,7 @@ proptest! {
     fn lies_under_right_checksums_are_survived(
         (prefix, layers) in small_prefix().prop_flat_map(|prefix| (Just(prefix), layers(prefix.states()))),
         encoding in 0usize..3,
-        escape_layer in prop::option::of(prop_oneof![0u32..300, any::<u32>()]),
+        boundary_layer in prop::option::of(prop_oneof![0u32..300, any::<u32>()]),
         data in prop_oneof![
             prop::collection::vec(any::<u8>(), 1..200),
             prop::collection::vec(0u8..4, 1..200),
@@ -374,16 +374,16 @@ proptest! {
         ],
     ) {
         let encoding = ENCODINGS[encoding];
-        let contents = Contents { prefix, encoding, layers: layers.clone(), escape_layer };
+        let contents = TableInfo { prefix, encoding, layers: layers.clone(), boundary_layer };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("forged.sht");
         forge(&path, contents, &data);
         let sum = layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));
         // A header says that there is no escape layer by the largest number.
-        let escape_layer = escape_layer.filter(|&layer| layer != u32::MAX);
+        let boundary_layer = boundary_layer.filter(|&layer| layer != u32::MAX);
         let sound = (1..=255).contains(&layers.len())
             && sum == Some(prefix.states())
-            && escape_layer.is_none_or(|layer| !prefix.is_whole() && (layer as usize) < layers.len());
+            && boundary_layer.is_none_or(|layer| !prefix.is_whole() && (layer as usize) < layers.len());
         prop_assert_eq!(fate(&path) != Fate::Refused, sound);
     }
 
@@ -443,7 +443,7 @@ fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
             let damaged = format!("block {number} (ranks {} to {})", block.ranks.start, block.ranks.end - 1);
             for (rank, state) in States::all(prefix) {
                 let table = Table::open_checked(&victim.path).unwrap();
-                match table.distance(state) {
+                match table.probe(state) {
                     Err(error) => {
                         assert!(matches!(error, TableError::Corrupt { .. }));
                         assert!(error.to_string().contains(&damaged), "{error}");
@@ -470,7 +470,7 @@ fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
     let at = data_at + last.bytes.start as usize;
     victim.patch(at, &[victim.bytes[at] ^ 1]);
     let table = Table::open_checked(&victim.path).unwrap();
-    let distance = |rank: u64| table.distance(Rank(rank).state(6));
+    let distance = |rank: u64| table.probe(Rank(rank).state(6));
     for rank in [before.ranks.start, before.ranks.end - 1] {
         assert_eq!(distance(rank).unwrap().is_exact(), Some(true));
     }
@@ -487,16 +487,16 @@ fn a_descent_ends_at_the_farthest_distance() {
     let path = dir.path().join("forged.sht");
     let check = |prefix: Prefix, data: &[u8], nearest: u64| {
         let layers = vec![1, prefix.states() - 1];
-        forge(&path, Contents { prefix, encoding: Encoding::Mod3, layers, escape_layer: None }, data);
+        forge(&path, TableInfo { prefix, encoding: Encoding::Mod3, layers, boundary_layer: None }, data);
         assert_eq!(fate(&path), Fate::Opened);
         let table = Table::open(&path).unwrap();
-        let answered = States::all(prefix).filter(|(_, state)| table.distance(*state).is_ok());
+        let answered = States::all(prefix).filter(|(_, state)| table.probe(*state).is_ok());
         assert_eq!(answered.count() as u64, nearest);
     };
     let whole = small_prefixes()[0];
     let victim = Victim::new(whole, Encoding::Mod3);
     let layout = Layout::new(whole, Encoding::Mod3);
-    let nearest = Table::open(&victim.path).unwrap().contents().layers[..2].iter().sum();
+    let nearest = Table::open(&victim.path).unwrap().info().layers[..2].iter().sum();
     check(whole, &victim.bytes[DATA_AT..][..layout.data_bytes() as usize], nearest);
 
     // Every cell has a neighbour one less modulo 3. One piece takes a byte a state.

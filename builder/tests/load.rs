@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, CellSet, Encoding, Lookup, Prefix, Rank, States, Table, TableError};
+use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, States, Table, TableError};
 use tempfile::TempDir;
 
 /// Four pieces on 9x9: partitions of one state up to 82,160.
@@ -54,7 +54,7 @@ fn answers_are_the_same_at_any_budget() {
             assert_eq!(count == 0, table.loaded_bytes() == 0, "{encoding}, {budget} bytes");
             assert!(table.distances().unwrap() == told, "{encoding}, {budget} bytes");
             for (rank, state) in States::all(table.prefix()).step_by(997) {
-                let distance = table.distance(state).unwrap().distance().unwrap();
+                let distance = table.probe(state).unwrap().distance().unwrap();
                 assert_eq!(distance.0, told[rank.0 as usize], "{encoding}, {budget} bytes, rank {rank}");
             }
         }
@@ -93,17 +93,17 @@ fn what_is_loaded_needs_the_file_no_more() {
     std::fs::remove_file(&path).unwrap();
     for (rank, distance) in told.iter().enumerate() {
         let state = Rank(rank as u64).state(4);
-        let found = |lookup: Lookup| lookup.distance().unwrap().0;
-        assert_eq!(found(whole.distance(state).unwrap()), *distance);
+        let found = |lookup: Probe| lookup.distance().unwrap().0;
+        assert_eq!(found(whole.probe(state).unwrap()), *distance);
         if (rank as u64) < end {
-            assert_eq!(found(still.distance(state).unwrap()), *distance);
+            assert_eq!(found(still.probe(state).unwrap()), *distance);
         }
     }
     (0..whole.layout().blocks()).for_each(|block| whole.check_block(block).unwrap());
     for rank in [0, end / 2, end - 1] {
-        assert_eq!(part.distance(Rank(rank).state(4)).unwrap().distance().unwrap().0, told[rank as usize]);
+        assert_eq!(part.probe(Rank(rank).state(4)).unwrap().distance().unwrap().0, told[rank as usize]);
     }
-    let beyond = part.distance(Rank(told.len() as u64 - 1).state(4)).unwrap_err();
+    let beyond = part.probe(Rank(told.len() as u64 - 1).state(4)).unwrap_err();
     assert!(matches!(beyond, TableError::Corrupt { .. }) && beyond.to_string().contains("cut short"), "{beyond}");
 }
 
@@ -116,6 +116,6 @@ fn damage_is_found_in_memory_too() {
     std::fs::write(&path, bytes).unwrap();
     let table = loaded(&path, u64::MAX);
     let last = Rank(table.prefix().states() - 1).state(4);
-    assert!(table.distance(last).unwrap_err().to_string().contains("checksum"));
-    assert!(table.distance(Rank(0).state(4)).is_ok());
+    assert!(table.probe(last).unwrap_err().to_string().contains("checksum"));
+    assert!(table.probe(Rank(0).state(4)).is_ok());
 }

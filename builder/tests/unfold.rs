@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use sternhalma_builder::{BuildOptions, build};
 use sternhalma_data::{
-    Board, Contents, DistanceReader, Encoding, NewTable, Prefix, Provenance, States, Table, TableError, checksum,
+    Board, DistanceStream, Encoding, NewTable, Prefix, Provenance, States, Table, TableError, TableInfo, checksum,
 };
 
 fn built(prefix: Prefix, encoding: Encoding) -> Table {
@@ -17,18 +17,18 @@ fn built(prefix: Prefix, encoding: Encoding) -> Table {
 
 /// Each distance by a descent of its own.
 fn one_by_one(table: &Table) -> Vec<u8> {
-    let cursors = States::all(table.prefix()).map(|(_, state)| table.cursor(state).unwrap().unwrap());
-    cursors.map(|cursor| cursor.distance().0).collect()
+    let probed = States::all(table.prefix()).map(|(_, state)| table.probed_state(state).unwrap().unwrap());
+    probed.map(|probed| probed.distance().0).collect()
 }
 
 fn read(table: &Table, start: u64, parts: &[usize]) -> Result<Vec<u8>, TableError> {
     let states = table.prefix().states();
-    let mut reader = DistanceReader::new(table, start..states)?;
+    let mut reader = DistanceStream::new(table, start..states)?;
     let mut out = vec![0; (states - start) as usize];
     let mut rest = &mut out[..];
     for part in parts.iter().cycle() {
         let (part, after) = rest.split_at_mut(rest.len().min(*part));
-        reader.fill(part)?;
+        reader.read(part)?;
         rest = after;
         if rest.is_empty() {
             break;
@@ -70,7 +70,7 @@ fn larger_boards_read_alike_in_both_encodings() {
         assert!(read(&mod3, 0, &[1 << 16]).unwrap() == told, "{prefix}");
         for start in (0..prefix.states()).step_by(prefix.states() as usize / 20) {
             let mut part = vec![0; (prefix.states() - start).min(1000) as usize];
-            DistanceReader::new(&mod3, start..prefix.states()).unwrap().fill(&mut part).unwrap();
+            DistanceStream::new(&mod3, start..prefix.states()).unwrap().read(&mut part).unwrap();
             assert!(part == told[start as usize..][..part.len()], "{prefix} from {start}");
         }
     }
@@ -79,7 +79,7 @@ fn larger_boards_read_alike_in_both_encodings() {
 /// A mod-3 table of these values, whatever they mean.
 fn forged(path: &Path, prefix: Prefix, values: &[u8]) -> Table {
     let layers = [vec![1], vec![0; 252], vec![prefix.states() - 1]].concat();
-    let contents = Contents { prefix, encoding: Encoding::Mod3, layers, escape_layer: None };
+    let contents = TableInfo { prefix, encoding: Encoding::Mod3, layers, boundary_layer: None };
     let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
     for number in 0..writer.layout().blocks() {
         let ranks = writer.layout().block(number).ranks;

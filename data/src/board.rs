@@ -1,4 +1,4 @@
-//! Boards, the part of a board a table covers, and the geometry of a side.
+//! Boards, the part of a board a table covers, and the geometry of a size.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use thiserror::Error;
 use crate::cell::{Cell, CellSet};
 use crate::rank::binomial;
 
-/// A board of `side` × `side` cells and the number of pieces of an army.
+/// A board of `size` × `size` cells and the number of pieces of an army.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Board {
-    side: u8,
+    size: u8,
     pieces: u8,
 }
 
@@ -21,32 +21,32 @@ pub struct Board {
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoardError {
-    /// The side is out of range.
-    #[error("a board has a side of 3 to 11 cells, not {0}")]
-    Side(u64),
+    /// The size is out of range.
+    #[error("a board has a size of 3 to 11 cells, not {0}")]
+    Size(u64),
     /// The piece count is out of range.
-    #[error("a board of side {side} takes 1 to {most} pieces, not {pieces}")]
+    #[error("a board of size {size} takes 1 to {most} pieces, not {pieces}")]
     Pieces {
-        /// The side of the board.
-        side: u8,
+        /// The size of the board.
+        size: u8,
         /// The piece count asked for.
         pieces: u64,
         /// The most pieces such a board takes.
         most: u64,
     },
     /// The states cannot be numbered in 64 bits.
-    #[error("{pieces} pieces on a board of side {side} have more than 2^64 states")]
+    #[error("{pieces} pieces on a board of size {size} have more than 2^64 states")]
     TooManyStates {
-        /// The side of the board.
-        side: u8,
+        /// The size of the board.
+        size: u8,
         /// The piece count.
         pieces: u8,
     },
     /// Two armies do not fit.
-    #[error("the homes of two armies of {pieces} overlap on a board of side {side}")]
+    #[error("the homes of two armies of {pieces} overlap on a board of size {size}")]
     HomesOverlap {
-        /// The side of the board.
-        side: u8,
+        /// The size of the board.
+        size: u8,
         /// The piece count.
         pieces: u8,
     },
@@ -63,31 +63,31 @@ pub enum BoardError {
 }
 
 impl Board {
-    /// A board of this side with armies of this many pieces.
+    /// A board of this size with armies of this many pieces.
     ///
     /// # Errors
-    /// If `side` is not 3 to 11, `pieces` not 1 to 15 and fewer than the
+    /// If `size` is not 3 to 11, `pieces` not 1 to 15 and fewer than the
     /// cells, or the states cannot be numbered in 64 bits.
-    pub fn new(side: u64, pieces: u64) -> Result<Board, BoardError> {
-        let small_side =
-            u8::try_from(side).ok().filter(|side| Geometry::SIDES.contains(side)).ok_or(BoardError::Side(side))?;
-        let cells = side * side;
+    pub fn new(size: u64, pieces: u64) -> Result<Board, BoardError> {
+        let small =
+            u8::try_from(size).ok().filter(|size| Geometry::SIZES.contains(size)).ok_or(BoardError::Size(size))?;
+        let cells = size * size;
         let most = 15.min(cells - 1);
         if pieces == 0 || pieces > most {
-            let side = small_side;
-            return Err(BoardError::Pieces { side, pieces, most });
+            let size = small;
+            return Err(BoardError::Pieces { size, pieces, most });
         }
-        let board = Board { side: small_side, pieces: pieces as u8 };
+        let board = Board { size: small, pieces: pieces as u8 };
         if binomial(board.cells(), board.pieces()).is_none() {
-            return Err(BoardError::TooManyStates { side: board.side, pieces: board.pieces });
+            return Err(BoardError::TooManyStates { size: board.size, pieces: board.pieces });
         }
         Ok(board)
     }
 
     /// Cells along an edge.
     #[inline]
-    pub const fn side(self) -> usize {
-        self.side as usize
+    pub const fn size(self) -> usize {
+        self.size as usize
     }
 
     /// Pieces of an army.
@@ -99,7 +99,7 @@ impl Board {
     /// Cells of the board.
     #[inline]
     pub const fn cells(self) -> usize {
-        self.side() * self.side()
+        self.size() * self.size()
     }
 
     /// The number of ways to place the army: C(cells, pieces).
@@ -107,10 +107,10 @@ impl Board {
         Prefix::whole(self).states()
     }
 
-    /// The neighbours and jumps of boards of this side.
+    /// The neighbours and jumps of boards of this size.
     #[inline]
     pub fn geometry(self) -> &'static Geometry {
-        Geometry::of_side(self.side)
+        Geometry::of_size(self.size)
     }
 
     /// The home of the player who starts at `a1`: the first `pieces` cells.
@@ -131,14 +131,14 @@ impl Board {
     /// If the homes overlap.
     pub fn for_two(self) -> Result<Board, BoardError> {
         let apart = self.homes_are_apart();
-        if apart { Ok(self) } else { Err(BoardError::HomesOverlap { side: self.side, pieces: self.pieces }) }
+        if apart { Ok(self) } else { Err(BoardError::HomesOverlap { size: self.size, pieces: self.pieces }) }
     }
 }
 
 impl fmt::Display for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if self.pieces == 1 { "" } else { "s" };
-        write!(f, "{0}x{0}, {1} piece{s}", self.side, self.pieces)
+        write!(f, "{0}x{0}, {1} piece{s}", self.size, self.pieces)
     }
 }
 
@@ -157,7 +157,7 @@ pub struct Prefix {
 impl Prefix {
     /// All states of a board.
     pub const fn whole(board: Board) -> Prefix {
-        Prefix { board, within: board.side * board.side }
+        Prefix { board, within: board.size * board.size }
     }
 
     /// The states with every piece within the `within` cells nearest the goal.
@@ -222,23 +222,23 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// One of the two players. (*Side* is the board's.)
+/// One of the two players.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Player {
+pub enum Side {
     /// The first player, who starts at `a1` and goes to the opposite corner.
     X,
     /// The second player, who goes to `a1`.
     O,
 }
 
-impl Player {
+impl Side {
     /// The other player.
     #[inline]
     #[must_use]
-    pub const fn other(self) -> Player {
+    pub const fn other(self) -> Side {
         match self {
-            Player::X => Player::O,
-            Player::O => Player::X,
+            Side::X => Side::O,
+            Side::O => Side::X,
         }
     }
 
@@ -247,37 +247,37 @@ impl Player {
     #[inline]
     pub const fn goal_view(self, cells: usize, set: CellSet) -> CellSet {
         match self {
-            Player::X => set.turned(cells),
-            Player::O => set,
+            Side::X => set.turned(cells),
+            Side::O => set,
         }
     }
 
-    /// [`goal_view`](Player::goal_view) of one cell.
+    /// [`goal_view`](Side::goal_view) of one cell.
     #[inline]
     pub const fn goal_view_cell(self, cells: usize, cell: Cell) -> Cell {
         match self {
-            Player::X => Cell::new(cells - 1 - cell.index()),
-            Player::O => cell,
+            Side::X => Cell::new(cells - 1 - cell.index()),
+            Side::O => cell,
         }
     }
 }
 
-impl fmt::Display for Player {
+impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Player::X => "x",
-            Player::O => "o",
+            Side::X => "x",
+            Side::O => "o",
         })
     }
 }
 
-impl FromStr for Player {
+impl FromStr for Side {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Player, String> {
+    fn from_str(text: &str) -> Result<Side, String> {
         match text {
-            "x" => Ok(Player::X),
-            "o" => Ok(Player::O),
+            "x" => Ok(Side::X),
+            "o" => Ok(Side::O),
             _ => Err(format!("a player is `x` or `o`, not `{text}`")),
         }
     }
@@ -292,13 +292,13 @@ pub struct Jump {
     pub to: Cell,
 }
 
-/// Coordinates, neighbours and jumps of the cells of a board of one side.
+/// Coordinates, neighbours and jumps of the cells of a board of one size.
 ///
 /// The two-sided game and the distance tables share it: turning the board by
 /// 180° maps neighbours to neighbours and jumps to jumps.
 #[derive(Debug)]
 pub struct Geometry {
-    side: u8,
+    size: u8,
     coordinates: Vec<(u8, u8)>,
     indices: Vec<Cell>,
     neighbors: Vec<CellSet>,
@@ -334,25 +334,25 @@ impl Window {
 
 const DIRECTIONS: [(i8, i8); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
 
-static GEOMETRIES: LazyLock<Vec<Geometry>> = LazyLock::new(|| Geometry::SIDES.map(Geometry::new).collect());
+static GEOMETRIES: LazyLock<Vec<Geometry>> = LazyLock::new(|| Geometry::SIZES.map(Geometry::new).collect());
 
 impl Geometry {
-    /// The sides a board may have.
-    pub const SIDES: std::ops::RangeInclusive<u8> = 3..=11;
+    /// The sizes a board may have.
+    pub const SIZES: std::ops::RangeInclusive<u8> = 3..=11;
 
-    pub(crate) fn of_side(side: u8) -> &'static Geometry {
-        &GEOMETRIES[usize::from(side - Self::SIDES.start())]
+    pub(crate) fn of_size(size: u8) -> &'static Geometry {
+        &GEOMETRIES[usize::from(size - Self::SIZES.start())]
     }
 
-    fn new(side: u8) -> Geometry {
-        let mut coordinates: Vec<(u8, u8)> = (0..side).flat_map(|x| (0..side).map(move |y| (x, y))).collect();
+    fn new(size: u8) -> Geometry {
+        let mut coordinates: Vec<(u8, u8)> = (0..size).flat_map(|x| (0..size).map(move |y| (x, y))).collect();
         coordinates.sort_by_key(|&(x, y)| (x + y, x));
         let mut indices = vec![Cell::new(0); coordinates.len()];
         for (index, &(x, y)) in coordinates.iter().enumerate() {
-            indices[usize::from(y) * usize::from(side) + usize::from(x)] = Cell::new(index);
+            indices[usize::from(y) * usize::from(size) + usize::from(x)] = Cell::new(index);
         }
         let mut geometry = Geometry {
-            side,
+            size,
             coordinates,
             indices,
             neighbors: Vec::new(),
@@ -370,7 +370,7 @@ impl Geometry {
         let count = geometry.cells();
         let cells = || (0..count).map(Cell::new);
         geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
-        let rows = 0..2 * usize::from(side) - 1;
+        let rows = 0..2 * usize::from(size) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
         geometry.windows = geometry.jumps.iter().map(|jumps| Window::new(jumps)).collect();
         geometry
@@ -382,8 +382,8 @@ impl Geometry {
 
     /// Cells along an edge.
     #[inline]
-    pub fn side(&self) -> usize {
-        usize::from(self.side)
+    pub fn size(&self) -> usize {
+        usize::from(self.size)
     }
 
     /// Cells of the board.
@@ -394,7 +394,7 @@ impl Geometry {
 
     /// The cell at column `x` and line `y`, both from 0, if on the board.
     pub fn at(&self, x: u8, y: u8) -> Option<Cell> {
-        (x < self.side && y < self.side).then(|| self.indices[usize::from(y) * self.side() + usize::from(x)])
+        (x < self.size && y < self.size).then(|| self.indices[usize::from(y) * self.size() + usize::from(x)])
     }
 
     /// Column and line of a cell, both from 0.
@@ -462,10 +462,10 @@ mod tests {
     #[test]
     fn limits_are_refused_in_words() {
         assert!(Board::new(9, 6).is_ok() && Board::new(11, 15).is_ok() && Board::new(3, 8).is_ok());
-        assert_eq!(Board::new(2, 1).unwrap_err(), BoardError::Side(2));
-        assert_eq!(Board::new(267, 1).unwrap_err(), BoardError::Side(267));
-        assert_eq!(Board::new(3, 9).unwrap_err(), BoardError::Pieces { side: 3, pieces: 9, most: 8 });
-        assert_eq!(Board::new(9, 0).unwrap_err(), BoardError::Pieces { side: 9, pieces: 0, most: 15 });
+        assert_eq!(Board::new(2, 1).unwrap_err(), BoardError::Size(2));
+        assert_eq!(Board::new(267, 1).unwrap_err(), BoardError::Size(267));
+        assert_eq!(Board::new(3, 9).unwrap_err(), BoardError::Pieces { size: 3, pieces: 9, most: 8 });
+        assert_eq!(Board::new(9, 0).unwrap_err(), BoardError::Pieces { size: 9, pieces: 0, most: 15 });
         let board = Board::new(4, 3).unwrap();
         assert!(Prefix::new(board, 2).is_err() && Prefix::new(board, 17).is_err());
         assert_eq!(Prefix::new(board, 16).unwrap(), Prefix::whole(board));
@@ -496,12 +496,12 @@ mod tests {
 
     #[test]
     fn geometry_is_symmetric_under_a_turn() {
-        for side in Geometry::SIDES {
-            let geometry = Geometry::of_side(side);
+        for size in Geometry::SIZES {
+            let geometry = Geometry::of_size(size);
             let cells = geometry.cells();
             for index in 0..cells {
                 let cell = Cell::new(index);
-                let turned = Player::X.goal_view_cell(cells, cell);
+                let turned = Side::X.goal_view_cell(cells, cell);
                 assert_eq!(geometry.neighbors(cell).turned(cells), geometry.neighbors(turned));
                 for jump in geometry.jumps(cell) {
                     let back = Jump { over: jump.over, to: cell };

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::error::TableError;
 use crate::rank::binomial;
 use crate::table::Table;
-use crate::unfold::DistanceReader;
+use crate::unfold::DistanceStream;
 
 impl Table {
     /// The distances of all states by rank, whatever the encoding. Blocks of
@@ -14,7 +14,7 @@ impl Table {
     /// ([`Table::check_block`]).
     ///
     /// Memory: one byte a state, for other encodings than bytes;
-    /// [`DistanceReader`] gives the same in parts.
+    /// [`DistanceStream`] gives the same in parts.
     ///
     /// # Errors
     /// If the data is damaged, or distances contradict each other.
@@ -24,9 +24,9 @@ impl Table {
         }
         let states = self.prefix().states();
         let mut out = vec![0; usize::try_from(states).expect("the data is mapped")];
-        let mut reader = DistanceReader::new(self, 0..states)?;
+        let mut reader = DistanceStream::new(self, 0..states)?;
         // In parts, which are still in the cache when they are looked over.
-        out.chunks_mut(1 << 16).try_for_each(|part| reader.fill(part))?;
+        out.chunks_mut(1 << 16).try_for_each(|part| reader.read(part))?;
         Ok(Cow::Owned(out))
     }
 }

@@ -175,7 +175,7 @@ impl FromStr for Encoding {
 
 /// What a table holds, its distances apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Contents {
+pub struct TableInfo {
     /// The covered states.
     pub prefix: Prefix,
     /// How they are stored.
@@ -184,7 +184,7 @@ pub struct Contents {
     pub layers: Vec<u64>,
     /// The lowest layer with a successor outside the prefix; `None` if no
     /// state has one.
-    pub escape_layer: Option<u32>,
+    pub boundary_layer: Option<u32>,
 }
 
 /// How a table came to be. It is no part of the table's identity.
@@ -434,7 +434,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 /// Everything of a file before its data.
 #[derive(Debug)]
 pub(crate) struct Metadata {
-    pub contents: Contents,
+    pub contents: TableInfo,
     pub layout: Layout,
     pub block_checksums: Vec<u64>,
     /// The bytes of each block, if that depends on the data.
@@ -446,7 +446,7 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    pub fn new(contents: Contents, block_checksums: Vec<u64>, block_lengths: Vec<u32>) -> Metadata {
+    pub fn new(contents: TableInfo, block_checksums: Vec<u64>, block_lengths: Vec<u32>) -> Metadata {
         let layout = Layout::new(contents.prefix, contents.encoding).with_lengths(&block_lengths);
         let data_offset = layout.data_offset(contents.layers.len());
         let mut metadata = Metadata { contents, layout, block_checksums, block_lengths, checksum: 0, data_offset };
@@ -456,19 +456,19 @@ impl Metadata {
 
     /// The bytes of the file before its data.
     pub fn encode(&self) -> Vec<u8> {
-        let Contents { prefix, encoding, layers, escape_layer } = &self.contents;
+        let TableInfo { prefix, encoding, layers, boundary_layer } = &self.contents;
         let mut out = vec![0; HEADER_BYTES];
         out[..MAGIC.len()].copy_from_slice(&MAGIC);
         LittleEndian::write_u32(&mut out[VERSION_AT..], VERSION);
         LittleEndian::write_u32(&mut out[BLOCK_BYTES_AT..], BLOCK_BYTES as u32);
         out[RULES_AT..SIDE_AT].copy_from_slice(&RULES);
-        out[SIDE_AT] = prefix.board().side() as u8;
+        out[SIDE_AT] = prefix.board().size() as u8;
         out[PIECES_AT] = prefix.board().pieces() as u8;
         out[WITHIN_AT] = prefix.within() as u8;
         out[ENCODING_AT] = encoding.code();
         LittleEndian::write_u32(&mut out[LAYERS_AT..], layers.len() as u32);
         LittleEndian::write_u64(&mut out[STATES_AT..], prefix.states());
-        LittleEndian::write_u32(&mut out[ESCAPE_AT..], escape_layer.unwrap_or(NO_ESCAPE));
+        LittleEndian::write_u32(&mut out[ESCAPE_AT..], boundary_layer.unwrap_or(NO_ESCAPE));
         LittleEndian::write_u32(&mut out[PARTITIONS_AT..], self.layout.partitions.len() as u32);
         LittleEndian::write_u64(&mut out[BLOCKS_AT..], self.layout.blocks());
         LittleEndian::write_u64(&mut out[DATA_AT..], self.data_offset);
@@ -539,8 +539,8 @@ impl Metadata {
         take(ENTRY_BYTES as usize * layout.partitions.len());
         let block_checksums = words(take(8 * layout.blocks() as usize));
         let block_lengths = take(4 * layout.lengths() as usize).chunks_exact(4).map(LittleEndian::read_u32).collect();
-        let escape_layer = Some(half(ESCAPE_AT)).filter(|&layer| layer != NO_ESCAPE);
-        let contents = Contents { prefix, encoding, layers, escape_layer };
+        let boundary_layer = Some(half(ESCAPE_AT)).filter(|&layer| layer != NO_ESCAPE);
+        let contents = TableInfo { prefix, encoding, layers, boundary_layer };
         let metadata = Metadata::new(contents, block_checksums, block_lengths);
         if metadata.checksum != word(CHECKSUM_AT) || metadata.encode() != bytes {
             return Err(corrupt("the checksum of its header does not match"));
@@ -550,17 +550,17 @@ impl Metadata {
     }
 }
 
-impl Contents {
+impl TableInfo {
     /// What a header with a right checksum may still have wrong.
     fn check(&self) -> Result<(), &'static str> {
         let sum = self.layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));
         if sum != Some(self.prefix.states()) {
             return Err("its layers do not add up to its states");
         }
-        if self.prefix.is_whole() && self.escape_layer.is_some() {
+        if self.prefix.is_whole() && self.boundary_layer.is_some() {
             return Err("it covers the whole board and yet has an escape layer");
         }
-        if self.escape_layer.is_some_and(|layer| layer as usize >= self.layers.len()) {
+        if self.boundary_layer.is_some_and(|layer| layer as usize >= self.layers.len()) {
             return Err("its escape layer is beyond its last layer");
         }
         Ok(())

@@ -7,13 +7,13 @@
 //! moves to the goal.
 //!
 //! ```
-//! use sternhalma_data::{Board, Cell, CellSet, Player, Position, Rank, army_moves};
+//! use sternhalma_data::{Board, Cell, CellSet, Side, Position, Rank, army_moves};
 //! let board = Board::new(9, 6)?;
 //! assert_eq!(board.states(), 324_540_216);
 //!
 //! // The army of `x` at home is as far from its goal as a rank can be.
-//! let home = Position::initial(board).army(Player::X);
-//! let state = Player::X.goal_view(board.cells(), home);
+//! let home = Position::initial(board).army(Side::X);
+//! let state = Side::X.goal_view(board.cells(), home);
 //! assert_eq!(Rank::of(state), Rank(board.states() - 1));
 //! assert_eq!(army_moves(board.geometry(), state, CellSet::EMPTY).count(), 10);
 //! # Ok::<(), sternhalma_data::BoardError>(())
@@ -44,17 +44,19 @@ mod unfold;
 mod writer;
 
 pub use block::BlockEncoder;
-pub use board::{Board, BoardError, Geometry, Jump, Player, Prefix};
+pub use board::{Board, BoardError, Geometry, Jump, Prefix, Side};
 pub use cell::{Cell, CellIter, CellSet};
 pub use error::TableError;
 pub use flat::write_lex;
-pub use format::{BLOCK_BYTES, Block, Contents, Encoding, LayerTraffic, Layout, Partition, Provenance, Zstd, checksum};
-pub use map::exit_if_a_map_is_cut_short;
+pub use format::{
+    BLOCK_BYTES, Block, Encoding, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
+};
+pub use map::install_sigbus_handler;
 pub use notation::NotationError;
 pub use options::TableOptions;
 pub use position::{Move, Position, army_moves};
-pub use rank::{Others, Rank, States, binomial};
-pub use storage::{Disk, NewFile, Storage, StoredFile, Traffic, directory_of};
-pub use table::{Cursor, Distance, Lookup, Table};
-pub use unfold::DistanceReader;
+pub use rank::{PartialRank, Rank, States, binomial};
+pub use storage::{AtomicFile, FileSystem, OsFileSystem, RandomAccessFile, Traffic, parent_directory};
+pub use table::{Distance, Probe, ProbedState, Table};
+pub use unfold::DistanceStream;
 pub use writer::{NewTable, TableWriter};

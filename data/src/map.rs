@@ -31,7 +31,7 @@ impl Map {
         // but not memory unsafe. Our own writers never change a file in place:
         // they rename a finished one over it, which leaves this map as it was.
         // A file cut short by others raises SIGBUS on access; `still_whole`
-        // catches most such cases before, `exit_if_a_map_is_cut_short` the rest.
+        // catches most such cases before, `install_sigbus_handler` the rest.
         let mapped = unsafe { Mmap::map(&file) }.map_err(TableError::io(path, "map"))?;
         Ok(Map { file, mapped, loaded: 0 })
     }
@@ -58,7 +58,7 @@ impl Map {
 
     /// Gives back the memory of the pages that have been read through the map.
     /// They are read again from the system's cache, or the file, when asked for.
-    pub fn forget_pages(&self) {
+    pub fn release_pages(&self) {
         #[cfg(target_os = "linux")]
         if let Some(length) = self.mapped.len().checked_sub(self.loaded).filter(|&length| length > 0) {
             // SAFETY: the range is the part of the map that is shared with the
@@ -144,7 +144,7 @@ fn page_bytes() -> usize {
 ///
 /// Without it the system's default ends the process by SIGBUS without a word.
 /// Does nothing where there are no such signals.
-pub fn exit_if_a_map_is_cut_short() {
+pub fn install_sigbus_handler() {
     #[cfg(unix)]
     {
         extern "C" fn say_and_exit(_: libc::c_int) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::board::{Board, Geometry, Player};
+use crate::board::{Board, Geometry, Side};
 use crate::cell::{Cell, CellSet};
 use crate::position::{Move, Position};
 use crate::rank::Rank;
@@ -15,12 +15,12 @@ use crate::rank::Rank;
 #[non_exhaustive]
 pub enum NotationError {
     /// Not a letter and a number, or beyond the edge.
-    #[error("`{text}` is no cell of a board of side {side}; cells are {first} to {last}")]
+    #[error("`{text}` is no cell of a board of size {size}; cells are {first} to {last}")]
     Cell {
         /// What was read.
         text: String,
-        /// The side of the board.
-        side: usize,
+        /// The size of the board.
+        size: usize,
         /// The first cell's name.
         first: String,
         /// The last cell's name.
@@ -74,7 +74,7 @@ impl Geometry {
     pub fn parse_cell(&self, text: &str) -> Result<Cell, NotationError> {
         self.cell_of(text).ok_or_else(|| NotationError::Cell {
             text: text.to_owned(),
-            side: self.side(),
+            size: self.size(),
             first: self.cell_name(Cell::new(0)),
             last: self.cell_name(Cell::new(self.cells() - 1)),
         })
@@ -130,18 +130,18 @@ impl Board {
     ///
     /// # Errors
     /// If the text is none of these or has the wrong number of pieces.
-    pub fn parse_army(self, text: &str, player: Player) -> Result<CellSet, NotationError> {
+    pub fn parse_army(self, text: &str, side: Side) -> Result<CellSet, NotationError> {
         let text = text.trim();
         let army = if let Some(rank) = text.strip_prefix('#') {
             let rank = self.parse_rank(rank)?;
-            player.goal_view(self.cells(), rank.state(self.pieces()))
+            side.goal_view(self.cells(), rank.state(self.pieces()))
         } else if text.contains('/') {
             let position: Position = text.parse()?;
-            if position.geometry().side() != self.side() {
-                let why = format!("it has {} rows where the board has {}", position.geometry().side(), self.side());
+            if position.geometry().size() != self.size() {
+                let why = format!("it has {} rows where the board has {}", position.geometry().size(), self.size());
                 return Err(NotationError::Position { text: text.to_owned(), why });
             }
-            position.army(player)
+            position.army(side)
         } else {
             self.geometry().parse_cells(text)?
         };
@@ -169,13 +169,12 @@ impl Board {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let geometry = self.geometry();
-        let side = geometry.side() as u8;
-        for y in (0..side).rev() {
+        let size = geometry.size() as u8;
+        for y in (0..size).rev() {
             let mut empty = 0;
-            for x in 0..side {
-                let cell = geometry.at(x, y).expect("x and y are below the side");
-                let piece =
-                    [(Player::X, 'x'), (Player::O, 'o')].into_iter().find(|&(p, _)| self.army(p).contains(cell));
+            for x in 0..size {
+                let cell = geometry.at(x, y).expect("x and y are below the size");
+                let piece = [(Side::X, 'x'), (Side::O, 'o')].into_iter().find(|&(p, _)| self.army(p).contains(cell));
                 match piece {
                     None => empty += 1,
                     Some((_, letter)) => {
@@ -192,7 +191,7 @@ impl fmt::Display for Position {
             }
             f.write_char(if y > 0 { '/' } else { ' ' })?;
         }
-        write!(f, "{} {}", self.player(), self.ply())
+        write!(f, "{} {}", self.side_to_move(), self.ply())
     }
 }
 
@@ -206,50 +205,49 @@ impl FromStr for Position {
 
 fn parse_position(text: &str) -> Result<Position, String> {
     let mut fields = text.split_whitespace();
-    let (Some(rows), Some(player), Some(ply), None) = (fields.next(), fields.next(), fields.next(), fields.next())
-    else {
+    let (Some(rows), Some(side), Some(ply), None) = (fields.next(), fields.next(), fields.next(), fields.next()) else {
         return Err("it has not three fields".to_owned());
     };
     let rows: Vec<&str> = rows.split('/').collect();
-    let side = u8::try_from(rows.len()).ok().filter(|side| Geometry::SIDES.contains(side));
-    let side = side.ok_or_else(|| format!("it has {} rows, and a board has 3 to 11", rows.len()))?;
-    let geometry = Geometry::of_side(side);
+    let size = u8::try_from(rows.len()).ok().filter(|size| Geometry::SIZES.contains(size));
+    let size = size.ok_or_else(|| format!("it has {} rows, and a board has 3 to 11", rows.len()))?;
+    let geometry = Geometry::of_size(size);
     let mut armies = [CellSet::EMPTY; 2];
-    for (row, y) in rows.iter().zip((0..side).rev()) {
+    for (row, y) in rows.iter().zip((0..size).rev()) {
         parse_row(row, y, geometry, &mut armies)?;
     }
-    let player = player.parse()?;
+    let side = side.parse()?;
     let ply = ply.parse().map_err(|_| format!("`{ply}` is no number of plies"))?;
-    Ok(Position::new(geometry, armies[0], armies[1], player, ply).expect("each cell was read once"))
+    Ok(Position::new(geometry, armies[0], armies[1], side, ply).expect("each cell was read once"))
 }
 
 fn parse_row(row: &str, y: u8, geometry: &Geometry, armies: &mut [CellSet; 2]) -> Result<(), String> {
-    let side = geometry.side();
-    let long = || format!("row `{row}` is longer than {side} cells");
+    let size = geometry.size();
+    let long = || format!("row `{row}` is longer than {size} cells");
     let mut x = 0;
     let mut rest = row;
     while let Some(letter) = rest.chars().next() {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         if digits > 0 {
-            let run = rest[..digits].parse::<usize>().ok().filter(|&run| run <= side).ok_or_else(long)?;
+            let run = rest[..digits].parse::<usize>().ok().filter(|&run| run <= size).ok_or_else(long)?;
             if run == 0 || rest.starts_with('0') {
                 return Err(format!("row `{row}` has a run of no cells"));
             }
             x += run;
             rest = &rest[digits..];
         } else {
-            let player: Player = letter.to_string().parse().map_err(|_| format!("row `{row}` has a `{letter}`"))?;
+            let side: Side = letter.to_string().parse().map_err(|_| format!("row `{row}` has a `{letter}`"))?;
             let cell = u8::try_from(x).ok().and_then(|x| geometry.at(x, y)).ok_or_else(long)?;
-            armies[player as usize] = armies[player as usize].with(cell);
+            armies[side as usize] = armies[side as usize].with(cell);
             x += 1;
             rest = &rest[letter.len_utf8()..];
         }
-        if x > side {
+        if x > size {
             return Err(long());
         }
     }
-    if x < side {
-        return Err(format!("row `{row}` is shorter than {side} cells"));
+    if x < size {
+        return Err(format!("row `{row}` is shorter than {size} cells"));
     }
     Ok(())
 }
@@ -276,7 +274,7 @@ mod tests {
             ("a1,b1", "2 pieces are given"),
             ("a1,b1,c1,d1", "4 pieces are given"),
             ("a1,b1,a1", "`a1` is given twice"),
-            ("a1,b1,j1", "`j1` is no cell of a board of side 9; cells are a1 to i9"),
+            ("a1,b1,j1", "`j1` is no cell of a board of size 9; cells are a1 to i9"),
             ("a1,b1,a10", "`a10` is no cell"),
             ("a1,b1,a01", "`a01` is no cell"),
             ("a1,b1,a+1", "`a+1` is no cell"),
@@ -298,7 +296,7 @@ mod tests {
             ("9/9/9/9/9/9/9/9/xxx6 x", "three fields"),
             ("9/9 x 0", "2 rows"),
         ] {
-            let error = board.parse_army(text, Player::X).expect_err(text).to_string();
+            let error = board.parse_army(text, Side::X).expect_err(text).to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }
@@ -307,22 +305,22 @@ mod tests {
     fn a_state_reads_the_same_in_all_three_forms() {
         let board = Board::new(9, 6).unwrap();
         let text = "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0";
-        let goal = board.parse_army("#0", Player::X).unwrap();
-        assert_eq!(goal, board.parse_army(text, Player::O).unwrap());
-        let home = board.parse_army("c1, b1,a1,a2,b2,a3", Player::X).unwrap();
-        assert_eq!(home, board.parse_army(text, Player::X).unwrap());
-        assert_eq!(home, board.parse_army("#0", Player::O).unwrap());
+        let goal = board.parse_army("#0", Side::X).unwrap();
+        assert_eq!(goal, board.parse_army(text, Side::O).unwrap());
+        let home = board.parse_army("c1, b1,a1,a2,b2,a3", Side::X).unwrap();
+        assert_eq!(home, board.parse_army(text, Side::X).unwrap());
+        assert_eq!(home, board.parse_army("#0", Side::O).unwrap());
         assert_eq!(board.geometry().cells_text(home), "a1,a2,b1,a3,b2,c1");
     }
 
     proptest! {
         #[test]
-        fn positions_survive_printing(side in 3u8..=11, x: u128, o: u128, ply: u32, first: bool) {
-            let geometry = Geometry::of_side(side);
+        fn positions_survive_printing(size in 3u8..=11, x: u128, o: u128, ply: u32, first: bool) {
+            let geometry = Geometry::of_size(size);
             let board = CellSet::first_cells(geometry.cells()).bits();
             let (x, o) = (CellSet::from_bits(x & board), CellSet::from_bits(o & !x & board));
-            let player = if first { Player::X } else { Player::O };
-            let position = Position::new(geometry, x, o, player, ply).unwrap();
+            let side = if first { Side::X } else { Side::O };
+            let position = Position::new(geometry, x, o, side, ply).unwrap();
             prop_assert_eq!(position.to_string().parse(), Ok(position));
         }
 
@@ -330,7 +328,7 @@ mod tests {
         fn no_text_panics(text in "\\PC*", cells in "[a-l0-9,#/xo -]{0,40}") {
             for text in [text, cells] {
                 let _ = text.parse::<Position>();
-                let _ = Board::new(9, 6).unwrap().parse_army(&text, Player::O);
+                let _ = Board::new(9, 6).unwrap().parse_army(&text, Side::O);
                 let _ = Board::new(3, 1).unwrap().geometry().parse_move(&text);
             }
         }

@@ -1,6 +1,6 @@
 //! Two-sided positions and the moves from them.
 
-use crate::board::{Board, Geometry, Player};
+use crate::board::{Board, Geometry, Side};
 use crate::cell::{Cell, CellSet};
 
 /// A move: the cell a piece leaves and the cell it ends on. The path of a
@@ -38,9 +38,9 @@ pub fn army_moves(geometry: &Geometry, army: CellSet, others: CellSet) -> impl I
 /// single-agent state (one army) as well as for a game.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Position {
-    side: u8,
+    size: u8,
     armies: [CellSet; 2],
-    player: Player,
+    side: Side,
     ply: u32,
 }
 
@@ -52,26 +52,26 @@ impl Position {
     pub fn initial(board: Board) -> Position {
         assert!(board.homes_are_apart(), "the homes of {board} overlap");
         let armies = [board.home(), board.home().turned(board.cells())];
-        Position { side: board.side() as u8, armies, player: Player::X, ply: 0 }
+        Position { size: board.size() as u8, armies, side: Side::X, ply: 0 }
     }
 
-    /// A position of disjoint armies on a board of this side; `None` if they
+    /// A position of disjoint armies on a board of this size; `None` if they
     /// share a cell or leave the board.
-    pub fn new(geometry: &Geometry, x: CellSet, o: CellSet, player: Player, ply: u32) -> Option<Position> {
+    pub fn new(geometry: &Geometry, x: CellSet, o: CellSet, side: Side, ply: u32) -> Option<Position> {
         let fits = (x & o).is_empty() && (x | o).is_subset(CellSet::first_cells(geometry.cells()));
-        fits.then_some(Position { side: geometry.side() as u8, armies: [x, o], player, ply })
+        fits.then_some(Position { size: geometry.size() as u8, armies: [x, o], side, ply })
     }
 
     /// The geometry of the board.
     #[inline]
     pub fn geometry(&self) -> &'static Geometry {
-        Geometry::of_side(self.side)
+        Geometry::of_size(self.size)
     }
 
     /// The cells of a player's pieces, in the board's order.
     #[inline]
-    pub const fn army(&self, player: Player) -> CellSet {
-        self.armies[player as usize]
+    pub const fn army(&self, side: Side) -> CellSet {
+        self.armies[side as usize]
     }
 
     /// All occupied cells.
@@ -82,8 +82,8 @@ impl Position {
 
     /// Who is to move.
     #[inline]
-    pub const fn player(&self) -> Player {
-        self.player
+    pub const fn side_to_move(&self) -> Side {
+        self.side
     }
 
     /// The plies played so far.
@@ -94,7 +94,7 @@ impl Position {
 
     /// The legal moves of the player to move.
     pub fn moves(&self) -> impl Iterator<Item = Move> + use<> {
-        army_moves(self.geometry(), self.army(self.player), self.army(self.player.other()))
+        army_moves(self.geometry(), self.army(self.side), self.army(self.side.other()))
     }
 
     /// The number of lines of `depth` moves from here by the rules alone: won
@@ -104,7 +104,7 @@ impl Position {
         match depth {
             0 => 1,
             1 => {
-                let (army, occupied) = (self.army(self.player), self.occupied());
+                let (army, occupied) = (self.army(self.side), self.occupied());
                 let destinations = |from: Cell| self.geometry().destinations(occupied.without(from), from);
                 army.iter().map(|from| destinations(from).len() as u64).sum()
             }
@@ -117,10 +117,10 @@ impl Position {
     #[inline]
     #[must_use]
     pub fn after(mut self, mv: Move) -> Position {
-        let army = &mut self.armies[self.player as usize];
+        let army = &mut self.armies[self.side as usize];
         debug_assert!(army.contains(mv.from));
         *army = army.without(mv.from).with(mv.to);
-        self.player = self.player.other();
+        self.side = self.side.other();
         self.ply += 1;
         self
     }
@@ -134,9 +134,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Destinations by coordinates and recursion, as the rules are told.
-    fn told_destinations(side: i32, occupied: &BTreeSet<(i32, i32)>, from: (i32, i32)) -> BTreeSet<(i32, i32)> {
+    fn told_destinations(size: i32, occupied: &BTreeSet<(i32, i32)>, from: (i32, i32)) -> BTreeSet<(i32, i32)> {
         const RING: [(i32, i32); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
-        let on_board = |(x, y): (i32, i32)| (0..side).contains(&x) && (0..side).contains(&y);
+        let on_board = |(x, y): (i32, i32)| (0..size).contains(&x) && (0..size).contains(&y);
         let others: BTreeSet<_> = occupied.iter().copied().filter(|&c| c != from).collect();
         fn hop(
             at: (i32, i32),
@@ -165,14 +165,14 @@ mod tests {
 
     #[test]
     fn every_move_of_small_boards_is_as_told() {
-        for (side, most) in [(3, 8), (4, 6), (5, 6)] {
+        for (size, most) in [(3, 8), (4, 6), (5, 6)] {
             for pieces in 1..=most {
-                let board = Board::new(side, pieces).unwrap();
+                let board = Board::new(size, pieces).unwrap();
                 let geometry = board.geometry();
                 for (_, state) in States::all(Prefix::whole(board)) {
                     for from in state {
                         let told = told_destinations(
-                            side as i32,
+                            size as i32,
                             &as_told(geometry, state),
                             as_told(geometry, from.into()).pop_first().unwrap(),
                         );
@@ -189,11 +189,11 @@ mod tests {
         fn two_sided_moves_of_side_nine_are_as_told(
             cells in proptest::sample::subsequence((0..81usize).collect::<Vec<_>>(), 20)
         ) {
-            let geometry = Geometry::of_side(9);
+            let geometry = Geometry::of_size(9);
             let set = |cells: &[usize]| cells.iter().map(|&c| Cell::new(c)).collect::<CellSet>();
             let odd: Vec<_> = cells.iter().copied().step_by(2).collect();
             let position =
-                Position::new(geometry, set(&odd), set(&cells) - set(&odd), Player::X, 0).unwrap();
+                Position::new(geometry, set(&odd), set(&cells) - set(&odd), Side::X, 0).unwrap();
             let occupied = as_told(geometry, position.occupied());
             let mut told = Vec::new();
             for from in set(&odd) {

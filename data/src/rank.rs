@@ -159,25 +159,25 @@ impl fmt::Display for Rank {
 /// stands: for all moves of a piece, much less than ranks made anew.
 ///
 /// ```
-/// use sternhalma_data::{Cell, CellSet, Others, Rank};
+/// use sternhalma_data::{Cell, CellSet, PartialRank, Rank};
 /// let others: CellSet = [1, 9].map(Cell::new).into_iter().collect();
-/// let others = Others::new(others);
+/// let others = PartialRank::new(others);
 /// assert_eq!(others.rank_with(Cell::new(4)), Rank(1 + 6 + 84));
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Others {
+pub struct PartialRank {
     cells: CellSet,
     /// By how many of the others stand below the piece: what they add to the rank.
     sums: [u64; MOST_PIECES],
 }
 
-impl Others {
+impl PartialRank {
     /// All pieces but one, as the goal tip sees them.
     ///
     /// # Panics
     /// If there are more than 14 cells.
     #[inline]
-    pub fn new(cells: CellSet) -> Others {
+    pub fn new(cells: CellSet) -> PartialRank {
         let mut sums = [0; MOST_PIECES];
         // With the piece below all of them, each is one further up the order.
         for (index, cell) in cells.iter().enumerate() {
@@ -187,7 +187,7 @@ impl Others {
             let (as_lower, as_upper) = (BINOMIALS[index + 1][cell.index()], BINOMIALS[index + 2][cell.index()]);
             sums[index + 1] = sums[index].wrapping_sub(as_upper).wrapping_add(as_lower);
         }
-        Others { cells, sums }
+        PartialRank { cells, sums }
     }
 
     /// The rank of the army with its last piece on an empty cell.
@@ -340,7 +340,7 @@ mod tests {
             let prefix = Prefix::whole(Board::new(5, pieces).unwrap());
             for (rank, state) in States::all(prefix) {
                 for cell in state {
-                    assert_eq!(Others::new(state.without(cell)).rank_with(cell), rank);
+                    assert_eq!(PartialRank::new(state.without(cell)).rank_with(cell), rank);
                 }
             }
         }
@@ -367,7 +367,7 @@ mod tests {
             prop_assert_eq!(Rank::of(state), Rank(sum));
             prop_assert_eq!(Rank::of(state).state(state.len()), state);
             for cell in state {
-                prop_assert_eq!(Others::new(state.without(cell)).rank_with(cell), Rank(sum));
+                prop_assert_eq!(PartialRank::new(state.without(cell)).rank_with(cell), Rank(sum));
             }
         }
 

@@ -1,5 +1,5 @@
 //! The file layer: every file that is written, and every work file that is
-//! read, goes through a [`Storage`], so that traffic can be counted and tests
+//! read, goes through a [`FileSystem`], so that traffic can be counted and tests
 //! can make each operation fail.
 
 use std::fmt;
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
-/// Files by path. [`Disk`] is the file system.
-pub trait Storage: fmt::Debug + Send + Sync {
+/// Files by path. [`OsFileSystem`] is the file system.
+pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Creates a file, or empties it, for this process alone: until the file
     /// is dropped, creating it again fails with
     /// [`ResourceBusy`](io::ErrorKind::ResourceBusy), here and in other processes.
@@ -21,13 +21,13 @@ pub trait Storage: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Of the file system, or if the file is in use.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>>;
 
     /// Opens a file for reading.
     ///
     /// # Errors
     /// Of the file system.
-    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
+    fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>>;
 
     /// Gives a file another name in one step. Unless `replace` is set, a file
     /// of that name is an error.
@@ -59,8 +59,8 @@ pub trait Storage: fmt::Debug + Send + Sync {
     fn traffic(&self) -> Traffic;
 }
 
-/// A file of a [`Storage`].
-pub trait StoredFile: fmt::Debug + Send + Sync {
+/// A file of a [`FileSystem`].
+pub trait RandomAccessFile: fmt::Debug + Send + Sync {
     /// Fills `bytes` from the file, from byte `at` on.
     ///
     /// # Errors
@@ -97,10 +97,10 @@ pub trait StoredFile: fmt::Debug + Send + Sync {
     fn prefetch(&self, bytes: Range<u64>);
 
     /// Lets the system's cache of the file go. A hint.
-    fn uncache(&self);
+    fn drop_page_cache(&self);
 }
 
-/// Bytes that went through a [`Storage`].
+/// Bytes that went through a [`FileSystem`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Traffic {
     /// Bytes read.
@@ -118,7 +118,7 @@ impl Traffic {
 
 /// The file system.
 #[derive(Debug, Default)]
-pub struct Disk {
+pub struct OsFileSystem {
     counts: Arc<Counts>,
 }
 
@@ -129,24 +129,24 @@ struct Counts {
 }
 
 #[derive(Debug)]
-struct DiskFile {
+struct OsFile {
     file: File,
     counts: Arc<Counts>,
 }
 
-impl Disk {
+impl OsFileSystem {
     /// The file system, with counts of its own.
-    pub fn storage() -> Arc<dyn Storage> {
-        Arc::new(Disk::default())
+    pub fn shared() -> Arc<dyn FileSystem> {
+        Arc::new(OsFileSystem::default())
     }
 
-    fn file(&self, file: File) -> Box<dyn StoredFile> {
-        Box::new(DiskFile { file, counts: Arc::clone(&self.counts) })
+    fn file(&self, file: File) -> Box<dyn RandomAccessFile> {
+        Box::new(OsFile { file, counts: Arc::clone(&self.counts) })
     }
 }
 
-impl Storage for Disk {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+impl FileSystem for OsFileSystem {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
         loop {
             // Not emptied before it is locked: it may be in use.
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
@@ -167,7 +167,7 @@ impl Storage for Disk {
         }
     }
 
-    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
         Ok(self.file(File::open(path)?))
     }
 
@@ -192,7 +192,7 @@ impl Storage for Disk {
         let named = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
         let missing: Vec<&Path> = named.take_while(|dir| !dir.exists()).collect();
         std::fs::create_dir_all(path)?;
-        missing.into_iter().try_for_each(|dir| self.sync_directory(directory_of(dir)))
+        missing.into_iter().try_for_each(|dir| self.sync_directory(parent_directory(dir)))
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
@@ -230,7 +230,7 @@ fn is_at(_: &File, _: &Path) -> bool {
     true
 }
 
-impl StoredFile for DiskFile {
+impl RandomAccessFile for OsFile {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         read_all_at(&self.file, bytes, at)?;
         self.counts.read.fetch_add(bytes.len() as u64, Relaxed);
@@ -255,7 +255,7 @@ impl StoredFile for DiskFile {
         advise(&self.file, bytes, Advice::Soon);
     }
 
-    fn uncache(&self) {
+    fn drop_page_cache(&self) {
         advise(&self.file, 0..0, Advice::Never);
     }
 }
@@ -315,25 +315,25 @@ fn advise(_: &File, _: Range<u64>, _: Advice) {}
 /// A file under a name of its own until it is whole. Dropped before that, it
 /// is removed; left by a killed process, it is written over by the next one.
 #[derive(Debug)]
-pub struct NewFile {
-    storage: Arc<dyn Storage>,
+pub struct AtomicFile {
+    storage: Arc<dyn FileSystem>,
     path: PathBuf,
     temporary: PathBuf,
-    file: Option<Box<dyn StoredFile>>,
+    file: Option<Box<dyn RandomAccessFile>>,
     /// Where the next bytes go.
     at: u64,
 }
 
-impl NewFile {
+impl AtomicFile {
     /// A file that is to be `path`, and until then lies beside it.
     ///
     /// # Errors
     /// If the file cannot be created, or another process is making the same.
-    pub fn create(storage: &Arc<dyn Storage>, path: &Path) -> io::Result<NewFile> {
+    pub fn create(storage: &Arc<dyn FileSystem>, path: &Path) -> io::Result<AtomicFile> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let temporary = path.with_file_name(format!(".{name}.writing"));
         let file = Some(storage.create(&temporary)?);
-        Ok(NewFile { storage: Arc::clone(storage), path: path.to_owned(), temporary, file, at: 0 })
+        Ok(AtomicFile { storage: Arc::clone(storage), path: path.to_owned(), temporary, file, at: 0 })
     }
 
     /// The path it is to have.
@@ -342,7 +342,7 @@ impl NewFile {
     }
 
     /// The file.
-    pub fn file(&self) -> &dyn StoredFile {
+    pub fn file(&self) -> &dyn RandomAccessFile {
         self.file.as_deref().expect("the file is open until it is kept or dropped")
     }
 
@@ -351,17 +351,17 @@ impl NewFile {
     ///
     /// # Errors
     /// Of the file system, or if `path` exists and `replace` is not set.
-    pub fn keep(mut self, replace: bool) -> io::Result<Box<dyn StoredFile>> {
+    pub fn persist(mut self, replace: bool) -> io::Result<Box<dyn RandomAccessFile>> {
         self.file().sync()?;
         self.storage.rename(&self.temporary, &self.path, replace)?;
         let file = self.file.take().expect("the file is open until it is kept or dropped");
-        self.storage.sync_directory(directory_of(&self.path))?;
+        self.storage.sync_directory(parent_directory(&self.path))?;
         Ok(file)
     }
 }
 
-/// Writes one byte after the other; [`NewFile::file`] writes anywhere.
-impl Write for NewFile {
+/// Writes one byte after the other; [`AtomicFile::file`] writes anywhere.
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file().write_at(bytes, self.at)?;
         self.at += bytes.len() as u64;
@@ -373,7 +373,7 @@ impl Write for NewFile {
     }
 }
 
-impl Seek for NewFile {
+impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),
@@ -385,7 +385,7 @@ impl Seek for NewFile {
     }
 }
 
-impl Drop for NewFile {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
             // Nothing more can be done about a file that cannot be removed.
@@ -395,7 +395,7 @@ impl Drop for NewFile {
 }
 
 /// The directory a file lies in.
-pub fn directory_of(path: &Path) -> &Path {
+pub fn parent_directory(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -411,10 +411,10 @@ mod tests {
         // Killed between its new name and the end of the old one.
         std::fs::write(&path, "whole").unwrap();
         std::fs::hard_link(&path, dir.path().join(".file.writing")).unwrap();
-        let mut new = NewFile::create(&Disk::storage(), &path).unwrap();
+        let mut new = AtomicFile::create(&OsFileSystem::shared(), &path).unwrap();
         new.write_all(b"new").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
-        new.keep(true).unwrap();
+        new.persist(true).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -423,9 +423,9 @@ mod tests {
     fn a_new_file_is_seen_when_kept_and_removed_when_not() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        let storage = Disk::storage();
-        let new = NewFile::create(&storage, &path).unwrap();
-        let busy = NewFile::create(&storage, &path).unwrap_err();
+        let storage = OsFileSystem::shared();
+        let new = AtomicFile::create(&storage, &path).unwrap();
+        let busy = AtomicFile::create(&storage, &path).unwrap_err();
         assert_eq!(busy.kind(), io::ErrorKind::ResourceBusy);
         new.file().write_at(b"second", 5).unwrap();
         new.file().write_at(b"first", 0).unwrap();
@@ -435,14 +435,14 @@ mod tests {
 
         // What a killed process left is written over.
         std::fs::write(dir.path().join(".file.writing"), "left by a longer file").unwrap();
-        let mut new = NewFile::create(&storage, &path).unwrap();
+        let mut new = AtomicFile::create(&storage, &path).unwrap();
         new.write_all(b"xxxle").unwrap();
         new.rewind().unwrap();
         new.write_all(b"who").unwrap();
-        new.keep(false).unwrap();
+        new.persist(false).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
-        let again = NewFile::create(&storage, &path).unwrap();
-        assert_eq!(again.keep(false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        let again = AtomicFile::create(&storage, &path).unwrap();
+        assert_eq!(again.persist(false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         let file = storage.open(&path).unwrap();
         let mut bytes = [0; 3];

@@ -10,7 +10,7 @@ use crate::board::Prefix;
 use crate::cache::Cache;
 use crate::cell::CellSet;
 use crate::error::TableError;
-use crate::format::{self, Contents, Encoding, Layout, Metadata, Provenance, Zstd};
+use crate::format::{self, Encoding, Layout, Metadata, Provenance, TableInfo, Zstd};
 use crate::map::Map;
 use crate::position::{Move, army_moves};
 use crate::predict::Shape;
@@ -34,7 +34,7 @@ impl fmt::Display for Distance {
 /// | `UpperBound(d)` | there is a way of `d` moves inside the table's prefix; one that leaves it may be shorter |
 /// | `NotCovered` | a piece is beyond the table's prefix |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lookup {
+pub enum Probe {
     /// The distance.
     Exact(Distance),
     /// The distance along states of the prefix.
@@ -43,21 +43,21 @@ pub enum Lookup {
     NotCovered,
 }
 
-impl Lookup {
+impl Probe {
     /// The distance or its bound, if the state is covered.
     pub const fn distance(self) -> Option<Distance> {
         match self {
-            Lookup::Exact(distance) | Lookup::UpperBound(distance) => Some(distance),
-            Lookup::NotCovered => None,
+            Probe::Exact(distance) | Probe::UpperBound(distance) => Some(distance),
+            Probe::NotCovered => None,
         }
     }
 
     /// Whether the distance is proven; `None` if the state is not covered.
     pub const fn is_exact(self) -> Option<bool> {
         match self {
-            Lookup::Exact(_) => Some(true),
-            Lookup::UpperBound(_) => Some(false),
-            Lookup::NotCovered => None,
+            Probe::Exact(_) => Some(true),
+            Probe::UpperBound(_) => Some(false),
+            Probe::NotCovered => None,
         }
     }
 }
@@ -65,14 +65,14 @@ impl Lookup {
 /// A distance table, mapped from its file.
 ///
 /// States are given as the player's goal tip sees them
-/// ([`Player::goal_view`](crate::Player::goal_view)).
+/// ([`Side::goal_view`](crate::Side::goal_view)).
 ///
 /// ```no_run
-/// use sternhalma_data::{Lookup, Player, Table};
+/// use sternhalma_data::{Probe, Side, Table};
 /// let table = Table::open("9x9-6.sht".as_ref())?;
 /// let board = table.prefix().board();
-/// let army = board.parse_army("a1,b1,c1,a2,b2,a3", Player::X)?;
-/// if let Lookup::Exact(distance) = table.distance(Player::X.goal_view(board.cells(), army))? {
+/// let army = board.parse_army("a1,b1,c1,a2,b2,a3", Side::X)?;
+/// if let Probe::Exact(distance) = table.probe(Side::X.goal_view(board.cells(), army))? {
 ///     println!("{distance} moves");
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -190,18 +190,18 @@ impl Table {
     /// The covered states.
     #[inline]
     pub fn prefix(&self) -> Prefix {
-        self.contents().prefix
+        self.info().prefix
     }
 
     /// How distances are stored.
     #[inline]
     pub fn encoding(&self) -> Encoding {
-        self.contents().encoding
+        self.info().encoding
     }
 
     /// Board, encoding, layers and escape layer.
     #[inline]
-    pub fn contents(&self) -> &Contents {
+    pub fn info(&self) -> &TableInfo {
         &self.metadata.contents
     }
 
@@ -213,14 +213,14 @@ impl Table {
 
     /// The largest distance.
     pub fn max_distance(&self) -> Distance {
-        Distance((self.contents().layers.len() - 1) as u8)
+        Distance((self.info().layers.len() - 1) as u8)
     }
 
     /// Distances up to this one are proven; `None` if all are. A path that
     /// leaves the prefix does so from the escape layer or beyond, and comes
     /// back two layers on at the earliest.
-    pub fn exact_to(&self) -> Option<u32> {
-        self.contents().escape_layer.map(|layer| layer + 2)
+    pub fn proven_depth(&self) -> Option<u32> {
+        self.info().boundary_layer.map(|layer| layer + 2)
     }
 
     /// The checksum of everything but the provenance: the table's identity.
@@ -235,8 +235,8 @@ impl Table {
 
     /// Gives back the memory of pages that have been read through the map.
     /// Only speed depends on it: they are read again when asked for.
-    pub fn forget_pages(&self) {
-        self.map.forget_pages();
+    pub fn release_pages(&self) {
+        self.map.release_pages();
     }
 
     fn data(&self) -> &[u8] {
@@ -291,8 +291,8 @@ impl Table {
     ///
     /// # Panics
     /// If the state has not the board's number of pieces.
-    pub fn distance(&self, state: CellSet) -> Result<Lookup, TableError> {
-        Ok(self.cursor(state)?.map_or(Lookup::NotCovered, |cursor| cursor.lookup()))
+    pub fn probe(&self, state: CellSet) -> Result<Probe, TableError> {
+        Ok(self.probed_state(state)?.map_or(Probe::NotCovered, |probed| probed.probe()))
     }
 
     /// The distances of many states of a table of bytes, in their order. Loads
@@ -328,14 +328,14 @@ impl Table {
         true
     }
 
-    /// A cursor on a covered state; `None` for others.
+    /// Looks up a state; `None` if the table does not cover it.
     ///
     /// # Errors
     /// If the data is damaged.
     ///
     /// # Panics
     /// If the state has not the board's number of pieces.
-    pub fn cursor(&self, state: CellSet) -> Result<Option<Cursor<'_>>, TableError> {
+    pub fn probed_state(&self, state: CellSet) -> Result<Option<ProbedState<'_>>, TableError> {
         let pieces = self.prefix().board().pieces();
         assert_eq!(state.len(), pieces, "a state of this table has {pieces} pieces");
         let Some(value) = self.value(state)? else { return Ok(None) };
@@ -343,13 +343,13 @@ impl Table {
             Encoding::Byte | Encoding::Zstd(_) => value,
             Encoding::Mod3 => self.descend(state, value)?,
         };
-        Ok(Some(Cursor { table: self, state, distance }))
+        Ok(Some(ProbedState { table: self, state, distance }))
     }
 
-    fn answer(&self, distance: u8) -> Lookup {
-        match self.exact_to() {
-            Some(limit) if u32::from(distance) > limit => Lookup::UpperBound(Distance(distance)),
-            _ => Lookup::Exact(Distance(distance)),
+    fn answer(&self, distance: u8) -> Probe {
+        match self.proven_depth() {
+            Some(limit) if u32::from(distance) > limit => Probe::UpperBound(Distance(distance)),
+            _ => Probe::Exact(Distance(distance)),
         }
     }
 
@@ -489,20 +489,20 @@ impl Table {
 /// A covered state with its distance, which moves carry along: one look-up a
 /// move whatever the encoding.
 #[derive(Clone, Debug)]
-pub struct Cursor<'a> {
+pub struct ProbedState<'a> {
     table: &'a Table,
     state: CellSet,
     distance: u8,
 }
 
-impl Cursor<'_> {
+impl ProbedState<'_> {
     /// The state, as the goal tip sees it.
     pub fn state(&self) -> CellSet {
         self.state
     }
 
     /// What the table says of the state.
-    pub fn lookup(&self) -> Lookup {
+    pub fn probe(&self) -> Probe {
         self.table.answer(self.distance)
     }
 
@@ -517,18 +517,18 @@ impl Cursor<'_> {
     ///
     /// # Errors
     /// If the data is damaged.
-    pub fn moves(&self) -> Result<Vec<(Move, Lookup)>, TableError> {
+    pub fn moves(&self) -> Result<Vec<(Move, Probe)>, TableError> {
         let geometry = self.table.prefix().board().geometry();
         let mut moves = Vec::new();
         for mv in army_moves(geometry, self.state, CellSet::EMPTY) {
-            let after = self.after(mv)?.map_or(Lookup::NotCovered, |cursor| cursor.lookup());
+            let after = self.after(mv)?.map_or(Probe::NotCovered, |probed| probed.probe());
             moves.push((mv, after));
         }
         moves.sort_by_key(|(_, after)| after.distance().map_or(u8::MAX, |distance| distance.0));
         Ok(moves)
     }
 
-    /// The cursor after a move of [`moves`](Cursor::moves); `None` if it
+    /// The state after a move of [`moves`](ProbedState::moves); `None` if it
     /// leads outside the table.
     ///
     /// # Errors
@@ -541,14 +541,14 @@ impl Cursor<'_> {
             Encoding::Mod3 => step(self.distance, value),
         };
         let distance = distance.ok_or_else(|| self.table.bad_state(state))?;
-        Ok(Some(Cursor { table: self.table, state, distance }))
+        Ok(Some(ProbedState { table: self.table, state, distance }))
     }
 
     /// A shortest way to the goal: the first best move of each state.
     ///
     /// # Errors
     /// If the data is damaged.
-    pub fn line(&self) -> Result<Vec<Move>, TableError> {
+    pub fn solution(&self) -> Result<Vec<Move>, TableError> {
         let mut line = Vec::new();
         let mut at = self.clone();
         while at.distance > 0 {

@@ -18,14 +18,14 @@ use crate::table::{Table, step};
 /// each piece and cell below it of the first state.
 ///
 /// ```
-/// use sternhalma_data::{DistanceReader, Table, TableError};
+/// use sternhalma_data::{DistanceStream, Table, TableError};
 /// fn sum(table: &Table) -> Result<u64, TableError> {
 ///     let states = table.prefix().states();
-///     let mut reader = DistanceReader::new(table, 0..states)?;
+///     let mut reader = DistanceStream::new(table, 0..states)?;
 ///     let (mut part, mut sum, mut left) = (vec![0; 1 << 16], 0, states);
 ///     while left > 0 {
 ///         let part = &mut part[..left.min(1 << 16) as usize];
-///         reader.fill(part)?;
+///         reader.read(part)?;
 ///         sum += part.iter().map(|&distance| u64::from(distance)).sum::<u64>();
 ///         left -= part.len() as u64;
 ///     }
@@ -35,7 +35,7 @@ use crate::table::{Table, step};
 /// A clone goes on from the same state; one takes under 3 KiB, so a pass over
 /// a table can leave one wherever it is to be read again.
 #[derive(Clone, Debug)]
-pub struct DistanceReader<'a> {
+pub struct DistanceStream<'a> {
     table: &'a Table,
     /// The ranks not read yet.
     ranks: Range<u64>,
@@ -88,7 +88,7 @@ impl PackedBlock {
     }
 }
 
-impl<'a> DistanceReader<'a> {
+impl<'a> DistanceStream<'a> {
     /// A reader of these ranks.
     ///
     /// # Errors
@@ -96,21 +96,22 @@ impl<'a> DistanceReader<'a> {
     ///
     /// # Panics
     /// If the table has not all of these ranks.
-    pub fn new(table: &'a Table, ranks: Range<u64>) -> Result<DistanceReader<'a>, TableError> {
+    pub fn new(table: &'a Table, ranks: Range<u64>) -> Result<DistanceStream<'a>, TableError> {
         assert!(ranks.end <= table.prefix().states(), "the table has the ranks to read");
         let source = match table.as_bytes() {
             Some(bytes) => Source::Bytes(bytes),
             None if table.encoding() != Encoding::Mod3 => Source::Packed(PackedBlock::default()),
             None => Source::Mod3(Box::new(Unfold::new(table, ranks.start.min(table.prefix().states() - 1))?)),
         };
-        Ok(DistanceReader { table, ready: ranks.start, ranks, source })
+        Ok(DistanceStream { table, ready: ranks.start, ranks, source })
     }
 
-    /// The same reader, which gives the memory of mapped pages back
-    /// ([`Table::forget_pages`]) where it had to read all over the table.
-    pub fn lean(mut self) -> DistanceReader<'a> {
+    /// Sets whether the stream releases mapped pages
+    /// ([`Table::release_pages`]) after reading all over the table.
+    #[must_use]
+    pub fn release_pages(mut self, release: bool) -> DistanceStream<'a> {
         if let Source::Mod3(unfold) = &mut self.source {
-            unfold.lean = true;
+            unfold.release_pages = release;
         }
         self
     }
@@ -124,7 +125,7 @@ impl<'a> DistanceReader<'a> {
     ///
     /// # Panics
     /// If fewer states are left.
-    pub fn fill(&mut self, out: &mut [u8]) -> Result<(), TableError> {
+    pub fn read(&mut self, out: &mut [u8]) -> Result<(), TableError> {
         let ranks = self.ranks.start..self.ranks.start + out.len() as u64;
         assert!(ranks.end <= self.ranks.end, "there are states left to read");
         while self.ready < ranks.end {
@@ -195,7 +196,7 @@ struct Unfold<'a> {
     /// the first `i` cells leave free.
     nearer: Arc<NearerCells>,
     /// Whether pages are given back once a descent has read all over the table.
-    lean: bool,
+    release_pages: bool,
     /// The rank of the first state of the run.
     start: u64,
     /// How many states of the run are read.
@@ -217,7 +218,7 @@ impl<'a> Unfold<'a> {
             cells: [0; MOST_PIECES + 1],
             levels: [[NONE; ROW]; MOST_PIECES],
             nearer: Arc::new(nearer_cells(table.prefix().board().geometry())),
-            lean: false,
+            release_pages: false,
             start: 0,
             read: 0,
             partition: (&[], 0),
@@ -378,11 +379,11 @@ impl<'a> Unfold<'a> {
         let others = state.without(to);
         let mut distance = self.levels[i][i];
         let Some(path) = self.path(Cell::new(i), to, others) else {
-            let cursor = self.table.cursor(state)?.expect("the prefix covers the state");
-            if self.lean {
-                self.table.forget_pages();
+            let probed = self.table.probed_state(state)?.expect("the prefix covers the state");
+            if self.release_pages {
+                self.table.release_pages();
             }
-            return Ok(cursor.distance().0);
+            return Ok(probed.distance().0);
         };
         for cell in path {
             let value = self.table.value(others.with(cell))?.expect("the prefix covers the state");

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::TableError;
-use crate::format::{self, Block, Contents, Layout, Metadata, Provenance};
-use crate::storage::{Disk, NewFile, Storage, directory_of};
+use crate::format::{self, Block, Layout, Metadata, Provenance, TableInfo};
+use crate::storage::{AtomicFile, FileSystem, OsFileSystem, parent_directory};
 
 /// A table file in the making: a temporary file beside its place, which takes
 /// the place only when whole and on disk. Dropped before that, it is removed.
 #[derive(Debug)]
 pub struct NewTable {
-    file: NewFile,
+    file: AtomicFile,
     replace: bool,
 }
 
@@ -23,18 +23,18 @@ impl NewTable {
     /// If the directory cannot be made or written, or if `path` is a
     /// directory, or exists and `replace` is not set.
     pub fn create(path: &Path, replace: bool) -> Result<NewTable, TableError> {
-        NewTable::create_in(&Disk::storage(), path, replace)
+        NewTable::create_in(&OsFileSystem::shared(), path, replace)
     }
 
     /// As [`create`](NewTable::create), in a storage.
     ///
     /// # Errors
     /// As [`create`](NewTable::create).
-    pub fn create_in(storage: &Arc<dyn Storage>, path: &Path, replace: bool) -> Result<NewTable, TableError> {
+    pub fn create_in(storage: &Arc<dyn FileSystem>, path: &Path, replace: bool) -> Result<NewTable, TableError> {
         NewTable::check(path, replace)?;
-        let dir = directory_of(path);
+        let dir = parent_directory(path);
         storage.create_directory(dir).map_err(TableError::io(dir, "make the directory"))?;
-        let file = NewFile::create(storage, path).map_err(TableError::io(path, "create"))?;
+        let file = AtomicFile::create(storage, path).map_err(TableError::io(path, "create"))?;
         Ok(NewTable { file, replace })
     }
 
@@ -57,7 +57,7 @@ impl NewTable {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn begin(mut self, contents: Contents) -> Result<TableWriter, TableError> {
+    pub fn begin(mut self, contents: TableInfo) -> Result<TableWriter, TableError> {
         let layout = Layout::new(contents.prefix, contents.encoding);
         let blank = Metadata::new(contents, vec![0; layout.blocks() as usize], Vec::new());
         let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
@@ -71,7 +71,7 @@ impl NewTable {
 #[derive(Debug)]
 pub struct TableWriter {
     new: NewTable,
-    contents: Contents,
+    contents: TableInfo,
     layout: Layout,
     block_checksums: Vec<u64>,
     /// Of an encoding in which they are of any length.
@@ -122,7 +122,7 @@ impl TableWriter {
             file.write_all(&format::encode_provenance(provenance))?;
             file.rewind()?;
             file.write_all(&metadata.encode())?;
-            file.keep(replace)?;
+            file.persist(replace)?;
             Ok(())
         };
         write().map_err(TableError::io(&path, "write"))?;

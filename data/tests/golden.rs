@@ -18,17 +18,17 @@ fn version_1_reads_as_it_was_written() {
     for (encoding, checksum) in files {
         let table = Table::open_checked(&golden.join(format!("v1-4x4-3-within13-{encoding}.sht"))).unwrap();
         assert_eq!((table.encoding(), table.checksum()), (encoding, checksum));
-        assert_eq!((table.prefix().within(), table.exact_to()), (13, Some(5)));
-        assert_eq!(table.contents().layers, [1, 6, 26, 64, 96, 72, 19, 2]);
+        assert_eq!((table.prefix().within(), table.proven_depth()), (13, Some(5)));
+        assert_eq!(table.info().layers, [1, 6, 26, 64, 96, 72, 19, 2]);
         assert_eq!(table.provenance().program, "sternhalma 0.1.0");
         assert_eq!(table.distances().unwrap(), told);
         for (rank, state) in States::all(table.prefix()) {
-            let answer = table.distance(state).unwrap();
+            let answer = table.probe(state).unwrap();
             assert_eq!(answer.distance().unwrap().0, told[rank.0 as usize]);
             assert_eq!(answer.is_exact(), Some(told[rank.0 as usize] <= 5));
         }
         for state in States::all(Prefix::whole(table.prefix().board())).skip(told.len()).map(|(_, state)| state) {
-            assert_eq!(table.distance(state).unwrap().distance(), None);
+            assert_eq!(table.probe(state).unwrap().distance(), None);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! `cargo run --release -p sternhalma-engine --example fit_estimate -- FILE`
 
 use rand::{RngExt, SeedableRng};
-use sternhalma_data::{Lookup, Prefix, Rank, Table};
+use sternhalma_data::{Prefix, Probe, Rank, Table};
 use sternhalma_engine::draw_in;
 use sternhalma_ggp::Rng;
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 continue;
             }
             let (placed, steps) = draw_in(prefix, state);
-            let (Lookup::Exact(far), Lookup::Exact(near)) = (table.distance(state)?, table.distance(placed)?) else {
+            let (Probe::Exact(far), Probe::Exact(near)) = (table.probe(state)?, table.probe(placed)?) else {
                 return Err("the table is not whole".into());
             };
             samples.push((f64::from(steps), f64::from(far.0) - f64::from(near.0)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{CellSet, Player};
+use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::features::{GoalTree, GoalTreeBuilder, StateFeatures};
 use sternhalma_ggp::gdl::network::FluentSet;
 use sternhalma_ggp::{Game, Turn};
@@ -10,7 +10,7 @@ use sternhalma_ggp::{Game, Turn};
 use crate::filter::Filter;
 use crate::game::{ChineseCheckers, State};
 
-const PLAYERS: [Player; 2] = [Player::X, Player::O];
+const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
 /// The anatomy of the game: a fact for each cell and army that may stand on
 /// it, `(cell x y army)` as a rulesheet would have it.
@@ -31,7 +31,7 @@ struct Parts {
 impl BoardFeatures {
     pub(crate) fn new(game: &ChineseCheckers) -> BoardFeatures {
         let geometry = game.geometry();
-        let side = geometry.side() as u32;
+        let side = geometry.size() as u32;
         let mut elements_of = Vec::new();
         for cell in CellSet::first_cells(game.board().cells()).iter() {
             let (x, y) = geometry.coordinates(cell);
@@ -47,11 +47,11 @@ impl BoardFeatures {
 }
 
 /// The number of the fact that a player's piece is on a cell.
-fn fact(cell: usize, player: Player) -> usize {
+fn fact(cell: usize, player: Side) -> usize {
     2 * cell + player as usize
 }
 
-fn goal_tree(game: &ChineseCheckers, player: Player) -> GoalTree {
+fn goal_tree(game: &ChineseCheckers, player: Side) -> GoalTree {
     let mut tree = GoalTreeBuilder::new();
     let mut leaf = |cell, player| {
         let signal = tree.fact(fact(cell, player) as u32);
@@ -148,7 +148,7 @@ mod tests {
         for (successor, &mv) in moves.iter().enumerate() {
             let mut after = state;
             game.play(&mut after, &[mv]);
-            let told = |player: Player| {
+            let told = |player: Side| {
                 let cells = CellSet::first_cells(game.board().cells()).iter();
                 let holds = |&cell: &Cell| {
                     found.holding(fact(cell.index(), player))[successor / 64] >> (successor % 64) & 1 == 1

@@ -47,7 +47,7 @@ impl Distances {
         let (placed, steps) = draw_in(prefix, army);
         let known = match self.table.encoding() {
             Encoding::Byte => self.table.as_bytes().map(|bytes| bytes[Rank::of(placed).0 as usize]),
-            _ => self.table.distance(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
+            _ => self.table.probe(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
         };
         f64::from(known.unwrap_or(self.table.max_distance().0)) + MOVES_PER_STEP * f64::from(steps)
     }

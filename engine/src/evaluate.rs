@@ -1,12 +1,12 @@
 //! What a state is worth, and when a playout may end.
 
-use sternhalma_data::{CellSet, Player};
+use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic, MoveEvaluator};
 
 use crate::distance::Distances;
 use crate::game::{Action, ChineseCheckers, State};
 
-const PLAYERS: [Player; 2] = [Player::X, Player::O];
+const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
 /// The distances of both armies, `x` first.
 #[inline]
@@ -118,7 +118,7 @@ impl MeanRow {
         MeanRow { rows, home_rows: geometry.row(last), pieces: game.board().pieces() as f64 }
     }
 
-    fn mean(&self, game: &ChineseCheckers, state: &State, player: Player) -> f64 {
+    fn mean(&self, game: &ChineseCheckers, state: &State, player: Side) -> f64 {
         let army = player.goal_view(game.board().cells(), state.army(player)) - game.board().home();
         let rows = self.rows.iter().enumerate().skip(self.home_rows + 1);
         let sum: usize = rows.map(|(row, cells)| (row - self.home_rows) * (army & *cells).len()).sum();
@@ -150,7 +150,7 @@ impl Separated {
     /// The test on a board.
     pub fn new(game: &ChineseCheckers, distances: Distances) -> Separated {
         let geometry = game.geometry();
-        let centre = geometry.side() - 1;
+        let centre = geometry.size() - 1;
         let cells = || (0..geometry.cells()).map(sternhalma_data::Cell::new);
         let beyond = cells().filter(|&cell| geometry.row(cell) > centre).collect();
         let before = cells().filter(|&cell| geometry.row(cell) < centre).collect();
@@ -170,7 +170,7 @@ impl Separated {
 
     /// Who wins the race, if the armies are separated.
     #[inline]
-    pub fn winner(&self, game: &ChineseCheckers, state: &State) -> Option<Player> {
+    pub fn winner(&self, game: &ChineseCheckers, state: &State) -> Option<Side> {
         self.holds(state).then(|| {
             let ahead = lead(both(&self.distances, game, state), state) >= 0.0;
             if ahead { state.player() } else { state.player().other() }

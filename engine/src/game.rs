@@ -1,7 +1,7 @@
 //! The two-player game.
 
 use rand::RngExt;
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position, Rank};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, Side};
 use sternhalma_ggp::features::StateFeatures;
 use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::{Game, Rng, Turn};
@@ -21,7 +21,7 @@ pub type Action = Option<Move>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The player's goal corner is full and holds one of its pieces.
-    Won(Player),
+    Won(Side),
     /// Both sides passed, or the ply limit was reached.
     Draw,
 }
@@ -44,7 +44,7 @@ pub struct ChineseCheckers {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct State {
     armies: [CellSet; 2],
-    player: Player,
+    player: Side,
     passed: bool,
     ply: u32,
     outcome: Option<Outcome>,
@@ -53,13 +53,13 @@ pub struct State {
 impl State {
     /// The cells of a player's pieces, in the board's order.
     #[inline]
-    pub fn army(&self, player: Player) -> CellSet {
+    pub fn army(&self, player: Side) -> CellSet {
         self.armies[player as usize]
     }
 
     /// Who is to move.
     #[inline]
-    pub fn player(&self) -> Player {
+    pub fn player(&self) -> Side {
         self.player
     }
 
@@ -98,10 +98,10 @@ impl ChineseCheckers {
         assert!(board.homes_are_apart(), "the homes of {board} overlap");
         let geometry = board.geometry();
         let cells = board.cells();
-        let ahead = [Player::X, Player::O].map(|player| {
+        let ahead = [Side::X, Side::O].map(|player| {
             let rows = |cell: usize| match player {
-                Player::X => geometry.row(Cell::new(cell)) as i32,
-                Player::O => -(geometry.row(Cell::new(cell)) as i32),
+                Side::X => geometry.row(Cell::new(cell)) as i32,
+                Side::O => -(geometry.row(Cell::new(cell)) as i32),
             };
             let by = |test: &dyn Fn(usize) -> bool| (0..cells).filter(|&to| test(to)).map(Cell::new).collect();
             (0..cells).map(|from| [by(&|to| rows(to) > rows(from)), by(&|to| rows(to) >= rows(from))]).collect()
@@ -138,12 +138,12 @@ impl ChineseCheckers {
     /// The state of a position with the board's armies; none if the armies
     /// have not the board's pieces.
     pub fn state(&self, position: &Position) -> Option<State> {
-        let armies = [Player::X, Player::O].map(|player| position.army(player));
+        let armies = [Side::X, Side::O].map(|player| position.army(player));
         let fits = armies.iter().all(|army| army.len() == self.board.pieces());
-        if !fits || position.geometry().side() != self.board.side() {
+        if !fits || position.geometry().size() != self.board.size() {
             return None;
         }
-        let (player, ply) = (position.player(), position.ply());
+        let (player, ply) = (position.side_to_move(), position.ply());
         let mut state = State { armies, player, passed: false, ply, outcome: None };
         // The player that has just moved is tested first.
         state.outcome = self.outcome_after(&state, player.other());
@@ -163,14 +163,14 @@ impl ChineseCheckers {
     /// ([`Rank::after_move`]) takes longer: playouts need it once in many moves,
     /// and the pieces a move passes are a loop that the processor mispredicts.
     #[inline]
-    pub fn ranked(&self, state: &State, player: Player) -> (CellSet, Rank) {
+    pub fn ranked(&self, state: &State, player: Side) -> (CellSet, Rank) {
         let army = player.goal_view(self.board.cells(), state.army(player));
         (army, Rank::of(army))
     }
 
     /// A player's goal corner, in the board's order.
     #[inline]
-    pub fn goal_corner(&self, player: Player) -> CellSet {
+    pub fn goal_corner(&self, player: Side) -> CellSet {
         self.goals[player as usize]
     }
 
@@ -217,15 +217,15 @@ impl ChineseCheckers {
 
     /// How many rows a move of a player leads toward the goal.
     #[inline]
-    pub fn advance(&self, player: Player, mv: Move) -> i32 {
+    pub fn advance(&self, player: Side, mv: Move) -> i32 {
         let rows = self.geometry.row(mv.to) as i32 - self.geometry.row(mv.from) as i32;
-        if player == Player::X { rows } else { -rows }
+        if player == Side::X { rows } else { -rows }
     }
 
     #[inline]
-    fn outcome_after(&self, state: &State, mover: Player) -> Option<Outcome> {
+    fn outcome_after(&self, state: &State, mover: Side) -> Option<Outcome> {
         let occupied = state.armies[0] | state.armies[1];
-        let has_won = |player: Player| {
+        let has_won = |player: Side| {
             let goal = self.goal_corner(player);
             goal.is_subset(occupied) && !(goal & state.army(player)).is_empty()
         };

@@ -1,7 +1,7 @@
 //! Forward playouts (paper 004, Table 2).
 
 use rand::{Rng as _, RngExt};
-use sternhalma_data::{CellSet, Move, Player};
+use sternhalma_data::{CellSet, Move, Side};
 use sternhalma_ggp::{MoveHistory, Playout, Rng};
 
 use crate::filter::{Filter, Pieces};
@@ -55,10 +55,10 @@ pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Action {
 /// A move that advances a piece by the most rows, ties at random; none if
 /// there is no move.
 #[inline]
-fn farthest_move(game: &ChineseCheckers, player: Player, pieces: &Pieces, rng: &mut Rng) -> Action {
+fn farthest_move(game: &ChineseCheckers, player: Side, pieces: &Pieces, rng: &mut Rng) -> Action {
     let geometry = game.geometry();
     // Cells are ordered by row, so a piece's farthest cell is its last or first.
-    let farthest = |to: CellSet| if player == Player::X { to.last() } else { to.first() };
+    let farthest = |to: CellSet| if player == Side::X { to.last() } else { to.first() };
     let mut most = i32::MIN;
     let mut best = Pieces::none();
     for (from, to) in pieces.iter() {

@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-use sternhalma_data::{Geometry, Move, Player as Side, Position};
+use sternhalma_data::{Geometry, Move, Position, Side};
 use sternhalma_ggp::arena::Clock;
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Player, Position};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Side};
 use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome, State};
 use sternhalma_ggp::{Game, Rng};
 
@@ -34,7 +34,7 @@ fn told(position: &Position, filter: Filter) -> Vec<Action> {
     };
     let toward = |mv: &Move| {
         let rows = row(position.geometry(), mv.to) - row(position.geometry(), mv.from);
-        if position.player() == Player::X { rows } else { -rows }
+        if position.side_to_move() == Side::X { rows } else { -rows }
     };
     let all: Vec<Move> = position.moves().collect();
     let least = match filter {
@@ -63,7 +63,7 @@ proptest! {
             let own = |i: usize| ((swap >> (i / 2)) & 1 == 1) ^ (i % 2 == 1) == odd;
             cells.iter().enumerate().filter(|(i, _)| own(*i)).map(|(_, &c)| Cell::new(c)).collect()
         };
-        let player = if x_first { Player::X } else { Player::O };
+        let player = if x_first { Side::X } else { Side::O };
         let board = Board::new(9, 6).unwrap();
         let position = Position::new(board.geometry(), armies(false), armies(true), player, 0).unwrap();
         for filter in [Filter::Forward, Filter::NonBackward, Filter::All] {
@@ -78,7 +78,7 @@ proptest! {
         let game = game(side, pieces, Filter::All);
         let mut rng = Rng::seed_from_u64(seed);
         let mut state = game.initial();
-        let mut carried = [Player::X, Player::O].map(|player| game.ranked(&state, player).1);
+        let mut carried = [Side::X, Side::O].map(|player| game.ranked(&state, player).1);
         for _ in 0..200 {
             let (mover, cells) = (state.player(), game.board().cells());
             let before = game.ranked(&state, mover).0;
@@ -90,7 +90,7 @@ proptest! {
                 *rank = rank.after_move(before, turn(mv.from), turn(mv.to));
             }
             game.play_action(&mut state, action);
-            prop_assert_eq!(carried, [Player::X, Player::O].map(|player| game.ranked(&state, player).1));
+            prop_assert_eq!(carried, [Side::X, Side::O].map(|player| game.ranked(&state, player).1));
             if state.outcome().is_some() {
                 break;
             }
@@ -111,7 +111,7 @@ fn a_full_goal_with_an_own_piece_wins() {
     let mut at = state(&game, "2xx/2x1/4/ooo1 x 0");
     assert_eq!(at.outcome(), None);
     play(&game, &mut at, "c3-d3");
-    assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+    assert_eq!(at.outcome(), Some(Outcome::Won(Side::X)));
     assert_eq!((game.goal(&at, 0), game.goal(&at, 1)), (100, 0));
 }
 
@@ -121,7 +121,7 @@ fn an_opponent_s_piece_left_behind_does_not_save_it() {
     let game = game(4, 3, Filter::All);
     let mut at = state(&game, "2xo/2x1/4/xoo1 x 0");
     play(&game, &mut at, "c3-d3");
-    assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+    assert_eq!(at.outcome(), Some(Outcome::Won(Side::X)));
     // Without a piece of `x` a corner full of `o` is no win for anyone.
     let start = game.initial();
     assert_eq!((start.outcome(), game.is_terminal(&start)), (None, false));
@@ -131,8 +131,8 @@ fn an_opponent_s_piece_left_behind_does_not_save_it() {
 fn who_moved_last_is_tested_first() {
     // Both corners are full of their players.
     let game = game(4, 3, Filter::All);
-    assert_eq!(state(&game, "2xx/3x/o3/oo2 x 0").outcome(), Some(Outcome::Won(Player::O)));
-    assert_eq!(state(&game, "2xx/3x/o3/oo2 o 0").outcome(), Some(Outcome::Won(Player::X)));
+    assert_eq!(state(&game, "2xx/3x/o3/oo2 x 0").outcome(), Some(Outcome::Won(Side::O)));
+    assert_eq!(state(&game, "2xx/3x/o3/oo2 o 0").outcome(), Some(Outcome::Won(Side::X)));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_move_may_win_for_the_opponent() {
     let mv = game.geometry().parse_move("b2-a2").unwrap();
     assert!(legal(&game, &at).contains(&Some(mv)));
     game.play_action(&mut at, Some(mv));
-    assert_eq!(at.outcome(), Some(Outcome::Won(Player::O)));
+    assert_eq!(at.outcome(), Some(Outcome::Won(Side::O)));
     assert_eq!((game.goal(&at, 0), game.goal(&at, 1)), (0, 100));
 }
 
@@ -170,7 +170,7 @@ fn a_pass_is_forgotten_after_a_move() {
     game.play_action(&mut at, None);
     assert!(legal(&game, &at).iter().all(Option::is_some));
     play(&game, &mut at, "b1-a1");
-    assert_eq!((at.outcome(), at.player()), (None, Player::O));
+    assert_eq!((at.outcome(), at.player()), (None, Side::O));
     // Now `o` may jump to b1.
     assert!(legal(&game, &at).iter().all(Option::is_some));
 }
@@ -186,7 +186,7 @@ fn the_ply_limit_is_a_draw_unless_the_last_move_wins() {
     assert_eq!(at.outcome(), Some(Outcome::Draw));
     let mut at = state(&game, "2xo/2x1/4/xoo1 x 1");
     play(&game, &mut at, "c3-d3");
-    assert_eq!(at.outcome(), Some(Outcome::Won(Player::X)));
+    assert_eq!(at.outcome(), Some(Outcome::Won(Side::X)));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_filter_that_leaves_no_move_widens() {
     let found = names(&forward, &at);
     let rows = |mv: &str| {
         let mv = forward.geometry().parse_move(mv).unwrap();
-        forward.advance(Player::X, mv)
+        forward.advance(Side::X, mv)
     };
     // c3 steps ahead to c4, so the filter need not widen.
     assert!(!found.is_empty() && found.iter().all(|mv| rows(mv) > 0), "{found:?}");

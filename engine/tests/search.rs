@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand::SeedableRng;
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, CellSet, Encoding, Player as Side, Prefix, Rank, States, Table};
+use sternhalma_data::{Board, CellSet, Encoding, Prefix, Rank, Side, States, Table};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Seat, Separated,
     State, TableDifference, TableForesight, player,
@@ -232,7 +232,7 @@ fn foresight_is_the_difference_after_each_move() {
             continue;
         }
         let army = Side::X.goal_view(board.cells(), after.army(Side::X));
-        let distance = distances.table().distance(army).unwrap().distance().unwrap().0;
+        let distance = distances.table().probe(army).unwrap().distance().unwrap().0;
         let told = 0.5 + 0.1 * (1.0 - f64::from(distance) - 0.5);
         assert!((f64::from(value) - told).abs() < 1e-6, "{action:?}: {value} for {told}");
     }
@@ -279,7 +279,7 @@ fn estimates_join_on_to_the_table_without_a_jump() {
         let distance = part.of(state, rank);
         assert_eq!(distance, mod3.of(state, rank));
         if state.is_subset(prefix.cells()) {
-            assert_eq!(Some(distance as u8), part.table().distance(state).unwrap().distance().map(|d| d.0));
+            assert_eq!(Some(distance as u8), part.table().probe(state).unwrap().distance().map(|d| d.0));
             continue;
         }
         // The nearest cell inside and the one stepped to are both beside the

@@ -2,14 +2,14 @@
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Board, CellSet, Move, Player, Rank};
+use sternhalma_data::{Board, CellSet, Move, Rank, Side};
 
 /// The side whose army a state is.
 #[derive(Args, Clone, Copy)]
 pub struct SideArg {
     /// Side of the pieces: `x` starts at a1, `o` in the opposite corner
     #[arg(long = "player", value_name = "x|o", default_value = "x")]
-    side: Player,
+    side: Side,
 }
 
 impl SideArg {

@@ -98,7 +98,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         Done::Built => status!(
             "built in {:.1} s: {} layers, {}",
             table.provenance().wall_s,
-            table.contents().layers.len(),
+            table.info().layers.len(),
             HumanBytes(table.file_bytes())
         ),
         Done::Before => status!("already complete: the table of this work directory exists"),

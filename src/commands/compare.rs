@@ -62,7 +62,7 @@ fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
     json!({
         "a": a.path().display().to_string(),
         "b": b.path().display().to_string(),
-        "side": prefix.board().side(),
+        "side": prefix.board().size(),
         "pieces": prefix.board().pieces(),
         "within": [a.prefix().within(), b.prefix().within()],
         "states": all.states,
@@ -71,7 +71,7 @@ fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
         "largest": all.largest(),
         "mean": all.mean(),
         "differences": differences(&all),
-        "exact_to": compared.exact_to(),
+        "exact_to": compared.proven_depth(),
         "proven": all.proven,
         "proven_differ": all.proven_differ,
         "impossible": all.impossible,
@@ -92,7 +92,7 @@ fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
         }
         _ => "no state".to_owned(),
     };
-    let rule = match compared.exact_to() {
+    let rule = match compared.proven_depth() {
         None => "all distances".to_owned(),
         Some(limit) => format!("distances up to {limit}"),
     };

@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
 use sternhalma_builder::{BuildError, BuildOptions, Machine, Plan, plan};
-use sternhalma_data::{Disk, NewFile, directory_of};
+use sternhalma_data::{AtomicFile, OsFileSystem, parent_directory};
 
 use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
@@ -58,7 +58,7 @@ pub fn run(
     path: &Path,
     as_json: bool,
 ) -> Result<CommandOutcome> {
-    let directory = directory_of(path);
+    let directory = parent_directory(path);
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     status!("measuring the disk and builds of smaller tables");
@@ -94,7 +94,7 @@ pub fn run(
 fn disk_rate(path: &Path) -> Result<f64> {
     let sample = path.with_file_name("disk-sample");
     let measure = || -> std::io::Result<f64> {
-        let file = NewFile::create(&Disk::storage(), &sample)?;
+        let file = AtomicFile::create(&OsFileSystem::shared(), &sample)?;
         // Bytes that a compressing file system cannot compress.
         let bytes: Vec<u8> =
             (0u64..SAMPLE as u64 / 8).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use sternhalma_data::{Disk, DistanceReader, Encoding, NewFile, Table, write_lex};
+use sternhalma_data::{AtomicFile, DistanceStream, Encoding, OsFileSystem, Table, write_lex};
 
 use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
@@ -47,10 +47,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     } else {
         let path = &args.output;
         let failed = || format!("{}: cannot write", path.display());
-        let mut file = NewFile::create(&Disk::storage(), path).with_context(failed)?;
+        let mut file = AtomicFile::create(&OsFileSystem::shared(), path).with_context(failed)?;
         let stop = ctx.stop()?;
         write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
-        file.keep(true).with_context(failed)?;
+        file.persist(true).with_context(failed)?;
     }
     Ok(CommandOutcome::Answered)
 }
@@ -88,11 +88,11 @@ fn write(table: &Table, args: &Args, out: impl Write) -> Result<()> {
 
 fn write_colex(table: &Table, out: &mut impl Write) -> Result<()> {
     let mut left = table.prefix().states();
-    let mut reader = DistanceReader::new(table, 0..left)?;
+    let mut reader = DistanceStream::new(table, 0..left)?;
     let mut part = vec![0; 1 << 16];
     while left > 0 {
         let part = &mut part[..left.min(1 << 16) as usize];
-        reader.fill(part)?;
+        reader.read(part)?;
         out.write_all(part)?;
         left -= part.len() as u64;
     }

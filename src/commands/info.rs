@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use sternhalma_data::{Encoding, Layout, Partition, Player, Prefix, Provenance, Table, Zstd};
+use sternhalma_data::{Encoding, Layout, Partition, Prefix, Provenance, Side, Table, Zstd};
 
 use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
@@ -41,8 +41,10 @@ struct Info<'a> {
     layers: &'a [u64],
     /// Distance of the army in the corner opposite the goal.
     start_distance: Option<u8>,
-    escape_layer: Option<u32>,
-    exact_to: Option<u32>,
+    #[serde(rename = "escape_layer")]
+    boundary_layer: Option<u32>,
+    #[serde(rename = "exact_to")]
+    proven_depth: Option<u32>,
     checksum: String,
     partitions: Vec<PartitionRow>,
     #[serde(flatten)]
@@ -72,7 +74,7 @@ fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
     let row = |Partition { back, ranks, bytes }| {
         let states = ranks.end - ranks.start;
         PartitionRow {
-            back: board.geometry().cell_name(Player::X.goal_view_cell(board.cells(), back)),
+            back: board.geometry().cell_name(Side::X.goal_view_cell(board.cells(), back)),
             within: back.index() + 1,
             states,
             share: share(states),
@@ -90,7 +92,7 @@ impl Info<'_> {
         let start = board.home().turned(board.cells());
         Ok(Info {
             file: table.path().display().to_string(),
-            side: board.side(),
+            side: board.size(),
             pieces: board.pieces(),
             within: table.prefix().within(),
             states: table.prefix().states(),
@@ -100,10 +102,10 @@ impl Info<'_> {
             block_states: zstd(table).map(Zstd::block_states),
             level: zstd(table).map(Zstd::level),
             max_distance: table.max_distance().0,
-            layers: &table.contents().layers,
-            start_distance: table.distance(start)?.distance().map(|distance| distance.0),
-            escape_layer: table.contents().escape_layer,
-            exact_to: table.exact_to(),
+            layers: &table.info().layers,
+            start_distance: table.probe(start)?.distance().map(|distance| distance.0),
+            boundary_layer: table.info().boundary_layer,
+            proven_depth: table.proven_depth(),
             checksum: format!("{:016x}", table.checksum()),
             partitions: partitions(table.prefix(), table.layout()),
             provenance: table.provenance(),
@@ -143,7 +145,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 
 fn text(table: &Table, info: &Info) -> String {
     let start = info.start_distance.map_or("not covered".to_owned(), |d| format!("{d} moves from the goal"));
-    let exact = match info.exact_to {
+    let exact = match info.proven_depth {
         None => "all distances".to_owned(),
         Some(limit) => format!("distances up to {limit}; larger ones are upper bounds"),
     };

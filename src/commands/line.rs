@@ -30,12 +30,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     let board = table.prefix().board();
     let state = args.side.parse(board, &args.state)?;
-    let cursor = table.cursor(state)?;
-    let line = cursor.as_ref().map(|cursor| cursor.line()).transpose()?;
+    let probed = table.probed_state(state)?;
+    let line = probed.as_ref().map(|probed| probed.solution()).transpose()?;
     let moves: Option<Vec<String>> =
         line.map(|line| line.into_iter().map(|mv| args.side.move_text(board, mv)).collect());
     if args.json {
-        let lookup = cursor.as_ref().map(|cursor| cursor.lookup());
+        let lookup = probed.as_ref().map(|probed| probed.probe());
         output::print_json(&json!({
             "state": args.side.cells_text(board, state),
             "rank": Rank::of(state).0,

@@ -2,7 +2,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use indicatif::HumanCount;
 use serde_json::json;
-use sternhalma_data::{Move, Player, Position};
+use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::Filter;
 
 use crate::args::board::PositionArgs;
@@ -70,7 +70,7 @@ pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
 fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
     let row = |cell| position.geometry().row(cell) as i32;
     let rows = row(mv.to) - row(mv.from);
-    if position.player() == Player::X { rows } else { -rows }
+    if position.side_to_move() == Side::X { rows } else { -rows }
 }
 
 pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {

@@ -2,7 +2,7 @@ use std::io::{self, BufRead};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use sternhalma_data::{Cell, Geometry, Move, Player as Side};
+use sternhalma_data::{Cell, Geometry, Move, Side};
 use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome as End, Player, State};
 use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Game, Limits};
@@ -48,7 +48,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let names = [&args.x, &args.o];
     let config = |name: &&String| (*name != "human").then(|| roster.config(name)).transpose();
     let configs = names.iter().map(config).collect::<Result<Vec<_>, _>>()?;
-    let board = sternhalma_data::Board::new(position.geometry().side() as u64, position.army(Side::X).len() as u64)?;
+    let board = sternhalma_data::Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
     let machines: Vec<_> = configs.iter().flatten().cloned().collect();
     let club = args.players.club(ctx, board, &machines)?;
     let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(club.ply_limit());
@@ -128,7 +128,7 @@ fn ask(game: &ChineseCheckers, state: &State) -> Result<Option<Action>> {
 /// of the last move in brackets.
 fn diamond(game: &ChineseCheckers, state: &State, last: Action) -> String {
     let geometry = game.geometry();
-    let side = geometry.side();
+    let side = geometry.size();
     let rows = (0..2 * side - 1).rev().map(|row| {
         let cells: String = row_cells(geometry, row).map(|cell| cell_text(state, last, cell)).collect();
         let width = row.min(2 * side - 2 - row) + 1;

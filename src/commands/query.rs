@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::Serialize;
-use sternhalma_data::{CellSet, Lookup, Rank, Table};
+use sternhalma_data::{CellSet, Probe, Rank, Table};
 
 use crate::args::state::SideArg;
 use crate::context::CommandContext;
@@ -129,16 +129,16 @@ fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Comman
 
 fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
     let board = table.prefix().board();
-    let cursor = table.cursor(state)?;
-    let lookup = cursor.as_ref().map_or(Lookup::NotCovered, |cursor| cursor.lookup());
-    let moves = match &cursor {
-        Some(cursor) if args.moves => {
-            let row = |(mv, after): (_, Lookup)| MoveRow {
+    let probed = table.probed_state(state)?;
+    let lookup = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
+    let moves = match &probed {
+        Some(probed) if args.moves => {
+            let row = |(mv, after): (_, Probe)| MoveRow {
                 mv: args.side.move_text(board, mv),
                 distance: after.distance().map(|d| d.0),
                 exact: after.is_exact(),
             };
-            Some(cursor.moves()?.into_iter().map(row).collect())
+            Some(probed.moves()?.into_iter().map(row).collect())
         }
         None if args.moves => Some(Vec::new()),
         _ => None,

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use sternhalma_data::{Board, Player as Side, Position};
+use sternhalma_data::{Board, Position, Side};
 use sternhalma_engine::ugi::{self, Command, Go, Query, Start, UgiError};
 use sternhalma_engine::{Action, ChineseCheckers, Config, Filter, Outcome as End, Player, Roster, State};
 use sternhalma_ggp::{Game, Limits};
@@ -310,7 +310,7 @@ impl Told {
 
     /// The game of a position, on its board.
     fn at(position: &Position, ply_limit: u32) -> Result<Told> {
-        let board = Board::new(position.geometry().side() as u64, position.army(Side::X).len() as u64)?;
+        let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
         let mut told = Told::initial(board, ply_limit)?;
         told.start = told.game.state(position).context("both armies need the same number of pieces")?;
         told.now = told.start;

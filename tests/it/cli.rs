@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sternhalma_data::{
-    Board, CellSet, Encoding, Geometry, Layout, NewTable, Player, Position, Prefix, Rank, States, Table, army_moves,
+    Board, CellSet, Encoding, Geometry, Layout, NewTable, Position, Prefix, Rank, Side, States, Table, army_moves,
     checksum,
 };
 use tempfile::TempDir;
@@ -403,7 +403,7 @@ fn tables_that_contradict_each_other_end_with_code_2() {
     let mut data = table.distances().unwrap().into_owned();
     data.swap(1, 2299);
     let writer = NewTable::create(&place.work().join("forged.sht"), false).unwrap();
-    let mut writer = writer.begin(table.contents().clone()).unwrap();
+    let mut writer = writer.begin(table.info().clone()).unwrap();
     for number in 0..writer.layout().blocks() {
         let place = writer.layout().block(number).bytes;
         let bytes = &data[place.start as usize..place.end as usize];
@@ -778,7 +778,7 @@ fn a_conversation_is_answered_line_by_line() {
 // Lines.
 
 /// Plays a line and returns how many moves it takes to the goal.
-fn replay(board: Board, player: Player, state: &str, line: &str) -> usize {
+fn replay(board: Board, player: Side, state: &str, line: &str) -> usize {
     let geometry: &Geometry = board.geometry();
     let mut army = geometry.parse_cells(state).unwrap();
     for text in line.split_whitespace() {
@@ -798,7 +798,7 @@ fn lines_are_legal_shortest_solutions() {
         let board = Board::new(side, pieces).unwrap();
         for encoding in ENCODINGS {
             let name = place.build(&format!("--side {side} --pieces {pieces} --encoding {encoding}"));
-            for (text, player) in [("x", Player::X), ("o", Player::O)] {
+            for (text, player) in [("x", Side::X), ("o", Side::O)] {
                 for rank in [0, 1, last / 3, last / 2, last - 1, last] {
                     let words = format!("{} #{rank} --player {text}", name.display());
                     let row = ndjson(&place.say(&format!("query {words} --format ndjson")).answered()).remove(0);
@@ -832,7 +832,7 @@ fn a_line_of_an_upper_bound_is_as_long_as_the_bound() {
             let told = place.json(&format!("line {} #{rank} --json", name.display()));
             assert_eq!((&told["exact"], &told["distance"]), (&json!(false), &json!(distances[rank])));
             let line: Vec<String> = serde_json::from_value(told["moves"].clone()).unwrap();
-            let moves = replay(board, Player::X, told["state"].as_str().unwrap(), &line.join(" "));
+            let moves = replay(board, Side::X, told["state"].as_str().unwrap(), &line.join(" "));
             assert_eq!(moves, usize::from(distances[rank]));
         }
         let ran = place.say(&format!("line {} a1,a2,b1", name.display()));
@@ -876,7 +876,7 @@ fn the_last_rank_is_home() {
     let place = Place::new();
     let board = Board::new(9, 10).unwrap();
     let initial = Position::initial(board);
-    for (text, player) in [("x", Player::X), ("o", Player::O)] {
+    for (text, player) in [("x", Side::X), ("o", Side::O)] {
         let home = board.geometry().cells_text(initial.army(player));
         let last = "1878392407319\n";
         let words = format!("--pieces 10 --player {text}");
@@ -933,7 +933,7 @@ fn exports_do_not_depend_on_the_encoding() {
             let mut numbers = BTreeSet::new();
             assert_eq!((colex.len() as u64, lex.len() as u64), (prefix.states(), prefix.states()));
             for (rank, state) in States::all(prefix) {
-                let distance = table.distance(state).unwrap().distance().unwrap().0;
+                let distance = table.probe(state).unwrap().distance().unwrap().0;
                 let number = lex_rank(side * side, state);
                 assert_eq!((colex[rank.0 as usize], lex[number as usize]), (distance, distance), "{state:?}");
                 numbers.insert(number);

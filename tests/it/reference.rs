@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use sternhalma_builder::{BuildOptions, build};
 use sternhalma_data::{
-    Board, CellSet, Distance, Encoding, Geometry, Lookup, Move, Player, Position, Prefix, Table, army_moves,
+    Board, CellSet, Distance, Encoding, Geometry, Move, Position, Prefix, Probe, Side, Table, army_moves,
 };
 
 fn figures() -> Value {
@@ -37,7 +37,7 @@ fn layers_and_start_distances_agree() {
     for (key, layers) in entries(&figures, "single_agent_layers") {
         let board = Board::new(key[0], key[2]).unwrap();
         let expected: Vec<u64> = layers.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
-        assert_eq!(built(Prefix::whole(board)).contents().layers, expected, "{board}");
+        assert_eq!(built(Prefix::whole(board)).info().layers, expected, "{board}");
         checked += 1;
     }
     for (key, distance) in entries(&figures, "single_agent_start_to_goal") {
@@ -47,7 +47,7 @@ fn layers_and_start_distances_agree() {
             continue;
         }
         let start = board.home().turned(board.cells());
-        let found = built(Prefix::whole(board)).distance(start).unwrap().distance().unwrap();
+        let found = built(Prefix::whole(board)).probe(start).unwrap().distance().unwrap();
         assert_eq!(u64::from(found.0), distance.as_u64().unwrap(), "{board}");
         checked += 1;
     }
@@ -86,16 +86,16 @@ fn backward(board: Board, start: CellSet, line: &[Move]) -> Vec<CellSet> {
         army = army.without(mv.from).with(mv.to);
         states.push(army);
     }
-    states.into_iter().rev().map(|army| Player::X.goal_view(board.cells(), army)).collect()
+    states.into_iter().rev().map(|army| Side::X.goal_view(board.cells(), army)).collect()
 }
 
 /// No state of a line that the table covers is farther from the goal than
 /// the line is long from there, as long as the line stays inside the prefix.
 /// Gives how many states were so bounded.
 fn assert_bounds(table: &Table, states: &[CellSet]) -> usize {
-    assert_eq!(table.distance(states[0]).unwrap(), Lookup::Exact(Distance(0)), "the line ends in the goal");
+    assert_eq!(table.probe(states[0]).unwrap(), Probe::Exact(Distance(0)), "the line ends in the goal");
     let inside = states.iter().take_while(|state| state.is_subset(table.prefix().cells()));
-    let distances = inside.map(|&state| table.distance(state).unwrap().distance().unwrap());
+    let distances = inside.map(|&state| table.probe(state).unwrap().distance().unwrap());
     let mut bounded = 0;
     for distance in distances {
         assert!(usize::from(distance.0) <= bounded, "{distance} with {bounded} moves left");
@@ -110,7 +110,7 @@ fn the_solution_in_27_moves_is_legal() {
     let board = Board::new(9, 10).unwrap();
     let line = solution(&figures, board.geometry());
     assert_eq!(line.len(), 27);
-    let states = backward(board, Position::initial(board).army(Player::X), &line);
+    let states = backward(board, Position::initial(board).army(Side::X), &line);
     assert_eq!(states[0], board.home());
 }
 
@@ -119,7 +119,7 @@ fn the_solution_in_27_moves_bounds_tables_of_ten_pieces() {
     let figures = figures();
     let board = Board::new(9, 10).unwrap();
     let line = solution(&figures, board.geometry());
-    let states = backward(board, Position::initial(board).army(Player::X), &line);
+    let states = backward(board, Position::initial(board).army(Side::X), &line);
     // The last three moves stay within 24 cells.
     assert_eq!(assert_bounds(&built(Prefix::new(board, 24).unwrap()), &states), 4);
 }
@@ -130,7 +130,7 @@ fn the_solution_in_27_moves_bounds_tables_of_ten_pieces() {
 fn the_solution_in_27_moves_bounds_a_large_table_of_ten_pieces() {
     let board = Board::new(9, 10).unwrap();
     let line = solution(&figures(), board.geometry());
-    let states = backward(board, Position::initial(board).army(Player::X), &line);
+    let states = backward(board, Position::initial(board).army(Side::X), &line);
     let path = std::env::var_os("STERNHALMA_TEN_PIECES").expect("STERNHALMA_TEN_PIECES is the path of a table");
     let table = Table::open_checked(Path::new(&path)).unwrap();
     assert_eq!(table.prefix().board(), board, "STERNHALMA_TEN_PIECES names a table of another board");
@@ -141,11 +141,11 @@ fn the_solution_in_27_moves_bounds_a_large_table_of_ten_pieces() {
 #[test]
 fn a_shortest_line_bounds_the_prefixes_of_its_board() {
     let board = Board::new(5, 6).unwrap();
-    let start = Position::initial(board).army(Player::X);
-    let turn = |cell| Player::X.goal_view_cell(board.cells(), cell);
+    let start = Position::initial(board).army(Side::X);
+    let turn = |cell| Side::X.goal_view_cell(board.cells(), cell);
     let whole = built(Prefix::whole(board));
-    let cursor = whole.cursor(Player::X.goal_view(board.cells(), start)).unwrap().unwrap();
-    let line = cursor.line().unwrap();
+    let probed = whole.probed_state(Side::X.goal_view(board.cells(), start)).unwrap().unwrap();
+    let line = probed.solution().unwrap();
     let line: Vec<Move> = line.into_iter().map(|mv| Move { from: turn(mv.from), to: turn(mv.to) }).collect();
     let states = backward(board, start, &line);
     assert_eq!(assert_bounds(&whole, &states), 12);

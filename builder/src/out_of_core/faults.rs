@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use sternhalma_data::{Disk, Storage, StoredFile, Traffic, directory_of};
+use sternhalma_data::{FileSystem, OsFileSystem, RandomAccessFile, Traffic, parent_directory};
 use tempfile::TempDir;
 
 /// What is left of the steps before a crash.
@@ -40,7 +40,7 @@ pub(super) enum Fault {
 /// Nothing waits for the disk: what is synced is only noted.
 #[derive(Debug)]
 pub(super) struct Faults {
-    disk: Disk,
+    disk: OsFileSystem,
     state: Arc<Mutex<State>>,
 }
 
@@ -80,7 +80,7 @@ impl Faults {
             files: Vec::new(),
             stash: tempfile::tempdir().unwrap(),
         };
-        Arc::new(Faults { disk: Disk::default(), state: Arc::new(Mutex::new(state)) })
+        Arc::new(Faults { disk: OsFileSystem::default(), state: Arc::new(Mutex::new(state)) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -100,7 +100,7 @@ impl Faults {
         self.state().reads
     }
 
-    fn wrap(&self, file: Box<dyn StoredFile>, path: &Path, number: Option<usize>) -> Box<dyn StoredFile> {
+    fn wrap(&self, file: Box<dyn RandomAccessFile>, path: &Path, number: Option<usize>) -> Box<dyn RandomAccessFile> {
         Box::new(FaultyFile { file, path: path.to_owned(), number, state: Arc::clone(&self.state) })
     }
 }
@@ -147,7 +147,7 @@ impl State {
     }
 
     fn undo(&mut self, path: &Path, undo: Undo) {
-        self.undo.push((directory_of(path).to_owned(), undo));
+        self.undo.push((parent_directory(path).to_owned(), undo));
     }
 
     /// Removes a file so that it can be brought back.
@@ -173,8 +173,8 @@ impl State {
     }
 }
 
-impl Storage for Faults {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+impl FileSystem for Faults {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
         let mut state = self.state();
         state.change("create", path)?;
         let new = !path.exists();
@@ -187,7 +187,7 @@ impl Storage for Faults {
         Ok(self.wrap(file, path, Some(number)))
     }
 
-    fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>> {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
         let file = self.disk.open(path)?;
         self.state().read()?;
         Ok(self.wrap(file, path, None))
@@ -240,14 +240,14 @@ impl Storage for Faults {
 
 #[derive(Debug)]
 struct FaultyFile {
-    file: Box<dyn StoredFile>,
+    file: Box<dyn RandomAccessFile>,
     path: PathBuf,
     /// Of a file that was created.
     number: Option<usize>,
     state: Arc<Mutex<State>>,
 }
 
-impl StoredFile for FaultyFile {
+impl RandomAccessFile for FaultyFile {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         let flip = self.state.lock().unwrap().read()?;
         self.file.read_at(bytes, at)?;
@@ -284,5 +284,5 @@ impl StoredFile for FaultyFile {
 
     fn prefetch(&self, _: Range<u64>) {}
 
-    fn uncache(&self) {}
+    fn drop_page_cache(&self) {}
 }

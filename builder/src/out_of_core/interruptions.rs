@@ -55,7 +55,7 @@ impl Site {
         work: OutOfCore,
         limits: Limits,
     ) -> Result<Done, BuildError> {
-        let storage: Arc<dyn Storage> = Arc::<Faults>::clone(faults);
+        let storage: Arc<dyn FileSystem> = Arc::<Faults>::clone(faults);
         build_in(&storage, &self.table(), options, &work, limits, false, &POOL, &())
     }
 
@@ -383,7 +383,7 @@ fn work_for_another_table_is_refused_and_stays() {
 #[test]
 fn one_process_works_in_a_directory() {
     let site = Site::new();
-    let storage = Disk::storage();
+    let storage = OsFileSystem::shared();
     let BuildOptions { prefix, encoding, .. } = options();
     let locked = LockedDir::open(&storage, &site.work().directory).unwrap();
     let work = locked.start(TableSpec { prefix, encoding }, LIMITS).unwrap();
@@ -450,7 +450,7 @@ fn another_file_in_the_place_of_the_table_stops_the_build_before_it_works() {
 
 /// Builds `options` in the directory of an earlier build and returns the encoding of the table.
 fn rebuild(site: &Site, options: BuildOptions, replace: bool) -> Result<(Done, Encoding), BuildError> {
-    let storage: Arc<dyn Storage> = Faults::new(Fault::Nothing);
+    let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
     let done = build_in(&storage, &site.table(), options, &site.work(), LIMITS, replace, &POOL, &())?;
     let table = Table::open(&site.table())?;
     verify(&table, false, 1, &()).unwrap();

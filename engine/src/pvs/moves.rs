@@ -1,6 +1,6 @@
 //! The moves of a state in the order in which they are searched.
 
-use sternhalma_data::{Cell, Move, Player};
+use sternhalma_data::{Cell, Move, Side};
 
 use super::lookup::MOVE;
 use super::node::{Node, Rules, Standing};
@@ -56,12 +56,12 @@ impl Cuts {
     }
 
     #[inline]
-    fn place(player: Player, mv: Move) -> usize {
+    fn place(player: Side, mv: Move) -> usize {
         (player as usize * Cell::LIMIT + mv.from.index()) * Cell::LIMIT + mv.to.index()
     }
 
     /// A move has cut, after others that did not.
-    pub fn cut(&mut self, player: Player, mv: Move, others: &[Candidate], depth: u32, ply: u32) {
+    pub fn cut(&mut self, player: Side, mv: Move, others: &[Candidate], depth: u32, ply: u32) {
         let killers = &mut self.killers[ply as usize];
         if killers[0] != Some(mv) {
             *killers = [Some(mv), killers[0]];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Cell, CellSet, Geometry, Move, Others, Player, Rank};
+use sternhalma_data::{Cell, CellSet, Geometry, Move, PartialRank, Rank, Side};
 
 use super::lookup::Lookup;
 use super::value::{RestWorth, Weights};
@@ -32,7 +32,7 @@ pub(super) struct Standing {
 /// All pieces of an army but one, with what its place is asked for.
 pub(super) struct Rest {
     cells: CellSet,
-    ranks: Others,
+    ranks: PartialRank,
     worth: RestWorth,
 }
 
@@ -80,7 +80,7 @@ impl Rules {
     pub fn root(&mut self, state: &State, plies: u32) -> Node {
         // What the table keeps of a state may be asked for as many plies later.
         self.keyed_by_ply = state.ply().saturating_add(2 * plies) >= self.game.ply_limit();
-        let standings = [Player::X, Player::O].map(|player| self.standing(self.game.ranked(state, player).0));
+        let standings = [Side::X, Side::O].map(|player| self.standing(self.game.ranked(state, player).0));
         Node { state: *state, key: self.key(state), standings }
     }
 
@@ -91,7 +91,7 @@ impl Rules {
 
     /// The key of a state at whatever ply.
     pub fn placement_key(&self, state: &State) -> u64 {
-        let armies = [Player::X, Player::O].map(|player| {
+        let armies = [Side::X, Side::O].map(|player| {
             let cells = &self.zobrist.cells[player as usize];
             state.army(player).iter().fold(0, |key, cell| key ^ cells[cell.index()])
         });
@@ -106,7 +106,7 @@ impl Rules {
 
     #[inline]
     fn placement_turn_key(&self, state: &State) -> u64 {
-        let player = if state.player() == Player::O { self.zobrist.player } else { 0 };
+        let player = if state.player() == Side::O { self.zobrist.player } else { 0 };
         let passed = if state.has_passed() { self.zobrist.passed } else { 0 };
         player ^ passed
     }
@@ -134,7 +134,7 @@ impl Rules {
     /// All pieces of an army but one, as its goal tip sees them.
     #[inline]
     pub fn rest(&self, cells: CellSet) -> Rest {
-        Rest { cells, ranks: Others::new(cells), worth: self.weights.of_rest(cells) }
+        Rest { cells, ranks: PartialRank::new(cells), worth: self.weights.of_rest(cells) }
     }
 
     /// The node after an action that leaves the mover so.

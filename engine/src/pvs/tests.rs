@@ -15,7 +15,7 @@ use crate::filter::Filter;
 use crate::game::{Outcome, PLY_LIMIT};
 use crate::player::Value;
 use node::Node;
-use sternhalma_data::Player as Side;
+use sternhalma_data::Side;
 
 fn distances(board: Board, within: Option<u64>, encoding: Encoding) -> Distances {
     let dir = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@
 //!
 //! and the negatives of these.
 
-use sternhalma_data::{Cell, CellSet, Geometry, Player};
+use sternhalma_data::{Cell, CellSet, Geometry, Side};
 
 use super::lookup::MOVE;
 use super::node::{Node, Rules, Standing};
@@ -60,7 +60,7 @@ pub(super) fn from_table(value: i32, ply: u32) -> i32 {
 }
 
 /// The value of a game that has ended `ply` plies on, to `player`.
-pub(super) fn of_outcome(outcome: Outcome, player: Player, ply: u32) -> i32 {
+pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
     match outcome {
         Outcome::Draw => 0,
         Outcome::Won(winner) if winner == player => WIN - ply as i32,
@@ -72,7 +72,7 @@ pub(super) fn of_outcome(outcome: Outcome, player: Player, ply: u32) -> i32 {
 /// higher row than every piece of `o`. Only by going back could they meet.
 #[inline]
 pub(super) fn have_passed(rules: &Rules, state: &State) -> bool {
-    match (state.army(Player::X).first(), state.army(Player::O).last()) {
+    match (state.army(Side::X).first(), state.army(Side::O).last()) {
         (Some(x), Some(o)) => rules.geometry().row(x) > rules.geometry().row(o),
         _ => false,
     }

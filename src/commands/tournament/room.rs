@@ -199,7 +199,7 @@ impl Room for BoardRoom {
     fn game(&self) -> Value {
         let board = self.game.board();
         let judge = self.separated.as_ref().map(|separated| checksum(separated.distances()));
-        json!({ "side": board.side(), "pieces": board.pieces(), "adjudicated-by": judge })
+        json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": judge })
     }
 
     fn roles(&self) -> usize {
