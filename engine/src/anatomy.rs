@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::features::{GoalTree, GoalTreeBuilder, StateFeatures};
-use sternhalma_ggp::gdl::network::FluentSet;
+use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Turn};
 
 use crate::filter::Filter;

@@ -19,6 +19,7 @@ pub mod policy;
 pub mod protocol;
 mod rng;
 pub mod statistics;
+pub mod util;
 
 pub use alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
 pub use batch::Parallelism;

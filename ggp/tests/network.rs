@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
-use sternhalma_ggp::gdl::network::{FluentSet, LANES, Lanes, Network, NetworkGame, Playouts};
+use sternhalma_ggp::gdl::network::{LANES, Lanes, Network, NetworkGame, Playouts};
 use sternhalma_ggp::gdl::{Document, Goal, Prover, Reasoner, Rules, TermId, scramble};
+use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Rng};
 
 mod common;

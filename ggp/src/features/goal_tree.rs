@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::successors::Successors;
-use crate::gdl::network::Lit;
+use crate::util::Lit;
 
 /// States whose degrees are told side by side.
 const CHUNK: usize = 16;

@@ -3,7 +3,7 @@
 use super::goal_tree::GoalTree;
 use super::successors::Successors;
 use crate::game::{Game, Turn};
-use crate::gdl::network::FluentSet;
+use crate::util::FluentSet;
 
 /// What a game shows to strategies that judge a move by the state after it.
 ///

@@ -35,31 +35,20 @@
 //! Game Playing: Game Description Language Specification* (2008).
 
 mod check;
-mod finding;
-mod graph;
 mod ground;
-mod kif;
-mod machine;
 pub mod network;
-mod plan;
 mod prover;
-mod prover_game;
 mod reasoner;
-mod rows;
-mod scramble;
-mod simulate;
+mod scc;
 mod syntax;
-mod terms;
 mod trace;
 
 pub use check::{CheckOptions, check};
-pub use finding::{Code, Finding, Severity};
 pub use ground::GroundError;
-pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};
-pub use prover::{Goal, Match, Prover, ProverError, State};
-pub use prover_game::{ProverGame, ProverState};
-pub use reasoner::Reasoner;
-pub use scramble::{Renaming, scramble, shuffle};
-pub use syntax::{Atom, Literal, Rule, Rules, RulesError, Term};
-pub use terms::TermId;
+pub use prover::{Match, Prover, ProverError, ProverGame, ProverState, State, TermId};
+pub use reasoner::{Goal, Reasoner};
+pub use syntax::{
+    Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, Place, Renaming, Rule, Rules,
+    RulesError, Severity, Term, scramble, shuffle,
+};
 pub use trace::{Engine, ReplayError, TraceLine, View, replay_line, trace};

@@ -1,7 +1,34 @@
 //! What every engine that plays a rulesheet can tell of it by name.
 
-use super::prover::Goal;
 use crate::game::Game;
+
+/// What a role has reached in a state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Goal {
+    /// The one goal that can be proven, 0 to 100.
+    Value(u8),
+    /// None can be proven.
+    None,
+    /// Several can be proven.
+    Several,
+    /// What can be proven is not a number from 0 to 100.
+    NotANumber,
+}
+
+impl Goal {
+    /// The value, and 0 where there is not exactly one.
+    pub fn score(self) -> u8 {
+        match self {
+            Goal::Value(value) => value,
+            Goal::None | Goal::Several | Goal::NotANumber => 0,
+        }
+    }
+
+    /// Whether there is exactly one value.
+    pub fn is_value(self) -> bool {
+        matches!(self, Goal::Value(_))
+    }
+}
 
 /// A game told by a rulesheet, whatever engine plays it. Names are KIF with
 /// one space between words.

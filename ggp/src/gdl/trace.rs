@@ -6,10 +6,9 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::kif::Document;
-use super::prover::{Goal, Prover, ProverError, State};
-use super::reasoner::Reasoner;
-use super::terms::TermId;
+use super::prover::{Prover, ProverError, State, TermId};
+use super::reasoner::{Goal, Reasoner};
+use super::syntax::Document;
 use crate::{Game, Rng};
 
 /// A visited state: what holds in it and what is played. All terms are KIF.

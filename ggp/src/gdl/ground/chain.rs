@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use hashbrown::HashTable;
 
 use super::clause::{Clause, Literal, Name, Pat, Pred, Program, Test, Var, VarSet};
+use super::error::GroundError;
+use super::limits::Limits;
 use super::tables::{NONE, Table, hash};
 use super::terms::{Functor, Terms};
-use super::{GroundError, Limits};
 
 /// What a fact takes besides its arguments, in words: its time, atom and
 /// places in indexes.

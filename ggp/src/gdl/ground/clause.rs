@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::GroundError;
+use super::error::GroundError;
 use super::terms::{Functor, Terms};
 use crate::gdl::syntax::{Atom, Literal as Sentence, Rule, Rules, Term};
 

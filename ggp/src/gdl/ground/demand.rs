@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 
-use super::GroundError;
 use super::clause::{Clause, Kind, Literal, Name, Pat, Pred, Program, VarSet};
+use super::error::GroundError;
 
 /// Ways in which relations may be asked.
 const MOST_QUESTIONS: usize = 10_000;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::gdl::network::Network;
+use crate::gdl::syntax::Place;
 
 fn network(text: &str) -> Result<Network, GroundError> {
     Network::new(&Rules::parse(text).unwrap())

@@ -9,10 +9,10 @@ use super::strategy::{MiniConfig, Strategy};
 use super::symbols::SymbolCounts;
 use crate::features::{Degree, DegreeBuffers, StateFeatures, Successors};
 use crate::game::{Game, NOOP, Turn};
-use crate::gdl::network::FluentSet;
 use crate::mcts::move_history::MoveHistory;
 use crate::mcts::playout::{Phase, Playout};
 use crate::rng::Rng;
+use crate::util::FluentSet;
 
 /// The share of the start clock in which symbols are counted.
 const LEARNING: f64 = 0.95;

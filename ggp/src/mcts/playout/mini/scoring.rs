@@ -3,8 +3,8 @@
 use rand::RngExt;
 
 use crate::features::{Degree, DegreeBuffers, GoalTree, Successors};
-use crate::gdl::network::FluentSet;
 use crate::rng::Rng;
+use crate::util::FluentSet;
 
 /// Values that differ by less differ by rounding only.
 const ROUNDING: f64 = 1e-6;

@@ -1,0 +1,297 @@
+//! What is wrong with the text of a rulesheet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::gdl::syntax::{Atom, Code, Finding, Graph, Literal, Place, RELATIONS, Rule, Rules, Term, for_each_atom};
+
+pub struct Checks<'a> {
+    rules: &'a Rules,
+    graph: Graph<'a>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Checks<'a> {
+    pub fn new(rules: &'a Rules) -> Checks<'a> {
+        Checks { rules, graph: Graph::new(rules), findings: Vec::new() }
+    }
+
+    pub fn run(mut self) -> Vec<Finding> {
+        let rules = self.rules;
+        for rule in rules.iter() {
+            self.safety(rule);
+            self.reserved(rule);
+            self.negation_cycle(rule);
+            self.recursion(rule);
+            self.goal_value(rule);
+        }
+        self.arities();
+        self.roles();
+        self.dependences();
+        self.missing();
+        self.undefined();
+        self.findings
+    }
+
+    fn error(&mut self, code: Code, place: Place, message: impl Into<String>) {
+        self.findings.push(Finding::error(code, place, message));
+    }
+
+    /// Every variable of the head, of a negation and of a `distinct` must be
+    /// bound by a positive literal. Variables of facts are told elsewhere.
+    fn safety(&mut self, rule: &'a Rule) {
+        if rule.body.is_empty() {
+            return;
+        }
+        let mut asked = rule.head.variables();
+        ask(&rule.body, &mut asked);
+        let bound = binds(&rule.body);
+        if let Some(name) = asked.difference(&bound).next() {
+            self.error(Code::Unsafe, rule.place, format!("No positive literal of the body binds {name}."));
+        }
+    }
+
+    fn reserved(&mut self, rule: &'a Rule) {
+        if ["true", "does"].contains(&rule.head.name.as_str()) {
+            let message = format!("`{}` is told by the match: no rule may define it.", rule.head.name);
+            self.error(Code::ReservedHead, rule.place, message);
+        }
+        for_each_atom(&rule.body, true, &mut |atom, _| {
+            if ["init", "next", "base", "input"].contains(&atom.name.as_str()) {
+                let message = format!("`{}` stands in the body of a rule.", atom.name);
+                self.findings.push(match atom.name.as_str() {
+                    "init" | "next" => Finding::error(Code::ReservedBody, atom.place, message),
+                    _ => Finding::warning(Code::ReservedBody, atom.place, message),
+                });
+            }
+        });
+    }
+
+    /// A negated relation must not depend on the head.
+    fn negation_cycle(&mut self, rule: &'a Rule) {
+        let head = &rule.head.name;
+        for_each_atom(&rule.body, true, &mut |atom, positive| {
+            if !positive && (atom.name == *head || self.graph.depends(&atom.name, head)) {
+                let message = format!("{head} depends on the negation of {}, which depends on {head}.", atom.name);
+                self.findings.push(Finding::error(Code::Unstratified, atom.place, message));
+            }
+        });
+    }
+
+    /// In a literal that depends on the head, each argument must be ground,
+    /// an argument of the head, or an argument of a literal that does not
+    /// depend on the head (Love et al. 2008, definition 15).
+    fn recursion(&mut self, rule: &'a Rule) {
+        let head = &rule.head;
+        let recursive = |atom: &Atom| atom.name == head.name || self.graph.depends(&atom.name, &head.name);
+        let mut calls = Vec::new();
+        let mut others: Vec<&Term> = head.args.iter().collect();
+        for_each_atom(&rule.body, true, &mut |atom, positive| match recursive(atom) {
+            true => calls.push(atom),
+            false if positive => others.extend(&atom.args),
+            false => {}
+        });
+        let restricted = |arg: &&Term| arg.is_ground() || others.contains(arg);
+        for call in calls {
+            if let Some(arg) = call.args.iter().find(|arg| !restricted(arg)) {
+                let message = format!("{} recurs with {}, which nothing else restricts.", head.name, term_text(arg));
+                self.error(Code::Recursion, call.place, message);
+            }
+        }
+    }
+
+    fn goal_value(&mut self, rule: &'a Rule) {
+        if rule.head.name != "goal" {
+            return;
+        }
+        let message = match &rule.head.args[1] {
+            Term::Variable(_) => return,
+            Term::Constant(name) if name.parse().is_ok_and(|value: u8| value <= 100) => return,
+            other => format!("The goal {} is not a number from 0 to 100.", term_text(other)),
+        };
+        self.error(Code::GoalValue, rule.place, message);
+    }
+
+    /// Relations and functions have one number of arguments each. A name may
+    /// be a relation, a function and a constant at once.
+    fn arities(&mut self) {
+        let mut arities = Arities::default();
+        for rule in self.rules.iter() {
+            arities.atom(&rule.head);
+            for_each_atom(&rule.body, true, &mut |atom, _| arities.atom(atom));
+            for_each_distinct(&rule.body, &mut |left, right| {
+                arities.term(left);
+                arities.term(right);
+            });
+        }
+        self.findings.append(&mut arities.findings);
+    }
+
+    /// Roles are facts, or follow from facts alone.
+    fn roles(&mut self) {
+        for rule in self.rules.iter().filter(|rule| rule.head.name == "role") {
+            if self.graph.depends("role", "true") || self.graph.depends("role", "does") {
+                self.error(Code::Role, rule.place, "The roles depend on the state: they must not vary.");
+            } else if !rule.body.is_empty() {
+                let message = "A rule tells a role: roles are to be told by facts.";
+                self.findings.push(Finding::warning(Code::Role, rule.place, message));
+            }
+        }
+    }
+
+    fn dependences(&mut self) {
+        let never: [(&str, &[&str]); 6] = [
+            ("init", &["true", "does", "next", "legal", "goal", "terminal"]),
+            ("base", &["true", "does", "next", "legal", "goal", "terminal", "init"]),
+            ("input", &["true", "does", "next", "legal", "goal", "terminal", "init"]),
+            ("legal", &["does"]),
+            ("goal", &["does"]),
+            ("terminal", &["does"]),
+        ];
+        for (name, others) in never {
+            for rule in self.rules.iter().filter(|rule| rule.head.name == name) {
+                let mut asked = None;
+                for_each_atom(&rule.body, true, &mut |atom, _| {
+                    let reaches = |other: &&&str| atom.name == **other || self.graph.depends(&atom.name, other);
+                    asked = asked.or_else(|| others.iter().find(reaches).map(|other| (atom.place, *other)));
+                });
+                if let Some((place, other)) = asked {
+                    let message = format!("`{name}` depends on `{other}`, which it must not.");
+                    self.findings.push(Finding::error(Code::Dependence, place, message));
+                }
+            }
+        }
+    }
+
+    /// A game without `init` begins in the empty state, and one without
+    /// `next` stays there; both are seen in valid rulesheets.
+    fn missing(&mut self) {
+        let defines = |name: &&str| self.graph.defines(name);
+        if !RELATIONS.iter().any(|(name, _)| self.graph.defines(name)) {
+            return;
+        }
+        let names = ["role", "legal", "goal", "terminal", "init", "next"];
+        let missing: Vec<&str> = names.into_iter().filter(|name| !defines(name)).collect();
+        for name in missing {
+            let message = format!("Nothing defines `{name}`.");
+            let finding = match name {
+                "init" | "next" => Finding::warning(Code::Missing, Place::default(), message),
+                _ => Finding::error(Code::Missing, Place::default(), message),
+            };
+            self.findings.push(finding.without_place());
+        }
+    }
+
+    fn undefined(&mut self) {
+        let mut told = BTreeSet::new();
+        let known = |name: &str| ["true", "does"].contains(&name) || self.graph.defines(name);
+        let mut findings = Vec::new();
+        for rule in self.rules.iter() {
+            for_each_atom(&rule.body, true, &mut |atom, _| {
+                if !known(&atom.name) && told.insert(&atom.name) {
+                    let message = format!("Nothing defines {}, so it never holds.", atom.name);
+                    findings.push(Finding::warning(Code::Undefined, atom.place, message));
+                }
+            });
+        }
+        self.findings.extend(findings);
+    }
+}
+
+/// The variables that the tests of a body ask for.
+fn ask<'a>(body: &'a [Literal], names: &mut BTreeSet<&'a str>) {
+    for literal in body {
+        match literal {
+            Literal::Holds(_) => {}
+            Literal::Not(_, inner) => for_each_variable(inner, names),
+            Literal::Distinct(_, left, right) => {
+                left.variables(names);
+                right.variables(names);
+            }
+            Literal::Or(_, parts) => ask(parts, names),
+        }
+    }
+}
+
+fn for_each_variable<'a>(literal: &'a Literal, names: &mut BTreeSet<&'a str>) {
+    match literal {
+        Literal::Holds(atom) => names.extend(atom.variables()),
+        Literal::Not(_, inner) => for_each_variable(inner, names),
+        Literal::Distinct(_, left, right) => {
+            left.variables(names);
+            right.variables(names);
+        }
+        Literal::Or(_, parts) => parts.iter().for_each(|part| for_each_variable(part, names)),
+    }
+}
+
+/// The variables that a conjunction binds; a disjunction binds those that
+/// each alternative binds.
+fn binds(body: &[Literal]) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for literal in body {
+        match literal {
+            Literal::Holds(atom) => names.extend(atom.variables()),
+            Literal::Or(_, parts) => {
+                let mut alternatives = parts.iter().map(|part| binds(std::slice::from_ref(part)));
+                let first = alternatives.next().unwrap_or_default();
+                names.extend(alternatives.fold(first, |all, one| all.intersection(&one).copied().collect()));
+            }
+            Literal::Not(..) | Literal::Distinct(..) => {}
+        }
+    }
+    names
+}
+
+fn for_each_distinct<'a>(body: &'a [Literal], visit: &mut dyn FnMut(&'a Term, &'a Term)) {
+    for literal in body {
+        match literal {
+            Literal::Holds(_) => {}
+            Literal::Not(_, inner) => for_each_distinct(std::slice::from_ref(inner), visit),
+            Literal::Distinct(_, left, right) => visit(left, right),
+            Literal::Or(_, parts) => for_each_distinct(parts, visit),
+        }
+    }
+}
+
+fn term_text(term: &Term) -> String {
+    match term {
+        Term::Constant(name) | Term::Variable(name) => name.clone(),
+        Term::Function { name, args, .. } => {
+            let args: Vec<String> = args.iter().map(term_text).collect();
+            format!("({name} {})", args.join(" "))
+        }
+    }
+}
+
+/// Numbers of arguments as they are met, each difference told once.
+#[derive(Default)]
+struct Arities<'a> {
+    sentences: BTreeMap<&'a str, usize>,
+    functions: BTreeMap<&'a str, usize>,
+    told: BTreeSet<(bool, &'a str)>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Arities<'a> {
+    fn atom(&mut self, atom: &'a Atom) {
+        let first = *self.sentences.entry(&atom.name).or_insert(atom.args.len());
+        if first != atom.args.len() && self.told.insert((true, &atom.name)) {
+            self.tell(Code::SentenceArity, "relation", atom.place, &atom.name, first, atom.args.len());
+        }
+        atom.args.iter().for_each(|arg| self.term(arg));
+    }
+
+    fn term(&mut self, term: &'a Term) {
+        let Term::Function { place, name, args } = term else { return };
+        let first = *self.functions.entry(name).or_insert(args.len());
+        if first != args.len() && self.told.insert((false, name)) {
+            self.tell(Code::FunctionArity, "function", *place, name, first, args.len());
+        }
+        args.iter().for_each(|arg| self.term(arg));
+    }
+
+    fn tell(&mut self, code: Code, what: &str, place: Place, name: &str, first: usize, then: usize) {
+        let message = format!("The {what} {name} has {then} argument(s) here and {first} elsewhere.");
+        self.findings.push(Finding::error(code, place, message));
+    }
+}

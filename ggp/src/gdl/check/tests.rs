@@ -1,0 +1,120 @@
+use super::*;
+
+/// A valid game of one step.
+const GAME: &str = "(role a) (init on) (legal a go) (next off) (<= terminal (true off)) (goal a 100)\n";
+
+fn found(text: &str) -> Vec<(Severity, Code, Option<Place>)> {
+    let findings = check(text, &CheckOptions::default());
+    findings.into_iter().map(|finding| (finding.severity, finding.code, finding.place)).collect()
+}
+
+/// What is found in a statement on the second line of a valid game.
+fn in_game(statement: &str) -> Vec<(Severity, Code, u32)> {
+    let placed = found(&format!("{GAME}{statement}")).into_iter();
+    placed.map(|(severity, code, place)| (severity, code, place.map_or(0, |place| place.column))).collect()
+}
+
+#[test]
+fn a_valid_game_has_no_findings() {
+    assert_eq!(found(GAME), []);
+    assert_eq!(found(&GAME.to_uppercase()), []);
+    assert_eq!(found("; nothing"), []);
+}
+
+#[test]
+fn each_error_has_its_code_and_column() {
+    let cases = [
+        ("(p ?x)", Code::FactVariable, 1),
+        ("((p) a)", Code::Statement, 2),
+        ("(?x a)", Code::Statement, 1),
+        ("(<=)", Code::Statement, 1),
+        ("(<= (p a))", Code::EmptyBody, 1),
+        ("(not (role a))", Code::MisplacedKeyword, 1),
+        ("(<= p (not (distinct a b)))", Code::MisplacedKeyword, 12),
+        ("(<= p (role (or a b)))", Code::MisplacedKeyword, 13),
+        ("(<= p (or))", Code::EmptyDisjunction, 7),
+        ("(<= p (distinct a))", Code::KeywordArity, 7),
+        ("(<= p (true on off))", Code::KeywordArity, 7),
+        ("(<= p (not (role a) (role a)))", Code::KeywordArity, 7),
+        ("(<= (p ?x) (not (role ?x)))", Code::Unsafe, 1),
+        ("(<= p (role ?x) (distinct ?x ?y))", Code::Unsafe, 1),
+        ("(<= (p ?x) (or (role ?x) (role a)))", Code::Unsafe, 1),
+        ("(<= p (not q)) (<= q p)", Code::Unstratified, 12),
+        ("(<= p (role a) (or (not p) (role a)))", Code::Unstratified, 25),
+        ("(<= (true on) (role a))", Code::ReservedHead, 1),
+        ("(<= p (init on))", Code::ReservedBody, 7),
+        ("(<= (base on) (true on))", Code::Dependence, 15),
+        ("(<= (legal a go) (does a go))", Code::Dependence, 18),
+        ("(<= (role b) (true on))", Code::Role, 1),
+        ("(goal a 101)", Code::GoalValue, 1),
+        ("(goal a all)", Code::GoalValue, 1),
+        ("(p a) (p a b)", Code::SentenceArity, 7),
+        ("(p (f a)) (q (f a b))", Code::FunctionArity, 14),
+        ("(<= (p a) (p)) (<= q p (role a)) (q)", Code::SentenceArity, 11),
+    ];
+    for (statement, code, column) in cases {
+        let found = in_game(statement);
+        assert!(found.contains(&(Severity::Error, code, column)), "{statement}: {found:?}");
+    }
+}
+
+#[test]
+fn recursion_is_restricted() {
+    let good = "(n a) (s a b) (<= (n ?y) (n ?x) (s ?x ?y)) (<= (m (f ?x) ?y) (m ?x ?y) (n ?x))(m a a)";
+    assert_eq!(in_game(good), []);
+    let bad = in_game("(n a) (<= (n (f ?x)) (n ?x))");
+    assert_eq!(bad, [(Severity::Error, Code::Recursion, 22)]);
+    let through = in_game("(n a) (<= (n ?x) (m (f ?x))) (<= (m ?x) (n ?x))");
+    assert_eq!(through, [(Severity::Error, Code::Recursion, 18)]);
+}
+
+#[test]
+fn warnings_leave_a_game_valid() {
+    let cases = [
+        ("(<= p (base on)) (base on)", Code::ReservedBody),
+        ("(<= p missing)", Code::Undefined),
+        ("(<= (role a) (role a))", Code::Role),
+        ("(<= p (q)) (q)", Code::EmptyArguments),
+        ("(p (role a))", Code::KeywordAsTerm),
+    ];
+    for (statement, code) in cases {
+        let found = in_game(statement);
+        assert_eq!(found.len(), 1, "{statement}: {found:?}");
+        assert_eq!((found[0].0, found[0].1), (Severity::Warning, code), "{statement}");
+    }
+}
+
+#[test]
+fn leniency_excuses_arities() {
+    let text = format!("{GAME}(p a) (p a b) (<= (q a)) (r (f a)) (r (f a b))");
+    let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
+    let severities =
+        |options: &CheckOptions| check(&text, options).iter().map(|found| found.severity).collect::<Vec<_>>();
+    assert_eq!(severities(&CheckOptions::default()), [Severity::Error; 3]);
+    assert_eq!(severities(&lenient), [Severity::Warning; 3]);
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let missing =
+        |text: &str| found(text).iter().filter(|found| found.1 == Code::Missing).map(|found| found.0).collect();
+    let all: Vec<Severity> = missing("(role a)");
+    assert_eq!(all, [[Severity::Error; 3].to_vec(), [Severity::Warning; 2].to_vec()].concat());
+}
+
+#[test]
+fn play_finds_what_the_rules_hide() {
+    let cases = [
+        ("(<= (legal a go) (true on)) (<= terminal (true no))", Code::NoLegalMove),
+        ("(legal a go) (<= terminal (true on)) (<= (goal a 1) (true off))", Code::NoGoal),
+        ("(legal a go) (<= terminal (true on)) (goal a 1) (goal a 2)", Code::SeveralGoals),
+        ("(legal a go) (<= terminal (true on)) (n x) (<= (goal a ?x) (n ?x))", Code::GoalValue),
+    ];
+    for (rest, code) in cases {
+        let text = format!("(role a) (init on) (next off) (goal a 0) {rest}");
+        let text = if code == Code::NoLegalMove { text } else { text.replace(" (goal a 0)", "") };
+        assert_eq!(found(&text), [(Severity::Error, code, None)], "{text}");
+    }
+    let endless = found("(role a) (init on) (next on) (legal a go) (<= terminal (true off)) (goal a 1)");
+    assert_eq!(endless, [(Severity::Warning, Code::NotPlayed, None)]);
+}

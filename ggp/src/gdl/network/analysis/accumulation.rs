@@ -1,0 +1,56 @@
+//! Whether what moves bring about stays.
+
+use rand::SeedableRng;
+
+use crate::gdl::network::build::without_moves;
+use crate::gdl::network::run::NetworkGame;
+use crate::util::FluentSet;
+use crate::{Game, Rng};
+
+/// The random matches that are looked at, and the most steps of each.
+const MATCHES: usize = 20;
+const STEPS: usize = 1_000;
+
+/// Whether in random matches, always the same, most of the fluents that came
+/// to hold by moves never ceased to. What comes with the last move of a match
+/// has no time to cease.
+pub fn accumulates(game: &NetworkGame) -> bool {
+    let mut rng = Rng::seed_from_u64(0);
+    let none = || FluentSet::new(game.network().netlist.fluents());
+    let (mut came, mut ceased) = (none(), none());
+    let mut joint = Vec::new();
+    for _ in 0..MATCHES {
+        let mut state = game.initial();
+        for _ in 0..STEPS {
+            if game.is_terminal(&state) {
+                break;
+            }
+            let before = state.fluents().clone();
+            joint.clear();
+            joint.extend((0..game.roles()).filter_map(|role| game.engine().random_legal(&state, role, &mut rng)));
+            game.engine().step(&mut state, &joint);
+            let words = || before.words().iter().zip(state.fluents().words());
+            came.words_mut().iter_mut().zip(words()).for_each(|(came, (was, is))| *came |= !was & is);
+            ceased.words_mut().iter_mut().zip(words()).for_each(|(ceased, (was, is))| *ceased |= was & !is);
+        }
+    }
+    let free = without_moves(&game.network().netlist);
+    let brought = came.iter().filter(|&fluent| !free[fluent]);
+    let (gone, stayed): (Vec<usize>, Vec<usize>) = brought.partition(|&fluent| ceased.contains(fluent));
+    stayed.len() > gone.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gdl::network::testing;
+
+    #[test]
+    fn stones_that_are_put_accumulate() {
+        for (network, told) in testing::games().into_iter().zip([true, true, true, false, false, false]) {
+            let first = network.fluents[0].clone();
+            let game = NetworkGame::new(network);
+            assert_eq!(game.accumulates(), told, "{first}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! What strategies look at in a rulesheet.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::features::{GoalTree, StateFeatures, Successors};
+use crate::gdl::network::run::LANES;
+use crate::gdl::network::run::Lanes;
+use crate::gdl::network::run::NetworkGame;
+use crate::gdl::network::run::State;
+use crate::gdl::{Document, ExprKind};
+use crate::util::FluentSet;
+use crate::util::Lit;
+use crate::{Game, Turn};
+
+/// How often the time of successors is taken.
+const MEASUREMENTS: usize = 5;
+/// How many successors one by one are timed together.
+const SOME: usize = 8;
+
+/// The [`StateFeatures`] of a rulesheet: its facts are the fluents of the network.
+/// It is that of the game whose network it was made of.
+///
+/// Many successors of a state are told by one pass through the network in
+/// [`Lanes`], 512 at a time. Few are told one by one where that takes less
+/// time, and all are if the network is too large for lanes.
+#[derive(Clone)]
+pub struct NetworkFeatures {
+    elements: Arc<Elements>,
+    goals: Arc<[Option<GoalTree>]>,
+    mean_goals: Vec<f64>,
+    lanes: Option<Lanes>,
+    /// So many successors take less time in lanes.
+    many: usize,
+    /// Joint moves of all roles, one after another.
+    joints: Vec<usize>,
+    /// What each role plays that does not act.
+    idle: Vec<usize>,
+    /// A state after a move, whose memory the next one uses.
+    after: State,
+}
+
+/// What is counted, and the fluents that count.
+#[derive(Debug)]
+struct Elements {
+    count: usize,
+    of_fluent: Vec<Box<[u32]>>,
+}
+
+impl fmt::Debug for NetworkFeatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NetworkFeatures").finish_non_exhaustive()
+    }
+}
+
+impl NetworkFeatures {
+    /// The anatomy of a game with the goals of its roles, as far as they are
+    /// told. Compiles the network for lanes.
+    pub(in crate::gdl::network) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkFeatures {
+        let network = game.network();
+        let mut anatomy = NetworkFeatures {
+            elements: Arc::new(Elements::new(&network.fluents)),
+            goals,
+            mean_goals: network.netlist.outputs.goals.iter().map(|goals| mean_value(goals)).collect(),
+            lanes: Lanes::for_steps(&network.netlist).ok(),
+            many: 1,
+            joints: Vec::new(),
+            idle: Vec::new(),
+            after: game.initial(),
+        };
+        anatomy.many = anatomy.measured(game);
+        anatomy
+    }
+
+    /// The number of successors from which on lanes take less time here. What
+    /// is told does not depend on it.
+    fn measured(&mut self, game: &NetworkGame) -> usize {
+        let state = game.initial();
+        if game.is_terminal(&state) {
+            return 1;
+        }
+        let mut joint = Vec::new();
+        for role in game.turn(&state).acting(game.roles()) {
+            joint.extend(game.engine().legal(&state, role).next());
+        }
+        let mut found = Successors::default();
+        let mut best = |work: &mut dyn FnMut(&mut Successors)| {
+            let times = (0..MEASUREMENTS).map(|_| {
+                let start = Instant::now();
+                work(&mut found);
+                start.elapsed().as_secs_f64()
+            });
+            times.fold(f64::INFINITY, f64::min)
+        };
+        let together = best(&mut |found| {
+            self.in_lanes(game, &state, &joint, true, found);
+        });
+        let some = joint.repeat(SOME);
+        let apart = best(&mut |found| self.apart(game, &state, &some, true, found)) / SOME as f64;
+        (together / apart) as usize + 1
+    }
+
+    /// The successors, one by one.
+    fn apart(
+        &mut self,
+        game: &NetworkGame,
+        state: &State,
+        joints: &[u32],
+        with_mobility: bool,
+        found: &mut Successors,
+    ) {
+        let seats = game.turn(state).acting(game.roles()).len();
+        found.reset(joints.len() / seats, self.elements.of_fluent.len(), game.roles());
+        for (successor, joint) in joints.chunks_exact(seats).enumerate() {
+            self.after.clone_from(state);
+            game.play(&mut self.after, joint);
+            self.after.fluents().iter().for_each(|fact| found.insert(successor, fact));
+            if with_mobility {
+                for role in 0..game.roles() {
+                    found.mobility_mut(role)[successor] = game.engine().count_legal(&self.after, role) as u32;
+                }
+            }
+        }
+    }
+
+    /// The successors, told in lanes; if the network is too large for them
+    /// nothing is told, and false.
+    fn in_lanes(
+        &mut self,
+        game: &NetworkGame,
+        state: &State,
+        joints: &[u32],
+        with_mobility: bool,
+        found: &mut Successors,
+    ) -> bool {
+        let Some(mut lanes) = self.lanes.take() else { return false };
+        self.widen(game, state, joints);
+        let roles = game.roles();
+        found.reset(self.joints.len() / roles, self.elements.of_fluent.len(), roles);
+        for (index, part) in self.joints.chunks(LANES * roles).enumerate() {
+            let count = part.len() / roles;
+            lanes.follow(state.fluents(), part.chunks_exact(roles));
+            let words = LANES / 64 * index..LANES / 64 * index + count.div_ceil(64);
+            // The lanes after the last joint move hold nothing of use.
+            let last = !0 >> (64 * count.div_ceil(64) - count);
+            for fact in 0..found.facts() {
+                let holding = &mut found.holding_mut(fact)[words.clone()];
+                holding.iter_mut().zip(lanes.holding(fact)).for_each(|(holding, &word)| *holding = word);
+                holding.last_mut().into_iter().for_each(|word| *word &= last);
+            }
+            if with_mobility {
+                lanes.see_legal(|role, legal| {
+                    let mobility = &mut found.mobility_mut(role)[LANES * index..][..count];
+                    add_each(&legal[..words.len()], last, mobility);
+                });
+            }
+        }
+        self.lanes = Some(lanes);
+        true
+    }
+
+    /// Writes joint moves of all roles, of those of the roles that act.
+    fn widen(&mut self, game: &NetworkGame, state: &State, joints: &[u32]) {
+        self.joints.clear();
+        let Turn::One(acting) = game.turn(state) else {
+            self.joints.extend(joints.iter().map(|&mv| mv as usize));
+            return;
+        };
+        let engine = game.engine();
+        self.idle.clear();
+        let idle = |role| if role == acting { 0 } else { engine.nth_legal(state, role, 0) as usize };
+        self.idle.extend((0..game.roles()).map(idle));
+        for &mv in joints {
+            let first = self.joints.len();
+            self.joints.extend_from_slice(&self.idle);
+            self.joints[first + acting] = mv as usize;
+        }
+    }
+}
+
+/// The mean of the distinct values of some goals, as a reward.
+fn mean_value(goals: &[(u8, Lit)]) -> f64 {
+    let values: BTreeSet<u8> = goals.iter().map(|&(value, _)| value).collect();
+    values.iter().map(|&value| f64::from(value) / 100.0).sum::<f64>() / values.len().max(1) as f64
+}
+
+impl Elements {
+    /// The elements of fluents in KIF: their names, and what they have as each
+    /// of their arguments.
+    fn new(fluents: &[String]) -> Elements {
+        let mut numbers: HashMap<(String, usize, String), u32> = HashMap::new();
+        let mut number = |name: &str, column: usize, symbol: String| {
+            let next = numbers.len() as u32;
+            *numbers.entry((name.to_string(), column, symbol)).or_insert(next)
+        };
+        let mut elements_of = |fluent: &String| -> Box<[u32]> {
+            let document = Document::parse(fluent).ok();
+            let parts = document.iter().flat_map(Document::expressions).next().map(|expr| match &expr.kind {
+                ExprKind::List(items) => items.iter().map(ToString::to_string).collect(),
+                ExprKind::Symbol(name) => vec![name.clone()],
+            });
+            let parts = parts.unwrap_or_else(|| vec![fluent.clone()]);
+            // The name itself stands in no column.
+            let columns = parts.iter().enumerate().skip(1);
+            let symbols: Vec<u32> = columns.map(|(column, symbol)| number(&parts[0], column, symbol.clone())).collect();
+            std::iter::once(number(&parts[0], 0, String::new())).chain(symbols).collect()
+        };
+        let of_fluent = fluents.iter().map(&mut elements_of).collect();
+        Elements { count: numbers.len(), of_fluent }
+    }
+}
+
+impl StateFeatures<NetworkGame> for NetworkFeatures {
+    fn facts(&self) -> usize {
+        self.elements.of_fluent.len()
+    }
+
+    fn elements(&self) -> usize {
+        self.elements.count
+    }
+
+    fn elements_of(&self, fact: usize) -> &[u32] {
+        &self.elements.of_fluent[fact]
+    }
+
+    fn mark(&self, _: &NetworkGame, state: &State, facts: &mut FluentSet) {
+        facts.clone_from(state.fluents());
+    }
+
+    fn mobility(&self, game: &NetworkGame, state: &State, role: usize) -> u32 {
+        game.engine().count_legal(state, role) as u32
+    }
+
+    fn duplicate(&self) -> Box<dyn StateFeatures<NetworkGame>> {
+        Box::new(self.clone())
+    }
+
+    fn goal_tree(&self, role: usize) -> Option<&GoalTree> {
+        self.goals[role].as_ref()
+    }
+
+    fn mean_goal(&self, role: usize) -> f64 {
+        self.mean_goals[role]
+    }
+
+    fn successors(
+        &mut self,
+        game: &NetworkGame,
+        state: &State,
+        joints: &[u32],
+        with_mobility: bool,
+        found: &mut Successors,
+    ) {
+        let seats = game.turn(state).acting(game.roles()).len();
+        let are_many = joints.len() >= self.many.saturating_mul(seats);
+        if !are_many || !self.in_lanes(game, state, joints, with_mobility, found) {
+            self.apart(game, state, joints, with_mobility, found);
+        }
+    }
+}
+
+/// Adds 1 for each bit that is set, of the last word only for those of `last`.
+fn add_each(words: &[u64], last: u64, counts: &mut [u32]) {
+    for (index, (&word, counts)) in words.iter().zip(counts.chunks_mut(64)).enumerate() {
+        let mut rest = if index + 1 == words.len() { word & last } else { word };
+        while rest != 0 {
+            counts[rest.trailing_zeros() as usize] += 1;
+            rest &= rest - 1;
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! Goals as trees of conditions, from the rules as they are written.
+//!
+//! The network has no use for conditions that hold in every state, and
+//! grounding cuts rules into smaller ones; a degree counts all conditions of
+//! a rule. So the rules that lead to a goal are instantiated anew here, by
+//! joins over what grounding found may hold.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use crate::features::{GoalTree, GoalTreeBuilder};
+use crate::gdl::ground::{Chain, GroundError, Limits, Name, Pred, Program, Terms, groups, program};
+use crate::gdl::scc::components;
+use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
+
+use crate::gdl::network::build::Builder;
+use crate::util::Lit;
+
+/// A tree of more nodes and branches is none.
+const MOST_NODES: usize = 400_000;
+/// Rows that joins for a tree may visit.
+const MOST_VISITS: usize = 1_000_000;
+
+/// The goal of highest value of each role of a rulesheet, whose facts are the
+/// fluents of its network; none if there is too much of it. Grounds the rules
+/// anew.
+///
+/// A tree is that of paper 002, section V.B, over ground instances: those
+/// whose conditions may hold in some state. A sentence that holds in every
+/// state has degree 1, a fluent 1 or 0, and so have `not`, `distinct` and
+/// sentences that depend on themselves within a state. `or` is a node of
+/// alternatives, as a relation is of its instances.
+///
+/// # Errors
+///
+/// As those of [`Network::unless`](crate::gdl::network::Network::unless).
+pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTree>>, GroundError> {
+    let mut terms = Terms::default();
+    let program = program(rules, &mut terms)?;
+    let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
+    chain.run(&groups(&program)?)?;
+    let builder = Builder::new(&program, &chain)?;
+    let (roles, fluents, gates, lits) = (builder.roles, builder.fluents, builder.gates, builder.lits);
+    let mut sheet = Sheet::new(rules, &program, &mut chain);
+    let tree_of = |&role: &u32| {
+        let best = sheet.best_goal(role)?;
+        let mut tree = Instances {
+            sheet: &mut sheet,
+            builder: GoalTreeBuilder::new(),
+            known: HashMap::new(),
+            wires: Wires { fluents: fluents.len(), gates: &gates, lits: &lits, signals: HashMap::new() },
+            visits: 0,
+        };
+        let root = tree.relation("goal", &[role, best])?;
+        Some(tree.builder.finish(root))
+    };
+    Ok(roles.iter().map(tree_of).collect())
+}
+
+/// The variables that are bound, in the order in which they were.
+type Env<'r> = Vec<(&'r str, u32)>;
+
+/// A relation and the number of its arguments; of fluents of a functor, its
+/// name and theirs.
+type Key<'r> = (bool, &'r str, usize);
+
+/// The rows of a relation that may hold.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Box<[u32]>>,
+    /// The rows with a term in a column.
+    by_column: HashMap<(usize, u32), Vec<u32>>,
+}
+
+/// A rulesheet with what may hold.
+struct Sheet<'r, 'a, 'c> {
+    rules: HashMap<(&'r str, usize), Vec<&'r Rule>>,
+    recursive: HashSet<(&'r str, usize)>,
+    program: &'a Program,
+    chain: &'c mut Chain<'a>,
+    rows: HashMap<Key<'r>, Rc<Rows>>,
+}
+
+impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
+    fn new(rules: &'r Rules, program: &'a Program, chain: &'c mut Chain<'a>) -> Sheet<'r, 'a, 'c> {
+        let mut by_head: HashMap<(&str, usize), Vec<&Rule>> = HashMap::new();
+        for rule in rules.iter() {
+            by_head.entry((rule.head.name.as_str(), rule.head.args.len())).or_default().push(rule);
+        }
+        let recursive = recursive(&by_head);
+        Sheet { rules: by_head, recursive, program, chain, rows: HashMap::new() }
+    }
+
+    /// The highest value of a role's goals, as a term.
+    fn best_goal(&self, role: u32) -> Option<u32> {
+        let rows = self.chain.rows("goal", 2).filter(|row| row[0] == role);
+        let value = |row: &[u32]| self.chain.terms.text(row[1]).parse::<u8>().ok().filter(|&value| value <= 100);
+        rows.filter_map(|row| Some((value(row)?, row[1]))).max().map(|(_, term)| term)
+    }
+
+    /// The relation of the grounder, if the rulesheet has it.
+    fn pred(&self, name: &str, arity: usize) -> Option<Pred> {
+        if (name, arity) == ("true", 1) {
+            return Some(self.program.fluents());
+        }
+        self.program.names.get(&Name::Named(name.to_string(), arity)).copied()
+    }
+
+    fn is_dynamic(&self, name: &str, arity: usize) -> bool {
+        self.pred(name, arity).is_some_and(|pred| self.program.relations[pred].is_dynamic())
+    }
+
+    /// Whether the truth of a relation is that of its rules, as conditions of
+    /// which some hold.
+    fn is_open(&self, name: &'r str, arity: usize) -> bool {
+        name != "true" && self.is_dynamic(name, arity) && !self.recursive.contains(&(name, arity))
+    }
+
+    /// The relations of the grounder that answer for one.
+    fn answers(&self, name: &str, arity: usize) -> Vec<Pred> {
+        let Some(pred) = self.pred(name, arity) else { return Vec::new() };
+        let others = self.program.answers.get(&pred).into_iter().flatten();
+        std::iter::once(pred).chain(others.copied()).collect()
+    }
+
+    /// The atom of a sentence that may hold.
+    fn atom(&self, name: &str, words: &[u32]) -> Option<u32> {
+        self.answers(name, words.len()).into_iter().find_map(|pred| self.chain.find_in(pred, words))
+    }
+
+    /// What may hold of an atom's relation.
+    fn rows_of(&mut self, key: Key<'r>) -> Rc<Rows> {
+        if let Some(known) = self.rows.get(&key) {
+            return known.clone();
+        }
+        let (is_function, name, arity) = key;
+        let (mut seen, mut found) = (HashSet::new(), Rows::default());
+        let answers = if is_function { vec![self.program.fluents()] } else { self.answers(name, arity) };
+        for pred in answers {
+            let table = &self.chain.tables[pred];
+            for row in (0..table.len() as u32).map(|row| table.row(row)) {
+                let row = if is_function { self.chain.terms.arguments(row[0], name, arity) } else { Some(row) };
+                let Some(row) = row.filter(|row| seen.insert(row.to_vec())) else { continue };
+                for (column, &term) in row.iter().enumerate() {
+                    found.by_column.entry((column, term)).or_default().push(found.rows.len() as u32);
+                }
+                found.rows.push(row.into());
+            }
+        }
+        let found = Rc::new(found);
+        self.rows.insert(key, found.clone());
+        found
+    }
+
+    /// Whether a term is an instance of a pattern; binds its variables.
+    fn meets(&mut self, pattern: &'r Term, term: u32, env: &mut Env<'r>) -> bool {
+        match pattern {
+            Term::Constant(name) => self.chain.terms.constant(name) == term,
+            Term::Variable(name) => match env.iter().find(|(var, _)| var == name) {
+                Some(&(_, bound)) => bound == term,
+                None => {
+                    env.push((name, term));
+                    true
+                }
+            },
+            Term::Function { name, args, .. } => {
+                let Some(words) = self.chain.terms.arguments(term, name, args.len()).map(<[u32]>::to_vec) else {
+                    return false;
+                };
+                args.iter().zip(words).all(|(arg, word)| self.meets(arg, word, env))
+            }
+        }
+    }
+
+    /// The term of a pattern whose variables are bound.
+    fn make(&mut self, pattern: &Term, env: &Env<'r>) -> Option<u32> {
+        Some(match pattern {
+            Term::Constant(name) => self.chain.terms.constant(name),
+            Term::Variable(name) => env.iter().find(|(var, _)| var == name)?.1,
+            Term::Function { name, args, .. } => {
+                let mut words = vec![self.chain.terms.functor(name, args.len())];
+                for arg in args {
+                    words.push(self.make(arg, env)?);
+                }
+                self.chain.terms.intern(&words)
+            }
+        })
+    }
+}
+
+/// The relations that depend on themselves within a state.
+fn recursive<'r>(rules: &HashMap<(&'r str, usize), Vec<&'r Rule>>) -> HashSet<(&'r str, usize)> {
+    fn reads<'r>(literal: &'r Literal, see: &mut dyn FnMut((&'r str, usize))) {
+        match literal {
+            Literal::Holds(atom) => see((atom.name.as_str(), atom.args.len())),
+            Literal::Not(_, inner) => reads(inner, see),
+            Literal::Distinct(..) => {}
+            Literal::Or(_, parts) => parts.iter().for_each(|part| reads(part, see)),
+        }
+    }
+    let names: Vec<(&str, usize)> = rules.keys().copied().collect();
+    let places: HashMap<(&str, usize), usize> = names.iter().enumerate().map(|(place, &name)| (name, place)).collect();
+    let mut edges: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
+    for (place, name) in names.iter().enumerate() {
+        for literal in rules[name].iter().flat_map(|rule| &rule.body) {
+            reads(literal, &mut |read| edges[place].extend(places.get(&read)));
+        }
+    }
+    let parts = components(names.len(), |node, see| edges[node].iter().for_each(|&other| see(other)));
+    let is_cycle = |part: &&Vec<usize>| part.len() > 1 || edges[part[0]].contains(&part[0]);
+    parts.iter().filter(is_cycle).flatten().map(|&place| names[place]).collect()
+}
+
+/// The circuit of all atoms, of which a tree takes what its leaves read.
+struct Wires<'c> {
+    fluents: usize,
+    gates: &'c crate::gdl::network::build::Gates,
+    lits: &'c [Lit],
+    /// The signals of nodes that the tree has.
+    signals: HashMap<usize, Lit>,
+}
+
+impl Wires<'_> {
+    /// The signal of a literal of the circuit.
+    fn signal(&mut self, lit: Lit, tree: &mut GoalTreeBuilder) -> Lit {
+        let mut open = vec![lit.node()];
+        while let Some(&node) = open.last() {
+            if self.signals.contains_key(&node) {
+                open.pop();
+                continue;
+            }
+            let signal = match self.gates.literals(node) {
+                Some(lits) => {
+                    let before = open.len();
+                    open.extend(lits.iter().map(|lit| lit.node()).filter(|node| !self.signals.contains_key(node)));
+                    if open.len() > before {
+                        continue;
+                    }
+                    tree.and(lits.iter().map(|lit| inverted_if(self.signals[&lit.node()], lit.is_inverted())))
+                }
+                None if (1..=self.fluents).contains(&node) => tree.fact(node as u32 - 1),
+                // Goals depend on no moves.
+                None => Lit::FALSE,
+            };
+            self.signals.insert(node, signal);
+        }
+        inverted_if(self.signals[&lit.node()], lit.is_inverted())
+    }
+}
+
+fn inverted_if(lit: Lit, inverted: bool) -> Lit {
+    if inverted { !lit } else { lit }
+}
+
+/// The instances of the rules that lead to a goal. Where a method tells
+/// nothing, there are too many.
+struct Instances<'s, 'r, 'a, 'c> {
+    sheet: &'s mut Sheet<'r, 'a, 'c>,
+    builder: GoalTreeBuilder,
+    /// The nodes of sentences.
+    known: HashMap<(&'r str, Vec<u32>), u32>,
+    wires: Wires<'s>,
+    visits: usize,
+}
+
+/// The rows with a term in a column, or all, of a sentence of some.
+struct Access {
+    count: usize,
+    column: Option<(usize, u32)>,
+    index: usize,
+}
+
+impl<'r> Instances<'_, 'r, '_, '_> {
+    /// The node of a sentence, with the instances of its rules.
+    fn relation(&mut self, name: &'r str, words: &[u32]) -> Option<u32> {
+        if let Some(&known) = self.known.get(&(name, words.to_vec())) {
+            return Some(known);
+        }
+        let rules = self.sheet.rules.get(&(name, words.len())).cloned().unwrap_or_default();
+        let mut instances = Vec::new();
+        for rule in rules {
+            let mut env = Env::new();
+            let args = rule.head.args.iter().zip(words);
+            if !args.into_iter().all(|(arg, &word)| self.sheet.meets(arg, word, &mut env)) {
+                continue;
+            }
+            for env in self.bindings(rule, env)? {
+                instances.extend(self.instance(rule, &env)?);
+            }
+        }
+        let node = self.builder.any(&instances);
+        self.known.insert((name, words.to_vec()), node);
+        (self.builder.size() <= MOST_NODES).then_some(node)
+    }
+
+    /// The node of a rule whose variables are bound, if its conditions may
+    /// hold; the outer option tells whether there is room for it.
+    fn instance(&mut self, rule: &'r Rule, env: &Env<'r>) -> Option<Option<u32>> {
+        let mut children = Vec::with_capacity(rule.body.len());
+        for literal in &rule.body {
+            let never = match literal {
+                Literal::Not(..) | Literal::Distinct(..) => self.truth(literal, env) == Lit::FALSE,
+                Literal::Holds(_) | Literal::Or(..) => false,
+            };
+            if never {
+                return Some(None);
+            }
+            children.push(self.condition(literal, env)?);
+        }
+        Some(Some(self.builder.all(&children)))
+    }
+
+    fn condition(&mut self, literal: &'r Literal, env: &Env<'r>) -> Option<u32> {
+        match literal {
+            Literal::Holds(atom) if self.sheet.is_open(&atom.name, atom.args.len()) => match self.words(atom, env) {
+                Some(words) => self.relation(&atom.name, &words),
+                None => Some(self.builder.leaf(Lit::FALSE)),
+            },
+            Literal::Or(_, parts) => {
+                let mut alternatives = Vec::new();
+                for part in parts {
+                    for env in self.ways(part, env)? {
+                        alternatives.push(self.condition(part, &env)?);
+                    }
+                }
+                Some(self.builder.any(&alternatives))
+            }
+            _ => {
+                let signal = self.truth(literal, env);
+                Some(self.builder.leaf(signal))
+            }
+        }
+    }
+
+    /// The signal that a condition holds.
+    fn truth(&mut self, literal: &'r Literal, env: &Env<'r>) -> Lit {
+        match literal {
+            Literal::Holds(atom) => self.atom_truth(atom, env),
+            Literal::Not(_, inner) => !self.truth(inner, env),
+            Literal::Distinct(_, left, right) => {
+                let (left, right) = (self.sheet.make(left, env), self.sheet.make(right, env));
+                if left == right { Lit::FALSE } else { Lit::TRUE }
+            }
+            Literal::Or(_, parts) => {
+                let signals: Vec<Lit> = parts.iter().map(|part| !self.truth(part, env)).collect();
+                !self.builder.and(signals)
+            }
+        }
+    }
+
+    fn atom_truth(&mut self, atom: &'r Atom, env: &Env<'r>) -> Lit {
+        let words = self.words(atom, env);
+        let Some(words) = words else { return Lit::FALSE };
+        let Some(found) = self.sheet.atom(&atom.name, &words) else { return Lit::FALSE };
+        if !self.sheet.is_dynamic(&atom.name, words.len()) {
+            return Lit::TRUE;
+        }
+        self.wires.signal(self.wires.lits[found as usize], &mut self.builder)
+    }
+
+    fn words(&mut self, atom: &Atom, env: &Env<'r>) -> Option<Vec<u32>> {
+        atom.args.iter().map(|arg| self.sheet.make(arg, env)).collect()
+    }
+
+    /// All bindings of a rule's variables under which its sentences may hold.
+    fn bindings(&mut self, rule: &'r Rule, env: Env<'r>) -> Option<Vec<Env<'r>>> {
+        let sentences: Vec<&Atom> = rule.body.iter().filter_map(sentence).collect();
+        let mut found = Vec::new();
+        self.join(&sentences, env, &mut found)?;
+        for (index, literal) in rule.body.iter().enumerate() {
+            let Literal::Or(_, parts) = literal else { continue };
+            let shared = shared(rule, index);
+            let mut wider = Vec::new();
+            for env in found {
+                self.bind_shared(parts, &shared, env, &mut wider)?;
+            }
+            found = wider;
+        }
+        Some(found)
+    }
+
+    /// Binds the variables that a disjunction shares with other conditions, if
+    /// nothing else binds them.
+    fn bind_shared(
+        &mut self,
+        parts: &'r [Literal],
+        shared: &HashSet<&'r str>,
+        env: Env<'r>,
+        found: &mut Vec<Env<'r>>,
+    ) -> Option<()> {
+        if shared.iter().all(|name| env.iter().any(|(var, _)| var == name)) {
+            found.push(env);
+            return Some(());
+        }
+        let known = env.len();
+        let mut seen = HashSet::new();
+        for part in parts {
+            for mut way in self.ways(part, &env)? {
+                let mut fresh = way.split_off(known);
+                fresh.retain(|(var, _)| shared.contains(var));
+                fresh.sort_unstable();
+                way.extend(fresh);
+                if seen.insert(way.clone()) {
+                    found.push(way);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The bindings under which an alternative may hold; one that binds
+    /// nothing counts as it is.
+    fn ways(&mut self, part: &'r Literal, env: &Env<'r>) -> Option<Vec<Env<'r>>> {
+        let mut found = Vec::new();
+        match part {
+            Literal::Holds(atom) if self.words(atom, env).is_none() => {
+                self.join(&[atom], env.clone(), &mut found)?;
+            }
+            Literal::Or(_, parts) => {
+                for part in parts {
+                    found.extend(self.ways(part, env)?);
+                }
+            }
+            _ => found.push(env.clone()),
+        }
+        Some(found)
+    }
+
+    /// Joins sentences, that with the fewest rows first.
+    fn join(&mut self, left: &[&'r Atom], env: Env<'r>, found: &mut Vec<Env<'r>>) -> Option<()> {
+        let accesses = (0..left.len()).map(|index| self.access(left, index, &env));
+        let Some(access) = accesses.min_by_key(|access| access.count) else {
+            found.push(env);
+            return Some(());
+        };
+        self.visits += access.count + 1;
+        if self.visits > MOST_VISITS {
+            return None;
+        }
+        let (rows, args) = self.rows_of(left[access.index]);
+        let mut rest = left.to_vec();
+        rest.remove(access.index);
+        let chosen: Vec<u32> = match access.column {
+            Some(key) => rows.by_column.get(&key).cloned().unwrap_or_default(),
+            None => (0..rows.rows.len() as u32).collect(),
+        };
+        for row in chosen {
+            let mut env = env.clone();
+            let words = rows.rows[row as usize].iter();
+            if args.iter().zip(words).all(|(arg, &word)| self.sheet.meets(arg, word, &mut env)) {
+                self.join(&rest, env, found)?;
+            }
+        }
+        Some(())
+    }
+
+    /// How to meet the fewest rows of a sentence.
+    fn access(&mut self, left: &[&'r Atom], index: usize, env: &Env<'r>) -> Access {
+        let (rows, args) = self.rows_of(left[index]);
+        let mut best = Access { count: rows.rows.len(), column: None, index };
+        for (column, arg) in args.iter().enumerate() {
+            let Some(term) = self.sheet.make(arg, env) else { continue };
+            let count = rows.by_column.get(&(column, term)).map_or(0, Vec::len);
+            if count <= best.count {
+                best = Access { count, column: Some((column, term)), index };
+            }
+        }
+        best
+    }
+
+    /// What may hold of a sentence's relation, and its arguments there.
+    fn rows_of(&mut self, atom: &'r Atom) -> (Rc<Rows>, &'r [Term]) {
+        match (atom.name.as_str(), &atom.args[..]) {
+            ("true", [Term::Function { name, args, .. }]) => (self.sheet.rows_of((true, name, args.len())), args),
+            (name, args) => (self.sheet.rows_of((false, name, args.len())), args),
+        }
+    }
+}
+
+fn sentence(literal: &Literal) -> Option<&Atom> {
+    match literal {
+        Literal::Holds(atom) => Some(atom),
+        _ => None,
+    }
+}
+
+/// The variables of a part of a rule's body that other parts read.
+fn shared(rule: &Rule, index: usize) -> HashSet<&str> {
+    fn variables<'r>(literal: &'r Literal, names: &mut BTreeSet<&'r str>) {
+        match literal {
+            Literal::Holds(atom) => names.extend(atom.variables()),
+            Literal::Not(_, inner) => variables(inner, names),
+            Literal::Distinct(_, left, right) => [left, right].into_iter().for_each(|term| term.variables(names)),
+            Literal::Or(_, parts) => parts.iter().for_each(|part| variables(part, names)),
+        }
+    }
+    let (mut own, mut others) = (Default::default(), rule.head.variables());
+    for (other, literal) in rule.body.iter().enumerate() {
+        variables(literal, if other == index { &mut own } else { &mut others });
+    }
+    own.intersection(&others).copied().collect()
+}

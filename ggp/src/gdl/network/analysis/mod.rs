@@ -1,0 +1,11 @@
+//! What a circuit shows of a game.
+
+mod accumulation;
+mod features;
+mod goals;
+mod profile;
+
+pub(super) use accumulation::accumulates;
+pub(super) use features::NetworkFeatures;
+pub(super) use goals::goal_trees;
+pub use profile::Profile;

@@ -1,0 +1,130 @@
+//! What kind of game a network is.
+
+use std::collections::HashMap;
+
+use crate::gdl::network::build::Netlist;
+use crate::gdl::network::build::without_moves;
+use crate::gdl::network::run::NetworkGame;
+use crate::{Game, Rng};
+
+/// A course of fluents is followed for so many steps.
+const LONGEST_COURSE: usize = 10_000;
+
+/// What kind of game a network is. All but the step counter is what random
+/// matches have shown: other matches may show otherwise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Profile {
+    /// The states in which a role was to move.
+    pub states: u64,
+    /// Whether there is one role.
+    pub one_player: bool,
+    /// Whether at most one role had more than one legal move in each of
+    /// these states.
+    pub turn_taking: bool,
+    /// The sum of all goals, if it was the same at the end of all matches.
+    pub fixed_sum: Option<u32>,
+    /// The fluents that hold in one step only, whatever is played, by that
+    /// step. This is proven.
+    pub step_counter: Vec<usize>,
+}
+
+impl Profile {
+    /// Plays random matches, of at most `most` steps each.
+    pub fn observe(game: &NetworkGame, matches: usize, most: usize, rng: &mut Rng) -> Profile {
+        let roles = game.roles();
+        let engine = game.engine();
+        let (mut states, mut turn_taking) = (0, true);
+        let mut sums = Vec::new();
+        let mut joint = Vec::new();
+        for _ in 0..matches {
+            let mut state = game.initial();
+            for _ in 0..most {
+                if game.is_terminal(&state) {
+                    sums.push(game.engine().goals(&state).map(|goal| u32::from(goal.score())).sum());
+                    break;
+                }
+                states += 1;
+                turn_taking &= (0..roles).filter(|&role| engine.count_legal(&state, role) > 1).count() <= 1;
+                joint.clear();
+                joint.extend((0..roles).filter_map(|role| engine.random_legal(&state, role, rng)));
+                engine.step(&mut state, &joint);
+            }
+        }
+        let fixed_sum = sums.first().copied().filter(|first| sums.iter().all(|sum| sum == first));
+        let step_counter = step_counter(&game.network().netlist);
+        Profile { states, one_player: roles == 1, turn_taking, fixed_sum, step_counter }
+    }
+}
+
+/// The fluents that hold in one step only, by that step: of those that evolve
+/// without moves, the ones that do not come back.
+fn step_counter(netlist: &Netlist) -> Vec<usize> {
+    let free = without_moves(netlist);
+    let course = course(netlist, &free);
+    let mut held = vec![0; free.len()];
+    course.iter().flatten().for_each(|&fluent| held[fluent] += 1);
+    course.into_iter().flatten().filter(|&fluent| held[fluent] == 1).collect()
+}
+
+/// The free fluents that hold in each step, and once more those that come
+/// back; nothing if they go on for too long.
+fn course(netlist: &Netlist, free: &[bool]) -> Vec<Vec<usize>> {
+    let mut is_free = vec![true];
+    is_free.extend_from_slice(free);
+    is_free.resize(netlist.first_gate(), false);
+    for gate in netlist.gates() {
+        is_free.push(gate.iter().all(|lit| is_free[lit.node()]));
+    }
+    let holding = |values: &[bool]| (0..free.len()).filter(|&fluent| values[netlist.fluent_node(fluent)]).collect();
+    let mut values = vec![false; netlist.nodes()];
+    for fluent in (0..free.len()).filter(|&fluent| free[fluent]) {
+        values[netlist.fluent_node(fluent)] = netlist.initial[fluent];
+    }
+    let mut seen: HashMap<Vec<usize>, usize> = HashMap::new();
+    let mut course: Vec<Vec<usize>> = Vec::new();
+    while course.len() < LONGEST_COURSE {
+        let now: Vec<usize> = holding(&values);
+        if let Some(&first) = seen.get(&now) {
+            let cycle = course[first..].to_vec();
+            course.extend(cycle);
+            return course;
+        }
+        seen.insert(now.clone(), course.len());
+        course.push(now);
+        for (index, gate) in netlist.gates().enumerate() {
+            let node = netlist.first_gate() + index;
+            values[node] = is_free[node] && gate.iter().all(|lit| lit.of(&values));
+        }
+        let next: Vec<bool> = netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect();
+        for fluent in (0..free.len()).filter(|&fluent| free[fluent]) {
+            values[netlist.fluent_node(fluent)] = next[fluent];
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::gdl::network::testing;
+
+    fn observe(network: crate::gdl::network::Network) -> Profile {
+        Profile::observe(&NetworkGame::new(network), 50, 1_000, &mut Rng::seed_from_u64(1))
+    }
+
+    #[test]
+    fn games_are_told_apart() {
+        let turns = observe(testing::tic_tac_toe());
+        assert!(turns.turn_taking && !turns.one_player && turns.step_counter.is_empty());
+        assert_eq!(turns.fixed_sum, Some(100));
+        let at_once = observe(testing::pennies());
+        assert!(!at_once.turn_taking && !at_once.one_player);
+        let alone = observe(testing::lamps(6, 9));
+        assert!(alone.turn_taking && alone.one_player);
+        // Of the fluents of steps 0 to 9 the last one stays.
+        assert_eq!(alone.step_counter, (6..15).collect::<Vec<usize>>());
+        assert!(alone.states > 0);
+    }
+}

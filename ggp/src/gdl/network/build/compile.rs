@@ -1,0 +1,258 @@
+//! From ground rules to gates.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, groups, program};
+use crate::gdl::scc::components;
+use crate::gdl::syntax::Rules;
+
+use super::netlist::{Gates, Netlist, Outputs};
+use super::simplify::simplify;
+use crate::util::Lit;
+
+/// Unrolled recursion makes no more nodes than these.
+const MOST_NODES: usize = 10_000_000;
+
+/// A game as a circuit, with the names of what it is about.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The circuit.
+    pub netlist: Netlist,
+    /// The roles, in order.
+    pub roles: Vec<String>,
+    /// The fluents, in KIF.
+    pub fluents: Vec<String>,
+    /// The moves of all roles, in KIF.
+    pub moves: Vec<String>,
+}
+
+impl Network {
+    /// Grounds a rulesheet and builds its circuit.
+    ///
+    /// # Errors
+    ///
+    /// Rules that are not valid, or of which there is too much without
+    /// variables.
+    pub fn new(rules: &Rules) -> Result<Network, GroundError> {
+        Network::unless(rules, &AtomicBool::new(false))
+    }
+
+    /// The same, given up soon after `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`Network::new`], and [`GroundError::Stopped`].
+    pub fn unless(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+        let mut network = Network::plain(rules, stop)?;
+        network.netlist = simplify(&network.netlist);
+        Ok(network)
+    }
+
+    /// The network as the rules have it.
+    pub(super) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+        let mut terms = Terms::default();
+        let program = program(rules, &mut terms)?;
+        let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
+        chain.run(&groups(&program)?)?;
+        Ok(Builder::new(&program, &chain)?.build())
+    }
+}
+
+/// What becomes a network: the gates of all atoms that may hold.
+pub struct Builder<'b, 'a> {
+    program: &'b Program,
+    chain: &'b Chain<'a>,
+    pub roles: Vec<u32>,
+    pub fluents: Vec<u32>,
+    /// The moves of all roles, those of a role side by side.
+    moves: Vec<(usize, u32)>,
+    pub gates: Gates,
+    /// Of each atom, what says that it holds.
+    pub lits: Vec<Lit>,
+}
+
+impl<'b, 'a> Builder<'b, 'a> {
+    /// # Errors
+    ///
+    /// If nobody plays, or recursion is not stratified or too large.
+    pub fn new(program: &'b Program, chain: &'b Chain<'a>) -> Result<Builder<'b, 'a>, GroundError> {
+        // Those told by facts come first, as they do for the prover.
+        let facts = program.facts("role", 1);
+        let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
+        roles.sort_by_key(|role| facts.iter().position(|fact| fact[0] == *role).unwrap_or(facts.len()));
+        if roles.is_empty() {
+            return Err(GroundError::NoRole);
+        }
+        let mut fluents = Vec::new();
+        let mut moves = Vec::new();
+        for kind in &chain.kinds {
+            match *kind {
+                AtomKind::Fluent(term) => fluents.push(term),
+                AtomKind::Move(role, term) => {
+                    moves.extend(roles.iter().position(|&other| other == role).map(|role| (role, term)));
+                }
+                AtomKind::Derived => {}
+            }
+        }
+        moves.sort_by_key(|&(role, _)| role);
+        let gates = Gates::new(fluents.len(), moves.len());
+        let lits = vec![Lit::FALSE; chain.kinds.len()];
+        let mut builder = Builder { program, chain, roles, fluents, moves, gates, lits };
+        builder.place_inputs();
+        builder.place_gates()?;
+        Ok(builder)
+    }
+
+    fn build(self) -> Network {
+        let chain = self.chain;
+        let lit_of =
+            |name: &str, words: &[u32]| chain.find(name, words).map_or(Lit::FALSE, |atom| self.lits[atom as usize]);
+        let next = self.fluents.iter().map(|&term| lit_of("next", &[term])).collect();
+        let legal = self.moves.iter().map(|&(role, term)| lit_of("legal", &[self.roles[role], term])).collect();
+        let terminal = lit_of("terminal", &[]);
+        let mut goals = vec![Vec::new(); self.roles.len()];
+        for row in chain.rows("goal", 2) {
+            let Some(role) = self.roles.iter().position(|&role| role == row[0]) else { continue };
+            let lit = lit_of("goal", row);
+            match chain.terms.text(row[1]).parse() {
+                Ok(value @ 0..=100) => goals[role].push((value, lit)),
+                // What is no goal counts as several do.
+                _ => goals[role].extend([(0, lit), (0, lit)]),
+            }
+        }
+        goals.iter_mut().for_each(|goals| goals.sort_by_key(|&(value, _)| value));
+        let initial = self.fluents.iter().map(|&term| chain.holds("init", &[term])).collect();
+        let roles = (0..self.roles.len()).map(|role| {
+            let start = self.moves.partition_point(|&(other, _)| other < role);
+            start..self.moves.partition_point(|&(other, _)| other <= role)
+        });
+        let outputs = Outputs { next, legal, terminal, goals };
+        let text = |&term: &u32| chain.terms.text(term);
+        Network {
+            netlist: self.gates.finish(initial, roles.collect(), outputs),
+            roles: self.roles.iter().map(text).collect(),
+            fluents: self.fluents.iter().map(text).collect(),
+            moves: self.moves.iter().map(|(_, term)| text(term)).collect(),
+        }
+    }
+
+    fn place_inputs(&mut self) {
+        for (index, &term) in self.fluents.iter().enumerate() {
+            if let Some(atom) = self.chain.find_in(self.program.fluents(), &[term]) {
+                self.lits[atom as usize] = Lit::new(1 + index, false);
+            }
+        }
+        for (index, &(role, term)) in self.moves.iter().enumerate() {
+            if let Some(atom) = self.chain.find_in(self.program.moves(), &[self.roles[role], term]) {
+                self.lits[atom as usize] = Lit::new(1 + self.fluents.len() + index, false);
+            }
+        }
+    }
+
+    /// Gives each atom its gates, after all those that it depends on.
+    fn place_gates(&mut self) -> Result<(), GroundError> {
+        let instances = Instances::new(self.chain);
+        let atoms = self.chain.kinds.len();
+        let order = components(atoms, |atom, see| {
+            instances.of(atom).flatten().for_each(|&(other, _)| see(other as usize));
+        });
+        let mut component_of = vec![0; atoms];
+        for (number, component) in order.iter().enumerate() {
+            component.iter().for_each(|&atom| component_of[atom] = number);
+        }
+        for (number, component) in order.iter().enumerate() {
+            let is_inside = |atom: u32| component_of[atom as usize] == number;
+            if let [atom] = component[..] {
+                if self.chain.kinds[atom] == AtomKind::Derived {
+                    self.lits[atom] = self.gate(instances.of(atom));
+                }
+                continue;
+            }
+            let inside = component.iter().flat_map(|&atom| instances.of(atom).flatten());
+            if inside.into_iter().any(|&(atom, negated)| negated && is_inside(atom)) {
+                return Err(GroundError::NotStratified);
+            }
+            self.unroll(component, &instances)?;
+        }
+        Ok(())
+    }
+
+    fn gate<'i>(&mut self, instances: impl Iterator<Item = &'i [(u32, bool)]>) -> Lit {
+        let mut any = Vec::new();
+        for instance in instances {
+            let lits = &self.lits;
+            any.push(self.gates.and(instance.iter().map(|&(atom, negated)| {
+                let lit = lits[atom as usize];
+                if negated { !lit } else { lit }
+            })));
+        }
+        self.gates.or(any)
+    }
+
+    /// Atoms that depend on one another hold if they follow in some number
+    /// of rounds from nothing; no more rounds are needed than there are atoms.
+    fn unroll(&mut self, component: &[usize], instances: &Instances) -> Result<(), GroundError> {
+        for _ in 0..component.len() {
+            let round: Vec<Lit> = component.iter().map(|&atom| self.gate(instances.of(atom))).collect();
+            let mut changed = false;
+            for (&atom, lit) in component.iter().zip(round) {
+                changed |= self.lits[atom] != lit;
+                self.lits[atom] = lit;
+            }
+            if !changed {
+                break;
+            }
+            if self.gates.nodes() > MOST_NODES {
+                return Err(GroundError::TooLarge);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The instances of each atom, as atoms and whether they are to be absent.
+struct Instances {
+    lits: Vec<(u32, bool)>,
+    /// Where each instance begins in `lits`, and the end of the last.
+    starts: Vec<u32>,
+    /// Where those of each atom begin in `starts`.
+    firsts: Vec<u32>,
+}
+
+impl Instances {
+    fn new(chain: &Chain) -> Instances {
+        let heads = || {
+            let mut at = 0;
+            std::iter::from_fn(move || {
+                let (&head, &count) = (chain.instances.get(at)?, chain.instances.get(at + 1)?);
+                let refs = &chain.instances[at + 2..at + 2 + count as usize];
+                at += 2 + count as usize;
+                Some((head as usize, refs))
+            })
+        };
+        let mut firsts = vec![0u32; chain.kinds.len() + 1];
+        heads().for_each(|(head, _)| firsts[head + 1] += 1);
+        (0..chain.kinds.len()).for_each(|atom| firsts[atom + 1] += firsts[atom]);
+        let mut places = firsts.clone();
+        let mut by_head = vec![&[][..]; firsts.last().map_or(0, |&count| count as usize)];
+        for (head, refs) in heads() {
+            by_head[places[head] as usize] = refs;
+            places[head] += 1;
+        }
+        let (mut lits, mut starts) = (Vec::new(), vec![0]);
+        for refs in by_head {
+            for &literal in refs {
+                if let (Some(atom), negated) = chain.resolve(literal) {
+                    lits.push((atom, negated));
+                }
+            }
+            starts.push(lits.len() as u32);
+        }
+        Instances { lits, starts, firsts }
+    }
+
+    fn of(&self, atom: usize) -> impl Iterator<Item = &[(u32, bool)]> {
+        let range = self.firsts[atom] as usize..self.firsts[atom + 1] as usize;
+        range.map(|instance| &self.lits[self.starts[instance] as usize..self.starts[instance + 1] as usize])
+    }
+}

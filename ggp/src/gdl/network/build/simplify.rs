@@ -1,0 +1,527 @@
+//! What follows from the rules of play: each role plays one move, and a legal
+//! one.
+
+use std::collections::BTreeMap;
+
+use super::conditions::Needs;
+use super::netlist::{Gates, Netlist, Outputs};
+use crate::util::Lit;
+
+/// What a literal of a conjunction that depends on moves is worth, if those
+/// of others are worth one.
+const WORTH: usize = 8;
+
+/// Literals of a conjunction that are looked at for what they share: more
+/// would take long, and is left as it is.
+const MOST_LOOKED_AT: usize = 2_000_000;
+
+/// What a step makes possible, the next round finds.
+const ROUNDS: usize = 2;
+
+/// The same game for whoever plays one legal move of each role in states that
+/// can be reached.
+///
+/// Rules of what stays as it is make large disjunctions over the moves that do
+/// not touch it, of every role and for every fluent. They become small by
+/// these steps:
+///
+/// * A disjunction of conjunctions that share a literal takes it out.
+/// * That one of many moves is played means that none of the others is.
+/// * A move of which legality needs a literal implies it, and no other move
+///   of the role.
+/// * A role that needs a literal for all moves but one, which excludes it,
+///   plays that one just where it does not hold: waiting is no input.
+/// * If roles need a literal each and just one of these always holds, as with
+///   control, then what depends on whose turn it is and on the moves of that
+///   role depends on the moves alone.
+pub fn simplify(netlist: &Netlist) -> Netlist {
+    let mut netlist = flatten(netlist);
+    for _ in 0..ROUNDS {
+        netlist = flatten(&rewrite(&netlist));
+    }
+    netlist
+}
+
+/// Takes each step once, from the inputs on.
+fn rewrite(netlist: &Netlist) -> Netlist {
+    let mut facts = Facts::new(netlist);
+    let mut written = Simplifier::new(netlist, &facts).rewrite();
+    if facts.turns && !facts.hold_next(&written.1.next) {
+        facts = Facts { turns: false, ..facts }.with_waiting();
+        written = Simplifier::new(netlist, &facts).rewrite();
+    }
+    let (gates, outputs) = written;
+    gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
+}
+
+/// Puts the literals of conjunctions that go into one other conjunction alone
+/// in their place.
+fn flatten(netlist: &Netlist) -> Netlist {
+    let mut uses = vec![0; netlist.nodes()];
+    netlist.gates().flatten().copied().chain(netlist.outputs.lits()).for_each(|lit| uses[lit.node()] += 1);
+    let mut gates = Gates::new(netlist.fluents(), netlist.moves());
+    let mut written: Vec<Lit> = (0..netlist.first_gate()).map(|node| Lit::new(node, false)).collect();
+    let literal =
+        |lit: Lit, written: &[Lit]| if lit.is_inverted() { !written[lit.node()] } else { written[lit.node()] };
+    for gate in netlist.gates() {
+        let mut lits = Vec::new();
+        for &lit in gate {
+            let new = literal(lit, &written);
+            let inner = gates.literals(new.node()).filter(|_| !new.is_inverted() && uses[lit.node()] == 1);
+            match inner {
+                Some(parts) => lits.extend_from_slice(parts),
+                None => lits.push(new),
+            }
+        }
+        written.push(gates.and(lits));
+    }
+    let mut outputs = netlist.outputs.clone();
+    outputs.replace(|lit| literal(lit, &written));
+    gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
+}
+
+/// What is known of reachable states and of moves that are played.
+#[derive(Clone)]
+struct Facts {
+    /// The literals of fluents that the legality of each move needs, in order.
+    needs: Vec<Vec<Lit>>,
+    /// The role of each move.
+    role_of: Vec<usize>,
+    /// The literal that each role needs for all moves but one.
+    controls: Vec<Option<Lit>>,
+    /// Just one of these literals holds.
+    turns: bool,
+    /// The move of each role that does not need its control.
+    passes: Vec<Option<usize>>,
+    /// The literal that says that a move is played, of moves that are played
+    /// just where no other can be.
+    waiting: BTreeMap<usize, Lit>,
+}
+
+impl Facts {
+    fn new(netlist: &Netlist) -> Facts {
+        let mut finder = Needs::new(netlist);
+        let needs: Vec<Vec<Lit>> = netlist.outputs.legal.iter().map(|&lit| finder.of(lit)).collect();
+        let mut role_of = vec![0; netlist.moves()];
+        let mut controls = Vec::new();
+        for (role, range) in netlist.roles.iter().enumerate() {
+            role_of[range.clone()].fill(role);
+            let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
+            needs[range.clone()].iter().flatten().for_each(|&lit| *counts.entry(lit).or_default() += 1);
+            let of_all = counts.into_iter().find(|&(_, count)| count + 1 == range.len() && count > 0);
+            controls.push(of_all.map(|(lit, _)| lit));
+        }
+        let held =
+            |control: &Option<Lit>| control.is_some_and(|lit| netlist.initial[lit.node() - 1] ^ lit.is_inverted());
+        let mut distinct: Vec<usize> = controls.iter().flatten().map(|lit| lit.node()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let turns = controls.len() > 1
+            && controls.iter().all(Option::is_some)
+            && (distinct.len() == controls.len() || controls.len() == 2 && controls[0] == controls[1].map(|lit| !lit))
+            && controls.iter().filter(|control| held(control)).count() == 1;
+        let pass = |(role, &control): (usize, &Option<Lit>)| {
+            netlist.roles[role].clone().find(|&mv| control.is_some_and(|control| !needs[mv].contains(&control)))
+        };
+        let passes = controls.iter().enumerate().map(pass).collect();
+        Facts { needs, role_of, controls, turns, passes, waiting: BTreeMap::new() }.with_waiting()
+    }
+
+    /// Finds the moves that are played just where no other can be.
+    fn with_waiting(mut self) -> Facts {
+        self.waiting.clear();
+        for (&control, &pass) in self.controls.iter().zip(&self.passes) {
+            if let (Some(control), Some(mv)) = (control, pass)
+                && self.needs[mv].iter().any(|&lit| self.exclude(lit, control))
+            {
+                self.waiting.insert(mv, !control);
+            }
+        }
+        self
+    }
+
+    /// Whether two literals cannot both hold.
+    fn exclude(&self, these: Lit, those: Lit) -> bool {
+        let controls = |lit| self.controls.contains(&Some(lit));
+        these == !those || self.turns && these != those && controls(these) && controls(those)
+    }
+
+    /// Whether just one control holds in the next state, if one does now, as
+    /// told by literals of `next` that have been simplified: if control passes
+    /// from role to role.
+    fn hold_next(&self, next: &[Lit]) -> bool {
+        let controls: Vec<Lit> = self.controls.iter().copied().flatten().collect();
+        let mut from: Vec<Lit> = Vec::new();
+        for &control in &controls {
+            let lit = next[control.node() - 1];
+            let lit = if control.is_inverted() { !lit } else { lit };
+            // Of two, the one that does not hold tells of the other.
+            let other = |&&other: &&Lit| controls.len() == 2 && other != lit && lit == !other;
+            match controls.iter().find(other) {
+                Some(&not) => from.extend(controls.iter().find(|&&this| this != not)),
+                None => from.push(lit),
+            }
+        }
+        from.sort_unstable();
+        let mut sorted = controls;
+        sorted.sort_unstable();
+        from == sorted
+    }
+}
+
+/// Writes a netlist anew.
+struct Simplifier<'a> {
+    netlist: &'a Netlist,
+    facts: &'a Facts,
+    gates: Gates,
+    /// Whether each new gate depends on moves.
+    moving: Vec<bool>,
+}
+
+impl<'a> Simplifier<'a> {
+    fn new(netlist: &'a Netlist, facts: &'a Facts) -> Simplifier<'a> {
+        Simplifier { netlist, facts, gates: Gates::new(netlist.fluents(), netlist.moves()), moving: Vec::new() }
+    }
+
+    fn rewrite(mut self) -> (Gates, Outputs) {
+        let netlist = self.netlist;
+        let mut written: Vec<Lit> = (0..netlist.first_gate()).map(|node| Lit::new(node, false)).collect();
+        for (&mv, &lit) in &self.facts.waiting {
+            written[netlist.move_node(mv)] = lit;
+        }
+        let literal = |lit: Lit, written: &[Lit]| {
+            let new = written[lit.node()];
+            if lit.is_inverted() { !new } else { new }
+        };
+        for gate in netlist.gates() {
+            let lits = gate.iter().map(|&lit| literal(lit, &written)).collect();
+            let lit = self.and(lits);
+            written.push(lit);
+        }
+        let mut outputs = netlist.outputs.clone();
+        outputs.replace(|lit| literal(lit, &written));
+        (self.gates, outputs)
+    }
+
+    /// The move of a literal.
+    fn move_of(&self, lit: Lit) -> Option<usize> {
+        lit.node().checked_sub(self.netlist.move_node(0)).filter(|&mv| mv < self.netlist.moves())
+    }
+
+    /// The move that a literal says is played, or not.
+    fn played(&self, lit: Lit, inverted: bool) -> Option<usize> {
+        self.move_of(lit).filter(|_| lit.is_inverted() == inverted)
+    }
+
+    fn does(&self, mv: usize) -> Lit {
+        let input = Lit::new(self.netlist.move_node(mv), false);
+        self.facts.waiting.get(&mv).copied().unwrap_or(input)
+    }
+
+    fn or(&mut self, lits: impl IntoIterator<Item = Lit>) -> Lit {
+        !self.and(lits.into_iter().map(|lit| !lit).collect())
+    }
+
+    fn and(&mut self, mut lits: Vec<Lit>) -> Lit {
+        self.spread(&mut lits);
+        lits.sort_unstable();
+        lits.dedup();
+        self.assume_control(&mut lits);
+        self.narrow(&mut lits);
+        if self.imply(&mut lits).is_none() {
+            return Lit::FALSE;
+        }
+        self.complement(&mut lits);
+        self.take_out(&mut lits);
+        self.forget_turns(&mut lits);
+        let lit = self.gates.and(lits);
+        self.mark_moving();
+        lit
+    }
+
+    /// Puts the literals of conjunctions of moves that are not played in their
+    /// place.
+    fn spread(&self, lits: &mut Vec<Lit>) {
+        let mut spread = Vec::new();
+        lits.retain(|lit| {
+            let parts = self.gates.literals(lit.node()).filter(|_| !lit.is_inverted());
+            let parts = parts.filter(|parts| parts.iter().all(|&part| self.played(part, true).is_some()));
+            spread.extend_from_slice(parts.unwrap_or_default());
+            parts.is_none()
+        });
+        lits.extend(spread);
+    }
+
+    /// Who is known to be in control need not be told so again.
+    fn assume_control(&mut self, lits: &mut Vec<Lit>) {
+        let controls: Vec<Lit> =
+            self.facts.controls.iter().flatten().copied().filter(|control| lits.contains(control)).collect();
+        for control in controls {
+            for lit in lits.iter_mut() {
+                let Some(parts) = self.gates.literals(lit.node()).filter(|_| lit.is_inverted()) else { continue };
+                if parts.iter().any(|&part| self.facts.exclude(part, control)) {
+                    *lit = Lit::TRUE;
+                } else if parts.contains(&control) {
+                    let rest: Vec<Lit> = parts.iter().copied().filter(|&part| part != control).collect();
+                    *lit = !self.and(rest);
+                }
+            }
+        }
+        lits.sort_unstable();
+        lits.dedup();
+    }
+
+    /// The moves of which a literal says that one is played.
+    fn one_of(&self, lit: Lit) -> Option<Vec<usize>> {
+        let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted())?;
+        parts.iter().map(|&part| self.played(part, true)).collect()
+    }
+
+    /// Of moves of which one is played leaves those that other literals let
+    /// be legal, and drops literals that all of them need.
+    fn narrow(&mut self, lits: &mut Vec<Lit>) {
+        for lit in lits.clone() {
+            let Some(moves) = self.one_of(lit) else { continue };
+            let possible = |mv: usize| {
+                let needs = &self.facts.needs[mv];
+                !lits.iter().any(|&other| needs.iter().any(|&need| self.facts.exclude(need, other)))
+            };
+            let left: Vec<usize> = moves.iter().copied().filter(|&mv| possible(mv)).collect();
+            lits.retain(|other| left.is_empty() || !left.iter().all(|&mv| self.facts.needs[mv].contains(other)));
+            if left.len() < moves.len() {
+                lits.retain(|&other| other != lit);
+                lits.push(self.or(left.into_iter().map(|mv| self.does(mv)).collect::<Vec<_>>()));
+            }
+        }
+        lits.sort_unstable();
+        lits.dedup();
+    }
+
+    /// Drops what follows from the moves that are played; none if they
+    /// contradict something.
+    fn imply(&self, lits: &mut Vec<Lit>) -> Option<()> {
+        let moves: Vec<usize> = lits.iter().filter_map(|&lit| self.played(lit, false)).collect();
+        for mv in moves {
+            let needs = &self.facts.needs[mv];
+            let role = self.facts.role_of[mv];
+            let other =
+                |lit: Lit| self.move_of(lit).is_some_and(|other| other != mv && self.facts.role_of[other] == role);
+            let against = |lit| needs.iter().any(|&need| self.facts.exclude(need, lit));
+            if lits.iter().any(|&lit| against(lit) || !lit.is_inverted() && other(lit)) {
+                return None;
+            }
+            lits.retain(|lit| !needs.contains(lit) && !other(*lit));
+        }
+        Some(())
+    }
+
+    /// That most moves of a role are not played means that one of the others
+    /// is.
+    fn complement(&mut self, lits: &mut Vec<Lit>) {
+        for range in &self.netlist.roles {
+            let excluded =
+                lits.iter().filter(|&&lit| self.played(lit, true).is_some_and(|mv| range.contains(&mv))).count();
+            if 2 * excluded <= range.len() {
+                continue;
+            }
+            let not = |mv: usize| !self.does(mv);
+            let (excluded, others): (Vec<usize>, Vec<usize>) =
+                range.clone().partition(|&mv| lits.binary_search(&not(mv)).is_ok());
+            let excluded: Vec<Lit> = excluded.into_iter().map(not).collect();
+            lits.retain(|lit| !excluded.contains(lit));
+            let others: Vec<Lit> = others.into_iter().map(|mv| self.does(mv)).collect();
+            lits.push(self.or(others));
+            lits.sort_unstable();
+            lits.dedup();
+        }
+    }
+
+    /// Not (x and a) and not (x and b) is not (x and (a or b)).
+    fn take_out(&mut self, lits: &mut Vec<Lit>) {
+        for _ in 0..MOST_LOOKED_AT / lits.len().max(1) {
+            let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
+            for &lit in &*lits {
+                self.shareable(lit).for_each(|(part, worth)| *counts.entry(part).or_default() += worth);
+            }
+            let Some((common, count)) = counts.into_iter().rev().max_by_key(|&(_, count)| count) else { return };
+            if count < 2 * WORTH {
+                return;
+            }
+            let mut rests = Vec::new();
+            lits.retain(|lit| {
+                let shares = self.shareable(*lit).any(|(part, _)| part == common);
+                let with = self.gates.literals(lit.node()).filter(|_| shares);
+                rests
+                    .extend(with.map(|parts| parts.iter().copied().filter(|&part| part != common).collect::<Vec<_>>()));
+                with.is_none()
+            });
+            let rests: Vec<Lit> = rests.into_iter().map(|rest| self.and(rest)).collect();
+            let any = self.or(rests);
+            let lit = !self.and(vec![common, any]);
+            lits.push(lit);
+        }
+    }
+
+    /// The literals of a negated conjunction that may be taken out, and what
+    /// that is worth: most if it depends on moves, or of control; else it must
+    /// pay for a conjunction that was shared.
+    fn shareable(&self, lit: Lit) -> impl Iterator<Item = (Lit, usize)> {
+        let gate = lit.node().checked_sub(self.netlist.first_gate()).filter(|_| lit.is_inverted());
+        let moving = gate.is_some_and(|gate| self.moving[gate]);
+        let parts = gate.and_then(|_| self.gates.literals(lit.node())).unwrap_or_default();
+        let worth = move |part| if moving || self.facts.controls.contains(&Some(part)) { WORTH } else { 1 };
+        parts.iter().map(move |&part| (part, worth(part)))
+    }
+
+    /// If nothing but control tells whose moves are asked for, it need not be
+    /// asked: not, for each role, that it is in control and plays none of
+    /// some moves, is that some role plays one of them. A role that does not
+    /// pass is in control.
+    fn forget_turns(&mut self, lits: &mut Vec<Lit>) {
+        if !self.facts.turns {
+            return;
+        }
+        let (mut dropped, mut moves) = (Vec::new(), Vec::new());
+        for (role, &control) in self.facts.controls.iter().enumerate() {
+            let Some(control) = control else { return };
+            let pass = self.facts.passes[role].map(|mv| self.does(mv));
+            let in_control = |part: Lit| part == control || pass == Some(!part);
+            let of_control =
+                |part: Lit| self.played(part, true).is_some_and(|mv| self.facts.needs[mv].contains(&control));
+            let of_role = |lit: &&Lit| {
+                let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted()).unwrap_or_default();
+                let asked = parts.iter().any(|&part| in_control(part));
+                in_control(!**lit) || asked && parts.iter().all(|&part| in_control(part) || of_control(part))
+            };
+            let Some(&lit) = lits.iter().find(of_role) else { return };
+            dropped.push(lit);
+            let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted()).map(<[Lit]>::to_vec);
+            for part in parts.unwrap_or_else(|| vec![!lit]).into_iter().filter(|&part| part != control) {
+                // To pass in control is to be stuck.
+                moves.push(if pass == Some(!part) { self.gates.and([control, !part]) } else { !part });
+            }
+        }
+        self.mark_moving();
+        if !moves.is_empty() {
+            lits.retain(|lit| !dropped.contains(lit));
+            lits.push(self.or(moves));
+        }
+    }
+
+    fn mark_moving(&mut self) {
+        let first = self.netlist.first_gate();
+        for node in first + self.moving.len()..self.gates.nodes() {
+            let parts = self.gates.literals(node).unwrap_or_default();
+            let moves = |lit: &Lit| match lit.node().checked_sub(first) {
+                Some(gate) => self.moving[gate],
+                None => self.move_of(*lit).is_some(),
+            };
+            self.moving.push(parts.iter().any(moves));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::Rng;
+    use crate::gdl::Rules;
+    use crate::gdl::network::Network;
+    use crate::gdl::network::testing::{Sizes, games, random_network};
+
+    /// Plays a random match of legal moves and compares all outputs.
+    fn agree(netlist: &Netlist, rng: &mut Rng) {
+        let simple = simplify(netlist);
+        let told = |netlist: &Netlist, fluents: &[bool], does: &[bool]| -> Vec<bool> {
+            let values = netlist.evaluate(fluents, does);
+            netlist.outputs.lits().map(|lit| lit.of(&values)).collect()
+        };
+        let mut fluents = netlist.initial.clone();
+        loop {
+            let mut does = vec![false; netlist.moves()];
+            let values = netlist.evaluate(&fluents, &does);
+            let state = |told: Vec<bool>| told[netlist.fluents()..].to_vec();
+            assert_eq!(state(told(&simple, &fluents, &does)), state(told(netlist, &fluents, &does)));
+            if netlist.outputs.terminal.of(&values) {
+                break;
+            }
+            for range in &netlist.roles {
+                let legal: Vec<usize> = range.clone().filter(|&mv| netlist.outputs.legal[mv].of(&values)).collect();
+                does[legal[rng.random_range(0..legal.len())]] = true;
+            }
+            assert_eq!(told(&simple, &fluents, &does), told(netlist, &fluents, &does));
+            let values = netlist.evaluate(&fluents, &does);
+            fluents = netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect();
+        }
+    }
+
+    /// Two roles in turn mark nine cells; what is not marked stays. `wait` is
+    /// what lets a role wait, `pass` who has control next.
+    fn marks(wait: &str, pass: &str) -> Network {
+        let cells: String = (1..10).map(|cell| format!("(cell {cell}) (init (holds {cell} b)) ")).collect();
+        let rules = format!(
+            "(role x) (role o) (init (control x)) {cells}
+             (<= (legal ?r (mark ?c)) (true (control ?r)) (true (holds ?c b)))
+             (<= (legal ?r wait) (role ?r) {wait})
+             (<= (next (holds ?c ?r)) (does ?r (mark ?c)))
+             (<= (next (holds ?c ?v)) (true (holds ?c ?v)) (does ?r (mark ?d)) (distinct ?c ?d))
+             {pass}
+             (<= open (true (holds ?c b)))
+             (<= terminal (not open))
+             (<= (goal ?r 100) (true (holds 5 ?r)))
+             (<= (goal ?r 0) (role ?r) (not (true (holds 5 ?r))))"
+        );
+        Network::plain(&Rules::parse(&rules).unwrap(), &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn random_play_is_the_same() {
+        let mut rng = Rng::seed_from_u64(1);
+        for network in games() {
+            (0..5).for_each(|_| agree(&network.netlist, &mut rng));
+        }
+        for _ in 0..200 {
+            let sizes = Sizes {
+                roles: rng.random_range(1..4),
+                moves: rng.random_range(1..9),
+                fluents: rng.random_range(1..10),
+                gates: rng.random_range(1..100),
+                steps: 12,
+            };
+            agree(&random_network(&mut rng, sizes).netlist, &mut rng);
+        }
+    }
+
+    #[test]
+    fn what_stays_does_not_ask_who_plays() {
+        let (other, not) = ("(true (control ?s)) (role ?s) (distinct ?r ?s)", "(not (true (control ?r)))");
+        let stuck = "(or (not (true (control ?r))) (not open))";
+        let swap = "(<= (next (control x)) (true (control o))) (<= (next (control o)) (true (control x)))";
+        let waited = "(<= (next (control ?r)) (does ?r wait))";
+        let mut rng = Rng::seed_from_u64(2);
+        for (wait, pass) in [(other, swap), (not, swap), (not, waited), (other, waited), (stuck, swap)] {
+            let network = marks(wait, pass);
+            (0..10).for_each(|_| agree(&network.netlist, &mut rng));
+            let simple = simplify(&network.netlist);
+            // A cell hangs on itself, on the two moves that mark it, and on
+            // whether a role is stuck.
+            let literals: usize = simple.gates().map(<[Lit]>::len).sum();
+            let most = if wait == stuck { 240 } else { 165 };
+            assert!(literals < most, "{literals} literals with {wait}");
+        }
+    }
+
+    #[test]
+    fn control_that_is_lost_is_no_control() {
+        // After the first step nobody is in control, and both wait.
+        let lost = marks("(not (true (control ?r)))", "(<= (next (ended)) (role x))");
+        let mut netlist = lost.netlist.clone();
+        let ended = lost.fluents.iter().position(|name| name.starts_with("(ended") || name == "ended").unwrap();
+        netlist.outputs.terminal = Lit::new(1 + ended, false);
+        agree(&netlist, &mut Rng::seed_from_u64(3));
+    }
+}

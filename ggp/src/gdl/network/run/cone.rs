@@ -1,0 +1,86 @@
+//! The gates that only goals need.
+
+use super::state::State;
+use crate::gdl::Goal;
+use crate::gdl::network::build::Netlist;
+use crate::util::Lit;
+
+/// Literals of a gate that are looked at before asking whether it can hold.
+const AT_ONCE: usize = 8;
+
+/// The goals of all roles with the gates that lead to them from those that a
+/// [`State`] keeps up to date. They are evaluated when asked for.
+#[derive(Debug)]
+pub struct Cone {
+    /// What goes in: the fluents and slots that gates or goals need.
+    fluents: Vec<u32>,
+    slots: Vec<u32>,
+    /// The literals of all gates. Their nodes are numbered from 1 on, fluents
+    /// before slots before gates, which are in topological order.
+    lits: Vec<Lit>,
+    /// Where those of each gate begin, and the end of the last.
+    starts: Vec<u32>,
+    goals: Vec<Vec<(u8, Lit)>>,
+}
+
+impl Cone {
+    /// The cone of goals, role by role. `slot` is that of a gate, if it is
+    /// kept up to date.
+    pub fn new(goals: &[Vec<(u8, Lit)>], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> Cone {
+        let gates: Vec<&[Lit]> = netlist.gates().collect();
+        let first_gate = netlist.first_gate();
+        let gate_of = |node: usize| node.checked_sub(first_gate);
+        let lone = |node: usize| gate_of(node).filter(|&gate| slot(gate).is_none());
+        let mut needed = vec![false; netlist.nodes()];
+        goals.iter().flatten().for_each(|(_, lit)| needed[lit.node()] = true);
+        for node in (first_gate..netlist.nodes()).rev() {
+            if let Some(gate) = lone(node).filter(|_| needed[node]) {
+                gates[gate].iter().for_each(|lit| needed[lit.node()] = true);
+            }
+        }
+        // Goals do not depend on moves, and nodes that are needed are in order.
+        let nodes = |range: std::ops::Range<usize>| range.filter(|&node| needed[node]);
+        let fluents: Vec<usize> = nodes(1..netlist.move_node(0)).collect();
+        let (inner, kept): (Vec<usize>, Vec<usize>) =
+            nodes(first_gate..netlist.nodes()).partition(|&node| lone(node).is_some());
+        let mut places = vec![0; netlist.nodes()];
+        let order = fluents.iter().chain(&kept).chain(&inner);
+        order.enumerate().for_each(|(place, &node)| places[node] = 1 + place);
+        let moved = |lit: Lit| Lit::new(places[lit.node()], lit.is_inverted());
+        let (mut lits, mut starts) = (Vec::new(), vec![0]);
+        for gate in inner.iter().filter_map(|&node| gate_of(node)) {
+            lits.extend(gates[gate].iter().map(|&lit| moved(lit)));
+            starts.push(lits.len() as u32);
+        }
+        Cone {
+            fluents: fluents.iter().map(|&node| node as u32 - 1).collect(),
+            slots: kept.iter().filter_map(|&node| slot(gate_of(node)?)).collect(),
+            lits,
+            starts,
+            goals: goals.iter().map(|goals| goals.iter().map(|&(goal, lit)| (goal, moved(lit))).collect()).collect(),
+        }
+    }
+
+    /// The goal of each role in a state.
+    pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
+        let mut values = Vec::with_capacity(self.fluents.len() + self.slots.len() + self.starts.len());
+        values.push(false);
+        values.extend(self.fluents.iter().map(|&fluent| state.fluents().contains(fluent as usize)));
+        values.extend(self.slots.iter().map(|&slot| state.holds(slot as usize)));
+        for pair in self.starts.windows(2) {
+            let gate = &self.lits[pair[0] as usize..pair[1] as usize];
+            // To guess after each literal whether the gate holds costs more
+            // than to go on for a few.
+            let some_hold = |lits: &[Lit]| lits.iter().fold(true, |all, lit| all & lit.of(&values));
+            values.push(gate.chunks(AT_ONCE).all(some_hold));
+        }
+        self.goals.iter().map(move |goals| {
+            let mut reached = goals.iter().filter(|(_, lit)| lit.of(&values));
+            match (reached.next(), reached.next()) {
+                (Some(&(goal, _)), None) => Goal::Value(goal),
+                (None, _) => Goal::None,
+                (Some(_), Some(_)) => Goal::Several,
+            }
+        })
+    }
+}

@@ -1,0 +1,428 @@
+//! A network as a game for the search.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use super::lane_game::LaneGame;
+use super::sequential::Sequential;
+use super::state::State;
+use crate::features::StateFeatures;
+use crate::game::{Game, Turn};
+use crate::gdl::network::Network;
+use crate::gdl::network::analysis::NetworkFeatures;
+use crate::gdl::network::analysis::accumulates;
+use crate::gdl::network::analysis::goal_trees;
+use crate::gdl::{Goal, Reasoner, Rules};
+use crate::rng::Rng;
+use crate::util::FluentSet;
+
+/// A rulesheet played by its network, one state at a time.
+///
+/// If at most one role has more than one legal move, it alone acts, and the
+/// others play what they must; else all act at once. A match is over where the
+/// rules say so, and also where a role cannot move, which rules ought to
+/// prevent.
+#[derive(Debug)]
+pub struct NetworkGame {
+    network: Network,
+    engine: Sequential,
+    /// The moves of each role by name.
+    named: Vec<HashMap<String, u32>>,
+    /// The rules of the network, if they are told, and their goals once they
+    /// were asked for.
+    rules: Option<Rules>,
+    /// Made when it is asked for first.
+    anatomy: OnceLock<NetworkFeatures>,
+    /// Likewise; none if the network is too large for lanes.
+    lanes: OnceLock<Option<Box<LaneGame>>>,
+    /// Likewise.
+    accumulates: OnceLock<bool>,
+}
+
+impl NetworkGame {
+    /// Makes a network ready.
+    pub fn new(network: Network) -> NetworkGame {
+        let engine = Sequential::new(&network.netlist);
+        let names =
+            |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
+        let named = network.netlist.roles.iter().map(names).collect();
+        NetworkGame {
+            network,
+            engine,
+            named,
+            rules: None,
+            anatomy: OnceLock::new(),
+            lanes: OnceLock::new(),
+            accumulates: OnceLock::new(),
+        }
+    }
+
+    /// The features of states that strategies look at. Takes up to some
+    /// seconds the first time.
+    pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
+        let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
+        let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
+        let made = self.anatomy.get_or_init(|| NetworkFeatures::new(self, goals().into()));
+        StateFeatures::<NetworkGame>::duplicate(made)
+    }
+
+    /// Whether moves mostly add permanent facts: pieces are placed, and never
+    /// moved or captured. Takes up to a second the first time.
+    pub fn accumulates(&self) -> bool {
+        *self.accumulates.get_or_init(|| accumulates(self))
+    }
+
+    /// The same game for simulations that take their steps together; none if
+    /// its network is too large. Takes up to some seconds the first time.
+    pub fn lane_game(&self) -> Option<&LaneGame> {
+        let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
+        self.lanes.get_or_init(lanes).as_deref()
+    }
+
+    /// The same game, with the rules of which its network was made: what
+    /// [`features`](NetworkGame::features) tells goals from.
+    pub fn with_rules(self, rules: Rules) -> NetworkGame {
+        NetworkGame { rules: Some(rules), ..self }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// What steps it.
+    pub fn engine(&self) -> &Sequential {
+        &self.engine
+    }
+
+    /// The state in which just these fluents hold; one that no match reaches
+    /// may be told wrong.
+    pub fn state_from(&self, fluents: &FluentSet) -> State {
+        self.engine.state(fluents)
+    }
+
+    /// Plays random moves, all equally likely, until the match is over or has
+    /// gone on for `most` steps, or a role cannot move. Returns the steps.
+    pub fn playout(&self, state: &mut State, most: usize, rng: &mut Rng) -> usize {
+        let mut joint = std::mem::take(&mut state.joint);
+        let mut steps = 0;
+        while steps < most && !self.engine.is_terminal(state) {
+            joint.clear();
+            joint.extend((0..self.roles()).map_while(|role| self.engine.random_legal(state, role, rng)));
+            if joint.len() < self.roles() {
+                break;
+            }
+            self.engine.step(state, &joint);
+            steps += 1;
+        }
+        joint.clear();
+        state.joint = joint;
+        steps
+    }
+}
+
+impl Game for NetworkGame {
+    type State = State;
+    /// The number of a move in the network.
+    type Move = u32;
+
+    fn roles(&self) -> usize {
+        self.network.roles.len()
+    }
+
+    fn initial(&self) -> State {
+        self.engine.initial().clone()
+    }
+
+    fn turn(&self, state: &State) -> Turn {
+        let mut choosing = (0..self.roles()).filter(|&role| self.engine.count_legal(state, role) > 1);
+        match (choosing.next(), choosing.next()) {
+            (_, Some(_)) => Turn::All,
+            (role, None) => Turn::One(role.unwrap_or(0)),
+        }
+    }
+
+    #[inline]
+    fn has_choice(&self, state: &State, role: usize) -> bool {
+        self.engine.count_legal(state, role) > 1
+    }
+
+    fn legal(&self, state: &State, role: usize, moves: &mut Vec<u32>) {
+        moves.extend(self.engine.legal(state, role));
+    }
+
+    fn play(&self, state: &mut State, joint: &[u32]) {
+        let mut all = std::mem::take(&mut state.joint);
+        self.numbers(state, joint, &mut all);
+        self.engine.step(state, &all);
+        all.clear();
+        state.joint = all;
+    }
+
+    fn is_terminal(&self, state: &State) -> bool {
+        self.engine.is_terminal(state) || !(0..self.roles()).all(|role| self.engine.can_move(state, role))
+    }
+
+    fn goal(&self, state: &State, role: usize) -> u8 {
+        self.reached(state, role).score()
+    }
+
+    fn goals(&self, state: &State, goals: &mut Vec<u8>) {
+        goals.extend(self.engine.goals(state).map(Goal::score));
+    }
+
+    #[inline]
+    fn random_move(&self, state: &State, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
+        self.engine.random_legal(state, role, rng)
+    }
+
+    #[inline]
+    fn number(&self, _: usize, mv: u32) -> u32 {
+        mv
+    }
+
+    /// The moves of all roles: those that wait play what they must.
+    #[inline]
+    fn numbers(&self, state: &State, joint: &[u32], numbers: &mut Vec<u32>) {
+        match self.turn(state) {
+            Turn::All => numbers.extend_from_slice(joint),
+            Turn::One(acting) => numbers.extend((0..self.roles()).map(|role| match role == acting {
+                true => joint[0],
+                false => self.engine.nth_legal(state, role, 0),
+            })),
+        }
+    }
+
+    #[inline]
+    fn play_numbered(&self, state: &mut State, _: &[u32], numbers: &[u32]) {
+        self.engine.step(state, numbers);
+    }
+}
+
+impl Reasoner for NetworkGame {
+    fn role_names(&self) -> &[String] {
+        &self.network.roles
+    }
+
+    fn facts(&self, state: &State) -> Vec<String> {
+        let mut facts: Vec<String> =
+            state.fluents().iter().map(|fluent| self.network.fluents[fluent].clone()).collect();
+        facts.sort_unstable();
+        facts
+    }
+
+    fn is_over(&self, state: &State) -> bool {
+        self.engine.is_terminal(state)
+    }
+
+    fn legal_of(&self, state: &State, role: usize) -> Vec<u32> {
+        self.engine.legal(state, role).collect()
+    }
+
+    fn move_name(&self, _: usize, mv: u32) -> String {
+        self.network.moves[mv as usize].clone()
+    }
+
+    fn move_named(&self, role: usize, name: &str) -> Option<u32> {
+        self.named[role].get(name).copied()
+    }
+
+    fn play_all(&self, state: &mut State, joint: &[u32]) {
+        self.engine.step(state, joint);
+    }
+
+    fn reached(&self, state: &State, role: usize) -> Goal {
+        self.engine.goals(state).nth(role).unwrap_or(Goal::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::gdl::network::testing::{
+        Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
+    };
+    use crate::{Limits, Mcts, MctsConfig, RandomPlayout, ToTheEnd, Uct};
+
+    fn mcts(seed: u64) -> Mcts<NetworkGame, Uct, RandomPlayout<u32>, ToTheEnd> {
+        Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), seed)
+    }
+
+    fn named(game: &NetworkGame, role: usize, name: &str) -> u32 {
+        game.move_named(role, name).expect("the role has the move")
+    }
+
+    /// Plays moves of the roles that act, one a turn.
+    fn play(game: &NetworkGame, names: &[&str]) -> State {
+        let mut state = game.initial();
+        for name in names {
+            let Turn::One(role) = game.turn(&state) else { panic!("one role acts") };
+            game.play(&mut state, &[named(game, role, name)]);
+        }
+        state
+    }
+
+    #[test]
+    fn acting_roles_choose_and_others_play_what_they_must() {
+        let mut rng = Rng::seed_from_u64(1);
+        let mut networks = games();
+        let sizes = Sizes { roles: 3, moves: 3, fluents: 20, gates: 80, steps: 10 };
+        networks.extend((0..50).map(|_| random_network(&mut rng, sizes)));
+        let mut turns = [0, 0];
+        for network in networks {
+            let game = NetworkGame::new(network);
+            let mut state = game.initial();
+            while !game.is_terminal(&state) {
+                let counts: Vec<usize> = (0..game.roles()).map(|role| game.legal_of(&state, role).len()).collect();
+                let choosing: Vec<usize> = (0..game.roles()).filter(|&role| counts[role] > 1).collect();
+                let turn = game.turn(&state);
+                match (turn, &choosing[..]) {
+                    (Turn::One(0), []) => {}
+                    (Turn::One(role), [one]) => assert_eq!(role, *one),
+                    (turn, roles) => assert_eq!((turn, roles.len() > 1), (Turn::All, true)),
+                }
+                assert!((0..game.roles()).all(|role| game.has_choice(&state, role) == choosing.contains(&role)));
+                turns[usize::from(turn == Turn::All)] += 1;
+                let mut told = state.clone();
+                let (mut joint, mut all) = (Vec::new(), Vec::new());
+                for (role, &count) in counts.iter().enumerate() {
+                    let index = rng.random_range(0..count);
+                    let mv = game.legal_of(&state, role)[index];
+                    all.push(mv);
+                    if turn.acting(game.roles()).contains(&role) {
+                        joint.push(mv);
+                    }
+                }
+                game.play(&mut state, &joint);
+                game.play_all(&mut told, &all);
+                assert_eq!(state, told);
+            }
+        }
+        assert!(turns[0] > 50 && turns[1] > 50, "{turns:?}");
+    }
+
+    #[test]
+    fn states_are_told_by_name_and_made_from_fluents() {
+        let game = NetworkGame::new(tic_tac_toe());
+        let state = play(&game, &["( mark 1 1 )", "( mark 0 2 )"]);
+        let facts = game.facts(&state);
+        assert!(facts.is_sorted());
+        assert!(facts.contains(&"( cell 1 1 white )".into()) && facts.contains(&"( cell 0 2 black )".into()));
+        assert!(facts.contains(&"( control white )".into()));
+        assert_eq!(facts.len(), 10);
+        assert_eq!(game.legal_of(&state, 0).len(), 7);
+        let waits: Vec<String> = game.legal_of(&state, 1).into_iter().map(|mv| game.move_name(1, mv)).collect();
+        assert_eq!(waits, ["noop"]);
+        assert_eq!(game.move_named(0, "( mark 3 3 )"), None);
+        assert_eq!(game.reached(&state, 0), Goal::None);
+        assert_eq!(game.state_from(state.fluents()), state);
+    }
+
+    #[test]
+    fn playouts_are_those_of_the_search() {
+        for network in games() {
+            let game = NetworkGame::new(network);
+            let (mut these, mut those) = (Rng::seed_from_u64(3), Rng::seed_from_u64(3));
+            for _ in 0..20 {
+                let (mut fast, mut slow) = (game.initial(), game.initial());
+                let steps = game.playout(&mut fast, usize::MAX, &mut these);
+                let mut told = 0;
+                while !game.is_terminal(&slow) {
+                    let choice = |role| {
+                        let legal = game.legal_of(&slow, role);
+                        if legal.len() == 1 { legal[0] } else { legal[those.random_range(0..legal.len())] }
+                    };
+                    let joint: Vec<u32> = (0..game.roles()).map(choice).collect();
+                    game.play_all(&mut slow, &joint);
+                    told += 1;
+                }
+                assert_eq!((steps, fast), (told, slow));
+            }
+            let mut state = game.initial();
+            assert_eq!(game.playout(&mut state, 2, &mut these), 2);
+            assert!(!game.is_terminal(&state));
+        }
+    }
+
+    #[test]
+    fn choices_are_uniform() {
+        // Nine cells, 9000 choices: chi-squared of 8 degrees is below 26.1 in
+        // 999 of 1000 cases.
+        let game = NetworkGame::new(tic_tac_toe());
+        let state = game.initial();
+        let mut rng = Rng::seed_from_u64(4);
+        let mut counts = HashMap::new();
+        for _ in 0..9000 {
+            let mv = game.random_move(&state, 0, &mut Vec::new(), &mut rng).expect("white moves");
+            *counts.entry(mv).or_insert(0.0) += 1.0;
+        }
+        assert_eq!(counts.len(), 9);
+        let chi: f64 = counts.values().map(|count: &f64| (count - 1000.0).powi(2) / 1000.0).sum();
+        assert!(chi < 26.1, "{chi}");
+    }
+
+    #[test]
+    fn the_search_wins_at_connect_four() {
+        let game = NetworkGame::new(connect_four());
+        let moves = ["( drop 3 )", "( drop 0 )", "( drop 4 )", "( drop 0 )", "( drop 5 )", "( drop 7 )"];
+        let state = play(&game, &moves);
+        // Three in a row, open at one end or two.
+        let best = mcts(1).search(&game, &state, 0, Limits::playouts(1000), &AtomicBool::new(false)).best;
+        assert!(["( drop 2 )", "( drop 6 )"].contains(&game.move_name(0, best).as_str()));
+        let again = |seed| mcts(seed).search(&game, &state, 0, Limits::playouts(300), &AtomicBool::new(false)).moves;
+        assert_eq!(again(2), again(2));
+    }
+
+    #[test]
+    fn the_search_keeps_its_tree_from_move_to_move() {
+        let game = NetworkGame::new(row_game(4, 4, 3, true));
+        let mut search = mcts(5);
+        let mut state = game.initial();
+        while !game.is_terminal(&state) {
+            let Turn::One(role) = game.turn(&state) else { panic!("one role acts") };
+            let best = search.search(&game, &state, role, Limits::playouts(500), &AtomicBool::new(false)).best;
+            search.advance(&game, &[best]);
+            game.play(&mut state, &[best]);
+        }
+        // Whoever begins wins with ease.
+        assert_eq!(game.goal(&state, 0), 100);
+    }
+
+    #[test]
+    fn three_roles_and_two_at_once_are_searched() {
+        let game = NetworkGame::new(three_in_turn(5));
+        let take = mcts(6).search(&game, &game.initial(), 0, Limits::playouts(2000), &AtomicBool::new(false)).best;
+        assert!(game.move_name(0, take).starts_with("( take"));
+        let game = NetworkGame::new(pennies());
+        let found = mcts(7).search(&game, &game.initial(), 1, Limits::playouts(2000), &AtomicBool::new(false));
+        assert_eq!(found.moves.len(), 2);
+        assert!(found.moves.iter().all(|(_, stats)| stats.visits > 500), "{found:?}");
+    }
+
+    #[test]
+    fn a_match_is_over_where_a_role_cannot_move() {
+        use crate::gdl::network::{Gates, Lit, Outputs};
+        let gates = Gates::new(1, 1);
+        let on = Lit::new(1, false);
+        let outputs =
+            Outputs { next: vec![Lit::FALSE], legal: vec![on], terminal: Lit::FALSE, goals: vec![vec![(50, !on)]] };
+        let network = Network {
+            netlist: gates.finish(vec![true], std::iter::once(0..1).collect(), outputs),
+            roles: vec!["you".into()],
+            fluents: vec!["on".into()],
+            moves: vec!["go".into()],
+        };
+        let game = NetworkGame::new(network);
+        let mut state = game.initial();
+        assert!(!game.is_terminal(&state));
+        game.play(&mut state, &[0]);
+        assert!(game.is_terminal(&state) && !game.engine().is_terminal(&state));
+        assert_eq!((game.turn(&state), game.goal(&state, 0)), (Turn::One(0), 50));
+        assert_eq!(game.playout(&mut state, 10, &mut Rng::seed_from_u64(1)), 0);
+    }
+}

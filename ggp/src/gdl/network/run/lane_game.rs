@@ -1,0 +1,397 @@
+//! A network as a game for searches whose simulations are stepped in lanes.
+
+use std::ops::Range;
+
+use super::game::NetworkGame;
+use super::lanes::LanesError;
+use super::program::Program;
+use super::state::State;
+use crate::gdl::network::build::phases;
+use crate::gdl::{Goal, Reasoner};
+use crate::util::{bits, nth_bit};
+use crate::{Game, Rng, Turn};
+
+/// A [`NetworkGame`] of which searches may also be shown states in
+/// lanes.
+///
+/// A search plays the same simulations whether it is shown the one or the
+/// other: turns, moves, their order and random choices are those of
+/// `NetworkGame`.
+pub struct LaneGame {
+    game: NetworkGame,
+    /// The phases through which the game goes from the initial state.
+    phases: Vec<LanePhase>,
+}
+
+/// The game in a phase.
+pub(super) struct LanePhase {
+    /// The fluents that the phase determines, with their values.
+    fluents: Vec<(usize, bool)>,
+    pub program: Program,
+    /// The legal moves of each role as bits of a view.
+    roles: Vec<RoleBits>,
+    /// The slot of each bit of a view; slot 0, which is false, for none.
+    pub planes: Vec<u16>,
+    /// By move the slot that says that it is done; none if that need not be
+    /// told.
+    pub done: Vec<Option<u16>>,
+}
+
+/// Where the legal moves of a role are in a view.
+struct RoleBits {
+    /// The words with a bit a move.
+    words: Range<usize>,
+    /// The move of each bit, in the order of the network's.
+    moves: Vec<u32>,
+    /// Whether there is but one move, and it is always legal; it has no bit.
+    forced: bool,
+}
+
+/// A state of a [`LaneGame`].
+#[derive(PartialEq, Eq, Debug)]
+pub enum LaneState {
+    /// A state of its own, as those of matches are.
+    Alone(State),
+    /// What is told of the state of a lane. It is never played on by itself:
+    /// lanes step all together.
+    InLane(LaneView),
+}
+
+/// What is told of the state of a lane: of one that is terminal the goals, of
+/// another the legal moves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LaneView {
+    pub(super) phase: usize,
+    pub(super) terminal: bool,
+    pub(super) turn: Turn,
+    /// The number of legal moves of each role.
+    counts: Vec<u32>,
+    /// The legal moves, as the phase lays them out.
+    pub(super) words: Vec<u64>,
+    /// The goals of all roles.
+    pub(super) goals: Vec<u8>,
+}
+
+impl Clone for LaneState {
+    fn clone(&self) -> LaneState {
+        match self {
+            LaneState::Alone(state) => LaneState::Alone(state.clone()),
+            LaneState::InLane(view) => LaneState::InLane(view.clone()),
+        }
+    }
+
+    /// Without allocation, if both are states of their own of the same game.
+    fn clone_from(&mut self, other: &LaneState) {
+        match (self, other) {
+            (LaneState::Alone(state), LaneState::Alone(other)) => state.clone_from(other),
+            (state, other) => *state = other.clone(),
+        }
+    }
+}
+
+impl LanePhase {
+    fn new(game: &NetworkGame, fluents: Vec<(usize, bool)>, program: Program) -> LanePhase {
+        let mut planes = Vec::new();
+        let mut done = vec![None; game.network().netlist.moves()];
+        let mut roles = Vec::new();
+        for (role, of_role) in program.roles().iter().enumerate() {
+            let slot = |mv: u32| of_role.moves.binary_search(&(mv as usize)).ok().map(|at| (of_role.first + at) as u16);
+            let slots: Vec<(u32, u16)> = game.engine().order(role).filter_map(|mv| Some((mv, slot(mv)?))).collect();
+            let first = planes.len() / 64;
+            if !of_role.forced {
+                slots.iter().for_each(|&(mv, slot)| done[mv as usize] = Some(slot));
+                planes.extend(slots.iter().map(|&(_, slot)| slot));
+                planes.resize(planes.len().next_multiple_of(64), 0);
+            }
+            let moves = slots.into_iter().map(|(mv, _)| mv).collect();
+            roles.push(RoleBits { words: first..planes.len() / 64, moves, forced: of_role.forced });
+        }
+        LanePhase { fluents, program, roles, planes, done }
+    }
+}
+
+impl RoleBits {
+    fn count(&self, words: &[u64]) -> u32 {
+        match self.forced {
+            true => 1,
+            false => words[self.words.clone()].iter().map(|word| word.count_ones()).sum(),
+        }
+    }
+
+    /// The legal moves, in order.
+    #[inline]
+    fn legal(&self, words: &[u64], mut tell: impl FnMut(u32)) {
+        if self.forced {
+            return tell(self.moves[0]);
+        }
+        for (&word, moves) in words[self.words.clone()].iter().zip(self.moves.chunks(64)) {
+            bits(word).for_each(|bit| tell(moves[bit]));
+        }
+    }
+
+    /// The legal move with so many before it.
+    #[inline]
+    fn nth(&self, words: &[u64], mut index: usize) -> Option<u32> {
+        if self.forced {
+            return self.moves.get(index).copied();
+        }
+        for (&word, moves) in words[self.words.clone()].iter().zip(self.moves.chunks(64)) {
+            let count = word.count_ones() as usize;
+            if index < count {
+                return Some(moves[nth_bit(word, index)]);
+            }
+            index -= count;
+        }
+        None
+    }
+}
+
+impl LaneView {
+    /// A view of nothing yet.
+    pub(super) fn new() -> LaneView {
+        LaneView {
+            phase: 0,
+            terminal: false,
+            turn: Turn::One(0),
+            counts: Vec::new(),
+            words: Vec::new(),
+            goals: Vec::new(),
+        }
+    }
+
+    /// Counts the legal moves once their bits are told. Returns whether each
+    /// role has one.
+    pub(super) fn count(&mut self, game: &LaneGame) -> bool {
+        self.counts.clear();
+        let (mut choosing, mut role_that_chooses) = (0, 0);
+        let mut all_can = true;
+        for (role, of_role) in game.phases[self.phase].roles.iter().enumerate() {
+            let count = of_role.count(&self.words);
+            self.counts.push(count);
+            all_can &= count > 0;
+            if count > 1 {
+                choosing += 1;
+                role_that_chooses = role;
+            }
+        }
+        self.turn = if choosing > 1 { Turn::All } else { Turn::One(role_that_chooses) };
+        all_can
+    }
+}
+
+impl std::fmt::Debug for LaneGame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LaneGame").field("phases", &self.phases.len()).finish_non_exhaustive()
+    }
+}
+
+impl LaneGame {
+    /// Compiles a network for lanes, too.
+    ///
+    /// # Errors
+    ///
+    /// [`LanesError::TooLarge`].
+    pub fn new(game: NetworkGame) -> Result<LaneGame, LanesError> {
+        let phase = |phase: crate::gdl::network::build::Phase| {
+            let program = Program::new(&phase.netlist).ok_or(LanesError::TooLarge)?;
+            Ok(LanePhase::new(&game, phase.fluents, program))
+        };
+        let phases = phases(&game.network().netlist).into_iter().map(phase).collect::<Result<_, _>>()?;
+        Ok(LaneGame { game, phases })
+    }
+
+    /// The game one state at a time.
+    pub fn alone(&self) -> &NetworkGame {
+        &self.game
+    }
+
+    pub(super) fn phases(&self) -> &[LanePhase] {
+        &self.phases
+    }
+
+    /// The number of phases through which matches go.
+    pub(crate) fn phase_count(&self) -> usize {
+        self.phases.len()
+    }
+
+    /// The phase of a state of its own, which some match comes to.
+    pub(crate) fn phase_of(&self, state: &LaneState) -> usize {
+        let fluents = state.own().fluents();
+        let holds = |&(fluent, value): &(usize, bool)| fluents.contains(fluent) == value;
+        let phase = self.phases.iter().position(|phase| phase.fluents.iter().all(holds));
+        phase.expect("every state of a match is in one of the phases")
+    }
+
+    #[inline]
+    fn role(&self, view: &LaneView, role: usize) -> &RoleBits {
+        &self.phases[view.phase].roles[role]
+    }
+}
+
+impl LaneState {
+    /// The state, which is not in a lane.
+    ///
+    /// # Panics
+    /// If it is.
+    pub(super) fn own(&self) -> &State {
+        match self {
+            LaneState::Alone(state) => state,
+            LaneState::InLane(_) => panic!("a state in a lane tells turns, moves and goals alone"),
+        }
+    }
+
+    fn own_mut(&mut self) -> &mut State {
+        match self {
+            LaneState::Alone(state) => state,
+            LaneState::InLane(_) => panic!("a state in a lane is not played on by itself"),
+        }
+    }
+}
+
+/// # Panics
+///
+/// [`play`](Game::play) does, where the state is in a lane.
+impl Game for LaneGame {
+    type State = LaneState;
+    /// The number of a move in the network.
+    type Move = u32;
+
+    fn roles(&self) -> usize {
+        self.game.roles()
+    }
+
+    fn initial(&self) -> LaneState {
+        LaneState::Alone(self.game.initial())
+    }
+
+    #[inline]
+    fn turn(&self, state: &LaneState) -> Turn {
+        match state {
+            LaneState::Alone(state) => self.game.turn(state),
+            LaneState::InLane(view) => view.turn,
+        }
+    }
+
+    #[inline]
+    fn has_choice(&self, state: &LaneState, role: usize) -> bool {
+        match state {
+            LaneState::Alone(state) => self.game.has_choice(state, role),
+            LaneState::InLane(view) => view.counts[role] > 1,
+        }
+    }
+
+    #[inline]
+    fn legal(&self, state: &LaneState, role: usize, moves: &mut Vec<u32>) {
+        match state {
+            LaneState::Alone(state) => self.game.legal(state, role, moves),
+            LaneState::InLane(view) => {
+                moves.reserve(view.counts[role] as usize);
+                self.role(view, role).legal(&view.words, |mv| moves.push(mv));
+            }
+        }
+    }
+
+    fn play(&self, state: &mut LaneState, joint: &[u32]) {
+        self.game.play(state.own_mut(), joint);
+    }
+
+    #[inline]
+    fn is_terminal(&self, state: &LaneState) -> bool {
+        match state {
+            LaneState::Alone(state) => self.game.is_terminal(state),
+            LaneState::InLane(view) => view.terminal,
+        }
+    }
+
+    fn goal(&self, state: &LaneState, role: usize) -> u8 {
+        match state {
+            LaneState::Alone(state) => self.game.goal(state, role),
+            LaneState::InLane(view) => view.goals[role],
+        }
+    }
+
+    fn goals(&self, state: &LaneState, goals: &mut Vec<u8>) {
+        match state {
+            LaneState::Alone(state) => self.game.goals(state, goals),
+            LaneState::InLane(view) => goals.extend_from_slice(&view.goals),
+        }
+    }
+
+    #[inline]
+    fn random_move(&self, state: &LaneState, role: usize, moves: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
+        use rand::RngExt;
+        match state {
+            LaneState::Alone(state) => self.game.random_move(state, role, moves, rng),
+            LaneState::InLane(view) => {
+                let index = match view.counts[role] as usize {
+                    0 => return None,
+                    1 => 0,
+                    count => rng.random_range(0..count),
+                };
+                self.role(view, role).nth(&view.words, index)
+            }
+        }
+    }
+
+    #[inline]
+    fn number(&self, _: usize, mv: u32) -> u32 {
+        mv
+    }
+
+    /// The moves of all roles: those that wait play what they must.
+    #[inline]
+    fn numbers(&self, state: &LaneState, joint: &[u32], numbers: &mut Vec<u32>) {
+        let view = match state {
+            LaneState::Alone(state) => return self.game.numbers(state, joint, numbers),
+            LaneState::InLane(view) => view,
+        };
+        match view.turn {
+            Turn::All => numbers.extend_from_slice(joint),
+            Turn::One(acting) => numbers.extend((0..self.roles()).map(|role| match role == acting {
+                true => joint[0],
+                false => self.role(view, role).nth(&view.words, 0).expect("a role that waits has one legal move"),
+            })),
+        }
+    }
+
+    fn play_numbered(&self, state: &mut LaneState, joint: &[u32], numbers: &[u32]) {
+        self.game.play_numbered(state.own_mut(), joint, numbers);
+    }
+}
+
+/// # Panics
+///
+/// All that is asked of states does, where the state is in a lane.
+impl Reasoner for LaneGame {
+    fn role_names(&self) -> &[String] {
+        self.game.role_names()
+    }
+
+    fn facts(&self, state: &LaneState) -> Vec<String> {
+        self.game.facts(state.own())
+    }
+
+    fn is_over(&self, state: &LaneState) -> bool {
+        self.game.is_over(state.own())
+    }
+
+    fn legal_of(&self, state: &LaneState, role: usize) -> Vec<u32> {
+        self.game.legal_of(state.own(), role)
+    }
+
+    fn move_name(&self, role: usize, mv: u32) -> String {
+        self.game.move_name(role, mv)
+    }
+
+    fn move_named(&self, role: usize, name: &str) -> Option<u32> {
+        self.game.move_named(role, name)
+    }
+
+    fn play_all(&self, state: &mut LaneState, joint: &[u32]) {
+        self.game.play_all(state.own_mut(), joint);
+    }
+
+    fn reached(&self, state: &LaneState, role: usize) -> Goal {
+        self.game.reached(state.own(), role)
+    }
+}

@@ -1,0 +1,230 @@
+//! The states of many simulations, stepped together.
+
+use super::bits::{Bits, LANES, transpose};
+use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
+use super::program::{Program, Slots};
+use super::state::State;
+
+/// The states of up to 512 simulations of a [`LaneGame`], one a *seat*, all in
+/// the same phase of the game.
+///
+/// A round is [`find_ends`](LaneStates::find_ends), then
+/// [`find_moves`](LaneStates::find_moves), a [`play`](LaneStates::play) for
+/// each seat that goes on, and [`step`](LaneStates::step). A state is
+/// [put](LaneStates::put) to a seat before a round, and a seat may go
+/// [back](LaneStates::restart) to it after `find_ends`. What else is in a
+/// lane means nothing.
+pub struct LaneStates<'a> {
+    game: &'a LaneGame,
+    slots: Box<Slots>,
+    phase: usize,
+    /// By phase: of each slot that is kept, what it is at the roots of the seats.
+    roots: Vec<Vec<Bits>>,
+    /// By role: the goals in all lanes, where matches ended.
+    goals: Vec<Vec<u8>>,
+    /// The legal moves, 64 a block, turned so that a seat has a word of each.
+    blocks: Vec<[Bits; 64]>,
+    view: LaneState,
+}
+
+/// Where the bits of a seat are: seats that follow each other have words that
+/// do when planes are transposed.
+#[inline]
+fn lane(seat: usize) -> usize {
+    64 * (seat % Bits::WORDS) + seat / Bits::WORDS
+}
+
+/// A set of seats, in the order of their lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seats(Bits);
+
+impl Seats {
+    /// No seat.
+    pub const NONE: Seats = Seats(Bits::NONE);
+
+    /// Puts a seat in or takes it out.
+    #[inline]
+    pub fn set(&mut self, seat: usize, value: bool) {
+        self.0.set(lane(seat), value);
+    }
+
+    /// Whether a seat is in the set.
+    #[inline]
+    pub fn contains(&self, seat: usize) -> bool {
+        self.0.get(lane(seat))
+    }
+
+    /// Whether there is any.
+    pub fn any(&self) -> bool {
+        self.0.any()
+    }
+
+    /// The seats of either.
+    #[must_use]
+    pub fn with(self, other: Seats) -> Seats {
+        Seats(self.0 | other.0)
+    }
+
+    /// The seats, each once.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        self.0.lanes().map(|lane| lane % 64 * Bits::WORDS + lane / 64)
+    }
+}
+
+impl<'a> LaneStates<'a> {
+    /// States that mean nothing yet, in the first phase.
+    pub fn new(game: &'a LaneGame) -> LaneStates<'a> {
+        let slots = vec![Bits::NONE; 1 << 16].into_boxed_slice();
+        let roots = game.phases().iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
+        let blocks = game.phases().iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
+        LaneStates {
+            slots: slots.try_into().expect("as many slots as 16 bits tell apart"),
+            phase: 0,
+            roots: roots.collect(),
+            goals: vec![vec![0; LANES]; game.phases()[0].program.roles().len()],
+            blocks: vec![[Bits::NONE; 64]; blocks],
+            view: LaneState::InLane(LaneView::new()),
+            game,
+        }
+    }
+
+    /// The phase in which all states are.
+    pub fn phase(&self) -> usize {
+        self.phase
+    }
+
+    /// Puts a state of this phase to a seat. It is the one to which it goes
+    /// back once [`keep_root`](LaneStates::keep_root) is called after the next
+    /// [`find_ends`](LaneStates::find_ends).
+    pub fn put(&mut self, seat: usize, state: &LaneState) {
+        let state = state.own();
+        for fluent in 0..self.game.alone().network().netlist.fluents() {
+            self.slots[Program::fluent(fluent)].set(lane(seat), state.fluents().contains(fluent));
+        }
+    }
+
+    /// Keeps the state of a seat as the one to go back to.
+    pub fn keep_root(&mut self, seat: usize) {
+        let kept = self.game.phases()[self.phase].program.kept();
+        for (root, &slot) in self.roots[self.phase].iter_mut().zip(kept) {
+            root.set(lane(seat), self.slots[slot as usize].get(lane(seat)));
+        }
+    }
+
+    /// Takes seats back to their roots, which are of this phase.
+    pub fn restart(&mut self, seats: Seats) {
+        let kept = self.game.phases()[self.phase].program.kept();
+        for (&root, &slot) in self.roots[self.phase].iter().zip(kept) {
+            let slot = &mut self.slots[slot as usize];
+            *slot = (*slot & !seats.0) | (root & seats.0);
+        }
+    }
+
+    /// Of some seats those whose match is over by the rules.
+    pub fn find_ends(&mut self, of: Seats) -> Seats {
+        let program = &self.game.phases()[self.phase].program;
+        let over = program.terminal(&mut self.slots) & of.0;
+        if over.any() {
+            self.find_goals(program, over);
+        }
+        Seats(over)
+    }
+
+    /// The goal of a role is 0 where not exactly one holds.
+    fn find_goals(&mut self, program: &Program, over: Bits) {
+        for (goals, of_role) in self.goals.iter_mut().zip(program.goals(&mut self.slots)) {
+            over.lanes().for_each(|lane| goals[lane] = 0);
+            let (mut any, mut several) = (Bits::NONE, Bits::NONE);
+            for &(score, found) in of_role {
+                let holds = found.of(&self.slots) & over;
+                several |= any & holds;
+                any |= holds;
+                holds.lanes().for_each(|lane| goals[lane] = score);
+            }
+            several.lanes().for_each(|lane| goals[lane] = 0);
+        }
+    }
+
+    /// What is told of a seat whose match is over by the rules.
+    pub fn end(&mut self, seat: usize) -> &LaneState {
+        let goals = &self.goals;
+        let view = view(&mut self.view);
+        view.phase = self.phase;
+        view.terminal = true;
+        view.goals.clear();
+        view.goals.extend(goals.iter().map(|goals| goals[lane(seat)]));
+        &self.view
+    }
+
+    /// Finds the legal moves in all states.
+    pub fn find_moves(&mut self) {
+        let LanePhase { program, planes, .. } = &self.game.phases()[self.phase];
+        program.legal(&mut self.slots);
+        for (block, planes) in self.blocks.iter_mut().zip(planes.as_chunks::<64>().0) {
+            for (row, &slot) in block.iter_mut().zip(planes) {
+                *row = self.slots[slot as usize];
+            }
+            transpose(block);
+        }
+        // From here on they tell what is done.
+        for role in program.roles().iter().filter(|role| !role.forced) {
+            self.slots[role.slots()].fill(Bits::NONE);
+        }
+    }
+
+    /// What is told of a seat whose match is not over by the rules. If a role
+    /// cannot move, this is a state of its own.
+    pub fn view(&mut self, seat: usize) -> &LaneState {
+        let blocks = self.game.phases()[self.phase].planes.len() / 64;
+        let found = view(&mut self.view);
+        found.phase = self.phase;
+        found.terminal = false;
+        found.words.clear();
+        let (row, word) = (seat / Bits::WORDS, seat % Bits::WORDS);
+        found.words.extend(self.blocks[..blocks].iter().map(|block| block[row].0[word]));
+        if !found.count(self.game) {
+            self.view = LaneState::Alone(self.state(seat));
+        }
+        &self.view
+    }
+
+    /// The state of a seat by itself.
+    fn state(&self, seat: usize) -> State {
+        let holds = |fluent| self.slots[Program::fluent(fluent)].get(lane(seat));
+        let fluents: Vec<bool> = (0..self.game.alone().network().netlist.fluents()).map(holds).collect();
+        self.game.alone().state_from(&crate::util::FluentSet::of(&fluents))
+    }
+
+    /// Tells which moves are played at a seat, legal ones, one a role.
+    #[inline]
+    pub fn play(&mut self, seat: usize, moves: &[u32]) {
+        let done = &self.game.phases()[self.phase].done;
+        for &mv in moves {
+            if let Some(slot) = done[mv as usize] {
+                self.slots[slot as usize].set(lane(seat), true);
+            }
+        }
+    }
+
+    /// Plays what was told.
+    pub fn step(&mut self) {
+        self.game.phases()[self.phase].program.next(&mut self.slots);
+        self.pass();
+    }
+
+    /// Goes on to the next phase where no seat plays.
+    pub fn pass(&mut self) {
+        self.phase = (self.phase + 1) % self.game.phases().len();
+    }
+}
+
+/// The view, in the place of a state by itself if there is one.
+fn view(state: &mut LaneState) -> &mut LaneView {
+    if let LaneState::Alone(_) = state {
+        *state = LaneState::InLane(LaneView::new());
+    }
+    match state {
+        LaneState::InLane(view) => view,
+        LaneState::Alone(_) => unreachable!("it has just been replaced"),
+    }
+}

@@ -1,0 +1,22 @@
+//! Games played on a circuit.
+
+mod bits;
+mod choice;
+mod cone;
+mod game;
+mod in_lanes;
+mod lane_game;
+mod lane_states;
+mod lanes;
+mod program;
+mod sequential;
+mod state;
+
+pub use bits::LANES;
+pub use game::NetworkGame;
+pub use in_lanes::InLanes;
+pub use lane_game::{LaneGame, LaneState, LaneView};
+pub(crate) use lane_states::{LaneStates, Seats};
+pub use lanes::{Lanes, LanesError, Playouts};
+pub use sequential::Sequential;
+pub use state::State;

@@ -1,0 +1,576 @@
+//! A netlist compiled for evaluation in all lanes.
+//!
+//! Values live in *slots*: slot 0 is false, then come the fluents, then the
+//! moves, and what is left is taken and given back as values come and go, so
+//! that few slots are in use and most of them in the nearest cache. Gates of
+//! the same shape follow each other in *runs*, each one loop without a
+//! branch.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::bits::Bits;
+use crate::gdl::network::build::Netlist;
+use crate::util::Lit;
+
+/// As many slots as 16 bits tell apart, so that no index is out of bounds.
+pub type Slots = [Bits; 1 << 16];
+
+/// Gates of more literals are taken apart.
+const WIDEST: usize = 8;
+
+/// Gates are put in order of shape among so many.
+const WINDOW: usize = 256;
+
+/// Where a literal is found.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    slot: u16,
+    inverted: bool,
+}
+
+impl Found {
+    /// The value in all lanes.
+    #[inline]
+    pub fn of(self, slots: &Slots) -> Bits {
+        let value = slots[self.slot as usize];
+        if self.inverted { !value } else { value }
+    }
+}
+
+/// The moves a role may have, in order, each with the slot after that of the
+/// one before.
+#[derive(Clone, Debug)]
+pub struct RoleMoves {
+    /// The moves.
+    pub moves: Vec<usize>,
+    /// The slot of the first.
+    pub first: usize,
+    /// Whether there is but one, and it is always legal.
+    pub forced: bool,
+}
+
+impl RoleMoves {
+    /// The slots of the moves. They tell what is legal once
+    /// [`Program::legal`] has run, and what is done for [`Program::next`].
+    pub fn slots(&self) -> Range<usize> {
+        self.first..self.first + self.moves.len()
+    }
+}
+
+/// What evaluates a netlist. Its parts run in the order of the methods;
+/// [`goals`](Program::goals) may be left out.
+#[derive(Clone)]
+pub struct Program {
+    code: Vec<u16>,
+    terminal_runs: Vec<Run>,
+    goal_runs: Vec<Run>,
+    legal_runs: Vec<Run>,
+    next_runs: Vec<Run>,
+    terminal: Found,
+    goals: Vec<Vec<(u8, Found)>>,
+    roles: Vec<RoleMoves>,
+    kept: Vec<u16>,
+}
+
+/// Gates of one shape.
+#[derive(Clone)]
+struct Run {
+    kernel: fn(&mut Slots, &[u16]),
+    code: Range<usize>,
+}
+
+impl Program {
+    /// The slot of a fluent.
+    pub fn fluent(fluent: usize) -> usize {
+        1 + fluent
+    }
+
+    /// The moves of each role.
+    pub fn roles(&self) -> &[RoleMoves] {
+        &self.roles
+    }
+
+    /// From the fluents, the lanes in which the match is over.
+    pub fn terminal(&self, slots: &mut Slots) -> Bits {
+        self.run(&self.terminal_runs, slots);
+        self.terminal.of(slots)
+    }
+
+    /// Evaluates the goals: the values each role may have, and where to find
+    /// in which lanes it has them.
+    pub fn goals(&self, slots: &mut Slots) -> &[Vec<(u8, Found)>] {
+        self.run(&self.goal_runs, slots);
+        &self.goals
+    }
+
+    /// The slots whose values go into [`legal`](Program::legal) and
+    /// [`next`](Program::next). To go on with another state than that which
+    /// [`terminal`](Program::terminal) was asked for, these are replaced.
+    pub fn kept(&self) -> &[u16] {
+        &self.kept
+    }
+
+    /// Finds which moves are legal.
+    pub fn legal(&self, slots: &mut Slots) {
+        self.run(&self.legal_runs, slots);
+    }
+
+    /// Replaces the fluents by those of the next state.
+    pub fn next(&self, slots: &mut Slots) {
+        self.run(&self.next_runs, slots);
+    }
+
+    fn run(&self, runs: &[Run], slots: &mut Slots) {
+        for run in runs {
+            (run.kernel)(slots, &self.code[run.code.clone()]);
+        }
+    }
+}
+
+/// Conjunctions of `P` literals and the negations of `N` more, inverted if
+/// `INVERTED`. Each has `LENGTH` words of code: `P + N` slots it reads and
+/// the slot it writes.
+fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(slots: &mut Slots, code: &[u16]) {
+    for gate in code.as_chunks::<LENGTH>().0 {
+        let mut value = Bits::ALL;
+        for &slot in &gate[..P] {
+            value &= slots[slot as usize];
+        }
+        for &slot in &gate[P..P + N] {
+            value &= !slots[slot as usize];
+        }
+        slots[gate[P + N] as usize] = if INVERTED { !value } else { value };
+    }
+}
+
+/// The numbers of plain and negated literals, and whether the result is
+/// inverted.
+type Shape = (usize, usize, bool);
+
+fn kernel(shape: Shape) -> fn(&mut Slots, &[u16]) {
+    macro_rules! kernels {
+        ($($p:literal $n:literal $length:literal)*) => {
+            match shape {
+                $(($p, $n, false) => gates::<$p, $n, $length, false>,
+                  ($p, $n, true) => gates::<$p, $n, $length, true>,)*
+                _ => unreachable!("a gate has 1 to {WIDEST} literals"),
+            }
+        };
+    }
+    kernels!(
+        1 0 2  0 1 2
+        2 0 3  1 1 3  0 2 3
+        3 0 4  2 1 4  1 2 4  0 3 4
+        4 0 5  3 1 5  2 2 5  1 3 5  0 4 5
+        5 0 6  4 1 6  3 2 6  2 3 6  1 4 6  0 5 6
+        6 0 7  5 1 7  4 2 7  3 3 7  2 4 7  1 5 7  0 6 7
+        7 0 8  6 1 8  5 2 8  4 3 8  3 4 8  2 5 8  1 6 8  0 7 8
+        8 0 9  7 1 9  6 2 9  5 3 9  4 4 9  3 5 9  2 6 9  1 7 9  0 8 9
+    )
+}
+
+/// A gate to be evaluated: the conjunction of literals of values.
+///
+/// Values are numbered as nodes are, up to the first gate; a gate that is
+/// evaluated twice makes two values.
+struct Op {
+    lits: Vec<Lit>,
+    inverted: bool,
+    out: usize,
+}
+
+impl Op {
+    fn shape(&self) -> Shape {
+        let negated = self.lits.iter().filter(|lit| lit.is_inverted()).count();
+        (self.lits.len() - negated, negated, self.inverted)
+    }
+}
+
+const NO_VALUE: usize = usize::MAX;
+
+/// What a value is, beside a value.
+#[derive(Clone, Copy, Default)]
+struct Value {
+    /// Holds the negation of what it stands for.
+    inverted: bool,
+    /// Has to be in this slot.
+    slot: Option<u16>,
+}
+
+struct Compiler<'a> {
+    netlist: &'a Netlist,
+    gates: Vec<&'a [Lit]>,
+    values: Vec<Value>,
+    /// The value of each node, as far as there is one by now.
+    of_node: Vec<usize>,
+}
+
+impl Program {
+    /// Compiles a netlist. Moves that are never legal have no slot; `None`
+    /// if the netlist does not fit into the slots.
+    pub fn new(netlist: &Netlist) -> Option<Program> {
+        let outputs = &netlist.outputs;
+        let mut slots = 1 + netlist.fluents();
+        let roles: Vec<RoleMoves> = netlist
+            .roles
+            .iter()
+            .map(|range| {
+                let moves: Vec<usize> = range.clone().filter(|&mv| outputs.legal[mv] != Lit::FALSE).collect();
+                let first = slots;
+                slots += moves.len();
+                let forced = moves.len() == 1 && outputs.legal[moves[0]] == Lit::TRUE;
+                RoleMoves { moves, first, forced }
+            })
+            .collect();
+        if slots > 1 << 16 {
+            return None;
+        }
+        let mut compiler = Compiler::new(netlist, &roles);
+        let terminal_ops = compiler.ops([outputs.terminal]);
+        let terminal = compiler.lit(outputs.terminal);
+        let after_terminal = compiler.of_node.clone();
+        let goal_lits = outputs.goals.iter().flatten().map(|&(_, lit)| lit);
+        let goal_ops = compiler.ops(goal_lits.clone());
+        let goals: Vec<Lit> = goal_lits.map(|lit| compiler.lit(lit)).collect();
+        compiler.of_node = after_terminal;
+        let legal_ops = compiler.legal_ops(&roles);
+        let next_ops = compiler.next_ops();
+
+        let values = compiler.values;
+        let parts = [terminal_ops, goal_ops, legal_ops, next_ops];
+        let found_at_end = [vec![terminal], goals.clone(), Vec::new(), Vec::new()];
+        let slots = Allocation::new(&values, &parts, &found_at_end, slots)?;
+        let found = |lit: Lit| Found { slot: slots.of_value[lit.node()], inverted: lit.is_inverted() };
+        let mut code = Vec::new();
+        let [terminal_runs, goal_runs, legal_runs, next_runs] =
+            parts.each_ref().map(|ops| emit(ops, &slots.of_value, &mut code));
+        let mut goals = goals.into_iter().map(found);
+        Some(Program {
+            code,
+            terminal_runs,
+            goal_runs,
+            legal_runs,
+            next_runs,
+            terminal: found(terminal),
+            goals: outputs
+                .goals
+                .iter()
+                .map(|role| role.iter().map(|&(score, _)| score).zip(&mut goals).collect())
+                .collect(),
+            roles,
+            kept: (1..=netlist.fluents() as u16).chain(slots.kept).collect(),
+        })
+    }
+}
+
+impl<'a> Compiler<'a> {
+    fn new(netlist: &'a Netlist, roles: &[RoleMoves]) -> Compiler<'a> {
+        let first_gate = netlist.first_gate();
+        let mut values = vec![Value::default(); first_gate];
+        for (index, value) in values.iter_mut().enumerate().take(1 + netlist.fluents()) {
+            value.slot = Some(index as u16);
+        }
+        for (&mv, slot) in roles.iter().flat_map(|role| role.moves.iter().zip(role.slots())) {
+            values[netlist.move_node(mv)].slot = Some(slot as u16);
+        }
+        // A move without a slot is never done.
+        let mut of_node = vec![NO_VALUE; netlist.nodes()];
+        for (node, value) in of_node.iter_mut().enumerate().take(first_gate) {
+            *value = if values[node].slot.is_some() { node } else { 0 };
+        }
+        Compiler { netlist, gates: netlist.gates().collect(), values, of_node }
+    }
+
+    /// The literal of a value that a literal of a node is.
+    fn lit(&self, lit: Lit) -> Lit {
+        let value = self.of_node[lit.node()];
+        Lit::new(value, lit.is_inverted() ^ self.values[value].inverted)
+    }
+
+    fn add(&mut self, value: Value) -> usize {
+        self.values.push(value);
+        self.values.len() - 1
+    }
+
+    /// The gates below these literals that have no value yet, those that
+    /// belong together near each other.
+    fn below(&self, roots: impl IntoIterator<Item = Lit>) -> Vec<usize> {
+        let mut seen = HashSet::new();
+        let mut order = Vec::new();
+        let mut stack = Vec::new();
+        for root in roots {
+            stack.push((root.node(), false));
+            while let Some((node, done)) = stack.pop() {
+                if done {
+                    order.push(node);
+                } else if self.of_node[node] == NO_VALUE && seen.insert(node) {
+                    stack.push((node, true));
+                    let gate = self.gates[node - self.netlist.first_gate()];
+                    stack.extend(gate.iter().rev().map(|lit| (lit.node(), false)));
+                }
+            }
+        }
+        order
+    }
+
+    /// Gives a gate a value and evaluates it, part by part if it is wide.
+    fn op(&mut self, node: usize, value: Value, ops: &mut Vec<Op>) {
+        let gate = self.gates[node - self.netlist.first_gate()];
+        let mut lits: Vec<Lit> = gate.iter().map(|&lit| self.lit(lit)).collect();
+        while lits.len() > WIDEST {
+            lits.sort_by_key(|lit| lit.is_inverted());
+            let parts = lits.chunks(WIDEST).map(|part| match part {
+                [lit] => *lit,
+                _ => {
+                    let out = self.add(Value::default());
+                    ops.push(Op { lits: part.to_vec(), inverted: false, out });
+                    Lit::new(out, false)
+                }
+            });
+            lits = parts.collect();
+        }
+        let out = self.add(value);
+        self.of_node[node] = out;
+        ops.push(Op { lits, inverted: value.inverted, out });
+    }
+
+    fn ops(&mut self, roots: impl IntoIterator<Item = Lit>) -> Vec<Op> {
+        let nodes = self.below(roots);
+        let mut ops = Vec::new();
+        nodes.into_iter().for_each(|node| self.op(node, Value::default(), &mut ops));
+        by_shape(ops)
+    }
+
+    /// Evaluates what is legal into the slots of the moves.
+    fn legal_ops(&mut self, roles: &[RoleMoves]) -> Vec<Op> {
+        let outputs = &self.netlist.outputs;
+        let nodes = self.below(outputs.legal.iter().copied());
+        // What the choice overwrites cannot be of use later.
+        let mut needed = vec![false; self.of_node.len()];
+        outputs.next.iter().for_each(|lit| needed[lit.node()] = true);
+        let of_legal: HashSet<usize> = nodes.iter().copied().collect();
+        for node in self.below(outputs.next.iter().copied()) {
+            if !of_legal.contains(&node) {
+                self.gates[node - self.netlist.first_gate()].iter().for_each(|lit| needed[lit.node()] = true);
+            }
+        }
+        let mut placed = vec![None; self.of_node.len()];
+        let mut copies = Vec::new();
+        for (&mv, slot) in roles.iter().flat_map(|role| role.moves.iter().zip(role.slots())) {
+            let lit = outputs.legal[mv];
+            let node = lit.node();
+            if of_legal.contains(&node) && !needed[node] && placed[node].is_none() {
+                placed[node] = Some(Value { inverted: lit.is_inverted(), slot: Some(slot as u16) });
+            } else {
+                copies.push((lit, slot));
+            }
+        }
+        let mut ops: Vec<Op> = Vec::new();
+        for node in nodes {
+            self.op(node, placed[node].unwrap_or_default(), &mut ops);
+        }
+        for (lit, slot) in copies {
+            let lits = vec![self.lit(lit)];
+            let out = self.add(Value { inverted: false, slot: Some(slot as u16) });
+            ops.push(Op { lits, inverted: false, out });
+        }
+        by_shape(ops)
+    }
+
+    /// Evaluates the next state into the slots of the fluents.
+    fn next_ops(&mut self) -> Vec<Op> {
+        let next = &self.netlist.outputs.next;
+        let nodes = self.below(next.iter().copied());
+        // The first fluent whose next value a gate is.
+        let mut firsts = HashMap::new();
+        for (fluent, &lit) in next.iter().enumerate() {
+            if self.of_node[lit.node()] == NO_VALUE {
+                firsts.entry(lit.node()).or_insert((fluent, lit.is_inverted()));
+            }
+        }
+        let mut ops = Vec::new();
+        let mut fluents = HashMap::new();
+        for node in nodes {
+            let first = firsts.get(&node);
+            let inverted = first.is_some_and(|&(_, inverted)| inverted);
+            self.op(node, Value { inverted, slot: None }, &mut ops);
+            fluents.extend(first.map(|&(fluent, _)| (self.of_node[node], fluent)));
+        }
+        let mut ops = by_shape(ops);
+        let copies = self.write_at_once(&ops, &fluents);
+        self.copy(copies, &mut ops);
+        ops
+    }
+
+    /// Lets values be written to the slots of their fluents where nothing
+    /// reads the old value any more. Returns what has to be copied at the
+    /// end: values to fluents.
+    fn write_at_once(&mut self, ops: &[Op], fluents: &HashMap<usize, usize>) -> Vec<(usize, Lit)> {
+        let mut copies = Vec::new();
+        for (fluent, &lit) in self.netlist.outputs.next.iter().enumerate() {
+            let lit = self.lit(lit);
+            let stays = lit == Lit::new(self.netlist.fluent_node(fluent), false);
+            if !stays && fluents.get(&lit.node()) != Some(&fluent) {
+                copies.push((fluent, lit));
+            }
+        }
+        let mut readers = Readers::new(self.netlist.fluents());
+        ops.iter().for_each(|op| readers.add(&op.lits));
+        copies.iter().for_each(|&(_, lit)| readers.add(&[lit]));
+        for op in ops {
+            readers.remove(&op.lits);
+            if let Some(&fluent) = fluents.get(&op.out) {
+                if readers.0[fluent] == 0 {
+                    self.values[op.out].slot = Some(Program::fluent(fluent) as u16);
+                } else {
+                    copies.push((fluent, Lit::new(op.out, false)));
+                }
+            }
+        }
+        copies
+    }
+
+    /// Copies values to fluents. Where fluents are copied to each other, this
+    /// goes from the end of each chain; a cycle is cut by one more value.
+    fn copy(&mut self, mut copies: Vec<(usize, Lit)>, ops: &mut Vec<Op>) {
+        let mut readers = Readers::new(self.netlist.fluents());
+        copies.iter().for_each(|&(_, lit)| readers.add(&[lit]));
+        while !copies.is_empty() {
+            let own = |fluent: usize, lit: Lit| usize::from(lit.node() == self.netlist.fluent_node(fluent));
+            let ready = copies.iter().position(|&(fluent, lit)| readers.0[fluent] == own(fluent, lit));
+            // If none is ready, all that are left lie on cycles.
+            let (fluent, lit) = copies.swap_remove(ready.unwrap_or(0));
+            readers.remove(&[lit]);
+            let slot = ready.map(|_| Program::fluent(fluent) as u16);
+            let out = self.add(Value { inverted: false, slot });
+            ops.push(Op { lits: vec![lit], inverted: false, out });
+            if ready.is_none() {
+                copies.push((fluent, Lit::new(out, false)));
+            }
+        }
+    }
+}
+
+/// How often the old value of each fluent is still to be read.
+struct Readers(Vec<usize>);
+
+impl Readers {
+    fn new(fluents: usize) -> Readers {
+        Readers(vec![0; fluents])
+    }
+
+    fn add(&mut self, lits: &[Lit]) {
+        lits.iter().for_each(|&lit| self.change(lit, 1));
+    }
+
+    fn remove(&mut self, lits: &[Lit]) {
+        lits.iter().for_each(|&lit| self.change(lit, -1));
+    }
+
+    fn change(&mut self, lit: Lit, by: isize) {
+        // Fluents are the nodes from 1 on.
+        if let Some(readers) = lit.node().checked_sub(1).and_then(|fluent| self.0.get_mut(fluent)) {
+            *readers = readers.wrapping_add_signed(by);
+        }
+    }
+}
+
+/// Brings gates of the same shape together, as far as they are not far from
+/// each other and no gate comes before what it reads.
+fn by_shape(mut ops: Vec<Op>) -> Vec<Op> {
+    for window in ops.chunks_mut(WINDOW) {
+        let mut levels = HashMap::new();
+        for op in window.iter() {
+            let level = op.lits.iter().filter_map(|lit| levels.get(&lit.node())).max().map_or(0, |level| level + 1);
+            levels.insert(op.out, level);
+        }
+        window.sort_by_cached_key(|op| (levels[&op.out], op.shape(), op.out));
+    }
+    ops
+}
+
+fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for run in ops.chunk_by(|a, b| a.shape() == b.shape()) {
+        let start = code.len();
+        for op in run {
+            for inverted in [false, true] {
+                let lits = op.lits.iter().filter(|lit| lit.is_inverted() == inverted);
+                code.extend(lits.map(|lit| slots[lit.node()]));
+            }
+            code.push(slots[op.out]);
+        }
+        runs.push(Run { kernel: kernel(run[0].shape()), code: start..code.len() });
+    }
+    runs
+}
+
+/// Which slot each value is in.
+struct Allocation {
+    of_value: Vec<u16>,
+    /// The slots of the values of the first part that the third and fourth
+    /// read.
+    kept: Vec<u16>,
+}
+
+impl Allocation {
+    /// `parts` run one after another, and at the end of each the values of
+    /// `found_at_end` are still there. The first `fixed` slots are not given
+    /// away. `None` if there are not enough slots.
+    fn new(values: &[Value], parts: &[Vec<Op>; 4], found_at_end: &[Vec<Lit>; 4], fixed: usize) -> Option<Allocation> {
+        // The last op that reads each value, counted through all parts.
+        let mut last = vec![0; values.len()];
+        let mut of_part = vec![usize::MAX; values.len()];
+        let mut kept = vec![false; values.len()];
+        let mut time = 0;
+        for (part, ops) in parts.iter().enumerate() {
+            for op in ops {
+                time += 1;
+                of_part[op.out] = part;
+                last[op.out] = time;
+                for lit in &op.lits {
+                    last[lit.node()] = time;
+                    kept[lit.node()] |= part >= 2 && of_part[lit.node()] == 0;
+                }
+            }
+            found_at_end[part].iter().for_each(|lit| last[lit.node()] = last[lit.node()].max(time + 1));
+            time += 1;
+        }
+        let mut dying: Vec<Vec<u32>> = vec![Vec::new(); time + 1];
+        for (value, &last) in last.iter().enumerate() {
+            if of_part[value] != usize::MAX && values[value].slot.is_none() {
+                dying[last].push(value as u32);
+            }
+        }
+        let mut of_value: Vec<u16> = values.iter().map(|value| value.slot.unwrap_or(0)).collect();
+        let mut free: Vec<u16> = Vec::new();
+        let mut used = fixed;
+        let mut time = 0;
+        for ops in parts {
+            for op in ops {
+                time += 1;
+                if let Some(slot) = values[op.out].slot {
+                    of_value[op.out] = slot;
+                }
+                // What dies with this op is read before the op writes.
+                let own = |value: u32| value as usize == op.out;
+                free.extend(dying[time].iter().filter(|&&value| !own(value)).map(|&value| of_value[value as usize]));
+                if values[op.out].slot.is_none() {
+                    of_value[op.out] = match free.pop() {
+                        Some(slot) => slot,
+                        None => {
+                            used += 1;
+                            u16::try_from(used - 1).ok()?
+                        }
+                    };
+                }
+                free.extend(dying[time].iter().filter(|&&value| own(value)).map(|&value| of_value[value as usize]));
+            }
+            time += 1;
+            free.extend(dying[time].iter().map(|&value| of_value[value as usize]));
+        }
+        let kept = kept.iter().zip(&of_value).filter(|(kept, _)| **kept).map(|(_, &slot)| slot).collect();
+        Some(Allocation { of_value, kept })
+    }
+}

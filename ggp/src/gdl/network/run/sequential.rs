@@ -1,0 +1,532 @@
+//! A netlist that is stepped one state at a time: only what changes is
+//! computed.
+
+use std::ops::Range;
+
+use rand::RngExt;
+
+use super::cone::Cone;
+use super::state::State;
+use crate::Rng;
+use crate::gdl::network::build::{Netlist, conditions};
+use crate::gdl::reasoner::Goal;
+use crate::util::FluentSet;
+use crate::util::Lit;
+use crate::util::{bits, nth_bit};
+
+/// Steps a netlist.
+///
+/// Every gate counts its literals that do not hold and has a *slot* with a
+/// bit. Whenever the gate's value changes its bit is flipped, and what the bit
+/// means depends on where the slot lies:
+///
+/// * inner gates come first, in topological order; their bit says that the
+///   change is still to be told to the gates they go into;
+/// * then a gate a fluent, whose bit says that the fluent has another value in
+///   the next state;
+/// * then a gate a move, whose bit says that the move is legal if its
+///   condition holds;
+/// * then one gate, whose bit says that the match is over.
+///
+/// Going through the bits of the inner gates in order, each gate passes a
+/// change on at most once. Gates that only goals need are no part of this;
+/// they are evaluated when asked for.
+#[derive(Debug)]
+pub struct Sequential {
+    /// Where the edges of each source begin, and the end of the last. Sources
+    /// are the fluents, the moves and the inner gates.
+    starts: Vec<u32>,
+    /// The slots that a source goes into, each twice, plus one if inverted.
+    edges: Vec<u32>,
+    layout: Layout,
+    roles: Vec<RoleMoves>,
+    /// The goals of each role.
+    goals: Cone,
+    initial: State,
+}
+
+/// Where slots lie. Each part begins with a word of its own.
+#[derive(Clone, Debug)]
+struct Layout {
+    fluents: usize,
+    moves: usize,
+    /// The words of inner gates.
+    inner: Range<usize>,
+    /// The first word with an inner gate that depends on moves.
+    first_moving: usize,
+    /// The words of next values.
+    next: Range<usize>,
+    terminal: usize,
+    slots: usize,
+}
+
+/// The legal moves of a role are those of each group whose condition holds.
+#[derive(Debug)]
+struct RoleMoves {
+    groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    condition: Lit,
+    /// The slot of the condition, if it is a gate.
+    slot: Option<u32>,
+    /// The words with a bit a move.
+    words: Range<usize>,
+    /// The move of each bit.
+    moves: Vec<u32>,
+}
+
+impl Sequential {
+    /// Makes a netlist ready.
+    pub fn new(netlist: &Netlist) -> Sequential {
+        let (netlist, conditions) = conditions(netlist);
+        Builder::new(&netlist, conditions).build()
+    }
+
+    /// The number of gates that are kept up to date.
+    pub fn gates(&self) -> usize {
+        self.starts.len() - 1 - self.layout.fluents - self.layout.moves
+    }
+
+    /// The state a match begins in.
+    pub fn initial(&self) -> &State {
+        &self.initial
+    }
+
+    /// The state in which just these fluents hold.
+    pub fn state(&self, fluents: &FluentSet) -> State {
+        let mut state = self.initial.clone();
+        for ((flips, &these), &those) in
+            state.flips.words_mut().iter_mut().zip(state.fluents.words()).zip(fluents.words())
+        {
+            *flips = these ^ those;
+        }
+        let next = &mut state.bits[self.layout.next.clone()];
+        next.iter_mut().zip(state.flips.words()).for_each(|(next, flips)| *next ^= flips);
+        self.change(&mut state);
+        self.settle(&mut state, self.layout.inner.start);
+        state
+    }
+
+    /// Plays one move of every role.
+    #[inline]
+    pub fn step(&self, state: &mut State, joint: &[u32]) {
+        for &mv in joint {
+            self.tell(state, self.layout.fluents + mv as usize, true);
+        }
+        self.settle(state, self.layout.first_moving);
+        // No fluent that changes now is to change again.
+        state.bits[self.layout.next.clone()].swap_with_slice(state.flips.words_mut());
+        self.change(state);
+        for &mv in joint {
+            self.tell(state, self.layout.fluents + mv as usize, false);
+        }
+        self.settle(state, self.layout.inner.start);
+    }
+
+    /// Changes the fluents that are marked.
+    fn change(&self, state: &mut State) {
+        for word in 0..state.flips.words().len() {
+            let mut flips = std::mem::take(&mut state.flips.words_mut()[word]);
+            let values = state.fluents.words()[word] ^ flips;
+            state.fluents.words_mut()[word] = values;
+            while flips != 0 {
+                let bit = flips.trailing_zeros();
+                flips &= flips - 1;
+                self.tell(state, 64 * word + bit as usize, values >> bit & 1 == 1);
+            }
+        }
+    }
+
+    /// Lets inner gates that have changed pass it on, from a word on.
+    #[inline]
+    fn settle(&self, state: &mut State, first: usize) {
+        for word in first..self.layout.inner.end {
+            while state.bits[word] != 0 {
+                let bits = state.bits[word];
+                state.bits[word] = bits & (bits - 1);
+                let slot = 64 * word + bits.trailing_zeros() as usize;
+                let holds = state.holds(slot);
+                self.tell(state, self.layout.fluents + self.layout.moves + slot, holds);
+            }
+        }
+    }
+
+    /// Tells the gates that a source goes into of its new value.
+    #[inline]
+    fn tell(&self, state: &mut State, source: usize, holds: bool) {
+        let edges = &self.edges[self.starts[source] as usize..self.starts[source + 1] as usize];
+        let (counters, bits) = (&mut state.counters[..], &mut state.bits[..]);
+        for &edge in edges {
+            let slot = (edge >> 1) as usize;
+            let now_holds = (edge ^ u32::from(holds)) & 1;
+            let before = counters[slot];
+            let after = before + 1 - 2 * now_holds as i16;
+            counters[slot] = after;
+            // The sign is the gate's value. A branch would be foretold badly.
+            bits[slot / 64] ^= u64::from((before ^ after) < 0) << (slot % 64);
+        }
+    }
+
+    /// Whether the rules say that the match is over.
+    #[inline]
+    pub fn is_terminal(&self, state: &State) -> bool {
+        state.bits[self.layout.terminal] & 1 == 1
+    }
+
+    /// The number of legal moves of a role.
+    #[inline]
+    pub fn count_legal(&self, state: &State, role: usize) -> usize {
+        self.open_words(state, role).map(|(_, _, word)| word.count_ones() as usize).sum()
+    }
+
+    /// Whether a role has a legal move.
+    #[inline]
+    pub fn can_move(&self, state: &State, role: usize) -> bool {
+        self.open_words(state, role).any(|(_, _, word)| word != 0)
+    }
+
+    /// The legal move of a role with so many before it.
+    ///
+    /// # Panics
+    ///
+    /// If the role has not more legal moves than that.
+    #[inline]
+    pub fn nth_legal(&self, state: &State, role: usize, mut index: usize) -> u32 {
+        for (group, first, word) in self.open_words(state, role) {
+            let count = word.count_ones() as usize;
+            if index < count {
+                return group.moves[first + nth_bit(word, index)];
+            }
+            index -= count;
+        }
+        panic!("the role has no legal move of that number");
+    }
+
+    /// The legal moves of a role, in an order that is always the same.
+    pub fn legal<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = u32> + 'a {
+        self.open_words(state, role)
+            .flat_map(|(group, first, word)| bits(word).map(move |bit| group.moves[first + bit]))
+    }
+
+    /// All moves a role may have, in the order in which
+    /// [`legal`](Sequential::legal) tells them.
+    pub(super) fn order(&self, role: usize) -> impl Iterator<Item = u32> {
+        self.roles[role].groups.iter().flat_map(|group| group.moves.iter().copied())
+    }
+
+    /// A legal move of a role, all equally likely.
+    #[inline]
+    pub fn random_legal(&self, state: &State, role: usize, rng: &mut Rng) -> Option<u32> {
+        match self.count_legal(state, role) {
+            0 => None,
+            1 => Some(self.nth_legal(state, role, 0)),
+            count => Some(self.nth_legal(state, role, rng.random_range(0..count))),
+        }
+    }
+
+    /// The words of legal moves of a role, each with its group and the number
+    /// of its first bit in the group.
+    #[inline]
+    fn open_words<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = (&'a Group, usize, u64)> {
+        let groups = self.roles[role].groups.iter().filter(|group| group.is_open(state));
+        groups.flat_map(|group| {
+            let words = state.bits[group.words.clone()].iter().enumerate();
+            words.map(move |(index, &word)| (group, 64 * index, word))
+        })
+    }
+
+    /// What each role has reached.
+    pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
+        self.goals.goals(state)
+    }
+}
+
+impl Group {
+    /// Whether the condition holds.
+    #[inline]
+    fn is_open(&self, state: &State) -> bool {
+        let lit = self.condition;
+        let node_holds = match self.slot {
+            Some(slot) => state.holds(slot as usize),
+            None => !lit.is_constant() && state.fluents.contains(lit.node() - 1),
+        };
+        node_holds ^ lit.is_inverted()
+    }
+}
+
+/// Lays out the slots of a netlist.
+struct Builder<'a> {
+    netlist: &'a Netlist,
+    gates: Vec<&'a [Lit]>,
+    conditions: Vec<Lit>,
+    initial: Vec<bool>,
+    /// The slot of each gate that has one.
+    slots: Vec<Option<u32>>,
+    /// The literals of each slot.
+    lits: Vec<Vec<Lit>>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(netlist: &'a Netlist, conditions: Vec<Lit>) -> Builder<'a> {
+        let gates: Vec<&[Lit]> = netlist.gates().collect();
+        let initial = netlist.evaluate(&netlist.initial, &vec![false; netlist.moves()]);
+        let slots = vec![None; gates.len()];
+        Builder { netlist, gates, conditions, initial, slots, lits: Vec::new() }
+    }
+
+    /// The number of a gate, if the node is one.
+    fn gate(&self, node: usize) -> Option<usize> {
+        node.checked_sub(self.netlist.first_gate())
+    }
+
+    fn build(mut self) -> Sequential {
+        let netlist = self.netlist;
+        let outputs = &netlist.outputs;
+        let (fluents, moves) = (netlist.fluents(), netlist.moves());
+        let inner = self.inner_gates();
+        let moving = self.depend_on_moves();
+        for wanted in [false, true] {
+            for gate in (0..self.gates.len()).filter(|&gate| inner[gate] && moving[gate] == wanted) {
+                self.slots[gate] = Some(self.lits.len() as u32);
+                self.lits.push(self.gates[gate].to_vec());
+            }
+        }
+        let count = self.lits.len();
+        let first_moving = (0..self.gates.len()).filter(|&gate| inner[gate] && !moving[gate]).count() / 64;
+        self.align();
+        let mut bits = vec![0; self.lits.len() / 64];
+        let next = self.output_slots(&outputs.next, &mut bits);
+        // The bit of a next value says that it is another.
+        for (word, held) in bits[next.clone()].iter_mut().zip(FluentSet::of(&netlist.initial).words()) {
+            *word ^= held;
+        }
+        let roles: Vec<RoleMoves> =
+            netlist.roles.iter().map(|range| self.role_moves(range.clone(), &mut bits)).collect();
+        let terminal = self.output_slots(&[outputs.terminal], &mut bits).start;
+
+        let layout = Layout {
+            fluents,
+            moves,
+            inner: 0..count.div_ceil(64),
+            first_moving,
+            next,
+            terminal,
+            slots: self.lits.len(),
+        };
+        let (starts, edges) = self.edges(count);
+        let goals = Cone::new(&outputs.goals, netlist, |gate| self.slots[gate]);
+        let initial = State {
+            fluents: FluentSet::of(&netlist.initial),
+            counters: self.lits.iter().map(|lits| self.unsatisfied(lits) as i16 - 1).collect(),
+            bits,
+            flips: FluentSet::new(fluents),
+            joint: Vec::new(),
+        };
+        debug_assert_eq!(initial.counters.len(), layout.slots);
+        Sequential { starts, edges, layout, roles, goals, initial }
+    }
+
+    /// The literals that do not hold in the initial state.
+    fn unsatisfied(&self, lits: &[Lit]) -> usize {
+        lits.iter().filter(|lit| !lit.of(&self.initial)).count()
+    }
+
+    /// Which gates go into others that goals are not alone in need of, or into
+    /// several outputs.
+    fn inner_gates(&self) -> Vec<bool> {
+        let outputs = &self.netlist.outputs;
+        // 0 for no use, 1 for use by one output, 2 for all else.
+        let mut uses = vec![0u8; self.gates.len()];
+        for lit in outputs.next.iter().chain(&outputs.legal).chain([&outputs.terminal]) {
+            if let Some(gate) = self.gate(lit.node()) {
+                uses[gate] = 2.min(uses[gate] + 1);
+            }
+        }
+        for gate in self.conditions.iter().filter_map(|lit| self.gate(lit.node())) {
+            uses[gate] = 2;
+        }
+        for gate in (0..self.gates.len()).rev() {
+            if uses[gate] > 0 {
+                for part in self.gates[gate].iter().filter_map(|lit| self.gate(lit.node())) {
+                    uses[part] = 2;
+                }
+            }
+        }
+        uses.into_iter().map(|uses| uses == 2).collect()
+    }
+
+    fn depend_on_moves(&self) -> Vec<bool> {
+        let mut depend = vec![false; self.netlist.first_gate()];
+        depend[self.netlist.move_node(0)..].fill(true);
+        for gate in &self.gates {
+            depend.push(gate.iter().any(|lit| depend[lit.node()]));
+        }
+        depend.split_off(self.netlist.first_gate())
+    }
+
+    /// Begins a new word.
+    fn align(&mut self) {
+        self.lits.resize(self.lits.len().next_multiple_of(64), vec![Lit::FALSE]);
+    }
+
+    /// Makes a slot an output, whose bits are their values in the initial
+    /// state. A gate that goes into nothing else takes the slot itself.
+    fn output_slots(&mut self, lits: &[Lit], bits: &mut Vec<u64>) -> Range<usize> {
+        let first = bits.len();
+        for &lit in lits {
+            let slot = self.lits.len() as u32;
+            match self.gate(lit.node()).filter(|&gate| self.slots[gate].is_none()) {
+                Some(gate) => {
+                    self.slots[gate] = Some(slot);
+                    self.lits.push(self.gates[gate].to_vec());
+                }
+                None => self.lits.push(vec![lit]),
+            }
+        }
+        self.align();
+        let values: Vec<bool> = lits.iter().map(|lit| lit.of(&self.initial)).collect();
+        bits.extend_from_slice(FluentSet::of(&values).words());
+        first..bits.len()
+    }
+
+    /// The moves of a role, those of the same condition together.
+    fn role_moves(&mut self, range: Range<usize>, bits: &mut Vec<u64>) -> RoleMoves {
+        let mut known: Vec<Lit> = range.clone().map(|mv| self.conditions[mv]).collect();
+        known.sort_unstable();
+        known.dedup();
+        let mut groups = Vec::new();
+        for condition in known {
+            let moves: Vec<usize> = range.clone().filter(|&mv| self.conditions[mv] == condition).collect();
+            let lits: Vec<Lit> = moves.iter().map(|&mv| self.netlist.outputs.legal[mv]).collect();
+            let words = self.output_slots(&lits, bits);
+            let slot = self.gate(condition.node()).and_then(|gate| self.slots[gate]);
+            groups.push(Group { condition, slot, words, moves: moves.into_iter().map(|mv| mv as u32).collect() });
+        }
+        RoleMoves { groups }
+    }
+
+    /// The edges of all sources, in compressed rows. A constant that holds is
+    /// no part of a conjunction, and one that does not hold never will.
+    fn edges(&self, inner: usize) -> (Vec<u32>, Vec<u32>) {
+        let first_gate = self.netlist.first_gate();
+        let source = |lit: Lit| match self.gate(lit.node()) {
+            None => lit.node() - 1,
+            Some(gate) => first_gate - 1 + self.slots[gate].expect("a gate that is needed has a slot") as usize,
+        };
+        let pairs = || {
+            let lits = self.lits.iter().enumerate().flat_map(|(slot, lits)| lits.iter().map(move |&lit| (slot, lit)));
+            lits.filter(|(_, lit)| !lit.is_constant())
+        };
+        let mut starts = vec![0u32; first_gate + inner];
+        pairs().for_each(|(_, lit)| starts[source(lit) + 1] += 1);
+        for source in 1..starts.len() {
+            starts[source] += starts[source - 1];
+        }
+        let mut ends = starts.clone();
+        let mut edges = vec![0; starts[starts.len() - 1] as usize];
+        for (slot, lit) in pairs() {
+            let end = &mut ends[source(lit)];
+            edges[*end as usize] = (slot as u32) << 1 | u32::from(lit.is_inverted());
+            *end += 1;
+        }
+        (starts, edges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::gdl::network::Network;
+    use crate::gdl::network::testing::{Sizes, games, random_network};
+
+    /// What the netlist says by definition of the state after a joint move.
+    fn next(netlist: &Netlist, fluents: &[bool], joint: &[u32]) -> Vec<bool> {
+        let mut does = vec![false; netlist.moves()];
+        joint.iter().for_each(|&mv| does[mv as usize] = true);
+        let values = netlist.evaluate(fluents, &does);
+        netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect()
+    }
+
+    /// Compares a state with the definition, and with the state that is made
+    /// from nothing but the fluents.
+    fn agree(engine: &Sequential, netlist: &Netlist, state: &State, fluents: &[bool]) {
+        let set = FluentSet::of(fluents);
+        assert_eq!(state.fluents(), &set);
+        let mut from_here = netlist.clone();
+        from_here.initial = fluents.to_vec();
+        assert_eq!(Sequential::new(&from_here).initial(), state);
+        assert_eq!(&engine.state(&set), state);
+        let values = netlist.evaluate(fluents, &vec![false; netlist.moves()]);
+        assert_eq!(engine.is_terminal(state), netlist.outputs.terminal.of(&values));
+        for (role, range) in netlist.roles.iter().enumerate() {
+            let told: Vec<u32> = engine.legal(state, role).collect();
+            let mut sorted = told.clone();
+            sorted.sort_unstable();
+            let legal: Vec<u32> =
+                range.clone().filter(|&mv| netlist.outputs.legal[mv].of(&values)).map(|mv| mv as u32).collect();
+            assert_eq!(sorted, legal);
+            assert_eq!(engine.count_legal(state, role), legal.len());
+            assert_eq!(engine.can_move(state, role), !legal.is_empty());
+            assert!((0..told.len()).all(|index| engine.nth_legal(state, role, index) == told[index]));
+            let goals = netlist.outputs.goals[role].iter().filter(|(_, lit)| lit.of(&values));
+            let goals: Vec<u8> = goals.map(|&(goal, _)| goal).collect();
+            let goal = match goals[..] {
+                [] => Goal::None,
+                [goal] => Goal::Value(goal),
+                _ => Goal::Several,
+            };
+            assert_eq!(engine.goals(state).nth(role), Some(goal));
+        }
+    }
+
+    /// Plays a random match, comparing every state.
+    fn compare(network: &Network, rng: &mut Rng) {
+        let netlist = &network.netlist;
+        let engine = Sequential::new(netlist);
+        let mut state = engine.initial().clone();
+        let mut fluents = netlist.initial.clone();
+        loop {
+            agree(&engine, netlist, &state, &fluents);
+            if engine.is_terminal(&state) {
+                break;
+            }
+            let roles = 0..netlist.roles.len();
+            let joint: Option<Vec<u32>> = roles.map(|role| engine.random_legal(&state, role, rng)).collect();
+            let joint = joint.expect("each role has a legal move");
+            let before = state.clone();
+            engine.step(&mut state, &joint);
+            agree(&engine, netlist, &before, &fluents);
+            fluents = next(netlist, &fluents, &joint);
+        }
+    }
+
+    #[test]
+    fn games_are_stepped_as_defined() {
+        let mut rng = Rng::seed_from_u64(1);
+        for network in games() {
+            for _ in 0..5 {
+                compare(&network, &mut rng);
+            }
+        }
+    }
+
+    #[test]
+    fn random_networks_are_stepped_as_defined() {
+        let mut rng = Rng::seed_from_u64(2);
+        for _ in 0..300 {
+            let sizes = Sizes {
+                roles: rng.random_range(1..4),
+                moves: rng.random_range(1..9),
+                fluents: rng.random_range(1..80),
+                gates: rng.random_range(1..200),
+                steps: 12,
+            };
+            let network = random_network(&mut rng, sizes);
+            compare(&network, &mut rng);
+        }
+    }
+}

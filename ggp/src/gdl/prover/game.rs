@@ -1,0 +1,369 @@
+//! A rulesheet as a game of the search, played by proof.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::error::ProverError;
+use super::prove::{Prover, State};
+use super::terms::TermId;
+use crate::game::{Game, Turn};
+use crate::gdl::reasoner::{Goal, Reasoner};
+use crate::gdl::syntax::Rules;
+
+/// A game played by the [`Prover`]: slow, and able to play what no network can
+/// hold. There is one prover, which threads take in turn.
+///
+/// A game cannot fail, a proof can. A state of which the prover cannot tell
+/// whether it is terminal and what is legal, or in which a role has no legal
+/// move, is terminal here and worth 0 to every role, so that a search keeps
+/// away from it. [`failure`](ProverGame::failure) tells the first such error.
+///
+/// If at most one role has more than one legal move in a state it moves alone
+/// ([`Turn::One`]; of role 0 if none has), else all move.
+///
+/// ```
+/// use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
+/// use sternhalma_ggp::{Game, Turn};
+///
+/// let rules = Rules::parse(
+///     "(role a) (role b) (init (of 3)) (succ 1 2) (succ 2 3)
+///      (<= (legal a (take ?n)) (true (of ?m)) (succ ?n ?m)) (legal a none) (legal b wait)
+///      (<= (next (of ?n)) (does a (take ?n)))
+///      (<= terminal (true (of 1))) (<= terminal (not (true (of 2))) (not (true (of 3))))
+///      (goal a 100) (goal b 0)",
+/// )?;
+/// let game = ProverGame::new(&rules)?;
+/// let mut state = game.initial();
+/// assert_eq!(game.turn(&state), Turn::One(0));
+/// let take = game.move_named(0, "(take 2)").unwrap();
+/// game.play(&mut state, &[take]);
+/// assert_eq!(game.facts(&state), ["(of 2)"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ProverGame {
+    roles: Vec<String>,
+    initial: ProverState,
+    asked: Mutex<Asked>,
+}
+
+/// What is asked, and the first error of an answer that cannot tell it.
+struct Asked {
+    prover: Prover,
+    failure: Option<ProverError>,
+}
+
+/// A state with what the search asks of it.
+#[derive(Clone)]
+pub struct ProverState(Arc<View>);
+
+struct View {
+    facts: State,
+    terminal: bool,
+    /// The legal moves of each role; none in a terminal state.
+    legal: Vec<Vec<TermId>>,
+    goals: OnceLock<Vec<Goal>>,
+}
+
+impl ProverGame {
+    /// Makes rules ready to be played.
+    ///
+    /// # Errors
+    ///
+    /// Rules that cannot be evaluated, and those whose initial state cannot
+    /// be told or leaves a role without a legal move.
+    pub fn new(rules: &Rules) -> Result<ProverGame, ProverError> {
+        ProverGame::bounded(rules, u64::MAX, Arc::default())
+    }
+
+    /// As [`ProverGame::new`]. No proof visits more rows than this, which
+    /// bounds its memory, too: some 50 bytes a row. Proofs that take long are
+    /// given up while the flag is set; states met then are terminal and worth
+    /// nothing, so the game is of no more use.
+    ///
+    /// # Errors
+    ///
+    /// As [`ProverGame::new`].
+    pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<ProverGame, ProverError> {
+        let mut prover = Prover::bounded(rules, rows, interrupt)?;
+        let facts = prover.initial()?;
+        let initial = ProverState(Arc::new(view(&mut prover, facts)?));
+        let roles = prover.roles().iter().map(|&role| prover.text(role)).collect();
+        Ok(ProverGame { roles, initial, asked: Mutex::new(Asked { prover, failure: None }) })
+    }
+
+    /// Why a state was taken for terminal that the rules do not say is, if
+    /// that has happened.
+    pub fn failure(&self) -> Option<ProverError> {
+        self.asked().failure.clone()
+    }
+
+    /// The prover gives up half-done work by itself, so it is of use after a
+    /// panic elsewhere.
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is to be known of a state.
+fn view(prover: &mut Prover, facts: State) -> Result<View, ProverError> {
+    let terminal = prover.is_terminal(&facts)?;
+    let mut legal = Vec::new();
+    for role in 0..prover.roles().len() {
+        let moves = if terminal { Vec::new() } else { prover.legal(&facts, role)? };
+        if moves.is_empty() && !terminal {
+            return Err(ProverError::NoLegalMove { role: prover.text(prover.roles()[role]) });
+        }
+        legal.push(moves);
+    }
+    Ok(View { facts, terminal, legal, goals: OnceLock::new() })
+}
+
+impl Asked {
+    /// The answer to a question; an error is kept.
+    fn ask<T>(&mut self, question: impl FnOnce(&mut Prover) -> Result<T, ProverError>) -> Option<T> {
+        question(&mut self.prover).map_err(|error| self.failure.get_or_insert(error).clone()).ok()
+    }
+
+    /// The state after a joint move; if nothing can be told of it, the facts
+    /// as far as they are known, and the end.
+    fn next(&mut self, from: &View, joint: &[TermId]) -> View {
+        let facts = self.ask(|prover| prover.next(&from.facts, joint));
+        let known = facts.clone().and_then(|facts| self.ask(|prover| view(prover, facts)));
+        known.unwrap_or_else(|| View {
+            facts: facts.unwrap_or_default(),
+            terminal: true,
+            legal: vec![Vec::new(); joint.len()],
+            goals: OnceLock::from(vec![Goal::None; joint.len()]),
+        })
+    }
+}
+
+impl Game for ProverGame {
+    type State = ProverState;
+    type Move = TermId;
+
+    fn roles(&self) -> usize {
+        self.roles.len()
+    }
+
+    fn initial(&self) -> ProverState {
+        self.initial.clone()
+    }
+
+    fn turn(&self, state: &ProverState) -> Turn {
+        let mut choosing = state.0.legal.iter().enumerate().filter(|(_, moves)| moves.len() > 1);
+        match (choosing.next(), choosing.next()) {
+            (first, None) => Turn::One(first.map_or(0, |(role, _)| role)),
+            (_, Some(_)) => Turn::All,
+        }
+    }
+
+    fn has_choice(&self, state: &ProverState, role: usize) -> bool {
+        state.0.legal[role].len() > 1
+    }
+
+    fn legal(&self, state: &ProverState, role: usize, moves: &mut Vec<TermId>) {
+        moves.extend_from_slice(&state.0.legal[role]);
+    }
+
+    fn number(&self, _: usize, mv: TermId) -> u32 {
+        mv.number()
+    }
+
+    fn numbers(&self, state: &ProverState, joint: &[TermId], numbers: &mut Vec<u32>) {
+        match self.turn(state) {
+            Turn::All => numbers.extend(joint.iter().map(|mv| mv.number())),
+            Turn::One(acting) => {
+                let only = |(role, moves): (usize, &Vec<TermId>)| if role == acting { joint[0] } else { moves[0] };
+                numbers.extend(state.0.legal.iter().enumerate().map(only).map(TermId::number));
+            }
+        }
+    }
+
+    /// # Panics
+    ///
+    /// If the state is terminal.
+    fn play(&self, state: &mut ProverState, joint: &[TermId]) {
+        match self.turn(state) {
+            Turn::All => self.play_all(state, joint),
+            Turn::One(acting) => {
+                let mut all: Vec<TermId> = state.0.legal.iter().map(|moves| moves[0]).collect();
+                all[acting] = joint[0];
+                self.play_all(state, &all);
+            }
+        }
+    }
+
+    fn is_terminal(&self, state: &ProverState) -> bool {
+        state.0.terminal
+    }
+
+    fn goal(&self, state: &ProverState, role: usize) -> u8 {
+        self.reached(state, role).score()
+    }
+}
+
+impl Reasoner for ProverGame {
+    fn role_names(&self) -> &[String] {
+        &self.roles
+    }
+
+    fn facts(&self, state: &ProverState) -> Vec<String> {
+        let asked = self.asked();
+        let mut facts: Vec<String> = state.0.facts.fluents().iter().map(|&fact| asked.prover.text(fact)).collect();
+        facts.sort_unstable();
+        facts
+    }
+
+    /// None if they cannot be told.
+    fn legal_of(&self, state: &ProverState, role: usize) -> Vec<TermId> {
+        if !state.0.terminal {
+            return state.0.legal[role].clone();
+        }
+        self.asked().ask(|prover| prover.legal(&state.0.facts, role)).unwrap_or_default()
+    }
+
+    fn move_name(&self, _: usize, mv: TermId) -> String {
+        self.asked().prover.text(mv)
+    }
+
+    /// Every ground term is taken for a move that some state may have.
+    fn move_named(&self, _: usize, name: &str) -> Option<TermId> {
+        self.asked().prover.term(name).ok()
+    }
+
+    fn play_all(&self, state: &mut ProverState, joint: &[TermId]) {
+        *state = ProverState(Arc::new(self.asked().next(&state.0, joint)));
+    }
+
+    /// [`Goal::None`] also if it cannot be told.
+    fn reached(&self, state: &ProverState, role: usize) -> Goal {
+        let goals = state.0.goals.get_or_init(|| {
+            let goals = self.asked().ask(|prover| prover.goals(&state.0.facts));
+            goals.unwrap_or_else(|| vec![Goal::None; self.roles.len()])
+        });
+        goals[role]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use rand::SeedableRng;
+
+    use super::*;
+    use crate::{Limits, Mcts, MctsConfig, RandomPlayout, Rng, ToTheEnd, Uct};
+
+    fn game(text: &str) -> ProverGame {
+        ProverGame::new(&Rules::parse(text).unwrap()).unwrap()
+    }
+
+    fn own(name: &str) -> String {
+        std::fs::read_to_string(format!("{}/games/{name}.kif", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    #[test]
+    fn a_game_agrees_with_the_prover() {
+        let mut rng = Rng::seed_from_u64(5);
+        for name in ["tic-tac-toe", "matching-pennies", "subtraction"] {
+            let rules = Rules::parse(&own(name)).unwrap();
+            let (game, mut prover) = (ProverGame::new(&rules).unwrap(), Prover::new(&rules).unwrap());
+            let (mut state, mut told) = (game.initial(), prover.initial().unwrap());
+            for _ in 0..100 {
+                let mut facts: Vec<String> = told.fluents().iter().map(|&fact| prover.text(fact)).collect();
+                facts.sort();
+                assert_eq!(game.facts(&state), facts);
+                assert_eq!(game.is_terminal(&state), prover.is_terminal(&told).unwrap());
+                for role in 0..game.roles() {
+                    let legal = |game: &ProverGame| -> Vec<String> {
+                        game.legal_of(&state, role).iter().map(|&mv| game.move_name(role, mv)).collect()
+                    };
+                    let right: Vec<String> =
+                        prover.legal(&told, role).unwrap().iter().map(|&mv| prover.text(mv)).collect();
+                    assert_eq!(legal(&game), right);
+                    assert_eq!(game.reached(&state, role), prover.goals(&told).unwrap()[role]);
+                }
+                if game.is_terminal(&state) {
+                    (state, told) = (game.initial(), prover.initial().unwrap());
+                    continue;
+                }
+                let joint = prover.random_moves(&told, &mut rng).unwrap();
+                let texts: Vec<String> = joint.iter().map(|&mv| prover.text(mv)).collect();
+                let all: Vec<TermId> =
+                    texts.iter().enumerate().map(|(role, text)| game.move_named(role, text).unwrap()).collect();
+                let acting = game.turn(&state).acting(game.roles());
+                // Both ways of playing lead to the same state.
+                let mut other = state.clone();
+                game.play_all(&mut other, &all);
+                game.play(&mut state, &all[acting]);
+                assert_eq!(game.facts(&state), game.facts(&other));
+                told = prover.next(&told, &joint).unwrap();
+            }
+            assert_eq!(game.failure(), None);
+        }
+    }
+
+    #[test]
+    fn whose_turn_it_is_follows_from_the_moves() {
+        let free = |role: &str| format!("(legal {role} go) (legal {role} stay)");
+        let forced = |role: &str| format!("(legal {role} stay)");
+        let turn = |a: String, b: String| {
+            let game = game(&format!("(role a) (role b) {a} {b}"));
+            game.turn(&game.initial())
+        };
+        assert_eq!(turn(free("a"), free("b")), Turn::All);
+        assert_eq!(turn(free("a"), forced("b")), Turn::One(0));
+        assert_eq!(turn(forced("a"), free("b")), Turn::One(1));
+        assert_eq!(turn(forced("a"), forced("b")), Turn::One(0));
+    }
+
+    #[test]
+    fn the_search_plays_it() {
+        let game = game(&own("subtraction"));
+        let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
+        let found = mcts.search(&game, &game.initial(), 0, Limits::playouts(2_000), &AtomicBool::new(false));
+        // Ten stones are left at two more than a multiple of four.
+        assert_eq!(game.move_name(0, found.best), "(take 2)");
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_told_ends_the_match() {
+        let stuck = "(role a) (init on) (<= (legal a go) (true on)) (legal b x) (<= (goal a 100) (role a))";
+        let endless = "(role a) (init on) (legal a go) (<= (bad ?x) (bad (s ?x)))
+            (<= terminal (not (true on)) (bad 0)) (goal a 100)";
+        for (rules, error) in [(stuck, "no legal move"), (endless, "nested deeper")] {
+            let game = game(rules);
+            let mut state = game.initial();
+            assert!(!game.is_terminal(&state));
+            assert_eq!(game.failure(), None);
+            let mut moves = Vec::new();
+            game.legal(&state, 0, &mut moves);
+            game.play(&mut state, &moves);
+            assert!(game.is_terminal(&state));
+            assert_eq!((game.goal(&state, 0), game.reached(&state, 0)), (0, Goal::None));
+            let failure = game.failure().unwrap().to_string();
+            assert!(failure.contains(error), "{failure}");
+        }
+        let rules = Rules::parse("(role a) (init on)").unwrap();
+        assert_eq!(ProverGame::new(&rules).err(), Some(ProverError::NoLegalMove { role: "a".into() }));
+    }
+
+    #[test]
+    fn long_proofs_are_interrupted() {
+        // A join of a million rows, which the first state does not need.
+        let facts: String = (0..32).map(|n| format!("(n {n}) ")).collect();
+        let rules = format!(
+            "{facts} (role a) (init on) (legal a go) (goal a 100)
+             (<= terminal (not (true on)) (n ?a) (n ?b) (n ?c) (n ?d) (not (m ?a ?b ?c ?d)))
+             (<= (m ?a ?b ?c ?d) (n ?a) (n ?b) (n ?c) (n ?d))"
+        );
+        let flag = Arc::new(AtomicBool::new(false));
+        let game = ProverGame::bounded(&Rules::parse(&rules).unwrap(), u64::MAX, flag.clone()).unwrap();
+        flag.store(true, Relaxed);
+        let mut state = game.initial();
+        let moves = game.legal_of(&state, 0);
+        game.play(&mut state, &moves);
+        assert_eq!(game.failure(), Some(ProverError::Interrupted));
+    }
+}

@@ -1,0 +1,116 @@
+//! What the validator finds.
+
+use std::fmt;
+
+use super::kif::{KifError, Place};
+
+/// Whether a finding makes a rulesheet invalid.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// The rulesheet is valid, and likely not what was meant.
+    Warning,
+    /// The rulesheet is not valid GDL.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        })
+    }
+}
+
+macro_rules! codes {
+    ($($variant:ident $text:literal $doc:literal,)*) => {
+        /// What kind of finding it is. [`Code::name`] is stable.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Code {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl Code {
+            /// The name by which scripts know it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Code::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    Syntax "syntax" "The text is not KIF.",
+    Statement "statement" "A statement is neither a fact nor a rule.",
+    MisplacedKeyword "misplaced-keyword" "A connective stands where it means nothing.",
+    EmptyDisjunction "empty-disjunction" "An `or` without alternatives.",
+    EmptyBody "empty-body" "A rule without a body.",
+    EmptyArguments "empty-arguments" "A sentence or function in parentheses without arguments.",
+    KeywordArity "keyword-arity" "A keyword with the wrong number of arguments.",
+    KeywordAsTerm "keyword-as-term" "A keyword of the game used as a function.",
+    SentenceArity "sentence-arity" "A relation with different numbers of arguments.",
+    FunctionArity "function-arity" "A function with different numbers of arguments.",
+    FactVariable "fact-variable" "A fact with a variable.",
+    Unsafe "unsafe" "A variable that no positive literal of the body binds.",
+    Unstratified "unstratified" "A relation that depends on its own negation.",
+    Recursion "recursion" "Recursion through an argument that may grow without bound.",
+    ReservedHead "reserved-head" "A rule that defines `true`, `does`, or a connective.",
+    ReservedBody "reserved-body" "A body that asks for `init`, `next`, `base` or `input`.",
+    Dependence "dependence" "A relation that depends on the state or the moves and must not.",
+    Role "role" "Roles that are not constants told by facts.",
+    GoalValue "goal-value" "A goal that is not a number from 0 to 100.",
+    Missing "missing" "A relation that every game needs is not defined.",
+    Undefined "undefined" "A relation that a body asks for and nothing defines.",
+    NoLegalMove "no-legal-move" "A role without a legal move in a state that is not terminal.",
+    NoGoal "no-goal" "A role without a goal in a terminal state.",
+    SeveralGoals "several-goals" "A role with several goals in a terminal state.",
+    NotPlayed "not-played" "The simulation could not be carried through.",
+}
+
+/// One thing found in a rulesheet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What kind it is.
+    pub code: Code,
+    /// Where, if it has a place.
+    pub place: Option<Place>,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Finding {
+    pub(in crate::gdl) fn error(code: Code, place: Place, message: impl Into<String>) -> Finding {
+        Finding { severity: Severity::Error, code, place: Some(place), message: message.into() }
+    }
+
+    pub(in crate::gdl) fn warning(code: Code, place: Place, message: impl Into<String>) -> Finding {
+        Finding { severity: Severity::Warning, ..Finding::error(code, place, message) }
+    }
+
+    pub(in crate::gdl) fn without_place(self) -> Finding {
+        Finding { place: None, ..self }
+    }
+}
+
+impl From<KifError> for Finding {
+    fn from(error: KifError) -> Finding {
+        let text = error.to_string();
+        let sentence = text.split_once(": ").map_or(text.as_str(), |(_, sentence)| sentence);
+        Finding::error(Code::Syntax, error.place(), sentence)
+    }
+}
+
+impl fmt::Display for Finding {
+    /// `LINE:COLUMN: severity[code]: message`, without place where there is none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(f, "{}[{}]: {}", self.severity, self.code.name(), self.message)
+    }
+}

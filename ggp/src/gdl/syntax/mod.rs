@@ -1,0 +1,15 @@
+//! The text of rulesheets.
+
+mod dependencies;
+mod diagnostics;
+mod kif;
+mod rules;
+mod scramble;
+
+pub(super) use dependencies::{Graph, for_each_atom};
+pub use diagnostics::{Code, Finding, Severity};
+
+pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};
+pub use rules::{Atom, Literal, Rule, Rules, RulesError, Term};
+pub(super) use rules::{RELATIONS, has_error};
+pub use scramble::{Renaming, scramble, shuffle};

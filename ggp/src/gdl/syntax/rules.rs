@@ -1,0 +1,343 @@
+//! Rulesheets: facts and rules, from expressions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thiserror::Error;
+
+use super::diagnostics::{Code, Finding, Severity};
+use super::kif::{Document, Expr, ExprKind, KifError, Place};
+
+/// Words that join sentences.
+pub const CONNECTIVES: [&str; 4] = ["<=", "not", "or", "distinct"];
+
+/// The relations of the language and their numbers of arguments.
+pub const RELATIONS: [(&str, usize); 10] = [
+    ("role", 1),
+    ("init", 1),
+    ("true", 1),
+    ("does", 2),
+    ("next", 1),
+    ("legal", 2),
+    ("goal", 2),
+    ("terminal", 0),
+    ("base", 1),
+    ("input", 2),
+];
+
+/// A term of a rule. Constants keep their case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Term {
+    /// A name.
+    Constant(String),
+    /// A variable, with its question mark.
+    Variable(String),
+    /// A function of at least one argument.
+    Function {
+        /// Where its name stands.
+        place: Place,
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        args: Vec<Term>,
+    },
+}
+
+impl Term {
+    /// Adds the variables to `names`.
+    pub(in crate::gdl) fn variables<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+        match self {
+            Term::Constant(_) => {}
+            Term::Variable(name) => {
+                names.insert(name);
+            }
+            Term::Function { args, .. } => args.iter().for_each(|arg| arg.variables(names)),
+        }
+    }
+
+    pub(in crate::gdl) fn is_ground(&self) -> bool {
+        match self {
+            Term::Constant(_) => true,
+            Term::Variable(_) => false,
+            Term::Function { args, .. } => args.iter().all(Term::is_ground),
+        }
+    }
+}
+
+/// A sentence: a relation and its arguments. Keywords are in lower case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Atom {
+    /// Where it begins.
+    pub place: Place,
+    /// The relation.
+    pub name: String,
+    /// The arguments.
+    pub args: Vec<Term>,
+}
+
+impl Atom {
+    /// The variables.
+    pub(in crate::gdl) fn variables(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.args.iter().for_each(|arg| arg.variables(&mut names));
+        names
+    }
+}
+
+/// A part of the body of a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Literal {
+    /// A sentence that must hold.
+    Holds(Atom),
+    /// A literal that must not hold. In valid GDL it is a sentence.
+    Not(Place, Box<Literal>),
+    /// Two terms that must differ.
+    Distinct(Place, Term, Term),
+    /// One of these must hold.
+    Or(Place, Vec<Literal>),
+}
+
+/// A rule, or a fact if nothing is in its body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// Where it begins.
+    pub place: Place,
+    /// What follows.
+    pub head: Atom,
+    /// From what.
+    pub body: Vec<Literal>,
+}
+
+/// Why a text is not a rulesheet that could be played.
+#[derive(Error, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RulesError {
+    /// The text is not KIF.
+    #[error(transparent)]
+    Kif(#[from] KifError),
+    /// A statement means nothing.
+    #[error("{0}")]
+    Statement(Box<Finding>),
+}
+
+/// A rulesheet: facts and rules in the order of the text.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rules {
+    rules: Vec<Rule>,
+}
+
+impl Rules {
+    /// Reads a rulesheet. It is not validated: [`check`](crate::gdl::check()) does that.
+    ///
+    /// # Errors
+    ///
+    /// The first place where the text is not KIF, or the first statement
+    /// that is neither a fact nor a rule.
+    pub fn parse(text: &str) -> Result<Rules, RulesError> {
+        Rules::from_document(&Document::parse(text)?)
+    }
+
+    /// The rulesheet that a document is.
+    ///
+    /// # Errors
+    ///
+    /// The first statement that is neither a fact nor a rule.
+    pub fn from_document(document: &Document) -> Result<Rules, RulesError> {
+        let mut convert = Convert::default();
+        let rules = convert.rules(document);
+        match convert.dropped {
+            Some(finding) => Err(RulesError::Statement(Box::new(finding))),
+            None => Ok(rules),
+        }
+    }
+
+    /// The rules that can be understood, and what is wrong with the text.
+    pub(in crate::gdl) fn examine(document: &Document) -> (Rules, Vec<Finding>) {
+        let mut convert = Convert::default();
+        let rules = convert.rules(document);
+        convert.tell_parentheses();
+        (rules, convert.findings)
+    }
+
+    /// Facts and rules, in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter()
+    }
+}
+
+#[derive(Default)]
+struct Convert {
+    findings: Vec<Finding>,
+    /// The first finding because of which something is left out.
+    dropped: Option<Finding>,
+    /// What stands in parentheses without arguments, with its first place.
+    in_parentheses: BTreeMap<String, Place>,
+    /// The sentences without arguments that stand without parentheses.
+    bare: BTreeSet<String>,
+}
+
+impl Convert {
+    /// A name has parentheses everywhere or nowhere; reasoners may take it
+    /// for two otherwise.
+    fn tell_parentheses(&mut self) {
+        for (name, &place) in &self.in_parentheses {
+            self.findings.push(if self.bare.contains(name) {
+                let message = format!("({name}) stands in parentheses here and without them elsewhere.");
+                Finding::error(Code::EmptyArguments, place, message)
+            } else {
+                let message = format!("({name}) has parentheses and no arguments: it is written {name}.");
+                Finding::warning(Code::EmptyArguments, place, message)
+            });
+        }
+    }
+
+    fn rules(&mut self, document: &Document) -> Rules {
+        Rules { rules: document.expressions().filter_map(|expr| self.statement(expr)).collect() }
+    }
+
+    /// Notes an error; what has it is kept.
+    fn note(&mut self, code: Code, place: Place, message: impl Into<String>) {
+        self.findings.push(Finding::error(code, place, message));
+    }
+
+    /// Notes an error because of which its place is left out.
+    fn drop<T>(&mut self, code: Code, place: Place, message: impl Into<String>) -> Option<T> {
+        let finding = Finding::error(code, place, message);
+        self.dropped.get_or_insert_with(|| finding.clone());
+        self.findings.push(finding);
+        None
+    }
+
+    fn statement(&mut self, expr: &Expr) -> Option<Rule> {
+        let rule = match &expr.kind {
+            ExprKind::List(items) if items[0].is_keyword("<=") => items.get(1).map(|head| (head, &items[2..])),
+            ExprKind::List(items) if items.get(1).is_some_and(|item| item.is_keyword("<=")) => {
+                Some((&items[0], &items[2..]))
+            }
+            _ => return self.fact(expr),
+        };
+        let Some((head, parts)) = rule else {
+            return self.drop(Code::Statement, expr.place, "The rule has no head.");
+        };
+        let head = self.sentence(head);
+        let body: Option<Vec<Literal>> = parts.iter().map(|part| self.literal(part)).collect();
+        if parts.is_empty() {
+            self.note(Code::EmptyBody, expr.place, "The rule has no body: a fact is written without `<=`.");
+        }
+        Some(Rule { place: expr.place, head: head?, body: body? })
+    }
+
+    fn fact(&mut self, expr: &Expr) -> Option<Rule> {
+        let head = self.sentence(expr)?;
+        if let Some(name) = head.variables().first() {
+            let message = format!("The fact has the variable {name}: facts hold for constants alone.");
+            self.note(Code::FactVariable, expr.place, message);
+        }
+        Some(Rule { place: expr.place, head, body: Vec::new() })
+    }
+
+    fn literal(&mut self, expr: &Expr) -> Option<Literal> {
+        let ExprKind::List(items) = &expr.kind else { return self.sentence(expr).map(Literal::Holds) };
+        let (name, parts) = (&items[0], &items[1..]);
+        if name.is_keyword("not") {
+            self.negation(expr.place, parts)
+        } else if name.is_keyword("distinct") {
+            let [left, right] = parts else {
+                return self.drop(Code::KeywordArity, expr.place, "`distinct` takes two terms.");
+            };
+            let (left, right) = (self.term(left), self.term(right));
+            Some(Literal::Distinct(expr.place, left?, right?))
+        } else if name.is_keyword("or") {
+            if parts.is_empty() {
+                self.note(Code::EmptyDisjunction, expr.place, "The disjunction is empty, so it never holds.");
+            }
+            let parts: Option<_> = parts.iter().map(|part| self.literal(part)).collect();
+            Some(Literal::Or(expr.place, parts?))
+        } else {
+            self.sentence(expr).map(Literal::Holds)
+        }
+    }
+
+    fn negation(&mut self, place: Place, parts: &[Expr]) -> Option<Literal> {
+        let [part] = parts else {
+            return self.drop(Code::KeywordArity, place, "`not` takes one sentence.");
+        };
+        let inner = self.literal(part)?;
+        if !matches!(inner, Literal::Holds(_)) {
+            self.note(Code::MisplacedKeyword, part.place, "`not` takes a sentence: a connective stands in its place.");
+        }
+        Some(Literal::Not(place, Box::new(inner)))
+    }
+
+    fn sentence(&mut self, expr: &Expr) -> Option<Atom> {
+        let (name, args) = self.name_and_parts(expr, "sentence")?;
+        if expr.as_symbol().is_some() {
+            self.bare.insert(name.to_string());
+        }
+        if let Some(word) = CONNECTIVES.iter().find(|word| name.eq_ignore_ascii_case(word)) {
+            let message = format!("`{word}` stands where a sentence is expected.");
+            return self.drop(Code::MisplacedKeyword, expr.place, message);
+        }
+        let args: Option<Vec<Term>> = args.iter().map(|arg| self.term(arg)).collect();
+        let args = args?;
+        let keyword = RELATIONS.iter().find(|(word, _)| name.eq_ignore_ascii_case(word));
+        if let Some(&(word, arity)) = keyword
+            && args.len() != arity
+        {
+            let message = format!("`{word}` takes {arity} argument(s) and has {}.", args.len());
+            return self.drop(Code::KeywordArity, expr.place, message);
+        }
+        let name = keyword.map_or(name, |(word, _)| word);
+        Some(Atom { place: expr.place, name: name.to_string(), args })
+    }
+
+    fn term(&mut self, expr: &Expr) -> Option<Term> {
+        if let Some(name) = expr.as_symbol()
+            && name.starts_with('?')
+        {
+            return Some(Term::Variable(name.to_string()));
+        }
+        let (name, args) = self.name_and_parts(expr, "term")?;
+        if CONNECTIVES.iter().any(|word| name.eq_ignore_ascii_case(word)) {
+            self.note(Code::MisplacedKeyword, expr.place, format!("`{name}` stands where a term is expected."));
+        }
+        if !args.is_empty() && RELATIONS.iter().any(|(word, _)| name.eq_ignore_ascii_case(word)) {
+            let message = format!("`{name}` is a relation of the language and stands here as a function.");
+            self.findings.push(Finding::warning(Code::KeywordAsTerm, expr.place, message));
+        }
+        if args.is_empty() {
+            return Some(Term::Constant(name.to_string()));
+        }
+        let args: Option<Vec<Term>> = args.iter().map(|arg| self.term(arg)).collect();
+        Some(Term::Function { place: expr.place, name: name.to_string(), args: args? })
+    }
+
+    /// The name of a sentence or function and its arguments.
+    fn name_and_parts<'a>(&mut self, expr: &'a Expr, what: &str) -> Option<(&'a str, &'a [Expr])> {
+        let (name, args) = match &expr.kind {
+            ExprKind::Symbol(name) => (name.as_str(), &[][..]),
+            ExprKind::List(items) => match items[0].as_symbol() {
+                Some(name) => (name, &items[1..]),
+                None => {
+                    let message = format!("The {what} begins with a list: expected a name.");
+                    return self.drop(Code::Statement, items[0].place, message);
+                }
+            },
+        };
+        if name.starts_with('?') {
+            return self.drop(Code::Statement, expr.place, format!("The variable {name} stands for a {what}."));
+        }
+        if args.is_empty() && matches!(expr.kind, ExprKind::List(_)) && !is_connective(name) {
+            self.in_parentheses.entry(name.to_string()).or_insert(expr.place);
+        }
+        Some((name, args))
+    }
+}
+
+fn is_connective(name: &str) -> bool {
+    CONNECTIVES.iter().any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// Whether any finding is an error.
+pub fn has_error(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}

@@ -1,0 +1,17 @@
+//! The bits of a word.
+
+/// The places of the bits of a word.
+#[inline]
+pub fn bits(word: u64) -> impl Iterator<Item = usize> {
+    let rests = std::iter::successors(Some(word), |&rest| Some(rest & rest.wrapping_sub(1)));
+    rests.take_while(|&rest| rest != 0).map(|rest| rest.trailing_zeros() as usize)
+}
+
+/// The place of a bit of a word, which has more than `index` of them.
+#[inline]
+pub fn nth_bit(mut word: u64, index: usize) -> usize {
+    for _ in 0..index {
+        word &= word - 1;
+    }
+    word.trailing_zeros() as usize
+}
