@@ -1,13 +1,14 @@
-//! Rulesheets end to end: small ones of our own, and those of a collection and
-//! their traces computed elsewhere.
+//! Rulesheets from text to play: the project's own, and those of other projects
+//! with their traces.
 
 mod common;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{conformance, files, legal_texts, own, own_dir, prover};
+use common::{collection, conformance, data, files, legal_texts, own, own_dir, prover, public_lengths};
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -18,7 +19,7 @@ use sternhalma_ggp::gdl::{
     State, TraceLine, check, replay_line, scramble, trace,
 };
 
-/// Small ones.
+/// Small rulesheets of this project.
 const OWN: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
 
 fn network(text: &str) -> NetworkGame {
@@ -30,7 +31,7 @@ fn errors(findings: &[Finding]) -> Vec<Code> {
 }
 
 #[test]
-fn short_games_of_tic_tac_toe_are_as_many_as_known() {
+fn tic_tac_toe_has_the_known_number_of_short_games() {
     fn games(prover: &mut Prover, state: &State, depth: u32) -> u64 {
         if prover.is_terminal(state).unwrap() {
             return 1;
@@ -51,7 +52,7 @@ fn short_games_of_tic_tac_toe_are_as_many_as_known() {
 }
 
 #[test]
-fn both_show_a_side_at_once() {
+fn both_roles_move_at_once() {
     let mut prover = prover(&own("matching-pennies"));
     let mut state = prover.initial().unwrap();
     for sides in [["heads", "heads"], ["heads", "tails"]] {
@@ -85,7 +86,7 @@ fn the_same_seed_gives_the_same_trace_and_it_replays() {
 }
 
 #[test]
-fn every_engine_tells_the_same_trace() {
+fn every_engine_gives_the_same_trace() {
     for name in OWN {
         fn lines(engine: &mut impl Engine) -> Vec<TraceLine> {
             let mut lines = Vec::new();
@@ -96,11 +97,11 @@ fn every_engine_tells_the_same_trace() {
             trace(engine, 5, 20, 100, visit).unwrap();
             lines
         }
-        let told = lines(&mut prover(&own(name)));
-        assert_eq!(lines(&mut network(&own(name))), told);
+        let expected = lines(&mut prover(&own(name)));
+        assert_eq!(lines(&mut network(&own(name))), expected);
         let (mut engine, mut state) = (network(&own(name)), None);
-        told.iter().for_each(|line| replay_line(&mut engine, &mut state, line).unwrap());
-        let mut line = told[0].clone();
+        expected.iter().for_each(|line| replay_line(&mut engine, &mut state, line).unwrap());
+        let mut line = expected[0].clone();
         line.joint.as_mut().unwrap()[0] = "(give up)".into();
         let error = replay_line(&mut engine, &mut None, &line).unwrap_err();
         assert!(error.to_string().ends_with("the trace says (give up), the engine no such legal move"), "{error}");
@@ -134,10 +135,10 @@ fn every_change_of_a_trace_is_noticed() {
 }
 
 proptest! {
-    /// Words of a rulesheet are dropped, doubled, or put in place of others:
-    /// it is judged, and what is found valid plays.
+    /// Drops, repeats or replaces words of a rulesheet. `check` must not panic,
+    /// and a rulesheet without errors must be playable.
     #[test]
-    fn damaged_rulesheets_are_judged(game in 0..OWN.len(), damage in proptest::collection::vec((any::<usize>(), any::<usize>(), 0..3), 1..4)) {
+    fn damaged_rulesheets_are_checked(game in 0..OWN.len(), damage in proptest::collection::vec((any::<usize>(), any::<usize>(), 0..3), 1..4)) {
         let text = own(OWN[game]).replace('(', " ( ").replace(')', " ) ");
         let code = text.lines().filter(|line| !line.starts_with(';'));
         let mut words: Vec<&str> = code.flat_map(str::split_whitespace).collect();
@@ -168,7 +169,7 @@ proptest! {
     }
 }
 
-/// The line under the new names.
+/// Returns the line with all symbols renamed.
 fn renamed(line: &TraceLine, renaming: &Renaming) -> TraceLine {
     let new = |text: &String| renaming.to_new(text).unwrap();
     let all = |texts: &Vec<String>| texts.iter().map(new).collect();
@@ -180,13 +181,13 @@ fn renamed(line: &TraceLine, renaming: &Renaming) -> TraceLine {
     }
 }
 
-/// Traces a match of a rulesheet and replays its first lines with the same
-/// rules under other names and in another order.
+/// Traces a match of a rulesheet and replays the first `most` lines with the
+/// same rules under other names and in another order.
 fn names_and_order_do_not_matter(name: &str, text: &str, most: usize) {
     let mut lines: Vec<TraceLine> = Vec::new();
     let visit = |line: &TraceLine| -> Result<(), ReplayError> {
         lines.push(line.clone());
-        // Enough is reason to stop.
+        // An error stops the trace.
         if lines.len() == most { Err(ProverError::Endless { steps: most }.into()) } else { Ok(()) }
     };
     match trace(&mut prover(text), 3, 1, 1_000, visit) {
@@ -200,7 +201,6 @@ fn names_and_order_do_not_matter(name: &str, text: &str, most: usize) {
         let line = renamed(line, &renaming);
         replay_line(&mut other, &mut state, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    eprintln!("{name}: {} lines agree", lines.len());
 }
 
 #[test]
@@ -208,186 +208,303 @@ fn names_and_the_order_of_rules_and_bodies_do_not_matter() {
     for (name, path) in files(&own_dir(), ".kif") {
         names_and_order_do_not_matter(&name, &fs::read_to_string(path).unwrap(), 100);
     }
-    let Some(dir) = conformance("../games") else { return };
-    for (name, path) in files(&dir, ".kif") {
-        names_and_order_do_not_matter(&name, &fs::read_to_string(path).unwrap(), 30);
-    }
 }
 
-#[test]
-fn documented_cases_are_found_valid_or_not() {
-    let Some(dir) = conformance("gdl-cases") else { return };
-    // The documentation has 1a as invalid for a rule without a body, and 5d,
-    // which ends in the same rule, as valid. Here both are errors, and both
-    // are valid if leniency is asked for.
-    let invalid = [
-        ("test_case_1a", Code::EmptyBody),
-        ("test_case_3a", Code::EmptyArguments),
-        ("test_case_3b", Code::Unsafe),
-        ("test_case_3e", Code::Unsafe),
-        ("test_case_3f", Code::Unsafe),
-        ("test_case_5d", Code::EmptyBody),
-        ("test_clean_not_distinct", Code::MisplacedKeyword),
-        ("test_invalid_function_arities_differ", Code::FunctionArity),
-        ("test_invalid_sentence_arities_differ", Code::SentenceArity),
-    ];
-    for (name, path) in files(&dir, ".kif") {
+/// The errors that `check` must report for a rulesheet, by the name of its file.
+type ExpectedErrors = &'static [(&'static str, Code)];
+
+/// Compares the errors of every rulesheet in a directory with the expected
+/// ones. A rulesheet that is not listed must be valid.
+fn check_cases(dir: &Path, invalid: ExpectedErrors, valid_if_lenient: &[&str]) {
+    let cases = files(dir, ".kif");
+    assert!(invalid.iter().all(|(case, _)| cases.iter().any(|(name, _)| name == case)));
+    for (name, path) in cases {
         let text = fs::read_to_string(path).unwrap();
         let found = errors(&check(&text, &CheckOptions::default()));
         match invalid.iter().find(|(case, _)| *case == name) {
             Some((_, code)) => assert!(found.contains(code), "{name}: {found:?}"),
             None => assert_eq!(found, [], "{name}"),
         }
-        let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
-        if ["test_case_1a", "test_case_5d", "test_invalid_function_arities_differ"].contains(&name.as_str()) {
+        if valid_if_lenient.contains(&name.as_str()) {
+            let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
             assert_eq!(errors(&check(&text, &lenient)), [], "{name}");
         }
     }
 }
 
-#[test]
-fn documented_cases_play_as_told() {
-    let Some(dir) = conformance("gdl-cases") else { return };
-    let fives: Vec<String> = (2..=5).map(|n| format!("(move {n} 2)")).collect();
-    let moves: [(&str, Vec<String>, Option<u8>); 8] = [
-        ("test_case_5a", vec!["proceed".into()], Some(100)),
-        ("test_case_5c", vec!["proceed".into()], Some(100)),
-        ("test_case_5d", vec!["proceed".into()], Some(100)),
-        ("test_case_5b", vec!["(draw 1 1 1 2)".into()], Some(100)),
-        (
-            "test_case_5e",
-            ["a 0", "a 1", "c 0", "c 1", "c 2", "c 3", "c 4"].map(|what| format!("(reduce {what})")).into(),
-            None,
-        ),
-        ("test_case_5f", [&fives[..], &["(move 4 3)", "(move 5 3)", "(move 5 4)"].map(String::from)].concat(), None),
-        ("test_distinct_beginning_rule", vec!["(do a b)".into(), "(do b a)".into()], Some(100)),
-        ("test_fvv_1", (1..=9).map(|n| format!("good{n}")).collect(), None),
-    ];
-    for (name, mut told, goal) in moves {
-        let mut prover = prover(&fs::read_to_string(dir.join(format!("{name}.kif"))).unwrap());
+/// The legal moves of the only role in the initial state, and its goal if the
+/// first of them ends the match.
+struct ExpectedMoves {
+    case: &'static str,
+    moves: Vec<String>,
+    goal: Option<u8>,
+}
+
+fn expected_moves(case: &'static str, moves: &[&str], goal: Option<u8>) -> ExpectedMoves {
+    ExpectedMoves { case, moves: moves.iter().map(ToString::to_string).collect(), goal }
+}
+
+fn check_moves(dir: &Path, cases: Vec<ExpectedMoves>) {
+    for ExpectedMoves { case, moves: mut expected, goal } in cases {
+        let mut prover = prover(&fs::read_to_string(dir.join(format!("{case}.kif"))).unwrap());
         let start = prover.initial().unwrap();
         let mut found = legal_texts(&mut prover, &start, 0);
-        told.sort();
+        expected.sort();
         found.sort();
-        assert_eq!(found, told, "{name}");
+        assert_eq!(found, expected, "{case}");
         let Some(goal) = goal else { continue };
-        let mv = prover.term(&told[0]).unwrap();
+        let mv = prover.term(&expected[0]).unwrap();
         let end = prover.next(&start, &[mv]).unwrap();
-        assert!(prover.is_terminal(&end).unwrap(), "{name}");
-        assert_eq!(prover.goals(&end).unwrap(), [Goal::Value(goal)], "{name}");
+        assert!(prover.is_terminal(&end).unwrap(), "{case}");
+        assert_eq!(prover.goals(&end).unwrap(), [Goal::Value(goal)], "{case}");
     }
 }
 
-#[test]
-fn documented_findings_have_their_places() {
-    let Some(dir) = conformance("gdl-validation") else { return };
-    let told = [
-        ("badparens1", Some((Code::Syntax, 1, 5))),
-        ("badparens2", Some((Code::Syntax, 1, 9))),
-        ("badparens3", Some((Code::Syntax, 2, 7))),
-        ("badparens4", Some((Code::Syntax, 1, 4))),
-        ("badparens5", Some((Code::Syntax, 1, 3))),
-        ("baseDependsOnTrue", Some((Code::Dependence, 1, 16))),
-        ("emptyDisjunction", Some((Code::EmptyDisjunction, 1, 32))),
-        ("misplacedDatalogKeyword1", Some((Code::MisplacedKeyword, 1, 1))),
-        ("misplacedDatalogKeyword2", Some((Code::MisplacedKeyword, 1, 6))),
-        ("misplacedDatalogKeyword3", Some((Code::MisplacedKeyword, 1, 6))),
-        ("varInTopLevelSentence", Some((Code::FactVariable, 1, 1))),
-        ("commentEof", None),
-        ("ticTacToe", None),
-    ];
-    for (name, told) in told {
+/// Compares the findings of rulesheets with their expected codes and places.
+/// Where an error is expected, warnings are ignored.
+fn check_findings(dir: &Path, cases: &[(&str, Option<(Code, u32, u32)>)]) {
+    for (name, expected) in cases {
         let text = fs::read_to_string(dir.join(format!("{name}.kif"))).unwrap();
         let mut findings = check(&text, &CheckOptions::default());
-        if told.is_some() {
+        if expected.is_some() {
             findings.retain(|finding| finding.severity == Severity::Error);
         }
         let place = |finding: &Finding| finding.place.map(|place| (finding.code, place.line, place.column));
-        assert_eq!(findings.iter().map(place).collect::<Vec<_>>(), Vec::from_iter(told.map(Some)), "{name}");
+        assert_eq!(findings.iter().map(place).collect::<Vec<_>>(), Vec::from_iter(expected.map(Some)), "{name}");
     }
 }
 
-#[test]
-fn the_printer_prints_as_told() {
-    let Some(dir) = conformance("gdl-validation") else { return };
-    for number in [1, 2] {
-        let text = |when: &str| fs::read_to_string(dir.join(format!("formatter{number}{when}.kif"))).unwrap();
-        let printed = Document::parse(&text("Before")).unwrap().to_string();
-        assert_eq!(printed, text("After"));
-        assert_eq!(Document::parse(&printed).unwrap().to_string(), printed);
-    }
+/// Compares the printed form of a text with the expected one.
+fn check_printer(before: &Path, after: &Path) {
+    let [before, after] = [before, after].map(|path| fs::read_to_string(path).unwrap());
+    let printed = Document::parse(&before).unwrap().to_string();
+    assert_eq!(printed, after);
+    assert_eq!(Document::parse(&printed).unwrap().to_string(), printed);
 }
 
 #[test]
-fn the_collection_is_valid_but_for_one() {
-    let Some(dir) = conformance("../games") else { return };
-    let games = files(&dir, ".kif");
-    assert_eq!(games.len(), 42);
-    // Play finds nothing more than the rules tell, and takes longer.
-    let strict = CheckOptions { playouts: 0, ..CheckOptions::default() };
-    let lenient = CheckOptions { lenient: true, ..strict.clone() };
-    for (name, path) in games {
-        let text = fs::read_to_string(path).unwrap();
-        let found = check(&text, &strict);
-        if name == "sudoku_simple" {
-            assert_eq!(errors(&found), [Code::FunctionArity, Code::FunctionArity], "{found:?}");
-            let all = found.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join(" ");
-            assert!(all.contains(" cell ") && all.contains(" box "), "{all}");
-        } else {
-            assert_eq!(errors(&found), [], "{name}: {found:?}");
-        }
-        assert_eq!(errors(&check(&text, &lenient)), [], "{name}");
-        let document = Document::parse(&text).unwrap();
-        assert_eq!(Document::parse(&document.to_string()).unwrap(), document, "{name}");
-    }
+fn rulesheets_are_found_valid_or_invalid() {
+    let invalid = &[
+        ("distinct-binds-nothing", Code::Unsafe),
+        ("free-role-variable", Code::Unsafe),
+        ("function-arities-differ", Code::FunctionArity),
+        ("negated-distinct", Code::MisplacedKeyword),
+        ("parentheses-differ", Code::EmptyArguments),
+        ("partly-free-role-variable", Code::Unsafe),
+        ("relation-arities-differ", Code::SentenceArity),
+        ("rule-without-body", Code::EmptyBody),
+    ];
+    let valid_if_lenient =
+        ["rule-without-body", "function-arities-differ", "relation-arities-differ", "parentheses-differ"];
+    check_cases(&data("gdl/cases"), invalid, &valid_if_lenient);
 }
 
 #[test]
-fn the_collection_plays_to_the_told_lengths() {
-    let (Some(dir), Some(told)) = (conformance("../games"), conformance("public-reasoners.tsv")) else { return };
-    for row in fs::read_to_string(told).unwrap().lines().skip(1) {
-        let mut fields = row.split('\t');
-        let (name, mean) = (fields.next().unwrap(), fields.next().unwrap().parse::<f64>().unwrap());
-        let mut prover = prover(&fs::read_to_string(dir.join(format!("{name}.kif"))).unwrap());
-        let start = prover.initial().unwrap();
-        let (mut rng, begun) = (Rng::seed_from_u64(5), Instant::now());
-        let mut lengths = Vec::new();
-        // Slow games have few matches: at least one, then as time allows.
-        while lengths.is_empty() || lengths.len() < 300 && begun.elapsed() < Duration::from_millis(500) {
-            lengths.push(prover.playout(&start, 10_000, &mut rng).unwrap().steps as f64);
-        }
-        let n = lengths.len() as f64;
-        let found = lengths.iter().sum::<f64>() / n;
-        let spread = (lengths.iter().map(|length| (length - found).powi(2)).sum::<f64>() / (n - 1.0).max(1.0)).sqrt();
-        let rate = n / begun.elapsed().as_secs_f64();
-        eprintln!("{name}: {n} matches, mean length {found:.2}, told {mean}, {rate:.1} a second");
-        if n >= 20.0 {
-            // Where nearly all matches end at the last step, few show how rare the others are.
-            let slack = 4.5 * spread.max(0.02 * mean) / n.sqrt() + 0.01;
-            assert!((found - mean).abs() <= slack, "{name}: mean length {found:.2} of {n} matches, told {mean}");
-        }
-    }
+fn rulesheets_have_the_expected_moves() {
+    let takes = ["x 0", "z 0", "z 1", "z 2", "w 0", "w 1", "w 2", "w 3", "w 4"].map(|take| format!("(take {take})"));
+    let cases = vec![
+        ExpectedMoves { case: "left-recursion", moves: takes.into(), goal: Some(100) },
+        expected_moves("rule-without-body", &["switch"], Some(100)),
+        expected_moves("body-reads-legal", &["kick", "open"], Some(10)),
+        expected_moves("derived-constants", &["(ride up 0 1)"], Some(100)),
+        expected_moves("move-from-relation", &["right"], Some(100)),
+        expected_moves("undefined-relation", &["hat"], Some(100)),
+        expected_moves("start-is-init-alone", &["boil"], Some(100)),
+        expected_moves("base-and-input", &["switch"], Some(100)),
+        expected_moves("recursion-through-functions", &["turn"], Some(100)),
+        expected_moves("variable-twice", &["(ink 3 3 3 5)"], Some(100)),
+        expected_moves("cyclic-recursion", &["turn"], Some(100)),
+        expected_moves("mutual-recursion-at-the-start", &["wave"], Some(100)),
+        expected_moves("mutual-recursion", &["(walk 0 0)", "(walk 1 0)", "(walk 2 0)", "(walk 2 1)"], Some(100)),
+        expected_moves(
+            "distinct-comes-first",
+            &["(play ace queen)", "(play king ace)", "(play king queen)"],
+            Some(100),
+        ),
+        expected_moves("functions-in-variables", &["yes1", "yes2", "yes3", "yes4", "yes5", "yes6"], Some(100)),
+        expected_moves("contradictory-fluents", &["left", "right"], None),
+    ];
+    check_moves(&data("gdl/cases"), cases);
 }
 
 #[test]
-fn traces_computed_elsewhere_agree() {
-    let (Some(traces), Some(games)) = (conformance("traces"), conformance("../games")) else { return };
-    let mut replayed = 0;
-    for (name, path) in files(&traces, ".jsonl.gz") {
-        let text = fs::read_to_string(games.join(format!("{name}.kif"))).unwrap();
-        let (mut prover, mut network) = (prover(&text), network(&text));
-        let mut in_lanes = InLanes::new(self::network(&text)).unwrap();
-        let (mut proven, mut one, mut many) = (None, None, None);
-        let mut lines = 0;
-        for text in BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines() {
-            let line: TraceLine = serde_json::from_str(&text.unwrap()).unwrap();
-            replay_line(&mut prover, &mut proven, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
-            replay_line(&mut network, &mut one, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
-            replay_line(&mut in_lanes, &mut many, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
-            lines += 1;
-        }
-        eprintln!("{name}: {lines} lines agree, all that there are");
-        replayed += lines;
+fn findings_have_their_places() {
+    let cases = [
+        ("closes-nothing", Some((Code::Syntax, 1, 6))),
+        ("closes-nothing-after-a-list", Some((Code::Syntax, 1, 19))),
+        ("closes-nothing-on-line-two", Some((Code::Syntax, 2, 15))),
+        ("empty-list-in-a-list", Some((Code::Syntax, 1, 13))),
+        ("empty-list", Some((Code::Syntax, 1, 7))),
+        ("never-closed", Some((Code::Syntax, 1, 7))),
+        ("connective-as-fact", Some((Code::MisplacedKeyword, 1, 1))),
+        ("connective-as-argument", Some((Code::MisplacedKeyword, 1, 8))),
+        ("connective-as-function", Some((Code::MisplacedKeyword, 1, 8))),
+        ("variable-in-a-fact", Some((Code::FactVariable, 1, 1))),
+        ("empty-disjunction", Some((Code::EmptyDisjunction, 4, 17))),
+        ("base-depends-on-true", Some((Code::Dependence, 2, 18))),
+        ("comment-at-the-end", None),
+    ];
+    check_findings(&data("gdl/findings"), &cases);
+}
+
+#[test]
+fn the_printer_normalizes_white_space() {
+    let dir = data("gdl/format");
+    for name in ["rules", "blank-lines"] {
+        check_printer(&dir.join(format!("{name}-before.kif")), &dir.join(format!("{name}-after.kif")));
     }
-    assert!(replayed > 900);
+}
+
+/// Tests on rulesheets and traces of other projects.
+mod conformance {
+    use super::*;
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn names_and_the_order_of_rules_and_bodies_do_not_matter() {
+        for (name, path) in files(&collection(), ".kif") {
+            names_and_order_do_not_matter(&name, &fs::read_to_string(path).unwrap(), 30);
+        }
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn rulesheets_are_found_valid_or_invalid() {
+        // The documentation calls 1a invalid because of a rule without a body,
+        // and 5d, which ends with the same rule, valid. Here both are errors, and
+        // both are valid with leniency.
+        let invalid = &[
+            ("test_case_1a", Code::EmptyBody),
+            ("test_case_3a", Code::EmptyArguments),
+            ("test_case_3b", Code::Unsafe),
+            ("test_case_3e", Code::Unsafe),
+            ("test_case_3f", Code::Unsafe),
+            ("test_case_5d", Code::EmptyBody),
+            ("test_clean_not_distinct", Code::MisplacedKeyword),
+            ("test_invalid_function_arities_differ", Code::FunctionArity),
+            ("test_invalid_sentence_arities_differ", Code::SentenceArity),
+        ];
+        let valid_if_lenient = ["test_case_1a", "test_case_5d", "test_invalid_function_arities_differ"];
+        check_cases(&conformance("gdl-cases"), invalid, &valid_if_lenient);
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn rulesheets_have_the_expected_moves() {
+        let reductions =
+            ["a 0", "a 1", "c 0", "c 1", "c 2", "c 3", "c 4"].map(|what| format!("(reduce {what})")).into();
+        let steps = ["2 2", "3 2", "4 2", "5 2", "4 3", "5 3", "5 4"].map(|to| format!("(move {to})")).into();
+        let goods = (1..=9).map(|n| format!("good{n}")).collect();
+        let cases = vec![
+            expected_moves("test_case_5a", &["proceed"], Some(100)),
+            expected_moves("test_case_5c", &["proceed"], Some(100)),
+            expected_moves("test_case_5d", &["proceed"], Some(100)),
+            expected_moves("test_case_5b", &["(draw 1 1 1 2)"], Some(100)),
+            ExpectedMoves { case: "test_case_5e", moves: reductions, goal: None },
+            ExpectedMoves { case: "test_case_5f", moves: steps, goal: None },
+            expected_moves("test_distinct_beginning_rule", &["(do a b)", "(do b a)"], Some(100)),
+            ExpectedMoves { case: "test_fvv_1", moves: goods, goal: None },
+        ];
+        check_moves(&conformance("gdl-cases"), cases);
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn findings_have_their_places() {
+        let cases = [
+            ("badparens1", Some((Code::Syntax, 1, 5))),
+            ("badparens2", Some((Code::Syntax, 1, 9))),
+            ("badparens3", Some((Code::Syntax, 2, 7))),
+            ("badparens4", Some((Code::Syntax, 1, 4))),
+            ("badparens5", Some((Code::Syntax, 1, 3))),
+            ("baseDependsOnTrue", Some((Code::Dependence, 1, 16))),
+            ("emptyDisjunction", Some((Code::EmptyDisjunction, 1, 32))),
+            ("misplacedDatalogKeyword1", Some((Code::MisplacedKeyword, 1, 1))),
+            ("misplacedDatalogKeyword2", Some((Code::MisplacedKeyword, 1, 6))),
+            ("misplacedDatalogKeyword3", Some((Code::MisplacedKeyword, 1, 6))),
+            ("varInTopLevelSentence", Some((Code::FactVariable, 1, 1))),
+            ("commentEof", None),
+            ("ticTacToe", None),
+        ];
+        check_findings(&conformance("gdl-validation"), &cases);
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn the_printer_normalizes_white_space() {
+        let dir = conformance("gdl-validation");
+        for number in [1, 2] {
+            let path = |when| dir.join(format!("formatter{number}{when}.kif"));
+            check_printer(&path("Before"), &path("After"));
+        }
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn one_rulesheet_of_the_collection_is_invalid() {
+        let games = files(&collection(), ".kif");
+        assert_eq!(games.len(), 42);
+        // Random play finds no more errors here than the static checks do, and
+        // takes longer.
+        let strict = CheckOptions { playouts: 0, ..CheckOptions::default() };
+        let lenient = CheckOptions { lenient: true, ..strict.clone() };
+        for (name, path) in games {
+            let text = fs::read_to_string(path).unwrap();
+            let found = check(&text, &strict);
+            if name == "sudoku_simple" {
+                assert_eq!(errors(&found), [Code::FunctionArity, Code::FunctionArity], "{found:?}");
+                let all = found.iter().map(|finding| finding.message.as_str()).collect::<Vec<_>>().join(" ");
+                assert!(all.contains(" cell ") && all.contains(" box "), "{all}");
+            } else {
+                assert_eq!(errors(&found), [], "{name}: {found:?}");
+            }
+            assert_eq!(errors(&check(&text, &lenient)), [], "{name}");
+            let document = Document::parse(&text).unwrap();
+            assert_eq!(Document::parse(&document.to_string()).unwrap(), document, "{name}");
+        }
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn random_matches_are_as_long_as_with_other_reasoners() {
+        for (name, expected) in public_lengths() {
+            let mut prover = prover(&fs::read_to_string(collection().join(format!("{name}.kif"))).unwrap());
+            let start = prover.initial().unwrap();
+            let (mut rng, begun) = (Rng::seed_from_u64(5), Instant::now());
+            let mut lengths = Vec::new();
+            // Slow games have few matches: at least one, then as time allows.
+            while lengths.is_empty() || lengths.len() < 300 && begun.elapsed() < Duration::from_millis(500) {
+                lengths.push(prover.playout(&start, 10_000, &mut rng).unwrap().steps as f64);
+            }
+            let n = lengths.len() as f64;
+            let mean = lengths.iter().sum::<f64>() / n;
+            let variance = lengths.iter().map(|length| (length - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+            if n >= 20.0 {
+                // In a small sample in which nearly all matches end at the last
+                // step, the spread underestimates how rare shorter matches are.
+                let slack = 4.5 * variance.sqrt().max(0.02 * expected) / n.sqrt() + 0.01;
+                assert!((mean - expected).abs() <= slack, "{name}: mean length {mean:.2} of {n}, expected {expected}");
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "needs STERNHALMA_CONFORMANCE"]
+    fn traces_of_another_prover_are_replayed() {
+        let mut replayed = 0;
+        for (name, path) in files(&conformance("traces"), ".jsonl.gz") {
+            let text = fs::read_to_string(collection().join(format!("{name}.kif"))).unwrap();
+            let (mut prover, mut network) = (prover(&text), network(&text));
+            let mut in_lanes = InLanes::new(super::network(&text)).unwrap();
+            let (mut proven, mut one, mut many) = (None, None, None);
+            for text in BufReader::new(GzDecoder::new(File::open(path).unwrap())).lines() {
+                let line: TraceLine = serde_json::from_str(&text.unwrap()).unwrap();
+                replay_line(&mut prover, &mut proven, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+                replay_line(&mut network, &mut one, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+                replay_line(&mut in_lanes, &mut many, &line).unwrap_or_else(|error| panic!("{name}: {error}"));
+                replayed += 1;
+            }
+        }
+        assert!(replayed > 900, "{replayed} lines");
+    }
 }

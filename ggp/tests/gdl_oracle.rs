@@ -1,6 +1,6 @@
-//! The prover and the network against evaluation from below: random
-//! stratified programs with mutual recursion, negation and disjunction, asked
-//! with every combination of bound arguments.
+//! The prover and the network against bottom-up evaluation: random stratified
+//! programs with mutual recursion, negation and disjunction, queried with every
+//! combination of bound arguments.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,11 +10,12 @@ use sternhalma_ggp::gdl::network::Network;
 use sternhalma_ggp::gdl::{Prover, Rules};
 
 const CONSTANTS: usize = 3;
-/// Relations of two arguments; those from `UPPER` on may negate the others.
+/// The number of relations, of two arguments each. Those from `UPPER` on may
+/// negate the others.
 const RELATIONS: usize = 9;
 const UPPER: usize = 7;
 
-/// 0 to 2 are constants, 3 to 5 variables.
+/// An argument: 0 to 2 are constants, 3 to 5 variables.
 type Arg = usize;
 
 #[derive(Clone, Debug)]
@@ -23,7 +24,8 @@ struct Call {
     args: [Arg; 2],
 }
 
-/// `head <= body, one of either (if any), not each of negated, left /= right`.
+/// The clause `head <= body and either and not negated and left /= right`. One of
+/// `either` must hold unless it is empty, and none of `negated`.
 #[derive(Clone, Debug)]
 struct Clause {
     head: Call,
@@ -56,7 +58,7 @@ fn clause(head: std::ops::Range<usize>, body: std::ops::Range<usize>) -> impl St
     })
 }
 
-/// Puts a constant for each variable that the body does not bind.
+/// Replaces each variable that the body does not bind by a constant.
 fn made_safe(mut clause: Clause) -> Clause {
     if clause.either.len() == 1 {
         clause.body.append(&mut clause.either);
@@ -94,7 +96,8 @@ fn holds(call: &Call, env: [usize; 3], tuples: &Tuples) -> bool {
     tuples[call.relation].contains(&call.args.map(|arg| value(arg, env)))
 }
 
-/// Adds whatever follows until nothing does; the lower relations first.
+/// Returns all tuples that follow from a program. Adds tuples until nothing new
+/// follows, for the lower relations first.
 fn evaluate(program: &[Clause]) -> Tuples {
     let mut tuples: Tuples = vec![BTreeSet::new(); RELATIONS];
     for upper in [false, true] {
@@ -128,18 +131,18 @@ fn sentence(call: &Call) -> String {
     format!("(r{} {} {})", call.relation, term(call.args[0]), term(call.args[1]))
 }
 
-/// Each relation is asked for as a whole, for each first, for each second,
-/// and for each pair of arguments.
+/// Returns a rulesheet that queries each relation with no argument bound, with
+/// either one, and with both.
 fn rulesheet(program: &[Clause]) -> String {
     let mut text = String::from("(role you)(k a)(k b)(k c)(init (on a))\n");
     for clause in program {
         write_rule(clause, "", &mut text);
     }
-    text + &questions()
+    text + &queries()
 }
 
-/// The same with facts that may be dropped, one a step: what holds depends
-/// on the state.
+/// Returns the same rulesheet with facts that depend on the state: each step may
+/// drop one.
 fn rulesheet_of_states(program: &[Clause]) -> String {
     let mut text = String::from("(role you)(k a)(k b)(k c)(init (on a))(next (on a))(legal you wait)\n");
     for (number, clause) in program.iter().enumerate() {
@@ -152,7 +155,7 @@ fn rulesheet_of_states(program: &[Clause]) -> String {
             write_rule(clause, "", &mut text);
         }
     }
-    text + &questions()
+    text + &queries()
 }
 
 fn write_rule(clause: &Clause, condition: &str, text: &mut String) {
@@ -169,33 +172,33 @@ fn write_rule(clause: &Clause, condition: &str, text: &mut String) {
     *text += ")\n";
 }
 
-fn questions() -> String {
+fn queries() -> String {
     let mut text = String::new();
     for relation in 0..RELATIONS {
-        for (mode, asked) in ["", "(k ?x)", "(k ?y)", "(k ?x)(k ?y)"].iter().enumerate() {
-            writeln!(text, "(<= (legal you (m {relation} {mode} ?x ?y)) (true (on a)){asked}(r{relation} ?x ?y))")
+        for (mode, bound) in ["", "(k ?x)", "(k ?y)", "(k ?x)(k ?y)"].iter().enumerate() {
+            writeln!(text, "(<= (legal you (m {relation} {mode} ?x ?y)) (true (on a)){bound}(r{relation} ?x ?y))")
                 .unwrap();
         }
     }
     text
 }
 
-/// The moves that ask for what holds.
+/// Returns the moves that are legal if these tuples hold.
 fn answers(tuples: &Tuples) -> BTreeSet<String> {
-    let mut told = BTreeSet::new();
+    let mut moves = BTreeSet::new();
     for (relation, tuples) in tuples.iter().enumerate() {
         for [x, y] in tuples {
-            told.extend((0..4).map(|mode| format!("(m {relation} {mode} {} {})", term(*x), term(*y))));
+            moves.extend((0..4).map(|mode| format!("(m {relation} {mode} {} {})", term(*x), term(*y))));
         }
     }
-    told
+    moves
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn resolution_agrees_with_evaluation_from_below(program in program()) {
+    fn resolution_agrees_with_bottom_up_evaluation(program in program()) {
         let tuples = evaluate(&program);
         let text = rulesheet(&program);
         let mut prover = Prover::new(&Rules::parse(&text).unwrap()).unwrap();
@@ -206,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn networks_agree_with_evaluation_from_below(program in program(), drops in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6)) {
+    fn networks_agree_with_bottom_up_evaluation(program in program(), drops in proptest::collection::vec(any::<proptest::sample::Index>(), 0..6)) {
         let text = rulesheet_of_states(&program);
         let network = Network::new(&Rules::parse(&text).unwrap()).unwrap();
         let netlist = &network.netlist;

@@ -1,5 +1,5 @@
-//! Networks against the prover: on every rulesheet, as it is and scrambled,
-//! both evaluations say of every state of random matches what the prover says.
+//! Networks against the prover: on every rulesheet, original and scrambled, both
+//! evaluations agree with the prover in every state of random matches.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,23 +13,23 @@ use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Rng};
 
 mod common;
-use common::{conformance, files, own_dir};
+use common::{collection, files, own_dir, public_lengths};
 
 const PLAYOUTS: usize = 200;
 const MOST_STEPS: usize = 10_000;
 
-/// A state of a match as the prover tells it, by the numbers of the network.
-struct Told {
+/// A state of a match as the prover reports it, in the numbers of the network.
+struct ProvenState {
     fluents: FluentSet,
     terminal: bool,
     goals: Vec<Goal>,
-    /// The legal moves of each role, in order; none at the end.
+    /// The legal moves of each role, in order; empty at the end.
     legal: Vec<Vec<usize>>,
-    /// The joint move that is played; none at the end.
+    /// The joint move that is played; empty at the end.
     joint: Vec<usize>,
 }
 
-/// Puts the numbers of a network in the place of what a prover names.
+/// Maps the terms of a prover to the numbers of a network.
 struct Numbers<'a> {
     network: &'a Network,
     fluents: HashMap<TermId, usize>,
@@ -58,16 +58,16 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Random matches by the prover, until there are enough or the time is over;
-/// at least one.
-fn told_matches(network: &Network, prover: &mut Prover, time: Duration, rng: &mut Rng) -> Vec<Vec<Told>> {
+/// Plays random matches with the prover until there are enough or the time is
+/// over, but at least one.
+fn proven_matches(network: &Network, prover: &mut Prover, time: Duration, rng: &mut Rng) -> Vec<Vec<ProvenState>> {
     let numbers = Numbers::new(network, prover);
     let roles = network.roles.len();
     let started = Instant::now();
     let mut matches = Vec::new();
     while matches.is_empty() || matches.len() < PLAYOUTS && started.elapsed() < time {
         let mut state = prover.initial().unwrap();
-        let mut told = Vec::new();
+        let mut states = Vec::new();
         loop {
             let terminal = prover.is_terminal(&state).unwrap();
             let mut legal = Vec::new();
@@ -78,43 +78,44 @@ fn told_matches(network: &Network, prover: &mut Prover, time: Duration, rng: &mu
             }
             let numbered = joint.iter().enumerate().map(|(role, mv)| numbers.moves[role][mv]).collect();
             let (fluents, goals) = (numbers.fluents(state.fluents()), prover.goals(&state).unwrap());
-            told.push(Told { fluents, terminal, goals, legal, joint: numbered });
+            states.push(ProvenState { fluents, terminal, goals, legal, joint: numbered });
             if terminal {
                 break;
             }
-            assert!(told.len() < MOST_STEPS);
+            assert!(states.len() < MOST_STEPS);
             state = prover.next(&state, &joint).unwrap();
         }
-        matches.push(told);
+        matches.push(states);
     }
     matches
 }
 
-fn one_at_a_time(game: &NetworkGame, matches: &[Vec<Told>]) {
-    for told in matches {
+fn one_at_a_time(game: &NetworkGame, matches: &[Vec<ProvenState>]) {
+    for states in matches {
         let mut state = game.initial();
-        for told in told {
-            assert_eq!(*state.fluents(), told.fluents);
-            assert_eq!(game.is_terminal(&state), told.terminal);
-            for (role, &goal) in told.goals.iter().enumerate() {
+        for expected in states {
+            assert_eq!(*state.fluents(), expected.fluents);
+            assert_eq!(game.is_terminal(&state), expected.terminal);
+            for (role, &goal) in expected.goals.iter().enumerate() {
                 assert_eq!(game.reached(&state, role), goal);
             }
-            if told.terminal {
+            if expected.terminal {
                 break;
             }
-            for (role, moves) in told.legal.iter().enumerate() {
+            for (role, moves) in expected.legal.iter().enumerate() {
                 let mut legal: Vec<usize> = game.legal_of(&state, role).into_iter().map(|mv| mv as usize).collect();
                 legal.sort_unstable();
                 assert_eq!(legal, *moves);
             }
-            let joint: Vec<u32> = told.joint.iter().map(|&mv| mv as u32).collect();
+            let joint: Vec<u32> = expected.joint.iter().map(|&mv| mv as u32).collect();
             game.play_all(&mut state, &joint);
         }
     }
 }
 
-/// Every lane follows one of the matches, and begins it again at its end.
-fn all_at_once(network: &Network, matches: &[Vec<Told>]) {
+/// Replays the matches in all lanes at once. A lane whose match ends begins it
+/// again.
+fn all_at_once(network: &Network, matches: &[Vec<ProvenState>]) {
     let mut lanes = Lanes::new(&network.netlist).unwrap();
     lanes.set_all(&FluentSet::of(&network.netlist.initial));
     let longest = matches.iter().map(Vec::len).max().unwrap();
@@ -124,18 +125,18 @@ fn all_at_once(network: &Network, matches: &[Vec<Told>]) {
         let mut joints = Vec::new();
         let mut over = Vec::new();
         for (lane, at) in at.iter_mut().enumerate() {
-            let told = &matches[lane % matches.len()][*at];
-            assert_eq!(lanes.state(lane), told.fluents, "lane {lane}");
-            assert_eq!(lanes.is_terminal(lane), told.terminal, "lane {lane}");
-            for (role, &goal) in told.goals.iter().enumerate() {
+            let expected = &matches[lane % matches.len()][*at];
+            assert_eq!(lanes.state(lane), expected.fluents, "lane {lane}");
+            assert_eq!(lanes.is_terminal(lane), expected.terminal, "lane {lane}");
+            for (role, &goal) in expected.goals.iter().enumerate() {
                 assert_eq!(lanes.goal(lane, role), goal, "lane {lane}");
             }
-            for (role, moves) in told.legal.iter().enumerate() {
+            for (role, moves) in expected.legal.iter().enumerate() {
                 assert!(lanes.legal(lane, role).eq(moves.iter().copied()), "lane {lane}");
             }
-            joints.push(&told.joint[..]);
+            joints.push(&expected.joint[..]);
             *at += 1;
-            if told.terminal {
+            if expected.terminal {
                 *at = 0;
                 over.push(lane);
             }
@@ -146,23 +147,21 @@ fn all_at_once(network: &Network, matches: &[Vec<Told>]) {
     }
 }
 
-fn agree(text: &str, time: Duration, seed: u64) -> (Network, usize) {
+fn agree(text: &str, time: Duration, seed: u64) {
     let rules = Rules::parse(text).unwrap();
     let network = Network::new(&rules).unwrap();
     let mut prover = Prover::new(&rules).unwrap();
     let roles: Vec<String> = prover.roles().iter().map(|&role| prover.text(role)).collect();
     assert_eq!(network.roles, roles);
-    let matches = told_matches(&network, &mut prover, time, &mut Rng::seed_from_u64(seed));
+    let matches = proven_matches(&network, &mut prover, time, &mut Rng::seed_from_u64(seed));
     one_at_a_time(&NetworkGame::new(network.clone()), &matches);
     if fits_lanes(&network) {
         all_at_once(&network, &matches);
-    } else {
-        println!("too large for lanes:");
     }
-    (network, matches.len())
 }
 
-/// The lanes hold at most 65,536 values at a time.
+/// Returns whether a network has few enough values for lanes, which hold
+/// 65,536 at a time.
 fn fits_lanes(network: &Network) -> bool {
     network.fluents.len() < 40_000
 }
@@ -175,25 +174,24 @@ fn scrambled(text: &str, seed: u64) -> String {
 fn all_agree(dir: &Path) {
     for (name, path) in files(dir, ".kif") {
         let text = fs::read_to_string(path).unwrap();
-        let (_, plain) = agree(&text, Duration::from_millis(1500), 1);
-        let (_, other) = agree(&scrambled(&text, 2), Duration::from_millis(1000), 2);
-        println!("{name}: {plain} playouts, {other} scrambled");
+        println!("{name}");
+        agree(&text, Duration::from_millis(1500), 1);
+        agree(&scrambled(&text, 2), Duration::from_millis(1000), 2);
     }
 }
 
 #[test]
-fn our_rulesheets_are_played_as_proven() {
+fn networks_of_own_rulesheets_agree_with_the_prover() {
     all_agree(&own_dir());
 }
 
 #[test]
-fn the_collection_is_played_as_proven() {
-    if let Some(games) = conformance("../games") {
-        all_agree(&games);
-    }
+#[ignore = "takes minutes"]
+fn networks_of_public_rulesheets_agree_with_the_prover() {
+    all_agree(&collection());
 }
 
-/// The mean and its standard error.
+/// A sample mean and its standard error.
 struct Mean {
     mean: f64,
     error: f64,
@@ -207,14 +205,14 @@ impl Mean {
         Mean { mean, error: (variance / count).sqrt() }
     }
 
-    /// Whether two samples may be of the same: five standard errors, and so
-    /// much more.
-    fn agrees(&self, other: &Mean, more: f64) -> bool {
-        (self.mean - other.mean).abs() <= 5.0 * self.error.hypot(other.error) + more
+    /// Returns whether two means differ by at most five standard errors plus
+    /// `slack`.
+    fn agrees(&self, other: &Mean, slack: f64) -> bool {
+        (self.mean - other.mean).abs() <= 5.0 * self.error.hypot(other.error) + slack
     }
 }
 
-/// The lengths of playouts, and the goals of each role.
+/// Returns the lengths of playouts, and then the goals of each role.
 fn samples(playouts: &Playouts, roles: usize) -> Vec<Vec<f64>> {
     let mut samples = vec![playouts.lengths.iter().map(|&length| f64::from(length)).collect()];
     samples.extend((0..roles).map(|role| {
@@ -234,16 +232,13 @@ fn sequential_samples(game: &NetworkGame, count: usize, rng: &mut Rng) -> Vec<Ve
     samples
 }
 
-/// Rare short or long matches may be missing from a small sample, so means
-/// may differ by a little more than its spread says.
+/// Rare short or long matches may be missing from a small sample. Therefore
+/// means may differ by a little more than their standard errors allow.
 #[test]
-fn lengths_and_goals_are_those_told() {
-    let (Some(games), Some(told)) = (conformance("../games"), conformance("public-reasoners.tsv")) else { return };
-    let told = fs::read_to_string(told).unwrap();
-    for line in told.lines().skip(1) {
-        let mut words = line.split('\t');
-        let (name, length) = (words.next().unwrap(), words.next().unwrap().parse::<f64>().unwrap());
-        let text = fs::read_to_string(games.join(format!("{name}.kif"))).unwrap();
+#[ignore = "takes minutes"]
+fn lengths_and_goals_of_public_rulesheets_are_as_expected() {
+    for (name, length) in public_lengths() {
+        let text = fs::read_to_string(collection().join(format!("{name}.kif"))).unwrap();
         let network = Network::new(&Rules::parse(&text).unwrap()).unwrap();
         if !fits_lanes(&network) {
             continue;
@@ -256,7 +251,7 @@ fn lengths_and_goals_are_those_told() {
         for (lanes, one) in lanes.iter().zip(&one) {
             assert!(lanes.agrees(one, 0.02 * lanes.mean), "{name}: {} {}", lanes.mean, one.mean);
         }
-        let told = Mean { mean: length, error: 0.0 };
-        assert!(lanes[0].agrees(&told, 0.02 * length), "{name}: {} {length}", lanes[0].mean);
+        let expected = Mean { mean: length, error: 0.0 };
+        assert!(lanes[0].agrees(&expected, 0.02 * length), "{name}: {} {length}", lanes[0].mean);
     }
 }

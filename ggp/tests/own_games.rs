@@ -1,12 +1,12 @@
-//! Our own rulesheets: those that have a counterpart in a collection are
-//! played beside it, move by move, and of all of them what is known holds.
+//! The rulesheets of this project: their known properties, and for some a
+//! move-by-move comparison with a public rulesheet of the same game.
 
 mod common;
 
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{conformance, files, legal_texts, own, own_dir, prover};
+use common::{collection, files, legal_texts, own, own_dir, prover, public_lengths};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, State, check};
@@ -20,20 +20,21 @@ fn all_are_valid() {
     }
 }
 
-/// A game of ours and one of the collection, with our moves and theirs. The
-/// roles are in the same order.
+/// A rulesheet of this project and a public one of the same game, with the
+/// corresponding moves. The roles are in the same order.
 struct Counterpart {
     ours: &'static str,
     theirs: &'static str,
-    /// Patterns of our moves, and of theirs with the same variables.
+    /// Patterns of moves in our rulesheet, each with the pattern of the public
+    /// rulesheet, which has the same variables.
     moves: Vec<(Expr, Expr)>,
-    /// Our name of what a variable stands for, and theirs, if they differ.
+    /// Our name and the public name for values of variables, where they differ.
     names: &'static [(&'static str, &'static str)],
-    /// Playouts side by side, and those for the mean length.
+    /// The number of playouts side by side, and of those for the mean length.
     playouts: [usize; 2],
 }
 
-/// Letters for numbers.
+/// The numbers of columns with the letters that the public rulesheet has.
 const LETTERS: &[(&str, &str)] =
     &[("1", "a"), ("2", "b"), ("3", "c"), ("4", "d"), ("5", "e"), ("6", "f"), ("7", "g"), ("8", "h")];
 
@@ -60,12 +61,12 @@ fn counterparts() -> Vec<Counterpart> {
     ]
 }
 
-/// Of each cell its two coordinates and the name in the collection: a letter
-/// for the row from the top, and a number from the left.
+/// The two coordinates of each cell with its name in the public rulesheet: a
+/// letter for the row from the top, and a number from the left.
 type Cells = Vec<(usize, usize, String)>;
 
-/// The cells of the diamond of two players. The arms beside it, which have
-/// the first cells of the rows c, d, f and g, are not in it.
+/// Returns the cells of the diamond of two players. It does not contain the side
+/// arms, which have the first cells of the rows c, d, f and g.
 fn diamond() -> Cells {
     let first = [1, 1, 3, 2, 1, 2, 3, 1, 1];
     let name = |x: usize, y: usize| {
@@ -75,8 +76,8 @@ fn diamond() -> Cells {
     (1..=5).flat_map(|x| (1..=5).map(move |y| (x, y))).map(|(x, y)| (x, y, name(x, y))).collect()
 }
 
-/// The cells of the star of three players. The second coordinate grows along
-/// a row from the left; each row begins where the star does.
+/// Returns the cells of the star of three players. The second coordinate grows
+/// along a row from the left. Each row begins at the edge of the star.
 fn star() -> Cells {
     let rows = [(7, 1), (6, 2), (3, 7), (3, 6), (3, 5), (2, 6), (1, 7), (3, 2), (3, 1)];
     let cells = rows.iter().enumerate().flat_map(|(row, &(first, length))| {
@@ -103,7 +104,7 @@ fn expr(text: &str) -> Expr {
     Document::parse(text).unwrap().expressions().next().unwrap().clone()
 }
 
-/// Matches flat expressions: what the variables of the pattern stand for.
+/// Matches flat expressions and returns the values of the pattern's variables.
 fn matches(pattern: &Expr, mv: &Expr) -> Option<Vec<(String, String)>> {
     let (ExprKind::List(pattern), ExprKind::List(mv)) = (&pattern.kind, &mv.kind) else {
         return (pattern == mv).then(Vec::new);
@@ -124,7 +125,7 @@ fn matches(pattern: &Expr, mv: &Expr) -> Option<Vec<(String, String)>> {
 }
 
 impl Counterpart {
-    /// Their name of a move of ours.
+    /// Returns the public name for a move of our rulesheet.
     fn their_move(&self, ours: &str) -> String {
         let mv = expr(ours);
         let found = self.moves.iter().find_map(|(pattern, theirs)| Some((matches(pattern, &mv)?, theirs)));
@@ -144,9 +145,9 @@ impl Counterpart {
     }
 }
 
-/// Plays a random match of ours, and the same moves of theirs: legal moves
-/// and ends agree in every state, and goals where the match is over. Before
-/// that a goal says nothing, and rulesheets differ in it.
+/// Plays a random match of our rulesheet, and the same moves of the public one.
+/// Legal moves and the end must agree in every state, and goals at the end.
+/// Goals before the end mean nothing, and the rulesheets differ in them.
 fn play_side_by_side(game: &Counterpart, ours: &mut Prover, theirs: &mut Prover, rng: &mut Rng) {
     let (mut own, mut other) = (ours.initial().unwrap(), theirs.initial().unwrap());
     for step in 0.. {
@@ -169,27 +170,24 @@ fn play_side_by_side(game: &Counterpart, ours: &mut Prover, theirs: &mut Prover,
 }
 
 #[test]
-fn they_play_as_their_counterparts_do() {
-    let Some(dir) = conformance("../games") else { return };
+#[ignore = "needs STERNHALMA_CONFORMANCE"]
+fn conformance_with_public_rulesheets() {
     for game in counterparts() {
         let mut ours = prover(&own(game.ours));
-        let mut theirs = prover(&fs::read_to_string(dir.join(format!("{}.kif", game.theirs))).unwrap());
+        let mut theirs = prover(&fs::read_to_string(collection().join(format!("{}.kif", game.theirs))).unwrap());
         assert_eq!(ours.roles().len(), theirs.roles().len());
         let mut rng = Rng::seed_from_u64(1);
         for _ in 0..game.playouts[0] {
             play_side_by_side(&game, &mut ours, &mut theirs, &mut rng);
         }
-        eprintln!("{}: {} playouts agree with {}", game.ours, game.playouts[0], game.theirs);
     }
 }
 
 #[test]
-fn their_matches_are_as_long_as_measured_elsewhere() {
-    let Some(table) = conformance("public-reasoners.tsv") else { return };
-    let table = fs::read_to_string(table).unwrap();
+fn matches_are_as_long_as_with_public_rulesheets() {
+    let public = public_lengths();
     for game in counterparts() {
-        let row = table.lines().map(|line| line.split('\t').collect::<Vec<_>>()).find(|row| row[0] == game.theirs);
-        let told: f64 = row.unwrap()[1].parse().unwrap();
+        let (_, expected) = public.iter().find(|(name, _)| name == game.theirs).unwrap();
         let mut ours = prover(&own(game.ours));
         let (start, mut rng) = (ours.initial().unwrap(), Rng::seed_from_u64(2));
         let count = game.playouts[1];
@@ -198,22 +196,21 @@ fn their_matches_are_as_long_as_measured_elsewhere() {
         let mean = lengths.iter().sum::<f64>() / count as f64;
         let variance = lengths.iter().map(|length| (length - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
         let error = (variance / count as f64).sqrt();
-        eprintln!("{}: mean length {mean:.2} ±{error:.2}, elsewhere {told}", game.ours);
-        assert!((mean - told).abs() < 4.0 * error, "{}: {mean} ±{error} and {told}", game.ours);
+        assert!((mean - expected).abs() < 4.0 * error, "{}: {mean} ±{error}, expected {expected}", game.ours);
     }
 }
 
-/// A state of a match: its facts as words, the legal moves of each role, the
-/// moves that are played, and the goals if it is the last.
-struct Seen {
+/// A visited state of a match: its facts as words, the legal moves of each role,
+/// the moves that are played, and the goals if it is the last.
+struct VisitedState {
     facts: Vec<Vec<String>>,
     legal: Vec<Vec<String>>,
     joint: Vec<String>,
     goals: Option<Vec<Goal>>,
 }
 
-impl Seen {
-    /// What follows the name in the facts of a relation, in alphabetical order.
+impl VisitedState {
+    /// Returns the arguments of the facts of a relation, in alphabetical order.
     fn all(&self, name: &str) -> Vec<Vec<&str>> {
         let facts = self.facts.iter().filter(|fact| fact[0] == name);
         let mut all: Vec<Vec<&str>> = facts.map(|fact| fact[1..].iter().map(String::as_str).collect()).collect();
@@ -221,14 +218,15 @@ impl Seen {
         all
     }
 
-    /// The number that ends the only fact which begins so.
+    /// Returns the last word, a number, of the only fact that begins with these
+    /// words.
     fn number(&self, beginning: &[&str]) -> i32 {
         let mut found = self.facts.iter().filter(|fact| fact[..fact.len() - 1] == *beginning);
         let (Some(fact), None) = (found.next(), found.next()) else { panic!("one {beginning:?} in {:?}", self.facts) };
         fact.last().unwrap().parse().unwrap()
     }
 
-    /// The words of the move that a role plays.
+    /// Returns the words of the move that a role plays.
     fn played(&self, role: usize) -> Vec<&str> {
         words(&self.joint[role])
     }
@@ -238,8 +236,8 @@ fn words(sentence: &str) -> Vec<&str> {
     sentence.split(['(', ')', ' ']).filter(|word| !word.is_empty()).collect()
 }
 
-/// Random matches, each as the states it went through.
-fn random_matches(name: &str, playouts: usize) -> Vec<Vec<Seen>> {
+/// Plays random matches and returns the visited states of each.
+fn random_matches(name: &str, playouts: usize) -> Vec<Vec<VisitedState>> {
     let (mut prover, mut rng) = (prover(&own(name)), Rng::seed_from_u64(4));
     let mut one = || {
         let (mut state, mut seen) = (prover.initial().unwrap(), Vec::new());
@@ -249,19 +247,19 @@ fn random_matches(name: &str, playouts: usize) -> Vec<Vec<Seen>> {
             let legal = (0..prover.roles().len()).map(|role| legal_texts(&mut prover, &state, role)).collect();
             if prover.is_terminal(&state).unwrap() {
                 let goals = Some(prover.goals(&state).unwrap());
-                seen.push(Seen { facts, legal, joint: Vec::new(), goals });
+                seen.push(VisitedState { facts, legal, joint: Vec::new(), goals });
                 return seen;
             }
             let joint = prover.random_moves(&state, &mut rng).unwrap();
             let named = joint.iter().map(|&mv| prover.text(mv)).collect();
-            seen.push(Seen { facts, legal, joint: named, goals: None });
+            seen.push(VisitedState { facts, legal, joint: named, goals: None });
             state = prover.next(&state, &joint).unwrap();
         }
     };
     (0..playouts).map(|_| one()).collect()
 }
 
-/// The goals of two roles of which the one with more wins.
+/// Returns the goals of two roles if the one with the higher count wins.
 fn decided(first: i32, second: i32) -> Vec<Goal> {
     match first.cmp(&second) {
         std::cmp::Ordering::Greater => values(&[100, 0]),
@@ -275,8 +273,9 @@ fn values(goals: &[u8]) -> Vec<Goal> {
 }
 
 #[test]
-fn perft_of_games_that_others_counted() {
-    /// Lines of moves, and those that end before, of games where one moves.
+fn perft_counts_are_the_published_ones() {
+    /// Counts sequences of joint moves of a length, including shorter ones
+    /// that end the match.
     fn perft(prover: &mut Prover, state: &State, depth: u32) -> u64 {
         if depth == 0 || prover.is_terminal(state).unwrap() {
             return 1;
@@ -288,9 +287,9 @@ fn perft_of_games_that_others_counted() {
         }
         joints.iter().map(|joint| prover.next(state, joint).map(|next| perft(prover, &next, depth - 1)).unwrap()).sum()
     }
-    // Othello: 4, 12, 56, 244, 1396 and 8200 lines. Breakthrough: each side
-    // has 22 moves, and nothing meets before its fourth row. Connect four of
-    // eight columns: no column is full before the seventh disc.
+    // Othello has 4, 12, 56, 244, 1396 and 8200 sequences. In Breakthrough each
+    // side has 22 moves, and the sides do not meet before the fourth row. In
+    // Connect four with eight columns no column is full before the seventh disc.
     for (name, depth, lines) in [
         ("othello", 6, 8_200),
         ("breakthrough", 2, 22 * 22),
@@ -305,9 +304,9 @@ fn perft_of_games_that_others_counted() {
 }
 
 #[test]
-fn clobber_goes_on_while_colours_meet() {
+fn clobber_ends_when_no_neighbours_differ_in_colour() {
     for seen in random_matches("clobber-4x5", 100) {
-        assert_eq!(seen[0].legal[0].len(), 31, "the sides between 4 rows of 5");
+        assert_eq!(seen[0].legal[0].len(), 31, "pairs of neighbours in 4 rows of 5");
         for (step, seen) in seen.iter().enumerate() {
             let pieces: Vec<(i32, i32, &str)> =
                 seen.all("piece").iter().map(|at| (at[0].parse().unwrap(), at[1].parse().unwrap(), at[2])).collect();
@@ -332,7 +331,7 @@ fn clobber_goes_on_while_colours_meet() {
 }
 
 #[test]
-fn runners_go_one_to_three_places_either_way() {
+fn runners_move_one_to_three_places_in_either_direction() {
     for seen in random_matches("runners", 100) {
         let mut at = [0, 0];
         for (step, seen) in seen.iter().enumerate() {
@@ -354,7 +353,7 @@ fn runners_go_one_to_three_places_either_way() {
 }
 
 #[test]
-fn fighters_lose_what_hits_and_guards_cost() {
+fn fighters_lose_life_by_hits_and_guarded_strikes() {
     let mut draws = 0;
     for seen in random_matches("fighter", 200) {
         let mut life = [10, 10];
@@ -384,7 +383,7 @@ fn fighters_lose_what_hits_and_guards_cost() {
 }
 
 #[test]
-fn walkers_find_what_lies_where_they_come() {
+fn walkers_find_the_things_on_their_cells() {
     let lies = [("book", [1, 5]), ("candle", [5, 1]), ("bell", [3, 3])];
     let mut reached = BTreeSet::new();
     for seen in random_matches("grid-game-2", 200) {

@@ -1,9 +1,8 @@
-//! Where rulesheets are, and what the tests of several files do with them.
+//! Paths of rulesheets and test data, and helpers that several test files share.
 //!
-//! Those of a collection, and what was computed of them elsewhere, are looked
-//! for in the directory that `STERNHALMA_CONFORMANCE` names, or in
-//! `../shared/conformance`, and the games beside it; without them the tests
-//! that need them say so and check nothing.
+//! Data of other projects is read from the directory that the environment
+//! variable `STERNHALMA_CONFORMANCE` names. Tests that read it are ignored by
+//! default.
 #![allow(dead_code)]
 
 use std::fs;
@@ -11,29 +10,52 @@ use std::path::{Path, PathBuf};
 
 use sternhalma_ggp::gdl::{Prover, Rules, State};
 
-/// A rulesheet of our own.
+/// Returns the text of a rulesheet of this project.
 pub fn own(name: &str) -> String {
     fs::read_to_string(own_dir().join(format!("{name}.kif"))).unwrap()
 }
 
-/// The directory of our own rulesheets.
+/// Returns the directory of the rulesheets of this project.
 pub fn own_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("games")
 }
 
-/// A file or directory of the conformance data, if it is there.
-pub fn conformance(part: &str) -> Option<PathBuf> {
-    let dir = std::env::var_os("STERNHALMA_CONFORMANCE").map(PathBuf::from);
-    let dir = dir.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/conformance"));
-    let path = dir.join(part);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("skipped: {} is not there", path.display());
-    None
+/// Returns the path of a committed test file or directory.
+pub fn data(part: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(part)
 }
 
-/// The files of a directory with an ending, by name.
+/// Returns the path of a file or directory of the conformance data.
+///
+/// # Panics
+///
+/// If `STERNHALMA_CONFORMANCE` is not set or does not contain it.
+pub fn conformance(part: &str) -> PathBuf {
+    let dir = std::env::var_os("STERNHALMA_CONFORMANCE").expect("STERNHALMA_CONFORMANCE names the conformance data");
+    let path = PathBuf::from(dir).join(part);
+    assert!(path.exists(), "{} does not exist", path.display());
+    path
+}
+
+/// Returns the directory of public rulesheets, which is beside the conformance data.
+///
+/// # Panics
+///
+/// As [`conformance`].
+pub fn collection() -> PathBuf {
+    conformance("../games")
+}
+
+/// Returns the mean length of random matches of public rulesheets, by the
+/// name of the rulesheet, as measured with other reasoners.
+pub fn public_lengths() -> Vec<(String, f64)> {
+    let table = fs::read_to_string(data("public-reasoners.tsv")).unwrap();
+    let rows = table.lines().skip(1).map(|row| row.split('\t').collect::<Vec<_>>());
+    rows.map(|row| (row[0].to_string(), row[1].parse().unwrap())).collect()
+}
+
+/// Returns the files of a directory whose names end with `ending`, sorted by
+/// name. Names are without the ending.
 pub fn files(dir: &Path, ending: &str) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let named = entries.filter_map(|path| {
@@ -45,12 +67,12 @@ pub fn files(dir: &Path, ending: &str) -> Vec<(String, PathBuf)> {
     all
 }
 
-/// The prover of a rulesheet.
+/// Returns a prover for a rulesheet.
 pub fn prover(text: &str) -> Prover {
     Prover::new(&Rules::parse(text).unwrap()).unwrap()
 }
 
-/// The legal moves of a role by name.
+/// Returns the names of the legal moves of a role.
 pub fn legal_texts(prover: &mut Prover, state: &State, role: usize) -> Vec<String> {
     let moves = prover.legal(state, role).unwrap();
     moves.into_iter().map(|mv| prover.text(mv)).collect()
