@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use std::time::Duration;
 
 use sternhalma_data::{Geometry, Move, Position, Side};
-use sternhalma_ggp::arena::Clock;
+use sternhalma_ggp::arena::GameClock;
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
@@ -208,7 +208,7 @@ impl Go {
         let player = side as usize;
         match (self.left[player], self.left[1 - player]) {
             (Some(left), _) => {
-                let clock = Clock { left, increment: self.increment[player] };
+                let clock = GameClock { left, increment: self.increment[player] };
                 Ok(self.limits.and(Limits::time(clock.share())))
             }
             (None, Some(_)) => {

@@ -12,7 +12,7 @@ use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Seat, Separated,
     State, TableDifference, TableForesight, player,
 };
-use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, Record, Schedule, Standings};
+use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, GameRecord, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::{
     Cutoff, Game, Heuristic, Limits, Mcts, MctsConfig, MoveEvaluator, MoveHistory, Playout, Rng, ToTheEnd, Uct, WIN,
     alpha_beta,
@@ -126,7 +126,7 @@ fn played(
     distances: &Distances,
     schedule: Schedule,
     threads: usize,
-) -> (Standings, Vec<Record>) {
+) -> (Standings, Vec<GameRecord>) {
     let board = distances.table().prefix().board();
     let game = ChineseCheckers::new(board, Filter::All);
     let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
@@ -134,11 +134,11 @@ fn played(
     };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
         Ok(())
     };
-    let host = Host { game: &game, make: &make, adjudicator: None };
+    let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
     let threads = NonZeroUsize::new(threads).unwrap();
     arena::run(&host, &mut standings, threads, &AtomicBool::new(false), keep).unwrap();
     (standings, records)
@@ -155,7 +155,7 @@ fn the_same_seed_and_limits_give_the_same_games() {
         let games = |seed, threads| {
             let schedule = Schedule { seed, ..match_of(2000, 4) };
             let records = played(&configs, &distances, schedule, threads).1;
-            let told = |record: Record| (record.id, (record.opening, record.goals, record.moves));
+            let told = |record: GameRecord| (record.id, (record.opening, record.goals, record.moves));
             records.into_iter().map(told).collect::<BTreeMap<_, _>>()
         };
         assert_eq!(games(1, 1), games(1, 2));

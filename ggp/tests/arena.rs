@@ -9,8 +9,8 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use sternhalma_ggp::arena::{
-    self, ArenaGame, Budget, Contestant, End, Entrant, Fault, FaultKind, Host, Log, Opening, PolicyPlayer, Record,
-    Request, Round, Schedule, Standings, Test,
+    self, ArenaGame, Budget, Contestant, Entrant, Fault, FaultKind, GameLog, GameRecord, Opening, PolicyPlayer,
+    Request, RoundSpec, Schedule, SprtSpec, Standings, Termination, TournamentSetup,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
@@ -122,12 +122,12 @@ fn schedule(habits: &[Habit], games: u64) -> Schedule {
 }
 
 /// Plays on until `most` games more have been reported, and gives these.
-fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize) -> Vec<Record> {
+fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize) -> Vec<GameRecord> {
     let rng = || Rng::seed_from_u64(0);
     let make = |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], rng(), 0)) };
-    let host = Host { game: &Nim, make: &make, adjudicator: None };
+    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
         stop.store(records.len() >= most, Relaxed);
         Ok(())
@@ -159,7 +159,7 @@ const MIXED: [Habit; 4] = [Habit::Right(0.9), Habit::Right(0.5), Habit::Faulty(F
 fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let mut schedule = schedule(&MIXED, 20);
-    schedule.rounds.push(Round { name: "two".to_owned(), games: 11, ..schedule.rounds[0].clone() });
+    schedule.rounds.push(RoundSpec { name: "two".to_owned(), games: 11, ..schedule.rounds[0].clone() });
     let mut whole = Standings::new(schedule.clone());
     let games = play(&MIXED, &mut whole, 1, usize::MAX);
     assert_eq!(games.len(), 6 * 31);
@@ -167,14 +167,14 @@ fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
         let path = dir.path().join(threads.to_string());
         let mut rng = Rng::seed_from_u64(threads as u64);
         loop {
-            let (mut log, known) = Log::open(&path, &schedule).unwrap();
+            let (mut log, known) = GameLog::open(&path, &schedule).unwrap();
             let mut standings = Standings::new(schedule.clone());
             known.iter().for_each(|record| {
                 standings.add(record);
             });
-            if standings.played() == standings.wanted() {
+            if standings.played() == standings.expected() {
                 assert_eq!(told(&standings), told(&whole));
-                let by_id = |records: &[Record]| -> BTreeMap<_, _> {
+                let by_id = |records: &[GameRecord]| -> BTreeMap<_, _> {
                     records.iter().map(|record| (record.id, (record.moves.clone(), record.goals.clone()))).collect()
                 };
                 assert_eq!((known.len(), by_id(&known)), (games.len(), by_id(&games)));
@@ -216,7 +216,7 @@ fn whatever_a_contestant_does_wrong_loses_its_game_and_no_other() {
     }
     for record in &records {
         let fault = record.fault.as_ref().unwrap();
-        assert_eq!((record.end, record.goals[fault.role], record.goals[1 - fault.role]), (End::Fault, 0, 100));
+        assert_eq!((record.end, record.goals[fault.role], record.goals[1 - fault.role]), (Termination::Fault, 0, 100));
     }
 }
 
@@ -244,11 +244,11 @@ fn who_comes_late_loses_on_time() {
 fn a_test_decides_the_same_at_any_number_of_threads() {
     let habits = [Habit::Right(0.8), Habit::Right(0.2), Habit::Right(0.79)];
     let run = |threads| {
-        let test = Some(Test { nelo: [0.0, 100.0], alpha: 0.05, beta: 0.05 });
+        let test = Some(SprtSpec { nelo: [0.0, 100.0], alpha: 0.05, beta: 0.05 });
         let mut standings = Standings::new(Schedule { test, ..schedule(&habits, 4000) });
         play(&habits, &mut standings, threads, usize::MAX);
-        assert_eq!(standings.played(), standings.wanted());
-        assert!(standings.wanted() < standings.schedule().total());
+        assert_eq!(standings.played(), standings.expected());
+        assert!(standings.expected() < standings.schedule().total());
         told(&standings)
     };
     let found = run(1);
@@ -284,7 +284,7 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
 
     let mut standings = Standings::new(Schedule { openings: vec!["x".to_owned()], ..schedule(&habits, 8) });
     let make = |_: usize| -> Box<dyn Contestant<Nim>> { unreachable!("nobody plays") };
-    let host = Host { game: &Nim, make: &make, adjudicator: None };
+    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
     let ran = arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| Ok::<_, String>(()));
     assert_eq!(ran.unwrap_err(), "`x` is no heap");
 }
@@ -294,7 +294,7 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
     let habits = [Habit::Right(1.0), Habit::Right(1.0)];
     let mut standings = Standings::new(Schedule { ply_limit: 4, ..schedule(&habits, 4) });
     for record in play(&habits, &mut standings, 1, usize::MAX) {
-        assert_eq!((record.end, record.goals, record.plies), (End::PlyLimit, vec![50, 50], 4));
+        assert_eq!((record.end, record.goals, record.plies), (Termination::PlyLimit, vec![50, 50], 4));
     }
     let make =
         |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)) };
@@ -303,10 +303,10 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
         (state.0 < 10 && state.0.is_multiple_of(4))
             .then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
     };
-    let host = Host { game: &Nim, make: &make, adjudicator: Some(&adjudicator) };
+    let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: Some(&adjudicator) };
     let mut standings = Standings::new(schedule(&habits, 10));
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
-        assert_eq!(record.end, End::Adjudicated);
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
+        assert_eq!(record.end, Termination::Adjudicated);
         Ok(())
     };
     arena::run(&host, &mut standings, NonZeroUsize::MIN, &AtomicBool::new(false), keep).unwrap();
@@ -319,17 +319,17 @@ fn rulesheet(name: &str) -> NetworkGame {
 }
 
 /// A match of two policies, with its games.
-fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32) -> (Standings, Vec<Record>) {
+fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32) -> (Standings, Vec<GameRecord>) {
     let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
         Box::new(PolicyPlayer::new(names[entrant].parse().unwrap()))
     };
-    let host = Host { game, make: &make, adjudicator: None };
+    let host = TournamentSetup { game, contestants: &make, adjudicator: None };
     let budget = Budget { playouts: Some(200), ..Budget::default() };
     let entrants = names.map(Entrant::named).to_vec();
     let schedule = Schedule { roles: game.roles(), opening_plies, ..Schedule::new(entrants, budget, games) };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
         Ok(())
     };
@@ -349,7 +349,7 @@ fn policies_play_rulesheets_of_any_number_of_roles() {
         assert_eq!((opening.plies, opening.text.as_str()), (2, record.opening.as_str()));
         assert!(record.plies > 2 && record.moves.len() as u32 == record.plies - 2);
     }
-    for (text, why) in [("(noop)", "no joint move"), ("((mark 9 9) noop)", "not legal"), ("((", "")] {
+    for (text, why) in [("(noop)", "invalid joint move"), ("((mark 9 9) noop)", "not legal"), ("((", "")] {
         assert!(game.opening(text).unwrap_err().contains(why), "{text}");
     }
 
@@ -396,9 +396,9 @@ fn all_think_in_every_step_and_before_the_game_if_they_are_to() {
         Box::new(PolicyPlayer::new(policies[entrant].parse().unwrap()))
     };
     let run = |schedule: &Schedule, threads| {
-        let host = Host { game: &Nim, make: &make, adjudicator: None };
+        let host = TournamentSetup { game: &Nim, contestants: &make, adjudicator: None };
         let mut records = Vec::new();
-        let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+        let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
             records.push(record.clone());
             Ok(())
         };

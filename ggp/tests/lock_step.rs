@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{
-    self, Budget, Contestant, Entrant, GameId, Host, LockStepHost, PolicyPlayer, Record, Round, Schedule, Standings,
-    Test, TimeControl,
+    self, Budget, Contestant, Entrant, GameId, GameRecord, LockStepSetup, PolicyPlayer, RoundSpec, Schedule, SprtSpec,
+    Standings, TimeControl, TournamentSetup,
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
@@ -29,13 +29,13 @@ fn schedule(roles: usize, games: u64) -> Schedule {
 }
 
 /// Records without times, by game.
-fn by_id(records: Vec<Record>) -> BTreeMap<GameId, Record> {
+fn by_id(records: Vec<GameRecord>) -> BTreeMap<GameId, GameRecord> {
     let count = records.len();
-    let without_time = |mut record: Record| {
+    let without_time = |mut record: GameRecord| {
         record.spent.iter_mut().for_each(|spent| spent.seconds = 0.0);
         (record.id, record)
     };
-    let found: BTreeMap<GameId, Record> = records.into_iter().map(without_time).collect();
+    let found: BTreeMap<GameId, GameRecord> = records.into_iter().map(without_time).collect();
     assert_eq!(found.len(), count, "no game is played twice");
     found
 }
@@ -45,16 +45,16 @@ fn threads(count: usize) -> NonZeroUsize {
 }
 
 /// Plays one game after another.
-fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, Record> {
+fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameRecord> {
     let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
         Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap()))
     };
     let mut records = Vec::new();
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
         Ok(())
     };
-    let host = Host { game, make: &make, adjudicator: None };
+    let host = TournamentSetup { game, contestants: &make, adjudicator: None };
     let mut standings = Standings::new(schedule.clone());
     arena::run(&host, &mut standings, threads(1), &AtomicBool::new(false), keep).unwrap();
     by_id(records)
@@ -67,11 +67,11 @@ fn in_lock_step(
     games: usize,
     on: usize,
     most: usize,
-) -> Result<Vec<Record>, String> {
+) -> Result<Vec<GameRecord>, String> {
     let policies = NAMES.map(|name| name.parse::<Policy>().unwrap());
-    let host = LockStepHost { game, policies: &policies, games: threads(games) };
+    let host = LockStepSetup { game, policies: &policies, games: threads(games) };
     let (stop, mut records) = (AtomicBool::new(false), Vec::new());
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
         stop.store(records.len() >= most, Relaxed);
         Ok(())
@@ -108,13 +108,13 @@ fn games_in_lock_step_are_those_of_one_by_one() {
 fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
     let game = network("tic-tac-toe");
     let mut schedule = schedule(2, 9);
-    schedule.rounds.push(Round { name: "two".to_owned(), games: 4, ..schedule.rounds[0].clone() });
+    schedule.rounds.push(RoundSpec { name: "two".to_owned(), games: 4, ..schedule.rounds[0].clone() });
     let whole = one_by_one(&game, &schedule);
     let lanes = LaneGame::new(game).unwrap();
     for on in [1, 2] {
         let mut standings = Standings::new(schedule.clone());
         let (mut records, mut runs) = (Vec::new(), 0);
-        while standings.played() < standings.wanted() {
+        while standings.played() < standings.expected() {
             records.extend(in_lock_step(&lanes, &mut standings, 10, on, 7).unwrap());
             runs += 1;
         }
@@ -126,7 +126,7 @@ fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
 #[test]
 fn a_test_decides_the_same() {
     let game = network("tic-tac-toe");
-    let test = Test { nelo: [0.0, 400.0], alpha: 0.05, beta: 0.05 };
+    let test = SprtSpec { nelo: [0.0, 400.0], alpha: 0.05, beta: 0.05 };
     let mut schedule = Schedule { test: Some(test), ..schedule(2, 400) };
     schedule.pairings = vec![[0, 1]];
     let lanes = LaneGame::new(game).unwrap();

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, Host, PolicyPlayer, Record, Schedule, Standings};
+use sternhalma_ggp::arena::{
+    self, Budget, Contestant, Entrant, GameRecord, PolicyPlayer, Schedule, Standings, TournamentSetup,
+};
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::{
@@ -200,7 +202,7 @@ fn play(told: &Match, threads: usize) -> Match {
     let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
         Box::new(PolicyPlayer::new(told.players[entrant].parse().unwrap()))
     };
-    let host = Host { game: &game, make: &make, adjudicator: None };
+    let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
     let budget = Budget { playouts: Some(told.playouts), ..Budget::default() };
     let entrants = told.players.iter().map(Entrant::named).collect();
     let schedule = Schedule {
@@ -210,15 +212,15 @@ fn play(told: &Match, threads: usize) -> Match {
         ..Schedule::new(entrants, budget, told.games.len() as u64)
     };
     let mut standings = Standings::new(schedule);
-    let mut records: Vec<Record> = Vec::new();
-    let keep = |record: &Record, _: &Standings| -> Result<(), String> {
+    let mut records: Vec<GameRecord> = Vec::new();
+    let keep = |record: &GameRecord, _: &Standings| -> Result<(), String> {
         records.push(record.clone());
         Ok(())
     };
     arena::run(&host, &mut standings, NonZeroUsize::new(threads).unwrap(), &AtomicBool::new(false), keep).unwrap();
     records.sort_by_key(|record| record.id);
-    let outcome = |record: &Record| (record.goals.clone(), record.plies, hash(&record.moves.join("\n")));
-    let points = |record: &Record| {
+    let outcome = |record: &GameRecord| (record.goals.clone(), record.plies, hash(&record.moves.join("\n")));
+    let points = |record: &GameRecord| {
         let roles = record.players.iter().zip(&record.goals).filter(|(player, _)| **player == told.players[0]);
         let goals: Vec<f64> = roles.map(|(_, &goal)| f64::from(goal)).collect();
         goals.iter().sum::<f64>() / goals.len() as f64 / 100.0

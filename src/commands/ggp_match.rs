@@ -5,8 +5,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
-use sternhalma_ggp::protocol::http::HttpPeers;
-use sternhalma_ggp::protocol::{Ended, MatchTerms, play_match};
+use sternhalma_ggp::protocol::http::HttpTransport;
+use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, play_match};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
@@ -53,7 +53,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         bail!("`{player}` is no address: expected HOST:PORT");
     }
     let name = args.game.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let terms = MatchTerms {
+    let terms = MatchConfig {
         id: args.id.clone().unwrap_or_else(|| made_up_id(&name)),
         game: name,
         players: args.players.clone(),
@@ -64,13 +64,13 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         renaming: args.scramble.then(|| Renaming::random(&document, &mut Rng::seed_from_u64(args.seed))),
     };
     let stop = ctx.stop()?;
-    let mut peers = HttpPeers::new(args.players.clone(), stop.clone())?;
+    let mut peers = HttpTransport::new(args.players.clone(), stop.clone())?;
     let log = |line: &str| status!("{}", line.replace(char::is_control, " "));
     let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;
     output::print_json(&record)?;
     match (game.failure(), record.ended) {
         (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be played on"))),
-        (None, Ended::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
+        (None, MatchEnd::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
         (None, _) => Ok(CommandOutcome::Answered),
     }
 }

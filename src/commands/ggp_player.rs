@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::protocol::http::Server;
-use sternhalma_ggp::protocol::{Compiler, Player, PlayerOptions};
+use sternhalma_ggp::protocol::{EngineFactory, GgpPlayer, PlayerOptions};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
@@ -44,14 +44,14 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let player = Player::new(PlayerOptions {
+    let player = GgpPlayer::new(PlayerOptions {
         name: args.name.clone(),
         policy: args.policy.clone(),
         margin: args.margin,
         patience: args.patience,
         ponder: args.ponder,
         seed: args.seed,
-        compiler: Some(Compiler::new(|rules, over| {
+        compiler: Some(EngineFactory::new(|rules, over| {
             Network::unless(rules, over).map(|network| NetworkGame::new(network).with_rules(rules.clone()))
         })),
         log: Arc::new(|line| status!("{}", line.replace(char::is_control, " "))),

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_engine::{ChineseCheckers, Config, Filter, Score, Seat, Trial, Tuning, tune};
-use sternhalma_ggp::arena::{self, Contestant, Entrant, Host, Schedule, Standings};
+use sternhalma_ggp::arena::{self, Contestant, Entrant, Schedule, Standings, TournamentSetup};
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
@@ -75,7 +75,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             Box::new(Seat(club.player([variant, present][entrant]).expect("variants need what the player needs")))
         };
         let mut standings = Standings::new(Schedule { seed, ..terms.clone() });
-        let host = Host { game: &game, make: &make, adjudicator: None };
+        let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
         let played = arena::run(&host, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
         played.expect("openings are random, and reports do not fail");
         (!stop.load(Relaxed)).then(|| standings.score(0, 0))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::SeedableRng;
 use sternhalma_data::Board;
 use sternhalma_engine::{Action, ChineseCheckers, Filter, PLY_LIMIT, Peer, Roster, Seat, State, player};
-use sternhalma_ggp::arena::{Clock, Contestant, Fault, FaultKind, Request, derive_seed};
+use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, GameClock, Request, derive_seed};
 use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
 
 /// Far more than any answer takes.
@@ -117,7 +117,7 @@ fn clocks_and_times_are_told() {
     let (game, stop) = (game(), AtomicBool::new(false));
     let mut peer = peer("--player base0", &[]);
     let start = game.initial();
-    let clock = |ms| Some(Clock { left: Duration::from_millis(ms), increment: Duration::from_millis(5) });
+    let clock = |ms| Some(GameClock { left: Duration::from_millis(ms), increment: Duration::from_millis(5) });
     for (limits, clocks) in [
         (Limits::default(), [clock(400), clock(600_000)]),
         (Limits::default(), [clock(400), None]),

@@ -127,9 +127,9 @@ fn shards_merge_to_the_whole() {
     let error = refused(dir.path(), &["tournament", "merge", "part-1", "other"]);
     assert!(error.contains("another tournament than part-1"), "{error}");
     let error = refused(dir.path(), &[&run[..], &["--seed", "3", "--log", "other"]].concat());
-    assert!(error.contains("whose seed is 2, not 3"), "{error}");
+    assert!(error.contains("different tournament (seed is 2, not 3)"), "{error}");
     let error = refused(dir.path(), &[&run[..], &["--shard", "1/2", "--sprt=0,10"]].concat());
-    assert!(error.contains("a shard has some"), "{error}");
+    assert!(error.contains("a shard has only some"), "{error}");
 }
 
 #[test]
@@ -216,9 +216,12 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     for (args, why) in [
         (
             &["uct", "mast", "--lock-step", "--movetime", "5", "--rules", rules][..],
-            "counts of playouts and nodes alone",
+            "need a budget of playouts or nodes alone",
         ),
-        (&["uct", "mast", "--lock-step", "--depth", "5", "--playouts", "9", "--rules", rules], "counts of playouts"),
+        (
+            &["uct", "mast", "--lock-step", "--depth", "5", "--playouts", "9", "--rules", rules],
+            "a budget of playouts or nodes",
+        ),
         (&["uct", "mast", "--lock-step", "--engine", "prover", "--rules", rules], "leave out --engine prover"),
         (&["heur0", "random", "--lock-step"], "those of Chinese Checkers cannot"),
     ] {
@@ -350,7 +353,7 @@ fn logs_of_games_are_joined_and_packed() {
         (&["show", "rules"], "there is no log in it"),
         (&["show", "part-1/alone.ndjson", "-f", "series.toml"], "this is a log"),
         (&["merge", "part-1", "-o", "packed"], "packed: cannot make the directory"),
-        (&["-f", "series.toml", "--log", "packed"], "a packed log takes no more games"),
+        (&["-f", "series.toml", "--log", "packed"], "a compressed log cannot be extended"),
     ] {
         let error = refused(dir.path(), &[&["tournament"], args].concat());
         assert!(error.contains(why), "{args:?}: {error}");
@@ -494,8 +497,8 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
     .unwrap();
     std::fs::write(dir.path().join("empty"), "# none\n").unwrap();
     for (args, why) in [
-        (&["tournament"][..], "needs two players"),
-        (&["tournament", "greedy"], "needs two players"),
+        (&["tournament"][..], "needs at least two players"),
+        (&["tournament", "greedy"], "needs at least two players"),
         (&["tournament", "greedy", "greedy"], "two players named `greedy`"),
         (&["tournament", "greedy", "nobody"], "there is no player `nobody`"),
         (&["tournament", "greedy", "heur0"], "need a distance table"),
@@ -514,17 +517,17 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         (&["tournament", "-f", "nothing.toml"], "nothing.toml: cannot read"),
         (&["tournament", "-f", "pairs.toml"], "names `c`, who does not take part"),
         (&["tournament", "greedy", "random", "--openings", "empty"], "there is no opening in it"),
-        (&["tournament", "greedy", "random", "--shard", "3/2"], "is no shard"),
-        (&["tournament", "greedy", "random", "--time", "0"], "is no clock"),
+        (&["tournament", "greedy", "random", "--shard", "3/2"], "invalid shard `3/2`"),
+        (&["tournament", "greedy", "random", "--time", "0"], "invalid clock `0`"),
         (&["tournament", "greedy", "random", "--alpha", "0.1"], "--sprt"),
         (&["tournament", "greedy", "random", "--patience", "nan"], "the patience is a number of seconds"),
         (&["tournament", "greedy", "base0", "--depth", "2"], "base0 does not know the limit of 2 plies"),
         (&["tournament", "uct", "random", "--rules", rules, "--depth", "2"], "uct does not know the limit"),
         (&["tournament", "uct", "random", "--rules", rules, "--side", "5"], "of Chinese Checkers"),
-        (&["tournament", "greedy", "random", "--games", "99999999999"], "a thousand million games"),
-        (&["tournament", "greedy", "random", "--log", "bad.toml"], "line 1 is no head of a log"),
+        (&["tournament", "greedy", "random", "--games", "99999999999"], "at most 1000000000 games"),
+        (&["tournament", "greedy", "random", "--log", "bad.toml"], "line 1 is not the head of a log"),
         (&["tournament", "greedy", "random", "--log", "/no/such/log"], "/no/such/log: cannot use the log"),
-        (&["tournament", "show", "empty"], "line 1 is no head of a log"),
+        (&["tournament", "show", "empty"], "line 1 is not the head of a log"),
         (&["tournament", "show", "nothing"], "nothing: cannot use the log"),
     ] {
         let error = refused(dir.path(), args);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use sternhalma_data::Board;
 use sternhalma_ggp::Limits;
-use sternhalma_ggp::arena::Clock;
+use sternhalma_ggp::arena::GameClock;
 use tempfile::TempDir;
 
 use super::*;
@@ -136,7 +136,7 @@ fn a_program_is_sent_what_the_protocol_says() {
     let options = vec![("Seed".to_owned(), "5".to_owned())];
     let mut peers = [script.peer(), Peer { options, ..script.peer() }];
     let stop = AtomicBool::new(false);
-    let clocks = [None, Some(Clock { left: 1500 * MS, increment: 250 * MS })];
+    let clocks = [None, Some(GameClock { left: 1500 * MS, increment: 250 * MS })];
     let mut heard = Vec::new();
     for peer in &mut peers {
         assert_eq!(peer.greet(LONG), Ok("Bad".to_owned()));

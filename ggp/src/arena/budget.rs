@@ -1,4 +1,4 @@
-//! What contestants may spend.
+//! Budgets: limits per move and clocks per game.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
 
-/// A clock is shared out over so many moves.
+/// The number of moves over which a search spreads the time left.
 const MOVES_TO_GO: u32 = 20;
 
-/// What stays on a clock.
+/// The time that a search leaves on the clock.
 const RESERVE: Duration = Duration::from_millis(10);
 
-/// What a contestant may spend on a move, and on all moves of a game. A search
-/// ends at whichever limit comes first.
+/// The limits of a contestant per move and per game. A search ends at the first limit that it
+/// reaches.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Node expansions a move.
+    /// Node expansions per move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// Simulations a move.
+    /// Simulations per move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub playouts: Option<u64>,
-    /// Plies of depth-first search.
+    /// Depth of alpha-beta search, in plies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Milliseconds a move.
+    /// Milliseconds per move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub movetime: Option<u64>,
-    /// The clock of a game.
+    /// The clock for a whole game.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeControl>,
 }
 
 impl Budget {
-    /// The limits of a move, but for the clock.
+    /// Returns the limits per move, without the clock.
     pub fn limits(&self) -> Limits {
         let time = self.movetime.map(Duration::from_millis);
         Limits { playouts: self.playouts, expansions: self.nodes, depth: self.depth, time }
     }
 
-    /// This budget, or the other if this one limits nothing.
+    /// Returns this budget, or `other` if this one has no limit.
     #[must_use]
     pub fn or(self, other: Budget) -> Budget {
         if self == Budget::default() { other } else { self }
     }
 
-    /// Whether time is limited, so that a game played again may be another.
+    /// Returns whether a limit depends on time. Such games are not reproducible.
     pub fn is_timed(&self) -> bool {
         self.movetime.is_some() || self.time.is_some()
     }
@@ -61,22 +61,22 @@ impl fmt::Display for Budget {
             self.nodes.map(|count| format!("{count} nodes")),
             self.playouts.map(|count| format!("{count} playouts")),
             self.depth.map(|plies| format!("{plies} plies")),
-            self.movetime.map(|ms| format!("{ms} ms a move")),
+            self.movetime.map(|ms| format!("{ms} ms per move")),
             self.time.map(|time| format!("{time} s")),
         ];
-        let told: Vec<String> = counts.into_iter().flatten().collect();
-        f.write_str(&if told.is_empty() { "no limit".to_owned() } else { told.join(", ") })
+        let limits: Vec<String> = counts.into_iter().flatten().collect();
+        f.write_str(&if limits.is_empty() { "no limit".to_owned() } else { limits.join(", ") })
     }
 }
 
-/// The time for all moves of a game and what each move adds to it, written
-/// `60+0.5` in seconds.
+/// A time for all moves of a game and an increment per move. The text form `60+0.5` is in
+/// seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TimeControl {
-    /// For all moves.
+    /// The time for all moves.
     pub base: Duration,
-    /// For each move.
+    /// The time that each move adds.
     pub increment: Duration,
 }
 
@@ -111,37 +111,37 @@ impl FromStr for TimeControl {
         };
         match (seconds(base), seconds(increment)) {
             (Some(base), Some(increment)) if !base.is_zero() => Ok(TimeControl { base, increment }),
-            _ => Err(format!("`{text}` is no clock; one is written `60+0.5`, seconds for all moves and for each")),
+            _ => Err(format!("invalid clock `{text}`: expected BASE or BASE+INCREMENT in seconds, e.g. `60+0.5`")),
         }
     }
 }
 
-/// The clock of a contestant.
+/// The clock of a contestant during a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Clock {
+pub struct GameClock {
     /// The time left.
     pub left: Duration,
-    /// What a move adds.
+    /// The time that each move adds.
     pub increment: Duration,
 }
 
-impl Clock {
-    /// What a search may take for a move: a twentieth of the time left and the
-    /// increment, so that at least 10 ms stay.
+impl GameClock {
+    /// Returns the time for the next move: a twentieth of the time left plus the increment. At
+    /// least 10 ms stay on the clock.
     pub fn share(&self) -> Duration {
         (self.left / MOVES_TO_GO + self.increment).min(self.left.saturating_sub(RESERVE))
     }
 
-    /// The clock after a move that took so long.
+    /// Returns the clock after a move that took `elapsed`.
     #[must_use]
-    pub fn after(self, elapsed: Duration) -> Clock {
-        Clock { left: self.left.saturating_sub(elapsed) + self.increment, ..self }
+    pub fn after(self, elapsed: Duration) -> GameClock {
+        GameClock { left: self.left.saturating_sub(elapsed) + self.increment, ..self }
     }
 }
 
-impl From<TimeControl> for Clock {
-    fn from(time: TimeControl) -> Clock {
-        Clock { left: time.base, increment: time.increment }
+impl From<TimeControl> for GameClock {
+    fn from(time: TimeControl) -> GameClock {
+        GameClock { left: time.base, increment: time.increment }
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
         }
         assert_eq!("2".parse(), Ok(TimeControl { base: Duration::from_secs(2), increment: Duration::ZERO }));
         for text in ["", "0+1", "-1", "1+-1", "x", "1+2+3", "nan", "1e9"] {
-            assert!(text.parse::<TimeControl>().unwrap_err().contains("is no clock"), "{text}");
+            assert!(text.parse::<TimeControl>().unwrap_err().contains("invalid clock"), "{text}");
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_clock_never_runs_out(left in 0u64..10_000_000, increment in 0u64..100_000, moves in 1usize..300) {
-            let mut clock = Clock { left: Duration::from_millis(left), increment: Duration::from_millis(increment) };
+            let mut clock = GameClock { left: Duration::from_millis(left), increment: Duration::from_millis(increment) };
             for _ in 0..moves {
                 let share = clock.share();
                 prop_assert!(share.is_zero() || share + RESERVE <= clock.left);

@@ -1,4 +1,4 @@
-//! Who plays in the arena.
+//! The players of the arena.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -6,108 +6,106 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::budget::Clock;
+use super::budget::GameClock;
 use crate::game::Game;
 use crate::limits::{Limits, SearchStats};
-use crate::mcts as search;
+use crate::mcts::SearchClock;
 use crate::policy::{Mind, Policy, PolicyGame};
 
-/// One role of a game, played in this process or by another program.
+/// A player of one role of a game, in this process or in another program.
 pub trait Contestant<G: Game>: Send {
-    /// Begins a game in which it plays a role from `start`. The same seed and
-    /// limits, but of time, give the same moves.
+    /// Begins a game from `start`. The same seed gives the same moves, unless time is limited.
     ///
     /// # Errors
-    /// If it cannot play.
+    /// Returns a fault if the contestant cannot play.
     fn begin(&mut self, game: &G, start: &G::State, role: usize, seed: u64) -> Result<(), Fault>;
 
-    /// Chooses a move of its role, with what it spent, in a state that is not
-    /// terminal. The caller judges whether it is legal and in time.
+    /// Chooses a move in a state that is not terminal, and returns it with its cost. The
+    /// caller checks whether the move is legal and in time. Once `request.stop` is set, the
+    /// result is ignored.
     ///
     /// # Errors
-    /// If there is no move by the [`deadline`](Request::deadline). Once
-    /// `request.stop` is set any answer will do.
+    /// Returns a fault if there is no move before the [`deadline`](Request::deadline).
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault>;
 
-    /// Thinks before its role is to act, in a state that is not terminal, by
-    /// the limits of the request, and returns what it spent. One that does
-    /// not has nothing to do.
+    /// Thinks within the limits of the request without choosing a move, and returns the cost.
+    /// The state is not terminal. The default does nothing.
     ///
     /// # Errors
-    /// If it cannot play on.
+    /// Returns a fault if the contestant cannot continue.
     fn think(
         &mut self,
         _game: &G,
         _state: &G::State,
         _request: &Request,
-        _clock: search::SearchClock,
+        _clock: SearchClock,
     ) -> Result<SearchStats, Fault> {
         Ok(SearchStats::default())
     }
 
-    /// Follows the moves of the acting roles, its own included.
+    /// Updates the contestant with the moves of all acting roles, including its own.
     fn observe(&mut self, game: &G, joint: &[G::Move]);
 }
 
-/// What a contestant is to keep to as it chooses a move.
+/// The conditions under which a contestant chooses a move.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The role it plays.
+    /// The role of the contestant.
     pub role: usize,
-    /// The limits of a move.
+    /// The limits of the move, without the clock.
     pub limits: Limits,
-    /// By role: the clock, if there is one.
-    pub clocks: &'a [Option<Clock>],
-    /// Who has not answered so long after the time it had hangs.
+    /// The clocks of all roles.
+    pub clocks: &'a [Option<GameClock>],
+    /// Grace period after the time limit, before the contestant is declared hung.
     pub patience: Duration,
-    /// Set when no answer is wanted any more.
+    /// Set when the move is no longer needed.
     pub stop: &'a AtomicBool,
 }
 
 impl Request<'_> {
-    /// The time that its move may take; none if only counts are limited.
+    /// Returns the time for the move, or `None` if only counts are limited.
     pub fn time(&self) -> Option<Duration> {
         let clock = self.clocks[self.role].map(|clock| clock.left);
         self.limits.time.into_iter().chain(clock).min()
     }
 
-    /// The time after which it is given up.
+    /// Returns the time after which the contestant is declared hung.
     pub fn deadline(&self) -> Duration {
         self.time().unwrap_or_default() + self.patience
     }
 
-    /// The limits of a search for the move: those of the move, its share of
-    /// the clock, and the deadline.
+    /// Returns the limits of a search: those of the move, its share of the clock, and the
+    /// deadline.
     pub fn search_limits(&self) -> Limits {
         let share = self.clocks[self.role].map(|clock| clock.share());
         self.limits.and(Limits { time: share, ..Limits::default() }).and(Limits::time(self.deadline()))
     }
 }
 
-/// Why a game is lost before its end.
+/// The reason why a contestant loses a game before its end.
 #[derive(Clone, PartialEq, Eq, Debug, Error, Serialize, Deserialize)]
 #[error("{kind}: {detail}")]
 pub struct Fault {
-    /// What happened.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// What was seen of it.
+    /// Details, for people.
     pub detail: String,
 }
 
-/// What a contestant did wrong.
+/// A kind of fault.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// Its program ended, or could not be started.
+    /// The program ended or could not be started, or the contestant panicked.
     Crash,
-    /// It did not answer, nor when its time was over.
+    /// The contestant did not answer within its time and the grace period.
     Hang,
-    /// It answered, too late.
+    /// The contestant answered too late.
     Time,
-    /// It chose a move that is not legal.
+    /// The chosen move is illegal.
     Illegal,
-    /// What it said is no answer.
+    /// The answer cannot be parsed.
     Garbage,
 }
 
@@ -124,20 +122,20 @@ impl std::fmt::Display for FaultKind {
 }
 
 impl FaultKind {
-    /// A fault of this kind.
+    /// Returns a fault of this kind.
     pub fn fault(self, detail: impl Into<String>) -> Fault {
         Fault { kind: self, detail: detail.into() }
     }
 }
 
-/// A policy of general game playing as a contestant.
+/// A contestant that plays by a [`Policy`].
 pub struct PolicyPlayer<G> {
     policy: Policy,
     mind: Option<Box<dyn Mind<G>>>,
 }
 
 impl<G: PolicyGame> PolicyPlayer<G> {
-    /// A player of this policy.
+    /// Creates a contestant.
     pub fn new(policy: Policy) -> PolicyPlayer<G> {
         PolicyPlayer { policy, mind: None }
     }
@@ -150,7 +148,7 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
     }
 
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault> {
-        let mind = self.mind.as_mut().expect("a game has begun before a move is asked for");
+        let mind = self.mind.as_mut().expect("`begin` is called before `choose`");
         Ok(mind.search(game, state, request.role, request.search_limits(), request.stop))
     }
 
@@ -159,9 +157,9 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
         game: &G,
         state: &G::State,
         request: &Request,
-        clock: search::SearchClock,
+        clock: SearchClock,
     ) -> Result<SearchStats, Fault> {
-        let mind = self.mind.as_mut().expect("a game has begun before it is thought about");
+        let mind = self.mind.as_mut().expect("`begin` is called before `think`");
         Ok(mind.think(game, state, request.search_limits(), request.stop, clock))
     }
 

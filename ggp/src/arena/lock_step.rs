@@ -1,73 +1,75 @@
-//! Games in lock step: many at a time on a thread.
+//! Games in lock step: each thread plays many games and runs their simulations together.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
-use super::play::{Ask, Course, Opening, Wanted};
-use super::record::{Record, RoleFault};
-use super::run::{Hall, hold};
+use super::game::Opening;
+use super::record::{GameRecord, RoleFault};
+use super::run::{GameQueue, run_workers};
 use super::schedule::{GameId, Schedule};
+use super::session::{GameSession, Task, TaskKind};
 use super::standings::Standings;
 use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
 use crate::limits::SearchStats;
-use crate::mcts as search;
+use crate::mcts::SearchClock;
 use crate::policy::{Policy, RandomMind};
 
-/// After so many rounds a thread looks which games are wanted no more.
-const LOOK_EVERY: u32 = 64;
+/// Rounds of simulation steps between two checks for cancelled games.
+const CANCEL_CHECK_INTERVAL: u32 = 64;
 
-/// What a tournament in lock step is held with.
+/// The game and the players of a tournament in lock step.
 #[derive(Clone, Copy)]
-pub struct LockStepHost<'a> {
+pub struct LockStepSetup<'a> {
     /// The game.
     pub game: &'a LaneGame,
-    /// Who plays, by their places among the entrants.
+    /// The policy of each entrant.
     pub policies: &'a [Policy],
-    /// Games at a time, on all threads together.
+    /// The number of simultaneous games, over all threads.
     pub games: NonZeroUsize,
 }
 
-/// Plays the games of a schedule as [`run`](super::run) does, each thread many
-/// at a time: the simulations of their searches take their steps together, in
-/// the lanes of the thread. Searches that find all lanes taken wait.
+/// Plays the games of a schedule as [`run`](super::run) does, with many games per thread.
 ///
-/// Each search is the one that it is by itself, so the records are those of
-/// `run` but for times, at any number of threads and games at a time. The time
-/// of a search is its share of the time that those beside it took together.
+/// The searches of a thread share its lanes: their simulations take each step
+/// together. A search waits while all lanes are taken.
+///
+/// A search runs the same simulations as it would alone. The records are therefore
+/// those of `run`, except for times, at any number of threads and games. The time of a
+/// search is its share of the time that all searches of its thread took.
 ///
 /// # Errors
-/// If budgets are not counts of playouts and nodes alone, as a search has no
-/// clock of its own; and as `run` does.
+/// Returns an error if a budget has limits other than playouts and nodes, if a policy
+/// cannot run in lanes, and in the cases of `run`.
 pub fn run_in_lock_step<E: From<String>>(
-    host: LockStepHost<'_>,
+    setup: LockStepSetup<'_>,
     standings: &mut Standings,
     threads: NonZeroUsize,
     stop: &AtomicBool,
-    report: impl FnMut(&Record, &Standings) -> Result<(), E>,
+    report: impl FnMut(&GameRecord, &Standings) -> Result<(), E>,
 ) -> Result<(), E> {
-    check_budgets(standings.schedule(), host.policies)?;
-    let games = host.games.get().div_ceil(threads.get());
-    hold(host.game, standings, threads, stop, report, |hall, sender| {
-        Bench::new(host, hall, sender, games).play();
+    check_budgets(standings.schedule(), setup.policies)?;
+    let games = setup.games.get().div_ceil(threads.get());
+    run_workers(setup.game, standings, threads, stop, report, |queue, sender| {
+        LockStepWorker::new(setup, queue, sender, games).play();
     })
 }
 
-/// Tests that all budgets are counts, and that searches end by them.
+/// Checks that every policy can run in lanes and that its budget bounds each search by a count.
 fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String> {
     for (round, pairing) in (0..schedule.rounds.len()).flat_map(|at| schedule.pairings.iter().map(move |of| (at, of))) {
         for &entrant in pairing {
             let entry = &schedule.entrants[entrant];
+            let name = &entry.name;
             if !policies[entrant].goes_in_steps() {
-                return Err(format!("{} looks at states, which lanes do not show: play without lock step", entry.name));
+                return Err(format!("{name} evaluates states and cannot play in lock step"));
             }
             let budget = entry.budget.or(schedule.rounds[round].budget);
             let counted = budget.nodes.is_some() || budget.playouts.is_some() || policies[entrant] == Policy::Random;
             if budget.is_timed() || budget.depth.is_some() || !counted {
-                let name = &entry.name;
                 return Err(format!(
-                    "games in lock step are played by counts of playouts and nodes alone, and {name} has {budget}"
+                    "games in lock step need a budget of playouts or nodes alone, and that of {name} is {budget}"
                 ));
             }
         }
@@ -75,191 +77,188 @@ fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String>
     Ok(())
 }
 
-/// Who plays a role.
-enum Player {
-    /// Who plays at random, at once.
-    AtOnce(RandomMind<u32>),
-    /// Who searches; none while it does.
-    Searches(Option<BoxedLaneSearch>),
+/// The player of a role.
+enum RolePlayer {
+    /// A random player, which answers at once.
+    Random(RandomMind<u32>),
+    /// A search player; `None` while its search runs.
+    Search(Option<BoxedLaneSearch>),
 }
 
-/// A game that is under way.
-struct Board<'a> {
-    course: Course<'a, LaneGame>,
+/// A game in progress.
+struct LockStepGame<'a> {
+    session: GameSession<'a, LaneGame>,
     /// By role.
-    players: Vec<Player>,
-    /// The searches that have not answered yet.
-    awaited: usize,
+    players: Vec<RolePlayer>,
+    /// The number of running searches.
+    pending: usize,
 }
 
-/// What a search is for: a game and its place, the role, and what is wanted.
+/// The purpose of a search: its game with the slot of it, the role, and the task.
 #[derive(Clone, Copy)]
-struct For {
-    place: usize,
+struct SearchTag {
+    slot: usize,
     game: GameId,
     role: usize,
-    wanted: Wanted,
+    kind: TaskKind,
 }
 
-/// The games of a thread.
-struct Bench<'b, 'h> {
-    host: LockStepHost<'b>,
-    hall: &'b Hall<'h, LaneGame>,
-    sender: &'b SyncSender<Record>,
-    searches: LockStepSearches<'b, For>,
-    boards: Vec<Option<Board<'b>>>,
+/// A thread that plays many games.
+struct LockStepWorker<'b, 'h> {
+    setup: LockStepSetup<'b>,
+    queue: &'b GameQueue<'h, LaneGame>,
+    sender: &'b SyncSender<GameRecord>,
+    searches: LockStepSearches<'b, SearchTag>,
+    /// By slot.
+    games: Vec<Option<LockStepGame<'b>>>,
 }
 
-impl<'b, 'h> Bench<'b, 'h> {
+impl<'b, 'h> LockStepWorker<'b, 'h> {
     fn new(
-        host: LockStepHost<'b>,
-        hall: &'b Hall<'h, LaneGame>,
-        sender: &'b SyncSender<Record>,
+        setup: LockStepSetup<'b>,
+        queue: &'b GameQueue<'h, LaneGame>,
+        sender: &'b SyncSender<GameRecord>,
         games: usize,
-    ) -> Bench<'b, 'h> {
-        let boards = (0..games).map(|_| None).collect();
-        Bench { host, hall, sender, searches: LockStepSearches::new(host.game, LANES), boards }
+    ) -> LockStepWorker<'b, 'h> {
+        let games = (0..games).map(|_| None).collect();
+        LockStepWorker { setup, queue, sender, searches: LockStepSearches::new(setup.game, LANES), games }
     }
 
-    /// Plays games until none is left.
+    /// Plays games until the queue is empty.
     fn play(mut self) {
-        (0..self.boards.len()).for_each(|place| self.fill(place));
+        (0..self.games.len()).for_each(|slot| self.fill(slot));
         let mut rounds = 0u32;
         while !self.searches.is_idle() {
             self.searches.round();
-            let ended: Vec<LaneSearch<For>> = self.searches.ended().collect();
-            ended.into_iter().for_each(|search| self.answer(search));
+            let ended: Vec<LaneSearch<SearchTag>> = self.searches.ended().collect();
+            ended.into_iter().for_each(|search| self.finish_search(search));
             rounds = rounds.wrapping_add(1);
-            if rounds.is_multiple_of(LOOK_EVERY) {
-                self.drop_unwanted();
+            if rounds.is_multiple_of(CANCEL_CHECK_INTERVAL) {
+                self.drop_cancelled();
             }
         }
     }
 
-    /// Plays games at a place until one waits for searches, or none is left.
-    fn fill(&mut self, place: usize) {
-        while self.boards[place].is_none()
-            && let Some((id, opening)) = self.hall.next()
+    /// Plays games in an empty slot until one of them waits for a search or the queue is empty.
+    fn fill(&mut self, slot: usize) {
+        while self.games[slot].is_none()
+            && let Some((id, opening)) = self.queue.next()
         {
-            self.boards[place] = Some(self.seated(id, opening));
-            self.go_on(place);
+            self.games[slot] = Some(self.new_game(id, opening));
+            self.advance(slot);
         }
     }
 
-    fn seated(&self, id: GameId, opening: Opening<LaneState>) -> Board<'b> {
-        let course = Course::new(self.host.game, None, self.hall.schedule, id, opening);
+    fn new_game(&self, id: GameId, opening: Opening<LaneState>) -> LockStepGame<'b> {
+        let session = GameSession::new(self.setup.game, None, self.queue.schedule, id, opening);
         let player = |(role, entrant): (usize, usize)| {
-            let (policy, seed) = (&self.host.policies[entrant], course.seed(role));
-            match policy.stepper(self.host.game, role, seed) {
+            let (policy, seed) = (&self.setup.policies[entrant], session.seed(role));
+            match policy.stepper(self.setup.game, role, seed) {
                 Some(mut stepper) => {
-                    stepper.begin(self.host.game, &course.state);
-                    Player::Searches(Some(stepper))
+                    stepper.begin(self.setup.game, &session.state);
+                    RolePlayer::Search(Some(stepper))
                 }
-                None => Player::AtOnce(RandomMind::new(seed)),
+                None => RolePlayer::Random(RandomMind::new(seed)),
             }
         };
-        let players = course.entrants().enumerate().map(player).collect();
-        Board { course, players, awaited: 0 }
+        let players = session.entrants().enumerate().map(player).collect();
+        LockStepGame { session, players, pending: 0 }
     }
 
-    /// Goes on with a game until it waits for searches or ends.
-    fn go_on(&mut self, place: usize) {
-        while let Some(board) = &mut self.boards[place] {
-            match board.course.ask() {
-                Ok(asked) => {
-                    for ask in asked {
-                        self.ask(place, ask);
-                    }
-                }
-                Err((end, goals)) => self.end(place, |course| course.record(end, goals)),
+    /// Advances a game until it waits for a search or ends.
+    fn advance(&mut self, slot: usize) {
+        while let Some(game) = &mut self.games[slot] {
+            match game.session.tasks() {
+                Ok(tasks) => tasks.into_iter().for_each(|task| self.begin_task(slot, task)),
+                Err((end, goals)) => self.end(slot, |session| session.record(end, goals)),
             }
-            match &mut self.boards[place] {
-                Some(board) if board.awaited == 0 => board.play(self.host.game),
+            match &mut self.games[slot] {
+                Some(game) if game.pending == 0 => game.play_moves(self.setup.game),
                 _ => return,
             }
         }
     }
 
-    fn ask(&mut self, place: usize, Ask { role, limits, wanted }: Ask) {
-        let Some(board) = &mut self.boards[place] else { return };
-        let root = &board.course.state;
-        match (&mut board.players[role], wanted) {
-            (Player::Searches(stepper), _) => {
-                let stepper = stepper.take().expect("a role searches for one answer at a time");
-                let clock = match wanted {
-                    Wanted::Move => search::SearchClock::Play,
-                    Wanted::Thought(clock) => clock,
+    fn begin_task(&mut self, slot: usize, Task { role, limits, kind }: Task) {
+        let Some(game) = &mut self.games[slot] else { return };
+        let root = &game.session.state;
+        match (&mut game.players[role], kind) {
+            (RolePlayer::Search(stepper), _) => {
+                let stepper = stepper.take().expect("a role has one search at a time");
+                let clock = match kind {
+                    TaskKind::Move => SearchClock::Play,
+                    TaskKind::Think(clock) => clock,
                 };
-                board.awaited += 1;
-                let tag = For { place, game: board.course.id, role, wanted };
+                game.pending += 1;
+                let tag = SearchTag { slot, game: game.session.id, role, kind };
                 self.searches.begin(LaneSearch::new(tag, stepper, root.clone(), limits, clock));
             }
-            (Player::AtOnce(mind), Wanted::Move) => {
-                let mv = mind.choose(self.host.game, root, role);
-                self.choose(place, role, mv, SearchStats::default());
+            (RolePlayer::Random(player), TaskKind::Move) => {
+                let mv = player.choose(self.setup.game, root, role);
+                self.choose(slot, role, mv, SearchStats::default());
             }
-            (Player::AtOnce(_), Wanted::Thought(_)) => board.course.thought(role, SearchStats::default()),
+            (RolePlayer::Random(_), TaskKind::Think(_)) => game.session.finish_thinking(role, SearchStats::default()),
         }
     }
 
-    /// Takes the answer of a search, and goes on with its game if it was the last.
-    fn answer(&mut self, search: LaneSearch<For>) {
-        let For { place, game, role, wanted } = search.tag;
-        let Some(board) = self.boards[place].as_mut().filter(|board| board.course.id == game) else { return };
-        board.awaited -= 1;
-        match wanted {
-            Wanted::Thought(_) => board.course.thought(role, search.spent()),
-            Wanted::Move => {
-                let found = search.found(self.host.game, role);
-                self.choose(place, role, found.best, found.spent);
+    /// Passes the result of a search to its game, and advances the game after its last search.
+    fn finish_search(&mut self, search: LaneSearch<SearchTag>) {
+        let SearchTag { slot, game: id, role, kind } = search.tag;
+        let Some(game) = self.games[slot].as_mut().filter(|game| game.session.id == id) else { return };
+        game.pending -= 1;
+        match kind {
+            TaskKind::Think(_) => game.session.finish_thinking(role, search.spent()),
+            TaskKind::Move => {
+                let found = search.found(self.setup.game, role);
+                self.choose(slot, role, found.best, found.spent);
             }
         }
-        let Some(board) = &mut self.boards[place] else { return self.fill(place) };
-        board.players[role] = Player::Searches(Some(search.stepper));
-        if board.awaited == 0 {
-            board.play(self.host.game);
-            self.go_on(place);
-            self.fill(place);
+        let Some(game) = &mut self.games[slot] else { return self.fill(slot) };
+        game.players[role] = RolePlayer::Search(Some(search.stepper));
+        if game.pending == 0 {
+            game.play_moves(self.setup.game);
+            self.advance(slot);
+            self.fill(slot);
         }
     }
 
-    fn choose(&mut self, place: usize, role: usize, mv: u32, spent: SearchStats) {
-        let Some(board) = &mut self.boards[place] else { return };
-        if let Err(fault) = board.course.choose(role, mv, spent) {
-            self.searches.retain(|search| search.place != place);
-            self.end(place, |course| course.lost(RoleFault { role, fault }));
+    fn choose(&mut self, slot: usize, role: usize, mv: u32, spent: SearchStats) {
+        let Some(game) = &mut self.games[slot] else { return };
+        if let Err(fault) = game.session.choose(role, mv, spent) {
+            self.searches.retain(|search| search.slot != slot);
+            self.end(slot, |session| session.forfeit(RoleFault { role, fault }));
         }
     }
 
-    /// Ends a game, and sends its record if it is wanted.
-    fn end(&mut self, place: usize, record: impl FnOnce(Course<'b, LaneGame>) -> Record) {
-        let Some(board) = self.boards[place].take() else { return };
-        if !self.hall.over(board.course.id).load(Relaxed) {
-            // Where nobody takes records any more, no game is wanted.
-            let _ = self.sender.send(record(board.course));
+    /// Ends a game, and sends its record unless the game is cancelled.
+    fn end(&mut self, slot: usize, record: impl FnOnce(GameSession<'b, LaneGame>) -> GameRecord) {
+        let Some(game) = self.games[slot].take() else { return };
+        if !self.queue.cancelled(game.session.id).load(Relaxed) {
+            // The send fails only when the run has ended.
+            let _ = self.sender.send(record(game.session));
         }
     }
 
-    /// Drops the games that are wanted no more.
-    fn drop_unwanted(&mut self) {
-        for place in 0..self.boards.len() {
-            let unwanted = |board: &Board<'b>| self.hall.over(board.course.id).load(Relaxed);
-            if self.boards[place].as_ref().is_some_and(unwanted) {
-                self.searches.retain(|search| search.place != place);
-                self.boards[place] = None;
-                self.fill(place);
+    /// Drops cancelled games.
+    fn drop_cancelled(&mut self) {
+        for slot in 0..self.games.len() {
+            let cancelled = |game: &LockStepGame<'b>| self.queue.cancelled(game.session.id).load(Relaxed);
+            if self.games[slot].as_ref().is_some_and(cancelled) {
+                self.searches.retain(|search| search.slot != slot);
+                self.games[slot] = None;
+                self.fill(slot);
             }
         }
     }
 }
 
-impl Board<'_> {
-    /// Plays the moves that were answered, if moves were asked for.
-    fn play(&mut self, game: &LaneGame) {
-        let Some(joint) = self.course.play() else { return };
+impl LockStepGame<'_> {
+    /// Plays the chosen moves, if the tasks were to choose moves.
+    fn play_moves(&mut self, game: &LaneGame) {
+        let Some(joint) = self.session.play() else { return };
         for player in &mut self.players {
-            if let Player::Searches(stepper) = player {
-                let stepper = stepper.as_mut().expect("all searches have answered before moves are played");
+            if let RolePlayer::Search(stepper) = player {
+                let stepper = stepper.as_mut().expect("all searches end before moves are played");
                 stepper.advance(game, &joint);
             }
         }

@@ -1,36 +1,60 @@
-//! The file that keeps the games of a tournament.
+//! Logs: append-only files from which an interrupted run resumes.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::record::Record;
+use super::record::GameRecord;
 use super::schedule::Schedule;
 
-/// An append-only file of JSON objects, one a line: the [`Schedule`] and then
-/// each [`Record`] as its game ends. A line that a killed process left
-/// unfinished is cut off when the log is opened. While a run has a log open
-/// no other can. A log whose name ends in `.zst` is packed by Zstandard: it can
-/// be read, and written whole, but no game can be added to it.
-#[derive(Debug)]
-pub struct Log {
-    file: File,
-    path: PathBuf,
-    /// When games were last brought to the disk.
-    synced: Instant,
+/// An entry of a [`Log`].
+pub trait LogEntry: Serialize + DeserializeOwned {
+    /// Identifies the run. It is the first line of the log.
+    type Head: Serialize + DeserializeOwned + PartialEq;
+
+    /// The kind of run, e.g. "tournament".
+    const RUN: &'static str;
+
+    /// The kind of entry, e.g. "game".
+    const ENTRY: &'static str;
+
+    /// Checks that the entry belongs to a run.
+    ///
+    /// # Errors
+    /// Returns the reason why it does not.
+    fn check(&self, head: &Self::Head) -> Result<(), String>;
 }
 
-/// How much packed logs are compressed.
+/// An append-only file of JSON objects, one per line: a head, which identifies the run, and then
+/// the entries.
+///
+/// A process that is killed may leave an incomplete last line, which is removed when the log is
+/// opened again. While one process has a log open, no other process can open it. A log whose
+/// name ends in `.zst` is compressed with Zstandard; it can be created and read, but not
+/// extended.
+#[derive(Debug)]
+pub struct Log<E> {
+    file: File,
+    path: PathBuf,
+    /// The time of the last sync.
+    synced: Instant,
+    entry: PhantomData<fn(E)>,
+}
+
+/// The Zstandard level of compressed logs.
 const LEVEL: i32 = 19;
 
-/// Games are brought to the disk so often, whatever their number.
-const SYNC_EVERY: Duration = Duration::from_secs(1);
+/// The interval at which appended entries are synced to the disk.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is wrong with a log.
+/// An error of a log.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LogError {
@@ -39,36 +63,38 @@ pub enum LogError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A line is not what a log has there.
-    #[error("{path}: line {line} is no {wanted}: {why}")]
+    /// A line cannot be parsed, or does not belong to the run.
+    #[error("{path}: line {line} is not {expected}: {reason}")]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What it should be.
-        wanted: &'static str,
-        /// What is wrong.
-        why: String,
+        /// The expected content.
+        expected: String,
+        /// The reason.
+        reason: String,
     },
-    /// The log is another tournament's.
-    #[error("{path}: it is the log of another tournament, whose {what}; name another file to begin anew")]
-    Other {
+    /// The log belongs to a different run.
+    #[error("{path}: the log belongs to a different {run} ({difference}); use another file")]
+    OtherRun {
         /// The file.
         path: PathBuf,
-        /// The first difference.
-        what: String,
+        /// The kind of run.
+        run: &'static str,
+        /// The first difference between the heads.
+        difference: String,
     },
-    /// It is packed.
-    #[error("{path}: a packed log takes no more games; name another, or unpack it (`zstd -d`)")]
-    Packed {
+    /// The log is compressed.
+    #[error("{path}: a compressed log cannot be extended; use another file, or decompress it with `zstd -d`")]
+    Compressed {
         /// The file.
         path: PathBuf,
     },
-    /// Another process writes it.
+    /// Another process has the log open.
     #[error("{path}: another run has this log open")]
     Locked {
         /// The file.
@@ -76,242 +102,249 @@ pub enum LogError {
     },
 }
 
-impl Log {
-    /// Opens the log of a tournament, or begins one, and gives the games that
-    /// it has.
+impl<E: LogEntry> Log<E> {
+    /// Opens or creates the log of a run, and returns it with its entries.
     ///
     /// # Errors
-    /// If the file cannot be used, or is no log of this tournament.
-    pub fn open(path: &Path, schedule: &Schedule) -> Result<(Log, Vec<Record>), LogError> {
+    /// Returns an error if the file cannot be used, is locked or compressed, or is not a log of
+    /// this run.
+    pub fn open(path: &Path, head: &E::Head) -> Result<(Log<E>, Vec<E>), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
-        if is_packed(path) {
-            return Err(LogError::Packed { path: path.to_owned() });
+        if is_compressed(path) {
+            return Err(LogError::Compressed { path: path.to_owned() });
         }
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(io)?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => LogError::Locked { path: path.to_owned() },
             TryLockError::Error(source) => io(source),
         })?;
-        let Contents { schedule: found, records, whole } = parse(&file, path)?;
-        let begun = found.is_some();
-        same(path, found, schedule)?;
-        if !begun && !is_begun(&file, schedule).map_err(io)? {
-            let why = "it is another file, which would be overwritten".to_owned();
-            return Err(LogError::Malformed { path: path.to_owned(), line: 1, wanted: "head of a log", why });
+        let ParsedLog { head: found, entries, length } = parse::<E>(&file, path)?;
+        let has_head = found.is_some();
+        check_head::<E>(path, found, head)?;
+        if !has_head && !is_partial_head(&file, head).map_err(io)? {
+            let reason = "it is another file, which would be overwritten".to_owned();
+            return Err(malformed(path, 1, "the head of a log".to_owned(), reason));
         }
-        file.set_len(whole).map_err(io)?;
-        if !begun {
-            append(&mut file, schedule).map_err(io)?;
-            sync_name(&file, path).map_err(io)?;
+        file.set_len(length).map_err(io)?;
+        if !has_head {
+            append(&mut file, head).map_err(io)?;
+            sync_with_directory(&file, path).map_err(io)?;
         }
-        Ok((Log { file, path: path.to_owned(), synced: Instant::now() }, records))
+        Ok((Log { file, path: path.to_owned(), synced: Instant::now(), entry: PhantomData }, entries))
     }
 
-    /// The games that the log of a tournament has, also while it is written.
+    /// Returns the entries of the log of a run, which may still be written.
     ///
     /// # Errors
-    /// As of [`open`](Log::open).
-    pub fn games(path: &Path, schedule: &Schedule) -> Result<Vec<Record>, LogError> {
-        let Contents { schedule: found, records, .. } = read(path)?;
-        same(path, found, schedule)?;
-        Ok(records)
+    /// Returns an error if the file cannot be read or is not a log of this run.
+    pub fn entries(path: &Path, head: &E::Head) -> Result<Vec<E>, LogError> {
+        let ParsedLog { head: found, entries, .. } = read::<E>(path)?;
+        check_head::<E>(path, found, head)?;
+        Ok(entries)
     }
 
-    /// Begins the log of a tournament with games that were played elsewhere.
+    /// Creates a log with entries.
     ///
     /// # Errors
-    /// If there is such a file, or it cannot be written.
-    pub fn create(path: &Path, schedule: &Schedule, records: &[Record]) -> Result<(), LogError> {
+    /// Returns an error if the file exists or cannot be written.
+    pub fn create(path: &Path, head: &E::Head, entries: &[E]) -> Result<(), LogError> {
         let io = |source| LogError::Io { path: path.to_owned(), source };
         let mut file = File::create_new(path).map_err(io)?;
-        let written = whole(schedule, records)
-            .and_then(|text| if is_packed(path) { zstd::bulk::compress(&text, LEVEL) } else { Ok(text) })
+        let written = to_bytes(head, entries)
+            .and_then(|text| if is_compressed(path) { zstd::bulk::compress(&text, LEVEL) } else { Ok(text) })
             .and_then(|text| file.write_all(&text))
-            .and_then(|()| sync_name(&file, path));
-        // Half a log would stand in the way of the next try.
+            .and_then(|()| sync_with_directory(&file, path));
+        // A partial file would make the next attempt fail.
         written.inspect_err(|_| drop(std::fs::remove_file(path))).map_err(io)
     }
 
     /// Reads a log.
     ///
     /// # Errors
-    /// If the file cannot be read, or is no log.
-    pub fn read(path: &Path) -> Result<(Schedule, Vec<Record>), LogError> {
-        let Contents { schedule, records, .. } = read(path)?;
-        let why = "the file is empty".to_owned();
-        let empty = || LogError::Malformed { path: path.to_owned(), line: 1, wanted: "head of a log", why };
-        Ok((schedule.ok_or_else(empty)?, records))
+    /// Returns an error if the file cannot be read or is not a log.
+    pub fn read(path: &Path) -> Result<(E::Head, Vec<E>), LogError> {
+        let ParsedLog { head, entries, .. } = read::<E>(path)?;
+        let empty = || malformed(path, 1, "the head of a log".to_owned(), "the file is empty".to_owned());
+        Ok((head.ok_or_else(empty)?, entries))
     }
 
-    /// Adds a game in one write. A killed process loses none that was added,
-    /// and a power cut those of the last second.
+    /// Appends an entry in one write. If the process is killed, no appended entry is lost. A power
+    /// failure may lose the entries of the last second.
     ///
     /// # Errors
-    /// If the file cannot be written; the game is then not in it.
-    pub fn append(&mut self, record: &Record) -> Result<(), LogError> {
+    /// Returns an error if the file cannot be written. The entry is then not in the log.
+    pub fn append(&mut self, entry: &E) -> Result<(), LogError> {
         let io = |source| LogError::Io { path: self.path.clone(), source };
-        append(&mut self.file, record).map_err(io)?;
-        if self.synced.elapsed() >= SYNC_EVERY {
+        append(&mut self.file, entry).map_err(io)?;
+        if self.synced.elapsed() >= SYNC_INTERVAL {
             self.file.sync_data().map_err(io)?;
             self.synced = Instant::now();
         }
         Ok(())
     }
 
-    /// Waits until all games are on the disk.
+    /// Syncs all entries to the disk.
     ///
     /// # Errors
-    /// If the system cannot write them.
+    /// Returns an error if the system cannot write them.
     pub fn sync(&self) -> Result<(), LogError> {
         self.file.sync_all().map_err(|source| LogError::Io { path: self.path.clone(), source })
     }
 }
 
-struct Contents {
-    schedule: Option<Schedule>,
-    records: Vec<Record>,
-    /// The bytes of whole lines.
-    whole: u64,
+/// The log of a tournament.
+pub type GameLog = Log<GameRecord>;
+
+impl LogEntry for GameRecord {
+    type Head = Schedule;
+    const RUN: &'static str = "tournament";
+    const ENTRY: &'static str = "game";
+
+    fn check(&self, schedule: &Schedule) -> Result<(), String> {
+        let id = self.id;
+        let games = schedule.rounds.get(id.round).map_or(0, |round| round.games);
+        let known = id.pairing < schedule.pairings.len() && id.game < games;
+        let roles = [self.goals.len(), self.spent.len(), self.players.len()] == [schedule.roles; 3];
+        let fault = self.fault.as_ref().is_none_or(|fault| fault.role < schedule.roles);
+        if known && roles && fault {
+            return Ok(());
+        }
+        Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round))
+    }
 }
 
-/// Whether a log is packed, as its name says.
-fn is_packed(path: &Path) -> bool {
+struct ParsedLog<E: LogEntry> {
+    head: Option<E::Head>,
+    entries: Vec<E>,
+    /// The length of all complete lines, in bytes.
+    length: u64,
+}
+
+fn malformed(path: &Path, line: usize, expected: String, reason: String) -> LogError {
+    LogError::Malformed { path: path.to_owned(), line, expected, reason }
+}
+
+/// Returns whether a log is compressed, by its name.
+fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
 
-/// A log in one piece.
-fn whole(schedule: &Schedule, records: &[Record]) -> io::Result<Vec<u8>> {
-    let mut text = line(schedule)?;
-    for record in records {
-        text.append(&mut line(record)?);
+fn to_bytes<E: LogEntry>(head: &E::Head, entries: &[E]) -> io::Result<Vec<u8>> {
+    let mut text = to_line(head)?;
+    for entry in entries {
+        text.append(&mut to_line(entry)?);
     }
     Ok(text)
 }
 
-fn line(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
+fn to_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     Ok(line)
 }
 
-fn read(path: &Path) -> Result<Contents, LogError> {
+fn read<E: LogEntry>(path: &Path) -> Result<ParsedLog<E>, LogError> {
     let io = |source| LogError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
-    match is_packed(path) {
-        true => parse(zstd::Decoder::new(file).map_err(io)?, path),
-        false => parse(file, path),
-    }
+    if is_compressed(path) { parse(zstd::Decoder::new(file).map_err(io)?, path) } else { parse(file, path) }
 }
 
-fn parse(file: impl Read, path: &Path) -> Result<Contents, LogError> {
-    let io = |source| LogError::Io { path: path.to_owned(), source };
+fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogError> {
     let mut reader = BufReader::new(file);
-    let (mut schedule, mut records, mut whole) = (None, Vec::new(), 0);
+    let mut parsed = ParsedLog { head: None, entries: Vec::new(), length: 0 };
     let mut text = Vec::new();
     for line in 1.. {
         text.clear();
-        let length = reader.read_until(b'\n', &mut text).map_err(io)?;
+        let length = reader.read_until(b'\n', &mut text);
+        let length = length.map_err(|source| LogError::Io { path: path.to_owned(), source })?;
         if !text.ends_with(b"\n") {
             break;
         }
-        let malformed = |wanted| {
-            move |error: serde_json::Error| LogError::Malformed {
-                path: path.to_owned(),
-                line,
-                wanted,
-                why: error.to_string(),
+        match &parsed.head {
+            None => {
+                let head = serde_json::from_slice(&text);
+                let error =
+                    |error: serde_json::Error| malformed(path, line, "the head of a log".to_owned(), error.to_string());
+                parsed.head = Some(head.map_err(error)?);
             }
-        };
-        match &schedule {
-            None => schedule = Some(serde_json::from_slice(&text).map_err(malformed("head of a log"))?),
-            Some(schedule) => {
-                let record = serde_json::from_slice(&text).map_err(malformed("game"))?;
-                records.push(placed(schedule, record).map_err(|why| LogError::Malformed {
-                    path: path.to_owned(),
-                    line,
-                    wanted: "game of this tournament",
-                    why,
-                })?);
+            Some(head) => {
+                let error =
+                    |error: serde_json::Error| malformed(path, line, format!("a {}", E::ENTRY), error.to_string());
+                let entry: E = serde_json::from_slice(&text).map_err(error)?;
+                let expected = || format!("a {} of this {}", E::ENTRY, E::RUN);
+                entry.check(head).map_err(|reason| malformed(path, line, expected(), reason))?;
+                parsed.entries.push(entry);
             }
         }
-        whole += length as u64;
+        parsed.length += length as u64;
     }
-    Ok(Contents { schedule, records, whole })
+    Ok(parsed)
 }
 
-/// An error if what was found is the head of another tournament.
-fn same(path: &Path, found: Option<Schedule>, wanted: &Schedule) -> Result<(), LogError> {
-    let what = found.and_then(|found| difference(&found, wanted));
-    what.map_or(Ok(()), |what| Err(LogError::Other { path: path.to_owned(), what }))
+/// Returns an error if a log has the head of another run.
+fn check_head<E: LogEntry>(path: &Path, found: Option<E::Head>, expected: &E::Head) -> Result<(), LogError> {
+    match found.filter(|found| found != expected) {
+        None => Ok(()),
+        Some(found) => {
+            let difference = difference(&found, expected);
+            Err(LogError::OtherRun { path: path.to_owned(), run: E::RUN, difference })
+        }
+    }
 }
 
-/// Whether a file without a whole line is empty, or a head that was cut short.
-fn is_begun(mut file: &File, schedule: &Schedule) -> io::Result<bool> {
+/// Returns whether a file without a complete line is empty or the start of a head.
+fn is_partial_head(mut file: &File, head: &impl Serialize) -> io::Result<bool> {
     let mut text = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut text)?;
-    Ok(serde_json::to_vec(schedule)?.starts_with(&text))
+    Ok(serde_json::to_vec(head)?.starts_with(&text))
 }
 
-/// Brings a new file and its name to the disk.
-fn sync_name(file: &File, path: &Path) -> io::Result<()> {
+/// Syncs a new file and its directory entry.
+fn sync_with_directory(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Some systems cannot open a directory, and need not.
+    // Systems on which a directory cannot be opened do not need this.
     File::open(dir).map_or(Ok(()), |dir| dir.sync_all())
 }
 
-/// A record, if the schedule has such a game.
-fn placed(schedule: &Schedule, record: Record) -> Result<Record, String> {
-    let id = record.id;
-    let games = schedule.rounds.get(id.round).map_or(0, |round| round.games);
-    let known = id.pairing < schedule.pairings.len() && id.game < games;
-    let roles = [record.goals.len(), record.spent.len(), record.players.len()] == [schedule.roles; 3];
-    let fault = record.fault.as_ref().is_none_or(|fault| fault.role < schedule.roles);
-    match known && roles && fault {
-        true => Ok(record),
-        false => Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round)),
-    }
-}
-
-fn append(file: &mut File, value: &impl serde::Serialize) -> io::Result<()> {
+fn append(file: &mut File, value: &impl Serialize) -> io::Result<()> {
     let before = file.metadata()?.len();
-    let line = line(value)?;
-    // On a full disk a part may have been written, which is not to be taken for a line.
+    let line = to_line(value)?;
+    // On a full disk a part of the line may have been written. Remove it.
     file.write_all(&line).inspect_err(|_| drop(file.set_len(before)))
 }
 
-/// The first thing in which two tournaments differ.
-fn difference(found: &Schedule, wanted: &Schedule) -> Option<String> {
-    if found == wanted {
-        return None;
-    }
-    let fields = |schedule: &Schedule| match serde_json::to_value(schedule) {
+/// Describes the first field in which two heads differ.
+fn difference(found: &impl Serialize, expected: &impl Serialize) -> String {
+    let fields = |head: Result<Value, serde_json::Error>| match head {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
     };
-    let (found, wanted) = (fields(found), fields(wanted));
-    let told = |value: Option<&Value>| value.map_or("none".to_owned(), Value::to_string);
-    let keys = found.keys().chain(wanted.keys());
-    let key = keys.into_iter().find(|&key| found.get(key) != wanted.get(key))?;
-    Some(format!("{key} is {}, not {}", told(found.get(key)), told(wanted.get(key))))
+    let (found, expected) = (fields(serde_json::to_value(found)), fields(serde_json::to_value(expected)));
+    let text = |value: Option<&Value>| value.map_or("absent".to_owned(), Value::to_string);
+    let key = found.keys().chain(expected.keys()).find(|&key| found.get(key) != expected.get(key));
+    key.map_or_else(
+        || "the heads differ".to_owned(),
+        |key| format!("{key} is {}, not {}", text(found.get(key)), text(expected.get(key))),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::schedule::GameId;
     use super::super::schedule::tests::schedule;
-    use super::super::{End, Totals};
+    use super::super::{Termination, Totals};
     use super::*;
 
-    fn record(game: u64) -> Record {
-        Record {
+    fn record(game: u64) -> GameRecord {
+        GameRecord {
             id: GameId { round: 0, pairing: 0, game },
             players: vec!["a".to_owned(), "b".to_owned()],
             opening: "o".to_owned(),
             moves: vec!["m".to_owned(); 3],
             plies: 5,
-            end: End::Rules,
+            end: Termination::Rules,
             goals: vec![100, 0],
             fault: None,
             spent: vec![Totals::default(); 2],
@@ -319,11 +352,11 @@ mod tests {
     }
 
     #[test]
-    fn a_log_cut_short_anywhere_goes_on() {
+    fn a_log_truncated_anywhere_resumes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let schedule = schedule(2, &["a", "b"], &[4]);
-        let (mut log, none) = Log::open(&path, &schedule).unwrap();
+        let (mut log, none) = GameLog::open(&path, &schedule).unwrap();
         assert!(none.is_empty());
         (0..3).for_each(|game| log.append(&record(game)).unwrap());
         log.sync().unwrap();
@@ -331,58 +364,58 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for length in 0..=whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
-            let (mut log, records) = Log::open(&path, &schedule).unwrap();
+            let (mut log, records) = GameLog::open(&path, &schedule).unwrap();
             let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
             assert_eq!(records, (0..3).take(lines.saturating_sub(1)).map(record).collect::<Vec<_>>());
             (records.len() as u64..3).for_each(|game| log.append(&record(game)).unwrap());
             drop(log);
             assert_eq!(std::fs::read(&path).unwrap(), whole);
         }
-        assert_eq!(Log::read(&path).unwrap(), (schedule, (0..3).map(record).collect()));
+        assert_eq!(GameLog::read(&path).unwrap(), (schedule, (0..3).map(record).collect()));
     }
 
     #[test]
-    fn a_packed_log_is_read_and_not_added_to() {
+    fn a_compressed_log_is_read_but_not_extended() {
         let dir = tempfile::tempdir().unwrap();
-        let [plain, packed] = ["log.ndjson", "log.ndjson.zst"].map(|name| dir.path().join(name));
+        let [plain, compressed] = ["log.ndjson", "log.ndjson.zst"].map(|name| dir.path().join(name));
         let schedule = schedule(2, &["a", "b"], &[40]);
-        let records: Vec<Record> = (0..40).map(record).collect();
-        for path in [&plain, &packed] {
-            Log::create(path, &schedule, &records).unwrap();
-            assert_eq!(Log::read(path).unwrap(), (schedule.clone(), records.clone()));
-            assert_eq!(Log::games(path, &schedule).unwrap(), records);
+        let records: Vec<GameRecord> = (0..40).map(record).collect();
+        for path in [&plain, &compressed] {
+            GameLog::create(path, &schedule, &records).unwrap();
+            assert_eq!(GameLog::read(path).unwrap(), (schedule.clone(), records.clone()));
+            assert_eq!(GameLog::entries(path, &schedule).unwrap(), records);
         }
-        let bytes = std::fs::read(&packed).unwrap();
+        let bytes = std::fs::read(&compressed).unwrap();
         assert_eq!(zstd::decode_all(&*bytes).unwrap(), std::fs::read(&plain).unwrap());
-        assert!(Log::open(&packed, &schedule).unwrap_err().to_string().contains("takes no more games"));
-        assert_eq!(std::fs::read(&packed).unwrap(), bytes);
-        std::fs::write(&packed, b"{}").unwrap();
-        assert!(Log::read(&packed).unwrap_err().to_string().contains("cannot use the log"));
+        assert!(GameLog::open(&compressed, &schedule).unwrap_err().to_string().contains("cannot be extended"));
+        assert_eq!(std::fs::read(&compressed).unwrap(), bytes);
+        std::fs::write(&compressed, b"{}").unwrap();
+        assert!(GameLog::read(&compressed).unwrap_err().to_string().contains("cannot use the log"));
     }
 
     #[test]
-    fn what_is_not_this_log_is_refused() {
+    fn other_files_and_logs_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let schedule = schedule(2, &["a", "b"], &[4]);
-        let (mut log, _) = Log::open(&path, &schedule).unwrap();
-        let told = |schedule: &Schedule| Log::open(&path, schedule).unwrap_err().to_string();
-        assert!(told(&schedule).contains("another run has this log open"));
+        let (mut log, _) = GameLog::open(&path, &schedule).unwrap();
+        let error = |schedule: &Schedule| GameLog::open(&path, schedule).unwrap_err().to_string();
+        assert!(error(&schedule).contains("another run has this log open"));
         log.append(&record(4)).unwrap();
         drop(log);
-        assert!(told(&schedule).contains("line 2 is no game of this tournament: there is no game 4"));
+        assert!(error(&schedule).contains("line 2 is not a game of this tournament: there is no game 4"));
         let other = Schedule { seed: 2, ..schedule.clone() };
         std::fs::write(&path, serde_json::to_string(&schedule).unwrap() + "\n{}\n").unwrap();
-        assert!(told(&schedule).contains("line 2 is no game: missing field"));
+        assert!(error(&schedule).contains("line 2 is not a game: missing field"));
         std::fs::write(&path, serde_json::to_string(&schedule).unwrap() + "\n").unwrap();
-        assert!(told(&other).contains("another tournament, whose seed is 1, not 2"));
+        assert!(error(&other).contains("different tournament (seed is 1, not 2)"));
         std::fs::write(&path, "").unwrap();
-        assert!(Log::read(&path).unwrap_err().to_string().contains("the file is empty"));
-        assert!(Log::create(&path, &schedule, &[]).is_err());
-        // Nothing that is not a log is written over.
+        assert!(GameLog::read(&path).unwrap_err().to_string().contains("the file is empty"));
+        assert!(GameLog::create(&path, &schedule, &[]).is_err());
+        // A file that is not a log is not overwritten.
         for text in ["{\"precious\":1}", "{\"game\":null,\"roles\":3", "x\n"] {
             std::fs::write(&path, text).unwrap();
-            assert!(told(&schedule).contains("line 1 is no head of a log"), "{text}");
+            assert!(error(&schedule).contains("line 1 is not the head of a log"), "{text}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
     }

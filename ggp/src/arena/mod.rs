@@ -1,30 +1,36 @@
 //! The arena: tournaments between contestants, in any [game](ArenaGame).
 //!
-//! A [`Schedule`] says who plays whom, by which [`Budget`] and from which
-//! openings; [`run`] plays its games on many threads, [`Log`] keeps them so
-//! that a run that was stopped goes on where it was, and [`Standings`] tells
-//! what they show. A [`Contestant`] is a search of this process or another
-//! program; whatever it does wrong is a [`Fault`] that loses its game.
+//! A [`Schedule`] lists the entrants, their pairings, and the [`Budget`] and openings of the
+//! games. [`run`] plays the games on several threads, and [`run_in_lock_step`] plays many
+//! games per thread. [`Standings`] summarizes the results. A [`Log`] stores every game, so
+//! that an interrupted run can resume.
+//!
+//! A [`Contestant`] is a search in this process or an external program. An illegal move, a
+//! crash, or a late move is a [`Fault`], which loses the game.
 
 mod budget;
 mod contestant;
+mod game;
 mod lock_step;
 mod log;
 mod openings;
-mod play;
 mod record;
 mod rulesheet;
 mod run;
+mod runner;
 mod schedule;
+mod session;
 mod standings;
 
 pub use crate::rng::derive_seed;
-pub use budget::{Budget, Clock, TimeControl};
+pub use budget::{Budget, GameClock, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
-pub use lock_step::{LockStepHost, run_in_lock_step};
-pub use log::{Log, LogError};
-pub use play::{Adjudicator, ArenaGame, Host, Make, Opening};
-pub use record::{End, Record, RoleFault, Scoring, Totals};
+pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
+pub use lock_step::{LockStepSetup, run_in_lock_step};
+pub use log::{GameLog, Log, LogEntry, LogError};
+pub use record::{GameRecord, RoleFault, Scoring, Termination, Totals};
 pub use run::run;
-pub use schedule::{Entrant, GameId, Round, Schedule, ScheduleError, Shard, Test};
-pub use standings::{Ends, EntrantSummary, PairingSummary, Rated, RoundSummary, Standings, TestSummary};
+pub use schedule::{Entrant, GameId, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec};
+pub use standings::{
+    EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,
+};

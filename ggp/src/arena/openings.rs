@@ -4,19 +4,18 @@ use std::collections::HashSet;
 
 use rand::SeedableRng;
 
-use super::play::{ArenaGame, Opening};
+use super::game::{ArenaGame, Opening};
 use super::schedule::Schedule;
 use crate::rng::Rng;
 
-/// So often an opening is drawn again that has been drawn before, or that
-/// ends the game, before one of a ply more is drawn,
+/// Attempts to draw a new opening before its length grows by one ply.
 const DRAWS: usize = 16;
 
-/// up to so many plies more.
-const MORE_PLIES: u32 = 8;
+/// Maximum number of plies by which an opening grows.
+const MAX_EXTRA_PLIES: u32 = 8;
 
-/// Openings pair by pair: listed ones in turn, or random ones, each of which
-/// is another as long as there are any.
+/// The openings of the pairs of games: listed ones in turn, or different random ones.
+/// Random openings repeat only if no new one is found.
 pub(super) struct Openings<'a, G: ArenaGame> {
     game: &'a G,
     schedule: &'a Schedule,
@@ -25,22 +24,22 @@ pub(super) struct Openings<'a, G: ArenaGame> {
 }
 
 impl<'a, G: ArenaGame> Openings<'a, G> {
-    /// The openings of a schedule.
+    /// Creates the openings of a schedule.
     ///
     /// # Errors
-    /// If a listed one cannot be read.
+    /// Returns an error if a listed opening is invalid.
     pub fn new(game: &'a G, schedule: &'a Schedule) -> Result<Openings<'a, G>, String> {
         schedule.openings.iter().try_for_each(|text| game.opening(text).map(drop))?;
         Ok(Openings { game, schedule, drawn: Vec::new(), seen: HashSet::new() })
     }
 
-    /// The opening of a pair. All before it are drawn first, so that it is
-    /// the same whatever was asked for before.
-    pub fn of(&mut self, pair: u64) -> Opening<G::State> {
+    /// Returns the opening of a pair of games. Random openings are drawn in order of pairs, so the
+    /// result does not depend on the order of calls.
+    pub fn get(&mut self, pair: u64) -> Opening<G::State> {
         let listed = &self.schedule.openings;
         if !listed.is_empty() {
             let text = &listed[(pair % listed.len() as u64) as usize];
-            return self.game.opening(text).expect("listed openings have been read before");
+            return self.game.opening(text).expect("`new` has parsed the listed openings");
         }
         while self.drawn.len() as u64 <= pair {
             let next = self.draw(self.drawn.len() as u64);
@@ -52,16 +51,16 @@ impl<'a, G: ArenaGame> Openings<'a, G> {
     fn draw(&mut self, pair: u64) -> Opening<G::State> {
         let mut rng = Rng::seed_from_u64(self.schedule.opening_seed(pair));
         let plies = self.schedule.opening_plies;
-        let lengths = if plies == 0 { 0..0 } else { plies..plies.saturating_add(MORE_PLIES) };
-        let mut any = None;
+        let lengths = if plies == 0 { 0..0 } else { plies..plies.saturating_add(MAX_EXTRA_PLIES) };
+        let mut repeated = None;
         for plies in lengths {
             for opening in (0..DRAWS).filter_map(|_| self.game.random_opening(plies, &mut rng)) {
                 if self.seen.insert(opening.text.clone()) {
                     return opening;
                 }
-                any = Some(opening);
+                repeated = Some(opening);
             }
         }
-        any.or_else(|| self.game.random_opening(0, &mut rng)).expect("the initial state is not terminal")
+        repeated.or_else(|| self.game.random_opening(0, &mut rng)).expect("the initial state is not terminal")
     }
 }

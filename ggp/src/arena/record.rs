@@ -1,4 +1,4 @@
-//! How games went.
+//! Records of games.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,59 +6,59 @@ use super::contestant::Fault;
 use super::schedule::{GameId, Schedule};
 use crate::limits::SearchStats;
 
-/// How a game went.
+/// The record of a finished game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Record {
-    /// Which game of the tournament it was.
+pub struct GameRecord {
+    /// The place of the game in the tournament.
     #[serde(flatten)]
     pub id: GameId,
-    /// The names of the players, by role.
+    /// By role: the name of the player.
     pub players: Vec<String>,
-    /// The opening, as the game reads it.
+    /// The opening, as [`ArenaGame::opening`](super::ArenaGame::opening) parses it.
     pub opening: String,
-    /// The moves after the opening, as the game writes them.
+    /// The text of the joint moves after the opening.
     pub moves: Vec<String>,
-    /// The plies, those of the opening included.
+    /// The number of plies, including those of the opening.
     pub plies: u32,
-    /// What ended the game.
-    pub end: End,
-    /// The goal of each role, 0 to 100.
+    /// The reason for the end of the game.
+    pub end: Termination,
+    /// By role: the goal, 0 to 100.
     pub goals: Vec<u8>,
-    /// What went wrong, if anything did.
+    /// The fault that ended the game, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<RoleFault>,
-    /// What each role spent.
+    /// By role: the cost of all searches.
     pub spent: Vec<Totals>,
 }
 
-/// What the players of a pairing have of a game of several roles.
+/// The rule that gives the players of a pairing their points in a game with several roles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scoring {
-    /// The player whose best role has the higher goal has the point; if both
-    /// are alike, each has half of it.
+    /// The player whose best role has the higher goal gets the point. Equal goals give half a
+    /// point each.
     #[default]
     Players,
-    /// The roles with the highest goal share the point, and a player has what
-    /// its roles have.
+    /// The roles with the highest goal share the point. A player gets the sum of the shares of
+    /// its roles.
     Seats,
 }
 
-/// What ended a game.
+/// The reason for the end of a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// The rules.
+pub enum Termination {
+    /// A terminal state.
     Rules,
     /// The ply limit.
     PlyLimit,
-    /// The game's test of who will win.
+    /// A state whose result is certain.
     Adjudicated,
-    /// A fault.
+    /// A fault of a player.
     Fault,
 }
 
-/// A fault and whose it is.
+/// A fault and the role at fault.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RoleFault {
     /// The role.
@@ -68,21 +68,21 @@ pub struct RoleFault {
     pub fault: Fault,
 }
 
-/// What a contestant spent on all its moves.
+/// The cost of a number of searches.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Searches: for moves, and in other steps if it thinks then.
+    /// Number of searches, including those that chose no move.
     pub moves: u64,
     /// Node expansions.
     pub expansions: u64,
     /// Playouts.
     pub playouts: u64,
-    /// Seconds.
+    /// Time, in seconds.
     pub seconds: f64,
 }
 
 impl Totals {
-    /// Adds what was spent on a search; one that cost nothing was none.
+    /// Adds the cost of one search. A zero cost means that no search was run, and is not counted.
     pub fn add(&mut self, spent: SearchStats) {
         self.join(Totals {
             moves: u64::from(spent != SearchStats::default()),
@@ -92,7 +92,7 @@ impl Totals {
         });
     }
 
-    /// Adds what was spent elsewhere.
+    /// Adds other totals.
     pub fn join(&mut self, other: Totals) {
         self.moves += other.moves;
         self.expansions += other.expansions;
@@ -101,10 +101,10 @@ impl Totals {
     }
 }
 
-impl Record {
-    /// The score of the first player of the pairing: 1 if one of its roles
-    /// alone has the highest goal, 0 if the other's has, else one half. Of a
-    /// game for one role it is none.
+impl GameRecord {
+    /// Returns the score of the first player of the pairing: 1 if its best role has a higher
+    /// goal than the best role of the second, 0 if lower, 0.5 if equal. Returns `None` for a
+    /// game with one role.
     pub fn score(&self, schedule: &Schedule) -> Option<f64> {
         if self.goals.len() < 2 {
             return None;
@@ -120,8 +120,8 @@ impl Record {
         })
     }
 
-    /// The points of the first player of the pairing, 0 to 1; the second has
-    /// the others. Of a game for one role there are none.
+    /// Returns the points of the first player of the pairing, 0 to 1. The second player gets
+    /// the rest. Returns `None` for a game with one role.
     pub fn points(&self, schedule: &Schedule, scoring: Scoring) -> Option<f64> {
         let top = self.goals.iter().max().filter(|_| self.goals.len() > 1)?;
         if scoring == Scoring::Players {
@@ -133,7 +133,7 @@ impl Record {
         Some(best.iter().filter(|&&seat| seat == 0).count() as f64 / best.len() as f64)
     }
 
-    /// What each player of the pairing spent on its roles.
+    /// Returns the cost of each player of the pairing, over all its roles.
     pub fn spent_by(&self, schedule: &Schedule) -> [Totals; 2] {
         let mut spent = [Totals::default(); 2];
         schedule.seats(self.id).into_iter().zip(&self.spent).for_each(|(seat, &of)| spent[seat].join(of));
@@ -146,14 +146,14 @@ mod tests {
     use super::super::schedule::tests::schedule;
     use super::*;
 
-    fn record(game: u64, goals: &[u8]) -> Record {
-        Record {
+    fn record(game: u64, goals: &[u8]) -> GameRecord {
+        GameRecord {
             id: GameId { round: 0, pairing: 0, game },
             players: Vec::new(),
             opening: String::new(),
             moves: Vec::new(),
             plies: 0,
-            end: End::Rules,
+            end: Termination::Rules,
             goals: goals.to_vec(),
             fault: None,
             spent: vec![Totals { moves: 1, ..Totals::default() }; goals.len()],
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!((seats(0, [50, 0, 50]), players(0, [50, 0, 50])), (1.0, 1.0));
         assert_eq!((seats(0, [30, 30, 30]), players(0, [30, 30, 30])), (2.0 / 3.0, 0.5));
         assert_eq!((seats(1, [0, 0, 0]), players(1, [0, 0, 0])), (1.0 / 3.0, 0.5));
-        // Of two roles both ways are the same.
+        // With two roles both rules agree.
         let two = schedule(2, &["a", "b"], &[2]);
         for goals in [[100, 0], [0, 100], [50, 50], [20, 10]] {
             let points = |scoring| record(1, &goals).points(&two, scoring);

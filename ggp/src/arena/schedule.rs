@@ -1,4 +1,4 @@
-//! What a tournament plays, and in which order.
+//! Schedules: the games of a tournament and their order.
 
 use std::collections::BTreeSet;
 
@@ -9,93 +9,93 @@ use super::budget::Budget;
 use super::derive_seed;
 use crate::statistics::{Sprt, SprtError};
 
-/// All that the games of a tournament depend on. It stands at the head of the
-/// log, so that a run goes on with the log of the same tournament only.
+/// Everything that determines the games of a tournament. A log starts with it, so that a run
+/// resumes only the log of the same tournament.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
-    /// The game, as its room describes it.
+    /// The description of the game, for logs.
     pub game: Value,
-    /// The number of its roles.
+    /// The number of roles of the game.
     pub roles: usize,
-    /// Who takes part.
+    /// The entrants.
     pub entrants: Vec<Entrant>,
-    /// Who plays whom, by their places among the entrants; an entrant may play itself.
+    /// The pairings, as indices of entrants. An entrant may play itself.
     pub pairings: Vec<[usize; 2]>,
-    /// All pairings are played once a round, by its budget.
-    pub rounds: Vec<Round>,
-    /// Random plies of an opening, if none are listed.
+    /// The rounds. All pairings play in each round.
+    pub rounds: Vec<RoundSpec>,
+    /// The number of random plies of an opening, if `openings` is empty.
     pub opening_plies: u32,
-    /// Openings, as the game reads them, taken in turn.
+    /// Openings in text form, used in turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub openings: Vec<String>,
-    /// The ply at which a game is a draw.
+    /// The ply at which a game is drawn.
     pub ply_limit: u32,
-    /// Whether games are adjudicated once the game's own test knows the end.
+    /// Whether a game ends as soon as its result is certain.
     #[serde(default)]
     pub adjudicate: bool,
-    /// Whether contestants think in every step by the budget of a move, those
-    /// that wait too.
+    /// Whether all contestants think in every step, by the budget of a move, and not only those
+    /// that act.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ponder: bool,
-    /// The start clock, in which all think before the game: so many times the
-    /// budget of a move.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// The start clock, in which all contestants think before the first move, as a multiple of
+    /// the budget of a move.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub start: f64,
-    /// Milliseconds that a move may come late.
+    /// The tolerance for late moves, in milliseconds.
     pub margin: u64,
-    /// Milliseconds beyond its time after which a contestant hangs.
+    /// The grace period before a contestant is declared hung, in milliseconds.
     pub patience: u64,
-    /// Fixes openings and random numbers.
+    /// The seed of openings and of contestants.
     pub seed: u64,
-    /// The test that may end a pairing before all its games are played.
+    /// A sequential test, which may end a pairing before all its games are played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub test: Option<Test>,
-    /// The part of the pairs that is played, if not all are.
+    pub test: Option<SprtSpec>,
+    /// The part of the pairs to play; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
 }
 
-/// Who takes part in a tournament.
+/// A participant of a tournament.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entrant {
     /// The name in results.
     pub name: String,
-    /// What plays, as its room describes it.
+    /// The description of the player, for logs.
     pub player: Value,
-    /// What it may spend, where that is not the round's.
+    /// Its own budget. The default stands for that of the round.
     #[serde(default)]
     pub budget: Budget,
 }
 
-/// All pairings under one budget.
+/// A round: all pairings under one budget.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Round {
-    /// The name in results; may be empty if there is one round.
+pub struct RoundSpec {
+    /// The name in results. It may be empty if there is only one round.
     pub name: String,
-    /// The budget of those who have none of their own.
+    /// The budget of entrants without a budget of their own.
     pub budget: Budget,
-    /// The games of a pairing.
+    /// The number of games per pairing.
     pub games: u64,
 }
 
-/// A sequential test of two strengths, in normalised Elo.
+/// A sequential test of two hypotheses about strength, in normalised Elo.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Test {
-    /// Of H0 and of H1.
+pub struct SprtSpec {
+    /// The strengths under H0 and H1.
     pub nelo: [f64; 2],
-    /// How often it may accept H1 where H0 is true.
+    /// The probability of accepting H1 if H0 is true.
     #[serde(default = "five_percent")]
     pub alpha: f64,
-    /// How often it may accept H0 where H1 is true.
+    /// The probability of accepting H0 if H1 is true.
     #[serde(default = "five_percent")]
     pub beta: f64,
 }
 
-fn is_none(ratio: &f64) -> bool {
+fn is_zero(ratio: &f64) -> bool {
     *ratio == 0.0
 }
 
@@ -103,17 +103,17 @@ fn five_percent() -> f64 {
     0.05
 }
 
-impl Test {
-    /// The test.
+impl SprtSpec {
+    /// Creates the test.
     ///
     /// # Errors
-    /// As [`Sprt::new`] says.
+    /// Returns the errors of [`Sprt::new`].
     pub fn sprt(&self) -> Result<Sprt, SprtError> {
         Sprt::new(self.nelo, self.alpha, self.beta)
     }
 }
 
-/// One of several parts of a tournament, numbered from 1.
+/// One of several parts of a tournament. The text form `1/3` is the first part of three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Shard {
@@ -148,75 +148,76 @@ impl std::str::FromStr for Shard {
         let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((number, of)) if 1 <= number && number <= of => Ok(Shard { number, of }),
-            _ => Err(format!("`{text}` is no shard; the first of three is written `1/3`")),
+            _ => Err(format!("invalid shard `{text}`: expected INDEX/COUNT, e.g. `1/3`")),
         }
     }
 }
 
-/// The place of a game in a tournament, in the order of results.
+/// The place of a game in a tournament. The order is that of results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct GameId {
     /// The round, from 0.
     pub round: usize,
     /// The pairing, from 0.
     pub pairing: usize,
-    /// The game of the pairing, from 0. Games 2k and 2k + 1 are a pair: the
-    /// same opening, with the sides changed.
+    /// The game of the pairing, from 0. Games 2k and 2k + 1 are a pair: they have the same
+    /// opening and exchanged roles.
     pub game: u64,
 }
 
 impl GameId {
-    /// The number of the pair.
+    /// Returns the number of the pair, from 0.
     pub fn pair(self) -> u64 {
         self.game / 2
     }
 }
 
-/// The most games of a pairing, so that all seeds are different.
-const MOST_GAMES: u64 = 1_000_000_000;
+/// Maximum number of games per pairing. Up to it, all seeds differ.
+const MAX_GAMES: u64 = 1_000_000_000;
 
-/// The most roles of a game.
-const MOST_ROLES: usize = 32;
+/// Maximum number of roles of a game.
+const MAX_ROLES: usize = 32;
 
-/// What is wrong with a schedule.
+/// An invalid schedule.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// Nobody plays, or somebody plays nobody.
+    /// The pairings, the rounds or the number of roles are invalid.
     #[error("{0}")]
     Pairings(String),
-    /// Two have the same name.
+    /// Two entrants or rounds have the same name.
     #[error("there are two {0} named `{1}`")]
     SameName(&'static str, String),
-    /// The test is none.
+    /// The parameters of the sequential test are invalid.
     #[error(transparent)]
-    Test(#[from] SprtError),
-    /// There is nobody to compare with.
-    #[error("a sequential test compares two players of a game, and this one has one role")]
+    SprtSpec(#[from] SprtError),
+    /// A sequential test needs a game with several roles.
+    #[error("a sequential test needs a game with at least two roles, and this one has one")]
     TestOfOne,
-    /// A shard cannot be tested while it is played.
-    #[error("a sequential test ends a run by all of its pairs, and a shard has some: leave the test out")]
+    /// A sequential test cannot be combined with a shard.
+    #[error("a sequential test needs all pairs of games, and a shard has only some of them")]
     TestOfShard,
 }
 
 impl Entrant {
-    /// Who is known by name alone and plays by the round's budget.
+    /// Creates an entrant without a description, which plays by the budget of the round.
     pub fn named(name: impl Into<String>) -> Entrant {
         Entrant { name: name.into(), player: Value::Null, budget: Budget::default() }
     }
 }
 
 impl Schedule {
-    /// A round robin of one round, in a game of two roles, with two random
-    /// plies and a draw at ply 1000, and players that may be 100 ms late and
-    /// hang after a minute.
+    /// Creates a round robin of one round, for a game with two roles.
+    ///
+    /// Openings have two random plies, and games are drawn at ply 1000. Moves may be 100 ms
+    /// late, and a player is declared hung after a minute.
     pub fn new(entrants: Vec<Entrant>, budget: Budget, games: u64) -> Schedule {
         Schedule {
             game: Value::Null,
             roles: 2,
             pairings: Schedule::round_robin(entrants.len()),
             entrants,
-            rounds: vec![Round { name: String::new(), budget, games }],
+            rounds: vec![RoundSpec { name: String::new(), budget, games }],
             opening_plies: 2,
             openings: Vec::new(),
             ply_limit: 1000,
@@ -231,48 +232,48 @@ impl Schedule {
         }
     }
 
-    /// Everybody against everybody.
+    /// Returns the pairings of all entrants with each other.
     pub fn round_robin(entrants: usize) -> Vec<[usize; 2]> {
         (0..entrants).flat_map(|a| (a + 1..entrants).map(move |b| [a, b])).collect()
     }
 
-    /// The first against all others.
+    /// Returns the pairings of the first entrant with all others.
     pub fn gauntlet(entrants: usize) -> Vec<[usize; 2]> {
         (1..entrants).map(|b| [0, b]).collect()
     }
 
-    /// Tests that the schedule makes sense.
+    /// Checks the schedule.
     ///
     /// # Errors
-    /// If names or pairings are told twice, a pairing names nobody, or the
-    /// test cannot be held.
+    /// Returns an error for duplicate names or pairings, for a pairing with an unknown entrant,
+    /// and for an invalid test or number of roles or games.
     pub fn check(&self) -> Result<(), ScheduleError> {
-        let twice = |names: Vec<&String>| {
+        let duplicate = |names: Vec<&String>| {
             let mut seen = BTreeSet::new();
             names.into_iter().find(|&name| !seen.insert(name)).cloned()
         };
-        if let Some(name) = twice(self.entrants.iter().map(|entrant| &entrant.name).collect()) {
+        if let Some(name) = duplicate(self.entrants.iter().map(|entrant| &entrant.name).collect()) {
             return Err(ScheduleError::SameName("players", name));
         }
-        if let Some(name) = twice(self.rounds.iter().map(|round| &round.name).collect()) {
+        if let Some(name) = duplicate(self.rounds.iter().map(|round| &round.name).collect()) {
             return Err(ScheduleError::SameName("rounds", name));
         }
         let wrong = |why: &str| Err(ScheduleError::Pairings(why.to_owned()));
         if self.pairings.is_empty() || self.rounds.is_empty() {
-            return wrong("a tournament needs two players at least");
+            return wrong("a tournament needs at least two players");
         }
         if self.pairings.iter().flatten().any(|&place| place >= self.entrants.len()) {
-            return wrong("a pairing names a player that does not take part");
+            return wrong("a pairing contains an unknown player");
         }
         let same: BTreeSet<[usize; 2]> = self.pairings.iter().map(|&[a, b]| [a.min(b), a.max(b)]).collect();
         if same.len() < self.pairings.len() {
-            return wrong("a pairing is told twice");
+            return wrong("duplicate pairing");
         }
-        if !(1..=MOST_ROLES).contains(&self.roles) {
-            return wrong("a tournament is of a game of 1 to 32 roles");
+        if !(1..=MAX_ROLES).contains(&self.roles) {
+            return wrong("the game must have 1 to 32 roles");
         }
-        if self.rounds.iter().any(|round| round.games > MOST_GAMES) {
-            return wrong("a pairing plays a thousand million games at most");
+        if self.rounds.iter().any(|round| round.games > MAX_GAMES) {
+            return wrong("a pairing can play at most 1000000000 games");
         }
         if let Some(test) = &self.test {
             test.sprt()?;
@@ -286,67 +287,69 @@ impl Schedule {
         Ok(())
     }
 
-    /// All games, in the order in which they begin: pair by pair, each in all
-    /// rounds and pairings.
+    /// Returns all games in the order in which they start: pair by pair, each in all rounds and
+    /// pairings.
     pub fn games(&self) -> impl Iterator<Item = GameId> + '_ {
         let most = self.rounds.iter().map(|round| round.games).max().unwrap_or(0);
-        let mine = |pair: &u64| self.shard.is_none_or(|shard| pair % shard.of == shard.number - 1);
-        (0..most.div_ceil(2)).filter(mine).flat_map(move |pair| {
+        let in_shard = |pair: &u64| self.shard.is_none_or(|shard| pair % shard.of == shard.number - 1);
+        (0..most.div_ceil(2)).filter(in_shard).flat_map(move |pair| {
             (0..self.rounds.len()).flat_map(move |round| {
                 let games = 2 * pair..self.rounds[round].games.min(2 * pair + 2);
-                let of = move |pairing| games.clone().map(move |game| GameId { round, pairing, game });
-                (0..self.pairings.len()).flat_map(of)
+                let ids = move |pairing| games.clone().map(move |game| GameId { round, pairing, game });
+                (0..self.pairings.len()).flat_map(ids)
             })
         })
     }
 
-    /// How many games a pairing has in a round, in this shard.
+    /// Returns the number of games per pairing in a round, within the shard.
     pub fn games_of(&self, round: usize) -> u64 {
         let games = self.rounds[round].games;
         let Some(Shard { number, of }) = self.shard else { return games };
         let pairs = games.div_ceil(2);
-        let mine = (pairs + of - number) / of;
-        // The last pair of an odd number of games is one game.
+        let in_shard = (pairs + of - number) / of;
+        // If the number of games is odd, the last pair has one game.
         let has_last = pairs > 0 && (pairs - 1) % of == number - 1;
-        2 * mine - u64::from(has_last && games % 2 == 1)
+        2 * in_shard - u64::from(has_last && games % 2 == 1)
     }
 
-    /// How many games there are in all.
+    /// Returns the number of all games.
     pub fn total(&self) -> u64 {
         (0..self.rounds.len()).map(|round| self.games_of(round) * self.pairings.len() as u64).sum()
     }
 
-    /// Which of the pairing plays each role, 0 or 1. In two games of a pair
-    /// all roles change; over the pairs of a game of more than two roles every
-    /// way to divide the roles comes in turn. A role alone is played by either.
+    /// Returns the player of the pairing, 0 or 1, of each role.
+    ///
+    /// The two games of a pair exchange all roles. In games with more than two roles, the
+    /// pairs go through all ways to divide the roles. A single role is played by each player
+    /// in turn.
     pub fn seats(&self, id: GameId) -> Vec<usize> {
-        // Role 0 is the first player's; bit k of a way says whether role k is the second's.
+        // The first player has role 0. Bit k of `way` is set if the second player has role k.
         let ways = (1u64 << (self.roles - 1)) - 1;
         let way = if ways == 0 { 0 } else { (1 + id.pair() % ways) << 1 };
         (0..self.roles).map(|role| (((way >> role) ^ id.game) & 1) as usize).collect()
     }
 
-    /// What a seat of a game may spend: `second` is its place in the pairing.
-    pub fn budget(&self, id: GameId, second: usize) -> Budget {
-        let entrant = self.pairings[id.pairing][second];
+    /// Returns the budget of player 0 or 1 of a game.
+    pub fn budget(&self, id: GameId, player: usize) -> Budget {
+        let entrant = self.pairings[id.pairing][player];
         self.entrants[entrant].budget.or(self.rounds[id.round].budget)
     }
 
-    /// The seed of the opening of a pair, the same in all pairings.
+    /// Returns the seed of the opening of a pair, which is the same in all pairings.
     pub fn opening_seed(&self, pair: u64) -> u64 {
         derive_seed(self.seed, pair)
     }
 
-    /// The seed of the `number`-th contestant of a game.
+    /// Returns the seed of a contestant of a game.
     pub fn contestant_seed(&self, id: GameId, number: usize) -> u64 {
         let slot = (id.round * self.pairings.len() + id.pairing) as u64;
         let game = id.game * self.roles.max(2) as u64 + number as u64;
         derive_seed(self.seed, game + (1 << 40) + (slot << 41))
     }
 
-    /// The name of an entrant of a pairing.
-    pub fn name(&self, pairing: usize, second: usize) -> &str {
-        &self.entrants[self.pairings[pairing][second]].name
+    /// Returns the name of player 0 or 1 of a pairing.
+    pub fn name(&self, pairing: usize, player: usize) -> &str {
+        &self.entrants[self.pairings[pairing][player]].name
     }
 }
 
@@ -356,7 +359,7 @@ pub(super) mod tests {
 
     pub fn schedule(roles: usize, entrants: &[&str], rounds: &[u64]) -> Schedule {
         let budget = Budget { nodes: Some(100), ..Budget::default() };
-        let round = |(number, &games): (usize, &u64)| Round { name: format!("round {number}"), budget, games };
+        let round = |(number, &games): (usize, &u64)| RoundSpec { name: format!("round {number}"), budget, games };
         let entrants = entrants.iter().map(|&name| Entrant::named(name)).collect();
         let rounds = rounds.iter().enumerate().map(round).collect();
         Schedule { roles, rounds, ..Schedule::new(entrants, budget, 0) }
@@ -390,7 +393,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn seats_change_within_a_pair_and_every_division_comes() {
+    fn games_of_a_pair_exchange_roles_and_all_divisions_occur() {
         let id = |game| GameId { round: 0, pairing: 0, game };
         for (roles, ways) in [(1, 1), (2, 1), (3, 3), (4, 7)] {
             let schedule = schedule(roles, &["a", "b"], &[100]);
@@ -407,7 +410,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn seeds_are_all_different_but_for_openings_of_a_pair() {
+    fn only_openings_of_a_pair_share_a_seed() {
         let schedule = schedule(2, &["a", "b", "c"], &[10, 10]);
         let seeds: BTreeSet<u64> =
             schedule.games().flat_map(|id| [0, 1].map(|number| schedule.contestant_seed(id, number))).collect();
@@ -418,22 +421,23 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told() {
+    fn invalid_schedules_are_refused() {
         let good = schedule(2, &["a", "b"], &[2]);
         assert_eq!(good.check(), Ok(()));
-        let told = |change: &dyn Fn(&mut Schedule)| {
+        let error = |change: &dyn Fn(&mut Schedule)| {
             let mut schedule = good.clone();
             change(&mut schedule);
             schedule.check().unwrap_err().to_string()
         };
-        assert!(told(&|it| it.entrants[1].name = "a".to_owned()).contains("two players named `a`"));
-        assert!(told(&|it| it.pairings.clear()).contains("needs two players"));
-        assert!(told(&|it| it.pairings.push([0, 2])).contains("does not take part"));
-        assert!(told(&|it| it.pairings.push([1, 0])).contains("told twice"));
-        let test = Test { nelo: [0.0, 5.0], alpha: 0.05, beta: 0.05 };
-        assert!(told(&|it| it.test = Some(Test { nelo: [5.0, 0.0], ..test })).contains("lower to a higher"));
+        assert!(error(&|it| it.entrants[1].name = "a".to_owned()).contains("two players named `a`"));
+        assert!(error(&|it| it.pairings.clear()).contains("needs at least two players"));
+        assert!(error(&|it| it.pairings.push([0, 2])).contains("unknown player"));
+        assert!(error(&|it| it.pairings.push([1, 0])).contains("duplicate pairing"));
+        let test = SprtSpec { nelo: [0.0, 5.0], alpha: 0.05, beta: 0.05 };
+        assert!(error(&|it| it.test = Some(SprtSpec { nelo: [5.0, 0.0], ..test })).contains("nElo"));
         assert!(
-            told(&|it| (it.test, it.shard) = (Some(test), Some("1/2".parse().unwrap()))).contains("a shard has some")
+            error(&|it| (it.test, it.shard) = (Some(test), Some("1/2".parse().unwrap())))
+                .contains("a shard has only some")
         );
     }
 }

@@ -1,51 +1,51 @@
-//! What the games of a tournament tell.
+//! Standings: the results of a tournament.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::contestant::FaultKind;
-use super::record::{End, Record, Scoring, Totals};
+use super::record::{GameRecord, Scoring, Termination, Totals};
 use super::schedule::{GameId, Schedule};
-use crate::statistics::{Estimate, Figure, Pairs, Score, Sequential, Verdict};
+use crate::statistics::{Estimate, Pairs, SampleMean, Score, SequentialTest, Verdict};
 
-/// The games of a tournament so far. Whatever their order, the same games give
-/// the same summary.
+/// The results of a tournament so far. They do not depend on the order in which games were
+/// added.
 #[derive(Clone, Debug)]
 pub struct Standings {
     schedule: Schedule,
-    games: BTreeMap<GameId, Kept>,
+    games: BTreeMap<GameId, GameSummary>,
     /// By round and pairing.
-    tests: BTreeMap<(usize, usize), Sequential>,
-    /// Likewise: all games, those after a decision included.
+    tests: BTreeMap<(usize, usize), SequentialTest>,
+    /// By round and pairing: all games, including those after a decision.
     scores: BTreeMap<(usize, usize), Score>,
 }
 
-/// What is kept of a record.
+/// The part of a record that standings need.
 #[derive(Clone, Debug)]
-struct Kept {
+struct GameSummary {
     score: Option<f64>,
-    /// The points of the first player where roles share them.
+    /// The points of the first player by [`Scoring::Seats`].
     shared: Option<f64>,
-    /// Which player of the pairing has role 0.
+    /// The player of the pairing with role 0.
     first: usize,
-    /// By player: the mean goal of its roles; none if it has none.
+    /// By player: the mean goal of its roles, if it has any.
     goals: [Option<f64>; 2],
     plies: u32,
-    end: End,
+    end: Termination,
     fault: Option<(usize, FaultKind)>,
     spent: [Totals; 2],
 }
 
-impl Kept {
-    fn of(record: &Record, schedule: &Schedule) -> Kept {
+impl GameSummary {
+    fn new(record: &GameRecord, schedule: &Schedule) -> GameSummary {
         let seats = schedule.seats(record.id);
         let mean = |player: usize| {
-            let of = seats.iter().zip(&record.goals).filter(|&(&seat, _)| seat == player);
-            let goals: Vec<f64> = of.map(|(_, &goal)| f64::from(goal)).collect();
+            let own = seats.iter().zip(&record.goals).filter(|&(&seat, _)| seat == player);
+            let goals: Vec<f64> = own.map(|(_, &goal)| f64::from(goal)).collect();
             (!goals.is_empty()).then(|| goals.iter().sum::<f64>() / goals.len() as f64)
         };
-        Kept {
+        GameSummary {
             score: record.score(schedule),
             shared: record.points(schedule, Scoring::Seats),
             first: seats[0],
@@ -59,91 +59,91 @@ impl Kept {
 }
 
 impl Standings {
-    /// The standings before the first game. The schedule has been
-    /// [checked](Schedule::check).
+    /// Creates the standings before the first game, of a [checked](Schedule::check) schedule.
     pub fn new(schedule: Schedule) -> Standings {
         let slots =
             (0..schedule.rounds.len()).flat_map(|round| (0..schedule.pairings.len()).map(move |at| (round, at)));
         let test = schedule.test.as_ref().and_then(|test| test.sprt().ok());
-        let tests = slots.filter_map(|slot| Some((slot, Sequential::new(test?)))).collect();
+        let tests = slots.filter_map(|slot| Some((slot, SequentialTest::new(test?)))).collect();
         Standings { games: BTreeMap::new(), tests, scores: BTreeMap::new(), schedule }
     }
 
-    /// What is played.
+    /// Returns the schedule.
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// Adds a game, and tells whether the test of its pairing has decided. A
-    /// game that is there already is not added again.
-    pub fn add(&mut self, record: &Record) -> bool {
+    /// Adds a game, and returns whether the test of its pairing is decided. A game that was
+    /// added before is ignored.
+    pub fn add(&mut self, record: &GameRecord) -> bool {
         let id = record.id;
         if self.games.contains_key(&id) {
             return false;
         }
-        let kept = Kept::of(record, &self.schedule);
-        let (score, slot) = (kept.score, (id.round, id.pairing));
-        self.games.insert(id, kept);
+        let game = GameSummary::new(record, &self.schedule);
+        let (score, slot) = (game.score, (id.round, id.pairing));
+        self.games.insert(id, game);
         let Some(score) = score else { return false };
         self.scores.entry(slot).or_default().add(score);
         self.tests.get_mut(&slot).is_some_and(|test| test.add(id.game, score) != Verdict::Continue)
     }
 
-    /// The games of a pairing so far.
+    /// Returns the score of a pairing so far.
     pub fn score(&self, round: usize, pairing: usize) -> Score {
         self.scores.get(&(round, pairing)).copied().unwrap_or_default()
     }
 
-    /// The counted games of a pairing as figures of a table: the percentage of
-    /// the points that its first player has or, in a game of one role, the mean
-    /// goals of both. None where there is no game.
-    pub fn figures(&self, round: usize, pairing: usize, scoring: Scoring) -> Vec<Option<Figure>> {
-        let games = || self.of_pairing(round, pairing).map(|(_, kept)| kept);
+    /// Returns the results of a pairing as percentages for a table.
+    ///
+    /// This is the percentage of points of the first player or, in a game with one role, the
+    /// mean goal of each player. An entry is `None` if there are no games.
+    pub fn percentages(&self, round: usize, pairing: usize, scoring: Scoring) -> Vec<Option<SampleMean>> {
+        let games = || self.pairing_games(round, pairing).map(|(_, game)| game);
         if self.schedule.roles == 1 {
-            let of = |player: usize| games().filter_map(|kept| kept.goals[player]).collect::<Vec<f64>>();
-            return (0..2).map(|player| Figure::of_goals(&of(player))).collect();
+            let goals = |player: usize| games().filter_map(|game| game.goals[player]).collect::<Vec<f64>>();
+            return (0..2).map(|player| SampleMean::from_goals(&goals(player))).collect();
         }
-        let points = |kept: &Kept| match scoring {
-            Scoring::Players => kept.score,
-            Scoring::Seats => kept.shared,
+        let points = |game: &GameSummary| match scoring {
+            Scoring::Players => game.score,
+            Scoring::Seats => game.shared,
         };
-        vec![Figure::of_points(&games().filter_map(points).collect::<Vec<f64>>())]
+        vec![SampleMean::from_points(&games().filter_map(points).collect::<Vec<f64>>())]
     }
 
-    /// How many games there are so far.
+    /// Returns the number of games so far.
     pub fn len(&self) -> usize {
         self.games.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no games.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty()
     }
 
-    /// The games that were played.
+    /// Returns the games so far.
     pub fn games(&self) -> impl Iterator<Item = GameId> + '_ {
         self.games.keys().copied()
     }
 
-    /// The first game of each pairing whose test has decided.
+    /// Returns the first game of each pairing whose test is decided.
     pub fn decided(&self) -> impl Iterator<Item = GameId> + '_ {
         let decided = self.tests.iter().filter(|(_, test)| test.verdict() != Verdict::Continue);
         decided.map(|(&(round, pairing), _)| GameId { round, pairing, game: 0 })
     }
 
-    /// The games that count when all are played: those that were decided on
-    /// leave out what came after the deciding pair.
-    pub fn wanted(&self) -> u64 {
-        let decided = |test: &&Sequential| test.verdict() != Verdict::Continue;
-        let of = |round: usize, pairing: usize| match self.test(round, pairing).filter(decided) {
+    /// Returns the number of games that count when all are played. A pairing stopped early by
+    /// its test counts only up to the deciding pair.
+    pub fn expected(&self) -> u64 {
+        let decided = |test: &&SequentialTest| test.verdict() != Verdict::Continue;
+        let games = |round: usize, pairing: usize| match self.test(round, pairing).filter(decided) {
             Some(test) => 2 * test.pairs().total(),
             None => self.schedule.games_of(round),
         };
         let pairings = self.schedule.pairings.len();
-        (0..self.schedule.rounds.len()).flat_map(|round| (0..pairings).map(move |at| of(round, at))).sum()
+        (0..self.schedule.rounds.len()).flat_map(|round| (0..pairings).map(move |at| games(round, at))).sum()
     }
 
-    /// The games that count and were played.
+    /// Returns the number of games so far that count.
     pub fn played(&self) -> u64 {
         self.games().filter(|&id| self.counts(id)).count() as u64
     }
@@ -153,12 +153,12 @@ impl Standings {
         test.is_none_or(|test| id.pair() < test.pairs().total())
     }
 
-    /// The test of a pairing, if there is one.
-    pub fn test(&self, round: usize, pairing: usize) -> Option<&Sequential> {
+    /// Returns the test of a pairing, if there is one.
+    pub fn test(&self, round: usize, pairing: usize) -> Option<&SequentialTest> {
         self.tests.get(&(round, pairing))
     }
 
-    /// What was found in each round.
+    /// Returns the results of each round.
     pub fn summary(&self) -> Vec<RoundSummary> {
         (0..self.schedule.rounds.len()).map(|round| self.round(round)).collect()
     }
@@ -173,33 +173,33 @@ impl Standings {
         RoundSummary { name, first: (self.schedule.roles == 2).then(|| first.into()), entrants, pairings }
     }
 
-    /// The counted games of a pairing.
-    fn of_pairing(&self, round: usize, pairing: usize) -> impl Iterator<Item = (GameId, &Kept)> {
+    /// Returns the games of a pairing that count.
+    fn pairing_games(&self, round: usize, pairing: usize) -> impl Iterator<Item = (GameId, &GameSummary)> {
         let ids = GameId { round, pairing, game: 0 }..=GameId { round, pairing, game: u64::MAX };
-        self.games.range(ids).map(|(&id, kept)| (id, kept)).filter(|&(id, _)| self.counts(id))
+        self.games.range(ids).map(|(&id, game)| (id, game)).filter(|&(id, _)| self.counts(id))
     }
 
     fn pairing(&self, round: usize, at: usize) -> PairingSummary {
-        let mut found = PairingSummary::new(self.schedule.name(at, 0), self.schedule.name(at, 1));
+        let mut found = PairingSummary::empty(self.schedule.name(at, 0), self.schedule.name(at, 1));
         let (mut all, mut first) = (Score::default(), [Score::default(); 2]);
         let mut goals = [Mean::default(); 2];
         let mut plies = Mean::default();
         let mut waiting = None;
         let mut pairs = Pairs::default();
-        for (id, kept) in self.of_pairing(round, at) {
-            if let Some(score) = kept.score {
+        for (id, game) in self.pairing_games(round, at) {
+            if let Some(score) = game.score {
                 all.add(score);
-                first[kept.first].add(score);
+                first[game.first].add(score);
                 match waiting {
                     Some((pair, before)) if pair == id.pair() => pairs.add([before, score]),
                     _ => waiting = Some((id.pair(), score)),
                 }
             }
-            plies.add(f64::from(kept.plies));
-            goals.iter_mut().zip(kept.goals).for_each(|(mean, goal)| goal.into_iter().for_each(|goal| mean.add(goal)));
-            found.spent.iter_mut().zip(kept.spent).for_each(|(all, spent)| all.join(spent));
-            *found.ends.of(kept.end) += 1;
-            if let Some((player, kind)) = kept.fault {
+            plies.add(f64::from(game.plies));
+            goals.iter_mut().zip(game.goals).for_each(|(mean, goal)| goal.into_iter().for_each(|goal| mean.add(goal)));
+            found.spent.iter_mut().zip(game.spent).for_each(|(all, spent)| all.join(spent));
+            *found.ends.count_mut(game.end) += 1;
+            if let Some((player, kind)) = game.fault {
                 *found.faults[player].entry(kind).or_insert(0) += 1;
             }
         }
@@ -215,16 +215,16 @@ impl Standings {
             found.first = (self.schedule.roles == 2).then(|| mover.into());
             (found.pairs, found.elo, found.nelo) = (pairs.counts(), pairs.elo(), pairs.nelo());
         }
-        found.sprt = self.test(round, at).map(|test| self.tested(test));
+        found.sprt = self.test(round, at).map(|test| self.test_summary(test));
         found
     }
 
-    fn tested(&self, test: &Sequential) -> TestSummary {
-        let told = self.schedule.test.expect("a pairing has a test if the schedule has");
+    fn test_summary(&self, test: &SequentialTest) -> TestSummary {
+        let spec = self.schedule.test.expect("a pairing has a test only if the schedule has one");
         TestSummary {
-            nelo: told.nelo,
-            alpha: told.alpha,
-            beta: told.beta,
+            nelo: spec.nelo,
+            alpha: spec.alpha,
+            beta: spec.beta,
             pairs: test.pairs().total(),
             llr: test.llr(),
             bounds: test.test().bounds(),
@@ -241,7 +241,7 @@ impl Standings {
                 if let Some(of_a) = pairing.score.filter(|_| !itself) {
                     score.join(if player == 0 { of_a.score } else { of_a.score.reversed() });
                 }
-                // A role alone is played by either of a pairing.
+                // A single role is played by each player in half of the games.
                 let games = if self.schedule.roles == 1 { pairing.games / 2 } else { pairing.games };
                 pairing.goals[player].into_iter().for_each(|goal| goals.join(goal, games));
                 spent.join(pairing.spent[player]);
@@ -281,72 +281,72 @@ impl Mean {
     }
 }
 
-/// A score with its rate and 95% interval.
+/// A score with its rate and 95% confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Rated {
+pub struct ScoreSummary {
     /// The counts.
     #[serde(flatten)]
     pub score: Score,
-    /// The share of the points.
+    /// The share of the points, 0 to 1.
     pub rate: f64,
-    /// Its 95% interval.
+    /// The 95% confidence interval of the rate.
     pub interval: [f64; 2],
 }
 
-impl From<Score> for Rated {
-    fn from(score: Score) -> Rated {
-        Rated { score, rate: score.rate(), interval: score.interval() }
+impl From<Score> for ScoreSummary {
+    fn from(score: Score) -> ScoreSummary {
+        ScoreSummary { score, rate: score.rate(), interval: score.interval() }
     }
 }
 
-/// What was found in a round.
+/// The results of a round.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RoundSummary {
-    /// The round.
+    /// The name of the round.
     pub name: String,
-    /// The score of who moves first, over all games of two roles.
-    pub first: Option<Rated>,
+    /// In games with two roles: the score of the player that moves first, over all games.
+    pub first: Option<ScoreSummary>,
     /// By entrant.
     pub entrants: Vec<EntrantSummary>,
     /// By pairing.
     pub pairings: Vec<PairingSummary>,
 }
 
-/// How an entrant fared in a round.
+/// The results of an entrant in a round.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EntrantSummary {
-    /// The entrant.
+    /// The name of the entrant.
     pub name: String,
-    /// Its score against others.
-    pub score: Option<Rated>,
-    /// Elo of that score.
+    /// Its score against other entrants.
+    pub score: Option<ScoreSummary>,
+    /// The Elo difference of that score.
     pub elo: Option<Estimate>,
     /// Its mean goal.
     pub goal: Option<f64>,
-    /// How often it was at fault.
+    /// The number of its faults, by kind.
     pub faults: BTreeMap<FaultKind, u64>,
-    /// What it spent.
+    /// The cost of its searches.
     pub spent: Totals,
 }
 
-/// How the games of two entrants went. Scores are of the first, `a`.
+/// The results of a pairing. Scores are those of the first player, `a`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PairingSummary {
-    /// The first entrant.
+    /// The name of the first player.
     pub a: String,
-    /// The second.
+    /// The name of the second player.
     pub b: String,
-    /// The games.
+    /// The number of games.
     pub games: u64,
-    /// All games.
-    pub score: Option<Rated>,
-    /// Those in which `a` has role 0.
-    pub a_first: Option<Rated>,
-    /// Those in which `b` has.
-    pub b_first: Option<Rated>,
-    /// Of two roles: the score of whoever moves first.
-    pub first: Option<Rated>,
-    /// Pairs of games, counted by the points of `a`: 0, ½, 1, 1½ and 2.
+    /// The score over all games.
+    pub score: Option<ScoreSummary>,
+    /// The score over the games in which `a` has role 0.
+    pub a_first: Option<ScoreSummary>,
+    /// The score over the games in which `b` has role 0.
+    pub b_first: Option<ScoreSummary>,
+    /// In games with two roles: the score of the player that moves first.
+    pub first: Option<ScoreSummary>,
+    /// The number of pairs of games in which `a` has 0, ½, 1, 1½ and 2 points.
     pub pairs: [u64; 5],
     /// The difference in Elo.
     pub elo: Option<Estimate>,
@@ -357,18 +357,18 @@ pub struct PairingSummary {
     pub sprt: Option<TestSummary>,
     /// The mean goals of `a` and `b`.
     pub goals: [Option<f64>; 2],
-    /// The mean plies of a game.
+    /// The mean number of plies per game.
     pub mean_plies: Option<f64>,
-    /// What ended the games.
-    pub ends: Ends,
-    /// How often `a` and `b` were at fault.
+    /// The number of games per termination.
+    pub ends: TerminationCounts,
+    /// The number of faults of `a` and `b`, by kind.
     pub faults: [BTreeMap<FaultKind, u64>; 2],
-    /// What `a` and `b` spent.
+    /// The cost of the searches of `a` and `b`.
     pub spent: [Totals; 2],
 }
 
 impl PairingSummary {
-    fn new(a: &str, b: &str) -> PairingSummary {
+    fn empty(a: &str, b: &str) -> PairingSummary {
         PairingSummary {
             a: a.to_owned(),
             b: b.to_owned(),
@@ -383,52 +383,52 @@ impl PairingSummary {
             sprt: None,
             goals: [None; 2],
             mean_plies: None,
-            ends: Ends::default(),
+            ends: TerminationCounts::default(),
             faults: [BTreeMap::new(), BTreeMap::new()],
             spent: [Totals::default(); 2],
         }
     }
 }
 
-/// How often games ended in which way.
+/// The number of games per [`Termination`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Ends {
-    /// By the rules.
+pub struct TerminationCounts {
+    /// Games that reached a terminal state.
     pub rules: u64,
-    /// At the ply limit.
+    /// Games drawn at the ply limit.
     pub ply_limit: u64,
-    /// By adjudication.
+    /// Adjudicated games.
     pub adjudicated: u64,
-    /// By a fault.
+    /// Games lost by a fault.
     pub fault: u64,
 }
 
-impl Ends {
-    fn of(&mut self, end: End) -> &mut u64 {
+impl TerminationCounts {
+    fn count_mut(&mut self, end: Termination) -> &mut u64 {
         match end {
-            End::Rules => &mut self.rules,
-            End::PlyLimit => &mut self.ply_limit,
-            End::Adjudicated => &mut self.adjudicated,
-            End::Fault => &mut self.fault,
+            Termination::Rules => &mut self.rules,
+            Termination::PlyLimit => &mut self.ply_limit,
+            Termination::Adjudicated => &mut self.adjudicated,
+            Termination::Fault => &mut self.fault,
         }
     }
 }
 
-/// What a sequential test has found.
+/// The state of a sequential test.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct TestSummary {
-    /// The strengths of H0 and H1.
+    /// The strengths under H0 and H1, in normalised Elo.
     pub nelo: [f64; 2],
-    /// How often H1 may be accepted where H0 is true.
+    /// The probability of accepting H1 if H0 is true.
     pub alpha: f64,
-    /// How often H0 may be accepted where H1 is true.
+    /// The probability of accepting H0 if H1 is true.
     pub beta: f64,
-    /// The pairs counted.
+    /// The number of pairs of games.
     pub pairs: u64,
-    /// The logarithm of the likelihood ratio.
+    /// The log-likelihood ratio of H1 to H0.
     pub llr: f64,
-    /// Where it decides.
+    /// The ratios at which H0 and H1 are accepted.
     pub bounds: [f64; 2],
-    /// What it has decided.
+    /// The decision.
     pub verdict: Verdict,
 }

@@ -32,7 +32,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::manager::{Fault, Peers};
+use super::manager::{Transport, TransportError};
 use super::message::{MessageError, Reply};
 
 /// The longest message that a player takes, in bytes.
@@ -192,14 +192,14 @@ fn plain(status: StatusCode, text: String) -> Response<Full<Bytes>> {
 }
 
 /// A manager's end: players at addresses.
-pub struct HttpPeers {
+pub struct HttpTransport {
     runtime: Runtime,
     /// Their addresses.
     players: Vec<String>,
     stop: Arc<AtomicBool>,
 }
 
-impl HttpPeers {
+impl HttpTransport {
     /// Players at addresses, `host:port`. Once `stop` is
     /// set, nothing more is waited for than a message that is sent later, for
     /// as long as its limit says.
@@ -207,25 +207,25 @@ impl HttpPeers {
     /// # Errors
     ///
     /// If the system gives no resources.
-    pub fn new(players: Vec<String>, stop: Arc<AtomicBool>) -> io::Result<HttpPeers> {
+    pub fn new(players: Vec<String>, stop: Arc<AtomicBool>) -> io::Result<HttpTransport> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        Ok(HttpPeers { runtime, players, stop })
+        Ok(HttpTransport { runtime, players, stop })
     }
 }
 
-impl Peers for HttpPeers {
-    fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, Fault>, f64)> {
+impl Transport for HttpTransport {
+    fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, TransportError>, f64)> {
         let stopped = self.stop.load(Relaxed);
         let interrupted = || !stopped && self.stop.load(Relaxed);
         let began = Instant::now();
-        let mut answers = vec![(Err(Fault::Interrupted), 0.0); messages.len()];
+        let mut answers = vec![(Err(TransportError::Interrupted), 0.0); messages.len()];
         self.runtime.block_on(async {
             let mut asked = JoinSet::new();
             for (index, (address, message)) in self.players.iter().zip(messages).enumerate() {
                 let (address, message) = (address.clone(), message.clone());
                 asked.spawn(async move {
                     let answer = timeout(limit, post(&address, message)).await;
-                    (index, answer.unwrap_or(Err(Fault::Timeout)), began.elapsed().as_secs_f64())
+                    (index, answer.unwrap_or(Err(TransportError::Timeout)), began.elapsed().as_secs_f64())
                 });
             }
             while !asked.is_empty() && !interrupted() {
@@ -239,8 +239,8 @@ impl Peers for HttpPeers {
 }
 
 /// Sends a message in the way of the public managers, and takes the reply.
-async fn post(address: &str, message: String) -> Result<String, Fault> {
-    let stream = TcpStream::connect(address).await.map_err(|error| Fault::Unreachable(error.to_string()))?;
+async fn post(address: &str, message: String) -> Result<String, TransportError> {
+    let stream = TcpStream::connect(address).await.map_err(|error| TransportError::Unreachable(error.to_string()))?;
     let mut client = client::conn::http1::Builder::new();
     client.title_case_headers(true).max_buf_size(MOST_HEAD);
     let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
@@ -257,18 +257,18 @@ async fn post(address: &str, message: String) -> Result<String, Fault> {
         .header("Receiver", address)
         .header(CONTENT_TYPE, ACL)
         .body(Full::new(Bytes::from(message)))
-        .map_err(|error| Fault::Unreachable(error.to_string()))?;
+        .map_err(|error| TransportError::Unreachable(error.to_string()))?;
     let response = sender.send_request(request).await.map_err(|error| fault(&error))?;
     if response.status() != StatusCode::OK {
-        return Err(Fault::Http(format!("the status is {}", response.status())));
+        return Err(TransportError::Http(format!("the status is {}", response.status())));
     }
     match Limited::new(response.into_body(), MOST_REPLY).collect().await {
         Ok(whole) => Ok(String::from_utf8_lossy(&whole.to_bytes()).into_owned()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Fault::TooLong(MOST_REPLY)),
-        Err(_) => Err(Fault::Closed),
+        Err(error) if error.is::<LengthLimitError>() => Err(TransportError::TooLong(MOST_REPLY)),
+        Err(_) => Err(TransportError::Closed),
     }
 }
 
-fn fault(error: &hyper::Error) -> Fault {
-    if error.is_parse() { Fault::Http(error.to_string()) } else { Fault::Closed }
+fn fault(error: &hyper::Error) -> TransportError {
+    if error.is_parse() { TransportError::Http(error.to_string()) } else { TransportError::Closed }
 }

@@ -18,16 +18,16 @@ const GRACE: Duration = Duration::from_secs(1);
 const MOST_RECORDED: usize = 200;
 
 /// How messages reach the players of a match.
-pub trait Peers {
+pub trait Transport {
     /// Sends each player its message, all at once, and waits for the replies,
     /// no longer than the limit. Each reply comes with the seconds it took.
-    fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, Fault>, f64)>;
+    fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, TransportError>, f64)>;
 }
 
 /// Why there is no reply.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum TransportError {
     /// No connection.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
@@ -52,7 +52,7 @@ pub enum Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum PlayerErrorKind {
     /// No connection.
     Unreachable,
     /// The clock ran out.
@@ -75,22 +75,22 @@ pub enum Kind {
     Interrupted,
 }
 
-impl From<&Fault> for Kind {
-    fn from(fault: &Fault) -> Kind {
+impl From<&TransportError> for PlayerErrorKind {
+    fn from(fault: &TransportError) -> PlayerErrorKind {
         match fault {
-            Fault::Unreachable(_) => Kind::Unreachable,
-            Fault::Timeout => Kind::Timeout,
-            Fault::Closed => Kind::Closed,
-            Fault::Http(_) => Kind::Http,
-            Fault::TooLong(_) => Kind::TooLong,
-            Fault::Interrupted => Kind::Interrupted,
+            TransportError::Unreachable(_) => PlayerErrorKind::Unreachable,
+            TransportError::Timeout => PlayerErrorKind::Timeout,
+            TransportError::Closed => PlayerErrorKind::Closed,
+            TransportError::Http(_) => PlayerErrorKind::Http,
+            TransportError::TooLong(_) => PlayerErrorKind::TooLong,
+            TransportError::Interrupted => PlayerErrorKind::Interrupted,
         }
     }
 }
 
 /// What a match is held by.
 #[derive(Clone, Debug)]
-pub struct MatchTerms {
+pub struct MatchConfig {
     /// The name of the match.
     pub id: String,
     /// The name of the game.
@@ -111,7 +111,7 @@ pub struct MatchTerms {
 
 /// The record of a match, in the names of the rulesheet.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Record {
+pub struct MatchRecord {
     /// The name of the match.
     #[serde(rename = "match")]
     pub id: String,
@@ -136,13 +136,13 @@ pub struct Record {
     /// How long each player took to be ready, in seconds.
     pub ready_seconds: Vec<f64>,
     /// The joint moves.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MatchStep>,
     /// The fluents of the last state.
     pub state: Vec<String>,
     /// What the players did wrong.
     pub errors: Vec<PlayerError>,
     /// How the match ended.
-    pub ended: Ended,
+    pub ended: MatchEnd,
     /// The goal of each role in the last state; 0 where there is not exactly one.
     pub goals: Vec<u8>,
     /// The roles that have not exactly one goal in the last state.
@@ -151,7 +151,7 @@ pub struct Record {
 
 /// A state and what was played in it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Step {
+pub struct MatchStep {
     /// The fluents.
     pub state: Vec<String>,
     /// The moves, in the order of roles.
@@ -169,7 +169,7 @@ pub struct PlayerError {
     /// The role of the player.
     pub role: String,
     /// What was wrong.
-    pub kind: Kind,
+    pub kind: PlayerErrorKind,
     /// What came, or why nothing did.
     pub detail: String,
 }
@@ -177,7 +177,7 @@ pub struct PlayerError {
 /// How a match ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum MatchEnd {
     /// In a terminal state.
     Terminal,
     /// After as many steps as were allowed.
@@ -218,11 +218,11 @@ pub enum MatchError {
 pub fn play_match<G: Reasoner>(
     game: &G,
     rules: &Document,
-    terms: &MatchTerms,
-    peers: &mut dyn Peers,
+    terms: &MatchConfig,
+    peers: &mut dyn Transport,
     stop: &AtomicBool,
     log: &dyn Fn(&str),
-) -> Result<Record, MatchError> {
+) -> Result<MatchRecord, MatchError> {
     let roles = game.role_names();
     if terms.players.len() != roles.len() {
         let (roles, names) = (roles.len(), roles.join(", "));
@@ -232,7 +232,7 @@ pub fn play_match<G: Reasoner>(
     if rules.expressions().any(|expr| !expr.to_string().is_ascii()) {
         return Err(MatchError::NotAscii);
     }
-    let record = Record {
+    let record = MatchRecord {
         id: terms.id.clone(),
         game: terms.game.clone(),
         roles: roles.to_vec(),
@@ -247,38 +247,38 @@ pub fn play_match<G: Reasoner>(
         steps: Vec::new(),
         state: Vec::new(),
         errors: Vec::new(),
-        ended: Ended::Terminal,
+        ended: MatchEnd::Terminal,
         goals: Vec::new(),
         undefined: Vec::new(),
     };
     let rng = Rng::seed_from_u64(terms.seed);
-    Ok(Table { game, terms, peers, stop, log, rng, record }.hold(&rules))
+    Ok(MatchRunner { game, terms, peers, stop, log, rng, record }.hold(&rules))
 }
 
 /// A match under way.
-struct Table<'a, G> {
+struct MatchRunner<'a, G> {
     game: &'a G,
-    terms: &'a MatchTerms,
-    peers: &'a mut dyn Peers,
+    terms: &'a MatchConfig,
+    peers: &'a mut dyn Transport,
     stop: &'a AtomicBool,
     log: &'a dyn Fn(&str),
     rng: Rng,
-    record: Record,
+    record: MatchRecord,
 }
 
-impl<G: Reasoner> Table<'_, G> {
-    fn hold(mut self, rules: &Document) -> Record {
+impl<G: Reasoner> MatchRunner<'_, G> {
+    fn hold(mut self, rules: &Document) -> MatchRecord {
         let began = Instant::now();
         self.start(rules);
         let mut state = self.game.initial();
         let mut last = None;
         while !self.game.is_terminal(&state) {
             if self.stop.load(Relaxed) {
-                self.record.ended = Ended::Interrupted;
+                self.record.ended = MatchEnd::Interrupted;
                 break;
             }
             if self.record.steps.len() == self.terms.steps {
-                self.record.ended = Ended::Steps;
+                self.record.ended = MatchEnd::Steps;
                 break;
             }
             let (joint, step) = self.ask_for_moves(&state, last.take());
@@ -308,21 +308,21 @@ impl<G: Reasoner> Table<'_, G> {
             self.record.ready_seconds.push(seconds);
             match reply {
                 Ok(text) if text.trim().eq_ignore_ascii_case("ready") => {}
-                Ok(text) if is_busy(&text) => self.note(None, role, Kind::Busy, &text),
-                Ok(text) => self.note(None, role, Kind::NotReady, &text),
-                Err(fault) => self.note(None, role, Kind::from(&fault), &fault.to_string()),
+                Ok(text) if is_busy(&text) => self.note(None, role, PlayerErrorKind::Busy, &text),
+                Ok(text) => self.note(None, role, PlayerErrorKind::NotReady, &text),
+                Err(fault) => self.note(None, role, PlayerErrorKind::from(&fault), &fault.to_string()),
             }
         }
     }
 
     /// A joint move, with random legal moves where a player gives none.
-    fn ask_for_moves(&mut self, state: &G::State, last: Option<Vec<String>>) -> (Vec<G::Move>, Step) {
+    fn ask_for_moves(&mut self, state: &G::State, last: Option<Vec<String>>) -> (Vec<G::Move>, MatchStep) {
         let message = Message::Play { id: self.terms.id.clone(), moves: self.told_all(last) }.to_string();
         let messages = vec![message; self.game.roles()];
         let replies = self.peers.ask(&messages, self.terms.play + GRACE);
         let step = self.record.steps.len();
         let mut joint = Vec::new();
-        let mut told = Step { state: self.game.facts(state), moves: Vec::new(), seconds: Vec::new() };
+        let mut told = MatchStep { state: self.game.facts(state), moves: Vec::new(), seconds: Vec::new() };
         for (role, (reply, seconds)) in replies.into_iter().enumerate() {
             let legal = self.game.legal_of(state, role);
             let mv = match self.chosen(&legal, role, reply) {
@@ -340,37 +340,42 @@ impl<G: Reasoner> Table<'_, G> {
     }
 
     /// The legal move that a reply names.
-    fn chosen(&self, legal: &[G::Move], role: usize, reply: Result<String, Fault>) -> Result<G::Move, (Kind, String)> {
-        let text = reply.map_err(|fault| (Kind::from(&fault), fault.to_string()))?;
+    fn chosen(
+        &self,
+        legal: &[G::Move],
+        role: usize,
+        reply: Result<String, TransportError>,
+    ) -> Result<G::Move, (PlayerErrorKind, String)> {
+        let text = reply.map_err(|fault| (PlayerErrorKind::from(&fault), fault.to_string()))?;
         let one = Document::parse(&text).ok().filter(|document| document.expressions().count() == 1);
         let Some(name) = one.as_ref().and_then(|document| document.expressions().next()) else {
-            return Err((Kind::Unreadable, text));
+            return Err((PlayerErrorKind::Unreadable, text));
         };
         let names: Vec<String> = legal.iter().map(|&mv| self.told(&self.game.move_name(role, mv))).collect();
         match place_of(&name.to_string(), &names) {
             Some(place) => Ok(legal[place]),
-            None if is_busy(&text) => Err((Kind::Busy, text)),
-            None => Err((Kind::Illegal, text)),
+            None if is_busy(&text) => Err((PlayerErrorKind::Busy, text)),
+            None => Err((PlayerErrorKind::Illegal, text)),
         }
     }
 
     fn end(&mut self, last: Option<Vec<String>>) {
         let id = self.terms.id.clone();
         let (message, limit) = match self.record.ended {
-            Ended::Terminal => (Message::Stop { id, moves: self.told_all(last) }, self.terms.play + GRACE),
-            Ended::Steps | Ended::Interrupted => (Message::Abort { id }, GRACE),
+            MatchEnd::Terminal => (Message::Stop { id, moves: self.told_all(last) }, self.terms.play + GRACE),
+            MatchEnd::Steps | MatchEnd::Interrupted => (Message::Abort { id }, GRACE),
         };
         let replies = self.peers.ask(&vec![message.to_string(); self.game.roles()], limit);
         for (role, (reply, _)) in replies.into_iter().enumerate() {
             match reply {
-                Ok(text) if is_busy(&text) => self.note(None, role, Kind::Busy, &text),
+                Ok(text) if is_busy(&text) => self.note(None, role, PlayerErrorKind::Busy, &text),
                 Ok(_) => {}
-                Err(fault) => self.note(None, role, Kind::from(&fault), &fault.to_string()),
+                Err(fault) => self.note(None, role, PlayerErrorKind::from(&fault), &fault.to_string()),
             }
         }
     }
 
-    fn note(&mut self, step: Option<usize>, role: usize, kind: Kind, detail: &str) {
+    fn note(&mut self, step: Option<usize>, role: usize, kind: PlayerErrorKind, detail: &str) {
         let detail: String = detail.chars().take(MOST_RECORDED).collect();
         let role = self.game.role_names()[role].clone();
         (self.log)(&format!("{role}: {kind:?}: {detail}"));
@@ -397,22 +402,22 @@ mod tests {
     use super::*;
     use crate::Policy;
     use crate::gdl::{ProverGame, Rules};
-    use crate::protocol::{Player, PlayerOptions};
+    use crate::protocol::{GgpPlayer, PlayerOptions};
 
-    type Answers = Box<dyn FnMut(&str) -> Result<String, Fault>>;
+    type Answers = Box<dyn FnMut(&str) -> Result<String, TransportError>>;
 
     /// Players in the same process.
     struct Here(Vec<Answers>);
 
-    impl Peers for Here {
-        fn ask(&mut self, messages: &[String], _: Duration) -> Vec<(Result<String, Fault>, f64)> {
+    impl Transport for Here {
+        fn ask(&mut self, messages: &[String], _: Duration) -> Vec<(Result<String, TransportError>, f64)> {
             assert!(messages.iter().all(|message| message.is_ascii()));
             self.0.iter_mut().zip(messages).map(|(player, message)| (player(message), 0.0)).collect()
         }
     }
 
     fn ours(seed: u64) -> Answers {
-        let player = Player::new(PlayerOptions { policy: Policy::Random, seed, ..PlayerOptions::default() });
+        let player = GgpPlayer::new(PlayerOptions { policy: Policy::Random, seed, ..PlayerOptions::default() });
         Box::new(move |text| Ok(player.answer(text.parse().unwrap(), Instant::now()).to_string()))
     }
 
@@ -421,8 +426,8 @@ mod tests {
         Document::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
     }
 
-    fn terms(game: &str, players: usize) -> MatchTerms {
-        MatchTerms {
+    fn terms(game: &str, players: usize) -> MatchConfig {
+        MatchConfig {
             id: "m".into(),
             game: game.into(),
             players: vec!["here".into(); players],
@@ -434,7 +439,7 @@ mod tests {
         }
     }
 
-    fn held(rules: &Document, terms: &MatchTerms, peers: &mut Here) -> Record {
+    fn held(rules: &Document, terms: &MatchConfig, peers: &mut Here) -> MatchRecord {
         let game = ProverGame::new(&Rules::from_document(rules).unwrap()).unwrap();
         play_match(&game, rules, terms, peers, &AtomicBool::new(false), &|_| {}).unwrap()
     }
@@ -444,9 +449,9 @@ mod tests {
         for (name, scrambled) in [("tic-tac-toe", false), ("matching-pennies", true), ("subtraction", true)] {
             let rules = own(name);
             let renaming = scrambled.then(|| Renaming::random(&rules, &mut Rng::seed_from_u64(2)));
-            let terms = MatchTerms { renaming, ..terms(name, 2) };
+            let terms = MatchConfig { renaming, ..terms(name, 2) };
             let record = held(&rules, &terms, &mut Here(vec![ours(1), ours(2)]));
-            assert_eq!((record.ended, &record.errors), (Ended::Terminal, &vec![]), "{name}");
+            assert_eq!((record.ended, &record.errors), (MatchEnd::Terminal, &vec![]), "{name}");
             assert_eq!(record.goals.iter().map(|&goal| u32::from(goal)).sum::<u32>(), 100, "{name}");
             assert_eq!((record.scrambled, record.undefined.len()), (scrambled, 0));
             // The record is in the names of the rulesheet and replays.
@@ -466,38 +471,38 @@ mod tests {
     #[test]
     fn bad_answers_are_replaced_and_recorded() {
         let rules = own("matching-pennies");
-        let bad = |answers: [Result<&'static str, Fault>; 4]| {
+        let bad = |answers: [Result<&'static str, TransportError>; 4]| {
             let mut answers = answers.into_iter();
             let player = move |_: &str| answers.next().unwrap().map(str::to_string);
             Box::new(player) as Answers
         };
         let long: &'static str = "é".repeat(1_000).leak();
         let first = bad([Ok("no"), Ok("(show"), Ok("( SHOW  Heads )\r\n"), Ok("whatever")]);
-        let second = bad([Ok("busy"), Ok(long), Err(Fault::Timeout), Err(Fault::Closed)]);
+        let second = bad([Ok("busy"), Ok(long), Err(TransportError::Timeout), Err(TransportError::Closed)]);
         let record = held(&rules, &terms("m", 2), &mut Here(vec![first, second]));
         let kinds: Vec<_> = record.errors.iter().map(|error| (error.step, error.role.as_str(), error.kind)).collect();
         assert_eq!(
             kinds,
             [
-                (None, "matcher", Kind::NotReady),
-                (None, "differ", Kind::Busy),
-                (Some(0), "matcher", Kind::Unreadable),
-                (Some(0), "differ", Kind::Illegal),
-                (Some(1), "differ", Kind::Timeout),
-                (None, "differ", Kind::Closed),
+                (None, "matcher", PlayerErrorKind::NotReady),
+                (None, "differ", PlayerErrorKind::Busy),
+                (Some(0), "matcher", PlayerErrorKind::Unreadable),
+                (Some(0), "differ", PlayerErrorKind::Illegal),
+                (Some(1), "differ", PlayerErrorKind::Timeout),
+                (None, "differ", PlayerErrorKind::Closed),
             ]
         );
         assert_eq!(record.errors[3].detail.chars().count(), MOST_RECORDED);
         assert_eq!(record.steps[1].moves[0], "(show heads)");
-        assert_eq!(record.ended, Ended::Terminal);
+        assert_eq!(record.ended, MatchEnd::Terminal);
     }
 
     #[test]
     fn the_same_seed_makes_the_same_moves() {
         let rules = own("tic-tac-toe");
         let moves = |seed| {
-            let silent = || Box::new(|_: &str| Err(Fault::Timeout)) as Answers;
-            let record = held(&rules, &MatchTerms { seed, ..terms("t", 2) }, &mut Here(vec![silent(), silent()]));
+            let silent = || Box::new(|_: &str| Err(TransportError::Timeout)) as Answers;
+            let record = held(&rules, &MatchConfig { seed, ..terms("t", 2) }, &mut Here(vec![silent(), silent()]));
             record.steps.into_iter().map(|step| step.moves).collect::<Vec<_>>()
         };
         assert_eq!(moves(1), moves(1));
@@ -507,13 +512,13 @@ mod tests {
     #[test]
     fn a_match_ends_after_its_steps_or_when_it_is_broken_off() {
         let rules = own("tic-tac-toe");
-        let record = held(&rules, &MatchTerms { steps: 2, ..terms("t", 2) }, &mut Here(vec![ours(1), ours(2)]));
-        assert_eq!((record.ended, record.steps.len(), record.errors.len()), (Ended::Steps, 2, 0));
+        let record = held(&rules, &MatchConfig { steps: 2, ..terms("t", 2) }, &mut Here(vec![ours(1), ours(2)]));
+        assert_eq!((record.ended, record.steps.len(), record.errors.len()), (MatchEnd::Steps, 2, 0));
         let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
         let stop = AtomicBool::new(true);
         let mut peers = Here(vec![ours(1), ours(2)]);
         let record = play_match(&game, &rules, &terms("t", 2), &mut peers, &stop, &|_| {}).unwrap();
-        assert_eq!((record.ended, record.steps.len(), record.errors.len()), (Ended::Interrupted, 0, 0));
+        assert_eq!((record.ended, record.steps.len(), record.errors.len()), (MatchEnd::Interrupted, 0, 0));
     }
 
     #[test]

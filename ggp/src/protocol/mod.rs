@@ -1,7 +1,7 @@
 //! Matches between players and a game manager, as the public managers of
 //! general game playing hold them.
 //!
-//! [`Message`] and [`Reply`] are what is said. A [`Player`] answers messages
+//! [`Message`] and [`Reply`] are what is said. A [`GgpPlayer`] answers messages
 //! within their clocks; [`play_match`] is a game manager. Neither knows how
 //! the words travel: `http` carries them, if the feature of that name is on.
 //!
@@ -9,9 +9,9 @@
 //!
 //! ```
 //! use std::time::Instant;
-//! use sternhalma_ggp::protocol::{Player, PlayerOptions};
+//! use sternhalma_ggp::protocol::{GgpPlayer, PlayerOptions};
 //!
-//! let player = Player::new(PlayerOptions { policy: "random".parse()?, ..PlayerOptions::default() });
+//! let player = GgpPlayer::new(PlayerOptions { policy: "random".parse()?, ..PlayerOptions::default() });
 //! let rules = "(role a) (init (n 1)) (legal a go) (<= (next (n 2)) (does a go)) (<= terminal (true (n 2))) (goal a 100)";
 //! let start = format!("( START m1 a ( {rules} ) 5 5 )");
 //! for (message, reply) in [(&*start, "ready"), ("( PLAY m1 NIL )", "go"), ("( STOP m1 ( go ) )", "done")] {
@@ -20,14 +20,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod chair;
+mod engine;
 #[cfg(feature = "http")]
 pub mod http;
 mod manager;
 mod message;
 mod player;
 
-pub use chair::Compiler;
-pub use manager::{Ended, Fault, Kind, MatchError, MatchTerms, Peers, PlayerError, Record, Step, play_match};
+pub use engine::EngineFactory;
+pub use manager::{
+    MatchConfig, MatchEnd, MatchError, MatchRecord, MatchStep, PlayerError, PlayerErrorKind, Transport, TransportError,
+    play_match,
+};
 pub use message::{Message, MessageError, Reply};
-pub use player::{Log, Player, PlayerOptions};
+pub use player::{GgpPlayer, Logger, PlayerOptions};

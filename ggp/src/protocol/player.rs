@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 
-use super::chair::{Chair, Compiler, Order, Seated, Sitting};
+use super::engine::{EngineConfig, EngineFactory, EngineResult, MatchEngine, ReasonerEngine};
 use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::{Policy, Rng, SearchClock};
@@ -25,7 +25,7 @@ const LEAST_PART: Duration = Duration::from_millis(10);
 const MOST_ROWS: u64 = 10_000_000;
 
 /// Is told what happens, a line an event.
-pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How a player plays.
 #[derive(Clone)]
@@ -44,9 +44,9 @@ pub struct PlayerOptions {
     /// The seed of its randomness.
     pub seed: u64,
     /// Makes faster engines than the prover.
-    pub compiler: Option<Compiler>,
+    pub compiler: Option<EngineFactory>,
     /// Is told what happens.
-    pub log: Log,
+    pub log: Logger,
 }
 
 impl Default for PlayerOptions {
@@ -69,85 +69,85 @@ impl Default for PlayerOptions {
 /// Each match has a thread, which proves, searches and keeps the best move
 /// known; whoever asks takes that when the time has come, whatever the thread
 /// is doing. The match begins with the prover and goes on with the engine of
-/// the [`Compiler`] once it is there, unless the two differ on what is legal.
+/// the [`EngineFactory`] once it is there, unless the two differ on what is legal.
 ///
 /// The match ends with STOP, ABORT, or when nothing is heard of it for its
 /// clock and the patience of the player; then the next START is taken.
 ///
 /// Last moves that the rules do not allow are played all the same, for the
 /// manager decides; those that cannot be played are ignored.
-pub struct Player {
+pub struct GgpPlayer {
     options: PlayerOptions,
-    seat: Mutex<Option<Seat>>,
+    seat: Mutex<Option<ActiveMatch>>,
     /// Whether an engine is being made, which outlasts its match.
     compiling: Arc<AtomicBool>,
 }
 
 /// The match that is played. To leave it is to drop this.
-struct Seat {
+struct ActiveMatch {
     id: String,
     play: Duration,
     expires: Instant,
-    post: Post,
+    post: MatchHandle,
 }
 
-impl Drop for Seat {
+impl Drop for ActiveMatch {
     fn drop(&mut self) {
         self.post.over.store(true, Relaxed);
-        self.post.send(Command::Leave);
+        self.post.send(MatchCommand::Leave);
     }
 }
 
 /// How the thread of a match is reached.
 #[derive(Clone)]
-struct Post {
-    commands: Sender<Command>,
+struct MatchHandle {
+    commands: Sender<MatchCommand>,
     hurry: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
 }
 
-impl Post {
+impl MatchHandle {
     /// The thread ends its search only after it can see the command.
-    fn send(&self, command: Command) {
+    fn send(&self, command: MatchCommand) {
         // A thread that has ended answers nothing, and the clock runs out.
         let _ = self.commands.send(command);
         self.hurry.store(true, Relaxed);
     }
 }
 
-enum Command {
-    Play { moves: Option<Vec<String>>, deadline: Instant, expires: Instant, answer: Promise<Option<String>> },
-    Stop { moves: Option<Vec<String>>, answer: Promise<()> },
-    Compiled(Seated),
+enum MatchCommand {
+    Play { moves: Option<Vec<String>>, deadline: Instant, expires: Instant, answer: Publisher<Option<String>> },
+    Stop { moves: Option<Vec<String>>, answer: Publisher<()> },
+    Compiled(EngineResult),
     Leave,
 }
 
 /// An answer that gets better until it is taken.
-struct Slot<T> {
+struct BestSoFar<T> {
     best: Mutex<(Option<T>, bool)>,
     finished: Condvar,
 }
 
 /// Puts answers into a slot. The last is there when this is dropped.
-struct Promise<T>(Arc<Slot<T>>);
+struct Publisher<T>(Arc<BestSoFar<T>>);
 
-impl<T> Promise<T> {
+impl<T> Publisher<T> {
     fn put(&self, answer: T) {
         lock(&self.0.best).0 = Some(answer);
     }
 }
 
-impl<T> Drop for Promise<T> {
+impl<T> Drop for Publisher<T> {
     fn drop(&mut self) {
         lock(&self.0.best).1 = true;
         self.0.finished.notify_all();
     }
 }
 
-impl<T: Clone> Slot<T> {
-    fn new() -> (Arc<Slot<T>>, Promise<T>) {
-        let slot = Arc::new(Slot { best: Mutex::new((None, false)), finished: Condvar::new() });
-        (slot.clone(), Promise(slot))
+impl<T: Clone> BestSoFar<T> {
+    fn new() -> (Arc<BestSoFar<T>>, Publisher<T>) {
+        let slot = Arc::new(BestSoFar { best: Mutex::new((None, false)), finished: Condvar::new() });
+        (slot.clone(), Publisher(slot))
     }
 
     /// The best answer at the deadline, or the last if that comes first.
@@ -163,10 +163,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Player {
+impl GgpPlayer {
     /// A player that is free.
-    pub fn new(options: PlayerOptions) -> Player {
-        Player { options, seat: Mutex::new(None), compiling: Arc::default() }
+    pub fn new(options: PlayerOptions) -> GgpPlayer {
+        GgpPlayer { options, seat: Mutex::new(None), compiling: Arc::default() }
     }
 
     /// Answers a message that arrived at a time, within its clock: at once, or
@@ -176,7 +176,7 @@ impl Player {
             Message::Info => Reply::Info { name: self.options.name.clone(), busy: self.seat(arrived).is_some() },
             Message::Preview { .. } => Reply::Ready,
             Message::Start { id, role, rules, start, play } => {
-                self.start(arrived, Match { id, role, rules, start, play })
+                self.start(arrived, MatchStart { id, role, rules, start, play })
             }
             Message::Play { id, moves } => self.play(arrived, &id, moves),
             Message::Stop { id, moves } => self.stop(arrived, &id, moves),
@@ -190,7 +190,7 @@ impl Player {
         }
     }
 
-    /// Reads and answers a text, as [`Player::answer`] does.
+    /// Reads and answers a text, as [`GgpPlayer::answer`] does.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl Player {
     }
 
     /// The seat; none if the player is free.
-    fn seat(&self, now: Instant) -> MutexGuard<'_, Option<Seat>> {
+    fn seat(&self, now: Instant) -> MutexGuard<'_, Option<ActiveMatch>> {
         let mut seat = lock(&self.seat);
         if seat.as_ref().is_some_and(|seat| seat.expires < now || seat.post.over.load(Relaxed)) {
             *seat = None;
@@ -215,7 +215,7 @@ impl Player {
     }
 
     /// Gives the seat of a match up.
-    fn leave(&self, now: Instant, id: &str) -> Option<Seat> {
+    fn leave(&self, now: Instant, id: &str) -> Option<ActiveMatch> {
         self.seat(now).take_if(|seat| seat.id.eq_ignore_ascii_case(id))
     }
 
@@ -228,7 +228,7 @@ impl Player {
         arrived + (clock - self.options.margin.min(clock / 2))
     }
 
-    fn start(&self, arrived: Instant, terms: Match) -> Reply {
+    fn start(&self, arrived: Instant, terms: MatchStart) -> Reply {
         let mut seat = self.seat(arrived);
         if let Some(seat) = &*seat {
             self.log(&terms.id, &format!("refused: match {} is played", seat.id));
@@ -237,12 +237,12 @@ impl Player {
         let (start, play) = (terms.start.as_secs_f64(), terms.play.as_secs_f64());
         self.log(&terms.id, &format!("start as {}, {start} s, {play} s a move", terms.role));
         let (commands, receiver) = channel();
-        let post = Post { commands, hurry: Arc::default(), over: Arc::default() };
+        let post = MatchHandle { commands, hurry: Arc::default(), over: Arc::default() };
         let deadline = self.deadline(arrived, terms.start);
         let expires = arrived + terms.start + self.options.patience;
         let (id, play) = (terms.id.clone(), terms.play);
-        let (ready, answer) = Slot::new();
-        let seated = Seating {
+        let (ready, answer) = BestSoFar::new();
+        let seated = MatchSetup {
             options: self.options.clone(),
             compiling: self.compiling.clone(),
             post: post.clone(),
@@ -254,7 +254,7 @@ impl Player {
         if thread::Builder::new().name("match".into()).spawn(move || seated.run(&terms)).is_err() {
             return Reply::Busy;
         }
-        *seat = Some(Seat { id, play, expires, post });
+        *seat = Some(ActiveMatch { id, play, expires, post });
         drop(seat);
         match ready.take(deadline) {
             Some(false) => Reply::Busy,
@@ -263,7 +263,7 @@ impl Player {
     }
 
     /// The post of a match from which this was heard.
-    fn post(&self, arrived: Instant, id: &str) -> Option<(Post, Duration, Instant)> {
+    fn post(&self, arrived: Instant, id: &str) -> Option<(MatchHandle, Duration, Instant)> {
         let mut seat = self.seat(arrived);
         let seat = seat.as_mut().filter(|seat| seat.id.eq_ignore_ascii_case(id))?;
         seat.expires = arrived + seat.play + self.options.patience;
@@ -276,8 +276,8 @@ impl Player {
             return Reply::Busy;
         };
         let deadline = self.deadline(arrived, play);
-        let (best, answer) = Slot::new();
-        post.send(Command::Play { moves, deadline, expires, answer });
+        let (best, answer) = BestSoFar::new();
+        post.send(MatchCommand::Play { moves, deadline, expires, answer });
         let mv = best.take(deadline).flatten();
         post.hurry.store(true, Relaxed);
         self.log(id, &format!("played {}", mv.as_deref().unwrap_or("NIL: no legal move is known")));
@@ -286,22 +286,22 @@ impl Player {
 
     fn stop(&self, arrived: Instant, id: &str, moves: Option<Vec<String>>) -> Reply {
         let Some(seat) = self.leave(arrived, id) else { return Reply::Busy };
-        let (told, answer) = Slot::new();
-        seat.post.send(Command::Stop { moves, answer });
+        let (told, answer) = BestSoFar::new();
+        seat.post.send(MatchCommand::Stop { moves, answer });
         let _ = told.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));
         Reply::Done
     }
 }
 
 /// Drops the seat, and with it the match.
-impl Drop for Player {
+impl Drop for GgpPlayer {
     fn drop(&mut self) {
         *lock(&self.seat) = None;
     }
 }
 
 /// What START says.
-struct Match {
+struct MatchStart {
     id: String,
     role: String,
     rules: Document,
@@ -310,21 +310,21 @@ struct Match {
 }
 
 /// What the thread of a match begins with.
-struct Seating {
+struct MatchSetup {
     options: PlayerOptions,
     compiling: Arc<AtomicBool>,
-    post: Post,
-    receiver: Receiver<Command>,
+    post: MatchHandle,
+    receiver: Receiver<MatchCommand>,
     /// Whether the match can be played.
-    answer: Promise<bool>,
+    answer: Publisher<bool>,
     deadline: Instant,
     expires: Instant,
 }
 
-impl Seating {
-    fn run(self, terms: &Match) {
+impl MatchSetup {
+    fn run(self, terms: &MatchStart) {
         let _over = Over(self.post.over.clone());
-        let order = Order {
+        let config = EngineConfig {
             role: terms.role.clone(),
             policy: self.options.policy.clone(),
             seed: self.options.seed,
@@ -332,27 +332,27 @@ impl Seating {
             over: self.post.over.clone(),
         };
         let log = |event: &str| (self.options.log)(&format!("match {}: {event}", terms.id));
-        let prover = |rules: &Rules| -> Seated {
-            let game = ProverGame::bounded(rules, MOST_ROWS, order.over.clone());
+        let prover = |rules: &Rules| -> EngineResult {
+            let game = ProverGame::bounded(rules, MOST_ROWS, config.over.clone());
             let game = game.map_err(|error| error.to_string())?;
-            Ok(Box::new(Sitting::new(game, &order)?))
+            Ok(Box::new(ReasonerEngine::new(game, &config)?))
         };
         let rules = Rules::from_document(&terms.rules).map_err(|error| error.to_string());
         if let Ok(rules) = &rules {
-            self.compile(rules.clone(), order.clone());
+            self.compile(rules.clone(), config.clone());
         }
-        let chair = match rules.and_then(|rules| prover(&rules)) {
-            Ok(chair) => chair,
+        let engine = match rules.and_then(|rules| prover(&rules)) {
+            Ok(engine) => engine,
             Err(error) => {
                 log(&format!("refused: {error}"));
                 // The player is free before it says so.
-                order.over.store(true, Relaxed);
+                config.over.store(true, Relaxed);
                 return self.answer.put(false);
             }
         };
-        let worker = Worker {
+        let worker = MatchWorker {
             log: &log,
-            chair,
+            engine,
             proof: None,
             history: Vec::new(),
             rng: Rng::seed_from_u64(self.options.seed),
@@ -369,17 +369,17 @@ impl Seating {
 
     /// Begins to make a faster engine, which is sent to the match. One is made
     /// at a time: the last may still be at it.
-    fn compile(&self, rules: Rules, order: Order) {
+    fn compile(&self, rules: Rules, config: EngineConfig) {
         let Some(compiler) = self.options.compiler.clone() else { return };
-        if !order.policy.thinks() || self.compiling.swap(true, Relaxed) {
+        if !config.policy.thinks() || self.compiling.swap(true, Relaxed) {
             return;
         }
         let compiling = Compiling(self.compiling.clone());
         let commands = self.post.commands.clone();
         let make = move || {
             let _compiling = compiling;
-            let engine = compiler.compile(&rules, &order);
-            let _ = commands.send(Command::Compiled(engine));
+            let engine = compiler.compile(&rules, &config);
+            let _ = commands.send(MatchCommand::Compiled(engine));
         };
         // Without the thread the match is played by the prover.
         let _ = thread::Builder::new().name("compiler".into()).spawn(make);
@@ -405,27 +405,27 @@ impl Drop for Compiling {
 }
 
 /// The thread of a match.
-struct Worker<'a> {
+struct MatchWorker<'a> {
     log: &'a dyn Fn(&str),
-    chair: Box<dyn Chair>,
+    engine: Box<dyn MatchEngine>,
     /// The prover, once a faster engine plays, and how much of the history it
     /// has seen.
-    proof: Option<(Box<dyn Chair>, usize)>,
+    proof: Option<(Box<dyn MatchEngine>, usize)>,
     /// The joint moves so far.
     history: Vec<Vec<String>>,
     rng: Rng,
     ponder: bool,
     hurry: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
-    receiver: Receiver<Command>,
-    pending: VecDeque<Command>,
+    receiver: Receiver<MatchCommand>,
+    pending: VecDeque<MatchCommand>,
     expires: Instant,
     /// When the start clock began, while it runs.
     started: Option<Instant>,
 }
 
-impl Worker<'_> {
-    fn run(mut self, deadline: Instant, ready: Promise<bool>) {
+impl MatchWorker<'_> {
+    fn run(mut self, deadline: Instant, ready: Publisher<bool>) {
         ready.put(true);
         self.started = Some(Instant::now());
         self.think_until(deadline, |_| {});
@@ -433,24 +433,24 @@ impl Worker<'_> {
         drop(ready);
         while let Some(command) = self.next() {
             match command {
-                Command::Play { moves, deadline, expires, answer } => {
+                MatchCommand::Play { moves, deadline, expires, answer } => {
                     self.expires = expires;
                     self.follow(moves);
                     self.choose(deadline, &answer);
                 }
-                Command::Stop { moves, answer: _answer } => {
+                MatchCommand::Stop { moves, answer: _answer } => {
                     self.follow(moves);
-                    (self.log)(&format!("over, goals {:?}", self.chair.goals()));
+                    (self.log)(&format!("over, goals {:?}", self.engine.goals()));
                     break;
                 }
-                Command::Compiled(engine) => _ = self.change_over(engine),
-                Command::Leave => break,
+                MatchCommand::Compiled(engine) => _ = self.change_over(engine),
+                MatchCommand::Leave => break,
             }
         }
     }
 
     /// The next command; none once the match is over.
-    fn next(&mut self) -> Option<Command> {
+    fn next(&mut self) -> Option<MatchCommand> {
         loop {
             if let Some(command) = self.pending.pop_front() {
                 return Some(command);
@@ -475,10 +475,10 @@ impl Worker<'_> {
 
     fn follow(&mut self, moves: Option<Vec<String>>) {
         let Some(moves) = moves else { return };
-        if !self.chair.allows(&moves) {
+        if !self.engine.allows(&moves) {
             self.go_back();
         }
-        match self.chair.follow(&moves) {
+        match self.engine.follow(&moves) {
             Ok((names, illegal)) => {
                 if let Some(illegal) = illegal {
                     (self.log)(&format!("the manager says an illegal move: {illegal}"));
@@ -498,13 +498,13 @@ impl Worker<'_> {
                 return;
             }
         }
-        self.chair = prover;
+        self.engine = prover;
         (self.log)("back to the prover");
     }
 
     /// Finds a move until the deadline. Any legal move is known at once.
-    fn choose(&mut self, deadline: Instant, answer: &Promise<Option<String>>) {
-        let options = self.chair.options();
+    fn choose(&mut self, deadline: Instant, answer: &Publisher<Option<String>>) {
+        let options = self.engine.options();
         let first = match options.len() {
             0 => None,
             count => Some(options[self.rng.random_range(0..count)].clone()),
@@ -532,11 +532,11 @@ impl Worker<'_> {
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
         let mut least = LEAST_PART;
         let (mut done, mut before) = (0, 0);
-        while self.chair.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
+        while self.engine.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
             // In this order: a command that sets the flag later is seen by the search.
             self.hurry.store(false, Relaxed);
             match self.receiver.try_recv() {
-                Ok(Command::Compiled(engine)) => {
+                Ok(MatchCommand::Compiled(engine)) => {
                     if self.change_over(engine) {
                         (before, done, least) = (done, 0, LEAST_PART);
                     }
@@ -551,7 +551,7 @@ impl Worker<'_> {
             let began = Instant::now();
             let left = deadline.saturating_duration_since(began);
             let part = (left / 4).min(PART).max(least).min(left);
-            let (playouts, best) = self.chair.think(part, self.clock(began, deadline));
+            let (playouts, best) = self.engine.think(part, self.clock(began, deadline));
             done += playouts;
             if let Some(mv) = best.filter(|_| done > 0 && done >= before) {
                 publish(mv);
@@ -559,18 +559,18 @@ impl Worker<'_> {
             if playouts == 0 {
                 least *= 2;
             }
-            if self.chair.is_solved() {
+            if self.engine.is_solved() {
                 return;
             }
         }
     }
 
     /// Goes on with a faster engine, if it plays the same game so far.
-    fn change_over(&mut self, engine: Seated) -> bool {
-        let replayed = engine.and_then(|mut chair| {
+    fn change_over(&mut self, engine: EngineResult) -> bool {
+        let replayed = engine.and_then(|mut engine| {
             for joint in &self.history {
                 // A network is right for legal moves alone.
-                if let (_, Some(illegal)) = chair.follow(joint)? {
+                if let (_, Some(illegal)) = engine.follow(joint)? {
                     return Err(illegal);
                 }
             }
@@ -578,14 +578,14 @@ impl Worker<'_> {
                 moves.sort_unstable();
                 moves
             };
-            if sorted(chair.options()) != sorted(self.chair.options()) {
+            if sorted(engine.options()) != sorted(self.engine.options()) {
                 return Err("it differs from the prover on what is legal".to_string());
             }
-            Ok(chair)
+            Ok(engine)
         });
         match replayed {
-            Ok(chair) => {
-                let prover = std::mem::replace(&mut self.chair, chair);
+            Ok(engine) => {
+                let prover = std::mem::replace(&mut self.engine, engine);
                 self.proof = Some((prover, self.history.len()));
                 (self.log)("compiled");
                 true
@@ -619,18 +619,18 @@ mod tests {
     }
 
     /// A player and the lines of its log.
-    fn player(options: PlayerOptions) -> (Player, mpsc::Receiver<String>) {
+    fn player(options: PlayerOptions) -> (GgpPlayer, mpsc::Receiver<String>) {
         let (sender, lines) = channel();
         let sender = Mutex::new(sender);
-        let log: Log = Arc::new(move |line| drop(lock(&sender).send(line.to_string())));
-        (Player::new(PlayerOptions { log, ..options }), lines)
+        let log: Logger = Arc::new(move |line| drop(lock(&sender).send(line.to_string())));
+        (GgpPlayer::new(PlayerOptions { log, ..options }), lines)
     }
 
     fn quick() -> PlayerOptions {
         PlayerOptions { margin: Duration::from_millis(100), ..PlayerOptions::default() }
     }
 
-    fn say(player: &Player, text: &str) -> String {
+    fn say(player: &GgpPlayer, text: &str) -> String {
         player.answer(text.parse().unwrap(), Instant::now()).to_string()
     }
 
@@ -822,7 +822,7 @@ mod tests {
         let (gate, open) = channel::<()>();
         let open = Mutex::new(open);
         let mark = used.clone();
-        let compiler = Compiler::new(move |rules, _| {
+        let compiler = EngineFactory::new(move |rules, _| {
             let _ = lock(&open).recv();
             ProverGame::new(rules).map(|game| Marked(game, mark.clone()))
         });
@@ -845,8 +845,8 @@ mod tests {
 
     #[test]
     fn without_an_engine_the_prover_goes_on() {
-        let fails = Compiler::new(|_, _| Err::<ProverGame, _>("too large"));
-        let wrong = Compiler::new(|_, _| {
+        let fails = EngineFactory::new(|_, _| Err::<ProverGame, _>("too large"));
+        let wrong = EngineFactory::new(|_, _| {
             let rules = "(role first) (role second) (legal first (take 1)) (legal second wait)";
             ProverGame::new(&Rules::parse(rules).unwrap())
         });
@@ -862,7 +862,7 @@ mod tests {
     fn one_engine_is_made_at_a_time() {
         let (gate, open) = channel::<()>();
         let open = Mutex::new(open);
-        let compiler = Compiler::new(move |rules, _| {
+        let compiler = EngineFactory::new(move |rules, _| {
             let _ = lock(&open).recv();
             ProverGame::new(rules)
         });

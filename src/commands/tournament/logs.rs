@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Standings};
+use sternhalma_ggp::arena::{GameId, GameLog, GameRecord, Schedule, Standings};
 
 use super::room::shorten;
 use super::{print, series};
@@ -47,7 +47,7 @@ struct ToldArgs {
 }
 
 impl ToldArgs {
-    fn print(&self, schedule: Schedule, records: &[Record]) -> Result<CommandOutcome> {
+    fn print(&self, schedule: Schedule, records: &[GameRecord]) -> Result<CommandOutcome> {
         if self.file.is_some() {
             bail!("a file of games tells of directories of logs, and this is a log");
         }
@@ -63,7 +63,7 @@ impl ToldArgs {
     }
 }
 
-fn standings(schedule: Schedule, records: &[Record]) -> Standings {
+fn standings(schedule: Schedule, records: &[GameRecord]) -> Standings {
     let mut standings = Standings::new(schedule);
     records.iter().for_each(|record| {
         standings.add(record);
@@ -75,7 +75,7 @@ pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
     if args.log.is_dir() {
         return args.told.print_games(joined_by_game(std::slice::from_ref(&args.log))?);
     }
-    let (schedule, records) = Log::read(&args.log)?;
+    let (schedule, records) = GameLog::read(&args.log)?;
     schedule.check()?;
     args.told.print(schedule, &records)
 }
@@ -84,7 +84,7 @@ pub fn merge(args: &MergeArgs) -> Result<CommandOutcome> {
     if !args.logs.iter().any(|path| path.is_dir()) {
         let (schedule, records) = joined(&args.logs)?;
         if let Some(output) = &args.output {
-            Log::create(output, &schedule, &records)?;
+            GameLog::create(output, &schedule, &records)?;
         }
         return args.told.print(schedule, &records);
     }
@@ -92,14 +92,14 @@ pub fn merge(args: &MergeArgs) -> Result<CommandOutcome> {
     if let Some(output) = &args.output {
         std::fs::create_dir(output).with_context(|| format!("{}: cannot make the directory", output.display()))?;
         for (name, (schedule, records)) in &games {
-            Log::create(&series::packed_log(output, name), schedule, records)?;
+            GameLog::create(&series::packed_log(output, name), schedule, records)?;
         }
     }
     args.told.print_games(games)
 }
 
 /// A tournament, and its games from several logs.
-type Joined = (Schedule, Vec<Record>);
+type Joined = (Schedule, Vec<GameRecord>);
 
 /// The games of directories.
 fn joined_by_game(dirs: &[PathBuf]) -> Result<Vec<(String, Joined)>> {
@@ -132,16 +132,16 @@ fn logs_of(dir: &Path) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// Whether two records are of the same game, though it may have been played twice.
-fn is_the_same(a: &Record, b: &Record) -> bool {
+fn is_the_same(a: &GameRecord, b: &GameRecord) -> bool {
     (&a.opening, &a.moves, &a.goals) == (&b.opening, &b.moves, &b.goals)
 }
 
 /// The games of all parts of a tournament.
 fn joined(logs: &[PathBuf]) -> Result<Joined> {
     let mut whole: Option<Schedule> = None;
-    let mut records: Vec<Record> = Vec::new();
+    let mut records: Vec<GameRecord> = Vec::new();
     for path in logs {
-        let (mut schedule, found) = Log::read(path)?;
+        let (mut schedule, found) = GameLog::read(path)?;
         schedule.shard = None;
         shorten(&mut schedule.game);
         schedule.check().with_context(|| path.display().to_string())?;
@@ -154,7 +154,7 @@ fn joined(logs: &[PathBuf]) -> Result<Joined> {
     let schedule = whole.context("there is no log to merge")?;
     records.sort_by_key(|record| record.id);
     let two = records.windows(2).find(|two| two[0].id == two[1].id && !is_the_same(&two[0], &two[1]));
-    if let Some([Record { id, .. }, _]) = two {
+    if let Some([GameRecord { id, .. }, _]) = two {
         bail!(
             "{}: game {} of pairing {} in round {} was played in two ways; leave one log out",
             logs[0].display(),
@@ -163,6 +163,6 @@ fn joined(logs: &[PathBuf]) -> Result<Joined> {
             id.round
         );
     }
-    records.dedup_by_key(|record: &mut Record| -> GameId { record.id });
+    records.dedup_by_key(|record: &mut GameRecord| -> GameId { record.id });
     Ok((schedule, records))
 }

@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
 use sternhalma_ggp::Limits;
-use sternhalma_ggp::arena::{GameId, Log, Record, Schedule, Shard, Standings};
+use sternhalma_ggp::arena::{GameId, GameLog, GameRecord, Schedule, Shard, Standings};
 
 use crate::args::threads::threads;
 use crate::context::CommandContext;
@@ -127,7 +127,7 @@ pub fn play(
 ) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
     let standings = held(room, schedule, args.log.as_deref(), args.threads(), &stop)?;
-    let (found, wanted) = (standings.played(), standings.wanted());
+    let (found, wanted) = (standings.played(), standings.expected());
     if found == 0 && wanted > 0 {
         bail!("interrupted: no game was finished");
     }
@@ -149,7 +149,7 @@ fn held(
 ) -> Result<Standings> {
     check_budgets(room, &schedule)?;
     let (mut standings, mut log) = taken_up(schedule, log)?;
-    let mut report = |record: &Record, standings: &Standings| -> Result<(), Failure> {
+    let mut report = |record: &GameRecord, standings: &Standings| -> Result<(), Failure> {
         if let Some(log) = &mut log {
             log.append(record).map_err(|error| Failure(error.into()))?;
         }
@@ -181,9 +181,9 @@ fn check_budgets(room: &dyn Room, schedule: &Schedule) -> Result<()> {
 }
 
 /// The standings with the games of a log, if there is one.
-fn taken_up(schedule: Schedule, log: Option<&Path>) -> Result<(Standings, Option<Log>)> {
+fn taken_up(schedule: Schedule, log: Option<&Path>) -> Result<(Standings, Option<GameLog>)> {
     let (log, known) = match log {
-        Some(path) => Log::open(path, &schedule).map(|(log, known)| (Some(log), known))?,
+        Some(path) => GameLog::open(path, &schedule).map(|(log, known)| (Some(log), known))?,
         None => (None, Vec::new()),
     };
     let mut standings = Standings::new(schedule);
@@ -196,7 +196,7 @@ fn taken_up(schedule: Schedule, log: Option<&Path>) -> Result<(Standings, Option
 fn print(standings: &Standings, json: bool) -> Result<()> {
     match json {
         true => output::print_json(&json!({
-            "games": standings.wanted(),
+            "games": standings.expected(),
             "played": standings.played(),
             "rounds": standings.summary(),
         })),

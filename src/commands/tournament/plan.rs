@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
-use sternhalma_ggp::arena::{Budget, GameId, Log, PairingSummary, RoundSummary, Schedule, Standings, Totals};
+use sternhalma_ggp::arena::{Budget, GameId, GameLog, PairingSummary, RoundSummary, Schedule, Standings, Totals};
 
 use super::room::{Failure, Room};
 
@@ -101,7 +101,7 @@ pub fn plan(
     share: Duration,
 ) -> Result<Plan> {
     let known = match log {
-        Some(path) if path.exists() => Log::games(path, schedule)?,
+        Some(path) if path.exists() => GameLog::entries(path, schedule)?,
         _ => Vec::new(),
     };
     let played: HashSet<GameId> = known.iter().map(|record| record.id).collect();
@@ -173,7 +173,7 @@ fn try_out(
         Some(fault) => Err(Failure(anyhow!("{} cannot be tried: {}", record.players[fault.role], fault.fault))),
         None => Ok(()),
     })?;
-    match standings.played() == standings.wanted() {
+    match standings.played() == standings.expected() {
         true => Ok(standings.summary()),
         false => bail!("interrupted"),
     }

@@ -1,12 +1,12 @@
 //! Standings as text.
 
 use sternhalma_ggp::arena::{
-    EntrantSummary, PairingSummary, Rated, Record, RoundSummary, Standings, TestSummary, Totals,
+    EntrantSummary, GameRecord, PairingSummary, RoundSummary, ScoreSummary, Standings, TestSummary, Totals,
 };
 use sternhalma_ggp::statistics::{Estimate, Verdict};
 
 /// A line on a game that has ended, and the pairing it is of.
-pub fn live(record: &Record, standings: &Standings) -> String {
+pub fn live(record: &GameRecord, standings: &Standings) -> String {
     let schedule = standings.schedule();
     let (round, at) = (record.id.round, record.id.pairing);
     let goals: Vec<String> = record.goals.iter().map(u8::to_string).collect();
@@ -36,7 +36,7 @@ pub fn live(record: &Record, standings: &Standings) -> String {
 
 /// All rounds.
 pub fn text(standings: &Standings) -> String {
-    let (played, wanted) = (standings.played(), standings.wanted());
+    let (played, wanted) = (standings.played(), standings.expected());
     let missing = (played < wanted).then(|| format!("{played} of {wanted} games were played"));
     let rounds = standings.summary();
     let rounds = rounds.iter().map(|round| round_text(standings, round));
@@ -72,7 +72,7 @@ fn ranking(entrants: &[EntrantSummary]) -> String {
     let head = ["player", "games", "points", "95%", "Elo", "95%", "goal", "s a move", "kN/s", "faults"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for entrant in order {
-        let score = |tell: &dyn Fn(&Rated) -> String| entrant.score.as_ref().map_or("-".to_owned(), tell);
+        let score = |tell: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), tell);
         let elo = |tell: &dyn Fn(&Estimate) -> String| entrant.elo.as_ref().map_or("-".to_owned(), tell);
         let faults: Vec<String> = entrant.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let Totals { moves, expansions, seconds, .. } = entrant.spent;
@@ -121,7 +121,9 @@ fn first_table(round: &RoundSummary) -> String {
         let found = round.pairings.iter().find_map(|pairing| match (&*pairing.a, &*pairing.b) {
             (a, b) if a == row && b == column && a == b => pairing.first,
             (a, b) if a == row && b == column => pairing.a_first,
-            (a, b) if a == column && b == row => pairing.b_first.map(|score| Rated::from(score.score.reversed())),
+            (a, b) if a == column && b == row => {
+                pairing.b_first.map(|score| ScoreSummary::from(score.score.reversed()))
+            }
             _ => None,
         });
         found.filter(|score| score.score.games > 0).map_or("-".to_owned(), |score| rate(&score))
@@ -174,7 +176,7 @@ pub fn pairing(pairing: &PairingSummary) -> String {
     lines.join("\n")
 }
 
-fn score_line(label: &str, rated: &Rated) -> String {
+fn score_line(label: &str, rated: &ScoreSummary) -> String {
     let [low, high] = rated.interval.map(percent);
     let score = rated.score;
     format!(
@@ -214,6 +216,6 @@ fn interval([low, high]: [f64; 2]) -> String {
     format!("{:.1} to {:.1}", 100.0 * low, 100.0 * high)
 }
 
-fn rate(rated: &Rated) -> String {
+fn rate(rated: &ScoreSummary) -> String {
     format!("{} ({})", percent(rated.rate), interval(rated.interval))
 }

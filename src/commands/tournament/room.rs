@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
 use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
-use sternhalma_ggp::arena::{self, Contestant, Host, LockStepHost, PolicyPlayer, Record, Standings};
+use sternhalma_ggp::arena::{self, Contestant, GameRecord, LockStepSetup, PolicyPlayer, Standings, TournamentSetup};
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
 use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
 use sternhalma_ggp::policy::PolicyGame;
@@ -25,7 +25,7 @@ use crate::output::status;
 const BEST_GAMES: NonZeroUsize = NonZeroUsize::new(128).expect("128 is not 0");
 
 /// Told of each game as it ends.
-pub type Report<'a> = dyn FnMut(&Record, &Standings) -> Result<(), Failure> + 'a;
+pub type Report<'a> = dyn FnMut(&GameRecord, &Standings) -> Result<(), Failure> + 'a;
 
 /// What ends a run before its last game.
 pub struct Failure(pub anyhow::Error);
@@ -238,7 +238,7 @@ impl Room for BoardRoom {
             Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
         };
         let adjudicator = standings.schedule().adjudicate.then_some(&adjudicator as _);
-        let host = Host { game: &self.game, make: &make, adjudicator };
+        let host = TournamentSetup { game: &self.game, contestants: &make, adjudicator };
         arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }
@@ -335,7 +335,7 @@ impl<G: PolicyGame + Reasoner> Room for RulesRoom<G> {
     ) -> Result<()> {
         let make =
             |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.players[entrant].clone())) };
-        let host = Host { game: &self.game, make: &make, adjudicator: None };
+        let host = TournamentSetup { game: &self.game, contestants: &make, adjudicator: None };
         arena::run(&host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }
@@ -386,7 +386,7 @@ impl Room for LockStepRoom {
         report: &mut Report<'_>,
     ) -> Result<()> {
         let games = self.at_a_time(threads);
-        let host = LockStepHost { game: &self.lanes, policies: &self.room.players, games };
+        let host = LockStepSetup { game: &self.lanes, policies: &self.room.players, games };
         arena::run_in_lock_step(host, standings, threads, stop, report).map_err(|failure| failure.0)
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::PolicyText;
-use sternhalma_ggp::arena::{Budget, Entrant, Round, Schedule, Shard, Test, TimeControl};
+use sternhalma_ggp::arena::{Budget, Entrant, RoundSpec, Schedule, Shard, SprtSpec, TimeControl};
 
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 
@@ -70,7 +70,7 @@ pub struct Settings {
     /// Seconds beyond its time after which a player that has not answered hangs [default: 60]
     #[arg(long, value_name = "SECONDS")]
     pub patience: Option<f64>,
-    /// Ends a pairing once a sequential test tells whether the first player's normalised Elo is LOW (H0) or HIGH (H1)
+    /// TerminationCounts a pairing once a sequential test tells whether the first player's normalised Elo is LOW (H0) or HIGH (H1)
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = strengths)]
     pub sprt: Option<[f64; 2]>,
     /// How often the test may accept H1 where H0 is true [default: 0.05]
@@ -326,21 +326,21 @@ impl Settings {
         Ok(schedule)
     }
 
-    fn test(&self) -> Result<Option<Test>> {
+    fn test(&self) -> Result<Option<SprtSpec>> {
         if self.sprt.is_none() && (self.alpha.is_some() || self.beta.is_some()) {
             bail!("alpha and beta are chances of error of a sequential test; --sprt LOW,HIGH says which");
         }
         let (alpha, beta) = (self.alpha.unwrap_or(0.05), self.beta.unwrap_or(0.05));
-        Ok(self.sprt.map(|nelo| Test { nelo, alpha, beta }))
+        Ok(self.sprt.map(|nelo| SprtSpec { nelo, alpha, beta }))
     }
 
-    fn rounds(&self) -> Result<Vec<Round>> {
+    fn rounds(&self) -> Result<Vec<RoundSpec>> {
         let games = self.games.unwrap_or(if self.sprt.is_some() { MOST_GAMES } else { 20 });
         let budget = self.flag_budget()?.or(self.budget).or(DEFAULT_BUDGET);
         if self.round.is_empty() {
-            return Ok(vec![Round { name: String::new(), budget, games }]);
+            return Ok(vec![RoundSpec { name: String::new(), budget, games }]);
         }
-        let round = |round: &RoundSettings| Round {
+        let round = |round: &RoundSettings| RoundSpec {
             name: round.name.clone(),
             budget: round.budget.or(budget),
             games: round.games.unwrap_or(games),

@@ -86,7 +86,7 @@ fn play(ctx: &CommandContext, args: &Args, series: &Series, games: &[(String, Se
         }
     }
     let over =
-        found.len() == games.len() && found.iter().all(|(_, standings)| standings.played() >= standings.wanted());
+        found.len() == games.len() && found.iter().all(|(_, standings)| standings.played() >= standings.expected());
     print(Some(series), found, args.json)?;
     if !over && stop.load(Relaxed) {
         let how = if dir.is_some() { "the same command goes on" } else { "with --log it could go on" };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sternhalma_ggp::arena::{RoundSummary, Scoring, Standings};
-use sternhalma_ggp::statistics::Figure;
+use sternhalma_ggp::statistics::SampleMean;
 
 use super::file::{Paper, Series};
 
@@ -42,7 +42,7 @@ struct Row {
 /// goals of both where each plays alone.
 #[derive(Serialize)]
 struct Cell {
-    figures: Vec<Option<Figure>>,
+    figures: Vec<Option<SampleMean>>,
     /// A figure of the paper each, or none.
     paper: Vec<f64>,
 }
@@ -68,7 +68,7 @@ impl Report {
         Report {
             title: series.map_or(String::new(), |series| series.title().to_owned()),
             scoring,
-            games: found.iter().map(|(_, standings)| standings.wanted()).sum(),
+            games: found.iter().map(|(_, standings)| standings.expected()).sum(),
             played: found.iter().map(|(_, standings)| standings.played()).sum(),
             tables,
         }
@@ -100,7 +100,7 @@ impl Row {
     fn new(series: Option<&Series>, scoring: Scoring, name: &str, standings: &Standings) -> Row {
         let cell = |(at, [a, b]): (usize, [String; 2])| {
             let paper = series.and_then(|series| series.paper(name, [&a, &b]));
-            let figures = standings.figures(0, at, scoring);
+            let figures = standings.percentages(0, at, scoring);
             let paper = paper.as_ref().map(Paper::figures).filter(|paper| paper.len() == figures.len());
             Cell { figures, paper: paper.unwrap_or_default().to_vec() }
         };
@@ -108,7 +108,7 @@ impl Row {
         Row {
             game: name.to_owned(),
             ours: known.is_some_and(|game| game.ours),
-            games: standings.wanted(),
+            games: standings.expected(),
             played: standings.played(),
             cells: pairings(standings).into_iter().enumerate().map(cell).collect(),
             rounds: standings.summary(),
@@ -139,7 +139,8 @@ fn mean<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
     if played.iter().any(|cell| cell.figures.len() != count) {
         return Cell { figures: Vec::new(), paper: Vec::new() };
     }
-    let figure = |at: usize| Figure::mean(&played.iter().filter_map(|cell| cell.figures[at]).collect::<Vec<_>>());
+    let figure =
+        |at: usize| SampleMean::average(&played.iter().filter_map(|cell| cell.figures[at]).collect::<Vec<_>>());
     let paper = |at: usize| played.iter().map(|cell| cell.paper[at]).sum::<f64>() / played.len() as f64;
     let known = played.iter().all(|cell| !cell.paper.is_empty());
     Cell {
@@ -151,8 +152,10 @@ fn mean<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
 impl Cell {
     /// The paper's figures, and ours with intervals and numbers of games.
     fn text(&self) -> String {
-        let figure = |figure: &Option<Figure>| match figure {
-            Some(Figure { games, value, interval: [low, high] }) => format!("{value:.1} ({low:.1}–{high:.1}; {games})"),
+        let figure = |figure: &Option<SampleMean>| match figure {
+            Some(SampleMean { games, value, interval: [low, high] }) => {
+                format!("{value:.1} ({low:.1}–{high:.1}; {games})")
+            }
             None => "–".to_owned(),
         };
         let ours: Vec<String> = self.figures.iter().map(figure).collect();
@@ -177,7 +180,7 @@ mod tests {
     use super::*;
 
     fn cell(games: u64, value: f64, interval: [f64; 2], paper: &[f64]) -> Cell {
-        Cell { figures: vec![Some(Figure { games, value, interval })], paper: paper.to_vec() }
+        Cell { figures: vec![Some(SampleMean { games, value, interval })], paper: paper.to_vec() }
     }
 
     #[test]

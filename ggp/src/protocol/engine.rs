@@ -16,41 +16,41 @@ use crate::{Limits, Policy, SearchClock};
 ///
 /// ```
 /// use sternhalma_ggp::gdl::ProverGame;
-/// use sternhalma_ggp::protocol::Compiler;
+/// use sternhalma_ggp::protocol::EngineFactory;
 ///
-/// let compiler = Compiler::new(|rules, _stop| ProverGame::new(rules));
+/// let compiler = EngineFactory::new(|rules, _stop| ProverGame::new(rules));
 /// ```
 #[derive(Clone)]
-pub struct Compiler(Arc<Compile>);
+pub struct EngineFactory(Arc<Compile>);
 
-type Compile = dyn Fn(&Rules, &Order) -> Seated + Send + Sync;
+type Compile = dyn Fn(&Rules, &EngineConfig) -> EngineResult + Send + Sync;
 
-/// A chair with a faster engine, or why there is none.
-pub(super) type Seated = Result<Box<dyn Chair>, String>;
+/// A engine with a faster engine, or why there is none.
+pub(super) type EngineResult = Result<Box<dyn MatchEngine>, String>;
 
-impl Compiler {
+impl EngineFactory {
     /// A compiler that makes engines by this function. The flag is set when
     /// the match is over; what takes long may look at it and give up with any
     /// error.
-    pub fn new<G, E>(make: impl Fn(&Rules, &AtomicBool) -> Result<G, E> + Send + Sync + 'static) -> Compiler
+    pub fn new<G, E>(make: impl Fn(&Rules, &AtomicBool) -> Result<G, E> + Send + Sync + 'static) -> EngineFactory
     where
         G: Reasoner + PolicyGame + Send,
         E: fmt::Display,
     {
-        Compiler(Arc::new(move |rules, order| {
-            let game = make(rules, &order.over).map_err(|error| error.to_string())?;
-            Ok(Box::new(Sitting::new(game, order)?))
+        EngineFactory(Arc::new(move |rules, config| {
+            let game = make(rules, &config.over).map_err(|error| error.to_string())?;
+            Ok(Box::new(ReasonerEngine::new(game, config)?))
         }))
     }
 
-    pub(super) fn compile(&self, rules: &Rules, order: &Order) -> Seated {
-        self.0(rules, order)
+    pub(super) fn compile(&self, rules: &Rules, config: &EngineConfig) -> EngineResult {
+        self.0(rules, config)
     }
 }
 
 /// Who sits down to play, and how.
 #[derive(Clone)]
-pub(super) struct Order {
+pub(super) struct EngineConfig {
     pub role: String,
     pub policy: Policy,
     pub seed: u64,
@@ -61,7 +61,7 @@ pub(super) struct Order {
 }
 
 /// A match as one of its players sees it, by names.
-pub(super) trait Chair: Send {
+pub(super) trait MatchEngine: Send {
     /// Follows a joint move, and returns it in the names of the rulesheet,
     /// with what was illegal of it, if anything. Nothing changes if it cannot
     /// be followed.
@@ -87,7 +87,7 @@ pub(super) trait Chair: Send {
     fn goals(&self) -> Vec<u8>;
 }
 
-pub(super) struct Sitting<G: Reasoner> {
+pub(super) struct ReasonerEngine<G: Reasoner> {
     game: G,
     state: G::State,
     role: usize,
@@ -96,15 +96,15 @@ pub(super) struct Sitting<G: Reasoner> {
     hurry: Arc<AtomicBool>,
 }
 
-impl<G: Reasoner + PolicyGame> Sitting<G> {
-    pub fn new(game: G, order: &Order) -> Result<Sitting<G>, String> {
+impl<G: Reasoner + PolicyGame> ReasonerEngine<G> {
+    pub fn new(game: G, config: &EngineConfig) -> Result<ReasonerEngine<G>, String> {
         let roles = game.role_names();
-        let role = place_of(&order.role, roles);
-        let role = role.ok_or_else(|| format!("no role {}: the roles are {}", order.role, roles.join(", ")))?;
-        let mut mind = game.agent(&order.policy, role, order.seed);
+        let role = place_of(&config.role, roles);
+        let role = role.ok_or_else(|| format!("no role {}: the roles are {}", config.role, roles.join(", ")))?;
+        let mut mind = game.agent(&config.policy, role, config.seed);
         let state = game.initial();
         mind.begin(&game, &state);
-        Ok(Sitting { state, game, role, policy: order.policy.clone(), mind, hurry: order.hurry.clone() })
+        Ok(ReasonerEngine { state, game, role, policy: config.policy.clone(), mind, hurry: config.hurry.clone() })
     }
 
     fn names_of(&self, role: usize, moves: &[G::Move]) -> Vec<String> {
@@ -121,7 +121,7 @@ impl<G: Reasoner + PolicyGame> Sitting<G> {
     }
 }
 
-impl<G: Reasoner + PolicyGame + Send> Chair for Sitting<G> {
+impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
     fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String> {
         let roles = self.game.roles();
         if joint.len() != roles {

@@ -1,0 +1,180 @@
+//! The progress of one game, independent of how its players are run.
+
+use super::contestant::{Fault, FaultKind};
+use super::game::{Adjudicator, ArenaGame, Opening};
+use super::record::{GameRecord, RoleFault, Termination, Totals};
+use super::schedule::{GameId, Schedule};
+use crate::limits::{Limits, SearchStats};
+use crate::mcts::SearchClock;
+
+/// A game in progress under the rules of a tournament.
+///
+/// [`tasks`](GameSession::tasks) returns the tasks of the current step. Call
+/// [`play`](GameSession::play) once all of them are done.
+pub(super) struct GameSession<'a, G: ArenaGame> {
+    game: &'a G,
+    schedule: &'a Schedule,
+    adjudicator: Option<&'a Adjudicator<'a, G>>,
+    pub id: GameId,
+    /// By role: the player of the pairing, 0 or 1.
+    seats: Vec<usize>,
+    opening: String,
+    pub state: G::State,
+    plies: u32,
+    /// Whether the start clock has ended.
+    started: bool,
+    /// By role: the chosen move.
+    chosen: Vec<Option<G::Move>>,
+    moves: Vec<String>,
+    spent: Vec<Totals>,
+    legal: Vec<G::Move>,
+}
+
+/// A task of a role in the current step.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Task {
+    pub role: usize,
+    /// The limits, except for clocks.
+    pub limits: Limits,
+    pub kind: TaskKind,
+}
+
+/// What a role does in a step.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum TaskKind {
+    /// Choose a move.
+    Move,
+    /// Think, under this clock.
+    Think(SearchClock),
+}
+
+impl<'a, G: ArenaGame> GameSession<'a, G> {
+    pub fn new(
+        game: &'a G,
+        adjudicator: Option<&'a Adjudicator<'a, G>>,
+        schedule: &'a Schedule,
+        id: GameId,
+        start: Opening<G::State>,
+    ) -> Self {
+        let seats = schedule.seats(id);
+        GameSession {
+            game,
+            schedule,
+            adjudicator,
+            id,
+            state: start.state,
+            opening: start.text,
+            plies: start.plies,
+            started: schedule.start == 0.0,
+            chosen: vec![None; seats.len()],
+            moves: Vec::new(),
+            spent: vec![Totals::default(); seats.len()],
+            legal: Vec::new(),
+            seats,
+        }
+    }
+
+    /// Returns the entrant of each role, in order of roles.
+    pub fn entrants(&self) -> impl Iterator<Item = usize> {
+        self.seats.iter().map(|&seat| self.schedule.pairings[self.id.pairing][seat])
+    }
+
+    /// Returns the seed of the contestant of a role. Contestants are numbered by player
+    /// of the pairing, then by role.
+    pub fn seed(&self, role: usize) -> u64 {
+        let before = |&other: &usize| (self.seats[other], other) < (self.seats[role], role);
+        self.schedule.contestant_seed(self.id, (0..self.seats.len()).filter(before).count())
+    }
+
+    /// Returns the tasks of the current step, in order of roles. The first step is the
+    /// start clock, if there is one.
+    ///
+    /// # Errors
+    /// Returns the termination and the goals if the game is over.
+    pub fn tasks(&self) -> Result<Vec<Task>, (Termination, Vec<u8>)> {
+        if let Some(result) = self.result() {
+            return Err(result);
+        }
+        let acting = self.game.turn(&self.state).acting(self.seats.len());
+        let task = |role: usize| {
+            let limits = self.schedule.budget(self.id, self.seats[role]).limits();
+            let think = |limits, clock| Some(Task { role, limits, kind: TaskKind::Think(clock) });
+            match (self.started, acting.contains(&role)) {
+                (false, _) => think(limits.times(self.schedule.start), SearchClock::Start),
+                (true, true) => Some(Task { role, limits, kind: TaskKind::Move }),
+                (true, false) if self.schedule.ponder => think(limits, SearchClock::Play),
+                (true, false) => None,
+            }
+        };
+        Ok((0..self.seats.len()).filter_map(task).collect())
+    }
+
+    fn result(&self) -> Option<(Termination, Vec<u8>)> {
+        let late = self.plies >= self.schedule.ply_limit;
+        if self.game.is_terminal(&self.state) {
+            let mut goals = Vec::new();
+            self.game.goals(&self.state, &mut goals);
+            // A game that knows the limit ends drawn at it by its own rules.
+            let drawn = late && goals.iter().all(|&goal| goal == 50);
+            return Some((if drawn { Termination::PlyLimit } else { Termination::Rules }, goals));
+        }
+        if late {
+            return Some((Termination::PlyLimit, vec![50; self.seats.len()]));
+        }
+        let adjudicated = self.adjudicator.and_then(|adjudicate| adjudicate(&self.state));
+        adjudicated.map(|goals| (Termination::Adjudicated, goals))
+    }
+
+    /// Ends the [`Think`](TaskKind::Think) task of a role.
+    pub fn finish_thinking(&mut self, role: usize, spent: SearchStats) {
+        self.spent[role].add(spent);
+    }
+
+    /// Ends the [`Move`](TaskKind::Move) task of a role.
+    ///
+    /// # Errors
+    /// Returns a fault if the move is illegal.
+    pub fn choose(&mut self, role: usize, mv: G::Move, spent: SearchStats) -> Result<(), Fault> {
+        self.legal.clear();
+        self.game.legal(&self.state, role, &mut self.legal);
+        if !self.legal.contains(&mv) {
+            let text = self.game.move_text(&self.state, role, mv);
+            return Err(FaultKind::Illegal.fault(format!("{text} at ply {}", self.plies)));
+        }
+        self.chosen[role] = Some(mv);
+        self.spent[role].add(spent);
+        Ok(())
+    }
+
+    /// Ends the current step. After the start clock it returns `None`. Otherwise it plays
+    /// the chosen moves and returns them.
+    pub fn play(&mut self) -> Option<Vec<G::Move>> {
+        if !std::mem::replace(&mut self.started, true) {
+            return None;
+        }
+        let chosen = self.chosen.iter_mut().map(Option::take).enumerate();
+        let chosen: Vec<(usize, G::Move)> = chosen.filter_map(|(role, mv)| Some((role, mv?))).collect();
+        let texts = chosen.iter().map(|&(role, mv)| self.game.move_text(&self.state, role, mv));
+        self.moves.push(texts.collect::<Vec<_>>().join(" "));
+        let joint: Vec<G::Move> = chosen.into_iter().map(|(_, mv)| mv).collect();
+        self.game.play(&mut self.state, &joint);
+        self.plies += 1;
+        Some(joint)
+    }
+
+    /// Returns the record of a game that ended by a fault. The fault of one role loses all
+    /// roles of its player.
+    pub fn forfeit(self, fault: RoleFault) -> GameRecord {
+        let guilty = self.seats[fault.role];
+        let goals = self.seats.iter().map(|&seat| if seat == guilty { 0 } else { 100 }).collect();
+        GameRecord { fault: Some(fault), ..self.record(Termination::Fault, goals) }
+    }
+
+    /// Returns the record of a game that ended without a fault.
+    pub fn record(self, end: Termination, goals: Vec<u8>) -> GameRecord {
+        let name = |&seat: &usize| self.schedule.name(self.id.pairing, seat).to_owned();
+        let players = self.seats.iter().map(name).collect();
+        let GameSession { id, opening, moves, plies, spent, .. } = self;
+        GameRecord { id, players, opening, moves, plies, end, goals, fault: None, spent }
+    }
+}
