@@ -1,5 +1,4 @@
-//! `sternhalma gdl` from end to end: what is printed, and which exit code
-//! comes with it.
+//! `gdl`.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,20 +10,20 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::common::CmdOutput;
+
 const GAMES: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
 
 fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(format!("{name}.kif"))
 }
 
-/// The exit code, stdout and stderr of a subcommand of `gdl`.
+/// Returns the exit code, stdout and stderr of a subcommand of `gdl`.
 fn gdl(command: &str, files: &[&Path], options: &str) -> (i32, String, String) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
     process.args(["gdl", command]).args(files).args(options.split_whitespace()).stdin(Stdio::null());
-    let output = process.output().unwrap();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert!(!err.contains("panicked"), "{err}");
-    (output.status.code().unwrap(), out, err)
+    let output = CmdOutput::of(process.output().unwrap());
+    (output.code, output.out().to_owned(), output.err)
 }
 
 fn file(dir: &TempDir, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {

@@ -1,13 +1,25 @@
-//! The command line from end to end.
+//! The command line from end to end: what is printed, which exit code comes
+//! with it, and what is left on disk.
 
-mod cli;
+mod build;
+mod common;
+mod compare;
 mod convert;
+mod export;
 mod gdl;
 mod ggp;
-mod kill;
+mod info;
+mod line;
+mod out_of_core;
 mod peer;
 mod players;
+mod query;
+mod rank;
 mod readme;
 mod reference;
+mod refusals;
+#[cfg(unix)]
+mod signals;
 mod tournament;
 mod ugi;
+mod verify;

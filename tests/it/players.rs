@@ -1,75 +1,45 @@
-//! The commands that list moves and play games, end to end.
+//! The commands that list moves and play games.
 
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use serde_json::{Value, json};
 
-use serde_json::Value;
+use crate::common::TestEnv;
 
-fn sternhalma(tables: &Path, args: &[&str], stdin: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sternhalma"))
-        .args(args)
-        .env("STERNHALMA_TABLES", tables)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A command that reads nothing may have ended by now.
-    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-fn answer(tables: &Path, args: &[&str]) -> String {
-    let output = sternhalma(tables, args, "");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{args:?}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn json(tables: &Path, args: &[&str]) -> Value {
-    serde_json::from_str(&answer(tables, args)).unwrap()
-}
-
-fn refused(tables: &Path, args: &[&str]) -> String {
-    let output = sternhalma(tables, args, "");
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
-    assert!(output.stdout.is_empty() && !stderr.contains("panicked"), "{args:?}: {stderr}");
-    stderr
+/// Parses what a command prints as JSON.
+fn json(env: &TestEnv, args: &[&str]) -> Value {
+    serde_json::from_str(&env.run_args(args).success()).unwrap()
 }
 
 #[test]
 fn moves_and_their_counts_follow_the_rules_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let listed = json(dir.path(), &["moves", "--json"]);
+    let env = TestEnv::new();
+    let listed = json(&env, &["moves", "--json"]);
     assert_eq!(listed.as_array().unwrap().len(), 10);
-    assert!(listed.as_array().unwrap().contains(&serde_json::json!({ "move": "c1-c2" })));
+    assert!(listed.as_array().unwrap().contains(&json!({ "move": "c1-c2" })));
     // A won game goes on, a filter is not widened.
     let won = "2xx/3x/4/ooo1 o 9";
-    assert!(!json(dir.path(), &["moves", won, "--json"]).as_array().unwrap().is_empty());
+    assert!(!json(&env, &["moves", won, "--json"]).as_array().unwrap().is_empty());
     let unquoted: Vec<&str> = ["moves", "--json"].into_iter().chain(won.split(' ')).collect();
-    assert_eq!(json(dir.path(), &unquoted), json(dir.path(), &["moves", won, "--json"]));
+    assert_eq!(json(&env, &unquoted), json(&env, &["moves", won, "--json"]));
     let stuck = "3x/3x/1o1x/1oo1 x 0";
-    assert_eq!(json(dir.path(), &["moves", stuck, "--filter", "forward", "--json"]), serde_json::json!([]));
-    assert!(!json(dir.path(), &["moves", stuck, "--json"]).as_array().unwrap().is_empty());
+    assert_eq!(json(&env, &["moves", stuck, "--filter", "forward", "--json"]), json!([]));
+    assert!(!json(&env, &["moves", stuck, "--json"]).as_array().unwrap().is_empty());
 
-    assert_eq!(json(dir.path(), &["perft", "4", "--json"]), serde_json::json!({ "depth": 4, "nodes": 29584 }));
-    assert_eq!(json(dir.path(), &["perft", "0", "--json"])["nodes"], 1);
-    assert_eq!(json(dir.path(), &["perft", "3", "--pieces", "10", "--json"])["nodes"], 4648);
-    let divided = json(dir.path(), &["perft", "3", "--side", "7", "--pieces", "3", "--divide", "--json"]);
+    assert_eq!(json(&env, &["perft", "4", "--json"]), json!({ "depth": 4, "nodes": 29584 }));
+    assert_eq!(json(&env, &["perft", "0", "--json"])["nodes"], 1);
+    assert_eq!(json(&env, &["perft", "3", "--pieces", "10", "--json"])["nodes"], 4648);
+    let divided = json(&env, &["perft", "3", "--side", "7", "--pieces", "3", "--divide", "--json"]);
     let sum: u64 = divided["moves"].as_array().unwrap().iter().map(|row| row["nodes"].as_u64().unwrap()).sum();
     assert_eq!((sum, divided["nodes"].as_u64().unwrap()), (372, 372));
 }
 
 #[test]
 fn a_match_is_the_same_at_any_number_of_threads() {
-    let dir = tempfile::tempdir().unwrap();
-    answer(dir.path(), &["build", "--side", "5", "--pieces", "3"]);
+    let env = TestEnv::new();
+    env.run_args(&["build", "--side", "5", "--pieces", "3"]).success();
     let run = |threads: &str| {
         let args = ["match", "heur0", "ab-lookup", "--side", "5", "--pieces", "3", "--games", "8"];
         let more = ["--nodes", "1000", "--seed", "4", "--json", "--threads", threads];
-        let mut found = json(dir.path(), &[args.as_slice(), &more].concat());
+        let mut found = json(&env, &[args.as_slice(), &more].concat());
         for player in ["a", "b"] {
             found["spent"][player]["seconds"] = Value::Null;
         }
@@ -88,15 +58,15 @@ fn a_match_is_the_same_at_any_number_of_threads() {
 
 #[test]
 fn a_match_tells_strength_by_pairs() {
-    let dir = tempfile::tempdir().unwrap();
+    let env = TestEnv::new();
     let run = |a: &str, b: &str, games: &str| {
-        json(dir.path(), &["match", a, b, "--side", "5", "--pieces", "3", "--games", games, "--json"])
+        json(&env, &["match", a, b, "--side", "5", "--pieces", "3", "--games", games, "--json"])
     };
     let found = run("greedy", "random", "9");
     let score = &found["score"];
     assert_eq!((&score["games"], &score["wins"]), (&9.into(), &9.into()));
     // The ninth game has no pair. Who wins them all is better without bound, but at least so much.
-    assert_eq!(found["pairs"], serde_json::json!([0, 0, 0, 0, 4]));
+    assert_eq!(found["pairs"], json!([0, 0, 0, 0, 4]));
     assert_eq!((&found["elo"]["value"], &found["elo"]["interval"][1]), (&Value::Null, &Value::Null));
     assert!(found["elo"]["interval"][0].as_f64().unwrap() > 50.0, "{found}");
     assert_eq!((&found["nelo"], &found["sprt"]), (&Value::Null, &Value::Null));
@@ -116,11 +86,11 @@ fn a_match_tells_strength_by_pairs() {
 
 #[test]
 fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
-    let dir = tempfile::tempdir().unwrap();
+    let env = TestEnv::new();
     let run = |players: [&str; 2], games: &str, threads: &str| {
         let own = ["match", players[0], players[1], "--side", "5", "--pieces", "3", "--nodes", "100", "--json"];
         let more = ["--sprt=-20,60", "--beta", "0.1", "--games", games, "--threads", threads];
-        let mut found = json(dir.path(), &[own.as_slice(), &more].concat());
+        let mut found = json(&env, &[own.as_slice(), &more].concat());
         for player in ["a", "b"] {
             found["spent"][player]["seconds"] = Value::Null;
         }
@@ -132,7 +102,7 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
             assert_eq!(found, run(players, "1000", threads));
         }
         let test = &found["sprt"];
-        assert_eq!((&test["verdict"], &test["nelo"]), (&verdict.into(), &serde_json::json!([-20.0, 60.0])));
+        assert_eq!((&test["verdict"], &test["nelo"]), (&verdict.into(), &json!([-20.0, 60.0])));
         let [llr, low, high] = ["/llr", "/bounds/0", "/bounds/1"].map(|at| test.pointer(at).unwrap().as_f64().unwrap());
         assert!(if verdict == "H1" { llr >= high } else { llr <= low }, "{test}");
         assert!((low - (0.1f64 / 0.95).ln()).abs() < 1e-12 && (high - (0.9f64 / 0.05).ln()).abs() < 1e-12);
@@ -143,7 +113,7 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
         assert_eq!((&before["sprt"]["verdict"], &before["score"]["games"]), (&"continue".into(), &(games - 1).into()));
     }
     let args = ["match", "greedy", "random", "--side", "5", "--pieces", "3", "--sprt", "0,50"];
-    let text = answer(dir.path(), &args);
+    let text = env.run_args(&args).success();
     assert!(
         text.contains("SPRT of nElo 0 to 50, ") && text.trim_end().ends_with("(-2.94 to 2.94), H1 accepted"),
         "{text}"
@@ -152,44 +122,44 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
 
 #[test]
 fn a_human_plays_by_moves_and_leaves_by_a_word() {
-    let dir = tempfile::tempdir().unwrap();
+    let env = TestEnv::new();
     let args = ["play", "-x", "human", "-o", "greedy", "--side", "5", "--pieces", "1"];
-    let output = sternhalma(dir.path(), &args, "moves\na1-e5\nnonsense\na1-a2\nquit\n");
-    let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let ran = env.feed(args, b"moves\na1-e5\nnonsense\na1-a2\nquit\n");
+    let stderr = ran.err.clone();
+    let stdout = ran.exit(1);
     assert!(stderr.contains("a1-a2 a1-b1") && stderr.contains("a1-e5 is not legal"), "{stderr}");
     assert!(stdout.contains("1. x a1-a2") && stdout.contains("2. o "), "{stdout}");
-    let watched = answer(dir.path(), &["play", "-x", "greedy", "-o", "greedy", "--side", "5", "--pieces", "1"]);
+    let watched = env.run_args(&["play", "-x", "greedy", "-o", "greedy", "--side", "5", "--pieces", "1"]).success();
     assert!(watched.trim_end().lines().last().unwrap().contains(" wins at ply "), "{watched}");
 }
 
 #[test]
 fn a_tuning_goes_on_from_its_trace() {
-    let dir = tempfile::tempdir().unwrap();
-    let trace = dir.path().join("trace.jsonl");
+    let env = TestEnv::new();
+    let trace = env.path("trace.jsonl");
     let path = trace.to_str().unwrap();
     let args = |trace: &[&'static str], seed: &'static str| {
         let own = ["tune", "base0", "--only", "c", "--side", "5", "--pieces", "3", "--games", "4", "--nodes", "200"];
         [own.as_slice(), &["--json", "--seed", seed], trace].concat()
     };
-    let whole = answer(dir.path(), &args(&[], "1"));
+    let whole = env.run_args(&args(&[], "1")).success();
     let path: &'static str = Box::leak(path.to_owned().into_boxed_str());
-    let traced = answer(dir.path(), &args(&["--trace", path], "1"));
+    let traced = env.run_args(&args(&["--trace", path], "1")).success();
     assert_eq!(traced, whole);
     // Cut in the middle of a line, as by a crash.
     let lines = std::fs::read_to_string(&trace).unwrap();
     let count = lines.lines().count();
     assert!(count > 10, "a line on the run, and some variants in each of three passes");
     std::fs::write(&trace, &lines[..lines.len() / 2]).unwrap();
-    assert_eq!(answer(dir.path(), &args(&["--trace", path], "1")), whole);
+    assert_eq!(env.run_args(&args(&["--trace", path], "1")).success(), whole);
     assert_eq!(std::fs::read_to_string(&trace).unwrap().lines().count(), count);
-    let stderr = refused(dir.path(), &args(&["--trace", path], "2"));
+    let stderr = env.run_args(&args(&["--trace", path], "2")).refusal();
     assert!(stderr.contains("trace of another tuning"), "{stderr}");
 }
 
 #[test]
 fn what_cannot_be_played_is_refused_in_a_line() {
-    let dir = tempfile::tempdir().unwrap();
+    let env = TestEnv::new();
     for (args, why) in [
         (vec!["match", "heur9", "random"], "there is no player `heur9`"),
         (vec!["match", "heur0", "random"], "need a distance table"),
@@ -204,8 +174,7 @@ fn what_cannot_be_played_is_refused_in_a_line() {
         (vec!["tune", "base0", "--only", "colour"], "no parameter `colour`"),
         (vec!["play", "-x", "greedy", "-o", "greedy", "2xx/3x/4/oo2 x 0"], "same number of pieces"),
     ] {
-        let stderr = refused(dir.path(), &args);
-        assert!(stderr.starts_with("error: ") && stderr.trim_end().lines().count() == 1, "{args:?}: {stderr}");
+        let stderr = env.run_args(&args).refusal();
         assert!(stderr.contains(why), "{args:?}: {stderr}");
     }
 }

@@ -1,61 +1,37 @@
 //! The engine over the Universal Game Interface, as a process.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 
-/// Far more than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::common::{CmdOutput, Session, TestEnv};
 
-struct Engine {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
-}
+/// An engine process.
+struct Engine(Session);
 
 impl Engine {
-    /// An engine without tables, but for those of `args`.
+    /// Starts an engine without tables, unless `args` name some.
     fn start(args: &str) -> Engine {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_sternhalma"))
-            .arg("ugi")
-            .args(args.split_whitespace())
-            .env("STERNHALMA_TABLES", "/nowhere")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (sender, lines) = channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        Engine { stdin: child.stdin.take(), child, lines }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+        command.arg("ugi").args(args.split_whitespace()).env("STERNHALMA_TABLES", "/nowhere");
+        Engine(Session::new(command))
     }
 
     fn say(&mut self, line: &str) {
-        writeln!(self.stdin.as_ref().expect("stdin is open"), "{line}").unwrap();
+        self.0.send(line);
     }
 
     fn hear(&self) -> String {
-        self.lines.recv_timeout(PATIENCE).expect("the engine answers")
+        self.0.receive()
     }
 
-    /// Every line up to the one that begins so.
     fn until(&self, begin: &str) -> Vec<String> {
-        let mut heard = vec![self.hear()];
-        while !heard[heard.len() - 1].starts_with(begin) {
-            heard.push(self.hear());
-        }
-        heard
+        self.0.receive_until(begin)
     }
 
     fn ask(&mut self, line: &str) -> String {
-        self.say(line);
-        self.hear()
+        self.0.ask(line)
     }
 
-    /// All that is said of a search, but for what its time makes of it.
+    /// Searches, and returns the lines without times.
     fn search(&mut self, go: &str) -> Vec<String> {
         self.say(go);
         self.until("bestmove").iter().map(|line| timeless(line)).collect()
@@ -67,21 +43,9 @@ impl Engine {
         best.expect("a move").to_owned()
     }
 
-    /// Closes stdin; what is said until the end.
-    fn leave(mut self) -> (ExitStatus, Vec<String>) {
-        self.stdin = None;
-        let mut heard = Vec::new();
-        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
-            heard.push(line);
-        }
-        (self.child.wait().unwrap(), heard)
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// Closes stdin, and returns the rest of the output.
+    fn leave(self) -> CmdOutput {
+        self.0.end()
     }
 }
 
@@ -117,8 +81,7 @@ fn the_session_of_the_documentation_is_what_the_engine_says() {
         }
     }
     assert!(said > 10);
-    let (status, rest) = engine.leave();
-    assert!(status.success() && rest.is_empty(), "{status}: {rest:?}");
+    assert_eq!(engine.leave().success(), "");
 }
 
 #[test]
@@ -221,7 +184,7 @@ fn bad_input_is_told_in_a_line_and_changes_nothing() {
         assert!(!heard.contains(char::is_control), "{heard:?}");
         assert_eq!(engine.ask("query p1turn"), "response false", "{line}");
     }
-    engine.stdin.as_ref().unwrap().write_all(b"\xff\xfe\n\n  \r\n").unwrap();
+    engine.0.send_bytes(b"\xff\xfe\n\n  \r\n");
     assert!(engine.hear().contains("is no command"));
     assert_ne!(engine.best("go depth 2"), "none");
     // A player without its table says so, is ready for better news, and owes no move.
@@ -252,22 +215,21 @@ fn positions_bring_their_board_and_their_end() {
 }
 
 #[test]
-fn it_ends_when_it_is_told_to_or_nobody_is_left() {
-    let mut told = Engine::start(SMALL);
-    told.say("quit");
-    assert!(told.child.wait().unwrap().success());
+fn it_ends_at_quit_and_at_the_end_of_stdin() {
+    let mut quitting = Engine::start(SMALL);
+    quitting.say("quit");
+    assert_eq!(quitting.0.finish().success(), "");
     let mut left = Engine::start(&format!("{SMALL} --player base0"));
     left.say("go infinite");
-    let (status, heard) = left.leave();
-    assert!(status.success() && heard.last().is_some_and(|line| line.starts_with("bestmove ")), "{status} {heard:?}");
+    let output = left.leave().success();
+    assert!(output.lines().last().is_some_and(|line| line.starts_with("bestmove ")), "{output}");
 }
 
 #[test]
 fn two_engines_play_a_game_to_its_end() {
-    let tables = tempfile::tempdir().unwrap();
-    let dir = tables.path();
-    build(dir);
-    let args = |player: &str| format!("{SMALL} --player {player} --tables {}", dir.to_str().unwrap());
+    let env = TestEnv::new();
+    env.build(SMALL);
+    let args = |player: &str| format!("{SMALL} --player {player} --tables {}", env.tables().display());
     let mut engines = [Engine::start(&args("ab-lookup")), Engine::start(&args("heur0"))];
     let mut moves = String::from("position startpos");
     for ply in 0.. {
@@ -289,10 +251,4 @@ fn two_engines_play_a_game_to_its_end() {
     let results: Vec<String> = engines.iter_mut().map(|engine| engine.ask("query result")).collect();
     assert_eq!(results[0], results[1]);
     assert!(["response p1win", "response p2win", "response draw"].contains(&results[0].as_str()), "{results:?}");
-}
-
-fn build(dir: &Path) {
-    let args = ["build", "--side", "5", "--pieces", "3", "--tables"];
-    let built = Command::new(env!("CARGO_BIN_EXE_sternhalma")).args(args).arg(dir).output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }

@@ -1,0 +1,124 @@
+//! `build` in memory: names, contents and limits.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{ENCODINGS, TestEnv, names, set};
+
+#[test]
+fn tables_are_named_after_what_they_hold() {
+    for (words, name) in [
+        ("--side 5 --pieces 3", "5x5-3.sht"),
+        ("--side 5 --pieces 3 --encoding byte --threads 1", "5x5-3.sht"),
+        ("--side 5 --pieces 3 --encoding mod3", "5x5-3-mod3.sht"),
+        ("--side 5 --pieces 3 --within 18", "5x5-3-within18.sht"),
+        ("--side 5 --pieces 3 --within 18 --encoding mod3 --threads 3", "5x5-3-within18-mod3.sht"),
+        ("--side 5 --pieces 3 --within 25", "5x5-3.sht"),
+        ("--side 9 --pieces 1", "9x9-1.sht"),
+    ] {
+        let env = TestEnv::new();
+        assert_eq!(env.build(words), env.table(name), "{words}");
+        assert_eq!(names(&env.tables()), BTreeSet::from([name.to_owned()]));
+        assert_eq!(names(&env.work()), BTreeSet::new());
+    }
+    let env = TestEnv::new();
+    assert_eq!(env.build("--side 3 --pieces 2 -o new/dir/any.name"), Path::new("new/dir/any.name"));
+    assert_eq!(names(&env.path("new/dir")), set(["any.name"]));
+    assert_eq!(env.build("--side 3 --pieces 2 -o here"), Path::new("here"));
+    assert_eq!(env.build("--side 3 --pieces 2 --tables other"), Path::new("other/3x3-2.sht"));
+    assert_eq!(names(&env.tables()), BTreeSet::new());
+}
+
+#[test]
+fn a_table_is_replaced_by_force_alone() {
+    let env = TestEnv::new();
+    let path = env.build("--side 5 --pieces 3 --threads 2");
+    let bytes = fs::read(&path).unwrap();
+    let error = env.run("build --side 5 --pieces 3 --threads 1").failure();
+    assert!(error.contains("--force") && error.contains(path.to_str().unwrap()), "{error}");
+    assert!(fs::read(&path).unwrap() == bytes);
+    let info = env.json("build --side 5 --pieces 3 --threads 1 --force --json");
+    assert_eq!(info["threads"], 1);
+    assert_eq!(names(&env.tables()), set(["5x5-3.sht"]));
+
+    fs::write(&path, "precious").unwrap();
+    env.run("build --side 5 --pieces 3").failure();
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+}
+
+#[test]
+fn the_layers_of_three_pieces_on_side_five_are_known() {
+    let env = TestEnv::new();
+    let mut identities = Vec::new();
+    for (encoding, threads) in [("byte", 1), ("byte", 2), ("mod3", 1), ("mod3", 2)] {
+        let words = format!("build --side 5 --pieces 3 --encoding {encoding} --threads {threads} --force --json");
+        let info = env.json(&words);
+        let file = info["file"].as_str().unwrap();
+        let expected = json!({
+            "side": 5, "pieces": 3, "within": 25, "states": 2300, "encoding": encoding, "max_distance": 11,
+            "layers": [1, 6, 26, 72, 166, 294, 417, 488, 429, 269, 116, 16], "start_distance": 11,
+            "escape_layer": null, "exact_to": null, "threads": threads, "mode": "in-memory",
+            "program": concat!("sternhalma ", env!("CARGO_PKG_VERSION")), "bytes": fs::metadata(file).unwrap().len(),
+        });
+        for (key, value) in expected.as_object().unwrap() {
+            assert_eq!(info.get(key), Some(value), "{key}");
+        }
+        let built = info["built"].as_str().unwrap();
+        let shape: String = built.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        assert_eq!(shape, "0000-00-00T00:00:00Z");
+        assert!(info["wall_s"].as_f64().unwrap() > 0.0);
+        identities.push(info["checksum"].as_str().unwrap().to_owned());
+    }
+    assert!(identities.iter().all(|sum| sum.len() == 16 && sum.chars().all(|c| c.is_ascii_hexdigit())));
+    assert_eq!(identities[0], identities[1]);
+    assert_eq!(identities[2], identities[3]);
+    assert_ne!(identities[0], identities[2]);
+}
+
+#[test]
+fn start_distances_are_known() {
+    let env = TestEnv::new();
+    for (side, pieces, states, distance) in [(4, 6, 8008, 8), (7, 6, 13_983_816, 17), (5, 10, 3_268_760, 13)] {
+        for encoding in ENCODINGS {
+            let info = env.json(&format!("build --side {side} --pieces {pieces} --encoding {encoding} --json"));
+            assert_eq!((&info["states"], &info["start_distance"]), (&json!(states), &json!(distance)));
+            assert_eq!(info["exact_to"], Value::Null);
+            let layers: Vec<u64> = serde_json::from_value(info["layers"].clone()).unwrap();
+            assert_eq!(layers.iter().sum::<u64>(), states);
+            assert_eq!(info["max_distance"], layers.len() - 1);
+        }
+    }
+}
+
+#[test]
+fn a_build_too_large_for_memory_does_not_start() {
+    let env = TestEnv::new();
+    for words in
+        ["--pieces 10", "--pieces 10 --encoding mod3", "--side 11 --pieces 15", "--threads 18446744073709551615"]
+    {
+        let ran = env.run(&format!("build --mode in-memory {words}"));
+        assert_eq!(ran.out(), "");
+        assert!(!ran.err.contains("layer "), "{words}: {}", ran.err);
+        let error = ran.failure();
+        let amounts = error.split(' ').filter(|word| word.ends_with("iB")).count();
+        assert!(error.contains("of memory") && error.contains("available") && amounts == 2, "{words}: {error}");
+    }
+    assert!(!env.tables().exists());
+}
+
+#[test]
+fn a_build_too_large_for_the_disk_does_not_start() {
+    let env = TestEnv::new();
+    for words in ["--side 11 --pieces 10", "--side 11 --pieces 15 --encoding mod3"] {
+        let ran = env.run(&format!("build --mode out-of-core {words}"));
+        assert_eq!(ran.out(), "");
+        assert!(!ran.err.contains("layer "), "{words}: {}", ran.err);
+        let error = ran.failure();
+        let amounts = error.split(' ').filter(|word| word.ends_with("iB")).count();
+        assert!(error.contains("of disk") && error.contains("available") && amounts == 2, "{words}: {error}");
+    }
+    assert!(!env.tables().exists());
+}

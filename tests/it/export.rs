@@ -1,0 +1,78 @@
+//! `export`.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use sternhalma_data::{Board, CellSet, Prefix, States, Table};
+
+use crate::common::{ENCODINGS, TestEnv, names, set};
+
+fn choose(n: u64, k: u64) -> u64 {
+    (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
+}
+
+/// C(N,k) - 1 - Σ C(N-1-cᵢ, k-i), with cᵢ the i-th smallest cell and i from 0.
+fn lex_rank(cells: u64, state: CellSet) -> u64 {
+    let pieces = state.len() as u64;
+    let sum: u64 = (0..).zip(state).map(|(i, cell)| choose_or_0(cells - 1 - cell.index() as u64, pieces - i)).sum();
+    choose(cells, pieces) - 1 - sum
+}
+
+fn choose_or_0(n: u64, k: u64) -> u64 {
+    if k > n { 0 } else { choose(n, k) }
+}
+
+#[test]
+fn exports_do_not_depend_on_the_encoding() {
+    let env = TestEnv::new();
+    for (side, pieces, alike) in [(3, 1, true), (3, 8, true), (5, 3, false), (4, 6, false)] {
+        let prefix = Prefix::whole(Board::new(side, pieces).unwrap());
+        let mut exported = Vec::new();
+        for encoding in ENCODINGS {
+            let name = env.build(&format!("--side {side} --pieces {pieces} --encoding {encoding}"));
+            let file = name.to_str().unwrap();
+            let ran = ["export", "export --order colex", "export --order lex"]
+                .map(|words| env.run_args(words.split(' ').chain([file])));
+            assert!(ran.iter().all(|ran| ran.code == 0 && ran.err.is_empty()), "{ran:?}");
+            let [plain, colex, lex] = ran.map(|ran| ran.bytes);
+            assert!(plain == colex);
+
+            assert_eq!(env.run(&format!("export {file} -o flat --order lex")).success(), "");
+            assert!(fs::read(env.path("flat")).unwrap() == lex);
+            // A file that is there is written anew.
+            assert_eq!(env.run(&format!("export {file} --output flat")).success(), "");
+            assert!(fs::read(env.path("flat")).unwrap() == colex);
+            assert_eq!(names(&env.work()), set(["flat"]));
+            assert!(env.run(&format!("export {file} -o -")).bytes == colex);
+
+            let table = Table::open(&name).unwrap();
+            let mut numbers = BTreeSet::new();
+            assert_eq!((colex.len() as u64, lex.len() as u64), (prefix.states(), prefix.states()));
+            for (rank, state) in States::all(prefix) {
+                let distance = table.probe(state).unwrap().distance().unwrap().0;
+                let number = lex_rank(side * side, state);
+                assert_eq!((colex[rank.0 as usize], lex[number as usize]), (distance, distance), "{state:?}");
+                numbers.insert(number);
+            }
+            assert_eq!(numbers.len() as u64, prefix.states());
+            exported.push((colex, lex));
+        }
+        assert!(exported[0] == exported[1]);
+        assert_eq!(exported[0].0 == exported[0].1, alike);
+    }
+}
+
+#[test]
+fn a_prefix_is_exported_by_rank_alone() {
+    let env = TestEnv::new();
+    for encoding in ENCODINGS {
+        let name = env.build(&format!("--side 4 --pieces 3 --within 13 --encoding {encoding}"));
+        let flat = env.run_args(["export".as_ref(), name.as_os_str()]);
+        assert_eq!((flat.code, flat.bytes), (0, Table::open(&name).unwrap().distances().unwrap().into_owned()));
+        for out in ["-", "flat"] {
+            let error = env.run(&format!("export {} --order lex -o {out}", name.display())).refusal();
+            assert!(error.contains("--order colex"), "{error}");
+        }
+        assert_eq!(names(&env.work()), BTreeSet::new());
+    }
+}

@@ -1,0 +1,73 @@
+//! `line`.
+
+use serde_json::{Value, json};
+use sternhalma_data::{Board, CellSet, Geometry, Position, Side, Table, army_moves};
+
+use crate::common::{ENCODINGS, TestEnv, ndjson};
+
+/// Plays a line and returns how many moves it takes to the goal.
+fn replay(board: Board, player: Side, state: &str, line: &str) -> usize {
+    let geometry: &Geometry = board.geometry();
+    let mut army = geometry.parse_cells(state).unwrap();
+    for text in line.split_whitespace() {
+        let mv = geometry.parse_move(text).unwrap();
+        let legal = army_moves(geometry, army, CellSet::EMPTY).any(|legal| legal == mv);
+        assert!(legal, "{text} of {line} from {state}");
+        army = army.without(mv.from).with(mv.to);
+    }
+    assert_eq!(army, Position::initial(board).army(player.other()), "{line} from {state} ends in the goal");
+    line.split_whitespace().count()
+}
+
+#[test]
+fn lines_are_legal_shortest_solutions() {
+    let env = TestEnv::new();
+    for (side, pieces, last, start) in [(5, 3, 2299, 11), (4, 6, 8007, 8), (5, 10, 3_268_759, 13)] {
+        let board = Board::new(side, pieces).unwrap();
+        for encoding in ENCODINGS {
+            let name = env.build(&format!("--side {side} --pieces {pieces} --encoding {encoding}"));
+            for (text, player) in [("x", Side::X), ("o", Side::O)] {
+                for rank in [0, 1, last / 3, last / 2, last - 1, last] {
+                    let words = format!("{} #{rank} --player {text}", name.display());
+                    let row = ndjson(&env.run(&format!("query {words} --format ndjson")).success()).remove(0);
+                    let state = row["state"].as_str().unwrap();
+                    let line = env.run(&format!("line {words}")).success();
+                    assert_eq!(line.lines().count(), 1);
+                    assert_eq!(row["distance"], replay(board, player, state, &line));
+                    let told = env.json(&format!("line {words} --json"));
+                    let moves: Vec<&str> = line.split_whitespace().collect();
+                    let expected = json!({
+                        "state": state, "rank": rank, "distance": moves.len(), "exact": true, "moves": moves,
+                    });
+                    assert_eq!(told, expected);
+                }
+                let home = board.geometry().cells_text(Position::initial(board).army(player));
+                let line = env.run(&format!("line {} {home} --player {text}", name.display())).success();
+                assert_eq!(replay(board, player, &home, &line), start);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_of_an_upper_bound_is_as_long_as_the_bound() {
+    let env = TestEnv::new();
+    let board = Board::new(4, 3).unwrap();
+    for encoding in ENCODINGS {
+        let name = env.build(&format!("--side 4 --pieces 3 --within 13 --encoding {encoding}"));
+        let distances = Table::open(&name).unwrap().distances().unwrap().into_owned();
+        for rank in (0..distances.len()).filter(|&rank| distances[rank] >= 6) {
+            let told = env.json(&format!("line {} #{rank} --json", name.display()));
+            assert_eq!((&told["exact"], &told["distance"]), (&json!(false), &json!(distances[rank])));
+            let line: Vec<String> = serde_json::from_value(told["moves"].clone()).unwrap();
+            let moves = replay(board, Side::X, told["state"].as_str().unwrap(), &line.join(" "));
+            assert_eq!(moves, usize::from(distances[rank]));
+        }
+        let ran = env.run(&format!("line {} a1,a2,b1", name.display()));
+        assert!(ran.err.contains("a1,a2,b1") && ran.err.contains("does not cover"), "{ran:?}");
+        assert_eq!(ran.exit(1), "");
+        let ran = env.run(&format!("line {} a1,a2,b1 --json", name.display()));
+        let told: Value = serde_json::from_str(&ran.exit(1)).unwrap();
+        assert_eq!((&told["moves"], &told["distance"], &told["rank"]), (&Value::Null, &Value::Null, &json!(559)));
+    }
+}

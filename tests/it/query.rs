@@ -1,0 +1,279 @@
+//! `query` in every format.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use sternhalma_data::{Board, CellSet, Rank, Table, army_moves};
+
+use crate::common::{ENCODINGS, Session, TestEnv, ndjson};
+
+fn csv_rows(text: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
+/// The army of x at home on side 5 is 11 moves from the goal, and has the last rank.
+#[test]
+fn a_state_is_asked_for_in_any_form() {
+    let env = TestEnv::new();
+    for encoding in ENCODINGS {
+        let name = env.build(&format!("--side 5 --pieces 3 --encoding {encoding}"));
+        for (words, state) in [
+            (vec!["a1,b1,a2"], "a1,a2,b1"),
+            (vec![" b1, a1 ,a2"], "a1,a2,b1"),
+            (vec!["#2299"], "a1,a2,b1"),
+            (vec!["3oo/4o/5/x4/xx3 x 0"], "a1,a2,b1"),
+            (vec!["3oo/4o/5/x4/xx3 o 17"], "a1,a2,b1"),
+            (vec!["--player", "x", "a1,b1,a2"], "a1,a2,b1"),
+            (vec!["--player", "o", "e5,d5,e4"], "d5,e4,e5"),
+            (vec!["--player", "o", "#2299"], "d5,e4,e5"),
+            (vec!["--player", "o", "3oo/4o/5/x4/xx3 x 0"], "d5,e4,e5"),
+        ] {
+            let args = ["query", name.to_str().unwrap()].into_iter().chain(words.iter().copied());
+            let text = env.run_args(args).success();
+            assert_eq!(text, format!("{state}  rank 2299  distance 11  exact\n"), "{words:?}");
+        }
+        let text = env.run(&format!("query {} a1,a2,b1 --player o", name.display())).success();
+        assert_eq!(text, "a1,a2,b1  rank 0  distance 0  exact\n");
+    }
+}
+
+#[test]
+fn every_format_says_the_same() {
+    let env = TestEnv::new();
+    let name = env.build("--side 4 --pieces 3 --within 13");
+    let file = name.to_str().unwrap();
+    // Ranks of the prefix end at 285; distances above 5 are bounds.
+    let table = Table::open(&name).unwrap();
+    let bound = table.distances().unwrap().iter().position(|&distance| distance == 7).unwrap();
+    let asked = ["#0".to_owned(), format!("#{bound}"), "a1,a2,b1".to_owned()];
+    let run = |format: &str| {
+        let ran = env.run_args(["query", file, "--format", format].into_iter().chain(asked.iter().map(String::as_str)));
+        assert_eq!(ran.err, "");
+        ran.exit(1)
+    };
+    let bound_state = table.prefix().board().geometry().cells_text(Rank(bound as u64).state(3).turned(16));
+    let rows = json!([
+        { "state": "c4,d3,d4", "rank": 0, "distance": 0, "exact": true },
+        { "state": bound_state, "rank": bound, "distance": 7, "exact": false },
+        { "state": "a1,a2,b1", "rank": 559, "distance": null, "exact": null },
+    ]);
+    assert_eq!(serde_json::from_str::<Value>(&run("json")).unwrap(), rows);
+    assert_eq!(Value::from(ndjson(&run("ndjson"))), rows);
+    assert_eq!(
+        run("text"),
+        format!(
+            "c4,d3,d4  rank 0  distance 0  exact\n{bound_state}  rank {bound}  distance 7  upper bound\n\
+             a1,a2,b1  rank 559  not covered\n"
+        )
+    );
+    let text = run("csv");
+    assert!(text.starts_with("state,rank,distance,exact,error\n\"c4,d3,d4\",0,0,true,\n"), "{text}");
+    assert_eq!(
+        csv_rows(&text)[1..],
+        [
+            vec!["c4,d3,d4", "0", "0", "true", ""],
+            vec![&bound_state, &bound.to_string(), "7", "false", ""],
+            vec!["a1,a2,b1", "559", "", "", ""]
+        ]
+    );
+}
+
+/// The moves of a row agree with the rules and with look-ups of where they
+/// lead, all as the player sees the board.
+#[test]
+fn moves_are_listed_best_first() {
+    let env = TestEnv::new();
+    let board = Board::new(5, 3).unwrap();
+    let geometry = board.geometry();
+    for (words, encoding) in [("", "byte"), ("", "mod3"), ("--within 18", "byte"), ("--within 18", "mod3")] {
+        let name = env.build(&format!("--side 5 --pieces 3 --encoding {encoding} {words}"));
+        for player in ["x", "o"] {
+            let query = |args: &[&str], input: &str| {
+                let args = ["query", name.to_str().unwrap(), "--stdin", "--format", "ndjson", "--player", player]
+                    .into_iter()
+                    .chain(args.iter().copied());
+                let ran = env.feed(args, input.as_bytes());
+                assert!(ran.code < 2, "{ran:?}");
+                ndjson(ran.out())
+            };
+            let asked: String = (0..800).step_by(111).map(|rank| format!("#{rank}\n")).collect();
+            for row in query(&["--moves"], &asked) {
+                let army = geometry.parse_cells(row["state"].as_str().unwrap()).unwrap();
+                let moves = row["moves"].as_array().unwrap();
+                let found: BTreeSet<&str> = moves.iter().map(|mv| mv["move"].as_str().unwrap()).collect();
+                let legal: BTreeSet<String> =
+                    army_moves(geometry, army, CellSet::EMPTY).map(|mv| geometry.move_text(mv)).collect();
+                assert_eq!(found, legal.iter().map(String::as_str).collect());
+                assert_eq!(moves.len(), found.len());
+
+                let distances: Vec<u64> = moves.iter().map(|mv| mv["distance"].as_u64().unwrap_or(u64::MAX)).collect();
+                assert!(distances.is_sorted(), "{distances:?}");
+                let distance = row["distance"].as_u64().unwrap();
+                assert_eq!(distances[0], distance.checked_sub(1).unwrap_or(1));
+
+                let after = moves.iter().map(|mv| {
+                    let mv = geometry.parse_move(mv["move"].as_str().unwrap()).unwrap();
+                    geometry.cells_text(army.without(mv.from).with(mv.to)) + "\n"
+                });
+                for (mv, after) in moves.iter().zip(query(&[], &after.collect::<String>())) {
+                    assert_eq!((&mv["distance"], &mv["exact"]), (&after["distance"], &after["exact"]));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn moves_are_listed_in_every_format() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3 --within 18");
+    let run = |format: &str| env.run(&format!("query 5x5-3-within18 --moves --format {format} #500 #1")).success();
+    let rows: Vec<Value> = serde_json::from_str(&run("json")).unwrap();
+    assert_eq!(ndjson(&run("ndjson")), rows);
+    let text = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut csv = vec![
+        ["state", "rank", "distance", "exact", "move", "distance_after", "exact_after", "error"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    let mut lines = 0;
+    for row in &rows {
+        let own = ["state", "rank", "distance", "exact"].map(|key| text(&row[key]));
+        for mv in row["moves"].as_array().unwrap() {
+            let after = ["move", "distance", "exact"].map(|key| text(&mv[key]));
+            csv.push(own.iter().chain(&after).cloned().chain([String::new()]).collect());
+        }
+        lines += 1 + row["moves"].as_array().unwrap().len();
+    }
+    assert!(csv.iter().any(|row| row[5].is_empty()), "a move leads out of the prefix");
+    assert_eq!(csv_rows(&run("csv")), csv);
+    let printed = run("text");
+    assert_eq!(printed.lines().count(), lines);
+    assert_eq!(printed.lines().filter(|line| line.starts_with("  ")).count(), lines - 2);
+}
+
+/// A state outside the table has a row in every format, with moves or without.
+#[test]
+fn an_uncovered_state_has_a_row_in_every_format() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3 --within 18");
+    for moves in ["", "--moves"] {
+        let run = |format: &str| env.run(&format!("query 5x5-3-within18 {moves} --format {format} a1,a2,b1")).exit(1);
+        let rows: Vec<Value> = serde_json::from_str(&run("json")).unwrap();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(ndjson(&run("ndjson")), rows);
+        assert_eq!((&rows[0]["distance"], &rows[0]["exact"]), (&Value::Null, &Value::Null));
+        assert_eq!(rows[0].get("moves"), (!moves.is_empty()).then_some(&json!([])));
+        assert_eq!(run("text"), "a1,a2,b1  rank 2299  not covered\n");
+        let csv = csv_rows(&run("csv"));
+        assert_eq!(csv.len(), 2, "a header and a row with `{moves}`");
+        assert_eq!(csv[1][..3], ["a1,a2,b1", "2299", ""]);
+        assert_eq!(csv[1].len(), csv[0].len());
+    }
+}
+
+#[test]
+fn bad_lines_are_answered_in_their_place() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    let input = "#0\nnonsense\n\n#2299\r\na1,b1\n#2300\n\u{fffd}\n  a1,a2,b1  \n#1";
+    let mut bytes = input.as_bytes().to_vec();
+    // A line that is no text.
+    let at = input.find('\u{fffd}').unwrap();
+    bytes.splice(at..at + '\u{fffd}'.len_utf8(), [0xff, 0xfe]);
+    let run = |format: &str| {
+        let ran = env.feed(["query", "5x5-3", "--stdin", "--format", format], &bytes);
+        assert_eq!(ran.err, "");
+        ran.exit(2)
+    };
+    let rows = ndjson(&run("ndjson"));
+    let ranks: Vec<Option<u64>> = rows.iter().map(|row| row["rank"].as_u64()).collect();
+    assert_eq!(ranks, [Some(0), None, None, Some(2299), None, None, None, Some(2299), Some(1)]);
+    for (i, row) in rows.iter().enumerate().filter(|(_, row)| row["rank"].is_null()) {
+        assert_eq!(row["line"], i + 1);
+        assert!(!row["error"].as_str().unwrap().is_empty());
+        assert!(row.get("distance").is_none());
+    }
+    assert_eq!((&rows[1]["input"], &rows[5]["input"]), (&json!("nonsense"), &json!("#2300")));
+    assert!(rows[4]["error"].as_str().unwrap().contains("2 pieces"));
+    assert!(rows[5]["error"].as_str().unwrap().contains("#0 to #2299"));
+
+    assert_eq!(serde_json::from_str::<Value>(&run("json")).unwrap(), Value::from(rows.clone()));
+    let csv = csv_rows(&run("csv"));
+    assert_eq!(csv.len(), 1 + rows.len());
+    for (cells, row) in csv[1..].iter().zip(&rows) {
+        let error = row["error"].as_str().unwrap_or_default();
+        let state = row.get("state").or(row.get("input")).unwrap().as_str().unwrap();
+        assert_eq!((cells[0].as_str(), cells[4].as_str(), cells.len()), (state, error, 5));
+    }
+    let text = run("text");
+    let bad: Vec<&str> = text.lines().filter(|line| line.starts_with("error: line ")).collect();
+    assert_eq!((text.lines().count(), bad.len()), (9, 5));
+    assert!(bad[0].starts_with("error: line 2: `nonsense`"), "{}", bad[0]);
+}
+
+#[test]
+fn bad_lines_have_a_row_as_wide_as_the_header() {
+    let env = TestEnv::new();
+    env.build("--side 3 --pieces 2");
+    for (moves, width) in [(None, 5), (Some("--moves"), 8)] {
+        let args = ["query", "3x3-2", "--stdin", "--format", "csv"].into_iter().chain(moves);
+        let rows = csv_rows(&env.feed(args, b"bad, very\n").exit(2));
+        assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [width; 2]);
+        assert_eq!(rows[1][0], "bad, very");
+        assert!(rows[1][width - 1].contains("`bad`"));
+        assert_eq!(rows[0][width - 1], "error");
+    }
+}
+
+#[test]
+fn the_exit_code_of_many_states_is_that_of_the_worst() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3 --within 10");
+    for (input, code) in [
+        ("", 0),
+        ("#0\n", 0),
+        ("#0\n#2299\n", 1),
+        ("#2299\n#0\n", 1),
+        ("#2299\nbad\n", 2),
+        ("bad\n#2299\n", 2),
+        ("bad\n#0\n", 2),
+    ] {
+        let ran = env.feed(["query", "5x5-3-within10", "--stdin"], input.as_bytes());
+        assert_eq!((ran.code, ran.out().lines().count()), (code, input.lines().count()), "{input:?}");
+    }
+    let ran = env.feed(["query", "5x5-3-within10", "--stdin", "--format", "json"], b"");
+    assert_eq!(ran.success(), "[]\n");
+    // States of the command line come first.
+    let rows = ndjson(&env.feed("query 5x5-3-within10 #3 --stdin --format ndjson".split(' '), b"#4\n").success());
+    assert_eq!(rows.iter().map(|row| row["rank"].as_u64().unwrap()).collect::<Vec<_>>(), [3, 4]);
+}
+
+#[test]
+fn a_conversation_is_answered_line_by_line() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    let mut session = Session::new(env.command(["query", "5x5-3", "--stdin", "--moves", "--format", "ndjson"]));
+    let mut state = "a1,a2,b1".to_owned();
+    let geometry = Board::new(5, 3).unwrap().geometry();
+    // Each question is made from the answer before it.
+    for distance in (0..=11).rev() {
+        session.send(&state);
+        let row = session.receive_json();
+        assert_eq!((&row["state"], &row["distance"]), (&json!(state), &json!(distance)));
+        let mv = geometry.parse_move(row["moves"][0]["move"].as_str().unwrap()).unwrap();
+        let army = geometry.parse_cells(&state).unwrap();
+        state = geometry.cells_text(army.without(mv.from).with(mv.to));
+    }
+    session.send("nonsense");
+    assert_eq!(session.receive_json()["line"], 13);
+    session.send("#7");
+    assert_eq!(session.receive_json()["rank"], 7);
+    let ran = session.end();
+    assert_eq!((ran.code, ran.err.as_str()), (2, ""));
+}

@@ -1,0 +1,188 @@
+//! Invalid input: files, states, boards and usage.
+
+use std::fs;
+
+use crate::common::{TestEnv, names, set};
+
+#[test]
+fn bad_files_are_refused_in_a_line() {
+    let env = TestEnv::new();
+    let bytes = fs::read(env.build("--side 4 --pieces 3")).unwrap();
+    let mut later = bytes.clone();
+    later[8] = 2;
+    let mut other_rules = bytes.clone();
+    other_rules[16..23].copy_from_slice(b"hexagon");
+    fs::create_dir(env.path("dir")).unwrap();
+    env.file("text", "a1,b1,c1\n");
+    env.file("empty", "");
+    env.file("cut", &bytes[..bytes.len() - 1]);
+    env.file("cut-in-data", &bytes[..4100]);
+    env.file("cut-in-header", &bytes[..100]);
+    env.file("cut-in-magic", &bytes[..5]);
+    env.file("longer", [&bytes[..], b"\n"].concat());
+    env.file("later", later);
+    env.file("other-rules", other_rules);
+    for (file, why) in [
+        ("missing", "there is no such file"),
+        ("missing/deep.sht", "there is no such file"),
+        ("text/below", "text/below"),
+        ("dir", "not a Sternhalma table"),
+        ("text", "not a Sternhalma table"),
+        ("empty", "not a Sternhalma table"),
+        ("cut", "cut short"),
+        ("cut-in-data", "cut short"),
+        ("cut-in-header", "cut short"),
+        ("cut-in-magic", "cut short"),
+        ("longer", "damaged"),
+        ("later", "version 2"),
+        ("other-rules", "hexagon"),
+    ] {
+        for words in
+            ["info", "info --json", "verify", "verify --deep", "query #0", "line #0", "export", "export -o out"]
+        {
+            let mut args: Vec<&str> = words.split(' ').collect();
+            args.insert(1, file);
+            let error = env.run_args(&args).refusal();
+            assert!(error.contains(why) && error.contains(file), "{args:?}: {error}");
+        }
+    }
+    assert!(!env.path("out").exists());
+}
+
+#[test]
+fn bad_states_are_refused_in_a_line() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    for (state, why) in [
+        ("a1,b1", "2 pieces are given where the board has 3"),
+        ("a1,b1,c1,d1", "4 pieces"),
+        ("a1,b1,a1", "`a1` is given twice"),
+        ("a1,b1,f1", "`f1` is no cell"),
+        ("a1,b1,a6", "`a6` is no cell"),
+        ("a1,b1,", "`` is no cell"),
+        ("", "`` is no cell"),
+        ("hello", "`hello` is no cell"),
+        ("#2300", "#0 to #2299"),
+        ("#-1", "is no rank"),
+        ("#99999999999999999999", "is no rank"),
+        ("#", "is no rank"),
+        ("3oo/4o/5/x4/xx3", "three fields"),
+        ("oo/4o/5/x4/xx3 x 0", "shorter"),
+        ("6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0", "9 rows where the board has 5"),
+        ("5/5/5/5/5 x 0", "0 pieces"),
+    ] {
+        for command in [&["query", "5x5-3"][..], &["line", "5x5-3"], &["rank", "--side", "5", "--pieces", "3"]] {
+            let error = env.run_args(command.iter().chain([&state])).refusal();
+            assert!(error.contains(why), "{command:?} {state}: {error}");
+        }
+    }
+    for rank in ["2300", "", "x", "1.0", "##1"] {
+        let error = env.run_args(["unrank", "--side", "5", "--pieces", "3", rank]).refusal();
+        assert!(error.contains("#0 to #2299"), "{rank}: {error}");
+    }
+}
+
+#[test]
+fn bad_boards_are_refused_in_a_line() {
+    let env = TestEnv::new();
+    for (words, why) in [
+        ("--pieces 0", "1 to 15 pieces, not 0"),
+        ("--pieces 16", "1 to 15 pieces, not 16"),
+        ("--side 2 --pieces 1", "3 to 11 cells, not 2"),
+        ("--side 12", "3 to 11 cells, not 12"),
+        ("--side 300", "3 to 11 cells, not 300"),
+        ("--side 18446744073709551615", "3 to 11 cells, not 18446744073709551615"),
+        ("--pieces 18446744073709551615", "1 to 15 pieces"),
+        ("--side 3 --pieces 9", "1 to 8 pieces, not 9"),
+        ("--side 3 --pieces 10", "1 to 8 pieces, not 10"),
+    ] {
+        for command in ["build", "rank a1", "unrank 0"] {
+            let error = env.run(&format!("{command} {words}")).refusal();
+            assert!(error.contains(why), "{command} {words}: {error}");
+        }
+    }
+    for (words, why) in [
+        ("--pieces 3 --within 2", "within 3 to 81 cells, not 2"),
+        ("--pieces 3 --within 82", "within 3 to 81 cells, not 82"),
+        ("--pieces 3 --within 0", "within 3 to 81 cells, not 0"),
+        ("--pieces 3 --within 18446744073709551615", "within 3 to 81 cells"),
+    ] {
+        let error = env.run(&format!("build {words}")).refusal();
+        assert!(error.contains(why), "{words}: {error}");
+    }
+    assert!(!env.tables().exists());
+}
+
+#[test]
+fn usage_errors_end_with_code_2() {
+    let env = TestEnv::new();
+    for words in [
+        "",
+        "nonsense",
+        "build --pieces",
+        "build --pieces six",
+        "build --pieces -1",
+        "build --pieces 99999999999999999999",
+        "build --within x",
+        "build --encoding zip",
+        "build extra",
+        "info",
+        "verify",
+        "verify --threads x any",
+        "query any",
+        "query any #0 --player z",
+        "query any #0 --format xml",
+        "line any",
+        "rank",
+        "unrank",
+        "export",
+        "export any --order random",
+    ] {
+        let ran = env.run(words);
+        assert_eq!((ran.code, ran.out()), (2, ""), "{words}");
+        assert!(ran.err.starts_with("error: ") || words.is_empty(), "{words}: {}", ran.err);
+        assert!(ran.err.contains("--help") || ran.err.contains("Usage"), "{words}: {}", ran.err);
+    }
+    assert!(!env.tables().exists());
+}
+
+#[test]
+fn a_place_that_cannot_be_had_is_refused() {
+    let env = TestEnv::new();
+    env.build("--side 3 --pieces 2");
+    fs::create_dir(env.path("dir")).unwrap();
+    env.file("file", "precious");
+    for words in [
+        "build --side 3 --pieces 2 -o file/table.sht",
+        "build --side 3 --pieces 2 -o file/below/table.sht",
+        "build --side 3 --pieces 2 --tables file",
+        "build --side 3 --pieces 2 -o dir --force",
+        "export 3x3-2 -o file/flat",
+        "export 3x3-2 -o missing/flat",
+        "export 3x3-2 -o dir",
+    ] {
+        let ran = env.run(words);
+        assert_eq!(ran.out(), "", "{words}");
+        let error = ran.failure();
+        let path = words.split(' ').find(|word| ["file", "dir", "missing"].iter().any(|p| word.starts_with(p)));
+        let first = path.unwrap().split('/').next().unwrap();
+        assert!(error.contains(first) && error.contains("cannot "), "{words}: {error}");
+    }
+    assert_eq!(fs::read(env.path("file")).unwrap(), b"precious");
+    assert_eq!(names(&env.work()), set(["dir", "file"]));
+    assert_eq!(names(&env.path("dir")), set([]));
+}
+
+/// Errors stay on a line, and say no cause twice.
+#[test]
+fn an_error_is_told_once_in_a_line() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    env.file("file", "precious");
+    let error = env.run_args(["query", "5x5-3", "a1\nb1\r\nc1"]).refusal();
+    assert!(error.contains("a1") && error.contains("c1"), "{error}");
+    for words in ["build --side 3 --pieces 2 -o file/table.sht", "info file/table.sht", "export 5x5-3 -o file/flat"] {
+        let error = env.run(words).failure();
+        assert_eq!(error.matches("os error").count(), 1, "{words}: {error}");
+    }
+}
