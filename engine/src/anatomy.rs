@@ -8,7 +8,7 @@ use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Turn};
 
 use crate::filter::Filter;
-use crate::game::{ChineseCheckers, State};
+use crate::game::{ChineseCheckers, GameState};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
@@ -79,7 +79,7 @@ impl StateFeatures<ChineseCheckers> for BoardFeatures {
         &self.0.elements_of[fact]
     }
 
-    fn mark(&self, _: &ChineseCheckers, state: &State, facts: &mut FluentSet) {
+    fn mark(&self, _: &ChineseCheckers, state: &GameState, facts: &mut FluentSet) {
         facts.clear();
         for player in PLAYERS {
             state.army(player).iter().for_each(|cell| facts.insert(fact(cell.index(), player)));
@@ -87,7 +87,7 @@ impl StateFeatures<ChineseCheckers> for BoardFeatures {
     }
 
     /// 1 for the player who waits.
-    fn mobility(&self, game: &ChineseCheckers, state: &State, role: usize) -> u32 {
+    fn mobility(&self, game: &ChineseCheckers, state: &GameState, role: usize) -> u32 {
         match game.turn(state) {
             Turn::One(acting) if acting == role => (game.pieces(state, Filter::All).count() as u32).max(1),
             _ => 1,

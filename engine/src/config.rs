@@ -36,7 +36,7 @@ pub struct UctConfig {
     /// The visits before a node is added.
     pub threshold: u32,
     /// What ends a playout.
-    pub end: End,
+    pub end: PlayoutEnd,
     /// For fixed depth: the moves of a playout.
     #[serde(default)]
     pub depth: u32,
@@ -49,7 +49,7 @@ pub struct UctConfig {
     pub length_weight: f64,
     /// How the move is decided on.
     #[serde(default)]
-    pub decision: Decision,
+    pub decision: DecisionRule,
     /// How a simulation chooses in the tree.
     #[serde(default, skip_serializing_if = "is_default")]
     pub selection: TreePolicy,
@@ -86,7 +86,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// What ends a playout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum End {
+pub enum PlayoutEnd {
     /// The end of the game.
     PlayedOut,
     /// A number of moves; the state is valued by the table difference.
@@ -98,7 +98,7 @@ pub enum End {
 /// How the move is decided on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Decision {
+pub enum DecisionRule {
     /// The highest average reward.
     #[default]
     BestAverage,
@@ -106,11 +106,11 @@ pub enum Decision {
     MostVisits,
 }
 
-impl From<Decision> for sternhalma_ggp::Decision {
-    fn from(decision: Decision) -> sternhalma_ggp::Decision {
+impl From<DecisionRule> for sternhalma_ggp::Decision {
+    fn from(decision: DecisionRule) -> sternhalma_ggp::Decision {
         match decision {
-            Decision::BestAverage => sternhalma_ggp::Decision::BestAverage,
-            Decision::MostVisits => sternhalma_ggp::Decision::MostVisits,
+            DecisionRule::BestAverage => sternhalma_ggp::Decision::BestAverage,
+            DecisionRule::MostVisits => sternhalma_ggp::Decision::MostVisits,
         }
     }
 }
@@ -348,7 +348,7 @@ impl Config {
     /// Whether the player needs a distance table.
     pub fn needs_table(&self) -> bool {
         match self {
-            Config::Uct(uct) => uct.end != End::PlayedOut,
+            Config::Uct(uct) => uct.end != PlayoutEnd::PlayedOut,
             Config::AlphaBeta(config) => config.evaluation == Evaluation::Table,
             Config::Pvs(_) => true,
             Config::Greedy | Config::Random => false,
@@ -405,7 +405,7 @@ impl UctConfig {
             return Err("`c` is at least 0, and the weights are finite".to_owned());
         }
         if self.selection == TreePolicy::Guided {
-            if self.end != End::FixedDepth {
+            if self.end != PlayoutEnd::FixedDepth {
                 return Err("guided selection goes with playouts of fixed depth".to_owned());
             }
             if !(self.temperature > 0.0 && self.difference_weight > 0.0) {
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(searches("adaptive"), adaptive);
         assert_eq!(searches("base,ref=inf"), "grave,c=0.2,k=250,ref=inf,playout=mast,epsilon=0.4");
         let heur0 = uct("heur0,selection=grave,playout=mast,tau=10,play=visits,c=0.3,threshold=4");
-        assert_eq!((heur0.end, heur0.depth, heur0.c, heur0.threshold), (End::FixedDepth, 13, 0.3, 4));
+        assert_eq!((heur0.end, heur0.depth, heur0.c, heur0.threshold), (PlayoutEnd::FixedDepth, 13, 0.3, 4));
         let search = Policy::Search(heur0.search().unwrap().unwrap()).to_string();
         assert_eq!(search, "grave,c=0.3,k=250,ref=50,playout=mast,tau=10,play=visits");
         assert_eq!(uct("heur0").search(), Ok(None));

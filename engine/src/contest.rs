@@ -4,18 +4,18 @@ use sternhalma_data::Position;
 use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request};
 use sternhalma_ggp::{Rng, SearchStats};
 
-use crate::game::{Action, ChineseCheckers, State};
-use crate::player::Player;
+use crate::game::{Action, ChineseCheckers, GameState};
+use crate::player::EnginePlayer;
 use crate::ugi;
 
 /// An opening is a position string, or `startpos` or `fen` with a position
 /// string and maybe `moves` and moves, as the engine protocol has it.
 impl ArenaGame for ChineseCheckers {
-    fn move_text(&self, _: &State, _: usize, action: Action) -> String {
+    fn move_text(&self, _: &GameState, _: usize, action: Action) -> String {
         ugi::action_text(self.geometry(), action)
     }
 
-    fn opening(&self, text: &str) -> Result<Opening<State>, String> {
+    fn opening(&self, text: &str) -> Result<Opening<GameState>, String> {
         let words = text.split_whitespace().next();
         let state = match words {
             Some("startpos" | "fen") => ugi::placed(self, text)?,
@@ -31,22 +31,22 @@ impl ArenaGame for ChineseCheckers {
         }
     }
 
-    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<State>> {
+    fn random_opening(&self, plies: u32, rng: &mut Rng) -> Option<Opening<GameState>> {
         self.random_state(plies, rng).map(|state| self.opening_at(state))
     }
 }
 
 impl ChineseCheckers {
-    fn opening_at(&self, state: State) -> Opening<State> {
+    fn opening_at(&self, state: GameState) -> Opening<GameState> {
         Opening { state, text: self.position(&state).to_string(), plies: state.ply() }
     }
 }
 
 /// A player of this process in the arena.
-pub struct Seat(pub Box<dyn Player>);
+pub struct EngineContestant(pub Box<dyn EnginePlayer>);
 
-impl Contestant<ChineseCheckers> for Seat {
-    fn begin(&mut self, _: &ChineseCheckers, _: &State, _: usize, seed: u64) -> Result<(), Fault> {
+impl Contestant<ChineseCheckers> for EngineContestant {
+    fn begin(&mut self, _: &ChineseCheckers, _: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
         self.0.reset(seed);
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Contestant<ChineseCheckers> for Seat {
     fn choose(
         &mut self,
         _: &ChineseCheckers,
-        state: &State,
+        state: &GameState,
         request: &Request,
     ) -> Result<(Action, SearchStats), Fault> {
         let choice = self.0.choose(state, request.search_limits(), request.stop);

@@ -4,13 +4,13 @@ use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic, MoveEvaluator};
 
 use crate::distance::Distances;
-use crate::game::{Action, ChineseCheckers, State};
+use crate::game::{Action, ChineseCheckers, GameState};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
 /// The distances of both armies, `x` first.
 #[inline]
-fn both(distances: &Distances, game: &ChineseCheckers, state: &State) -> [f64; 2] {
+fn both(distances: &Distances, game: &ChineseCheckers, state: &GameState) -> [f64; 2] {
     PLAYERS.map(|player| {
         let (army, rank) = game.ranked(state, player);
         distances.of(army, rank)
@@ -18,13 +18,13 @@ fn both(distances: &Distances, game: &ChineseCheckers, state: &State) -> [f64; 2
 }
 
 /// How much nearer the player to move is, as a value of alpha-beta search.
-fn lead(of: [f64; 2], state: &State) -> f64 {
+fn lead(of: [f64; 2], state: &GameState) -> f64 {
     let mover = state.player() as usize;
     of[1 - mover] - of[mover]
 }
 
 /// Longest advances first, so that alpha-beta search cuts early.
-fn farthest_first(game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
+fn farthest_first(game: &ChineseCheckers, state: &GameState, moves: &mut [Action]) {
     moves.sort_by_key(|action| action.map_or(0, |mv| -game.advance(state.player(), mv)));
 }
 
@@ -40,7 +40,7 @@ pub struct TableDifference {
 
 impl Evaluator<ChineseCheckers> for TableDifference {
     #[inline]
-    fn evaluate(&mut self, game: &ChineseCheckers, state: &State, values: &mut [f64]) {
+    fn evaluate(&mut self, game: &ChineseCheckers, state: &GameState, values: &mut [f64]) {
         let [x, o] = both(&self.distances, game, state);
         values[0] = 0.5 + self.weight * (o - x);
         values[1] = 0.5 + self.weight * (x - o);
@@ -48,11 +48,11 @@ impl Evaluator<ChineseCheckers> for TableDifference {
 }
 
 impl Heuristic<ChineseCheckers> for TableDifference {
-    fn value(&mut self, game: &ChineseCheckers, state: &State) -> f64 {
+    fn value(&mut self, game: &ChineseCheckers, state: &GameState) -> f64 {
         lead(both(&self.distances, game, state), state)
     }
 
-    fn order(&mut self, game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
+    fn order(&mut self, game: &ChineseCheckers, state: &GameState, moves: &mut [Action]) {
         farthest_first(game, state, moves);
     }
 }
@@ -76,7 +76,7 @@ impl MoveEvaluator<ChineseCheckers> for TableForesight {
     fn evaluate_moves(
         &mut self,
         game: &ChineseCheckers,
-        state: &State,
+        state: &GameState,
         role: usize,
         moves: &[Action],
         values: &mut Vec<f32>,
@@ -118,7 +118,7 @@ impl MeanRow {
         MeanRow { rows, home_rows: geometry.row(last), pieces: game.board().pieces() as f64 }
     }
 
-    fn mean(&self, game: &ChineseCheckers, state: &State, player: Side) -> f64 {
+    fn mean(&self, game: &ChineseCheckers, state: &GameState, player: Side) -> f64 {
         let army = player.goal_view(game.board().cells(), state.army(player)) - game.board().home();
         let rows = self.rows.iter().enumerate().skip(self.home_rows + 1);
         let sum: usize = rows.map(|(row, cells)| (row - self.home_rows) * (army & *cells).len()).sum();
@@ -127,11 +127,11 @@ impl MeanRow {
 }
 
 impl Heuristic<ChineseCheckers> for MeanRow {
-    fn value(&mut self, game: &ChineseCheckers, state: &State) -> f64 {
+    fn value(&mut self, game: &ChineseCheckers, state: &GameState) -> f64 {
         lead(PLAYERS.map(|player| self.mean(game, state, player)), state)
     }
 
-    fn order(&mut self, game: &ChineseCheckers, state: &State, moves: &mut [Action]) {
+    fn order(&mut self, game: &ChineseCheckers, state: &GameState, moves: &mut [Action]) {
         farthest_first(game, state, moves);
     }
 }
@@ -164,13 +164,13 @@ impl Separated {
 
     /// Whether the armies can no longer meet, but by a jump to the centre row.
     #[inline]
-    pub fn holds(&self, state: &State) -> bool {
+    pub fn holds(&self, state: &GameState) -> bool {
         PLAYERS.iter().all(|&player| state.army(player).is_subset(self.beyond[player as usize]))
     }
 
     /// Who wins the race, if the armies are separated.
     #[inline]
-    pub fn winner(&self, game: &ChineseCheckers, state: &State) -> Option<Side> {
+    pub fn winner(&self, game: &ChineseCheckers, state: &GameState) -> Option<Side> {
         self.holds(state).then(|| {
             let ahead = lead(both(&self.distances, game, state), state) >= 0.0;
             if ahead { state.player() } else { state.player().other() }
@@ -180,7 +180,7 @@ impl Separated {
 
 impl Cutoff<ChineseCheckers> for Separated {
     #[inline]
-    fn cut(&mut self, game: &ChineseCheckers, state: &State, _: u32, rewards: &mut [f64]) -> bool {
+    fn cut(&mut self, game: &ChineseCheckers, state: &GameState, _: u32, rewards: &mut [f64]) -> bool {
         let Some(winner) = self.winner(game, state) else { return false };
         debug_assert!(!game.is_terminal(state));
         rewards[winner as usize] = 1.0;

@@ -42,7 +42,7 @@ pub struct ChineseCheckers {
 
 /// A state of a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct State {
+pub struct GameState {
     armies: [CellSet; 2],
     player: Side,
     passed: bool,
@@ -50,7 +50,7 @@ pub struct State {
     outcome: Option<Outcome>,
 }
 
-impl State {
+impl GameState {
     /// The cells of a player's pieces, in the board's order.
     #[inline]
     pub fn army(&self, player: Side) -> CellSet {
@@ -77,8 +77,8 @@ impl State {
 
     /// The state with the other player to move, though who is to move could:
     /// no state of a game, but one a search may ask about.
-    pub(crate) fn skipped(self) -> State {
-        State { player: self.player.other(), passed: false, ply: self.ply + 1, ..self }
+    pub(crate) fn skipped(self) -> GameState {
+        GameState { player: self.player.other(), passed: false, ply: self.ply + 1, ..self }
     }
 
     /// How the game ended, if it has.
@@ -137,21 +137,21 @@ impl ChineseCheckers {
 
     /// The state of a position with the board's armies; none if the armies
     /// have not the board's pieces.
-    pub fn state(&self, position: &Position) -> Option<State> {
+    pub fn state(&self, position: &Position) -> Option<GameState> {
         let armies = [Side::X, Side::O].map(|player| position.army(player));
         let fits = armies.iter().all(|army| army.len() == self.board.pieces());
         if !fits || position.geometry().size() != self.board.size() {
             return None;
         }
         let (player, ply) = (position.side_to_move(), position.ply());
-        let mut state = State { armies, player, passed: false, ply, outcome: None };
+        let mut state = GameState { armies, player, passed: false, ply, outcome: None };
         // The player that has just moved is tested first.
         state.outcome = self.outcome_after(&state, player.other());
         Some(state)
     }
 
     /// The position of a state.
-    pub fn position(&self, state: &State) -> Position {
+    pub fn position(&self, state: &GameState) -> Position {
         let [x, o] = state.armies;
         Position::new(self.geometry, x, o, state.player, state.ply).expect("armies share no cell")
     }
@@ -163,7 +163,7 @@ impl ChineseCheckers {
     /// ([`Rank::after_move`]) takes longer: playouts need it once in many moves,
     /// and the pieces a move passes are a loop that the processor mispredicts.
     #[inline]
-    pub fn ranked(&self, state: &State, player: Side) -> (CellSet, Rank) {
+    pub fn ranked(&self, state: &GameState, player: Side) -> (CellSet, Rank) {
         let army = player.goal_view(self.board.cells(), state.army(player));
         (army, Rank::of(army))
     }
@@ -177,7 +177,7 @@ impl ChineseCheckers {
     /// Where each piece of the player to move may go under a filter, widened
     /// to the next while it leaves no move: forward, non-backward, all.
     #[inline]
-    pub fn pieces(&self, state: &State, filter: Filter) -> Pieces {
+    pub fn pieces(&self, state: &GameState, filter: Filter) -> Pieces {
         let pieces = self.pieces_within(state, filter);
         if pieces.is_empty() && filter != Filter::All {
             return self.widened(state, filter);
@@ -186,7 +186,7 @@ impl ChineseCheckers {
     }
 
     #[cold]
-    fn widened(&self, state: &State, filter: Filter) -> Pieces {
+    fn widened(&self, state: &GameState, filter: Filter) -> Pieces {
         match filter {
             Filter::Forward => self.pieces(state, Filter::NonBackward),
             _ => self.pieces_within(state, Filter::All),
@@ -195,7 +195,7 @@ impl ChineseCheckers {
 
     /// Where each piece may go under a filter as it is.
     #[inline]
-    fn pieces_within(&self, state: &State, filter: Filter) -> Pieces {
+    fn pieces_within(&self, state: &GameState, filter: Filter) -> Pieces {
         let player = state.player;
         let army = state.army(player);
         let occupied = army | state.army(player.other());
@@ -223,7 +223,7 @@ impl ChineseCheckers {
     }
 
     #[inline]
-    fn outcome_after(&self, state: &State, mover: Side) -> Option<Outcome> {
+    fn outcome_after(&self, state: &GameState, mover: Side) -> Option<Outcome> {
         let occupied = state.armies[0] | state.armies[1];
         let has_won = |player: Side| {
             let goal = self.goal_corner(player);
@@ -235,7 +235,7 @@ impl ChineseCheckers {
 
     /// Plays an action of the player to move, which is one of the rules'.
     #[inline]
-    pub fn play_action(&self, state: &mut State, action: Action) {
+    pub fn play_action(&self, state: &mut GameState, action: Action) {
         let mover = state.player;
         state.ply += 1;
         state.player = mover.other();
@@ -257,7 +257,7 @@ impl ChineseCheckers {
 
     /// Plays random legal moves from the initial state; none if they end the
     /// game.
-    pub fn random_state(&self, plies: u32, rng: &mut Rng) -> Option<State> {
+    pub fn random_state(&self, plies: u32, rng: &mut Rng) -> Option<GameState> {
         let mut state = self.initial();
         let mut moves = Vec::new();
         for _ in 0..plies {
@@ -291,33 +291,33 @@ impl PolicyGame for ChineseCheckers {
 }
 
 impl Game for ChineseCheckers {
-    type State = State;
+    type State = GameState;
     type Move = Action;
 
     fn roles(&self) -> usize {
         2
     }
 
-    fn initial(&self) -> State {
+    fn initial(&self) -> GameState {
         self.state(&Position::initial(self.board)).expect("the initial position is the board's")
     }
 
     #[inline]
-    fn turn(&self, state: &State) -> Turn {
+    fn turn(&self, state: &GameState) -> Turn {
         Turn::One(state.player as usize)
     }
 
-    fn legal(&self, state: &State, _: usize, moves: &mut Vec<Action>) {
+    fn legal(&self, state: &GameState, _: usize, moves: &mut Vec<Action>) {
         add_actions(&self.pieces(state, self.filter), moves);
     }
 
     /// Forward moves, as in all playouts of paper 004: others do not end.
-    fn playout_moves(&self, state: &State, _: usize, moves: &mut Vec<Action>) {
+    fn playout_moves(&self, state: &GameState, _: usize, moves: &mut Vec<Action>) {
         add_actions(&self.pieces(state, Filter::Forward), moves);
     }
 
     #[inline]
-    fn random_move(&self, state: &State, _: usize, _: &mut Vec<Action>, rng: &mut Rng) -> Option<Action> {
+    fn random_move(&self, state: &GameState, _: usize, _: &mut Vec<Action>, rng: &mut Rng) -> Option<Action> {
         Some(random_move(&self.pieces(state, Filter::Forward), rng))
     }
 
@@ -329,7 +329,7 @@ impl Game for ChineseCheckers {
     }
 
     #[inline]
-    fn key(&self, state: &State) -> Option<u64> {
+    fn key(&self, state: &GameState) -> Option<u64> {
         let [x, o] = state.armies.map(CellSet::bits);
         let rest = u64::from(state.ply) << 2 | u64::from(state.passed) << 1 | state.player as u64;
         let words = [x as u64, (x >> 64) as u64, o as u64, (o >> 64) as u64, rest];
@@ -340,16 +340,16 @@ impl Game for ChineseCheckers {
     }
 
     #[inline]
-    fn play(&self, state: &mut State, joint: &[Action]) {
+    fn play(&self, state: &mut GameState, joint: &[Action]) {
         self.play_action(state, joint[0]);
     }
 
     #[inline]
-    fn is_terminal(&self, state: &State) -> bool {
+    fn is_terminal(&self, state: &GameState) -> bool {
         state.outcome.is_some()
     }
 
-    fn goal(&self, state: &State, role: usize) -> u8 {
+    fn goal(&self, state: &GameState, role: usize) -> u8 {
         match state.outcome {
             Some(Outcome::Won(player)) if player as usize == role => 100,
             Some(Outcome::Won(_)) => 0,

@@ -28,23 +28,25 @@ mod config;
 mod contest;
 mod distance;
 mod evaluate;
+mod external;
 mod filter;
 mod game;
-mod peer;
 mod player;
 mod playout;
 mod pvs;
 mod tune;
 pub mod ugi;
 
-pub use config::{AlphaBetaConfig, Config, ConfigError, Decision, End, Evaluation, PvsConfig, Roster, UctConfig};
-pub use contest::Seat;
+pub use config::{
+    AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PvsConfig, Roster, UctConfig,
+};
+pub use contest::EngineContestant;
 pub use distance::{Distances, draw_in};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
+pub use external::{ExternalPlayer, ExternalPlayerError};
 pub use filter::{Filter, Pieces};
-pub use game::{Action, ChineseCheckers, Outcome, PLY_LIMIT, State};
-pub use peer::{Peer, PeerError};
-pub use player::{Choice, Insight, Player, Value, player};
+pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};
+pub use player::{Choice, EnginePlayer, SearchInfo, SearchValue, player};
 pub use playout::FarthestMix;
 pub use sternhalma_ggp::statistics::Score;
-pub use tune::{Parameter, Trial, Tuning, tune};
+pub use tune::{ClimbParameter, HillClimb, Trial, tune};

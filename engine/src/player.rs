@@ -10,11 +10,11 @@ use sternhalma_ggp::{
     Playout, Puct, Rng, SearchStats, Selection, SelectionPolicy, ToTheEnd, Uct, WIN, alpha_beta,
 };
 
-use crate::config::{AlphaBetaConfig, Config, End, Evaluation, TreePolicy, UctConfig};
+use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
 use crate::distance::Distances;
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::Filter;
-use crate::game::{Action, ChineseCheckers, State};
+use crate::game::{Action, ChineseCheckers, GameState};
 use crate::playout::{FarthestMix, random_move};
 use crate::pvs::PvsPlayer;
 
@@ -40,18 +40,18 @@ pub struct Choice {
 
 /// How a search stands.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Insight {
+pub struct SearchInfo {
     /// What it has spent.
     pub spent: SearchStats,
     /// What the state is worth to the player to move, if it can tell.
-    pub value: Option<Value>,
+    pub value: Option<SearchValue>,
     /// The principal variation as far as it is known; first what would be played.
     pub line: Vec<Action>,
 }
 
 /// What a search takes a state to be worth to the player to move.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Value {
+pub enum SearchValue {
     /// Of Monte-Carlo search: the average reward, from -1 for lost to 1 for won.
     Reward(f64),
     /// Of alpha-beta search: the lead, in the units of its evaluation.
@@ -63,15 +63,21 @@ pub enum Value {
 }
 
 /// One side of a game.
-pub trait Player: Send {
+pub trait EnginePlayer: Send {
     /// Chooses for the player to move in a state that is not the game's end.
-    fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice;
+    fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice;
 
-    /// Chooses as [`choose`](Player::choose) does, and tells `watch` how the
+    /// Chooses as [`choose`](EnginePlayer::choose) does, and tells `watch` how the
     /// search stands: now and then if it can, and once at its end.
-    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
+    fn think(
+        &mut self,
+        state: &GameState,
+        limits: Limits,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(&SearchInfo),
+    ) -> Choice {
         let choice = self.choose(state, limits, stop);
-        watch(&Insight { spent: choice.spent, value: None, line: vec![choice.action] });
+        watch(&SearchInfo { spent: choice.spent, value: None, line: vec![choice.action] });
         choice
     }
 
@@ -91,7 +97,7 @@ pub fn player(
     board: Board,
     ply_limit: u32,
     distances: Option<&Distances>,
-) -> Result<Box<dyn Player>, String> {
+) -> Result<Box<dyn EnginePlayer>, String> {
     let distances = || {
         let found =
             distances.ok_or_else(|| format!("it needs a distance table of {board}; `sternhalma build` makes one"))?;
@@ -113,12 +119,12 @@ pub fn player(
                     let selection = Puct::new(foresight, uct.c, temperature);
                     Box::new(UctPlayer::new(game, uct, selection, FarthestMix::new(uct.random), cutoff))
                 }
-                End::PlayedOut => uct_player(game, uct, ToTheEnd)?,
-                End::FixedDepth => {
+                PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd)?,
+                PlayoutEnd::FixedDepth => {
                     let evaluator = TableDifference { distances: distances()?, weight: uct.difference_weight };
                     uct_player(game, uct, FixedDepth { depth: uct.depth, evaluator })?
                 }
-                End::Separated => {
+                PlayoutEnd::Separated => {
                     let cutoff = Separated::new(&game, distances()?);
                     uct_player(game, uct, cutoff)?
                 }
@@ -141,7 +147,7 @@ pub fn player(
 }
 
 /// A player whose playouts end by this cutoff, with parts of its own or those it is told.
-fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Result<Box<dyn Player>, String>
+fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Result<Box<dyn EnginePlayer>, String>
 where
     C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
 {
@@ -166,9 +172,9 @@ struct MakePlayer<'a, C> {
 }
 
 impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCheckers> for MakePlayer<'_, C> {
-    type Made = Box<dyn Player>;
+    type Made = Box<dyn EnginePlayer>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Player>
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn EnginePlayer>
     where
         S: Selection<ChineseCheckers> + Clone + Send + 'static,
         S::EdgeData: Send,
@@ -220,14 +226,14 @@ where
     Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning), false)
 }
 
-impl<S, P, C> Player for UctPlayer<S, P, C>
+impl<S, P, C> EnginePlayer for UctPlayer<S, P, C>
 where
     S: Selection<ChineseCheckers> + Clone + Send,
     S::EdgeData: Send,
     P: Playout<ChineseCheckers> + Clone + Send,
     C: Cutoff<ChineseCheckers> + Clone + Send,
 {
-    fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice {
+    fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
             return Choice { action, spent: SearchStats::default() };
         }
@@ -235,7 +241,13 @@ where
         Choice { action: found.best, spent: found.spent }
     }
 
-    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
+    fn think(
+        &mut self,
+        state: &GameState,
+        limits: Limits,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(&SearchInfo),
+    ) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
             return forced(action, watch);
         }
@@ -248,8 +260,8 @@ where
             spent = found.spent;
             let stats = found.moves.iter().find(|(action, _)| *action == found.best).map(|(_, stats)| stats.mean());
             // What is proved has an infinite mean.
-            let value = stats.map(|mean| Value::Reward(2.0 * mean.clamp(0.0, 1.0) - 1.0));
-            watch(&Insight { spent, value, line: self.mcts.line() });
+            let value = stats.map(|mean| SearchValue::Reward(2.0 * mean.clamp(0.0, 1.0) - 1.0));
+            watch(&SearchInfo { spent, value, line: self.mcts.line() });
             // A part that ends before its report met the clock or was stopped.
             if spent.expansions_counted() < report || limits.counted_out(&spent) {
                 return Choice { action: found.best, spent };
@@ -273,12 +285,18 @@ struct AlphaBeta<H> {
     depth: u32,
 }
 
-impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
-    fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice {
+impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
+    fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice {
         self.think(state, limits, stop, &mut |_| ())
     }
 
-    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
+    fn think(
+        &mut self,
+        state: &GameState,
+        limits: Limits,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(&SearchInfo),
+    ) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
             return forced(action, watch);
         }
@@ -287,11 +305,11 @@ impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
             alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
         // Without a depth searched in full there is no value.
         let value = (spent.depth > 0).then_some(match value {
-            won if won > WIN / 2.0 => Value::Won((WIN - won) as u32),
-            lost if lost < -WIN / 2.0 => Value::Lost((WIN + lost) as u32),
-            lead => Value::Lead(lead),
+            won if won > WIN / 2.0 => SearchValue::Won((WIN - won) as u32),
+            lost if lost < -WIN / 2.0 => SearchValue::Lost((WIN + lost) as u32),
+            lead => SearchValue::Lead(lead),
         });
-        watch(&Insight { spent, value, line: vec![action] });
+        watch(&SearchInfo { spent, value, line: vec![action] });
         Choice { action, spent }
     }
 
@@ -299,14 +317,14 @@ impl<H: Heuristic<ChineseCheckers> + Send> Player for AlphaBeta<H> {
 }
 
 /// The choice where there is none.
-pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&Insight)) -> Choice {
+pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&SearchInfo)) -> Choice {
     let spent = SearchStats::default();
-    watch(&Insight { spent, value: None, line: vec![action] });
+    watch(&SearchInfo { spent, value: None, line: vec![action] });
     Choice { action, spent }
 }
 
 /// The action where the game shows but one.
-pub(crate) fn only_action(game: &ChineseCheckers, state: &State) -> Option<Action> {
+pub(crate) fn only_action(game: &ChineseCheckers, state: &GameState) -> Option<Action> {
     let mut actions = Vec::new();
     game.legal(state, state.player() as usize, &mut actions);
     (actions.len() == 1).then(|| actions[0])
@@ -320,8 +338,8 @@ struct Greedy {
     rng: Rng,
 }
 
-impl Player for Greedy {
-    fn choose(&mut self, state: &State, _: Limits, _: &AtomicBool) -> Choice {
+impl EnginePlayer for Greedy {
+    fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
         let player = state.player();
         let cells = self.game.board().cells();
         let mut best: (Option<(i32, usize)>, Vec<Move>) = (None, Vec::new());
@@ -354,8 +372,8 @@ struct RandomMover {
     rng: Rng,
 }
 
-impl Player for RandomMover {
-    fn choose(&mut self, state: &State, _: Limits, _: &AtomicBool) -> Choice {
+impl EnginePlayer for RandomMover {
+    fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
         Choice { action: random_move(&self.game.pieces(state, Filter::All), &mut self.rng), spent: ONE_EXPANSION }
     }
 
@@ -388,13 +406,13 @@ mod tests {
             players.iter_mut().for_each(|player| player.reset(7));
             let [one, other] = &mut players;
             let mut seen = Vec::new();
-            let choice = other.think(&state, limits, &go, &mut |insight| seen.push(insight.clone()));
+            let choice = other.think(&state, limits, &go, &mut |info| seen.push(info.clone()));
             assert_eq!(counted(one.choose(&state, limits, &go)), counted(choice), "{limits:?}");
             // The last simulation of a part may go beyond the next limit.
             assert!(seen.len().abs_diff(parts) <= 1, "{limits:?}: {}", seen.len());
             let last = &seen[seen.len() - 1];
             assert_eq!((last.line[0], last.spent), (choice.action, choice.spent));
-            assert!(matches!(last.value, Some(Value::Reward(value)) if value.abs() <= 1.0));
+            assert!(matches!(last.value, Some(SearchValue::Reward(value)) if value.abs() <= 1.0));
         }
     }
 }

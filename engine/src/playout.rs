@@ -5,7 +5,7 @@ use sternhalma_data::{CellSet, Move, Side};
 use sternhalma_ggp::{MoveHistory, Playout, Rng};
 
 use crate::filter::{Filter, Pieces};
-use crate::game::{Action, ChineseCheckers, State};
+use crate::game::{Action, ChineseCheckers, GameState};
 
 /// Forward moves only: a share of them uniformly at random, the others the
 /// farthest move, which advances a piece by the most rows; ties at random.
@@ -24,7 +24,14 @@ impl FarthestMix {
 
 impl Playout<ChineseCheckers> for FarthestMix {
     #[inline]
-    fn choose(&mut self, game: &ChineseCheckers, state: &State, _: usize, _: &MoveHistory, rng: &mut Rng) -> Action {
+    fn choose(
+        &mut self,
+        game: &ChineseCheckers,
+        state: &GameState,
+        _: usize,
+        _: &MoveHistory,
+        rng: &mut Rng,
+    ) -> Action {
         let pieces = game.pieces(state, Filter::Forward);
         if (rng.next_u64() >> 32) < self.random {
             random_move(&pieces, rng)

@@ -10,7 +10,7 @@ use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::statistics::Score;
 use toml::Value;
 
-use crate::config::{Config, End};
+use crate::config::{Config, PlayoutEnd};
 
 /// Offsets of the six variants, in shares of the reach.
 const OFFSETS: [f64; 6] = [-1.0, -2.0 / 3.0, -1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
@@ -18,20 +18,20 @@ const OFFSETS: [f64; 6] = [-1.0, -2.0 / 3.0, -1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1
 /// What is tuned, and how far around.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tuning {
+pub struct HillClimb {
     /// How often all parameters are gone through.
     pub passes: u32,
     /// What the reach is multiplied by after each pass.
     pub shrink: f64,
     /// The parameters in order.
     #[serde(rename = "parameter")]
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ClimbParameter>,
 }
 
 /// A number of a UCT player.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Parameter {
+pub struct ClimbParameter {
     /// Its name in `players.toml`.
     pub name: String,
     /// The least value allowed.
@@ -45,7 +45,7 @@ pub struct Parameter {
     pub whole: bool,
     /// The only kind of playout that uses it.
     #[serde(default)]
-    pub end: Option<End>,
+    pub end: Option<PlayoutEnd>,
 }
 
 /// A match of a variant against the present player.
@@ -64,14 +64,14 @@ pub struct Trial {
     pub score: Score,
 }
 
-impl Tuning {
+impl HillClimb {
     /// The passes, parameters and ranges that ship with the crate.
-    pub fn built_in() -> Tuning {
+    pub fn built_in() -> HillClimb {
         toml::from_str(include_str!("../tuning.toml")).expect("the tuning that ships is well-formed")
     }
 
     /// The values that a pass tries for a parameter whose value is `present`.
-    pub fn variants(&self, parameter: &Parameter, pass: u32, present: f64) -> Vec<f64> {
+    pub fn variants(&self, parameter: &ClimbParameter, pass: u32, present: f64) -> Vec<f64> {
         let reach = parameter.reach * self.shrink.powi(pass as i32);
         let reach = if parameter.whole { reach.max(3.0) } else { reach };
         let mut values: Vec<f64> = Vec::new();
@@ -97,7 +97,7 @@ impl Tuning {
 /// # Errors
 /// If the player has not a parameter that is to be tuned.
 pub fn tune(
-    tuning: &Tuning,
+    tuning: &HillClimb,
     start: &Config,
     seed: u64,
     known: &[Trial],
@@ -105,8 +105,8 @@ pub fn tune(
     mut report: impl FnMut(&Trial),
 ) -> Result<Option<Config>, String> {
     let Config::Uct(uct) = start else { return Err("only UCT players have parameters to tune".to_owned()) };
-    let used = |parameter: &&Parameter| parameter.end.is_none_or(|end| end == uct.end);
-    let parameters: Vec<&Parameter> = tuning.parameters.iter().filter(used).collect();
+    let used = |parameter: &&ClimbParameter| parameter.end.is_none_or(|end| end == uct.end);
+    let parameters: Vec<&ClimbParameter> = tuning.parameters.iter().filter(used).collect();
     let mut present = start.clone();
     for pass in 0..tuning.passes {
         for (index, parameter) in parameters.iter().enumerate() {
@@ -159,7 +159,7 @@ fn number(config: &Config, name: &str) -> Result<f64, String> {
     }
 }
 
-fn with_number(config: &Config, parameter: &Parameter, value: f64) -> Result<Config, String> {
+fn with_number(config: &Config, parameter: &ClimbParameter, value: f64) -> Result<Config, String> {
     let mut table = as_table(config);
     let value = if parameter.whole { Value::Integer(value as i64) } else { Value::Float(value) };
     table.insert(parameter.name.clone(), value);
@@ -194,7 +194,7 @@ mod tests {
         let start = Roster::built_in().config("base0").unwrap();
         let trials = Mutex::new(Vec::new());
         let keep = |trial: &Trial| trials.lock().unwrap().push(trial.clone());
-        let tuned = tune(&Tuning::built_in(), &start, 1, &[], nearer_wins, keep).unwrap().unwrap();
+        let tuned = tune(&HillClimb::built_in(), &start, 1, &[], nearer_wins, keep).unwrap().unwrap();
         let (c, random, threshold) = uct(&tuned);
         assert!((c - 0.9).abs() < 0.2 && (random - 0.5).abs() < 0.2 && threshold.abs_diff(7) < 4, "{tuned:?}");
 
@@ -202,7 +202,7 @@ mod tests {
         let known = trials.into_inner().unwrap();
         assert!(known.iter().all(|trial| trial.parameter != "depth"), "played-out games have no depth");
         let nothing = |_: &Config, _: &Config, _| -> Option<Score> { panic!("every trial is known") };
-        let again = tune(&Tuning::built_in(), &start, 1, &known, nothing, |_| ()).unwrap().unwrap();
+        let again = tune(&HillClimb::built_in(), &start, 1, &known, nothing, |_| ()).unwrap().unwrap();
         assert_eq!(again, tuned);
     }
 
@@ -210,15 +210,15 @@ mod tests {
     fn a_variant_must_win_more_than_half() {
         let start = Roster::built_in().config("heur0").unwrap();
         let half = |_: &Config, _: &Config, _| Some(Score { games: 4, wins: 2, losses: 2, draws: 0 });
-        assert_eq!(tune(&Tuning::built_in(), &start, 1, &[], half, |_| ()).unwrap(), Some(start.clone()));
-        assert_eq!(tune(&Tuning::built_in(), &start, 1, &[], |_, _, _| None, |_| ()).unwrap(), None);
+        assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], half, |_| ()).unwrap(), Some(start.clone()));
+        assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], |_, _, _| None, |_| ()).unwrap(), None);
         let greedy = Roster::built_in().config("greedy").unwrap();
-        assert!(tune(&Tuning::built_in(), &greedy, 1, &[], half, |_| ()).is_err());
+        assert!(tune(&HillClimb::built_in(), &greedy, 1, &[], half, |_| ()).is_err());
     }
 
     #[test]
     fn six_variants_lie_around_the_present_value() {
-        let tuning = Tuning::built_in();
+        let tuning = HillClimb::built_in();
         let named = |name: &str| tuning.parameters.iter().find(|p| p.name == name).unwrap();
         assert_eq!(tuning.variants(named("random"), 0, 0.5), [0.2, 0.3, 0.4, 0.6, 0.7, 0.8]);
         assert_eq!(tuning.variants(named("random"), 1, 0.5), [0.35, 0.4, 0.45, 0.55, 0.6, 0.65]);

@@ -9,15 +9,15 @@ use sternhalma_ggp::arena::GameClock;
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
-use crate::game::{Action, ChineseCheckers, State};
-use crate::player::{Insight, Value};
+use crate::game::{Action, ChineseCheckers, GameState};
+use crate::player::{SearchInfo, SearchValue};
 
 /// How a pass is written.
 pub const PASS: &str = "pass";
 
 /// A line from whoever drives the engine.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Command {
+pub enum UgiCommand {
     /// `ugi`
     Ugi,
     /// `isready`
@@ -27,7 +27,7 @@ pub enum Command {
     /// `position startpos|fen ROWS PLAYER PLY [moves MOVE…]`
     Position {
         /// Where the game starts.
-        start: Start,
+        start: StartPosition,
         /// The moves since, as text: which board they are of, `startpos` does not tell.
         moves: Vec<String>,
     },
@@ -50,7 +50,7 @@ pub enum Command {
 
 /// Where a game starts.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Start {
+pub enum StartPosition {
     /// The initial position of the engine's board.
     Initial,
     /// A position string.
@@ -98,39 +98,39 @@ pub enum UgiError {
 
 const COMMANDS: &str = "there are ugi, isready, uginewgame, position, go, stop, setoption, query and quit";
 
-impl Command {
+impl UgiCommand {
     /// Reads a line. A blank one is no command.
     ///
     /// # Errors
     /// If it is no command of the protocol, or one that lacks something.
-    pub fn parse(line: &str) -> Result<Option<Command>, UgiError> {
+    pub fn parse(line: &str) -> Result<Option<UgiCommand>, UgiError> {
         let line = line.trim();
         let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         Ok(Some(match first {
             "" => return Ok(None),
-            "ugi" => Command::Ugi,
-            "isready" => Command::IsReady,
-            "uginewgame" => Command::NewGame,
+            "ugi" => UgiCommand::Ugi,
+            "isready" => UgiCommand::IsReady,
+            "uginewgame" => UgiCommand::NewGame,
             "position" => position(rest)?,
-            "go" => Command::Go(go(rest).map_err(UgiError::Go)?),
-            "stop" => Command::Stop,
+            "go" => UgiCommand::Go(go(rest).map_err(UgiError::Go)?),
+            "stop" => UgiCommand::Stop,
             "setoption" => option(rest)?,
-            "query" => Command::Query(query(rest.trim())?),
-            "quit" => Command::Quit,
+            "query" => UgiCommand::Query(query(rest.trim())?),
+            "quit" => UgiCommand::Quit,
             _ => return Err(UgiError::Unknown(first.to_owned())),
         }))
     }
 }
 
-fn position(text: &str) -> Result<Command, UgiError> {
+fn position(text: &str) -> Result<UgiCommand, UgiError> {
     const USAGE: &str = "a position reads `position startpos` or `position fen ROWS PLAYER PLY`, then `moves c1-e3 …`";
     let malformed = |why: &dyn std::fmt::Display| UgiError::Malformed(why.to_string());
     let mut words = text.split_whitespace();
     let start = match words.next() {
-        Some("startpos") => Start::Initial,
+        Some("startpos") => StartPosition::Initial,
         Some("fen") => {
             let fields: Vec<&str> = words.by_ref().take(3).collect();
-            Start::At(fields.join(" ").parse().map_err(|error| malformed(&error))?)
+            StartPosition::At(fields.join(" ").parse().map_err(|error| malformed(&error))?)
         }
         _ => return Err(malformed(&USAGE)),
     };
@@ -139,7 +139,7 @@ fn position(text: &str) -> Result<Command, UgiError> {
         Some("moves") => words.map(str::to_owned).collect(),
         Some(_) => return Err(malformed(&USAGE)),
     };
-    Ok(Command::Position { start, moves })
+    Ok(UgiCommand::Position { start, moves })
 }
 
 fn go(text: &str) -> Result<Go, String> {
@@ -175,7 +175,7 @@ fn go(text: &str) -> Result<Go, String> {
     Ok(go)
 }
 
-fn option(text: &str) -> Result<Command, UgiError> {
+fn option(text: &str) -> Result<UgiCommand, UgiError> {
     let named = text.trim_start().strip_prefix("name").filter(|rest| rest.starts_with(char::is_whitespace));
     let named = named.map(str::trim).filter(|rest| !rest.is_empty());
     let rest =
@@ -186,7 +186,7 @@ fn option(text: &str) -> Result<Command, UgiError> {
         rest[..*at].ends_with(char::is_whitespace) && rest[at + 5..].chars().next().is_none_or(char::is_whitespace)
     });
     let (name, value) = value.map_or((rest, ""), |(at, _)| (&rest[..at], &rest[at + 5..]));
-    Ok(Command::SetOption { name: name.trim().to_owned(), value: value.trim().to_owned() })
+    Ok(UgiCommand::SetOption { name: name.trim().to_owned(), value: value.trim().to_owned() })
 }
 
 fn query(text: &str) -> Result<Query, UgiError> {
@@ -252,7 +252,7 @@ pub fn action_text(geometry: &Geometry, action: Action) -> String {
 ///
 /// # Errors
 /// If the game is over, or the text is no legal action.
-pub fn legal_action(game: &ChineseCheckers, state: &State, text: &str) -> Result<Action, UgiError> {
+pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Result<Action, UgiError> {
     let malformed = |why: String| UgiError::Malformed(why);
     let ply = state.ply();
     if state.outcome().is_some() {
@@ -269,14 +269,14 @@ pub fn legal_action(game: &ChineseCheckers, state: &State, text: &str) -> Result
 }
 
 /// The state that `position` with this text sets up on the board of a game.
-pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<State, String> {
+pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, String> {
     let told = |error: UgiError| error.to_string();
-    let Command::Position { start, moves } = position(text).map_err(told)? else {
+    let UgiCommand::Position { start, moves } = position(text).map_err(told)? else {
         unreachable!("a position is read as one")
     };
     let mut state = match start {
-        Start::Initial => game.initial(),
-        Start::At(position) => {
+        StartPosition::Initial => game.initial(),
+        StartPosition::At(position) => {
             game.state(&position).ok_or_else(|| format!("`{text}` is no position of {}", game.board()))?
         }
     };
@@ -289,22 +289,24 @@ pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<State, String
 
 /// The `info` line of a search: depth, time, nodes, nodes a second, playouts
 /// if there were any, score and principal variation, as far as they are known.
-pub fn info_line(geometry: &Geometry, insight: &Insight) -> String {
-    let spent = insight.spent;
+pub fn info_line(geometry: &Geometry, info: &SearchInfo) -> String {
+    let spent = info.spent;
     let rate = spent.expansions as f64 / spent.time.as_secs_f64().max(1e-6);
     let mut line =
         format!("info depth {} time {} nodes {} nps {rate:.0}", spent.depth, spent.time.as_millis(), spent.expansions);
     if spent.playouts > 0 {
         let _ = write!(line, " playouts {}", spent.playouts);
     }
-    let _ = match insight.value {
+    let _ = match info.value {
         None => Ok(()),
-        Some(Value::Reward(points) | Value::Lead(points)) => write!(line, " score cp {:.0}", 100.0 * points),
-        Some(Value::Won(plies)) => write!(line, " score mate {plies}"),
-        Some(Value::Lost(plies)) => write!(line, " score mate -{plies}"),
+        Some(SearchValue::Reward(points) | SearchValue::Lead(points)) => {
+            write!(line, " score cp {:.0}", 100.0 * points)
+        }
+        Some(SearchValue::Won(plies)) => write!(line, " score mate {plies}"),
+        Some(SearchValue::Lost(plies)) => write!(line, " score mate -{plies}"),
     };
     line += " pv";
-    for &action in &insight.line {
+    for &action in &info.line {
         line += " ";
         line += &action_text(geometry, action);
     }
@@ -317,8 +319,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn go_of(text: &str) -> Go {
-        match Command::parse(text) {
-            Ok(Some(Command::Go(go))) => go,
+        match UgiCommand::parse(text) {
+            Ok(Some(UgiCommand::Go(go))) => go,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -326,23 +328,23 @@ mod tests {
     #[test]
     fn commands_read_as_the_protocol_says() {
         for (line, command) in [
-            ("ugi", Command::Ugi),
-            (" isready\r", Command::IsReady),
-            ("uginewgame", Command::NewGame),
-            ("stop", Command::Stop),
-            ("quit", Command::Quit),
-            ("query  gameover", Command::Query(Query::GameOver)),
-            ("query p1turn", Command::Query(Query::P1Turn)),
-            ("query result", Command::Query(Query::Result)),
-            ("position startpos", Command::Position { start: Start::Initial, moves: vec![] }),
+            ("ugi", UgiCommand::Ugi),
+            (" isready\r", UgiCommand::IsReady),
+            ("uginewgame", UgiCommand::NewGame),
+            ("stop", UgiCommand::Stop),
+            ("quit", UgiCommand::Quit),
+            ("query  gameover", UgiCommand::Query(Query::GameOver)),
+            ("query p1turn", UgiCommand::Query(Query::P1Turn)),
+            ("query result", UgiCommand::Query(Query::Result)),
+            ("position startpos", UgiCommand::Position { start: StartPosition::Initial, moves: vec![] }),
         ] {
-            assert_eq!(Command::parse(line), Ok(Some(command)), "{line}");
+            assert_eq!(UgiCommand::parse(line), Ok(Some(command)), "{line}");
         }
-        assert_eq!(Command::parse(" \t"), Ok(None));
+        assert_eq!(UgiCommand::parse(" \t"), Ok(None));
         let fen = "1oo/x1o/xx1 x 4";
-        let found = Command::parse(&format!("position fen {fen} moves a1-a2  pass"));
+        let found = UgiCommand::parse(&format!("position fen {fen} moves a1-a2  pass"));
         let moves = vec!["a1-a2".to_owned(), PASS.to_owned()];
-        assert_eq!(found, Ok(Some(Command::Position { start: Start::At(fen.parse().unwrap()), moves })));
+        assert_eq!(found, Ok(Some(UgiCommand::Position { start: StartPosition::At(fen.parse().unwrap()), moves })));
     }
 
     #[test]
@@ -354,8 +356,8 @@ mod tests {
             ("setoption name Seed value", "Seed", ""),
             ("setoption name values value value", "values", "value"),
         ] {
-            let expected = Command::SetOption { name: name.to_owned(), value: value.to_owned() };
-            assert_eq!(Command::parse(line), Ok(Some(expected)), "{line}");
+            let expected = UgiCommand::SetOption { name: name.to_owned(), value: value.to_owned() };
+            assert_eq!(UgiCommand::parse(line), Ok(Some(expected)), "{line}");
         }
     }
 
@@ -391,7 +393,7 @@ mod tests {
             ("setoption name", "set by `setoption name"),
             ("setoption nameless", "set by `setoption name"),
         ] {
-            let error = Command::parse(line).unwrap_err().to_string();
+            let error = UgiCommand::parse(line).unwrap_err().to_string();
             assert!(error.contains(why), "{line}: {error}");
         }
         let error = go_of("go p1time 100 p1inc 5").limits(Side::O).unwrap_err();
@@ -450,7 +452,7 @@ mod tests {
 
         #[test]
         fn no_line_panics(line in prop_oneof![".*", near_commands()]) {
-            if let Ok(Some(Command::Go(go))) = Command::parse(&line) {
+            if let Ok(Some(UgiCommand::Go(go))) = UgiCommand::parse(&line) {
                 let _ = (go.limits(Side::X), go.limits(Side::O));
             }
         }

@@ -3,24 +3,24 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Side};
-use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome, State};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, GameState, Outcome};
 use sternhalma_ggp::{Game, Rng};
 
 fn game(side: u64, pieces: u64, filter: Filter) -> ChineseCheckers {
     ChineseCheckers::new(Board::new(side, pieces).unwrap(), filter)
 }
 
-fn state(game: &ChineseCheckers, text: &str) -> State {
+fn state(game: &ChineseCheckers, text: &str) -> GameState {
     game.state(&text.parse().unwrap()).unwrap()
 }
 
-fn legal(game: &ChineseCheckers, state: &State) -> Vec<Action> {
+fn legal(game: &ChineseCheckers, state: &GameState) -> Vec<Action> {
     let mut moves = Vec::new();
     game.legal(state, state.player() as usize, &mut moves);
     moves
 }
 
-fn play(game: &ChineseCheckers, state: &mut State, text: &str) {
+fn play(game: &ChineseCheckers, state: &mut GameState, text: &str) {
     let mv = game.geometry().parse_move(text).unwrap();
     assert!(legal(game, state).contains(&Some(mv)), "{text} is legal");
     game.play_action(state, Some(mv));
@@ -193,7 +193,7 @@ fn the_ply_limit_is_a_draw_unless_the_last_move_wins() {
 fn a_filter_that_leaves_no_move_widens() {
     let forward = game(4, 3, Filter::Forward);
     let at = state(&forward, "3x/2xx/o3/1oo1 x 0");
-    let names = |game: &ChineseCheckers, at: &State| -> Vec<String> {
+    let names = |game: &ChineseCheckers, at: &GameState| -> Vec<String> {
         legal(game, at).into_iter().flatten().map(|mv| game.geometry().move_text(mv)).collect()
     };
     let found = names(&forward, &at);

@@ -9,8 +9,8 @@ use rand::SeedableRng;
 use sternhalma_builder::{BuildOptions, build};
 use sternhalma_data::{Board, CellSet, Encoding, Prefix, Rank, Side, States, Table};
 use sternhalma_engine::{
-    Action, ChineseCheckers, Config, Distances, FarthestMix, Filter, MeanRow, PLY_LIMIT, Roster, Seat, Separated,
-    State, TableDifference, TableForesight, player,
+    Action, ChineseCheckers, Config, Distances, EngineContestant, FarthestMix, Filter, GameState, MeanRow, PLY_LIMIT,
+    Roster, Separated, TableDifference, TableForesight, player,
 };
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, GameRecord, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::{
@@ -31,7 +31,7 @@ fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Dis
 /// The value of a state to its mover by plain minimax, to so many plies.
 fn minimax<H: Heuristic<ChineseCheckers>>(
     game: &ChineseCheckers,
-    state: &State,
+    state: &GameState,
     heuristic: &mut H,
     depth: u32,
     ply: u32,
@@ -57,7 +57,7 @@ fn minimax<H: Heuristic<ChineseCheckers>>(
     values.fold(f64::NEG_INFINITY, f64::max)
 }
 
-fn some_states(game: &ChineseCheckers, count: u64) -> Vec<State> {
+fn some_states(game: &ChineseCheckers, count: u64) -> Vec<GameState> {
     let mut rng = Rng::seed_from_u64(5);
     let states = (0..count).filter_map(|number| game.random_state(4 + 3 * (number % 12) as u32, &mut rng));
     states.filter(|state| !game.is_terminal(state)).collect()
@@ -130,7 +130,7 @@ fn played(
     let board = distances.table().prefix().board();
     let game = ChineseCheckers::new(board, Filter::All);
     let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
-        Box::new(Seat(player(&configs[entrant], board, PLY_LIMIT, Some(distances)).unwrap()))
+        Box::new(EngineContestant(player(&configs[entrant], board, PLY_LIMIT, Some(distances)).unwrap()))
     };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();

@@ -32,6 +32,7 @@ pub use mcts::{
     RandomPlayout, SearchClock, SearchResult, Selection, ToTheEnd, Uct,
 };
 pub use policy::{
-    LockStep, PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy, SelectionPolicy, WorthPolicy,
+    LockStep, MoveValuePolicy, PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy,
+    SelectionPolicy,
 };
 pub use rng::{Rng, derive_seed};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sternhalma_data::{Board, Encoding, Prefix};
-use sternhalma_engine::{Config, Distances, PLY_LIMIT, Player, Roster, player};
+use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, player};
 
 use crate::context::CommandContext;
 
@@ -83,7 +83,7 @@ impl Club {
         self.ply_limit
     }
 
-    pub fn player(&self, config: &Config) -> Result<Box<dyn Player>> {
+    pub fn player(&self, config: &Config) -> Result<Box<dyn EnginePlayer>> {
         player(config, self.board, self.ply_limit, self.distances.as_ref()).map_err(|why| anyhow!(why))
     }
 }

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use sternhalma_data::{Cell, Geometry, Move, Side};
-use sternhalma_engine::{Action, ChineseCheckers, Filter, Outcome as End, Player, State};
+use sternhalma_engine::{Action, ChineseCheckers, EnginePlayer, Filter, GameState, Outcome as End};
 use sternhalma_ggp::arena::derive_seed;
 use sternhalma_ggp::{Game, Limits};
 
@@ -39,7 +39,7 @@ pub struct Args {
 
 enum Seat {
     Human,
-    Machine(Box<dyn Player>),
+    Machine(Box<dyn EnginePlayer>),
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
@@ -67,7 +67,7 @@ fn seat(club: &Club, config: Option<&sternhalma_engine::Config>, seed: u64) -> R
     Ok(Seat::Machine(player))
 }
 
-fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Limits) -> Result<CommandOutcome> {
+fn play(game: &ChineseCheckers, mut state: GameState, seats: &mut [Seat], limits: Limits) -> Result<CommandOutcome> {
     output::print_line(&diamond(game, &state, None))?;
     while state.outcome().is_none() {
         let side = state.player();
@@ -96,7 +96,7 @@ fn play(game: &ChineseCheckers, mut state: State, seats: &mut [Seat], limits: Li
 }
 
 /// Asks until a legal move is entered; none to leave.
-fn ask(game: &ChineseCheckers, state: &State) -> Result<Option<Action>> {
+fn ask(game: &ChineseCheckers, state: &GameState) -> Result<Option<Action>> {
     let mut legal = Vec::new();
     game.legal(state, state.player() as usize, &mut legal);
     if legal == [None] {
@@ -126,7 +126,7 @@ fn ask(game: &ChineseCheckers, state: &State) -> Result<Option<Action>> {
 
 /// The board as a diamond that stands on `a1`, a row a line, with the cells
 /// of the last move in brackets.
-fn diamond(game: &ChineseCheckers, state: &State, last: Action) -> String {
+fn diamond(game: &ChineseCheckers, state: &GameState, last: Action) -> String {
     let geometry = game.geometry();
     let side = geometry.size();
     let rows = (0..2 * side - 1).rev().map(|row| {
@@ -142,7 +142,7 @@ fn row_cells(geometry: &Geometry, row: usize) -> impl Iterator<Item = Cell> + '_
     (0..geometry.cells()).map(Cell::new).filter(move |&cell| geometry.row(cell) == row)
 }
 
-fn cell_text(state: &State, last: Action, cell: Cell) -> String {
+fn cell_text(state: &GameState, last: Action, cell: Cell) -> String {
     let piece = [(Side::X, 'x'), (Side::O, 'o')].into_iter().find(|(side, _)| state.army(*side).contains(cell));
     let letter = piece.map_or('.', |(_, letter)| letter);
     match last {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
-use sternhalma_engine::{ChineseCheckers, Config, Filter, Score, Seat, Trial, Tuning, tune};
+use sternhalma_engine::{ChineseCheckers, Config, EngineContestant, Filter, HillClimb, Score, Trial, tune};
 use sternhalma_ggp::arena::{self, Contestant, Entrant, Schedule, Standings, TournamentSetup};
 
 use crate::args::board::BoardArgs;
@@ -72,7 +72,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let game = ChineseCheckers::new(club.board(), Filter::All).with_ply_limit(club.ply_limit());
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
-            Box::new(Seat(club.player([variant, present][entrant]).expect("variants need what the player needs")))
+            Box::new(EngineContestant(
+                club.player([variant, present][entrant]).expect("variants need what the player needs"),
+            ))
         };
         let mut standings = Standings::new(Schedule { seed, ..terms.clone() });
         let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
@@ -124,9 +126,9 @@ fn schedule(args: &Args, club: &Club) -> Schedule {
     }
 }
 
-fn tuning(args: &Args) -> Result<Tuning> {
+fn tuning(args: &Args) -> Result<HillClimb> {
     let mut tuning = match &args.tuning {
-        None => Tuning::built_in(),
+        None => HillClimb::built_in(),
         Some(path) => {
             let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
             toml::from_str(&text).with_context(|| path.display().to_string())?

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::{Board, Position, Side};
-use sternhalma_engine::ugi::{self, Command, Go, Query, Start, UgiError};
-use sternhalma_engine::{Action, ChineseCheckers, Config, Filter, Outcome as End, Player, Roster, State};
+use sternhalma_engine::ugi::{self, Go, Query, StartPosition, UgiCommand, UgiError};
+use sternhalma_engine::{Action, ChineseCheckers, Config, EnginePlayer, Filter, GameState, Outcome as End, Roster};
 use sternhalma_ggp::{Game, Limits};
 
 use crate::args::board::BoardArgs;
@@ -43,9 +43,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     for line in io::stdin().lock().split(b'\n') {
         let line = line.context("cannot read stdin")?;
         let received = Instant::now();
-        match Command::parse(&String::from_utf8_lossy(&line)) {
+        match UgiCommand::parse(&String::from_utf8_lossy(&line)) {
             Ok(None) => {}
-            Ok(Some(Command::Quit)) => break,
+            Ok(Some(UgiCommand::Quit)) => break,
             Ok(Some(command)) => session.obey(command, received)?,
             Err(error) => session.refuse(&error.into())?,
         }
@@ -71,17 +71,17 @@ struct Session<'a> {
 #[derive(Clone)]
 struct Told {
     game: Arc<ChineseCheckers>,
-    start: State,
+    start: GameState,
     actions: Vec<Action>,
-    now: State,
+    now: GameState,
 }
 
 /// A player, and the game it has followed.
 struct Thinker {
-    player: Box<dyn Player>,
+    player: Box<dyn EnginePlayer>,
     board: Board,
     /// The start and the actions that the player knows; none before its first search.
-    seen: Option<(State, Vec<Action>)>,
+    seen: Option<(GameState, Vec<Action>)>,
 }
 
 /// A player that thinks on its own thread.
@@ -102,31 +102,31 @@ impl<'a> Session<'a> {
     }
 
     /// Does what a command says. Only what cannot be printed is an error.
-    fn obey(&mut self, command: Command, received: Instant) -> Result<()> {
+    fn obey(&mut self, command: UgiCommand, received: Instant) -> Result<()> {
         self.collect();
         let thinks = self.search.is_some();
         let done = match command {
-            Command::IsReady => {
+            UgiCommand::IsReady => {
                 let ready = if thinks { Ok(()) } else { self.prepare() };
                 if let Err(error) = ready {
                     self.refuse(&error)?;
                 }
                 return print_line("readyok");
             }
-            Command::Query(query) => return print_line(&format!("response {}", self.told.answer(query))),
-            Command::Ugi => return self.introduce(),
-            Command::Stop => {
+            UgiCommand::Query(query) => return print_line(&format!("response {}", self.told.answer(query))),
+            UgiCommand::Ugi => return self.introduce(),
+            UgiCommand::Stop => {
                 self.stop();
                 return Ok(());
             }
             _ if thinks => {
                 Err(anyhow!("the engine thinks; until it has said `bestmove` there are isready, query, stop and quit"))
             }
-            Command::NewGame => self.begin_anew(),
-            Command::Position { start, moves } => self.place(start, &moves),
-            Command::SetOption { name, value } => self.set(&name, value),
-            Command::Go(go) => self.go(&go, received).map_err(|error| UgiError::Go(one_line(&error)).into()),
-            Command::Quit => Ok(()),
+            UgiCommand::NewGame => self.begin_anew(),
+            UgiCommand::Position { start, moves } => self.place(start, &moves),
+            UgiCommand::SetOption { name, value } => self.set(&name, value),
+            UgiCommand::Go(go) => self.go(&go, received).map_err(|error| UgiError::Go(one_line(&error)).into()),
+            UgiCommand::Quit => Ok(()),
         };
         done.or_else(|error| self.refuse(&error))
     }
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
 
     fn begin_anew(&mut self) -> Result<()> {
         self.forget();
-        self.place(Start::Initial, &[])
+        self.place(StartPosition::Initial, &[])
     }
 
     fn forget(&mut self) {
@@ -185,11 +185,11 @@ impl<'a> Session<'a> {
     }
 
     /// Sets the game up, or leaves it as it is.
-    fn place(&mut self, start: Start, moves: &[String]) -> Result<()> {
+    fn place(&mut self, start: StartPosition, moves: &[String]) -> Result<()> {
         let ply_limit = self.args.players.ply_limit;
         let mut told = match start {
-            Start::Initial => Told::initial(self.args.board.board()?, ply_limit)?,
-            Start::At(position) => Told::at(&position, ply_limit)?,
+            StartPosition::Initial => Told::initial(self.args.board.board()?, ply_limit)?,
+            StartPosition::At(position) => Told::at(&position, ply_limit)?,
         };
         moves.iter().try_for_each(|text| told.play(text))?;
         self.told = told;

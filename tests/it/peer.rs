@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use sternhalma_data::Board;
-use sternhalma_engine::{Action, ChineseCheckers, Filter, PLY_LIMIT, Peer, Roster, Seat, State, player};
+use sternhalma_engine::{
+    Action, ChineseCheckers, EngineContestant, ExternalPlayer, Filter, GameState, PLY_LIMIT, Roster, player,
+};
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, GameClock, Request, derive_seed};
 use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
 
 /// Far more than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn peer(args: &str, options: &[(&str, &str)]) -> Peer {
+fn peer(args: &str, options: &[(&str, &str)]) -> ExternalPlayer {
     let command = format!("'{}' ugi --side 5 --pieces 3 --tables /nowhere {args}", env!("CARGO_BIN_EXE_sternhalma"));
     let options = options.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    Peer::new(&command, options, None).unwrap()
+    ExternalPlayer::new(&command, options, None).unwrap()
 }
 
 fn game() -> ChineseCheckers {
@@ -25,7 +27,7 @@ fn game() -> ChineseCheckers {
 fn ask(
     player: &mut impl Contestant<ChineseCheckers>,
     game: &ChineseCheckers,
-    state: &State,
+    state: &GameState,
     limits: Limits,
 ) -> Result<(Action, SearchStats), Fault> {
     let (role, stop) = (state.player() as usize, AtomicBool::new(false));
@@ -35,7 +37,7 @@ fn ask(
 /// A game between players, by role, each with its seed.
 fn between<C: Contestant<ChineseCheckers>>(
     players: &mut [C; 2],
-    start: &State,
+    start: &GameState,
     seeds: [u64; 2],
     limits: Limits,
 ) -> (Vec<Action>, Vec<SearchStats>) {
@@ -59,10 +61,10 @@ fn between<C: Contestant<ChineseCheckers>>(
 }
 
 /// The same game in this process.
-fn here(names: [&str; 2], start: &State, seeds: [u64; 2], limits: Limits) -> Vec<Action> {
+fn here(names: [&str; 2], start: &GameState, seeds: [u64; 2], limits: Limits) -> Vec<Action> {
     let roster = Roster::built_in();
     let made = |name| player(&roster.config(name).unwrap(), Board::new(5, 3).unwrap(), PLY_LIMIT, None).unwrap();
-    between(&mut names.map(|name| Seat(made(name))), start, seeds, limits).0
+    between(&mut names.map(|name| EngineContestant(made(name))), start, seeds, limits).0
 }
 
 #[test]
@@ -97,7 +99,7 @@ fn a_program_plays_the_game_that_is_played_in_process() {
 
 #[test]
 fn a_program_says_who_it_is_and_what_it_lacks() {
-    let greet = |mut peer: Peer| peer.greet(PATIENCE);
+    let greet = |mut peer: ExternalPlayer| peer.greet(PATIENCE);
     assert_eq!(greet(peer("", &[])), Ok(format!("Sternhalma {}", env!("CARGO_PKG_VERSION"))));
     let fault = greet(peer("", &[("Colour", "red")])).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Crash);

@@ -2,9 +2,9 @@
 //!
 //! `search.rs` deepens iteratively and searches, `moves.rs` orders moves by
 //! what they gain, `value.rs` tells what a state is worth, `table.rs` remembers
-//! states by the keys of `node.rs`, and `lookup.rs` finds distances.
+//! states by the keys of `node.rs`, and `distance_cache.rs` finds distances.
 
-mod lookup;
+mod distance_cache;
 mod meter;
 mod moves;
 mod node;
@@ -22,66 +22,74 @@ use sternhalma_ggp::Limits;
 
 use crate::config::PvsConfig;
 use crate::distance::Distances;
-use crate::game::{Action, ChineseCheckers, State};
-use crate::player::{Choice, Insight, Player, forced, only_action};
-use lookup::Lookup;
-use moves::Cuts;
-use node::Rules;
-use search::{MOST_PLIES, Memory, Search};
+use crate::game::{Action, ChineseCheckers, GameState};
+use crate::player::{Choice, EnginePlayer, SearchInfo, forced, only_action};
+use distance_cache::DistanceCache;
+use moves::MoveOrdering;
+use node::SearchContext;
+use search::{MOST_PLIES, Memory, PvsSearch};
 use table::TranspositionTable;
 
 /// A player that searches with principal-variation search.
 pub(crate) struct PvsPlayer {
     config: PvsConfig,
-    rules: Rules,
+    context: SearchContext,
     memory: Memory,
     /// The state of the game, once one has been searched.
-    now: Option<State>,
+    now: Option<GameState>,
     /// The keys of the states of the game, at whatever ply.
     seen: Vec<u64>,
 }
 
 impl PvsPlayer {
     pub fn new(game: Arc<ChineseCheckers>, config: &PvsConfig, distances: Distances) -> PvsPlayer {
-        let memory = Memory { table: TranspositionTable::new(config.table_megabytes), cuts: Cuts::new(MOST_PLIES) };
-        let rules = Rules::new(game, Lookup::new(distances), config);
-        PvsPlayer { config: config.clone(), rules, memory, now: None, seen: Vec::new() }
+        let memory =
+            Memory { table: TranspositionTable::new(config.table_megabytes), ordering: MoveOrdering::new(MOST_PLIES) };
+        let context = SearchContext::new(game, DistanceCache::new(distances), config);
+        PvsPlayer { config: config.clone(), context, memory, now: None, seen: Vec::new() }
     }
 
-    fn see(&mut self, state: &State) {
+    fn see(&mut self, state: &GameState) {
         if self.now != Some(*state) {
             self.now = Some(*state);
-            self.seen.push(self.rules.placement_key(state));
+            self.seen.push(self.context.placement_key(state));
         }
     }
 }
 
-impl Player for PvsPlayer {
-    fn choose(&mut self, state: &State, limits: Limits, stop: &AtomicBool) -> Choice {
+impl EnginePlayer for PvsPlayer {
+    fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice {
         self.think(state, limits, stop, &mut |_| ())
     }
 
-    fn think(&mut self, state: &State, limits: Limits, stop: &AtomicBool, watch: &mut dyn FnMut(&Insight)) -> Choice {
+    fn think(
+        &mut self,
+        state: &GameState,
+        limits: Limits,
+        stop: &AtomicBool,
+        watch: &mut dyn FnMut(&SearchInfo),
+    ) -> Choice {
         self.see(state);
-        if let Some(action) = only_action(&self.rules.game, state) {
+        if let Some(action) = only_action(&self.context.game, state) {
             return forced(action, watch);
         }
         self.memory.table.grow_older();
-        self.memory.cuts.grow_older();
+        self.memory.ordering.grow_older();
         let depth = limits.depth.map_or(self.config.depth, |depth| depth.min(self.config.depth));
-        Search::new(&mut self.rules, &mut self.memory, &self.config, limits, stop).run(state, &self.seen, depth, watch)
+        PvsSearch::new(&mut self.context, &mut self.memory, &self.config, limits, stop)
+            .run(state, &self.seen, depth, watch)
     }
 
     fn observe(&mut self, action: Action) {
         if let Some(mut state) = self.now {
-            self.rules.game.play_action(&mut state, action);
+            self.context.game.play_action(&mut state, action);
             self.see(&state);
         }
     }
 
     fn reset(&mut self, _: u64) {
         self.memory.table.clear();
-        self.memory.cuts = Cuts::new(MOST_PLIES);
+        self.memory.ordering = MoveOrdering::new(MOST_PLIES);
         self.now = None;
         self.seen.clear();
     }

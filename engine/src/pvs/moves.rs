@@ -2,13 +2,13 @@
 
 use sternhalma_data::{Cell, Move, Side};
 
-use super::lookup::MOVE;
-use super::node::{Node, Rules, Standing};
+use super::distance_cache::MOVE;
+use super::node::{SearchContext, SearchNode, Standing};
 use crate::filter::Filter;
 
 /// A move with the distance it leads to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct ScoredMove {
     pub mv: Move,
     /// How the mover stands after it.
     pub standing: Standing,
@@ -18,23 +18,23 @@ pub(super) struct Candidate {
 
 /// Pushes the moves of a node, unordered, with their distances.
 #[inline]
-pub(super) fn generate(rules: &mut Rules, node: &Node, filter: Filter, out: &mut Vec<Candidate>) {
+pub(super) fn generate(context: &mut SearchContext, node: &SearchNode, filter: Filter, out: &mut Vec<ScoredMove>) {
     let player = node.state.player();
-    let (view, _) = rules.game.ranked(&node.state, player);
-    let pieces = rules.game.pieces(&node.state, filter);
-    let cells = rules.geometry().cells();
+    let (view, _) = context.game.ranked(&node.state, player);
+    let pieces = context.game.pieces(&node.state, filter);
+    let cells = context.geometry().cells();
     for (from, to) in pieces.iter() {
-        let rest = rules.rest(view.without(player.goal_view_cell(cells, from)));
+        let rest = context.rest(view.without(player.goal_view_cell(cells, from)));
         for to in to {
-            let standing = rules.standing_with(&rest, player.goal_view_cell(cells, to));
-            out.push(Candidate { mv: Move { from, to }, standing, order: 0 });
+            let standing = context.standing_with(&rest, player.goal_view_cell(cells, to));
+            out.push(ScoredMove { mv: Move { from, to }, standing, order: 0 });
         }
     }
 }
 
 /// Which moves have cut before.
-pub(super) struct Cuts {
-    /// By player, from and to: how often and how deep, recent cuts more.
+pub(super) struct MoveOrdering {
+    /// By player, from and to: how often and how deep, recent ordering more.
     history: Vec<i32>,
     /// By ply: the last two moves that cut.
     killers: Vec<[Option<Move>; 2]>,
@@ -43,10 +43,10 @@ pub(super) struct Cuts {
 /// Above what history adds.
 const MOST_HISTORY: i32 = 1 << 12;
 
-impl Cuts {
+impl MoveOrdering {
     /// For searches of at most so many plies.
-    pub fn new(plies: u32) -> Cuts {
-        Cuts { history: vec![0; 2 * Cell::LIMIT * Cell::LIMIT], killers: vec![[None; 2]; plies as usize + 1] }
+    pub fn new(plies: u32) -> MoveOrdering {
+        MoveOrdering { history: vec![0; 2 * Cell::LIMIT * Cell::LIMIT], killers: vec![[None; 2]; plies as usize + 1] }
     }
 
     /// Begins the search for another move.
@@ -61,14 +61,14 @@ impl Cuts {
     }
 
     /// A move has cut, after others that did not.
-    pub fn cut(&mut self, player: Side, mv: Move, others: &[Candidate], depth: u32, ply: u32) {
+    pub fn cut(&mut self, player: Side, mv: Move, others: &[ScoredMove], depth: u32, ply: u32) {
         let killers = &mut self.killers[ply as usize];
         if killers[0] != Some(mv) {
             *killers = [Some(mv), killers[0]];
         }
         let weight = (depth * depth).min(400) as i32;
         let mut add = |mv, weight: i32| {
-            let value = &mut self.history[Cuts::place(player, mv)];
+            let value = &mut self.history[MoveOrdering::place(player, mv)];
             *value += weight - *value * weight.abs() / MOST_HISTORY;
         };
         add(mv, weight);
@@ -78,7 +78,7 @@ impl Cuts {
     /// Gives each move of a node its place: the best one known first, then by
     /// what is gained, killers and history.
     #[inline]
-    pub fn order(&self, node: &Node, best: Option<Move>, ply: u32, moves: &mut [Candidate]) {
+    pub fn order(&self, node: &SearchNode, best: Option<Move>, ply: u32, moves: &mut [ScoredMove]) {
         let player = node.state.player();
         let before = node.standings[player as usize].worth;
         let killers = &self.killers[ply as usize];
@@ -86,7 +86,7 @@ impl Cuts {
             let mv = candidate.mv;
             let gain = candidate.standing.worth - before;
             let mut order = gain * (MOST_HISTORY / MOVE);
-            order += self.history[Cuts::place(player, mv)];
+            order += self.history[MoveOrdering::place(player, mv)];
             if killers.contains(&Some(mv)) {
                 order += 2 * MOST_HISTORY;
             }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use sternhalma_data::{Cell, CellSet, Geometry, Move, PartialRank, Rank, Side};
 
-use super::lookup::Lookup;
+use super::distance_cache::DistanceCache;
 use super::value::{RestWorth, Weights};
 use crate::config::PvsConfig;
-use crate::game::{Action, ChineseCheckers, State};
+use crate::game::{Action, ChineseCheckers, GameState};
 use sternhalma_ggp::arena::derive_seed;
 
 /// A state with its key and the distances of both armies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub state: State,
+pub(super) struct SearchNode {
+    pub state: GameState,
     /// The Zobrist key: equal states have equal keys.
     pub key: u64,
     /// By player: how the army stands.
@@ -56,19 +56,19 @@ impl Zobrist {
 }
 
 /// Makes nodes and plays moves on them.
-pub(super) struct Rules {
+pub(super) struct SearchContext {
     pub game: Arc<ChineseCheckers>,
-    pub lookup: Lookup,
+    pub distances: DistanceCache,
     pub weights: Weights,
     zobrist: Zobrist,
     /// Whether the ply is part of a key: where the search can see the ply limit.
     keyed_by_ply: bool,
 }
 
-impl Rules {
-    pub fn new(game: Arc<ChineseCheckers>, lookup: Lookup, weights: &PvsConfig) -> Rules {
+impl SearchContext {
+    pub fn new(game: Arc<ChineseCheckers>, distances: DistanceCache, weights: &PvsConfig) -> SearchContext {
         let weights = Weights::new(game.geometry(), weights);
-        Rules { game, lookup, weights, zobrist: Zobrist::new(), keyed_by_ply: false }
+        SearchContext { game, distances, weights, zobrist: Zobrist::new(), keyed_by_ply: false }
     }
 
     pub fn geometry(&self) -> &'static Geometry {
@@ -77,20 +77,20 @@ impl Rules {
 
     /// A state made a node from scratch. Of states searched from here some
     /// `plies` on, those at different plies share a key unless the ply limit is within reach.
-    pub fn root(&mut self, state: &State, plies: u32) -> Node {
+    pub fn root(&mut self, state: &GameState, plies: u32) -> SearchNode {
         // What the table keeps of a state may be asked for as many plies later.
         self.keyed_by_ply = state.ply().saturating_add(2 * plies) >= self.game.ply_limit();
         let standings = [Side::X, Side::O].map(|player| self.standing(self.game.ranked(state, player).0));
-        Node { state: *state, key: self.key(state), standings }
+        SearchNode { state: *state, key: self.key(state), standings }
     }
 
     /// The key of a state from scratch.
-    pub fn key(&self, state: &State) -> u64 {
+    pub fn key(&self, state: &GameState) -> u64 {
         self.placement_key(state) ^ self.ply_key(state)
     }
 
     /// The key of a state at whatever ply.
-    pub fn placement_key(&self, state: &State) -> u64 {
+    pub fn placement_key(&self, state: &GameState) -> u64 {
         let armies = [Side::X, Side::O].map(|player| {
             let cells = &self.zobrist.cells[player as usize];
             state.army(player).iter().fold(0, |key, cell| key ^ cells[cell.index()])
@@ -100,26 +100,26 @@ impl Rules {
 
     /// The part of the key that is not of the pieces.
     #[inline]
-    fn turn_key(&self, state: &State) -> u64 {
+    fn turn_key(&self, state: &GameState) -> u64 {
         self.placement_turn_key(state) ^ self.ply_key(state)
     }
 
     #[inline]
-    fn placement_turn_key(&self, state: &State) -> u64 {
+    fn placement_turn_key(&self, state: &GameState) -> u64 {
         let player = if state.player() == Side::O { self.zobrist.player } else { 0 };
         let passed = if state.has_passed() { self.zobrist.passed } else { 0 };
         player ^ passed
     }
 
     #[inline]
-    fn ply_key(&self, state: &State) -> u64 {
+    fn ply_key(&self, state: &GameState) -> u64 {
         if self.keyed_by_ply { derive_seed(self.zobrist.player, state.ply().into()) } else { 0 }
     }
 
     /// How an army stands, as its goal tip sees it.
     #[inline]
     pub fn standing(&mut self, army: CellSet) -> Standing {
-        let distance = self.lookup.distance(army, Rank::of(army));
+        let distance = self.distances.distance(army, Rank::of(army));
         Standing { distance, worth: self.weights.of(army) - distance }
     }
 
@@ -127,7 +127,7 @@ impl Rules {
     #[inline]
     pub fn standing_with(&mut self, others: &Rest, cell: Cell) -> Standing {
         let army = others.cells.with(cell);
-        let distance = self.lookup.distance(army, others.ranks.rank_with(cell));
+        let distance = self.distances.distance(army, others.ranks.rank_with(cell));
         Standing { distance, worth: self.weights.with(&others.worth, cell) - distance }
     }
 
@@ -139,7 +139,7 @@ impl Rules {
 
     /// The node after an action that leaves the mover so.
     #[inline]
-    pub fn after(&self, node: &Node, action: Action, standing: Standing) -> Node {
+    pub fn after(&self, node: &SearchNode, action: Action, standing: Standing) -> SearchNode {
         let mover = node.state.player();
         let mut after = *node;
         self.game.play_action(&mut after.state, action);
@@ -153,8 +153,8 @@ impl Rules {
     }
 
     /// The node with the other player to move, as no rule allows.
-    pub fn skipped(&self, node: &Node) -> Node {
+    pub fn skipped(&self, node: &SearchNode) -> SearchNode {
         let state = node.state.skipped();
-        Node { state, key: node.key ^ self.turn_key(&node.state) ^ self.turn_key(&state), ..*node }
+        SearchNode { state, key: node.key ^ self.turn_key(&node.state) ^ self.turn_key(&state), ..*node }
     }
 }

@@ -15,7 +15,7 @@ pub(super) enum Bound {
 
 /// What a search found out about a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Entry {
+pub(super) struct TableEntry {
     /// From the state on: wins and losses count plies from here.
     pub value: i32,
     /// The plies it was searched to.
@@ -65,7 +65,7 @@ impl TranspositionTable {
 
     /// What is known of the state with this key.
     #[inline]
-    pub fn get(&self, key: u64) -> Option<Entry> {
+    pub fn get(&self, key: u64) -> Option<TableEntry> {
         let bucket = &self.buckets[self.place(key)];
         let way = (0..WAYS).find(|&way| bucket[2 * way] == key && bucket[2 * way + 1] != 0)?;
         Some(unpack(bucket[2 * way + 1]))
@@ -73,7 +73,7 @@ impl TranspositionTable {
 
     /// Remembers a state. A best move that is known stays if there is no new one.
     #[inline]
-    pub fn put(&mut self, key: u64, mut entry: Entry) {
+    pub fn put(&mut self, key: u64, mut entry: TableEntry) {
         let (place, age) = (self.place(key), self.age);
         let bucket = &mut self.buckets[place];
         let mut chosen = 0;
@@ -107,7 +107,7 @@ const DEPTHS: i32 = 256;
 
 /// Low to high: value (32 bits), from, to, depth (8 each), age (6), bound (2,
 /// not 0). From and to are equal where there is no move.
-fn pack(entry: Entry, age: u8) -> u64 {
+fn pack(entry: TableEntry, age: u8) -> u64 {
     let [from, to] = entry.best.map_or([0; 2], |mv| [mv.from, mv.to].map(|cell| cell.index() as u64));
     let bound = match entry.bound {
         Bound::Lower => 1,
@@ -123,7 +123,7 @@ fn age_of(word: u64) -> u8 {
 }
 
 #[inline]
-fn unpack(word: u64) -> Entry {
+fn unpack(word: u64) -> TableEntry {
     let cell = |shift: u32| Cell::new((word >> shift) as usize & 0x7f);
     let (from, to) = (cell(32), cell(40));
     let bound = match word >> 62 {
@@ -132,7 +132,7 @@ fn unpack(word: u64) -> Entry {
         _ => Bound::Exact,
     };
     let best = (from != to).then_some(Move { from, to });
-    Entry { value: word as u32 as i32, depth: (word >> 48) as u8, bound, best }
+    TableEntry { value: word as u32 as i32, depth: (word >> 48) as u8, bound, best }
 }
 
 #[cfg(test)]
@@ -140,11 +140,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn entries() -> impl Strategy<Value = Entry> {
+    fn entries() -> impl Strategy<Value = TableEntry> {
         let bound = prop_oneof![Just(Bound::Lower), Just(Bound::Upper), Just(Bound::Exact)];
         (any::<i32>(), any::<u8>(), bound, 0usize..121, 0usize..121).prop_map(|(value, depth, bound, from, to)| {
             let best = (from != to).then_some(Move { from: Cell::new(from), to: Cell::new(to) });
-            Entry { value, depth, bound, best }
+            TableEntry { value, depth, bound, best }
         })
     }
 
@@ -169,7 +169,7 @@ mod tests {
                 let key = number << 40;
                 let known = table.get(key).and_then(|known| known.best);
                 table.put(key, entry);
-                oracle.insert(key, Entry { best: entry.best.or(known), ..entry });
+                oracle.insert(key, TableEntry { best: entry.best.or(known), ..entry });
                 for (&key, &entry) in &oracle {
                     prop_assert!(table.get(key).is_none_or(|found| found == entry));
                 }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn deep_entries_of_this_move_stay() {
         let mut table = TranspositionTable::new(1);
-        let entry = |depth| Entry { value: 1, depth, bound: Bound::Exact, best: None };
+        let entry = |depth| TableEntry { value: 1, depth, bound: Bound::Exact, best: None };
         let key = |number: u64| number << 40;
         table.put(key(1), entry(30));
         table.grow_older();

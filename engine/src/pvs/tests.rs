@@ -13,8 +13,8 @@ use super::*;
 use crate::config::{Config, Roster};
 use crate::filter::Filter;
 use crate::game::{Outcome, PLY_LIMIT};
-use crate::player::Value;
-use node::Node;
+use crate::player::SearchValue;
+use node::SearchNode;
 use sternhalma_data::Side;
 
 fn distances(board: Board, within: Option<u64>, encoding: Encoding) -> Distances {
@@ -38,38 +38,38 @@ fn player_of(board: Board, ply_limit: u32, changes: &str) -> PvsPlayer {
     PvsPlayer::new(game, &config, distances(board, None, Encoding::Byte))
 }
 
-fn go(player: &mut PvsPlayer, state: &State, limits: Limits) -> (Choice, Vec<Insight>) {
+fn go(player: &mut PvsPlayer, state: &GameState, limits: Limits) -> (Choice, Vec<SearchInfo>) {
     let mut seen = Vec::new();
-    let choice = player.think(state, limits, &AtomicBool::new(false), &mut |insight| seen.push(insight.clone()));
+    let choice = player.think(state, limits, &AtomicBool::new(false), &mut |info| seen.push(info.clone()));
     (choice, seen)
 }
 
-fn legal(game: &ChineseCheckers, state: &State) -> Vec<Action> {
+fn legal(game: &ChineseCheckers, state: &GameState) -> Vec<Action> {
     let mut moves = Vec::new();
     game.legal(state, state.player() as usize, &mut moves);
     moves
 }
 
 /// States of random games, none of them the end.
-fn some_states(game: &ChineseCheckers, count: u64, seed: u64) -> Vec<State> {
+fn some_states(game: &ChineseCheckers, count: u64, seed: u64) -> Vec<GameState> {
     let mut rng = Rng::seed_from_u64(seed);
     let states = (0..count).filter_map(|number| game.random_state(3 + 2 * (number % 20) as u32, &mut rng));
     states.filter(|state| state.outcome().is_none()).collect()
 }
 
 /// The value of a node by plain minimax, with the evaluation of the search.
-fn minimax(rules: &mut Rules, node: &Node, depth: u32, ply: u32, race_is_leaf: bool) -> i32 {
+fn minimax(context: &mut SearchContext, node: &SearchNode, depth: u32, ply: u32, race_is_leaf: bool) -> i32 {
     if let Some(outcome) = node.state.outcome() {
         return value::of_outcome(outcome, node.state.player(), ply);
     }
-    if depth == 0 || race_is_leaf && ply > 0 && value::have_passed(rules, &node.state) {
-        return value::of_node(rules, node);
+    if depth == 0 || race_is_leaf && ply > 0 && value::have_passed(context, &node.state) {
+        return value::of_node(context, node);
     }
-    let values = legal(&rules.game.clone(), &node.state).into_iter().map(|action| {
+    let values = legal(&context.game.clone(), &node.state).into_iter().map(|action| {
         let mut state = node.state;
-        rules.game.play_action(&mut state, action);
-        let child = rules.root(&state, MOST_PLIES);
-        -minimax(rules, &child, depth - 1, ply + 1, race_is_leaf)
+        context.game.play_action(&mut state, action);
+        let child = context.root(&state, MOST_PLIES);
+        -minimax(context, &child, depth - 1, ply + 1, race_is_leaf)
     });
     values.max().unwrap()
 }
@@ -79,23 +79,23 @@ fn without_pruning_it_is_minimax() {
     for (side, pieces, filter) in [(4, 3, "all"), (5, 3, "all"), (5, 4, "all"), (5, 3, "non-backward")] {
         let board = Board::new(side, pieces).unwrap();
         let mut player = player_of(board, PLY_LIMIT, &format!(",pruning=false,reductions=false,moves={filter}"));
-        for state in some_states(&player.rules.game.clone(), 20, side) {
+        for state in some_states(&player.context.game.clone(), 20, side) {
             for depth in 1..=4 {
                 player.reset(0);
                 let (_, seen) = go(&mut player, &state, Limits::depth(depth));
-                let root = player.rules.root(&state, MOST_PLIES);
-                let race_is_leaf = !value::have_passed(&player.rules, &state);
-                let told = minimax(&mut player.rules, &root, depth, 0, race_is_leaf);
+                let root = player.context.root(&state, MOST_PLIES);
+                let race_is_leaf = !value::have_passed(&player.context, &state);
+                let told = minimax(&mut player.context, &root, depth, 0, race_is_leaf);
                 let told = match told {
                     // What a filter hides may be a way out, so with one there is no proof.
                     end if value::is_proof(end) && filter != "all" => continue,
-                    won if won >= value::LEAST_WIN => Value::Won((value::WIN - won) as u32),
-                    lost if lost <= -value::LEAST_WIN => Value::Lost((value::WIN + lost) as u32),
-                    lead => Value::Lead(value::lead_of(lead)),
+                    won if won >= value::LEAST_WIN => SearchValue::Won((value::WIN - won) as u32),
+                    lost if lost <= -value::LEAST_WIN => SearchValue::Lost((value::WIN + lost) as u32),
+                    lead => SearchValue::Lead(value::lead_of(lead)),
                 };
-                if legal(&player.rules.game, &state).len() > 1 {
+                if legal(&player.context.game, &state).len() > 1 {
                     let found = seen.last().unwrap();
-                    assert_eq!(found.value, Some(told), "{} depth {depth}", player.rules.game.position(&state));
+                    assert_eq!(found.value, Some(told), "{} depth {depth}", player.context.game.position(&state));
                 }
             }
         }
@@ -107,26 +107,26 @@ fn what_nodes_carry_is_what_they_would_have_from_scratch() {
     for (side, pieces) in [(5, 3), (6, 4), (7, 3)] {
         let board = Board::new(side, pieces).unwrap();
         let mut player = player_of(board, 300, "");
-        let rules = &mut player.rules;
+        let context = &mut player.context;
         let mut rng = Rng::seed_from_u64(side);
         for game in 0..20 {
-            let mut node = rules.root(&rules.game.initial(), if game % 2 == 0 { MOST_PLIES } else { 300 });
+            let mut node = context.root(&context.game.initial(), if game % 2 == 0 { MOST_PLIES } else { 300 });
             let mut keys = vec![node.key];
             while node.state.outcome().is_none() {
                 let mut moves = Vec::new();
-                moves::generate(rules, &node, Filter::All, &mut moves);
+                moves::generate(context, &node, Filter::All, &mut moves);
                 node = match moves.is_empty() {
-                    true => rules.after(&node, None, node.standings[node.state.player() as usize]),
+                    true => context.after(&node, None, node.standings[node.state.player() as usize]),
                     false => {
                         let chosen = moves[rng.random_range(0..moves.len())];
-                        rules.after(&node, Some(chosen.mv), chosen.standing)
+                        context.after(&node, Some(chosen.mv), chosen.standing)
                     }
                 };
-                assert_eq!(node.key, rules.key(&node.state));
-                let fresh = [Side::X, Side::O].map(|side| rules.standing(rules.game.ranked(&node.state, side).0));
+                assert_eq!(node.key, context.key(&node.state));
+                let fresh = [Side::X, Side::O].map(|side| context.standing(context.game.ranked(&node.state, side).0));
                 assert_eq!(node.standings, fresh);
-                let skipped = rules.skipped(&node);
-                assert_eq!(skipped.key, rules.key(&skipped.state));
+                let skipped = context.skipped(&node);
+                assert_eq!(skipped.key, context.key(&skipped.state));
                 keys.push(node.key);
             }
             // With the ply in the key no two states of a game share one.
@@ -139,7 +139,7 @@ fn what_nodes_carry_is_what_they_would_have_from_scratch() {
 }
 
 /// Whether the player to move wins within so many plies, whatever is replied.
-fn wins_within(game: &ChineseCheckers, state: &State, plies: u32) -> bool {
+fn wins_within(game: &ChineseCheckers, state: &GameState, plies: u32) -> bool {
     let me = state.player();
     if plies == 0 {
         return false;
@@ -154,7 +154,7 @@ fn wins_within(game: &ChineseCheckers, state: &State, plies: u32) -> bool {
     })
 }
 
-fn loses_within(game: &ChineseCheckers, state: &State, plies: u32) -> bool {
+fn loses_within(game: &ChineseCheckers, state: &GameState, plies: u32) -> bool {
     let other = state.player().other();
     plies > 0
         && legal(game, state).into_iter().all(|action| {
@@ -168,8 +168,8 @@ fn loses_within(game: &ChineseCheckers, state: &State, plies: u32) -> bool {
 }
 
 /// The last ten states of games of a player against itself.
-fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<State> {
-    let game = player.rules.game.clone();
+fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<GameState> {
+    let game = player.context.game.clone();
     let mut ends = Vec::new();
     for mut state in some_states(&game, games, 9) {
         let mut states = Vec::new();
@@ -194,13 +194,13 @@ fn what_is_called_won_or_lost_is() {
         let game = ChineseCheckers::new(board, Filter::All);
         for state in ends_of_games(&mut player, 150) {
             player.reset(0);
-            for insight in go(&mut player, &state, Limits::expansions(300)).1 {
-                match insight.value {
-                    Some(Value::Won(plies)) if plies <= 5 => {
+            for info in go(&mut player, &state, Limits::expansions(300)).1 {
+                match info.value {
+                    Some(SearchValue::Won(plies)) if plies <= 5 => {
                         proofs[0] += 1;
                         assert!(wins_within(&game, &state, plies), "{} {plies}", game.position(&state));
                     }
-                    Some(Value::Lost(plies)) if plies <= 6 => {
+                    Some(SearchValue::Lost(plies)) if plies <= 6 => {
                         proofs[1] += 1;
                         assert!(loses_within(&game, &state, plies), "{} {plies}", game.position(&state));
                     }
@@ -214,7 +214,7 @@ fn what_is_called_won_or_lost_is() {
 
 /// The moves of a game against itself.
 fn own_game(player: &mut PvsPlayer, limits: Limits) -> Vec<(Action, u64, u32)> {
-    let game = player.rules.game.clone();
+    let game = player.context.game.clone();
     let mut state = game.initial();
     let mut played = Vec::new();
     while state.outcome().is_none() {
@@ -223,9 +223,9 @@ fn own_game(player: &mut PvsPlayer, limits: Limits) -> Vec<(Action, u64, u32)> {
         assert!(choice.spent.depth <= limits.depth.unwrap_or(u32::MAX));
         // The line is of legal moves, and begins with the one that is played.
         let mut at = state;
-        for insight in &seen {
+        for info in &seen {
             at = state;
-            for &action in &insight.line {
+            for &action in &info.line {
                 assert!(legal(&game, &at).contains(&action));
                 game.play_action(&mut at, action);
             }
@@ -277,7 +277,7 @@ fn every_kind_of_table_gives_the_same_game() {
 fn races_end_as_the_table_says() {
     let board = Board::new(4, 3).unwrap();
     let mut player = player_of(board, PLY_LIMIT, "");
-    let rules = &mut player.rules;
+    let context = &mut player.context;
     let mut rng = Rng::seed_from_u64(4);
     let mut seen = 0;
     while seen < 300 {
@@ -286,18 +286,18 @@ fn races_end_as_the_table_says() {
         let army = |range: std::ops::Range<usize>| range.map(|i| Cell::new(cells[i])).collect::<CellSet>();
         let mover = if rng.random() { Side::X } else { Side::O };
         let position = Position::new(board.geometry(), army(0..3), army(3..6), mover, 0).unwrap();
-        let state = rules.game.state(&position).unwrap();
+        let state = context.game.state(&position).unwrap();
         let [own, other] = {
-            let root = rules.root(&state, MOST_PLIES);
+            let root = context.root(&state, MOST_PLIES);
             [mover, mover.other()].map(|side| root.standings[side as usize].distance as u32 / 100)
         };
-        if state.outcome().is_some() || !value::have_passed(rules, &state) || own.min(other) > 3 {
+        if state.outcome().is_some() || !value::have_passed(context, &state) || own.min(other) > 3 {
             continue;
         }
         seen += 1;
         match own <= other {
-            true => assert!(wins_within(&rules.game, &state, 2 * own - 1), "{position}"),
-            false => assert!(loses_within(&rules.game, &state, 2 * other), "{position}"),
+            true => assert!(wins_within(&context.game, &state, 2 * own - 1), "{position}"),
+            false => assert!(loses_within(&context.game, &state, 2 * other), "{position}"),
         }
     }
 }
@@ -307,7 +307,7 @@ fn who_only_shuffles_is_beaten() {
     let board = Board::new(6, 3).unwrap();
     for (seed, first) in [(1, true), (2, false), (3, true), (4, false)] {
         let mut player = player_of(board, PLY_LIMIT, "");
-        let game = player.rules.game.clone();
+        let game = player.context.game.clone();
         let mut rng = Rng::seed_from_u64(seed);
         let mut state = game.random_state(6, &mut rng).unwrap();
         let mut last: Action = None;

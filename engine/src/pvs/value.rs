@@ -11,10 +11,10 @@
 
 use sternhalma_data::{Cell, CellSet, Geometry, Side};
 
-use super::lookup::MOVE;
-use super::node::{Node, Rules, Standing};
+use super::distance_cache::MOVE;
+use super::node::{SearchContext, SearchNode, Standing};
 use crate::config::PvsConfig;
-use crate::game::{Outcome, State};
+use crate::game::{GameState, Outcome};
 
 /// A won game, less a point a ply.
 pub(super) const WIN: i32 = 1 << 30;
@@ -71,26 +71,26 @@ pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
 /// Whether the armies have passed each other: every piece of `x` is in a
 /// higher row than every piece of `o`. Only by going back could they meet.
 #[inline]
-pub(super) fn have_passed(rules: &Rules, state: &State) -> bool {
+pub(super) fn have_passed(context: &SearchContext, state: &GameState) -> bool {
     match (state.army(Side::X).first(), state.army(Side::O).last()) {
-        (Some(x), Some(o)) => rules.geometry().row(x) > rules.geometry().row(o),
+        (Some(x), Some(o)) => context.geometry().row(x) > context.geometry().row(o),
         _ => false,
     }
 }
 
 /// The value of a node that has not ended to the player to move.
 #[inline]
-pub(super) fn of_node(rules: &Rules, node: &Node) -> i32 {
+pub(super) fn of_node(context: &SearchContext, node: &SearchNode) -> i32 {
     let mover = node.state.player() as usize;
-    of_state(rules, &node.state, node.standings[mover], node.standings[1 - mover])
+    of_state(context, &node.state, node.standings[mover], node.standings[1 - mover])
 }
 
 /// The value of a state that has not ended to the player to move, who stands
 /// like `own`, against an army that stands like `other`.
 #[inline]
-pub(super) fn of_state(rules: &Rules, state: &State, own: Standing, other: Standing) -> i32 {
-    if !have_passed(rules, state) {
-        return own.worth - other.worth + rules.weights.tempo;
+pub(super) fn of_state(context: &SearchContext, state: &GameState, own: Standing, other: Standing) -> i32 {
+    if !have_passed(context, state) {
+        return own.worth - other.worth + context.weights.tempo;
     }
     // Of equal distances the mover's is covered first.
     let lead = other.distance - own.distance + MOVE / 2;

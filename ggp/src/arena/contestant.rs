@@ -10,7 +10,7 @@ use super::budget::GameClock;
 use crate::game::Game;
 use crate::limits::{Limits, SearchStats};
 use crate::mcts::SearchClock;
-use crate::policy::{Mind, Policy, PolicyGame};
+use crate::policy::{Policy, PolicyAgent, PolicyGame};
 
 /// A player of one role of a game, in this process or in another program.
 pub trait Contestant<G: Game>: Send {
@@ -131,25 +131,25 @@ impl FaultKind {
 /// A contestant that plays by a [`Policy`].
 pub struct PolicyPlayer<G> {
     policy: Policy,
-    mind: Option<Box<dyn Mind<G>>>,
+    agent: Option<Box<dyn PolicyAgent<G>>>,
 }
 
 impl<G: PolicyGame> PolicyPlayer<G> {
     /// Creates a contestant.
     pub fn new(policy: Policy) -> PolicyPlayer<G> {
-        PolicyPlayer { policy, mind: None }
+        PolicyPlayer { policy, agent: None }
     }
 }
 
 impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
     fn begin(&mut self, game: &G, start: &G::State, role: usize, seed: u64) -> Result<(), Fault> {
-        self.mind.insert(game.agent(&self.policy, role, seed)).begin(game, start);
+        self.agent.insert(game.agent(&self.policy, role, seed)).begin(game, start);
         Ok(())
     }
 
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault> {
-        let mind = self.mind.as_mut().expect("`begin` is called before `choose`");
-        Ok(mind.search(game, state, request.role, request.search_limits(), request.stop))
+        let agent = self.agent.as_mut().expect("`begin` is called before `choose`");
+        Ok(agent.search(game, state, request.role, request.search_limits(), request.stop))
     }
 
     fn think(
@@ -159,13 +159,13 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
         request: &Request,
         clock: SearchClock,
     ) -> Result<SearchStats, Fault> {
-        let mind = self.mind.as_mut().expect("`begin` is called before `think`");
-        Ok(mind.think(game, state, request.search_limits(), request.stop, clock))
+        let agent = self.agent.as_mut().expect("`begin` is called before `think`");
+        Ok(agent.think(game, state, request.search_limits(), request.stop, clock))
     }
 
     fn observe(&mut self, game: &G, joint: &[G::Move]) {
-        if let Some(mind) = &mut self.mind {
-            mind.advance(game, joint);
+        if let Some(agent) = &mut self.agent {
+            agent.advance(game, joint);
         }
     }
 }

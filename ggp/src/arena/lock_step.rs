@@ -14,7 +14,7 @@ use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
 use crate::limits::SearchStats;
 use crate::mcts::SearchClock;
-use crate::policy::{Policy, RandomMind};
+use crate::policy::{Policy, RandomAgent};
 
 /// Rounds of simulation steps between two checks for cancelled games.
 const CANCEL_CHECK_INTERVAL: u32 = 64;
@@ -62,7 +62,7 @@ fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String>
         for &entrant in pairing {
             let entry = &schedule.entrants[entrant];
             let name = &entry.name;
-            if !policies[entrant].goes_in_steps() {
+            if !policies[entrant].is_resumable() {
                 return Err(format!("{name} evaluates states and cannot play in lock step"));
             }
             let budget = entry.budget.or(schedule.rounds[round].budget);
@@ -80,7 +80,7 @@ fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String>
 /// The player of a role.
 enum RolePlayer {
     /// A random player, which answers at once.
-    Random(RandomMind<u32>),
+    Random(RandomAgent<u32>),
     /// A search player; `None` while its search runs.
     Search(Option<BoxedLaneSearch>),
 }
@@ -153,12 +153,12 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         let session = GameSession::new(self.setup.game, None, self.queue.schedule, id, opening);
         let player = |(role, entrant): (usize, usize)| {
             let (policy, seed) = (&self.setup.policies[entrant], session.seed(role));
-            match policy.stepper(self.setup.game, role, seed) {
-                Some(mut stepper) => {
-                    stepper.begin(self.setup.game, &session.state);
-                    RolePlayer::Search(Some(stepper))
+            match policy.resumable(self.setup.game, role, seed) {
+                Some(mut resumable) => {
+                    resumable.begin(self.setup.game, &session.state);
+                    RolePlayer::Search(Some(resumable))
                 }
-                None => RolePlayer::Random(RandomMind::new(seed)),
+                None => RolePlayer::Random(RandomAgent::new(seed)),
             }
         };
         let players = session.entrants().enumerate().map(player).collect();
@@ -183,15 +183,15 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         let Some(game) = &mut self.games[slot] else { return };
         let root = &game.session.state;
         match (&mut game.players[role], kind) {
-            (RolePlayer::Search(stepper), _) => {
-                let stepper = stepper.take().expect("a role has one search at a time");
+            (RolePlayer::Search(resumable), _) => {
+                let resumable = resumable.take().expect("a role has one search at a time");
                 let clock = match kind {
                     TaskKind::Move => SearchClock::Play,
                     TaskKind::Think(clock) => clock,
                 };
                 game.pending += 1;
                 let tag = SearchTag { slot, game: game.session.id, role, kind };
-                self.searches.begin(LaneSearch::new(tag, stepper, root.clone(), limits, clock));
+                self.searches.begin(LaneSearch::new(tag, resumable, root.clone(), limits, clock));
             }
             (RolePlayer::Random(player), TaskKind::Move) => {
                 let mv = player.choose(self.setup.game, root, role);
@@ -214,7 +214,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
             }
         }
         let Some(game) = &mut self.games[slot] else { return self.fill(slot) };
-        game.players[role] = RolePlayer::Search(Some(search.stepper));
+        game.players[role] = RolePlayer::Search(Some(search.resumable));
         if game.pending == 0 {
             game.play_moves(self.setup.game);
             self.advance(slot);
@@ -257,9 +257,9 @@ impl LockStepGame<'_> {
     fn play_moves(&mut self, game: &LaneGame) {
         let Some(joint) = self.session.play() else { return };
         for player in &mut self.players {
-            if let RolePlayer::Search(stepper) = player {
-                let stepper = stepper.as_mut().expect("all searches end before moves are played");
-                stepper.advance(game, &joint);
+            if let RolePlayer::Search(resumable) = player {
+                let resumable = resumable.as_mut().expect("all searches end before moves are played");
+                resumable.advance(game, &joint);
             }
         }
     }

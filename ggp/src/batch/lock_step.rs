@@ -16,7 +16,7 @@ pub(crate) struct LaneSearch<T> {
     /// What its caller knows it by.
     pub tag: T,
     /// What searches.
-    pub stepper: BoxedLaneSearch,
+    pub resumable: BoxedLaneSearch,
     pub root: LaneState,
     limits: Limits,
     clock: SearchClock,
@@ -28,19 +28,25 @@ pub(crate) struct LaneSearch<T> {
 impl<T> LaneSearch<T> {
     /// A search from a state of its own that is not terminal, by limits of
     /// playouts and expansions alone.
-    pub fn new(tag: T, stepper: BoxedLaneSearch, root: LaneState, limits: Limits, clock: SearchClock) -> LaneSearch<T> {
-        LaneSearch { tag, stepper, root, limits, clock, phase: 0, seconds: 0.0 }
+    pub fn new(
+        tag: T,
+        resumable: BoxedLaneSearch,
+        root: LaneState,
+        limits: Limits,
+        clock: SearchClock,
+    ) -> LaneSearch<T> {
+        LaneSearch { tag, resumable, root, limits, clock, phase: 0, seconds: 0.0 }
     }
 
     /// What it has spent; of the time that many searches take it is told an
     /// equal share.
     pub fn spent(&self) -> SearchStats {
-        SearchStats { time: Duration::from_secs_f64(self.seconds.max(0.0)), ..self.stepper.spent() }
+        SearchStats { time: Duration::from_secs_f64(self.seconds.max(0.0)), ..self.resumable.spent() }
     }
 
     /// What it found for a role that is to act.
     pub fn found(&self, game: &LaneGame, role: usize) -> SearchResult<u32> {
-        SearchResult { spent: self.spent(), ..self.stepper.found(game, &self.root, role) }
+        SearchResult { spent: self.spent(), ..self.resumable.found(game, &self.root, role) }
     }
 }
 
@@ -156,7 +162,7 @@ impl<'a, T> LockStepSearches<'a, T> {
             && let Some(seat) = self.free.pop()
             && let Some(mut search) = self.queue.pop_front()
         {
-            search.stepper.search_from(self.game, &search.root, search.limits, search.clock);
+            search.resumable.search_from(self.game, &search.root, search.limits, search.clock);
             search.phase = self.game.phase_of(&search.root);
             search.seconds = -self.shared;
             self.new[search.phase].push(seat);
@@ -182,16 +188,16 @@ impl<'a, T> LockStepSearches<'a, T> {
     /// Shows a search the end of its simulation.
     fn end_simulation(&mut self, seat: usize) {
         if let Some(search) = &mut self.seats[seat] {
-            let stepped = search.stepper.step(self.game, self.states.end(seat), &mut self.numbers);
-            self.go_back(seat, stepped);
+            let outcome = search.resumable.step(self.game, self.states.end(seat), &mut self.numbers);
+            self.go_back(seat, outcome);
         }
     }
 
     /// The simulation of a seat has ended.
-    fn go_back(&mut self, seat: usize, stepped: StepOutcome) {
+    fn go_back(&mut self, seat: usize, outcome: StepOutcome) {
         self.active.set(seat, false);
         match &self.seats[seat] {
-            Some(search) if stepped == StepOutcome::Again => self.back[search.phase].set(seat, true),
+            Some(search) if outcome == StepOutcome::Restart => self.back[search.phase].set(seat, true),
             _ => self.end_search(seat),
         }
     }
@@ -212,9 +218,9 @@ impl<'a, T> LockStepSearches<'a, T> {
                 continue;
             }
             let Some(search) = &mut self.seats[seat] else { continue };
-            match search.stepper.step(self.game, self.states.view(seat), &mut self.numbers) {
-                StepOutcome::Plays => self.states.play(seat, &self.numbers),
-                stepped => self.go_back(seat, stepped),
+            match search.resumable.step(self.game, self.states.view(seat), &mut self.numbers) {
+                StepOutcome::Play => self.states.play(seat, &self.numbers),
+                outcome => self.go_back(seat, outcome),
             }
         }
         self.states.step();

@@ -8,14 +8,14 @@ use crate::mcts::{Mcts, Next, Playout, SearchClock, SearchResult, Selection, ToT
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StepOutcome {
     /// It plays on.
-    Plays,
+    Play,
     /// Its simulation has ended, and the next is to begin at the root.
-    Again,
+    Restart,
     /// It has ended.
-    Over,
+    Finished,
 }
 
-/// A search whose states are stepped by somebody else.
+/// A search whose states are advanced by its caller.
 ///
 /// Once it has [begun](ResumableSearch::search), it is shown the root, then the state
 /// after the moves it tells, and so on. It runs the simulations that
@@ -83,16 +83,16 @@ where
             Next::Play => {
                 numbers.clear();
                 self.mcts.numbers(game, state, numbers);
-                return StepOutcome::Plays;
+                return StepOutcome::Play;
             }
             Next::Learn => self.mcts.learn(game, &mut self.meter),
-            Next::Forget => return StepOutcome::Over,
+            Next::Forget => return StepOutcome::Finished,
         }
         if self.meter.is_over() || self.mcts.is_solved() {
-            return StepOutcome::Over;
+            return StepOutcome::Finished;
         }
         self.mcts.set_out(game, &self.meter, self.clock);
-        StepOutcome::Again
+        StepOutcome::Restart
     }
 
     fn spent(&self) -> SearchStats {

@@ -1,7 +1,7 @@
 //! Games that policies play.
 
 use super::Policy;
-use super::mind::Mind;
+use super::agent::PolicyAgent;
 use crate::features::StateFeatures;
 use crate::game::Game;
 use crate::gdl::ProverGame;
@@ -42,8 +42,8 @@ pub trait PolicyGame: Game + Sized + 'static {
     ///
     /// An implementation that repeats the default body compiles all searches of
     /// the game in its own crate, and not again in each program that uses it.
-    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn Mind<Self>> {
-        policy.mind(self, role, seed)
+    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn PolicyAgent<Self>> {
+        policy.agent(self, role, seed)
     }
 }
 
@@ -61,14 +61,14 @@ impl PolicyGame for NetworkGame {
         Some(Together { lanes, state: |state| LaneState::Alone(state.clone()), mv: |number| number })
     }
 
-    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn Mind<NetworkGame>> {
-        policy.mind(self, role, seed)
+    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn PolicyAgent<NetworkGame>> {
+        policy.agent(self, role, seed)
     }
 }
 
 impl PolicyGame for ProverGame {
-    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn Mind<ProverGame>> {
-        policy.mind(self, role, seed)
+    fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn PolicyAgent<ProverGame>> {
+        policy.agent(self, role, seed)
     }
 }
 

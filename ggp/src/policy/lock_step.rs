@@ -23,10 +23,10 @@ impl<'a> LockStep<'a> {
         let root = game.initial();
         let mut searches = LockStepSearches::new(game, seeds.len());
         for seed in seeds {
-            let mut stepper =
-                policy.stepper(game, 0, seed).filter(|_| policy.goes_in_steps() && !game.is_terminal(&root))?;
-            stepper.begin(game, &root);
-            searches.begin(LaneSearch::new((), stepper, root.clone(), Limits::default(), SearchClock::Play));
+            let mut resumable =
+                policy.resumable(game, 0, seed).filter(|_| policy.is_resumable() && !game.is_terminal(&root))?;
+            resumable.begin(game, &root);
+            searches.begin(LaneSearch::new((), resumable, root.clone(), Limits::default(), SearchClock::Play));
         }
         Some(LockStep { searches })
     }

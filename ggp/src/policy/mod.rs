@@ -1,10 +1,10 @@
 //! Policies: how a player of any game finds its moves, as text and as parts of
 //! a search.
 
+mod agent;
 mod game;
 mod lock_step;
-mod mind;
-mod stepper;
+mod resumable;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -18,10 +18,10 @@ use crate::mcts::tuning::{Aspect, Tuning};
 use crate::mcts::{Decision, Playout, RandomPlayout, Selection, Uct};
 use crate::mcts::{Grave, GraveSettings};
 
+pub use agent::PolicyAgent;
+pub(crate) use agent::RandomAgent;
 pub use game::{PolicyGame, Together};
 pub use lock_step::LockStep;
-pub use mind::Mind;
-pub(crate) use mind::RandomMind;
 pub use text::{PolicyError, PolicyText};
 
 /// How a player of any game finds its moves, written `name,key=value,…` or as
@@ -89,7 +89,7 @@ pub enum PlayoutPolicy {
     /// By what was learnt from the simulations before.
     Learned {
         /// What is kept of them.
-        worth: WorthPolicy,
+        worth: MoveValuePolicy,
         /// How it makes a choice.
         selector: Selector,
         /// Whether good replies (LGRF-2) go before it.
@@ -101,7 +101,7 @@ pub enum PlayoutPolicy {
 
 /// What is kept of simulations.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum WorthPolicy {
+pub enum MoveValuePolicy {
     /// An average a move.
     Mast,
     /// Averages of sequences of moves, too.
@@ -186,11 +186,11 @@ impl SearchPolicy {
                         .visit(selection, ValueGuidedPlayout::<_, G::Move>::new(worth, selector, replies, decay));
                 }
                 match worth {
-                    WorthPolicy::Mast => visitor.visit(
+                    MoveValuePolicy::Mast => visitor.visit(
                         selection,
                         ValueGuidedPlayout::<_, G::Move>::new(Mast::default(), selector, replies, decay),
                     ),
-                    WorthPolicy::Nst { .. } => {
+                    MoveValuePolicy::Nst { .. } => {
                         let worth = self.nst(worth);
                         visitor.visit(selection, ValueGuidedPlayout::<_, G::Move>::new(worth, selector, replies, decay))
                     }
@@ -223,10 +223,12 @@ impl SearchPolicy {
 
     /// What makes both NST and MAST; that of MAST knows no sequences but where
     /// tuning chooses between both.
-    fn nst(&self, worth: WorthPolicy) -> Nst {
+    fn nst(&self, worth: MoveValuePolicy) -> Nst {
         match worth {
-            WorthPolicy::Nst { longest, least, skips_waits } => Nst::new(longest, least).skipping_waits(skips_waits),
-            WorthPolicy::Mast => Nst::new(if self.tunes(Aspect::Playout) { 3 } else { 1 }, 7.0),
+            MoveValuePolicy::Nst { longest, least, skips_waits } => {
+                Nst::new(longest, least).skipping_waits(skips_waits)
+            }
+            MoveValuePolicy::Mast => Nst::new(if self.tunes(Aspect::Playout) { 3 } else { 1 }, 7.0),
         }
     }
 }

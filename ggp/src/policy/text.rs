@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
-use super::{PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy, WorthPolicy};
+use super::{MoveValuePolicy, PlayoutPolicy, Policy, SearchPolicy, SelectionPolicy};
 use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::Decision;
@@ -184,8 +184,8 @@ const MINI_KEYS: [&str; 11] =
 const FORMS: [(&str, GraveForm); 2] = [("paper", GraveForm::Paper), ("authors", GraveForm::Authors)];
 const DECISIONS: [(&str, Decision); 3] =
     [("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
-const WORTHS: [(&str, WorthPolicy); 2] =
-    [("mast", WorthPolicy::Mast), ("nst", WorthPolicy::Nst { longest: 3, least: 7.0, skips_waits: false })];
+const WORTHS: [(&str, MoveValuePolicy); 2] =
+    [("mast", MoveValuePolicy::Mast), ("nst", MoveValuePolicy::Nst { longest: 3, least: 7.0, skips_waits: false })];
 const WAITS: [(&str, bool); 2] = [("count", false), ("skip", true)];
 const ALLOCATIONS: [(&str, StrategyAllocation); 4] = [
     ("ucb", StrategyAllocation::UCB),
@@ -375,9 +375,9 @@ impl PlayoutPolicy {
             ("omega", _) => decay.omega = number(value, 0.0, 1.0)?,
             ("decay-alone", _) => decay.alone = one_of(value, &TRUTHS)?,
             ("cap", _) => decay.cap = number(value, 1.0, f64::INFINITY)?,
-            ("n", WorthPolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
-            ("least", WorthPolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
-            ("waiting", WorthPolicy::Nst { skips_waits, .. }) => *skips_waits = one_of(value, &WAITS)?,
+            ("n", MoveValuePolicy::Nst { longest, .. }) => *longest = one_of(value, &[("1", 1), ("2", 2), ("3", 3)])?,
+            ("least", MoveValuePolicy::Nst { least, .. }) => *least = finite(value, 0.0)?,
+            ("waiting", MoveValuePolicy::Nst { skips_waits, .. }) => *skips_waits = one_of(value, &WAITS)?,
             _ => return Err("only `playout=nst` has it".to_owned()),
         }
         Ok(())
@@ -483,8 +483,8 @@ impl fmt::Display for PlayoutPolicy {
         }
         let PlayoutPolicy::Learned { worth, selector, replies, decay } = self else { return Ok(()) };
         match worth {
-            WorthPolicy::Mast => f.write_str(",playout=mast")?,
-            WorthPolicy::Nst { longest, least, skips_waits } => {
+            MoveValuePolicy::Mast => f.write_str(",playout=mast")?,
+            MoveValuePolicy::Nst { longest, least, skips_waits } => {
                 f.write_str(",playout=nst")?;
                 if (*longest, *least) != (3, 7.0) {
                     write!(f, ",n={longest},least={least}")?;
@@ -774,14 +774,12 @@ mod tests {
     }
 
     fn any_playout() -> impl Strategy<Value = PlayoutPolicy> {
-        let worth = prop_oneof![
-            Just(WorthPolicy::Mast),
-            (1..=3usize, 0.0..100.0, any::<bool>()).prop_map(|(longest, least, skips_waits)| WorthPolicy::Nst {
-                longest,
-                least,
-                skips_waits
-            }),
-        ];
+        let worth =
+            prop_oneof![
+                Just(MoveValuePolicy::Mast),
+                (1..=3usize, 0.0..100.0, any::<bool>())
+                    .prop_map(|(longest, least, skips_waits)| MoveValuePolicy::Nst { longest, least, skips_waits }),
+            ];
         let selector = prop_oneof![
             (0.0..=1.0).prop_map(|epsilon| Selector::Greedy { epsilon }),
             (1e-3..1e3).prop_map(|tau| Selector::Gibbs { tau }),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
-use crate::policy::{Mind, PolicyGame};
+use crate::policy::{PolicyAgent, PolicyGame};
 use crate::{Limits, Policy, SearchClock};
 
 /// Makes an engine for a rulesheet that is faster than the prover, as a
@@ -92,7 +92,7 @@ pub(super) struct ReasonerEngine<G: Reasoner> {
     state: G::State,
     role: usize,
     policy: Policy,
-    mind: Box<dyn Mind<G>>,
+    agent: Box<dyn PolicyAgent<G>>,
     hurry: Arc<AtomicBool>,
 }
 
@@ -101,10 +101,10 @@ impl<G: Reasoner + PolicyGame> ReasonerEngine<G> {
         let roles = game.role_names();
         let role = place_of(&config.role, roles);
         let role = role.ok_or_else(|| format!("no role {}: the roles are {}", config.role, roles.join(", ")))?;
-        let mut mind = game.agent(&config.policy, role, config.seed);
+        let mut agent = game.agent(&config.policy, role, config.seed);
         let state = game.initial();
-        mind.begin(&game, &state);
-        Ok(ReasonerEngine { state, game, role, policy: config.policy.clone(), mind, hurry: config.hurry.clone() })
+        agent.begin(&game, &state);
+        Ok(ReasonerEngine { state, game, role, policy: config.policy.clone(), agent, hurry: config.hurry.clone() })
     }
 
     fn names_of(&self, role: usize, moves: &[G::Move]) -> Vec<String> {
@@ -137,10 +137,10 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
         }
         if illegal.is_some() || self.game.is_terminal(&self.state) {
             self.game.play_all(&mut self.state, &moves);
-            self.mind.begin(&self.game, &self.state);
+            self.agent.begin(&self.game, &self.state);
         } else {
             let acting = self.game.turn(&self.state).acting(roles);
-            self.mind.advance(&self.game, &moves[acting]);
+            self.agent.advance(&self.game, &moves[acting]);
             self.game.play_all(&mut self.state, &moves);
         }
         let names = moves.iter().enumerate().map(|(role, &mv)| self.game.move_name(role, mv)).collect();
@@ -161,7 +161,7 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
     }
 
     fn is_solved(&self) -> bool {
-        self.mind.is_solved()
+        self.agent.is_solved()
     }
 
     fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>) {
@@ -171,10 +171,10 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
         let limits = Limits::time(time);
         let acts = self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role);
         if !acts || clock != SearchClock::Play {
-            let spent = self.mind.think(&self.game, &self.state, limits, &self.hurry, clock);
+            let spent = self.agent.think(&self.game, &self.state, limits, &self.hurry, clock);
             return (spent.playouts, None);
         }
-        let (best, spent) = self.mind.search(&self.game, &self.state, self.role, limits, &self.hurry);
+        let (best, spent) = self.agent.search(&self.game, &self.state, self.role, limits, &self.hurry);
         (spent.playouts, Some(self.game.move_name(self.role, best)))
     }
 

@@ -8,7 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 use sternhalma_data::Board;
-use sternhalma_engine::{ChineseCheckers, Config, Distances, Filter, Peer, PeerError, Seat, Separated, State, player};
+use sternhalma_engine::{
+    ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameState,
+    Separated, player,
+};
 use sternhalma_ggp::arena::{self, Contestant, GameRecord, LockStepSetup, PolicyPlayer, Standings, TournamentSetup};
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
 use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
@@ -129,8 +132,8 @@ struct Program {
 }
 
 impl Program {
-    fn peer(&self) -> Result<Peer, PeerError> {
-        let peer = Peer::new(&self.command, self.options.clone(), self.dir.clone())?;
+    fn peer(&self) -> Result<ExternalPlayer, ExternalPlayerError> {
+        let peer = ExternalPlayer::new(&self.command, self.options.clone(), self.dir.clone())?;
         Ok(peer.with_starting_patience(self.starting))
     }
 }
@@ -228,12 +231,12 @@ impl Room for BoardRoom {
             match &self.players[entrant] {
                 Kind::BuiltIn { config, distances } => {
                     let made = player(config, self.game.board(), self.ply_limit, distances.as_ref());
-                    Box::new(Seat(made.expect("the player has been made before")))
+                    Box::new(EngineContestant(made.expect("the player has been made before")))
                 }
                 Kind::Program(program) => Box::new(program.peer().expect("the command has been read before")),
             }
         };
-        let adjudicator = |state: &State| {
+        let adjudicator = |state: &GameState| {
             let winner = self.separated.as_ref()?.winner(&self.game, state)?;
             Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
         };

@@ -1,6 +1,6 @@
 //! Hierarchical expansion.
 
-use super::space::{Combination, MOST_PARAMETERS, Setting, Space, bits, random_order};
+use super::space::{Combination, MAX_PARAMETERS, Setting, Space, bits, random_order};
 use super::ucb::{Bandits, exploration};
 use crate::rng::Rng;
 
@@ -17,18 +17,18 @@ pub(super) struct He {
     /// The parameter of each level.
     order: Vec<usize>,
     /// The root first.
-    nodes: Vec<Node>,
+    nodes: Vec<BanditNode>,
     /// A bandit a node.
     bandits: Bandits,
     /// The node below each arm, `arms` places a node.
     below: Vec<u32>,
     arms: usize,
     /// The nodes that the last choice passed.
-    path: [u32; MOST_PARAMETERS],
+    path: [u32; MAX_PARAMETERS],
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct BanditNode {
     /// The values of its parameter that agree with those above.
     feasible: u32,
     /// How often it was passed.
@@ -43,7 +43,7 @@ impl He {
         let order = random_order(parameters, rng)[..parameters].iter().map(|&p| usize::from(p)).collect();
         let arms = space.most_values();
         let (nodes, below) = (Vec::new(), Vec::new());
-        let mut tree = He { c, order, nodes, bandits: Bandits::new(arms), below, arms, path: [0; MOST_PARAMETERS] };
+        let mut tree = He { c, order, nodes, bandits: Bandits::new(arms), below, arms, path: [0; MAX_PARAMETERS] };
         tree.build(space, 0, Combination::default());
         tree
     }
@@ -53,7 +53,7 @@ impl He {
         let above = self.order[..level].iter().map(|&parameter| Setting { parameter, value: chosen.index(parameter) });
         let partial = above.fold(space.everything(), |partial, setting| space.set(partial, setting));
         let feasible = partial.feasible(self.order[level]);
-        self.nodes.push(Node { feasible, passed: 0, exploration: exploration(self.c, 0) });
+        self.nodes.push(BanditNode { feasible, passed: 0, exploration: exploration(self.c, 0) });
         self.below.resize(self.below.len() + self.arms, UNBUILT);
         self.bandits.push() as u32
     }
@@ -65,7 +65,7 @@ impl He {
         for level in 0..self.order.len() {
             let node = arm.map_or(0, |arm| self.descend(arm, space, level, chosen));
             self.path[level] = node as u32;
-            let Node { feasible, exploration, .. } = self.nodes[node];
+            let BanditNode { feasible, exploration, .. } = self.nodes[node];
             let value = self.bandits.choose(node, feasible, exploration, rng);
             chosen = chosen.with(Setting { parameter: self.order[level], value });
             arm = Some(node * self.arms + value);

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rustc_hash::FxHashSet;
 
-use super::space::{Combination, MOST_COMBINATIONS, MOST_VALUES, Partial, Setting, Space, all, bits, random_bit};
+use super::space::{Combination, MAX_COMBINATIONS, MAX_VALUES, Partial, Setting, Space, all, bits, random_bit};
 use crate::rng::Rng;
 
 /// First values are tested by themselves, then combinations made of the better
@@ -17,11 +17,11 @@ pub(super) struct Lsi {
     candidates: u32,
     /// Whether N_g, N_e and k are still to be told; values are tested until then.
     unsettled: bool,
-    phase: Phase,
+    stage: Stage,
 }
 
 #[derive(Clone, Debug)]
-enum Phase {
+enum Stage {
     Generation(SideInfo),
     Evaluation(Halving),
     Recommendation(Combination),
@@ -29,7 +29,7 @@ enum Phase {
 
 impl Lsi {
     pub(super) fn new(space: &Space, generate: u32, evaluate: u32, candidates: u32) -> Lsi {
-        Lsi { evaluate, candidates, unsettled: false, phase: Phase::Generation(SideInfo::new(space, generate)) }
+        Lsi { evaluate, candidates, unsettled: false, stage: Stage::Generation(SideInfo::new(space, generate)) }
     }
 
     /// Tests values until it is told how many simulations there are.
@@ -40,13 +40,13 @@ impl Lsi {
     /// Uses half of so many simulations, if its numbers are still to be told:
     /// the shares of the paper (section 5.1) of 75,000, 25,000 and 2,000.
     pub(super) fn settle(&mut self, simulations: u32) {
-        if let Phase::Generation(side) = &mut self.phase
+        if let Stage::Generation(side) = &mut self.stage
             && self.unsettled
         {
             let samples = simulations / 2;
             self.unsettled = false;
             self.evaluate = samples / 4;
-            self.candidates = (samples / 50).clamp(1, MOST_COMBINATIONS as u32);
+            self.candidates = (samples / 50).clamp(1, MAX_COMBINATIONS as u32);
             side.end_after(samples - samples / 4);
         }
     }
@@ -55,39 +55,39 @@ impl Lsi {
     /// costs about half a microsecond each.
     #[inline]
     pub(super) fn choose(&mut self, space: &Space, rng: &mut Rng) -> Combination {
-        if let Phase::Generation(side) = &self.phase
+        if let Stage::Generation(side) = &self.stage
             && side.is_complete()
         {
             let field = side.candidates(space, self.candidates, rng);
-            self.phase = Halving::new(field, self.evaluate).phase();
+            self.stage = Halving::new(field, self.evaluate).stage();
         }
-        match &self.phase {
-            Phase::Generation(side) => side.choose(space, rng),
-            Phase::Evaluation(halving) => halving.choose(),
-            Phase::Recommendation(best) => *best,
+        match &self.stage {
+            Stage::Generation(side) => side.choose(space, rng),
+            Stage::Evaluation(halving) => halving.choose(),
+            Stage::Recommendation(best) => *best,
         }
     }
 
     #[inline]
     pub(super) fn update(&mut self, reward: f64) {
-        match &mut self.phase {
-            Phase::Generation(side) => side.update(reward),
-            Phase::Evaluation(halving) => {
+        match &mut self.stage {
+            Stage::Generation(side) => side.update(reward),
+            Stage::Evaluation(halving) => {
                 if halving.update(reward) {
-                    self.phase = halving.halve().phase();
+                    self.stage = halving.halve().stage();
                 }
             }
-            Phase::Recommendation(_) => {}
+            Stage::Recommendation(_) => {}
         }
     }
 
     /// What is recommended; before that, the candidate of highest mean; before
     /// that, the combination of the values of highest mean.
     pub(super) fn best(&self, space: &Space) -> Combination {
-        match &self.phase {
-            Phase::Generation(side) => space.greedy(|setting| side.mean(setting)),
-            Phase::Evaluation(halving) => halving.best(),
-            Phase::Recommendation(best) => *best,
+        match &self.stage {
+            Stage::Generation(side) => space.greedy(|setting| side.mean(setting)),
+            Stage::Evaluation(halving) => halving.best(),
+            Stage::Recommendation(best) => *best,
         }
     }
 }
@@ -114,7 +114,7 @@ impl SideInfo {
             .settings()
             .filter(|setting| space.parameters()[setting.parameter].values[setting.value].is_some())
             .collect();
-        let slots = space.parameters().len() * MOST_VALUES;
+        let slots = space.parameters().len() * MAX_VALUES;
         let mut side =
             SideInfo { sampled, rounds: 0, round: 0, next: 0, sum: vec![0.0; slots], visits: vec![0; slots] };
         side.end_after(samples);
@@ -227,7 +227,7 @@ struct Halving {
     samples: u32,
     /// ⌈log₂ |C*|⌉.
     phases: u32,
-    /// How often each is sampled in this phase: m.
+    /// How often each is sampled in this stage: m.
     rounds: u32,
     round: u32,
     /// The next to be sampled in this round.
@@ -244,10 +244,10 @@ impl Halving {
     }
 
     /// What to do: nothing is left to compare with a single candidate.
-    fn phase(self) -> Phase {
+    fn stage(self) -> Stage {
         match self.field[..] {
-            [last] => Phase::Recommendation(last.combination),
-            _ => Phase::Evaluation(self),
+            [last] => Stage::Recommendation(last.combination),
+            _ => Stage::Evaluation(self),
         }
     }
 
@@ -344,9 +344,9 @@ mod tests {
             let [count, samples, _, sizes, rounds] = row[..] else { panic!("{row:?}") };
             let combinations = Space::grave_mast().combinations()[..count.parse().unwrap()].to_vec();
             let best = *combinations.last().unwrap();
-            let mut phase = Halving::new(combinations, samples.parse().unwrap()).phase();
+            let mut stage = Halving::new(combinations, samples.parse().unwrap()).stage();
             let (mut found_sizes, mut found_rounds) = (Vec::new(), Vec::new());
-            while let Phase::Evaluation(halving) = &mut phase {
+            while let Stage::Evaluation(halving) = &mut stage {
                 let size = halving.field.len();
                 found_sizes.push(size);
                 let mut plays = 0;
@@ -359,10 +359,10 @@ mod tests {
                 }
                 assert_eq!(plays % size, 0);
                 found_rounds.push(plays / size);
-                phase = halving.halve().phase();
+                stage = halving.halve().stage();
             }
             assert_eq!((found_sizes, found_rounds), (numbers(sizes), numbers(rounds)));
-            assert!(matches!(phase, Phase::Recommendation(last) if last == best));
+            assert!(matches!(stage, Stage::Recommendation(last) if last == best));
         }
     }
 
@@ -383,7 +383,7 @@ mod tests {
             halving.update(reward);
         }
         assert_eq!(halving.best(), combinations[2]);
-        assert!(matches!(halving.halve().phase(), Phase::Recommendation(best) if best == combinations[2]));
+        assert!(matches!(halving.halve().stage(), Stage::Recommendation(best) if best == combinations[2]));
     }
 
     /// How many of 10,000 candidates have the value 0 of A, and none of B.
@@ -423,13 +423,13 @@ mod tests {
             let mut rng = Rng::seed_from_u64(5);
             let mut lsi = Lsi::unsettled(&space);
             let mut count = 0;
-            while matches!(lsi.phase, Phase::Generation(_)) && count < 100 {
+            while matches!(lsi.stage, Stage::Generation(_)) && count < 100 {
                 if count == played {
                     lsi.settle(told);
                     lsi.settle(1_000_000);
                 }
                 lsi.choose(&space, &mut rng);
-                if matches!(lsi.phase, Phase::Generation(_)) {
+                if matches!(lsi.stage, Stage::Generation(_)) {
                     lsi.update(0.5);
                     count += 1;
                 }

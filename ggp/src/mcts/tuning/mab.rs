@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 
-use super::ranked::Ranked;
+use super::ranked::RankedArms;
 use super::space::{Combination, Space};
 use super::ucb::exploration;
 use crate::rng::Rng;
@@ -15,7 +15,7 @@ pub(super) struct Mab {
     c: f64,
     batch: u32,
     combinations: Vec<Combination>,
-    arms: Ranked,
+    arms: RankedArms,
     total: u32,
     /// The arm of the batch, chosen anew while nothing of it is played.
     arm: u32,
@@ -27,7 +27,7 @@ pub(super) struct Mab {
 impl Mab {
     pub(super) fn new(space: &Space, c: f64, batch: u32, rng: &mut Rng) -> Mab {
         let combinations = space.combinations();
-        let mut arms = Ranked::new();
+        let mut arms = RankedArms::new();
         for _ in &combinations {
             arms.push(rng.random());
         }

@@ -50,7 +50,8 @@ mod tuners;
 mod ucb;
 
 pub use space::{
-    Aspect, Combination, MOST_COMBINATIONS, MOST_PARAMETERS, MOST_VALUES, Parameter, Rule, Setting, Space, SpaceError,
+    Aspect, Combination, Constraint, MAX_COMBINATIONS, MAX_PARAMETERS, MAX_VALUES, Parameter, Setting, Space,
+    SpaceError,
 };
 
 pub use tuners::Tuning;
@@ -106,7 +107,7 @@ pub enum Method {
         /// N_e, the simulations that compare combinations.
         evaluate: u32,
         /// k, the draws of combinations to compare, 1 to
-        /// [`MOST_COMBINATIONS`].
+        /// [`MAX_COMBINATIONS`].
         candidates: u32,
     },
     /// LSI with numbers from the game: half of the simulations that the match
@@ -153,7 +154,7 @@ impl Method {
     pub fn tuner(&self, space: &Space, rng: &mut Rng) -> Result<Tuner, MethodError> {
         self.check()?;
         let state = self.state(space, rng);
-        let played = vec![Played::default(); space.parameters().len() * MOST_VALUES];
+        let played = vec![RewardTotal::default(); space.parameters().len() * MAX_VALUES];
         Ok(Tuner { method: self.clone(), space: space.clone(), state, chosen: None, played })
     }
 
@@ -162,15 +163,15 @@ impl Method {
         matches!(*self, Method::Nmc { prior, .. } if prior > 1.0)
     }
 
-    fn state(&self, space: &Space, rng: &mut Rng) -> State {
+    fn state(&self, space: &Space, rng: &mut Rng) -> MethodState {
         match *self {
-            Method::Mab { c, batch } => State::Mab(Mab::new(space, c, batch, rng)),
-            Method::He { c } => State::He(He::new(space, c, rng)),
-            Method::Nmc { c, epsilon0, prior } => State::Nmc(Nmc::new(space, c, epsilon0, prior)),
+            Method::Mab { c, batch } => MethodState::Mab(Mab::new(space, c, batch, rng)),
+            Method::He { c } => MethodState::He(He::new(space, c, rng)),
+            Method::Nmc { c, epsilon0, prior } => MethodState::Nmc(Nmc::new(space, c, epsilon0, prior)),
             Method::Lsi { generate, evaluate, candidates } => {
-                State::Lsi(Lsi::new(space, generate, evaluate, candidates))
+                MethodState::Lsi(Lsi::new(space, generate, evaluate, candidates))
             }
-            Method::LsiAuto => State::Lsi(Lsi::unsettled(space)),
+            Method::LsiAuto => MethodState::Lsi(Lsi::unsettled(space)),
         }
     }
 
@@ -184,7 +185,7 @@ impl Method {
             Method::Mab { batch: 0, .. } => Err(MethodError::Batch),
             Method::Nmc { epsilon0, .. } if !(0.0..=1.0).contains(&epsilon0) => Err(MethodError::Epsilon0 { epsilon0 }),
             Method::Nmc { prior, .. } if !(prior.is_finite() && prior >= 1.0) => Err(MethodError::Prior { prior }),
-            Method::Lsi { candidates, .. } if !(1..=MOST_COMBINATIONS as u32).contains(&candidates) => {
+            Method::Lsi { candidates, .. } if !(1..=MAX_COMBINATIONS as u32).contains(&candidates) => {
                 Err(MethodError::Candidates { candidates })
             }
             _ => Ok(()),
@@ -218,7 +219,7 @@ pub enum MethodError {
         prior: f64,
     },
     /// The candidates of LSI are too many, or none.
-    #[error("candidates must be 1 to {MOST_COMBINATIONS}, not {candidates}")]
+    #[error("candidates must be 1 to {MAX_COMBINATIONS}, not {candidates}")]
     Candidates {
         /// How many they are.
         candidates: u32,
@@ -235,14 +236,14 @@ pub enum MethodError {
 pub struct Tuner {
     method: Method,
     space: Space,
-    state: State,
+    state: MethodState,
     chosen: Option<Combination>,
     /// By slot.
-    played: Vec<Played>,
+    played: Vec<RewardTotal>,
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum MethodState {
     Mab(Mab),
     He(He),
     Nmc(Nmc),
@@ -250,7 +251,7 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Played {
+struct RewardTotal {
     visits: u32,
     sum: f64,
 }
@@ -272,10 +273,10 @@ impl Tuner {
     #[inline]
     pub fn choose(&mut self, rng: &mut Rng) -> Combination {
         let chosen = match &mut self.state {
-            State::Mab(mab) => mab.choose(rng),
-            State::He(he) => he.choose(&self.space, rng),
-            State::Nmc(nmc) => nmc.choose(&self.space, rng),
-            State::Lsi(lsi) => lsi.choose(&self.space, rng),
+            MethodState::Mab(mab) => mab.choose(rng),
+            MethodState::He(he) => he.choose(&self.space, rng),
+            MethodState::Nmc(nmc) => nmc.choose(&self.space, rng),
+            MethodState::Lsi(lsi) => lsi.choose(&self.space, rng),
         };
         self.chosen = Some(chosen);
         chosen
@@ -299,10 +300,10 @@ impl Tuner {
             played.sum += reward;
         }
         match &mut self.state {
-            State::Mab(mab) => mab.update(reward),
-            State::He(he) => he.update(chosen, reward),
-            State::Nmc(nmc) => nmc.update(&self.space, chosen, reward),
-            State::Lsi(lsi) => lsi.update(reward),
+            MethodState::Mab(mab) => mab.update(reward),
+            MethodState::He(he) => he.update(chosen, reward),
+            MethodState::Nmc(nmc) => nmc.update(&self.space, chosen, reward),
+            MethodState::Lsi(lsi) => lsi.update(reward),
         }
     }
 
@@ -313,14 +314,14 @@ impl Tuner {
     pub fn evolve(&mut self, rng: &mut Rng) -> bool {
         let played = &self.played;
         let mean = |setting: Setting| {
-            let Played { visits, sum } = played[setting.slot()];
+            let RewardTotal { visits, sum } = played[setting.slot()];
             (visits > 0).then(|| sum / f64::from(visits))
         };
         let evolved = self.space.evolve(mean, rng);
         if evolved {
             self.state = self.method.state(&self.space, rng);
             self.chosen = None;
-            self.played.fill(Played::default());
+            self.played.fill(RewardTotal::default());
         }
         evolved
     }
@@ -333,7 +334,7 @@ impl Tuner {
     /// Is told how many simulations are expected of the whole match, which is
     /// what [`Method::LsiAuto`] waits for, and to others is nothing.
     pub fn expect(&mut self, simulations: u32) {
-        if let State::Lsi(lsi) = &mut self.state {
+        if let MethodState::Lsi(lsi) = &mut self.state {
             lsi.settle(simulations);
         }
     }
@@ -343,10 +344,10 @@ impl Tuner {
     /// takes those of each parameter, and LSI has the highest mean decide.
     pub fn best(&self) -> Combination {
         match &self.state {
-            State::Mab(mab) => mab.best(),
-            State::He(he) => he.best(&self.space),
-            State::Nmc(nmc) => nmc.best(&self.space),
-            State::Lsi(lsi) => lsi.best(&self.space),
+            MethodState::Mab(mab) => mab.best(),
+            MethodState::He(he) => he.best(&self.space),
+            MethodState::Nmc(nmc) => nmc.best(&self.space),
+            MethodState::Lsi(lsi) => lsi.best(&self.space),
         }
     }
 
@@ -358,7 +359,7 @@ impl Tuner {
     pub fn statistics(&self, parameter: usize) -> Vec<ValueStats> {
         let values = &self.space.parameters()[parameter].values;
         let stats = |(i, &value): (usize, &Option<f64>)| {
-            let Played { visits, sum } = self.played[Setting { parameter, value: i }.slot()];
+            let RewardTotal { visits, sum } = self.played[Setting { parameter, value: i }.slot()];
             ValueStats { value, visits, mean: if visits == 0 { 0.0 } else { sum / f64::from(visits) } }
         };
         values.iter().enumerate().map(stats).collect()

@@ -5,7 +5,7 @@ use hashbrown::hash_map::Entry;
 use rand::RngExt;
 use rustc_hash::FxBuildHasher;
 
-use super::ranked::Ranked;
+use super::ranked::RankedArms;
 use super::space::{Combination, Setting, Space};
 use super::ucb::{Bandits, exploration};
 use crate::rng::Rng;
@@ -20,7 +20,7 @@ pub(super) struct Nmc {
     /// A bandit a parameter, played once a simulation each.
     local: Bandits,
     /// Kept only if it is ever asked, that is unless `epsilon0` is 1.
-    global: Ranked,
+    global: RankedArms,
     /// The arm of each combination in the global bandit, by its key.
     known: HashMap<u64, u32, FxBuildHasher>,
     combinations: Vec<Combination>,
@@ -36,7 +36,7 @@ impl Nmc {
             space.expected(parameter).into_iter().for_each(|value| local.weigh(bandit, value, prior));
         }
         let (known, combinations) = (HashMap::default(), Vec::new());
-        Nmc { c, epsilon0, local, global: Ranked::new(), known, combinations, total: 0, lot: 0 }
+        Nmc { c, epsilon0, local, global: RankedArms::new(), known, combinations, total: 0, lot: 0 }
     }
 
     /// Explores with probability `epsilon0`, and while there is nothing to

@@ -18,12 +18,12 @@ const FRESH: u32 = 0;
 /// A choice costs time in proportion to the buckets, an update to the logarithm
 /// of the arms in a bucket.
 #[derive(Clone, Debug)]
-pub(super) struct Ranked {
-    arms: Vec<Place>,
+pub(super) struct RankedArms {
+    arms: Vec<ArmPosition>,
     /// Each a binary heap with the best arm at its top.
-    heaps: Vec<Vec<Entry>>,
+    heaps: Vec<Vec<RankedArm>>,
     /// Buckets in order of visits, from [`FRESH`] on.
-    links: Vec<Link>,
+    links: Vec<BucketLink>,
     /// The mean of the best arm of each bucket, below all means without one.
     mean: Vec<f64>,
     /// 1 / √visits, and 0 without visits.
@@ -33,40 +33,40 @@ pub(super) struct Ranked {
 
 /// Where an arm is.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ArmPosition {
     bucket: u32,
     index: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct RankedArm {
     /// The sum of rewards. In a bucket it ranks as the mean does.
     sum: f64,
     lot: u32,
     arm: u32,
 }
 
-impl Entry {
+impl RankedArm {
     #[inline]
-    fn beats(&self, other: &Entry) -> bool {
+    fn beats(&self, other: &RankedArm) -> bool {
         self.sum > other.sum || (self.sum == other.sum && (self.lot, self.arm) > (other.lot, other.arm))
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct BucketLink {
     visits: u32,
     before: u32,
     after: u32,
 }
 
-impl Ranked {
+impl RankedArms {
     /// A bandit without arms.
-    pub(super) fn new() -> Ranked {
-        Ranked {
+    pub(super) fn new() -> RankedArms {
+        RankedArms {
             arms: Vec::new(),
             heaps: vec![Vec::new()],
-            links: vec![Link { visits: 0, before: NONE, after: NONE }],
+            links: vec![BucketLink { visits: 0, before: NONE, after: NONE }],
             mean: vec![f64::NEG_INFINITY],
             spread: vec![0.0],
             unused: Vec::new(),
@@ -76,15 +76,15 @@ impl Ranked {
     /// Adds an untried arm, and returns its number.
     pub(super) fn push(&mut self, lot: u32) -> u32 {
         let arm = self.arms.len() as u32;
-        self.arms.push(Place { bucket: FRESH, index: 0 });
-        self.insert(FRESH, Entry { sum: 0.0, lot, arm });
+        self.arms.push(ArmPosition { bucket: FRESH, index: 0 });
+        self.insert(FRESH, RankedArm { sum: 0.0, lot, arm });
         arm
     }
 
     /// The arm of highest value; none without arms.
     #[inline]
     pub(super) fn choose(&self, exploration: f64) -> Option<u32> {
-        let mut best: Option<&Entry> = None;
+        let mut best: Option<&RankedArm> = None;
         let mut most = f64::NEG_INFINITY;
         for (bucket, (mean, spread)) in self.mean.iter().zip(&self.spread).enumerate() {
             let value = mean + exploration * spread;
@@ -136,7 +136,7 @@ impl Ranked {
     fn link(&mut self, before: u32, visits: u32) -> u32 {
         let new = self.unused.pop().unwrap_or_else(|| self.add_bucket());
         let after = std::mem::replace(&mut self.links[before as usize].after, new);
-        self.links[new as usize] = Link { visits, before, after };
+        self.links[new as usize] = BucketLink { visits, before, after };
         if after != NONE {
             self.links[after as usize].before = new;
         }
@@ -146,14 +146,14 @@ impl Ranked {
 
     fn add_bucket(&mut self) -> u32 {
         self.heaps.push(Vec::new());
-        self.links.push(Link { visits: 0, before: NONE, after: NONE });
+        self.links.push(BucketLink { visits: 0, before: NONE, after: NONE });
         self.mean.push(f64::NEG_INFINITY);
         self.spread.push(0.0);
         self.heaps.len() as u32 - 1
     }
 
     fn unlink(&mut self, bucket: u32) {
-        let Link { before, after, .. } = self.links[bucket as usize];
+        let BucketLink { before, after, .. } = self.links[bucket as usize];
         self.links[before as usize].after = after;
         if after != NONE {
             self.links[after as usize].before = before;
@@ -162,7 +162,7 @@ impl Ranked {
     }
 
     #[inline]
-    fn insert(&mut self, bucket: u32, entry: Entry) {
+    fn insert(&mut self, bucket: u32, entry: RankedArm) {
         let heap = &mut self.heaps[bucket as usize];
         heap.push(entry);
         let last = heap.len() - 1;
@@ -172,8 +172,8 @@ impl Ranked {
     }
 
     #[inline]
-    fn remove(&mut self, arm: u32) -> Entry {
-        let Place { bucket, index } = self.arms[arm as usize];
+    fn remove(&mut self, arm: u32) -> RankedArm {
+        let ArmPosition { bucket, index } = self.arms[arm as usize];
         let heap = &mut self.heaps[bucket as usize];
         let index = index as usize;
         let entry = heap.swap_remove(index);
@@ -199,7 +199,7 @@ impl Ranked {
 /// Moves an entry toward the top as far as it beats what is above it, and
 /// returns where it stays.
 #[inline]
-fn rise(heap: &mut [Entry], arms: &mut [Place], mut index: usize) -> usize {
+fn rise(heap: &mut [RankedArm], arms: &mut [ArmPosition], mut index: usize) -> usize {
     let entry = heap[index];
     while index > 0 {
         let above = (index - 1) / 2;
@@ -215,7 +215,7 @@ fn rise(heap: &mut [Entry], arms: &mut [Place], mut index: usize) -> usize {
 
 /// Moves an entry away from the top as far as it is beaten.
 #[inline]
-fn sink(heap: &mut [Entry], arms: &mut [Place], mut index: usize) {
+fn sink(heap: &mut [RankedArm], arms: &mut [ArmPosition], mut index: usize) {
     let entry = heap[index];
     loop {
         let mut below = 2 * index + 1;
@@ -232,7 +232,7 @@ fn sink(heap: &mut [Entry], arms: &mut [Place], mut index: usize) {
 }
 
 #[inline]
-fn put(heap: &mut [Entry], arms: &mut [Place], index: usize, entry: Entry) {
+fn put(heap: &mut [RankedArm], arms: &mut [ArmPosition], index: usize, entry: RankedArm) {
     heap[index] = entry;
     arms[entry.arm as usize].index = index as u32;
 }
@@ -295,7 +295,7 @@ mod tests {
             steps in prop::collection::vec((step(), 0_u32..5), 0..400),
             c in 0.0_f64..1.5,
         ) {
-            let (mut ranked, mut scan) = (Ranked::new(), Scan::default());
+            let (mut ranked, mut scan) = (RankedArms::new(), Scan::default());
             let mut total = 0;
             for (step, lot) in steps {
                 let exploration = exploration(c, total);

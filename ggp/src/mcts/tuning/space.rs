@@ -7,13 +7,13 @@ use crate::mcts::params::PlayoutKind;
 use crate::rng::Rng;
 
 /// The most parameters of a [`Space`].
-pub const MOST_PARAMETERS: usize = 8;
+pub const MAX_PARAMETERS: usize = 8;
 
 /// The most values of a parameter.
-pub const MOST_VALUES: usize = 32;
+pub const MAX_VALUES: usize = 32;
 
 /// The most combinations of a [`Space`], legal or not.
-pub const MOST_COMBINATIONS: usize = 1 << 20;
+pub const MAX_COMBINATIONS: usize = 1 << 20;
 
 /// A parameter and the values it may take.
 #[derive(Clone, PartialEq, Debug)]
@@ -66,7 +66,7 @@ impl Aspect {
 
     /// The parameters, and the rules about them, whose numbers are those of a
     /// space that has no other before.
-    fn parameters(self) -> (Vec<Parameter>, Vec<Rule>) {
+    fn parameters(self) -> (Vec<Parameter>, Vec<Constraint>) {
         let kinds = [0.0, 1.0, 2.0];
         let (name, values) = match self {
             Aspect::Grave => return grave(),
@@ -80,7 +80,7 @@ impl Aspect {
 }
 
 /// The parameters of [`Space::grave_mast`] and their rule.
-fn grave() -> (Vec<Parameter>, Vec<Rule>) {
+fn grave() -> (Vec<Parameter>, Vec<Constraint>) {
     let tenths = |range: std::ops::RangeInclusive<u8>| range.map(|n| Some(f64::from(n) / 10.0)).collect();
     let k = [0.0, 10.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1000.0, 2000.0, f64::INFINITY];
     let mut least = Parameter::new("ref", &[0.0, 50.0, 100.0, 250.0, 500.0, 1000.0, 10_000.0, f64::INFINITY]);
@@ -92,7 +92,7 @@ fn grave() -> (Vec<Parameter>, Vec<Rule>) {
         least,
         Parameter { name: "epsilon".to_owned(), values: tenths(0..=10) },
     ];
-    (parameters, vec![Rule::Together(off.0, off.1)])
+    (parameters, vec![Constraint::Together(off.0, off.1)])
 }
 
 /// A value of a parameter, both by index.
@@ -105,39 +105,39 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The place of the setting in arrays of [`MOST_VALUES`] a parameter.
+    /// The place of the setting in arrays of [`MAX_VALUES`] a parameter.
     #[inline]
     pub(super) fn slot(self) -> usize {
-        self.parameter * MOST_VALUES + self.value
+        self.parameter * MAX_VALUES + self.value
     }
 }
 
 /// What makes combinations illegal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum Constraint {
     /// No legal combination has both.
     Apart(Setting, Setting),
     /// A legal combination has both or neither.
     Together(Setting, Setting),
 }
 
-impl Rule {
+impl Constraint {
     fn settings(self) -> [Setting; 2] {
-        let (Rule::Apart(a, b) | Rule::Together(a, b)) = self;
+        let (Constraint::Apart(a, b) | Constraint::Together(a, b)) = self;
         [a, b]
     }
 }
 
 /// A value for each parameter of a [`Space`], by index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Combination([u8; MOST_PARAMETERS]);
+pub struct Combination([u8; MAX_PARAMETERS]);
 
 impl Combination {
     /// The index of the value of a parameter.
     ///
     /// # Panics
     ///
-    /// If `parameter` is [`MOST_PARAMETERS`] or more.
+    /// If `parameter` is [`MAX_PARAMETERS`] or more.
     #[inline]
     pub fn index(self, parameter: usize) -> usize {
         usize::from(self.0[parameter])
@@ -159,7 +159,7 @@ impl Combination {
 /// The values each parameter may still take, a bit each. A parameter is set
 /// once it has one left; those beyond the last of the space are set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Partial([u32; MOST_PARAMETERS]);
+pub(super) struct Partial([u32; MAX_PARAMETERS]);
 
 impl Partial {
     #[inline]
@@ -179,7 +179,7 @@ impl Partial {
 #[non_exhaustive]
 pub enum SpaceError {
     /// There are too many parameters, or none.
-    #[error("a space has 1 to {MOST_PARAMETERS} parameters, not {found}: leave some out")]
+    #[error("a space has 1 to {MAX_PARAMETERS} parameters, not {found}: leave some out")]
     Parameters {
         /// How many there are.
         found: usize,
@@ -191,7 +191,7 @@ pub enum SpaceError {
         name: String,
     },
     /// A parameter has too many values, or none.
-    #[error("a parameter has 1 to {MOST_VALUES} values, not {found} as `{name}` has")]
+    #[error("a parameter has 1 to {MAX_VALUES} values, not {found} as `{name}` has")]
     Values {
         /// The parameter.
         name: String,
@@ -207,13 +207,13 @@ pub enum SpaceError {
         value: String,
     },
     /// There are too many combinations.
-    #[error("a space has at most {MOST_COMBINATIONS} combinations: leave out some values")]
+    #[error("a space has at most {MAX_COMBINATIONS} combinations: leave out some values")]
     Combinations,
     /// A rule names a value that is not there, or two of one parameter.
     #[error("{rule:?} must name values of two parameters")]
-    Rule {
+    Constraint {
         /// The rule.
-        rule: Rule,
+        rule: Constraint,
     },
     /// Some values agree with one another pair by pair, but no legal
     /// combination has them all.
@@ -237,14 +237,14 @@ pub struct Space {
     parameters: Vec<Parameter>,
     /// For each setting by slot, what agrees with it. Of its own parameter
     /// that is itself.
-    agreeing: Vec<[u32; MOST_PARAMETERS]>,
+    agreeing: Vec<[u32; MAX_PARAMETERS]>,
     /// The parameters without a rule, and those with one.
     free: Vec<u8>,
     ruled: Vec<u8>,
     /// By parameter the values that are not replaced by others.
-    fixed: [u32; MOST_PARAMETERS],
+    fixed: [u32; MAX_PARAMETERS],
     /// By parameter the value that is expected to be the best.
-    expected: [Option<usize>; MOST_PARAMETERS],
+    expected: [Option<usize>; MAX_PARAMETERS],
 }
 
 impl Space {
@@ -256,7 +256,7 @@ impl Space {
     /// # Errors
     ///
     /// [`SpaceError`] says what of them makes no space.
-    pub fn new(parameters: Vec<Parameter>, rules: &[Rule]) -> Result<Space, SpaceError> {
+    pub fn new(parameters: Vec<Parameter>, rules: &[Constraint]) -> Result<Space, SpaceError> {
         check_parameters(&parameters)?;
         let agreeing = agreeing_without_rules(&parameters);
         let mut space = Space {
@@ -264,15 +264,15 @@ impl Space {
             agreeing,
             free: Vec::new(),
             ruled: Vec::new(),
-            fixed: [0; MOST_PARAMETERS],
-            expected: [None; MOST_PARAMETERS],
+            fixed: [0; MAX_PARAMETERS],
+            expected: [None; MAX_PARAMETERS],
         };
         for &rule in rules {
             space.apply(rule)?;
             rule.settings().iter().for_each(|setting| space.fixed[setting.parameter] |= 1 << setting.value);
         }
         let has_rule = |&parameter: &u8| {
-            let named = |rule: &Rule| rule.settings().iter().any(|s| s.parameter == usize::from(parameter));
+            let named = |rule: &Constraint| rule.settings().iter().any(|s| s.parameter == usize::from(parameter));
             rules.iter().any(named)
         };
         (space.ruled, space.free) = (0..space.parameters.len() as u8).partition(has_rule);
@@ -304,7 +304,7 @@ impl Space {
         let mut sorted: Vec<Aspect> = aspects.iter().copied().filter(told).collect();
         sorted.sort_unstable();
         sorted.dedup();
-        let mut fixed = [0; MOST_PARAMETERS];
+        let mut fixed = [0; MAX_PARAMETERS];
         for aspect in sorted {
             let (its, about) = aspect.parameters();
             if aspect.is_fixed() {
@@ -400,9 +400,9 @@ impl Space {
     /// Whether a combination is a legal one of this space.
     pub fn is_legal(&self, combination: Combination) -> bool {
         let mut partial = self.everything();
-        (0..MOST_PARAMETERS).all(|parameter| {
+        (0..MAX_PARAMETERS).all(|parameter| {
             let value = combination.index(parameter);
-            if value >= MOST_VALUES || partial.feasible(parameter) >> value & 1 == 0 {
+            if value >= MAX_VALUES || partial.feasible(parameter) >> value & 1 == 0 {
                 return false;
             }
             if parameter < self.parameters.len() {
@@ -444,7 +444,7 @@ impl Space {
     /// With nothing set.
     #[inline]
     pub(super) fn everything(&self) -> Partial {
-        let mut values = [1; MOST_PARAMETERS];
+        let mut values = [1; MAX_PARAMETERS];
         for (values, parameter) in values.iter_mut().zip(&self.parameters) {
             *values = all(parameter.values.len());
         }
@@ -504,15 +504,15 @@ impl Space {
         partial.combination()
     }
 
-    fn apply(&mut self, rule: Rule) -> Result<(), SpaceError> {
+    fn apply(&mut self, rule: Constraint) -> Result<(), SpaceError> {
         let there = |s: Setting| self.parameters.get(s.parameter).is_some_and(|p| s.value < p.values.len());
         let [a, b] = rule.settings();
         if !there(a) || !there(b) || a.parameter == b.parameter {
-            return Err(SpaceError::Rule { rule });
+            return Err(SpaceError::Constraint { rule });
         }
         match rule {
-            Rule::Apart(a, b) => self.set_apart(a, b),
-            Rule::Together(a, b) => {
+            Constraint::Apart(a, b) => self.set_apart(a, b),
+            Constraint::Together(a, b) => {
                 self.set_apart_from_others(a, b);
                 self.set_apart_from_others(b, a);
             }
@@ -561,7 +561,7 @@ impl Space {
 }
 
 fn check_parameters(parameters: &[Parameter]) -> Result<(), SpaceError> {
-    if !(1..=MOST_PARAMETERS).contains(&parameters.len()) {
+    if !(1..=MAX_PARAMETERS).contains(&parameters.len()) {
         return Err(SpaceError::Parameters { found: parameters.len() });
     }
     for (i, parameter) in parameters.iter().enumerate() {
@@ -569,7 +569,7 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), SpaceError> {
         if parameters[..i].iter().any(|earlier| earlier.name == parameter.name) {
             return Err(SpaceError::Name { name: name() });
         }
-        if !(1..=MOST_VALUES).contains(&parameter.values.len()) {
+        if !(1..=MAX_VALUES).contains(&parameter.values.len()) {
             return Err(SpaceError::Values { name: name(), found: parameter.values.len() });
         }
         let bad =
@@ -580,15 +580,15 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), SpaceError> {
     }
     let combinations = parameters.iter().try_fold(1_usize, |product, its| product.checked_mul(its.values.len()));
     match combinations {
-        Some(combinations) if combinations <= MOST_COMBINATIONS => Ok(()),
+        Some(combinations) if combinations <= MAX_COMBINATIONS => Ok(()),
         _ => Err(SpaceError::Combinations),
     }
 }
 
-fn agreeing_without_rules(parameters: &[Parameter]) -> Vec<[u32; MOST_PARAMETERS]> {
-    let mut agreeing = vec![[u32::MAX; MOST_PARAMETERS]; parameters.len() * MOST_VALUES];
+fn agreeing_without_rules(parameters: &[Parameter]) -> Vec<[u32; MAX_PARAMETERS]> {
+    let mut agreeing = vec![[u32::MAX; MAX_PARAMETERS]; parameters.len() * MAX_VALUES];
     for (slot, agreeing) in agreeing.iter_mut().enumerate() {
-        agreeing[slot / MOST_VALUES] = 1 << (slot % MOST_VALUES);
+        agreeing[slot / MAX_VALUES] = 1 << (slot % MAX_VALUES);
     }
     agreeing
 }
@@ -599,7 +599,7 @@ fn tell(value: Option<f64>) -> String {
 
 /// The set of all of some values.
 pub(super) fn all(values: usize) -> u32 {
-    u32::MAX >> (MOST_VALUES - values)
+    u32::MAX >> (MAX_VALUES - values)
 }
 
 /// The indices of the bits set, from the lowest.
@@ -633,7 +633,7 @@ pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
 
 /// The numbers below `count` in an order drawn at random, then anything.
 #[inline]
-pub(super) fn random_order(count: usize, rng: &mut Rng) -> [u8; MOST_PARAMETERS] {
+pub(super) fn random_order(count: usize, rng: &mut Rng) -> [u8; MAX_PARAMETERS] {
     let mut order = std::array::from_fn(|i| i as u8);
     for i in 1..count {
         order.swap(i, rng.random_range(0..=i));
@@ -693,7 +693,7 @@ mod tests {
             let parameters: Vec<Parameter> = (0..sizes.len())
                 .map(|i| Parameter::new(&i.to_string(), &[0.0, 1.0, 2.0, 3.0][..sizes[i]]))
                 .collect();
-            let rules: Vec<Rule> = apart.iter().map(|&(a, b)| Rule::Apart(a, b)).collect();
+            let rules: Vec<Constraint> = apart.iter().map(|&(a, b)| Constraint::Apart(a, b)).collect();
             let legal = |combination: &Vec<usize>| {
                 !apart.iter().any(|(a, b)| combination[a.parameter] == a.value && combination[b.parameter] == b.value)
             };
@@ -780,7 +780,7 @@ mod tests {
     #[test]
     fn what_makes_no_space_is_told() {
         let ab = || vec![Parameter::new("A", &[0.0, 1.0]), Parameter::new("B", &[0.0, 1.0])];
-        let told = |parameters, rules: &[Rule]| Space::new(parameters, rules).unwrap_err().to_string();
+        let told = |parameters, rules: &[Constraint]| Space::new(parameters, rules).unwrap_err().to_string();
         assert_eq!(told(vec![], &[]), "a space has 1 to 8 parameters, not 0: leave some out");
         assert_eq!(told(vec![Parameter::new("A", &[])], &[]), "a parameter has 1 to 32 values, not 0 as `A` has");
         assert_eq!(
@@ -795,10 +795,12 @@ mod tests {
         let values: Vec<f64> = (0..32).map(f64::from).collect();
         let large = (0..5).map(|i| Parameter::new(&i.to_string(), &values)).collect();
         assert!(matches!(Space::new(large, &[]), Err(SpaceError::Combinations)));
-        for rule in [Rule::Apart(setting(0, 0), setting(0, 1)), Rule::Together(setting(0, 0), setting(1, 2))] {
-            assert!(matches!(Space::new(ab(), &[rule]), Err(SpaceError::Rule { rule: told }) if told == rule));
+        for rule in
+            [Constraint::Apart(setting(0, 0), setting(0, 1)), Constraint::Together(setting(0, 0), setting(1, 2))]
+        {
+            assert!(matches!(Space::new(ab(), &[rule]), Err(SpaceError::Constraint { rule: told }) if told == rule));
         }
-        let rules = [Rule::Apart(setting(0, 1), setting(1, 0)), Rule::Apart(setting(0, 1), setting(1, 1))];
+        let rules = [Constraint::Apart(setting(0, 1), setting(1, 0)), Constraint::Apart(setting(0, 1), setting(1, 1))];
         assert_eq!(
             told(ab(), &rules),
             "A=1 leaves no value of `B`: leave a value out, or set apart two of those values"

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::space::{Combination, Parameter, Rule, Setting, Space};
+use super::space::{Combination, Constraint, Parameter, Setting, Space};
 
 /// The two spaces of the files of choices, with rewards by combination.
 pub(super) const REWARDS: [(&str, &[(&str, f64)]); 2] = [
@@ -19,7 +19,7 @@ pub(super) fn plain() -> Space {
 pub(super) fn ruled() -> Space {
     let b = Parameter { name: "B".to_owned(), values: vec![Some(0.0), Some(1.0), None] };
     let parameters = vec![Parameter::new("A", &[0.0, 1.0, 2.0]), b];
-    Space::new(parameters, &[Rule::Together(setting(0, 0), setting(1, 2))]).unwrap()
+    Space::new(parameters, &[Constraint::Together(setting(0, 0), setting(1, 2))]).unwrap()
 }
 
 pub(super) fn space(name: &str) -> Space {

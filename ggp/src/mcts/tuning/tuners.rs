@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 
-use super::{Aspect, Combination, MOST_VALUES, Method, MethodError, Parameter, Space, Tuner, prior};
+use super::{Aspect, Combination, MAX_VALUES, Method, MethodError, Parameter, Space, Tuner, prior};
 use crate::mcts::params::{ParamOverrides, PlayoutKind};
 use crate::rng::Rng;
 
@@ -41,7 +41,7 @@ pub(crate) struct Tuners {
     values: Vec<Vec<Values>>,
     evolve: Option<u32>,
     shadow: bool,
-    pace: Pace,
+    progress: MatchProgress,
     /// Of its own, so that tuning in shadow changes nothing.
     rng: Rng,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Tuned {
 #[derive(Clone, Debug)]
 struct Values {
     /// By index, side by side.
-    values: [f64; MOST_VALUES],
+    values: [f64; MAX_VALUES],
     /// Tells one of them as what the parameter is.
     tell: fn(&mut ParamOverrides, f64),
 }
@@ -86,7 +86,7 @@ impl Values {
 
 /// How a match goes on.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pace {
+struct MatchProgress {
     /// Joint moves of the match.
     moves: u32,
     simulations: u32,
@@ -98,7 +98,7 @@ struct Pace {
     evolved: u32,
 }
 
-impl Pace {
+impl MatchProgress {
     /// The simulations of the whole match, if those since the first joint move
     /// took so many steps: each of the steps left, as simulations have them on
     /// average, has as many as these.
@@ -126,7 +126,7 @@ impl Tuners {
             values,
             evolve: tuning.evolve,
             shadow: tuning.shadow,
-            pace: Pace::default(),
+            progress: MatchProgress::default(),
             rng,
         }
     }
@@ -136,8 +136,8 @@ impl Tuners {
     #[inline]
     pub fn choose(&mut self, mut take: impl FnMut(usize, &ParamOverrides)) {
         self.used.clear();
-        if self.evolve.is_some_and(|every| self.pace.simulations >= self.pace.evolved.saturating_add(every)) {
-            self.pace.evolved = self.pace.simulations;
+        if self.evolve.is_some_and(|every| self.progress.simulations >= self.progress.evolved.saturating_add(every)) {
+            self.progress.evolved = self.progress.simulations;
             for (tuner, values) in self.by_role.iter_mut().zip(&mut self.values) {
                 if tuner.evolve(&mut self.rng) {
                     *values = Values::all(tuner.space());
@@ -174,8 +174,8 @@ impl Tuners {
     /// had.
     #[inline]
     pub fn update(&mut self, rewards: &[f64], length: u32) {
-        self.pace.simulations += 1;
-        self.pace.lengths += u64::from(length);
+        self.progress.simulations += 1;
+        self.progress.lengths += u64::from(length);
         for (tuner, reward) in self.by_role.iter_mut().zip(rewards) {
             tuner.update(reward.clamp(0.0, 1.0));
         }
@@ -184,14 +184,14 @@ impl Tuners {
     /// Follows a joint move of the match.
     pub fn advance(&mut self) {
         let roles = self.by_role.len() as u32;
-        self.pace.moves += 1;
-        if self.pace.moves == 1 {
+        self.progress.moves += 1;
+        if self.progress.moves == 1 {
             // What the start clock adds is not how it goes on.
-            self.pace.before = self.pace.simulations;
-            self.pace.lengths = 0;
+            self.progress.before = self.progress.simulations;
+            self.progress.lengths = 0;
         }
-        if self.pace.moves == 1 + roles {
-            let expected = self.pace.expected(roles);
+        if self.progress.moves == 1 + roles {
+            let expected = self.progress.expected(roles);
             self.by_role.iter_mut().for_each(|tuner| tuner.expect(expected));
         }
     }
@@ -217,7 +217,7 @@ mod tests {
         tuners.advance();
         simulate(&mut tuners, 100, 9);
         // 500, and 10 steps of 100.
-        assert_eq!(tuners.pace.expected(2), 1_500);
+        assert_eq!(tuners.progress.expected(2), 1_500);
         tuners.advance();
         // LSI has 750 of them, and then recommends one combination.
         simulate(&mut tuners, 300, 9);
@@ -269,6 +269,6 @@ mod tests {
 
     #[test]
     fn a_pace_without_simulations_expects_none() {
-        assert_eq!(Pace { moves: 3, simulations: 40, before: 40, lengths: 0, evolved: 0 }.expected(2), 40);
+        assert_eq!(MatchProgress { moves: 3, simulations: 40, before: 40, lengths: 0, evolved: 0 }.expected(2), 40);
     }
 }

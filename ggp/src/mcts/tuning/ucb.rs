@@ -1,6 +1,6 @@
 //! UCB1 for bandits of few arms.
 
-use super::space::{MOST_VALUES, bits, random_bit};
+use super::space::{MAX_VALUES, bits, random_bit};
 use crate::rng::Rng;
 
 /// What an untried arm is worth to UCB1, in rewards 0 to 1.
@@ -16,11 +16,11 @@ pub(super) fn exploration(c: f64, total: u32) -> f64 {
 /// Arms are valued by fours, in vector registers.
 const LANES: usize = 4;
 
-type Lanes = [f64; LANES];
+type LaneValues = [f64; LANES];
 
 /// What the values of arms change by if those with a bit are feasible: by
 /// nothing, or to below all others.
-static BARRED: [Lanes; 1 << LANES] = {
+static BARRED: [LaneValues; 1 << LANES] = {
     let mut barred = [[f64::NEG_INFINITY; LANES]; 1 << LANES];
     let mut i = 0;
     while i < LANES << LANES {
@@ -44,18 +44,18 @@ pub(super) struct Bandits {
     stride: usize,
     /// A place without an arm has the mean of an untried one, and is never
     /// feasible.
-    mean: Vec<Lanes>,
+    mean: Vec<LaneValues>,
     /// w / √visits, and 0 without visits.
-    spread: Vec<Lanes>,
-    weight: Vec<Lanes>,
-    sum: Vec<Lanes>,
+    spread: Vec<LaneValues>,
+    weight: Vec<LaneValues>,
+    sum: Vec<LaneValues>,
     visits: Vec<[u32; LANES]>,
 }
 
 impl Bandits {
     /// No bandit yet, of at most `arms` arms each.
     pub(super) fn new(arms: usize) -> Bandits {
-        debug_assert!(arms <= MOST_VALUES);
+        debug_assert!(arms <= MAX_VALUES);
         let stride = arms.div_ceil(LANES);
         Bandits {
             stride,
@@ -133,7 +133,7 @@ impl Bandits {
 
 /// The best arms met so far in each lane.
 struct LaneBest {
-    value: Lanes,
+    value: LaneValues,
     /// The group of the first arm of that value.
     group: [u64; LANES],
     /// 1 if another has the same value.
@@ -142,7 +142,7 @@ struct LaneBest {
 
 impl LaneBest {
     #[inline]
-    fn meet(&mut self, mean: &Lanes, spread: &Lanes, barred: &Lanes, exploration: f64, group: u64) {
+    fn meet(&mut self, mean: &LaneValues, spread: &LaneValues, barred: &LaneValues, exploration: f64, group: u64) {
         for lane in 0..LANES {
             let value = mean[lane] + exploration * spread[lane] + barred[lane];
             let better = value > self.value[lane];

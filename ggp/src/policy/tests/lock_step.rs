@@ -105,10 +105,10 @@ fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> V
     let mut searches = LockStepSearches::new(game, seats);
     let mut found: Vec<Vec<SearchResult<u32>>> = vec![Vec::new(); seeds as usize];
     for seed in 0..seeds {
-        let mut stepper = policy.stepper(game, 0, seed).unwrap();
-        stepper.begin(game, &game.initial());
+        let mut resumable = policy.resumable(game, 0, seed).unwrap();
+        resumable.begin(game, &game.initial());
         let (limits, clock) = limits(seed, 0);
-        searches.begin(LaneSearch::new(seed, stepper, game.initial(), limits, clock));
+        searches.begin(LaneSearch::new(seed, resumable, game.initial(), limits, clock));
     }
     while !searches.is_idle() {
         searches.round();
@@ -119,11 +119,11 @@ fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> V
             let of = &mut found[seed as usize];
             of.push(search.found(game, role));
             let joint = joint(game, &state, of[of.len() - 1].best);
-            search.stepper.advance(game, &joint);
+            search.resumable.advance(game, &joint);
             game.play(&mut state, &joint);
             if of.len() < MOVES && !game.is_terminal(&state) {
                 let (limits, clock) = limits(seed, of.len());
-                searches.begin(LaneSearch::new(seed, search.stepper, state, limits, clock));
+                searches.begin(LaneSearch::new(seed, search.resumable, state, limits, clock));
             }
         }
     }
@@ -159,9 +159,9 @@ fn searches_are_dropped_and_others_take_their_seats() {
     let lanes = LaneGame::new(game).unwrap();
     let policy: Policy = "base".parse().unwrap();
     let begun = |seed: u64, limit: u64| {
-        let mut stepper = policy.stepper(&lanes, 0, seed).unwrap();
-        stepper.begin(&lanes, &lanes.initial());
-        LaneSearch::new(seed, stepper, lanes.initial(), Limits::playouts(limit), SearchClock::Play)
+        let mut resumable = policy.resumable(&lanes, 0, seed).unwrap();
+        resumable.begin(&lanes, &lanes.initial());
+        LaneSearch::new(seed, resumable, lanes.initial(), Limits::playouts(limit), SearchClock::Play)
     };
     let mut searches = LockStepSearches::new(&lanes, 3);
     (0..6).for_each(|seed| searches.begin(begun(seed, u64::MAX)));

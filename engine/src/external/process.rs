@@ -40,7 +40,7 @@ const LEAVE: Duration = Duration::from_millis(200);
 
 /// How a program is started.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Program {
+pub struct ExternalProgram {
     /// What is run.
     pub path: PathBuf,
     /// What it is given.
@@ -49,7 +49,7 @@ pub struct Program {
     pub dir: Option<PathBuf>,
 }
 
-impl Program {
+impl ExternalProgram {
     fn command(&self) -> io::Result<Command> {
         let mut command = Command::new(match &self.dir {
             // Which directory such a path starts from differs between platforms.
@@ -70,7 +70,7 @@ impl Program {
 
 /// A line, or a piece of one that is too long.
 #[derive(Debug)]
-pub struct Line {
+pub struct OutputLine {
     /// What it says, without the end of the line. Of a line that is too long
     /// it is the beginning and `…`; its other pieces are empty.
     pub text: String,
@@ -91,7 +91,7 @@ impl Wait {
         Wait { until: Instant::now() + time, lines: 0, bytes: 0 }
     }
 
-    fn is_flooded_by(&mut self, line: &Line) -> bool {
+    fn is_flooded_by(&mut self, line: &OutputLine) -> bool {
         self.lines += 1;
         self.bytes += line.bytes;
         self.lines > MOST_LINES || self.bytes > MOST_BYTES
@@ -104,7 +104,7 @@ pub struct Process {
     /// How it ended, once it has and was reaped.
     status: Option<ExitStatus>,
     input: Option<SyncSender<String>>,
-    output: Receiver<Line>,
+    output: Receiver<OutputLine>,
     last_words: Arc<Mutex<VecDeque<u8>>>,
     /// Closed when stderr is.
     silenced: Receiver<()>,
@@ -116,7 +116,7 @@ impl Process {
     ///
     /// # Errors
     /// If the system cannot start it.
-    pub fn start(program: &Program) -> io::Result<Process> {
+    pub fn start(program: &ExternalProgram) -> io::Result<Process> {
         let mut child = program.command()?.spawn()?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (input, messages) = sync_channel(MESSAGES_AHEAD);
@@ -160,7 +160,7 @@ impl Process {
     /// # Errors
     /// If the wait is over, the program has ended, or it floods us. It is no
     /// more then.
-    pub fn hear(&mut self, wait: &mut Wait) -> Result<Option<Line>, Fault> {
+    pub fn hear(&mut self, wait: &mut Wait) -> Result<Option<OutputLine>, Fault> {
         let left = wait.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             self.kill();
@@ -192,7 +192,7 @@ impl Process {
         }
     }
 
-    fn judged(&mut self, line: Line, wait: &mut Wait) -> Result<Line, Fault> {
+    fn judged(&mut self, line: OutputLine, wait: &mut Wait) -> Result<OutputLine, Fault> {
         if wait.is_flooded_by(&line) {
             self.kill();
             let Wait { lines, bytes, .. } = wait;
@@ -279,7 +279,7 @@ fn pass_in(mut stdin: impl Write, messages: &Receiver<String>) -> io::Result<()>
 }
 
 /// Passes on what is read, line by line, until its end or nobody listens.
-fn pass_out(stdout: impl Read, lines: &SyncSender<Line>) -> io::Result<()> {
+fn pass_out(stdout: impl Read, lines: &SyncSender<OutputLine>) -> io::Result<()> {
     let mut stdout = BufReader::new(stdout);
     let mut bytes = Vec::new();
     let mut goes_on = false;
@@ -291,7 +291,7 @@ fn pass_out(stdout: impl Read, lines: &SyncSender<Line>) -> io::Result<()> {
         if cut && !goes_on {
             text.push('…');
         }
-        let line = Line { text, bytes: count };
+        let line = OutputLine { text, bytes: count };
         goes_on = cut;
         if count == 0 || lines.send(line).is_err() {
             return Ok(());

@@ -48,9 +48,9 @@ impl Script {
         Script(dir)
     }
 
-    fn peer(&self) -> Peer {
+    fn peer(&self) -> ExternalPlayer {
         let dir = shlex::try_quote(self.0.path().to_str().unwrap()).unwrap().into_owned();
-        Peer::new(&format!("sh {dir}/engine {dir}"), Vec::new(), None).unwrap().with_starting_patience(LONG)
+        ExternalPlayer::new(&format!("sh {dir}/engine {dir}"), Vec::new(), None).unwrap().with_starting_patience(LONG)
     }
 
     fn read(&self, file: &str) -> String {
@@ -86,12 +86,12 @@ fn game() -> ChineseCheckers {
     ChineseCheckers::new(Board::new(5, 3).unwrap(), Filter::All)
 }
 
-fn begin(peer: &mut Peer) -> Result<(), Fault> {
+fn begin(peer: &mut ExternalPlayer) -> Result<(), Fault> {
     let game = game();
     peer.begin(&game, &game.initial(), 0, 123)
 }
 
-fn choose(peer: &mut Peer, limits: Limits, patience: Duration) -> Result<(Action, SearchStats), Fault> {
+fn choose(peer: &mut ExternalPlayer, limits: Limits, patience: Duration) -> Result<(Action, SearchStats), Fault> {
     let (game, stop) = (game(), AtomicBool::new(false));
     peer.choose(&game, &game.initial(), &Request { role: 0, limits, clocks: &[None; 2], patience, stop: &stop })
 }
@@ -134,7 +134,7 @@ fn a_program_is_sent_what_the_protocol_says() {
     );
     let game = game();
     let options = vec![("Seed".to_owned(), "5".to_owned())];
-    let mut peers = [script.peer(), Peer { options, ..script.peer() }];
+    let mut peers = [script.peer(), ExternalPlayer { options, ..script.peer() }];
     let stop = AtomicBool::new(false);
     let clocks = [None, Some(GameClock { left: 1500 * MS, increment: 250 * MS })];
     let mut heard = Vec::new();
@@ -183,7 +183,7 @@ fn a_good_answer_tells_what_it_took() {
 
 #[test]
 fn a_program_that_ends_has_crashed() {
-    let missing = Peer::new("/nowhere/engine --fast", Vec::new(), None).unwrap().greet(LONG).unwrap_err();
+    let missing = ExternalPlayer::new("/nowhere/engine --fast", Vec::new(), None).unwrap().greet(LONG).unwrap_err();
     assert!(missing.kind == FaultKind::Crash && missing.detail.contains("cannot start `/nowhere/engine`"), "{missing}");
     for (text, why) in [
         ("exit 3", "exit status: 3"),
@@ -361,16 +361,16 @@ fn commands_are_split_and_run_where_they_are_told() {
     fs::create_dir(&nested).unwrap();
     let own = "#!/bin/sh\necho id name \"$(basename \"$PWD\"), $1, $2, $#\"; echo ugiok; read -r line; read -r line\n";
     fs::write(nested.join("engine.sh"), own).unwrap();
-    let mut peer = Peer::new(r#"sh 'engine.sh' "x  y" a\ b"#, Vec::new(), Some(nested)).unwrap();
+    let mut peer = ExternalPlayer::new(r#"sh 'engine.sh' "x  y" a\ b"#, Vec::new(), Some(nested)).unwrap();
     assert_eq!(peer.greet(LONG), Ok("a b, x  y, a b, 2".to_owned()));
     for (command, error) in [
-        ("sh 'engine", PeerError::Unbalanced("sh 'engine".to_owned())),
-        ("", PeerError::Empty),
-        ("  # nothing", PeerError::Empty),
-        ("''", PeerError::Empty),
+        ("sh 'engine", ExternalPlayerError::Unbalanced("sh 'engine".to_owned())),
+        ("", ExternalPlayerError::Empty),
+        ("  # nothing", ExternalPlayerError::Empty),
+        ("''", ExternalPlayerError::Empty),
     ] {
-        assert_eq!(Peer::new(command, Vec::new(), None).err(), Some(error), "{command}");
+        assert_eq!(ExternalPlayer::new(command, Vec::new(), None).err(), Some(error), "{command}");
     }
     let options = vec![("Player".to_owned(), "x\nquit".to_owned())];
-    assert_eq!(Peer::new("sh", options, None).err(), Some(PeerError::Control("Player".to_owned())));
+    assert_eq!(ExternalPlayer::new("sh", options, None).err(), Some(ExternalPlayerError::Control("Player".to_owned())));
 }

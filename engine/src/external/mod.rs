@@ -1,9 +1,9 @@
 //! Other programs in the arena, by the Universal Game Interface (`docs/ugi.md`).
 
 mod process;
+mod replies;
 #[cfg(all(test, unix))]
 mod tests;
-mod words;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,10 +14,10 @@ use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
 use sternhalma_ggp::{Game, SearchStats};
 use thiserror::Error;
 
-use crate::game::{Action, ChineseCheckers, State};
+use crate::game::{Action, ChineseCheckers, GameState};
 use crate::ugi::{Go, action_text};
-use process::{Line, Process, Program, Wait, excerpt};
-use words::Introduction;
+use process::{ExternalProgram, OutputLine, Process, Wait, excerpt};
+use replies::Introduction;
 
 /// How long a program may take to be ready, unless a peer says otherwise.
 const STARTING: Duration = Duration::from_secs(60);
@@ -36,18 +36,18 @@ const STOPPING: Duration = Duration::from_millis(200);
 /// [`Fault`] comes by the deadline of what was asked. On Unix it has a process
 /// group of its own, which is killed with it; dropping the peer asks it to
 /// quit first, and gives it 200 ms.
-pub struct Peer {
-    program: Program,
+pub struct ExternalPlayer {
+    program: ExternalProgram,
     options: Vec<(String, String)>,
     starting: Duration,
     running: Option<Running>,
-    told: Told,
+    told: PositionCommand,
 }
 
 /// What a peer cannot be.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
-pub enum PeerError {
+pub enum ExternalPlayerError {
     /// The command line has a quote without its partner, or ends in `\`.
     #[error("the command `{0}` has a quote that is not closed, or ends in `\\`")]
     Unbalanced(String),
@@ -61,12 +61,12 @@ pub enum PeerError {
 
 /// The game as the program is told it.
 #[derive(Default)]
-struct Told {
+struct PositionCommand {
     start: String,
     moves: String,
 }
 
-impl Peer {
+impl ExternalPlayer {
     /// A program that is started by a command line, which is split as a POSIX
     /// shell splits words but not expanded, and its options, set before each
     /// game. It runs in `dir`, if there is one: then a path to the program that
@@ -74,23 +74,28 @@ impl Peer {
     ///
     /// # Errors
     /// If the command does not read, or an option does not fit in a line.
-    pub fn new(command: &str, options: Vec<(String, String)>, dir: Option<PathBuf>) -> Result<Peer, PeerError> {
-        let mut words = shlex::split(command).ok_or_else(|| PeerError::Unbalanced(command.to_owned()))?.into_iter();
-        let path = words.next().filter(|path| !path.is_empty()).ok_or(PeerError::Empty)?.into();
+    pub fn new(
+        command: &str,
+        options: Vec<(String, String)>,
+        dir: Option<PathBuf>,
+    ) -> Result<ExternalPlayer, ExternalPlayerError> {
+        let mut words =
+            shlex::split(command).ok_or_else(|| ExternalPlayerError::Unbalanced(command.to_owned()))?.into_iter();
+        let path = words.next().filter(|path| !path.is_empty()).ok_or(ExternalPlayerError::Empty)?.into();
         let breaks =
             |(name, value): &&(String, String)| name.contains(char::is_control) || value.contains(char::is_control);
         if let Some((name, _)) = options.iter().find(breaks) {
-            return Err(PeerError::Control(name.clone()));
+            return Err(ExternalPlayerError::Control(name.clone()));
         }
-        let program = Program { path, args: words.collect(), dir };
-        Ok(Peer { program, options, starting: STARTING, running: None, told: Told::default() })
+        let program = ExternalProgram { path, args: words.collect(), dir };
+        Ok(ExternalPlayer { program, options, starting: STARTING, running: None, told: PositionCommand::default() })
     }
 
     /// The same peer, which may take so long to be ready for a game; 60 s
     /// unless it is told.
     #[must_use]
-    pub fn with_starting_patience(self, starting: Duration) -> Peer {
-        Peer { starting, ..self }
+    pub fn with_starting_patience(self, starting: Duration) -> ExternalPlayer {
+        ExternalPlayer { starting, ..self }
     }
 
     /// Starts the program, if it does not run, and asks who it is: its name,
@@ -120,7 +125,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(program: &Program, options: &[(String, String)], patience: Duration) -> Result<Running, Fault> {
+    fn start(program: &ExternalProgram, options: &[(String, String)], patience: Duration) -> Result<Running, Fault> {
         let shown = || excerpt(&program.path.to_string_lossy());
         let mut process = Process::start(program)
             .map_err(|error| FaultKind::Crash.fault(format!("cannot start {}: {error}", shown())))?;
@@ -153,7 +158,7 @@ impl Running {
             if line.text.trim() == "readyok" {
                 break;
             }
-            refusal = refusal.or_else(|| words::error(&line.text).map(excerpt));
+            refusal = refusal.or_else(|| replies::error(&line.text).map(excerpt));
         }
         refusal.map_or(Ok(()), |why| Err(FaultKind::Crash.fault(format!("it is not ready: it said {why}"))))
     }
@@ -167,11 +172,11 @@ fn option(name: &str, value: &str) -> String {
     if value.is_empty() { format!("setoption name {name}\n") } else { format!("setoption name {name} value {value}\n") }
 }
 
-impl Told {
-    fn new(game: &ChineseCheckers, start: &State) -> Told {
+impl PositionCommand {
+    fn new(game: &ChineseCheckers, start: &GameState) -> PositionCommand {
         let initial = *start == game.initial();
         let start = if initial { "startpos".to_owned() } else { format!("fen {}", game.position(start)) };
-        Told { start, moves: String::new() }
+        PositionCommand { start, moves: String::new() }
     }
 
     fn add(&mut self, geometry: &Geometry, action: Action) {
@@ -193,7 +198,7 @@ fn go(request: &Request) -> Go {
 }
 
 /// A search that the program has been asked for.
-struct Search<'a> {
+struct PendingSearch<'a> {
     geometry: &'static Geometry,
     request: &'a Request<'a>,
     started: Instant,
@@ -207,11 +212,20 @@ struct Search<'a> {
     error: Option<String>,
 }
 
-impl<'a> Search<'a> {
-    fn new(geometry: &'static Geometry, request: &'a Request<'a>) -> Search<'a> {
+impl<'a> PendingSearch<'a> {
+    fn new(geometry: &'static Geometry, request: &'a Request<'a>) -> PendingSearch<'a> {
         let (started, wait) = (Instant::now(), Wait::of(request.deadline()));
         let (stopped, unwanted) = (false, false);
-        Search { geometry, request, started, wait, stopped, unwanted, spent: SearchStats::default(), error: None }
+        PendingSearch {
+            geometry,
+            request,
+            started,
+            wait,
+            stopped,
+            unwanted,
+            spent: SearchStats::default(),
+            error: None,
+        }
     }
 
     fn answer(mut self, process: &mut Process) -> Result<(Action, SearchStats), Fault> {
@@ -226,10 +240,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn read(&mut self, line: &Line) -> Option<Result<Action, Fault>> {
-        words::note(&mut self.spent, &line.text);
-        self.error = words::error(&line.text).map(excerpt).or(self.error.take());
-        words::best_move(self.geometry, &line.text)
+    fn read(&mut self, line: &OutputLine) -> Option<Result<Action, Fault>> {
+        replies::note(&mut self.spent, &line.text);
+        self.error = replies::error(&line.text).map(excerpt).or(self.error.take());
+        replies::best_move(self.geometry, &line.text)
     }
 
     /// Tells the program to stop, once its time is over or nobody waits.
@@ -252,18 +266,23 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Contestant<ChineseCheckers> for Peer {
-    fn begin(&mut self, game: &ChineseCheckers, start: &State, _: usize, seed: u64) -> Result<(), Fault> {
-        self.told = Told::new(game, start);
+impl Contestant<ChineseCheckers> for ExternalPlayer {
+    fn begin(&mut self, game: &ChineseCheckers, start: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
+        self.told = PositionCommand::new(game, start);
         let mut running = self.take(self.starting)?;
         running.prepare(&self.options, seed, self.starting)?;
         self.running = Some(running);
         Ok(())
     }
 
-    fn choose(&mut self, game: &ChineseCheckers, _: &State, request: &Request) -> Result<(Action, SearchStats), Fault> {
+    fn choose(
+        &mut self,
+        game: &ChineseCheckers,
+        _: &GameState,
+        request: &Request,
+    ) -> Result<(Action, SearchStats), Fault> {
         let running = self.running.as_mut().ok_or_else(|| FaultKind::Crash.fault("it does not run"))?;
-        let mut search = Search::new(game.geometry(), request);
+        let mut search = PendingSearch::new(game.geometry(), request);
         running.process.ignore(&mut search.wait)?;
         running.process.say(format!("position {}{}\n{}\n", self.told.start, self.told.moves, go(request)))?;
         search.answer(&mut running.process)

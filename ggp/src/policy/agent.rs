@@ -19,7 +19,7 @@ use crate::rng::Rng;
 const MOST_EDGES: usize = 1 << 24;
 
 /// What finds the moves of a match.
-pub trait Mind<G: Game>: Send {
+pub trait PolicyAgent<G: Game>: Send {
     /// Begins the match, or goes on from another state than the match had come to.
     fn begin(&mut self, game: &G, state: &G::State);
 
@@ -60,15 +60,15 @@ impl Policy {
     /// What plays a role of one match by this policy.
     ///
     /// [`PolicyGame::agent`] calls it: there it is compiled once for each game.
-    pub fn mind<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn Mind<G>> {
+    pub fn agent<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn PolicyAgent<G>> {
         match self {
-            Policy::Random => Box::new(RandomMind::new(seed)),
+            Policy::Random => Box::new(RandomAgent::new(seed)),
             Policy::Search(search) => match game.together().filter(|_| search.lanes != Parallelism::One) {
                 Some(together) => {
-                    let make = MakeTreeParallel { terms: search.terms(together.lanes, seed), many: search.lanes };
-                    Box::new(Through(search.visit(together.lanes, role, make)))
+                    let make = TreeParallelBuilder { spec: search.spec(together.lanes, seed), many: search.lanes };
+                    Box::new(LaneAdapter(search.visit(together.lanes, role, make)))
                 }
-                None => search.visit(game, role, MakeMind(search.terms(game, seed))),
+                None => search.visit(game, role, AgentBuilder(search.spec(game, seed))),
             },
         }
     }
@@ -76,23 +76,23 @@ impl Policy {
 
 impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
-    pub(super) fn terms(&self, game: &impl PolicyGame, seed: u64) -> Terms {
+    pub(super) fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
         let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
         let settings = MctsConfig { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
         let expects = self.tuning.as_ref().is_some_and(|tuning| tuning.method.expects());
-        Terms { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
+        SearchSpec { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
     }
 }
 
 /// What a search is made of beside its parts.
-pub(super) struct Terms {
+pub(super) struct SearchSpec {
     settings: MctsConfig,
     tuning: Option<Tuning>,
     accumulates: bool,
     seed: u64,
 }
 
-impl Terms {
+impl SearchSpec {
     /// The search of these parts, whose playouts go on to the end.
     pub fn search<G, S, P>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd>
     where
@@ -104,12 +104,12 @@ impl Terms {
     }
 }
 
-struct MakeMind(Terms);
+struct AgentBuilder(SearchSpec);
 
-impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
-    type Made = Box<dyn Mind<G>>;
+impl<G: Game + 'static> PartsVisitor<G> for AgentBuilder {
+    type Made = Box<dyn PolicyAgent<G>>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Mind<G>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<G>>
     where
         S: Selection<G> + Clone + Send + 'static,
         S::EdgeData: Send,
@@ -119,36 +119,36 @@ impl<G: Game + 'static> PartsVisitor<G> for MakeMind {
     }
 }
 
-struct MakeTreeParallel {
-    terms: Terms,
+struct TreeParallelBuilder {
+    spec: SearchSpec,
     many: Parallelism,
 }
 
-impl PartsVisitor<LaneGame> for MakeTreeParallel {
-    type Made = Box<dyn Mind<LaneGame>>;
+impl PartsVisitor<LaneGame> for TreeParallelBuilder {
+    type Made = Box<dyn PolicyAgent<LaneGame>>;
 
-    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn Mind<LaneGame>>
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<LaneGame>>
     where
         S: Selection<LaneGame> + Clone + Send + 'static,
         S::EdgeData: Send,
         P: Playout<LaneGame> + Clone + Send + 'static,
     {
-        Box::new(TreeParallel::new(self.terms.search(selection, playout), self.many))
+        Box::new(TreeParallel::new(self.spec.search(selection, playout), self.many))
     }
 }
 
-/// Plays a game by a mind that plays the same game [together](PolicyGame::together).
-struct Through(Box<dyn Mind<LaneGame>>);
+/// Plays a game by an agent that plays the same game [together](PolicyGame::together).
+struct LaneAdapter(Box<dyn PolicyAgent<LaneGame>>);
 
-impl Through {
+impl LaneAdapter {
     fn form<G: PolicyGame>(game: &G) -> Together<'_, G> {
         game.together().expect("a game that has lanes once has them always")
     }
 }
 
-impl<G: PolicyGame> Mind<G> for Through {
+impl<G: PolicyGame> PolicyAgent<G> for LaneAdapter {
     fn begin(&mut self, game: &G, state: &G::State) {
-        let form = Through::form(game);
+        let form = LaneAdapter::form(game);
         self.0.begin(form.lanes, &(form.state)(state));
     }
 
@@ -160,7 +160,7 @@ impl<G: PolicyGame> Mind<G> for Through {
         stop: &AtomicBool,
         clock: SearchClock,
     ) -> SearchStats {
-        let form = Through::form(game);
+        let form = LaneAdapter::form(game);
         self.0.think(form.lanes, &(form.state)(state), limits, stop, clock)
     }
 
@@ -172,7 +172,7 @@ impl<G: PolicyGame> Mind<G> for Through {
         limits: Limits,
         stop: &AtomicBool,
     ) -> (G::Move, SearchStats) {
-        let form = Through::form(game);
+        let form = LaneAdapter::form(game);
         let (mv, spent) = self.0.search(form.lanes, &(form.state)(state), role, limits, stop);
         ((form.mv)(mv), spent)
     }
@@ -183,20 +183,20 @@ impl<G: PolicyGame> Mind<G> for Through {
 
     fn advance(&mut self, game: &G, joint: &[G::Move]) {
         let numbers: Vec<u32> = joint.iter().map(|&mv| game.number(0, mv)).collect();
-        self.0.advance(Through::form(game).lanes, &numbers);
+        self.0.advance(LaneAdapter::form(game).lanes, &numbers);
     }
 }
 
 /// Plays any legal move, all equally likely.
-pub(crate) struct RandomMind<M> {
+pub(crate) struct RandomAgent<M> {
     moves: Vec<M>,
     rng: Rng,
 }
 
-impl<M> RandomMind<M> {
+impl<M> RandomAgent<M> {
     /// A player of random moves by this seed.
-    pub fn new(seed: u64) -> RandomMind<M> {
-        RandomMind { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }
+    pub fn new(seed: u64) -> RandomAgent<M> {
+        RandomAgent { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }
     }
 
     /// A legal move of an acting role.
@@ -210,7 +210,7 @@ impl<M> RandomMind<M> {
     }
 }
 
-impl<G: Game> Mind<G> for RandomMind<G::Move> {
+impl<G: Game> PolicyAgent<G> for RandomAgent<G::Move> {
     fn begin(&mut self, _: &G, _: &G::State) {}
 
     fn think(&mut self, _: &G, _: &G::State, _: Limits, _: &AtomicBool, _: SearchClock) -> SearchStats {
@@ -224,7 +224,7 @@ impl<G: Game> Mind<G> for RandomMind<G::Move> {
     fn advance(&mut self, _: &G, _: &[G::Move]) {}
 }
 
-impl<G, S, P> Mind<G> for Mcts<G, S, P, ToTheEnd>
+impl<G, S, P> PolicyAgent<G> for Mcts<G, S, P, ToTheEnd>
 where
     G: Game,
     S: Selection<G> + Send,
@@ -267,7 +267,7 @@ where
     }
 }
 
-impl<S, P> Mind<LaneGame> for TreeParallel<S, P>
+impl<S, P> PolicyAgent<LaneGame> for TreeParallel<S, P>
 where
     S: Selection<LaneGame> + Send,
     S::EdgeData: Send,

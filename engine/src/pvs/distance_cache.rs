@@ -12,25 +12,25 @@ const KEPT: usize = 1 << 18;
 
 /// A distance that is kept, with the rank of its army.
 #[derive(Clone, Copy)]
-struct Kept {
+struct CachedDistance {
     rank: u64,
     distance: i32,
 }
 
 /// Looks up distances in hundredths of a move. Those that are more than a
 /// load away, of other encodings than bytes and beyond a prefix, are kept.
-pub(super) struct Lookup {
+pub(super) struct DistanceCache {
     distances: Distances,
-    kept: Vec<Kept>,
+    kept: Vec<CachedDistance>,
 }
 
-impl Lookup {
-    pub fn new(distances: Distances) -> Lookup {
+impl DistanceCache {
+    pub fn new(distances: Distances) -> DistanceCache {
         let table = distances.table();
         let fast = table.as_bytes().is_some() && table.prefix().is_whole();
         // No army of a board has this rank.
-        let empty = Kept { rank: u64::MAX, distance: 0 };
-        Lookup { kept: if fast { Vec::new() } else { vec![empty; KEPT] }, distances }
+        let empty = CachedDistance { rank: u64::MAX, distance: 0 };
+        DistanceCache { kept: if fast { Vec::new() } else { vec![empty; KEPT] }, distances }
     }
 
     /// Whether every distance is a load away.
@@ -49,7 +49,7 @@ impl Lookup {
         // Ranks of like armies are close together; the product spreads them.
         let place = (rank.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % KEPT;
         if self.kept[place].rank != rank.0 {
-            self.kept[place] = Kept { rank: rank.0, distance: hundredths(self.distances.of(army, rank)) };
+            self.kept[place] = CachedDistance { rank: rank.0, distance: hundredths(self.distances.of(army, rank)) };
         }
         self.kept[place].distance
     }
