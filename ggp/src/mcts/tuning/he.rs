@@ -1,39 +1,42 @@
-//! Hierarchical expansion.
+//! Hierarchical expansion [Sironi and Winands 2018, section 4.2].
 
 use super::space::{Combination, MAX_PARAMETERS, Setting, Space, bits, random_order};
 use super::ucb::{Bandits, exploration};
 use crate::rng::Rng;
 
-/// The root, which is below no arm, in the place of a node not yet built.
+/// Marks a node that is not built. The root is below no arm, so its number is
+/// free.
 const UNBUILT: u32 = 0;
 
-/// UCB1 at each node of a tree that has a level a parameter, in an order drawn
-/// when the tree is made (paper 001, section 4.2, "Hierarchical Expansion",
-/// figures 2 and 3). A node stands for the values chosen above it, and is
-/// built when it is first reached.
+/// Hierarchical expansion: UCB1 at each node of a tree with one level per
+/// parameter [Sironi and Winands 2018, section 4.2, figures 2 and 3].
+///
+/// The order of the parameters is drawn when the tree is created. A node
+/// represents the values chosen above it, and is built when it is first
+/// reached.
 #[derive(Clone, Debug)]
 pub(super) struct He {
     c: f64,
     /// The parameter of each level.
     order: Vec<usize>,
-    /// The root first.
+    /// The nodes; the root is first.
     nodes: Vec<BanditNode>,
-    /// A bandit a node.
+    /// One bandit per node.
     bandits: Bandits,
-    /// The node below each arm, `arms` places a node.
+    /// The node below each arm, with `arms` entries per node.
     below: Vec<u32>,
     arms: usize,
-    /// The nodes that the last choice passed.
+    /// The nodes on the path of the last choice.
     path: [u32; MAX_PARAMETERS],
 }
 
 #[derive(Clone, Copy, Debug)]
 struct BanditNode {
-    /// The values of its parameter that agree with those above.
+    /// The values of its parameter that are compatible with the values above.
     feasible: u32,
-    /// How often it was passed.
+    /// The number of visits.
     passed: u32,
-    /// What follows from that for the values of its arms.
+    /// The exploration factor that follows from the visits.
     exploration: f64,
 }
 
@@ -48,7 +51,7 @@ impl He {
         tree
     }
 
-    /// Builds the node that is reached by what is chosen above a level.
+    /// Builds the node that the choices above a level lead to.
     fn build(&mut self, space: &Space, level: usize, chosen: Combination) -> u32 {
         let above = self.order[..level].iter().map(|&parameter| Setting { parameter, value: chosen.index(parameter) });
         let partial = above.fold(space.everything(), |partial, setting| space.set(partial, setting));
@@ -81,7 +84,7 @@ impl He {
         self.below[arm] as usize
     }
 
-    /// Counts a reward for the combination that was chosen last.
+    /// Adds a reward for the combination that was chosen last.
     #[inline]
     pub(super) fn update(&mut self, combination: Combination, reward: f64) {
         for (&parameter, &node) in self.order.iter().zip(&self.path) {
@@ -92,7 +95,8 @@ impl He {
         }
     }
 
-    /// Follows the most visited arms; beyond the tree, the first values.
+    /// Returns the combination of the most visited arms; below the tree, of
+    /// the first values.
     pub(super) fn best(&self, space: &Space) -> Combination {
         let mut partial = space.everything();
         let mut node = Some(0_usize);
@@ -140,7 +144,7 @@ mod tests {
         }
     }
 
-    /// The nodes at each level below a node, when all are built.
+    /// Counts the nodes on each level below a node after building all of them.
     fn count(tree: &mut He, space: &Space, node: usize, level: usize, chosen: Combination, levels: &mut [usize]) {
         levels[level] += 1;
         for value in bits(tree.nodes[node].feasible) {
@@ -168,7 +172,8 @@ mod tests {
             assert_eq!(levels, numbers::<usize>(row[1]));
             assert_eq!(tree.nodes.len(), levels[..4].iter().sum::<usize>());
         }
-        // Each of the 24 orders is expected 16.7 times, with a deviation of 4.
+        // Each of the 24 orders has the expected count 16.7 and the standard
+        // deviation 4.
         assert_eq!(orders.len(), 24);
         assert!(orders.values().all(|&times| (2..=34).contains(&times)), "{orders:?}");
     }

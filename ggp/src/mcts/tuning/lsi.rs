@@ -1,4 +1,4 @@
-//! Linear side information.
+//! Linear side information [Sironi and Winands 2018, section 4.2].
 
 use rand::RngExt;
 use rustc_hash::FxHashSet;
@@ -6,16 +6,18 @@ use rustc_hash::FxHashSet;
 use super::space::{Combination, MAX_COMBINATIONS, MAX_VALUES, Partial, Setting, Space, all, bits, random_bit};
 use crate::rng::Rng;
 
-/// First values are tested by themselves, then combinations made of the better
-/// ones are compared by sequential halving, then the best is used (paper 001,
-/// section 4.2, "Linear Side Information", figure 5).
+/// Linear side information [Sironi and Winands 2018, section 4.2, figure 5].
+///
+/// The first phase tests single values. The second phase compares combinations
+/// of the better values by sequential halving. The best combination is then
+/// used.
 #[derive(Clone, Debug)]
 pub(super) struct Lsi {
-    /// N_e.
+    /// N_e, the number of simulations that compare combinations.
     evaluate: u32,
-    /// k.
+    /// k, the number of draws of combinations.
     candidates: u32,
-    /// Whether N_g, N_e and k are still to be told; values are tested until then.
+    /// Whether N_g, N_e and k are still unknown; values are tested until then.
     unsettled: bool,
     stage: Stage,
 }
@@ -32,13 +34,15 @@ impl Lsi {
         Lsi { evaluate, candidates, unsettled: false, stage: Stage::Generation(SideInfo::new(space, generate)) }
     }
 
-    /// Tests values until it is told how many simulations there are.
+    /// Creates a tuner that tests values until [`settle`](Lsi::settle) sets
+    /// its numbers.
     pub(super) fn unsettled(space: &Space) -> Lsi {
         Lsi { unsettled: true, ..Lsi::new(space, u32::MAX, 0, 1) }
     }
 
-    /// Uses half of so many simulations, if its numbers are still to be told:
-    /// the shares of the paper (section 5.1) of 75,000, 25,000 and 2,000.
+    /// Sets the numbers, if they are still unknown, so that half of
+    /// `simulations` are used. The ratio is that of 75,000, 25,000 and 2,000
+    /// [Sironi and Winands 2018, section 5.1].
     pub(super) fn settle(&mut self, simulations: u32) {
         if let Stage::Generation(side) = &mut self.stage
             && self.unsettled
@@ -51,8 +55,9 @@ impl Lsi {
         }
     }
 
-    /// The first choice after the generation phase makes the candidates, which
-    /// costs about half a microsecond each.
+    /// Chooses a combination. The first choice after the generation phase
+    /// creates the candidates, which takes about half a microsecond per
+    /// candidate.
     #[inline]
     pub(super) fn choose(&mut self, space: &Space, rng: &mut Rng) -> Combination {
         if let Stage::Generation(side) = &self.stage
@@ -81,8 +86,9 @@ impl Lsi {
         }
     }
 
-    /// What is recommended; before that, the candidate of highest mean; before
-    /// that, the combination of the values of highest mean.
+    /// Returns the recommended combination. Before the recommendation it is
+    /// the candidate with the highest mean, and before that the combination of
+    /// the values with the highest means.
     pub(super) fn best(&self, space: &Space) -> Combination {
         match &self.stage {
             Stage::Generation(side) => space.greedy(|setting| side.mean(setting)),
@@ -92,18 +98,18 @@ impl Lsi {
     }
 }
 
-/// The mean reward of each value, whatever the others are: R̂.
+/// The mean reward of each value over all values of the other parameters: R̂.
 ///
-/// A value that is none is not sampled; its mean is 0.
+/// A value of `None` is not sampled; its mean is 0.
 #[derive(Clone, Debug)]
 struct SideInfo {
     sampled: Vec<Setting>,
-    /// How often each is to be sampled: m.
+    /// m, the number of samples per value.
     rounds: u32,
     round: u32,
-    /// The next to be sampled in this round.
+    /// The next value to sample in this round.
     next: usize,
-    /// By slot.
+    /// The sums of rewards, by slot.
     sum: Vec<f64>,
     visits: Vec<u32>,
 }
@@ -121,8 +127,8 @@ impl SideInfo {
         side
     }
 
-    /// Ends with the last round that is within so many samples, or with the one
-    /// under way.
+    /// Ends sampling with the last round within `samples`, or with the current
+    /// round if that is later.
     fn end_after(&mut self, samples: u32) {
         self.rounds = samples.checked_div(self.sampled.len() as u32).unwrap_or(0);
     }
@@ -131,7 +137,7 @@ impl SideInfo {
         self.next == 0 && self.round >= self.rounds
     }
 
-    /// The value to be sampled, the others random.
+    /// Returns a combination with the value to sample and random other values.
     #[inline]
     fn choose(&self, space: &Space, rng: &mut Rng) -> Combination {
         let partial = space.set(space.everything(), self.sampled[self.next]);
@@ -155,15 +161,16 @@ impl SideInfo {
         if self.visits[slot] == 0 { 0.0 } else { self.sum[slot] / f64::from(self.visits[slot]) }
     }
 
-    /// The combinations that come of `count` draws, in order of the first.
+    /// Returns the different combinations of `count` draws, in order of their
+    /// first draw.
     fn candidates(&self, space: &Space, count: u32, rng: &mut Rng) -> Vec<Combination> {
         let mut known = FxHashSet::default();
         let drawn = (0..count).map(|_| self.candidate(space, rng));
         drawn.filter(|combination| known.insert(combination.key())).collect()
     }
 
-    /// Settings drawn one after another, of all that are feasible for the
-    /// parameters not yet set.
+    /// Draws settings one after another from all that are feasible for the
+    /// unset parameters.
     fn candidate(&self, space: &Space, rng: &mut Rng) -> Combination {
         let mut partial = space.everything();
         let mut unset = all(space.parameters().len());
@@ -175,8 +182,9 @@ impl SideInfo {
         partial.combination()
     }
 
-    /// A feasible setting of an unset parameter, with probability in
-    /// proportion to its mean; if all are 0, all are equally likely.
+    /// Draws a feasible setting of an unset parameter with a probability
+    /// proportional to its mean. If all means are 0, all settings are equally
+    /// likely.
     fn draw(&self, partial: Partial, unset: u32, rng: &mut Rng) -> Setting {
         let feasible = || {
             bits(unset).flat_map(move |parameter| {
@@ -189,7 +197,7 @@ impl SideInfo {
             return feasible().nth(rng.random_range(0..count)).expect("an unset parameter has a feasible value");
         }
         let mut left = total * rng.random::<f64>();
-        // What rounding leaves over falls to the last that has a share.
+        // Rounding errors go to the last setting with a positive mean.
         let mut drawn = None;
         for setting in feasible().filter(|&setting| self.mean(setting) > 0.0) {
             drawn = Some(setting);
@@ -202,11 +210,11 @@ impl SideInfo {
     }
 }
 
-/// A combination under comparison.
+/// A combination that takes part in the comparison.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     combination: Combination,
-    /// The sum of all its rewards, those of earlier phases included.
+    /// The sum of all its rewards, including those of earlier phases.
     sum: f64,
     visits: u32,
 }
@@ -217,20 +225,20 @@ impl Candidate {
     }
 }
 
-/// Sequential halving: phase by phase all candidates are sampled equally
-/// often, then the better half of them stays.
+/// Sequential halving: in each phase all candidates are sampled equally often,
+/// and the better half of them remains.
 #[derive(Clone, Debug)]
 struct Halving {
-    /// C_i.
+    /// C_i, the remaining candidates.
     field: Vec<Candidate>,
-    /// N_e.
+    /// N_e, the number of simulations that compare combinations.
     samples: u32,
-    /// ⌈log₂ |C*|⌉.
+    /// The number of phases, ⌈log₂ |C*|⌉.
     phases: u32,
     /// How often each is sampled in this stage: m.
     rounds: u32,
     round: u32,
-    /// The next to be sampled in this round.
+    /// The next candidate to sample in this round.
     next: usize,
 }
 
@@ -243,7 +251,8 @@ impl Halving {
         Halving { field, samples, phases, rounds, round: 0, next: 0 }
     }
 
-    /// What to do: nothing is left to compare with a single candidate.
+    /// Returns the phase to continue with. A single candidate needs no
+    /// comparison.
     fn stage(self) -> Stage {
         match self.field[..] {
             [last] => Stage::Recommendation(last.combination),
@@ -256,7 +265,7 @@ impl Halving {
         self.field[self.next].combination
     }
 
-    /// Counts a reward, and returns whether the phase is over.
+    /// Adds a reward and returns whether the phase is over.
     #[inline]
     fn update(&mut self, reward: f64) -> bool {
         let candidate = &mut self.field[self.next];
@@ -270,8 +279,8 @@ impl Halving {
         self.round == self.rounds
     }
 
-    /// The next phase. Of candidates of equal mean the first drawn stay, which
-    /// is as good as at random.
+    /// Returns the next phase. Among candidates with equal means, those drawn
+    /// first remain, which is as good as a random choice.
     fn halve(&mut self) -> Halving {
         let mut field = std::mem::take(&mut self.field);
         field.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
@@ -286,7 +295,7 @@ impl Halving {
     }
 }
 
-/// m = ⌊N_e / (|C_i| ⌈log₂ |C*|⌉)⌋, but at least 1.
+/// Returns m = ⌊N_e / (|C_i| ⌈log₂ |C*|⌉)⌋, but at least 1.
 fn rounds(samples: u32, field: usize, phases: u32) -> u32 {
     let shares = field as u64 * u64::from(phases);
     u64::from(samples).checked_div(shares).unwrap_or(0).max(1) as u32
@@ -334,7 +343,7 @@ mod tests {
         for _ in 0..11_000 {
             counts[side.choose(&space, &mut rng).index(3)] += 1;
         }
-        // 1,000 each with a deviation of 30.
+        // Each count is 1,000 with a standard deviation of 30.
         assert!(counts.iter().all(|count| (850..1_150).contains(count)), "{counts:?}");
     }
 
@@ -377,8 +386,8 @@ mod tests {
         let mut halving = halving.halve();
         let field: Vec<Combination> = halving.field.iter().map(|candidate| candidate.combination).collect();
         assert_eq!(field, [combinations[2], combinations[0]]);
-        // Sums 1 + 0.25 + 0.25 and 0.5 + 0.5 + 0.25: the first is better by
-        // all rewards, though not by those of this phase.
+        // The sums are 1 + 0.25 + 0.25 and 0.5 + 0.5 + 0.25. The first is
+        // better over all rewards, although not over those of this phase.
         for reward in [0.25, 0.5, 0.25, 0.25] {
             halving.update(reward);
         }
@@ -386,7 +395,8 @@ mod tests {
         assert!(matches!(halving.halve().stage(), Stage::Recommendation(best) if best == combinations[2]));
     }
 
-    /// How many of 10,000 candidates have the value 0 of A, and none of B.
+    /// Counts the candidates, out of 10,000, with the value 0 of A and without
+    /// a value of B.
     fn without_b(means: &[(usize, usize, f64)]) -> usize {
         let space = ruled();
         let mut side = SideInfo::new(&space, 5);
@@ -402,23 +412,25 @@ mod tests {
 
     #[test]
     fn candidates_are_drawn_in_proportion_to_means() {
-        // Drawn first, 0 of A leaves none to B; all else leaves 1 or 2 to A.
-        // That is 0.6 of 0.6 + 0.1 + 0.1 + 0.1 + 0.1, with a deviation of 49.
+        // If it is drawn first, 0 of A leaves no value of B. Any other first
+        // draw leaves 1 or 2 of A. The probability is 0.6 of 0.6 + 0.1 + 0.1 +
+        // 0.1 + 0.1, with a standard deviation of 49.
         let count = without_b(&[(0, 0, 0.6), (0, 1, 0.1), (0, 2, 0.1), (1, 0, 0.1), (1, 1, 0.1)]);
         assert!((5_800..6_200).contains(&count), "{count}");
-        // Without means all six are equally likely, none of B among them: 2 of
-        // 6 lead to 0 of A, with a deviation of 47.
+        // Without means all six settings are equally likely, including `None`
+        // of B. Two of the six lead to 0 of A, with a standard deviation of
+        // 47.
         let count = without_b(&[]);
         assert!((3_133..3_533).contains(&count), "{count}");
-        // A value of mean 0 is not drawn while another is not.
+        // A value with mean 0 is not drawn while another has a positive mean.
         assert_eq!(without_b(&[(1, 1, 0.5)]), 0);
     }
 
     #[test]
     fn numbers_may_be_told_on_the_way() {
         let space = ruled();
-        // The 5 values are tested in turn; 8/2 = 4 samples are no round of 5, and
-        // 81/2 = 40 leave 30 of them for 6 rounds.
+        // The 5 values are tested in turn. 8/2 = 4 samples are less than a
+        // round of 5, and 81/2 = 40 leave 30 samples for 6 rounds.
         for (played, told, tested) in [(0, 8, 0), (7, 8, 10), (10, 81, 30), (33, 81, 35)] {
             let mut rng = Rng::seed_from_u64(5);
             let mut lsi = Lsi::unsettled(&space);

@@ -1,4 +1,4 @@
-//! Multi-armed bandit allocation.
+//! Multi-armed bandit allocation [Sironi and Winands 2018, section 4.2].
 
 use rand::RngExt;
 
@@ -7,9 +7,11 @@ use super::space::{Combination, Space};
 use super::ucb::exploration;
 use crate::rng::Rng;
 
-/// UCB1 over all legal combinations, each an arm (paper 001, section 4.2,
-/// "Multi-Armed Bandit Allocation"). A combination is kept for a batch of
-/// simulations (section 5.1), each of which is a play of its arm.
+/// UCB1 with one arm per legal combination [Sironi and Winands 2018, section
+/// 4.2].
+///
+/// A combination is kept for a batch of simulations (section 5.1), each of
+/// which counts as a play of its arm.
 #[derive(Clone, Debug)]
 pub(super) struct Mab {
     c: f64,
@@ -17,7 +19,8 @@ pub(super) struct Mab {
     combinations: Vec<Combination>,
     arms: RankedArms,
     total: u32,
-    /// The arm of the batch, chosen anew while nothing of it is played.
+    /// The arm of the batch. It is chosen again while no simulation of the
+    /// batch was played.
     arm: u32,
     lot: u32,
     played: u32,
@@ -97,8 +100,9 @@ mod tests {
         let mut rng = Rng::seed_from_u64(1);
         let mut mab = Mab::new(&space, 0.7, 10, &mut rng);
         let first = mab.choose(&mut rng);
-        // The mean is 0.6, and 0.6 + 0.7 √(ln 10 / 10) = 0.936 is below the 1
-        // of an untried arm. With the last reward alone it would be above.
+        // The mean is 0.6, and 0.6 + 0.7 √(ln 10 / 10) = 0.936 is below the
+        // value 1 of an untried arm. The last reward alone would give a larger
+        // value.
         for reward in [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0] {
             mab.update(reward);
         }

@@ -1,4 +1,4 @@
-//! Naïve Monte-Carlo.
+//! Naïve Monte-Carlo [Sironi and Winands 2018, section 4.2].
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -10,16 +10,17 @@ use super::space::{Combination, Setting, Space};
 use super::ucb::{Bandits, exploration};
 use crate::rng::Rng;
 
-/// Local bandits, one a parameter, make combinations, and a global bandit
-/// compares those made so far (paper 001, section 4.2, "Naïve Monte-Carlo",
-/// figure 4). All are UCB1.
+/// Naïve Monte-Carlo [Sironi and Winands 2018, section 4.2, figure 4].
+///
+/// Local bandits, one per parameter, generate combinations. A global bandit
+/// compares the combinations generated so far. All bandits use UCB1.
 #[derive(Clone, Debug)]
 pub(super) struct Nmc {
     c: f64,
     epsilon0: f64,
-    /// A bandit a parameter, played once a simulation each.
+    /// One bandit per parameter; each simulation is one play of every bandit.
     local: Bandits,
-    /// Kept only if it is ever asked, that is unless `epsilon0` is 1.
+    /// The global bandit, which is only updated if `epsilon0` is below 1.
     global: RankedArms,
     /// The arm of each combination in the global bandit, by its key.
     known: HashMap<u64, u32, FxBuildHasher>,
@@ -39,8 +40,8 @@ impl Nmc {
         Nmc { c, epsilon0, local, global: RankedArms::new(), known, combinations, total: 0, lot: 0 }
     }
 
-    /// Explores with probability `epsilon0`, and while there is nothing to
-    /// exploit.
+    /// Chooses a combination. Explores with probability `epsilon0`, and while
+    /// there is no combination to exploit.
     #[inline]
     pub(super) fn choose(&mut self, space: &Space, rng: &mut Rng) -> Combination {
         let exploration = exploration(self.c, self.total);
@@ -78,8 +79,8 @@ impl Nmc {
         }
     }
 
-    /// The combination most played; without a global bandit, that of the
-    /// values most played.
+    /// Returns the most played combination; without a global bandit, the
+    /// combination of the most played values.
     pub(super) fn best(&self, space: &Space) -> Combination {
         match self.global.most_visited() {
             Some(arm) => self.combinations[arm as usize],
@@ -125,10 +126,11 @@ mod tests {
         for _ in 0..100 {
             nmc.update(&space, first, 0.0);
         }
-        // Its values are worth 0.7 √(ln 100 / 100) = 0.150 and the others 1,
-        // so that only exploitation, which knows no other, chooses it.
+        // Its values have the UCB1 value 0.7 √(ln 100 / 100) = 0.150, the
+        // others 1. Only exploitation chooses it, because it knows no other
+        // combination.
         let count = (0..10_000).filter(|_| nmc.choose(&space, &mut rng) == first).count();
-        // 2,500 with a deviation of 43.
+        // The count is 2,500 with a standard deviation of 43.
         assert!((2_300..2_700).contains(&count), "{count}");
     }
 
@@ -144,7 +146,7 @@ mod tests {
             nmc.update(&space, chosen, 0.5);
             counts[chosen.index(epsilon)] += 1;
         }
-        // 16 of 26 parts are of 0.4, and one of each of the ten others.
+        // 0.4 has 16 of 26 parts, and each of the ten other values one.
         assert!((15_800..16_200).contains(&counts[4]), "{counts:?}");
         let others = counts.iter().enumerate().filter(|&(value, _)| value != 4);
         assert!(others.clone().all(|(_, count)| (950..1_050).contains(count)), "{counts:?}");
@@ -157,8 +159,8 @@ mod tests {
         let mut rng = Rng::seed_from_u64(4);
         let mut nmc = Nmc::new(&space, 0.7, 0.0, 1.0);
         let combinations = space.combinations();
-        // Means 0.2, 0.3 and 0.25 after 50, 40 and 10 plays of 100. The values
-        // of UCB1 are 0.412, 0.538 and 0.725.
+        // The means are 0.2, 0.3 and 0.25 after 50, 40 and 10 of 100 plays.
+        // The values of UCB1 are 0.412, 0.538 and 0.725.
         for (combination, plays, reward) in [(0, 50, 0.2), (1, 40, 0.3), (2, 10, 0.25)] {
             (0..plays).for_each(|_| nmc.update(&space, combinations[combination], reward));
         }

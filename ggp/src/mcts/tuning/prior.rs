@@ -1,17 +1,20 @@
-//! Which values are expected to be good before anything is played.
+//! Prior expectations: the values that are expected to be best.
 
 use super::space::Space;
 use crate::mcts::GraveSettings;
 use crate::mcts::params::PlayoutKind;
 
-/// The share of random moves, in general and where what moves bring about
-/// stays. There a move that was good once is good at any time, so that playouts
-/// by averages would be much alike; that proved no gain (docs/reproduction.md).
+/// The expected fraction of random moves in general, and in games whose moves
+/// mostly add permanent facts. In such games a good move stays good, so
+/// playouts guided by averages would be very similar. The second value proved
+/// no gain (docs/reproduction.md).
 const EPSILONS: [f64; 2] = [0.2, 0.4];
 
-/// A space with the values that are expected to be the best: of C, K, ref and ε
-/// of GRAVE with MAST those that paper 001 found off-line, of what else is tuned
-/// NST, ε by the rules, ω = 0.97 and no Move Decay.
+/// Returns a space with the values that are expected to be best.
+///
+/// For GRAVE with MAST, C, K, ref and ε have the values that [Sironi and
+/// Winands 2018] found off-line. Other spaces expect NST, an ε that depends on
+/// the rules, ω = 0.97, and no Move Decay.
 pub fn expecting(space: Space, accumulates: bool) -> Space {
     let base = GraveSettings::BASE;
     let epsilon = if space.parameter("C").is_some() { 0.4 } else { EPSILONS[usize::from(accumulates)] };

@@ -1,37 +1,38 @@
-//! UCB1 for bandits of thousands of arms.
+//! UCB1 for bandits with thousands of arms.
 
 use super::ucb::UNTRIED;
 
 const NONE: u32 = u32::MAX;
 
-/// The bucket of the arms without visits.
+/// The bucket of the untried arms.
 const FRESH: u32 = 0;
 
-/// A bandit of many arms, that finds the best by UCB1 without valuing all.
+/// A bandit with many arms that finds the best by UCB1 without evaluating all.
 ///
-/// Arms with equally many visits rank by mean, whatever t and C are. So arms
-/// are kept in a bucket for each number of visits that some arm has, and only
-/// the best of a bucket is valued. Of arms of equal value the highest lot is
-/// best; an arm draws a lot whenever it changes bucket, so that ties are
-/// decided at random.
+/// Arms with the same number of visits rank by mean, whatever t and C are. The
+/// arms are therefore in one bucket per number of visits, and only the best
+/// arm of each bucket is evaluated. Among arms with equal values the one with
+/// the highest random number wins; an arm draws a new one whenever it changes
+/// its bucket, so ties are broken at random.
 ///
-/// A choice costs time in proportion to the buckets, an update to the logarithm
-/// of the arms in a bucket.
+/// A choice takes time proportional to the number of buckets, an update
+/// logarithmic time in the size of a bucket.
 #[derive(Clone, Debug)]
 pub(super) struct RankedArms {
     arms: Vec<ArmPosition>,
-    /// Each a binary heap with the best arm at its top.
+    /// A binary heap per bucket, with the best arm at its top.
     heaps: Vec<Vec<RankedArm>>,
-    /// Buckets in order of visits, from [`FRESH`] on.
+    /// The buckets in order of visits, starting with [`FRESH`].
     links: Vec<BucketLink>,
-    /// The mean of the best arm of each bucket, below all means without one.
+    /// The mean of the best arm of each bucket; below all means if it is
+    /// empty.
     mean: Vec<f64>,
-    /// 1 / √visits, and 0 without visits.
+    /// 1 / √visits; 0 without visits.
     spread: Vec<f64>,
     unused: Vec<u32>,
 }
 
-/// Where an arm is.
+/// The position of an arm.
 #[derive(Clone, Copy, Debug)]
 struct ArmPosition {
     bucket: u32,
@@ -40,7 +41,7 @@ struct ArmPosition {
 
 #[derive(Clone, Copy, Debug)]
 struct RankedArm {
-    /// The sum of rewards. In a bucket it ranks as the mean does.
+    /// The sum of rewards, which ranks like the mean within a bucket.
     sum: f64,
     lot: u32,
     arm: u32,
@@ -61,7 +62,7 @@ struct BucketLink {
 }
 
 impl RankedArms {
-    /// A bandit without arms.
+    /// Creates a bandit without arms.
     pub(super) fn new() -> RankedArms {
         RankedArms {
             arms: Vec::new(),
@@ -73,7 +74,7 @@ impl RankedArms {
         }
     }
 
-    /// Adds an untried arm, and returns its number.
+    /// Adds an untried arm and returns its number.
     pub(super) fn push(&mut self, lot: u32) -> u32 {
         let arm = self.arms.len() as u32;
         self.arms.push(ArmPosition { bucket: FRESH, index: 0 });
@@ -81,7 +82,7 @@ impl RankedArms {
         arm
     }
 
-    /// The arm of highest value; none without arms.
+    /// Returns the arm with the highest value, or `None` without arms.
     #[inline]
     pub(super) fn choose(&self, exploration: f64) -> Option<u32> {
         let mut best: Option<&RankedArm> = None;
@@ -99,14 +100,14 @@ impl RankedArms {
         best.map(|top| top.arm)
     }
 
-    /// The arm with the most visits, the best of them if several; none without
+    /// Returns the best of the arms with the most visits, or `None` without
     /// arms.
     pub(super) fn most_visited(&self) -> Option<u32> {
         let filled = (0..self.heaps.len()).filter(|&bucket| !self.heaps[bucket].is_empty());
         filled.max_by_key(|&bucket| self.links[bucket].visits).map(|bucket| self.heaps[bucket][0].arm)
     }
 
-    /// Counts `visits` plays of an arm, at least one, with the sum of their
+    /// Adds `visits` plays of an arm, at least one, with the sum of their
     /// rewards.
     #[inline]
     pub(super) fn update(&mut self, arm: u32, visits: u32, sum: f64, lot: u32) {
@@ -121,7 +122,8 @@ impl RankedArms {
         }
     }
 
-    /// The bucket of so many visits, which come after those of `before`.
+    /// Returns the bucket for a number of visits, searching from bucket
+    /// `before`.
     fn bucket(&mut self, mut before: u32, visits: u32) -> u32 {
         loop {
             let after = self.links[before as usize].after;
@@ -196,8 +198,8 @@ impl RankedArms {
     }
 }
 
-/// Moves an entry toward the top as far as it beats what is above it, and
-/// returns where it stays.
+/// Moves an entry towards the top while it beats its parent, and returns its
+/// final index.
 #[inline]
 fn rise(heap: &mut [RankedArm], arms: &mut [ArmPosition], mut index: usize) -> usize {
     let entry = heap[index];
@@ -213,7 +215,7 @@ fn rise(heap: &mut [RankedArm], arms: &mut [ArmPosition], mut index: usize) -> u
     index
 }
 
-/// Moves an entry away from the top as far as it is beaten.
+/// Moves an entry away from the top while a child beats it.
 #[inline]
 fn sink(heap: &mut [RankedArm], arms: &mut [ArmPosition], mut index: usize) {
     let entry = heap[index];
@@ -244,7 +246,8 @@ mod tests {
     use super::*;
     use crate::mcts::tuning::ucb::exploration;
 
-    /// Visits, sum of rewards and lot of each arm, all valued.
+    /// The oracle: visits, sum of rewards and random number of each arm, all
+    /// evaluated.
     #[derive(Default)]
     struct Scan(Vec<(u32, f64, u32)>);
 
@@ -274,9 +277,9 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Push,
-        /// To the arm of a number, modulo their count.
+        /// A reward for the arm with a number, modulo the number of arms.
         Reward(u32, u32, u8),
-        /// To the arm chosen.
+        /// A reward for the chosen arm.
         RewardBest(u32, u8),
     }
 
@@ -289,7 +292,7 @@ mod tests {
     }
 
     proptest! {
-        /// Few lots, so that equal ones occur.
+        /// Few different random numbers, so that ties occur.
         #[test]
         fn the_best_is_that_of_a_full_scan(
             steps in prop::collection::vec((step(), 0_u32..5), 0..400),

@@ -1,4 +1,4 @@
-//! Parameters, their values, and which combinations of them are legal.
+//! Parameters, their values, and the legal combinations of values.
 
 use rand::RngExt;
 use thiserror::Error;
@@ -6,66 +6,67 @@ use thiserror::Error;
 use crate::mcts::params::PlayoutKind;
 use crate::rng::Rng;
 
-/// The most parameters of a [`Space`].
+/// The maximum number of parameters of a [`Space`].
 pub const MAX_PARAMETERS: usize = 8;
 
-/// The most values of a parameter.
+/// The maximum number of values of a parameter.
 pub const MAX_VALUES: usize = 32;
 
-/// The most combinations of a [`Space`], legal or not.
+/// The maximum number of combinations of a [`Space`], legal or not.
 pub const MAX_COMBINATIONS: usize = 1 << 20;
 
-/// A parameter and the values it may take.
+/// A parameter and its values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// Its name, of one parameter of a space only.
+    /// Its name, which is unique in its space.
     pub name: String,
-    /// Its values, each another. [`None`] is the value of a parameter that is
-    /// not considered, as `ref` is not where GRAVE is off.
+    /// Its values, all different. [`None`] is the value of a parameter that
+    /// has no effect, such as `ref` if GRAVE is off.
     pub values: Vec<Option<f64>>,
 }
 
 impl Parameter {
-    /// A parameter with numbers for values.
+    /// Creates a parameter with numeric values.
     pub fn new(name: &str, values: &[f64]) -> Parameter {
         Parameter { name: name.to_owned(), values: values.iter().copied().map(Some).collect() }
     }
 }
 
-/// What of a search is tuned.
+/// A group of search parameters that can be tuned.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Aspect {
-    /// C, K, ref and ε of GRAVE with MAST, with the values of the paper.
+    /// C, K, ref and ε of GRAVE with MAST, with the values of [Sironi and
+    /// Winands 2018].
     Grave,
-    /// What playouts go by, a number of [`PlayoutKind::ALL`]: random moves,
-    /// MAST or NST.
+    /// The source of move values, as an index of [`PlayoutKind::ALL`]: random
+    /// moves, MAST or NST.
     Playout,
-    /// The share ε of random moves in playouts.
+    /// The fraction ε of random moves in playouts.
     Epsilon,
-    /// The Move Decay γ of what playouts go by.
+    /// The Move Decay γ of the move values.
     Gamma,
-    /// Its Simulation Decay ω.
+    /// The Simulation Decay ω of the move values.
     Omega,
 }
 
 impl Aspect {
-    /// Whether its values are names of what there is, and not numbers that
-    /// others may come in the place of.
+    /// Returns whether the values are categorical, so that evolution must not
+    /// generate new ones.
     fn is_fixed(self) -> bool {
         matches!(self, Aspect::Playout | Aspect::Gamma | Aspect::Omega)
     }
 
-    /// The values of ε where GRAVE is not tuned.
+    /// The values of ε if GRAVE is not tuned.
     const EPSILONS: [f64; 7] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
 
-    /// The values of γ; each is a table of its own for playouts.
+    /// The values of γ. Playouts keep one table per value.
     pub(crate) const GAMMAS: [f64; 3] = [0.2, 0.6, 1.0];
 
-    /// The values of ω; each is a table of its own for playouts.
+    /// The values of ω. Playouts keep one table per value.
     pub(crate) const OMEGAS: [f64; 3] = [0.94, 0.97, 1.0];
 
-    /// The parameters, and the rules about them, whose numbers are those of a
-    /// space that has no other before.
+    /// Returns the parameters and their rules. The rules number the parameters
+    /// as in a space that begins with them.
     fn parameters(self) -> (Vec<Parameter>, Vec<Constraint>) {
         let kinds = [0.0, 1.0, 2.0];
         let (name, values) = match self {
@@ -79,7 +80,7 @@ impl Aspect {
     }
 }
 
-/// The parameters of [`Space::grave_mast`] and their rule.
+/// Returns the parameters of [`Space::grave_mast`] and their rule.
 fn grave() -> (Vec<Parameter>, Vec<Constraint>) {
     let tenths = |range: std::ops::RangeInclusive<u8>| range.map(|n| Some(f64::from(n) / 10.0)).collect();
     let k = [0.0, 10.0, 50.0, 100.0, 250.0, 500.0, 750.0, 1000.0, 2000.0, f64::INFINITY];
@@ -95,7 +96,7 @@ fn grave() -> (Vec<Parameter>, Vec<Constraint>) {
     (parameters, vec![Constraint::Together(off.0, off.1)])
 }
 
-/// A value of a parameter, both by index.
+/// A value of a parameter; both are indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Setting {
     /// The index of the parameter in its space.
@@ -105,19 +106,20 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The place of the setting in arrays of [`MAX_VALUES`] a parameter.
+    /// Returns the index of the setting in arrays with [`MAX_VALUES`] entries
+    /// per parameter.
     #[inline]
     pub(super) fn slot(self) -> usize {
         self.parameter * MAX_VALUES + self.value
     }
 }
 
-/// What makes combinations illegal.
+/// A restriction on legal combinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constraint {
-    /// No legal combination has both.
+    /// No legal combination contains both settings.
     Apart(Setting, Setting),
-    /// A legal combination has both or neither.
+    /// A legal combination contains both settings or neither.
     Together(Setting, Setting),
 }
 
@@ -128,36 +130,40 @@ impl Constraint {
     }
 }
 
-/// A value for each parameter of a [`Space`], by index.
+/// One value for each parameter of a [`Space`], by index.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Combination([u8; MAX_PARAMETERS]);
 
 impl Combination {
-    /// The index of the value of a parameter.
+    /// Returns the index of the value of a parameter.
     ///
     /// # Panics
     ///
-    /// If `parameter` is [`MAX_PARAMETERS`] or more.
+    /// Panics if `parameter` is [`MAX_PARAMETERS`] or more.
     #[inline]
     pub fn index(self, parameter: usize) -> usize {
         usize::from(self.0[parameter])
     }
 
-    /// With one more parameter set; those not set have their first value.
+    /// Returns the combination with one more parameter set. Unset parameters
+    /// have their first value.
     #[inline]
     pub(super) fn with(self, setting: Setting) -> Combination {
         Combination((self.key() | (setting.value as u64) << (setting.parameter * 8)).to_le_bytes())
     }
 
-    /// A number of its own.
+    /// Returns a number that identifies the combination.
     #[inline]
     pub(super) fn key(self) -> u64 {
         u64::from_le_bytes(self.0)
     }
 }
 
-/// The values each parameter may still take, a bit each. A parameter is set
-/// once it has one left; those beyond the last of the space are set.
+/// A partial combination: the values that each parameter can still have, one
+/// bit each.
+///
+/// A parameter is set once it has one value left. Entries beyond the last
+/// parameter of the space are set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partial([u32; MAX_PARAMETERS]);
 
@@ -167,41 +173,42 @@ impl Partial {
         self.0[parameter]
     }
 
-    /// The combination of the lowest value left of each parameter.
+    /// Returns the combination of the lowest remaining value of each
+    /// parameter.
     #[inline]
     pub(super) fn combination(self) -> Combination {
         Combination(self.0.map(|values| values.trailing_zeros() as u8))
     }
 }
 
-/// Why parameters and rules make no [`Space`].
+/// An error in the parameters or rules of a [`Space`].
 #[derive(Error, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SpaceError {
     /// There are too many parameters, or none.
     #[error("a space has 1 to {MAX_PARAMETERS} parameters, not {found}: leave some out")]
     Parameters {
-        /// How many there are.
+        /// The number of parameters.
         found: usize,
     },
     /// Two parameters have the same name.
     #[error("two parameters are named `{name}`: rename one")]
     Name {
-        /// The name.
+        /// The name of the parameters.
         name: String,
     },
     /// A parameter has too many values, or none.
     #[error("a parameter has 1 to {MAX_VALUES} values, not {found} as `{name}` has")]
     Values {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// How many values it has.
+        /// The number of values.
         found: usize,
     },
-    /// A value is not a number, or is there twice.
+    /// A value is not a number, or occurs twice.
     #[error("the values of `{name}` must be numbers and each another, unlike {value}")]
     Value {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
         /// The value.
         value: String,
@@ -209,14 +216,14 @@ pub enum SpaceError {
     /// There are too many combinations.
     #[error("a space has at most {MAX_COMBINATIONS} combinations: leave out some values")]
     Combinations,
-    /// A rule names a value that is not there, or two of one parameter.
+    /// A rule contains a missing value, or two values of one parameter.
     #[error("{rule:?} must name values of two parameters")]
     Constraint {
         /// The rule.
         rule: Constraint,
     },
-    /// Some values agree with one another pair by pair, but no legal
-    /// combination has them all.
+    /// Some values are compatible with one another, but no legal combination
+    /// contains all of them.
     #[error("{chosen} leaves no value of `{name}`: leave a value out, or set apart two of those values")]
     DeadEnd {
         /// The values.
@@ -226,36 +233,35 @@ pub enum SpaceError {
     },
 }
 
-/// The parameters that are tuned, and which combinations of their values are
-/// legal (paper 001, section 4.2: P, V and L).
+/// The tuned parameters and the legal combinations of their values [Sironi and
+/// Winands 2018, section 4.2: P, V and L].
 ///
-/// Rules are about pairs of values. Whichever values are chosen first, if each
-/// agrees with those before it then a legal combination has them all; what
-/// would not be so is no space.
+/// Rules restrict pairs of values. Values that are compatible pair by pair can
+/// always be extended to a legal combination; other sets of rules are refused.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Space {
     parameters: Vec<Parameter>,
-    /// For each setting by slot, what agrees with it. Of its own parameter
-    /// that is itself.
+    /// The compatible values for each setting, by slot. For its own parameter
+    /// that is only the setting itself.
     agreeing: Vec<[u32; MAX_PARAMETERS]>,
-    /// The parameters without a rule, and those with one.
+    /// The parameters without rules, and those with rules.
     free: Vec<u8>,
     ruled: Vec<u8>,
-    /// By parameter the values that are not replaced by others.
+    /// The values that evolution must not replace, by parameter.
     fixed: [u32; MAX_PARAMETERS],
-    /// By parameter the value that is expected to be the best.
+    /// The value that is expected to be best, by parameter.
     expected: [Option<usize>; MAX_PARAMETERS],
 }
 
 impl Space {
-    /// A space of parameters, in order, under rules.
+    /// Creates a space from parameters and rules.
     ///
-    /// Takes time in proportion to the combinations, those included that leave
-    /// out some parameters.
+    /// Takes time proportional to the number of combinations, including
+    /// partial ones.
     ///
     /// # Errors
     ///
-    /// [`SpaceError`] says what of them makes no space.
+    /// Returns a [`SpaceError`] if the parameters or rules are invalid.
     pub fn new(parameters: Vec<Parameter>, rules: &[Constraint]) -> Result<Space, SpaceError> {
         check_parameters(&parameters)?;
         let agreeing = agreeing_without_rules(&parameters);
@@ -282,25 +288,28 @@ impl Space {
         }
     }
 
-    /// The space of the paper (section 5.1): the parameters of a player with
-    /// GRAVE and MAST. `C` is UCT's constant for rewards 0 to 1, `K` and `ref`
-    /// are GRAVE's equivalence parameter and least visits, `epsilon` is MAST's
-    /// share of random moves. With `K` = 0, GRAVE is off and `ref` is none. Of
-    /// its combinations 7,227 are legal.
+    /// Returns the space for a player with GRAVE and MAST [Sironi and Winands
+    /// 2018, section 5.1].
+    ///
+    /// `C` is UCT's exploration constant for rewards from 0 to 1. `K` and
+    /// `ref` are GRAVE's equivalence parameter and minimum number of visits.
+    /// `epsilon` is MAST's fraction of random moves. With `K` = 0, GRAVE is
+    /// off and `ref` is `None`. 7,227 combinations are legal.
     pub fn grave_mast() -> Space {
         Space::of(&[Aspect::Grave]).expect("the sets of the paper make a space")
     }
 
-    /// The space of what is tuned of a search, its parameters in the order of
-    /// aspects. With GRAVE, whose space has an ε, it has no other.
+    /// Returns the space of some aspects, with parameters in the order of the
+    /// aspects. The space of GRAVE has its own ε, so [`Aspect::Epsilon`] adds
+    /// no second one.
     ///
     /// # Errors
     ///
-    /// If nothing is tuned.
+    /// Returns an error if there is no aspect.
     pub fn of(aspects: &[Aspect]) -> Result<Space, SpaceError> {
         let (mut parameters, mut rules) = (Vec::new(), Vec::new());
         let told = |aspect: &Aspect| *aspect != Aspect::Epsilon || !aspects.contains(&Aspect::Grave);
-        // Rules number the parameters of GRAVE from 0.
+        // The rules of GRAVE number its parameters from 0.
         let mut sorted: Vec<Aspect> = aspects.iter().copied().filter(told).collect();
         sorted.sort_unstable();
         sorted.dedup();
@@ -318,10 +327,12 @@ impl Space {
         Ok(space)
     }
 
-    /// Replaces the value of least score of each parameter by one between the
-    /// best and one next to it, a quarter to three quarters of the way. Values
-    /// that rules name, that are infinite or none, and those without a score
-    /// stay. Returns whether any was replaced.
+    /// Replaces the value with the lowest score of each parameter by a value
+    /// between the best value and a neighbour of it, a quarter to three
+    /// quarters of the way.
+    ///
+    /// Values that occur in rules, infinite values, `None`, and values without
+    /// a score stay. Returns whether a value was replaced.
     pub(super) fn evolve(&mut self, score: impl Fn(Setting) -> Option<f64>, rng: &mut Rng) -> bool {
         let mut evolved = false;
         for parameter in 0..self.parameters.len() {
@@ -362,13 +373,14 @@ impl Space {
         evolved
     }
 
-    /// The parameters, in order.
+    /// Returns the parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
-    /// The same space, with the value of each parameter that is expected to be
-    /// the best by its name, if it has that value.
+    /// Returns the same space with expected values. `value` returns the value
+    /// that is expected to be best for a parameter name; values that the
+    /// parameter does not have are ignored.
     pub(super) fn expecting(mut self, value: impl Fn(&str) -> Option<f64>) -> Space {
         for (expected, parameter) in self.expected.iter_mut().zip(&self.parameters) {
             let told = value(&parameter.name);
@@ -377,27 +389,29 @@ impl Space {
         self
     }
 
-    /// The index of the value of a parameter that is expected to be the best.
+    /// Returns the index of the value of a parameter that is expected to be
+    /// best.
     pub(super) fn expected(&self, parameter: usize) -> Option<usize> {
         self.expected[parameter]
     }
 
-    /// The index of the parameter of a name.
+    /// Returns the index of the parameter with a name.
     pub fn parameter(&self, name: &str) -> Option<usize> {
         self.parameters.iter().position(|parameter| parameter.name == name)
     }
 
-    /// The value a combination of this space gives to a parameter, by index.
+    /// Returns the value of a parameter in a combination of this space.
     ///
     /// # Panics
     ///
-    /// If there is no such parameter, or the combination is of another space.
+    /// Panics if the parameter does not exist or the combination is from
+    /// another space.
     #[inline]
     pub fn value(&self, combination: Combination, parameter: usize) -> Option<f64> {
         self.parameters[parameter].values[combination.index(parameter)]
     }
 
-    /// Whether a combination is a legal one of this space.
+    /// Returns whether a combination is legal in this space.
     pub fn is_legal(&self, combination: Combination) -> bool {
         let mut partial = self.everything();
         (0..MAX_PARAMETERS).all(|parameter| {
@@ -412,7 +426,7 @@ impl Space {
         })
     }
 
-    /// All legal combinations, the last parameter changing fastest.
+    /// Returns all legal combinations; the last parameter changes fastest.
     pub fn combinations(&self) -> Vec<Combination> {
         let mut found = Vec::new();
         self.complete(self.everything(), 0, &mut found);
@@ -428,12 +442,12 @@ impl Space {
         }
     }
 
-    /// The values of the parameter that has the most.
+    /// Returns the largest number of values of a parameter.
     pub(super) fn most_values(&self) -> usize {
         self.parameters.iter().map(|parameter| parameter.values.len()).max().unwrap_or(0)
     }
 
-    /// The settings of all parameters, in order.
+    /// Returns the settings of all parameters, in order.
     pub(super) fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
         self.parameters
             .iter()
@@ -441,7 +455,7 @@ impl Space {
             .flat_map(|(parameter, its)| (0..its.values.len()).map(move |value| Setting { parameter, value }))
     }
 
-    /// With nothing set.
+    /// Returns the partial combination without any set parameter.
     #[inline]
     pub(super) fn everything(&self) -> Partial {
         let mut values = [1; MAX_PARAMETERS];
@@ -451,7 +465,8 @@ impl Space {
         Partial(values)
     }
 
-    /// With one more set, to a feasible value.
+    /// Returns the partial combination with one more parameter set to a
+    /// feasible value.
     #[inline]
     pub(super) fn set(&self, mut partial: Partial, setting: Setting) -> Partial {
         let agreeing = &self.agreeing[setting.slot()];
@@ -461,11 +476,11 @@ impl Space {
         partial
     }
 
-    /// Adds to a partial combination a value for each other parameter. They
-    /// take turns in a random order, and `choose` is told whose turn it is and
-    /// which values are feasible. A parameter that is set has but one.
+    /// Extends a partial combination by a value for each unset parameter, in
+    /// random order. `choose` receives the parameter and its feasible values.
     ///
-    /// Those without a rule come first: their turns change nothing for others.
+    /// Parameters without rules come first, because their choices do not
+    /// affect others.
     #[inline]
     pub(super) fn extend(
         &self,
@@ -487,8 +502,8 @@ impl Space {
         chosen
     }
 
-    /// The combination that takes, one after another, the feasible setting of
-    /// highest score of all parameters not yet set, the first of equals.
+    /// Returns the combination that repeatedly takes the feasible setting with
+    /// the highest score over all unset parameters (ties: the first).
     pub(super) fn greedy(&self, score: impl Fn(Setting) -> f64) -> Combination {
         let mut partial = self.everything();
         let mut unset: Vec<usize> = (0..self.parameters.len()).collect();
@@ -525,15 +540,16 @@ impl Space {
         self.agreeing[b.slot()][a.parameter] &= !(1 << a.value);
     }
 
-    /// Sets `a` apart from all values of the parameter of `b` but `b`.
+    /// Sets `a` apart from all values of the parameter of `b` except `b`.
     fn set_apart_from_others(&mut self, a: Setting, b: Setting) {
         for value in (0..self.parameters[b.parameter].values.len()).filter(|&value| value != b.value) {
             self.set_apart(a, Setting { parameter: b.parameter, value });
         }
     }
 
-    /// A partial combination that cannot be completed: `partial` with
-    /// `chosen`, or with more of the parameters from `next` on.
+    /// Returns the first dead end: a partial combination, made of `partial`
+    /// with `chosen` and settings from parameter `next` on, that cannot be
+    /// completed.
     fn dead_end(&self, partial: Partial, next: usize, chosen: &mut Vec<Setting>) -> Option<SpaceError> {
         if let Some(empty) = (0..self.parameters.len()).find(|&parameter| partial.feasible(parameter) == 0) {
             let chosen: Vec<String> = chosen.iter().map(|&setting| self.tell(setting)).collect();
@@ -597,12 +613,12 @@ fn tell(value: Option<f64>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }
 
-/// The set of all of some values.
+/// Returns the set of the first `values` values.
 pub(super) fn all(values: usize) -> u32 {
     u32::MAX >> (MAX_VALUES - values)
 }
 
-/// The indices of the bits set, from the lowest.
+/// Returns the indices of the set bits, starting with the lowest.
 pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (mask != 0).then(|| mask.trailing_zeros() as usize);
@@ -611,8 +627,8 @@ pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The index of a bit of a mask that has some, all equally likely. No random
-/// number is drawn if there is but one.
+/// Returns the index of a random set bit; all are equally likely. Draws no
+/// random number if only one bit is set. The mask must not be 0.
 #[inline]
 pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
     let first = mask.trailing_zeros() as usize;
@@ -622,7 +638,7 @@ pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
     let nth = rng.random_range(0..mask.count_ones());
     let run = mask >> first;
     if run & run.wrapping_add(1) == 0 {
-        // The bits are side by side, as those of feasible values mostly are.
+        // The bits are contiguous, which is the usual case.
         return first + nth as usize;
     }
     for _ in 0..nth {
@@ -631,7 +647,8 @@ pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
     mask.trailing_zeros() as usize
 }
 
-/// The numbers below `count` in an order drawn at random, then anything.
+/// Returns the numbers below `count` in random order; the rest of the array is
+/// arbitrary.
 #[inline]
 pub(super) fn random_order(count: usize, rng: &mut Rng) -> [u8; MAX_PARAMETERS] {
     let mut order = std::array::from_fn(|i| i as u8);
@@ -666,8 +683,8 @@ mod tests {
         assert!(combinations.iter().all(|&combination| off(combination).0 == off(combination).1));
     }
 
-    /// A space of up to four parameters of up to four values, and its pairs
-    /// set apart, whether or not that makes a space.
+    /// Generates up to four parameters with up to four values and pairs that
+    /// are set apart, whether or not they form a valid space.
     fn any_space() -> impl Strategy<Value = (Vec<usize>, Vec<(Setting, Setting)>)> {
         let apart = (0_usize..4, 0_usize..4, 0_usize..4, 0_usize..4);
         (prop::collection::vec(1_usize..5, 1..5), prop::collection::vec(apart, 0..6)).prop_map(|(sizes, apart)| {
@@ -686,8 +703,9 @@ mod tests {
     }
 
     proptest! {
-        /// A set of parameters is a space if and only if whatever agrees pair
-        /// by pair can be completed, and then it has all that is legal.
+        /// Parameters form a space if and only if values that are compatible
+        /// pair by pair can always be completed. The space then has all legal
+        /// combinations.
         #[test]
         fn spaces_are_those_without_dead_ends((sizes, apart) in any_space()) {
             let parameters: Vec<Parameter> = (0..sizes.len())
@@ -698,7 +716,8 @@ mod tests {
                 !apart.iter().any(|(a, b)| combination[a.parameter] == a.value && combination[b.parameter] == b.value)
             };
             let expected: Vec<Vec<usize>> = product(&sizes).into_iter().filter(legal).collect();
-            // With the number of values in place of a value, it is left open.
+            // The number of values, used as an index, represents an unset
+            // parameter.
             let open: Vec<usize> = sizes.iter().map(|size| size + 1).collect();
             let completes = |partial: &Vec<usize>| expected.iter().any(|full| {
                 (0..sizes.len()).all(|i| partial[i] == sizes[i] || partial[i] == full[i])
@@ -742,8 +761,9 @@ mod tests {
     fn the_worst_value_gives_way_to_one_near_the_best() {
         use rand::SeedableRng;
         let mut rng = Rng::seed_from_u64(8);
-        // The best of C is 0.3 and its worst 0.9, of K 100 and 10, as 0 and
-        // infinity stay, of ref 0 and 10,000, and of epsilon 0 the best and worst.
+        // The best value of C is 0.3 and the worst 0.9. For K they are 100 and
+        // 10, because 0 and infinity stay. For ref they are 0 and 10,000. For
+        // epsilon 0 is both.
         let score = |setting: Setting| match (setting.parameter, setting.value) {
             (0, value) => Some(1.0 - (value as f64 - 2.0).abs() / 10.0),
             (1, value) => Some([0.0, 0.1, 0.5, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.0][value]),
@@ -811,7 +831,7 @@ mod tests {
     fn orders_and_bits_are_drawn_evenly() {
         use rand::SeedableRng;
         let mut rng = Rng::seed_from_u64(6);
-        // 1,000 each with a deviation of about 30.
+        // Each count is 1,000 with a standard deviation of about 30.
         for mask in [0b1111, 0b1111_0000, 0b1011_0100] {
             let mut counts = [0; 8];
             (0..4_000).for_each(|_| counts[random_bit(mask, &mut rng)] += 1);

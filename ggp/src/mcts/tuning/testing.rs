@@ -1,21 +1,22 @@
-//! What the tests of several methods have in common.
+//! Helpers for the tests of several methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::space::{Combination, Constraint, Parameter, Setting, Space};
 
-/// The two spaces of the files of choices, with rewards by combination.
+/// The two spaces in the files of choices, with rewards by combination.
 pub(super) const REWARDS: [(&str, &[(&str, f64)]); 2] = [
     ("plain", &[("00", 0.25), ("01", 0.5), ("10", 0.75), ("11", 0.25)]),
     ("ruled", &[("02", 0.5), ("10", 0.25), ("11", 0.75), ("20", 1.0), ("21", 0.0)]),
 ];
 
-/// A of 0, 1 and B of 0, 1, no rule.
+/// Returns a space without rules: A has the values 0 and 1, B has 0 and 1.
 pub(super) fn plain() -> Space {
     Space::new(vec![Parameter::new("A", &[0.0, 1.0]), Parameter::new("B", &[0.0, 1.0])], &[]).unwrap()
 }
 
-/// A of 0, 1, 2 and B of 0, 1, none; none goes with 0 of A only.
+/// Returns a space with a rule: A has the values 0, 1 and 2, B has 0, 1 and
+/// `None`. `None` is only compatible with 0 of A.
 pub(super) fn ruled() -> Space {
     let b = Parameter { name: "B".to_owned(), values: vec![Some(0.0), Some(1.0), None] };
     let parameters = vec![Parameter::new("A", &[0.0, 1.0, 2.0]), b];
@@ -30,12 +31,12 @@ pub(super) fn setting(parameter: usize, value: usize) -> Setting {
     Setting { parameter, value }
 }
 
-/// The indices of A and B.
+/// Returns the indices of A and B.
 pub(super) fn text(combination: Combination) -> String {
     format!("{}{}", combination.index(0), combination.index(1))
 }
 
-/// The fields of the lines of a file that are no comments.
+/// Returns the fields of the lines of a file, without comments.
 pub(super) fn rows(file: &str) -> impl Iterator<Item = Vec<&str>> {
     file.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect())
 }
@@ -44,7 +45,8 @@ pub(super) fn numbers<T: std::str::FromStr>(field: &str) -> Vec<T> {
     field.split(' ').filter(|n| *n != "-").map(|n| n.parse().ok().expect("a number")).collect()
 }
 
-/// What may be chosen after each history, of the rows that begin with `which`.
+/// The permitted choices after each history, from the rows that begin with
+/// `which`.
 pub(super) struct Choices<'a> {
     allowed: BTreeMap<&'a str, Vec<&'a str>>,
     rewards: BTreeMap<&'a str, f64>,
@@ -62,8 +64,8 @@ impl<'a> Choices<'a> {
         Choices { allowed, rewards, met: BTreeSet::new() }
     }
 
-    /// Lets a tuner choose, told by `step` the rewards of its choices, to the
-    /// end of what the file tells.
+    /// Lets a tuner choose until the file ends; `step` passes it the rewards
+    /// of its choices.
     pub(super) fn follow(&mut self, mut step: impl FnMut(&dyn Fn(Combination) -> f64) -> Combination) {
         let mut history = "-".to_owned();
         while let Some((&known, allowed)) = self.allowed.get_key_value(history.as_str()) {
@@ -75,7 +77,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// Everything that may be chosen must have been.
+    /// Asserts that every permitted choice was made.
     pub(super) fn assert_all_met(&self) {
         let all: BTreeSet<(&str, &str)> =
             self.allowed.iter().flat_map(|(&history, choices)| choices.iter().map(move |&c| (history, c))).collect();

@@ -1,25 +1,25 @@
-//! UCB1 for bandits of few arms.
+//! UCB1 for bandits with few arms.
 
 use super::space::{MAX_VALUES, bits, random_bit};
 use crate::rng::Rng;
 
-/// What an untried arm is worth to UCB1, in rewards 0 to 1.
+/// The UCB1 value of an untried arm, for rewards from 0 to 1.
 pub(super) const UNTRIED: f64 = 1.0;
 
-/// The factor C √(ln t) that the values of all arms of a bandit have in
-/// common after `total` plays of it.
+/// Returns C √(ln t), the factor in the values of all arms of a bandit after
+/// `total` plays.
 #[inline]
 pub(super) fn exploration(c: f64, total: u32) -> f64 {
     c * f64::from(total.max(1)).ln().sqrt()
 }
 
-/// Arms are valued by fours, in vector registers.
+/// The number of arms that are evaluated together in a vector register.
 const LANES: usize = 4;
 
 type LaneValues = [f64; LANES];
 
-/// What the values of arms change by if those with a bit are feasible: by
-/// nothing, or to below all others.
+/// The offsets to the values of arms, by bit mask of the feasible arms: 0 for
+/// a feasible arm, otherwise a value that moves the arm below all others.
 static BARRED: [LaneValues; 1 << LANES] = {
     let mut barred = [[f64::NEG_INFINITY; LANES]; 1 << LANES];
     let mut i = 0;
@@ -32,20 +32,21 @@ static BARRED: [LaneValues; 1 << LANES] = {
     barred
 };
 
-/// Bandits side by side in flat arrays.
+/// Several bandits in flat arrays.
 ///
-/// UCB1 values an arm at mean + C w √(ln t / n), after n of the t plays of its
-/// bandit (paper 001, equation 1), but at 1 while it is untried. Of equal arms
-/// one is chosen at random. The weight w is 1 unless something is known
-/// beforehand: arms of equal means are played in proportion to their w².
+/// The UCB1 value of an arm is mean + C w √(ln t / n), after n of the t plays
+/// of its bandit [Sironi and Winands 2018, equation 1]; an untried arm has the
+/// value
+/// 1. Ties are broken at random. The weight w is 1 unless the arm has a prior:
+///    arms with equal means are played in proportion to w².
 #[derive(Clone, Debug)]
 pub(super) struct Bandits {
-    /// The groups of [`LANES`] places that a bandit takes.
+    /// The number of groups of [`LANES`] entries per bandit.
     stride: usize,
-    /// A place without an arm has the mean of an untried one, and is never
-    /// feasible.
+    /// The means. An entry without an arm has the mean of an untried arm, and
+    /// is never feasible.
     mean: Vec<LaneValues>,
-    /// w / √visits, and 0 without visits.
+    /// w / √visits; 0 without visits.
     spread: Vec<LaneValues>,
     weight: Vec<LaneValues>,
     sum: Vec<LaneValues>,
@@ -53,7 +54,7 @@ pub(super) struct Bandits {
 }
 
 impl Bandits {
-    /// No bandit yet, of at most `arms` arms each.
+    /// Creates an empty set of bandits with at most `arms` arms each.
     pub(super) fn new(arms: usize) -> Bandits {
         debug_assert!(arms <= MAX_VALUES);
         let stride = arms.div_ceil(LANES);
@@ -67,7 +68,7 @@ impl Bandits {
         }
     }
 
-    /// Adds a bandit whose arms are untried, and returns its number.
+    /// Adds a bandit with untried arms and returns its number.
     pub(super) fn push(&mut self) -> usize {
         let bandit = self.mean.len() / self.stride;
         let len = self.mean.len() + self.stride;
@@ -79,8 +80,8 @@ impl Bandits {
         bandit
     }
 
-    /// The arm of highest value of those in `feasible`, of which there is at
-    /// least one.
+    /// Returns the arm with the highest value among those in `feasible`, which
+    /// must not be empty.
     #[inline]
     pub(super) fn choose(&self, bandit: usize, feasible: u32, exploration: f64, rng: &mut Rng) -> usize {
         if feasible.is_power_of_two() {
@@ -95,7 +96,7 @@ impl Bandits {
         best.arm().unwrap_or_else(|| random_bit(self.ties(bandit, feasible, exploration), rng))
     }
 
-    /// The arms of highest value of those in `feasible`.
+    /// Returns the arms with the highest value among those in `feasible`.
     #[cold]
     fn ties(&self, bandit: usize, feasible: u32, exploration: f64) -> u32 {
         let value = |arm: usize| self.value(bandit, arm, exploration);
@@ -108,12 +109,12 @@ impl Bandits {
         self.mean[group][lane] + exploration * self.spread[group][lane]
     }
 
-    /// Sets the weight of the exploration of an arm that is untried.
+    /// Sets the exploration weight of an untried arm.
     pub(super) fn weigh(&mut self, bandit: usize, arm: usize, weight: f64) {
         self.weight[bandit * self.stride + arm / LANES][arm % LANES] = weight;
     }
 
-    /// Counts a reward for an arm.
+    /// Adds a reward for an arm.
     #[inline]
     pub(super) fn update(&mut self, bandit: usize, arm: usize, reward: f64) {
         let (group, lane) = (bandit * self.stride + arm / LANES, arm % LANES);
@@ -124,19 +125,19 @@ impl Bandits {
         self.spread[group][lane] = self.weight[group][lane] / visits.sqrt();
     }
 
-    /// How often an arm was played.
+    /// Returns the number of plays of an arm.
     #[inline]
     pub(super) fn visits(&self, bandit: usize, arm: usize) -> u32 {
         self.visits[bandit * self.stride + arm / LANES][arm % LANES]
     }
 }
 
-/// The best arms met so far in each lane.
+/// The best arms seen so far in each lane.
 struct LaneBest {
     value: LaneValues,
-    /// The group of the first arm of that value.
+    /// The group of the first arm with that value.
     group: [u64; LANES],
-    /// 1 if another has the same value.
+    /// 1 if another arm has the same value.
     ties: [u64; LANES],
 }
 
@@ -153,7 +154,7 @@ impl LaneBest {
         }
     }
 
-    /// The best arm of all, if none is equal.
+    /// Returns the best arm over all lanes, or `None` if there is a tie.
     #[inline]
     fn arm(&self) -> Option<usize> {
         let mut best = 0;
