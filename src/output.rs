@@ -39,6 +39,11 @@ pub fn prompt(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
+/// Returns a number and a noun, in the plural unless the number is 1.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Prints a line on stderr. Takes the arguments of [`format!`] and ignores errors.
 macro_rules! status {
     ($($message:tt)*) => { $crate::output::print_status(format_args!($($message)*)) };

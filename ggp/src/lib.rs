@@ -10,6 +10,8 @@
 mod alpha_beta;
 pub mod arena;
 mod batch;
+#[cfg(unix)]
+pub mod bench;
 pub mod features;
 mod game;
 pub mod gdl;

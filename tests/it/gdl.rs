@@ -59,7 +59,7 @@ fn traces_replay_plain_and_gzipped() {
 }
 
 #[test]
-fn the_first_difference_ends_with_code_1() {
+fn the_first_difference_ends_a_replay_with_code_1() {
     let dir = tempfile::tempdir().unwrap();
     let (_, trace, _) = gdl("trace", &[&own("subtraction")], "--seed 1");
     let changed =
@@ -71,8 +71,7 @@ fn the_first_difference_ends_with_code_1() {
     }
 }
 
-/// A role that plays at random wins tic-tac-toe 64.9 times in 100 with the
-/// first move, if two draws are a win.
+/// With the first move, random play scores 64.9% in tic-tac-toe. A draw is half a win.
 #[test]
 fn engines_are_measured() {
     let (code, out, err) = gdl("bench", &[&own("tic-tac-toe")], "--seconds 0.2 --threads 2 --json");
@@ -91,9 +90,9 @@ fn engines_are_measured() {
     }
     assert_eq!(report["accumulates"], true);
     let (_, text, _) = gdl("bench", &[&own("connect5")], "--seconds 0.01 --engine lanes");
-    assert!(text.contains(", what is brought about stays\n"), "{text}");
+    assert!(text.contains(", effects of moves persist\n"), "{text}");
     let (_, text, _) = gdl("bench", &[&own("matching-pennies")], "--seconds 0.01 --engine lanes");
-    assert!(!text.contains("stays"), "{text}");
+    assert!(!text.contains("persist"), "{text}");
     assert!(text.contains("\nkind        at once") && text.contains("\nlanes "), "{text}");
     assert!(!text.contains("prover"), "{text}");
     let policies = "--seconds 0.05 --policy base --policy mini,strategies=E+R --json";
@@ -108,9 +107,9 @@ fn engines_are_measured() {
     assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{err}");
 }
 
-/// What cannot be grounded is played by proof.
+/// A game that cannot be grounded is played with the prover.
 #[test]
-fn a_game_without_a_network_is_measured_by_proof() {
+fn a_game_without_a_network_is_measured_with_the_prover() {
     let dir = tempfile::tempdir().unwrap();
     let text = "(role a) (init (at 0)) (<= (legal a (go ?x)) (true (at ?x)))
         (<= (next (at (s ?x))) (does a (go ?x))) (<= terminal (true (at (s (s (s 0)))))) (goal a 70)";
@@ -124,7 +123,7 @@ fn a_game_without_a_network_is_measured_by_proof() {
 }
 
 #[test]
-fn findings_have_their_place_and_exit_code() {
+fn findings_have_a_place_and_an_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     let good = own("tic-tac-toe");
     let bad = file(&dir, "bad.kif", "(role a)\n(<= (legal a ?x)\n  (not (p ?x)))");
@@ -152,7 +151,7 @@ fn findings_have_their_place_and_exit_code() {
 }
 
 #[test]
-fn bad_input_is_an_error_in_one_line() {
+fn invalid_input_is_an_error_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let game = own("subtraction");
     let (_, trace, _) = gdl("trace", &[&game], "");
@@ -178,13 +177,13 @@ fn bad_input_is_an_error_in_one_line() {
 
 #[test]
 fn strategies_share_simulations() {
-    let told = |options: &str| {
+    let run = |options: &str| {
         let (code, out, err) = gdl("strategies", &[&own("breakthrough")], options);
         assert_eq!((code, err.as_str()), (0, ""), "{options}");
         out
     };
     let options = "--start 60 --simulations 100 --every 47 --policy mini,allocation=static --json";
-    let report: Value = serde_json::from_str(&told(options)).unwrap();
+    let report: Value = serde_json::from_str(&run(options)).unwrap();
     let count = |shared: &Value| -> u64 {
         let strategies = shared["strategies"].as_array().unwrap();
         strategies.iter().map(|share| share["simulations"].as_u64().unwrap()).sum()
@@ -199,8 +198,8 @@ fn strategies_share_simulations() {
         .map(|share| share["strategy"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["R", "AGE", "SSC", "M", "E", "HH"]);
-    assert_eq!(told(options), told(options));
-    assert!(told("--start 10 --policy mini-c --role black").contains("for black"));
+    assert_eq!(run(options), run(options));
+    assert!(run("--start 10 --policy mini-c --role black").contains("for black"));
     for (options, error) in [("--policy nst", "has no strategies"), ("--role green", "the roles are white, black")] {
         let (code, _, err) = gdl("strategies", &[&own("breakthrough")], options);
         assert!(code != 0 && err.contains(error), "{options}: {err}");

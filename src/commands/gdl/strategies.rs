@@ -1,5 +1,3 @@
-//! What MINI-Player's strategies come to in a game.
-
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -12,31 +10,34 @@ use sternhalma_ggp::{
     Game, Limits, Mcts, MctsConfig, PlayoutPolicy, Policy, SearchClock, SearchStats, SelectionPolicy, ToTheEnd, Uct,
 };
 
-use super::rules;
+use super::rulesheet::rules;
 use crate::outcome::CommandOutcome;
 use crate::output;
 
-/// Tell what strategies of MINI-Player come to before the first move, and how simulations are shared out among them
+/// Show how MINI-Player's strategies score, and how it allocates simulations to them
+///
+/// Searches from the initial state: first for the start clock, then for the
+/// first move.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The rulesheet
+    /// Rulesheet
     file: PathBuf,
-    /// The policy, a `mini` with its parameters
+    /// Policy: `mini` with its parameters
     #[arg(long, value_name = "P", default_value = "mini")]
     policy: Policy,
-    /// The role that strategies play for: the one that moves first unless told
+    /// Role that the strategies play for [default: the role that moves first]
     #[arg(long, value_name = "NAME")]
     role: Option<String>,
-    /// Simulations of the start clock
+    /// Simulations during the start clock
     #[arg(long, value_name = "N", default_value_t = 450)]
     start: u64,
-    /// Simulations of the first move, after those
+    /// Simulations for the first move
     #[arg(long, value_name = "N", default_value_t = 0)]
     simulations: u64,
-    /// Tell how they are shared out after so many each
+    /// Show the allocation after every N simulations
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
-    /// The seed of the simulations
+    /// Seed of the simulations
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Print JSON
@@ -45,29 +46,29 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct StrategiesReport {
     file: String,
     policy: String,
     role: String,
-    /// After the start clock.
-    start: Shared,
-    /// After so many simulations of the first move each.
+    /// The allocation after the start clock.
+    start: Allocated,
+    /// Allocations during the first move.
     #[serde(rename = "move")]
-    first_move: Vec<Shared>,
+    first_move: Vec<Allocated>,
 }
 
-/// How simulations are shared out.
+/// The allocation of simulations to strategies.
 #[derive(Serialize)]
-struct Shared {
+struct Allocated {
     simulations: u64,
-    strategies: Vec<Share>,
+    strategies: Vec<StrategyRow>,
 }
 
 #[derive(Serialize)]
-struct Share {
+struct StrategyRow {
     strategy: &'static str,
     simulations: u64,
-    /// Their mean reward, 0 to 100.
+    /// Mean reward, 0 to 100.
     mean: f64,
 }
 
@@ -85,7 +86,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         None => game.turn(&state).acting(game.roles()).start,
         Some(name) => match names.iter().position(|known| known == name) {
             Some(role) => role,
-            None => bail!("no role {name}: the roles are {}", names.join(", ")),
+            None => bail!("there is no role `{name}`; the roles are {}", names.join(", ")),
         },
     };
     let anatomy = game.features();
@@ -94,12 +95,12 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     let stop = AtomicBool::new(false);
     let mut think = |limit: u64, spent: SearchStats, clock: SearchClock| {
         let spent = search.think(&game, &state, Limits::playouts(limit), &stop, spent, clock);
-        let share = |(strategy, tally): (Strategy, StrategyTally)| Share {
+        let share = |(strategy, tally): (Strategy, StrategyTally)| StrategyRow {
             strategy: strategy.name(),
             simulations: tally.simulations.into(),
             mean: 100.0 * tally.mean(),
         };
-        (spent, Shared { simulations: spent.playouts, strategies: search.playout().tallies().map(share).collect() })
+        (spent, Allocated { simulations: spent.playouts, strategies: search.playout().tallies().map(share).collect() })
     };
     let (_, start) = think(args.start.max(1), SearchStats::default(), SearchClock::Start);
     let mut first_move = Vec::new();
@@ -112,7 +113,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         first_move.push(shared);
         spent = after;
     }
-    let report = Report {
+    let report = StrategiesReport {
         file: args.file.display().to_string(),
         policy: args.policy.to_string(),
         role: names[role].clone(),
@@ -126,24 +127,24 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     Ok(CommandOutcome::Answered)
 }
 
-/// C and the strategies of a policy that has some.
+/// Returns the constant C and the configuration of a `mini` policy.
 fn mini(policy: &Policy) -> Result<(f64, MiniConfig)> {
     if let Policy::Search(search) = policy
         && let (SelectionPolicy::Uct { c }, PlayoutPolicy::Mini(config)) = (search.selection, &search.playout)
     {
         return Ok((c, config.clone()));
     }
-    bail!("`{policy}` has no strategies of MINI-Player in UCT: tell one like `mini,allocation=static`")
+    bail!("`{policy}` has no strategies of MINI-Player in UCT; use a policy such as `mini,allocation=static`")
 }
 
-fn print(report: &Report) -> Result<()> {
+fn print(report: &StrategiesReport) -> Result<()> {
     output::print_line(&format!("{}, for {}, by {}", report.file, report.role, report.policy))?;
     output::print_line(&format!("after {} simulations of the start clock:", report.start.simulations))?;
-    for Share { strategy, simulations, mean } in &report.start.strategies {
+    for StrategyRow { strategy, simulations, mean } in &report.start.strategies {
         output::print_line(&format!("  {strategy:<4} {simulations:>8} simulations, mean {mean:5.1}"))?;
     }
-    for Shared { simulations, strategies } in &report.first_move {
-        let share = |share: &Share| {
+    for Allocated { simulations, strategies } in &report.first_move {
+        let share = |share: &StrategyRow| {
             let percent = 100.0 * share.simulations as f64 / *simulations as f64;
             format!("{} {percent:.1}%", share.strategy)
         };

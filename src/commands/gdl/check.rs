@@ -1,0 +1,88 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
+
+use super::rulesheet::read_text;
+use crate::outcome::CommandOutcome;
+use crate::output::{self, status};
+
+/// Report the errors of rulesheets
+///
+/// Exit code 1 if a rulesheet has an error.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Rulesheets
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Report errors that reasoners tolerate, e.g. arities that differ, as warnings
+    #[arg(long)]
+    lenient: bool,
+    /// Random matches to play with a rulesheet that has no errors
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    playouts: u64,
+    /// Seed of the matches
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<CommandOutcome> {
+    let options =
+        CheckOptions { lenient: args.lenient, playouts: args.playouts, seed: args.seed, ..CheckOptions::default() };
+    let (mut rows, mut invalid, mut unreadable) = (Vec::new(), false, false);
+    for file in &args.files {
+        let text = match read_text(file) {
+            Ok(text) => text,
+            Err(error) => {
+                status!("error: {error:#}");
+                unreadable = true;
+                continue;
+            }
+        };
+        let findings = check(&text, &options);
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        invalid |= errors > 0;
+        if args.json {
+            rows.push(json!({
+                "file": file.display().to_string(),
+                "ok": errors == 0,
+                "findings": findings.iter().map(finding_json).collect::<Vec<_>>(),
+            }));
+        } else {
+            print_findings(file, &findings, errors)?;
+        }
+    }
+    if args.json {
+        output::print_json(&rows)?;
+    }
+    Ok(match (unreadable, invalid) {
+        (true, _) => CommandOutcome::SomeInvalid,
+        (false, true) => CommandOutcome::NotFound,
+        (false, false) => CommandOutcome::Answered,
+    })
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "severity": finding.severity.to_string(),
+        "code": finding.code.name(),
+        "line": finding.place.map(|place| place.line),
+        "column": finding.place.map(|place| place.column),
+        "message": finding.message,
+    })
+}
+
+fn print_findings(file: &Path, findings: &[Finding], errors: usize) -> Result<()> {
+    for finding in findings {
+        let gap = if finding.place.is_some() { "" } else { " " };
+        output::print_line(&format!("{}:{gap}{finding}", file.display()))?;
+    }
+    let warnings = findings.len() - errors;
+    let verdict = if errors == 0 { "valid" } else { "not valid" };
+    let (errors, warnings) = (output::counted(errors, "error"), output::counted(warnings, "warning"));
+    output::print_line(&format!("{}: {verdict}, {errors}, {warnings}", file.display()))
+}

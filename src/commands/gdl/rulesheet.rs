@@ -1,0 +1,47 @@
+//! Reads rulesheets for the subcommands of `gdl`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use sternhalma_ggp::gdl::network::{Network, NetworkGame};
+use sternhalma_ggp::gdl::{Prover, Rules};
+
+/// What plays a rulesheet.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// The prover, one state at a time
+    Prover,
+    /// The network, one match at a time
+    Sequential,
+    /// The network, 512 matches at once
+    Lanes,
+}
+
+impl EngineArg {
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineArg::Prover => "prover",
+            EngineArg::Sequential => "sequential",
+            EngineArg::Lanes => "lanes",
+        }
+    }
+}
+
+pub fn read_text(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("{}: cannot read", file.display()))
+}
+
+pub fn rules(file: &Path) -> Result<Rules> {
+    Rules::parse(&read_text(file)?).with_context(|| file.display().to_string())
+}
+
+pub fn prover(file: &Path) -> Result<Prover> {
+    Prover::new(&rules(file)?).with_context(|| file.display().to_string())
+}
+
+pub fn network(file: &Path) -> Result<NetworkGame> {
+    let rules = rules(file)?;
+    let network = Network::new(&rules).with_context(|| file.display().to_string())?;
+    Ok(NetworkGame::new(network).with_rules(rules))
+}
