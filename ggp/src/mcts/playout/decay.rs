@@ -1,39 +1,39 @@
-//! Averages whose weight decays.
+//! Averages with decaying weights.
 
 use super::LEAST_WEIGHT;
 
-/// How what was learnt loses weight (paper 003, section IV): averages stay as
-/// they are, and what comes later counts for more.
+/// The decay of statistics [Tak et al. 2014, section IV]: averages are kept,
+/// and later rewards have a larger weight.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Decay {
-    /// Move Decay, γ: the factor after each joint move of the match.
+    /// Move Decay γ: the factor after each joint move of the match.
     pub gamma: f64,
-    /// Batch Decay, λ: the factor after each batch of simulations.
+    /// Batch Decay λ: the factor after each batch of simulations.
     pub lambda: f64,
-    /// The simulations of a batch, B.
+    /// The number of simulations per batch, B.
     pub batch: u32,
-    /// Simulation Decay, ω: the factor after each occurrence in a simulation,
-    /// for what occurred.
+    /// Simulation Decay ω: the factor for an entry after each of its
+    /// occurrences in a simulation.
     pub omega: f64,
-    /// The most that a weight grows to, 1 or more. A reward counts one part of
-    /// so many from then on: the average is exponential.
+    /// The maximum weight, at least 1. At the maximum, each reward has the
+    /// weight 1/`cap` in the average, so the average is exponential.
     pub cap: f64,
-    /// Whether it is on in games of one role, too.
+    /// Whether decay is also used in one-player games.
     pub alone: bool,
 }
 
 impl Decay {
-    /// Nothing is forgotten.
+    /// No decay.
     pub const NONE: Decay = Decay { gamma: 1.0, lambda: 1.0, batch: 50, omega: 1.0, cap: f64::INFINITY, alone: false };
 
-    /// What an occurrence does to a weight.
+    /// Returns the effect of an occurrence on a weight.
     pub(crate) fn limits(&self) -> WeightLimits {
         WeightLimits { cap: self.cap as f32, omega: self.omega as f32 }
     }
 }
 
-/// What an occurrence does to a weight: it grows by 1, up to a cap, and then
-/// decays.
+/// The effect of an occurrence on a weight: it grows by 1, up to a cap, and
+/// then decays.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct WeightLimits {
     cap: f32,
@@ -46,10 +46,11 @@ impl Default for Decay {
     }
 }
 
-/// The weight that one occurrence has in a table.
+/// The weight of one occurrence in a table.
 ///
-/// A table that decays as a whole keeps its numbers, and counts what comes
-/// later for more: a weight is what is kept times `factor`.
+/// A table that decays as a whole keeps its stored weights, and later rewards
+/// get a larger stored weight. The actual weight is the stored weight times
+/// `factor`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Scale {
     factor: f32,
@@ -58,18 +59,18 @@ pub(crate) struct Scale {
 impl Scale {
     pub const ONE: Scale = Scale { factor: 1.0 };
 
-    /// Below this, what is kept is to be [brought back](Scale::take) to scale 1
-    /// before its numbers overflow.
+    /// The minimum factor. Below it, the stored weights must be
+    /// [rescaled](Scale::take) to scale 1 before they overflow.
     const LEAST: f32 = 1e-9;
 
-    /// Lets all weights decay.
+    /// Decays all weights.
     pub fn decay(&mut self, by: f64) {
-        // Below the smallest normal number all weights are none.
+        // Below the smallest normal number all weights are 0.
         self.factor = (self.factor * by as f32).max(f32::MIN_POSITIVE);
     }
 
-    /// The factor by which a table is to multiply what it keeps, if it is time
-    /// to; the scale is then 1.
+    /// Returns the factor to multiply the stored weights by, if rescaling is
+    /// due; the scale is then 1.
     pub fn take(&mut self) -> Option<f32> {
         (self.factor < Scale::LEAST).then(|| std::mem::replace(&mut self.factor, 1.0))
     }
@@ -79,15 +80,15 @@ impl Scale {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct DecayingAverage {
     mean: f32,
-    /// In units of the table's scale. Single precision counts to 2^24; an
-    /// average of more rewards takes further ones in as the last of so many.
+    /// The weight in units of the table's scale. Single precision counts up to
+    /// 2^24; further rewards are added with the weight 2^-24.
     kept: f32,
 }
 
 impl DecayingAverage {
     pub const NONE: DecayingAverage = DecayingAverage { mean: 0.0, kept: 0.0 };
 
-    /// Takes in a reward.
+    /// Adds a reward.
     #[inline]
     pub fn add(&mut self, reward: f32, limits: WeightLimits, scale: Scale) {
         let one = scale.factor.recip();
@@ -101,20 +102,20 @@ impl DecayingAverage {
         self.kept * scale.factor
     }
 
-    /// The mean of what has some weight.
+    /// Returns the mean, or `None` if the weight is negligible.
     #[inline]
     pub fn mean(self, scale: Scale) -> Option<f32> {
         (self.weight(scale) >= LEAST_WEIGHT).then_some(self.mean)
     }
 
-    /// The mean of what has at least this weight, but for what is lost in
-    /// counting on a scale.
+    /// Returns the mean if the weight is at least `least`, up to rounding
+    /// errors of the scale.
     #[inline]
     pub fn mean_from(self, least: f32, scale: Scale) -> Option<f32> {
         (self.weight(scale) >= least * (1.0 - 1e-5)).then_some(self.mean)
     }
 
-    /// Multiplies the weight. Returns whether anything is left.
+    /// Multiplies the weight and returns whether it is still positive.
     pub fn multiply(&mut self, by: f32) -> bool {
         self.kept *= by;
         self.kept >= LEAST_WEIGHT

@@ -6,27 +6,28 @@ use super::context::context;
 use crate::game::NOOP;
 use crate::mcts::move_history::MoveHistory;
 
-/// The last-good-reply policy with forgetting, to one and to two moves
-/// (LGRF-2, Baier and Drake 2010; paper 000, section IV-C): a role plays
-/// what was played after the same moves in the last simulation with them that
-/// it did not lose. The moves replied to are those of role i - 1 a step and of
-/// role i - 2 two steps before.
+/// The last-good-reply policy with forgetting, with replies to one and to two
+/// moves (LGRF-2) [Baier and Drake 2010; Tak et al. 2012, section IV-C].
 ///
-/// A reply is stored if no role has a higher reward, else a stored one is
-/// forgotten where it was played. A role without opponents always stores: the
-/// policy is not made for it.
+/// A role repeats its reply to the same moves from the last simulation that it
+/// did not lose. The replied moves are those of role i - 1 one step earlier
+/// and of role i - 2 two steps earlier. A reply is stored if no role has a
+/// higher reward; otherwise the stored reply is removed if it was played. A
+/// role without opponents always stores; the policy was not designed for such
+/// games.
 #[derive(Clone, Debug, Default)]
 pub struct LastGoodReply {
-    /// By role: the reply to two moves, or to one, by what is replied to.
+    /// The replies of each role, to two moves or to one, by the replied moves.
     replies: Vec<FxHashMap<u64, u32>>,
 }
 
 impl LastGoodReply {
-    /// The replies of a role, at most; it then begins anew. Some 100 MB.
+    /// The maximum number of replies per role, about 100 MB. A full table is
+    /// cleared.
     const MOST: usize = 1 << 22;
 
-    /// The index of the reply of a role among moves: to two moves if it is
-    /// among them, else to one.
+    /// Returns the index of the stored reply among the moves of a role: the
+    /// reply to two moves if it is among them, otherwise the reply to one.
     pub(super) fn find(&self, trail: &MoveHistory, role: usize, numbers: &[u32]) -> Option<usize> {
         let replies = self.replies.get(role)?;
         [2, 1].into_iter().find_map(|length| {
@@ -84,7 +85,8 @@ mod tests {
     struct Told {
         #[serde(flatten)]
         simulation: Simulation,
-        /// By role, after the simulation: the reply to one or two moves.
+        /// The replies after the simulation, by role and by the one or two
+        /// replied moves.
         replies: Vec<BTreeMap<String, String>>,
     }
 
@@ -103,11 +105,12 @@ mod tests {
         serde_json::from_value(value["cases"].clone()).unwrap()
     }
 
-    /// The replies of a role by what they reply to.
+    /// Returns the replies of a role by the replied moves.
     fn table(replies: &LastGoodReply, role: usize) -> BTreeMap<Vec<u32>, u32> {
         let entries = replies.replies[role].iter().map(|(key, &reply)| {
             let (two, one) = ((key >> 32) as u32, *key as u32);
-            // To one move: instead of the other, what no move is.
+            // A reply to one move has a number without a move in place of the
+            // other.
             let moves = [two, one].into_iter().skip(usize::from(two == NOOP - 1));
             (moves.collect(), reply)
         });
@@ -149,8 +152,8 @@ mod tests {
         }
     }
 
-    /// The reply of a role to some moves by all simulations, each with its
-    /// steps and rewards.
+    /// Computes the reply of a role to some moves from all simulations, each
+    /// with its steps and rewards.
     fn slow(simulations: &[(Vec<Vec<u32>>, Vec<f64>)], role: usize, to: &[u32]) -> Option<u32> {
         let mut reply = None;
         for (steps, rewards) in simulations {
@@ -198,7 +201,7 @@ mod tests {
                     assert_eq!(replies.find(&trail, role, &offered).map(|index| offered[index]), told);
                     found[replies_told.iter().position(Option::is_some).unwrap_or(2)] += 1;
                 }
-                // Few rewards, so that many are equal.
+                // There are few different rewards, so many are equal.
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..3)) / 2.0).collect();
                 replies.learn(&trail, &rewards);
                 simulations.push((steps, rewards));

@@ -6,12 +6,14 @@ use super::value_guided::MoveValues;
 use crate::game::NOOP;
 use crate::mcts::move_history::MoveHistory;
 
-/// The move-average sampling technique (MAST; Finnsson and Björnsson 2008;
-/// paper 000, section III-D): a move is worth the average reward of the
-/// simulations it was played in, counted once an occurrence.
+/// The move-average sampling technique (MAST) [Finnsson and Björnsson 2008;
+/// Tak et al. 2012, section III-D].
+///
+/// The value of a move is the average reward of the simulations it was played
+/// in, counted once per occurrence.
 #[derive(Clone, Debug)]
 pub struct Mast {
-    /// By role and number.
+    /// The averages by role and move number.
     moves: Vec<Vec<DecayingAverage>>,
     scale: Scale,
 }
@@ -23,13 +25,14 @@ impl Default for Mast {
 }
 
 impl Mast {
-    /// The average of a move, if it has been played and is not forgotten.
+    /// Returns the average of a move, if it has been played and has not
+    /// decayed away.
     #[inline]
     pub(super) fn mean(&self, role: usize, number: u32) -> Option<f32> {
         self.moves.get(role)?.get(number as usize)?.mean(self.scale)
     }
 
-    /// Takes in a reward of a move.
+    /// Adds a reward of a move.
     #[inline]
     pub(super) fn add(&mut self, role: usize, number: u32, reward: f32, limits: WeightLimits) {
         if number >= NOOP {
@@ -79,7 +82,7 @@ pub(super) mod tests {
     use crate::rng::Rng;
 
     impl Mast {
-        /// By number: the mean of a move, if it is known, and its weight.
+        /// Returns the mean of each move, if it is known, and its weight.
         pub(in crate::mcts::playout) fn table(&self, role: usize) -> Vec<(u32, Option<f32>, f32)> {
             let moves = self.moves.get(role).into_iter().flatten().enumerate();
             moves
@@ -88,15 +91,15 @@ pub(super) mod tests {
         }
     }
 
-    /// Rewards, each with its own weight.
+    /// Rewards with their weights.
     pub(in crate::mcts::playout) type Weighted = Vec<(f64, f64)>;
 
-    /// Every reward of a move of a role.
+    /// The oracle: every reward of every move of a role.
     #[derive(Default)]
     struct Slow(HashMap<(usize, u32), Weighted>);
 
-    /// Adds a reward. Those before it weigh so much less that all together
-    /// weigh what they may at most; then all decay.
+    /// Adds a reward. The earlier rewards are scaled so that all together do
+    /// not exceed the maximum weight; then all decay.
     pub(in crate::mcts::playout) fn add(rewards: &mut Weighted, reward: f64, decay: &Decay) {
         let before: f64 = rewards.iter().map(|(_, weight)| weight).sum();
         if before + 1.0 > decay.cap {
@@ -136,7 +139,7 @@ pub(super) mod tests {
                 }
                 mast.learn(&trail, &rewards, &decay);
                 if rng.random_bool(0.3) {
-                    // Often enough for the scale to be brought back.
+                    // Decay is frequent enough to rescale the table.
                     let by = [0.0, 0.03, 0.5, 0.9][rng.random_range(0..4)];
                     mast.decay(by);
                     slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);

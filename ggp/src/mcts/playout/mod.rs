@@ -1,9 +1,10 @@
-//! Playouts that learn: what moves were worth in the simulations so far.
+//! Playout policies: random moves, and policies that learn from simulations.
 //!
-//! [`Learned`] chooses by what moves are [worth](MoveValues): [`Mast`] keeps an
-//! average a move, [`Nst`] also one a sequence of moves. A [`Selector`] turns
-//! worths into a choice, good [`LastGoodReply`] go before it, and [`Decay`] lets
-//! what is old weigh less. All is kept for each role by itself.
+//! [`ValueGuidedPlayout`] chooses moves by their [values](MoveValues).
+//! [`Mast`] keeps one average per move, and [`Nst`] also one per sequence of
+//! moves. A [`Selector`] turns values into a choice, a [`LastGoodReply`] takes
+//! precedence over it, and [`Decay`] reduces the weight of old rewards. Each
+//! role has its own statistics.
 
 mod context;
 mod decay;
@@ -31,10 +32,10 @@ pub use random::RandomPlayout;
 pub use selector::Selector;
 pub use value_guided::{MoveValues, ValueGuidedPlayout};
 
-/// What a move is worth that was never played: the highest goal.
+/// The value of a move that was never played: the highest goal.
 const UNSEEN: f32 = 1.0;
 
-/// An average of so little weight is none.
+/// The weight below which an average counts as unknown.
 const LEAST_WEIGHT: f32 = 1e-6;
 
 /// The clock under which a simulation is run.
@@ -46,39 +47,43 @@ pub enum Phase {
     Play,
 }
 
-/// How moves are chosen beyond the tree, and among the untried moves in it.
+/// A policy for moves beyond the tree and for untried moves in the tree.
 pub trait Playout<G: Game> {
-    /// Whether it learns from the moves of simulations, or chooses by the
-    /// moves before.
+    /// Whether it learns from the moves of simulations, or depends on previous
+    /// moves.
     const LEARNS: bool = false;
 
-    /// Whether it is shown the states of a simulation.
+    /// Whether [`watch`](Playout::watch) is called with the states of a
+    /// simulation.
     const WATCHES: bool = false;
 
-    /// Whether the trail is to tell which roles had no choice.
+    /// Returns whether the move history must mark roles without a choice.
     #[inline]
     fn skips_waits(&self) -> bool {
         false
     }
 
-    /// Takes a role for the one that the search is for.
+    /// Sets the role that the search is for.
     fn play_for(&mut self, _role: usize) {}
 
     /// Begins a simulation.
     #[inline]
     fn begin(&mut self, _game: &G, _phase: Phase, _rng: &mut Rng) {}
 
-    /// Sees a state of a simulation: each in turn, that of the root and a
-    /// terminal one included.
+    /// Receives each state of a simulation in order, including the root and a
+    /// terminal state.
     #[inline]
     fn watch(&mut self, _game: &G, _state: &G::State) {}
 
-    /// A move of an acting role in a state that is not terminal. It generates
-    /// the moves itself, and need not consider all that are legal. The trail
-    /// is empty but for its roles if the playout does not learn.
+    /// Chooses a move of an acting role in a non-terminal state.
+    ///
+    /// The policy generates the moves itself and need not consider all legal
+    /// moves. If it does not learn, the history only contains the number of
+    /// roles.
     fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move;
 
-    /// The index of the move to try first of some untried moves of a node.
+    /// Returns the index of the move to try first among some untried moves of
+    /// a node.
     fn choose_untried(
         &mut self,
         _game: &G,
@@ -91,18 +96,18 @@ pub trait Playout<G: Game> {
         rng.random_range(0..untried.len())
     }
 
-    /// Takes other numbers for a role.
+    /// Sets the parameters of a role.
     fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
 
-    /// Learns from a simulation that came to rewards, one a role.
+    /// Learns from a simulation with one reward per role.
     #[inline]
     fn learn(&mut self, _game: &G, _trail: &MoveHistory, _rewards: &[f64]) {}
 
-    /// Follows a joint move of the match.
+    /// Records a joint move of the match.
     fn advance(&mut self, _game: &G) {}
 
-    /// What tells moves of a role apart that the search finds equally good:
-    /// the higher, the better.
+    /// Returns a tie-break value for moves that the search finds equally good;
+    /// higher is better.
     fn prefer(&self, _game: &G, _role: usize, _mv: G::Move) -> f64 {
         0.0
     }

@@ -10,48 +10,50 @@ use super::{LEAST_WEIGHT, UNSEEN};
 use crate::game::NOOP;
 use crate::mcts::move_history::MoveHistory;
 
-/// The N-gram selection technique (NST; paper 000, section IV-B): a move is
-/// worth the mean of the averages of the sequences that it would end, of
-/// length 1, 2 and 3. A sequence that ends with a move of role i has, before
-/// it, a move of role i - 1 and one of role i - 2, each a step earlier and
-/// counted round all roles.
+/// The N-gram selection technique (NST) [Tak et al. 2012, section IV-B].
 ///
-/// Longer sequences count from a weight on. The moves that have followed the
-/// same one or two moves, a *context*, are kept together, so that a choice
-/// looks up two contexts, and most of those of two moves say nothing yet.
+/// The value of a move is the mean of the averages of the sequences of length
+/// 1, 2 and 3 that it would end. In a sequence that ends with a move of role
+/// i, the moves before it are of role i - 1 and role i - 2 (cyclically), each
+/// one step earlier. A longer sequence is only used if its weight is large
+/// enough.
+///
+/// Moves that followed the same one or two moves, a *context*, are stored
+/// together. A choice therefore looks up two contexts; most contexts of two
+/// moves have no sequence with enough weight.
 #[derive(Clone, Debug)]
 pub struct Nst {
-    /// The longest sequences.
+    /// The maximum length of a sequence.
     longest: usize,
-    /// The weight from which longer sequences count, k.
+    /// The minimum weight k of longer sequences.
     least: f32,
     /// Whether moves without a choice are skipped.
     skips_waits: bool,
     singles: Mast,
-    /// By role: the place of a context among all.
+    /// The index of each context, by role.
     places: Vec<FxHashMap<u64, u32>>,
     contexts: Vec<Followers>,
     scale: Scale,
-    /// Of each move that a choice is about: the sum of averages, and how many
-    /// they are.
+    /// The sum and the number of averages for each move of the current choice.
     sums: Vec<(f32, f32)>,
 }
 
-/// The moves that have followed a context, with the averages of the sequences
-/// that they end: where they are few of all that there may be by open
-/// addressing, else in a row by number.
+/// The moves that followed a context, with the averages of the sequences that
+/// they end. They are stored in a hash table with open addressing, or in an
+/// array by move number if that takes no more memory.
 #[derive(Clone, Debug, Default)]
 struct Followers {
-    /// Empty, or a power of two of slots, a quarter of them free at least.
+    /// The hash table: empty, or a power of two of slots with at least a
+    /// quarter free.
     slots: Vec<Follower>,
-    /// Empty, or by the number of a move. Either is.
+    /// The array by move number. Either the array or the hash table is empty.
     row: Vec<DecayingAverage>,
     used: u32,
-    /// How many have ever had a weight that counts; more may not.
+    /// An upper bound for the number of entries with a sufficient weight.
     telling: u32,
 }
 
-/// A sequence: the move that ends it, and its average.
+/// A sequence: its last move, and its average.
 #[derive(Clone, Copy, Debug)]
 struct Follower {
     number: u32,
@@ -61,11 +63,12 @@ struct Follower {
 impl Followers {
     const FREE: Follower = Follower { number: MoveHistory::NONE, average: DecayingAverage::NONE };
 
-    /// The place of a move among the slots, or the free one where it would be.
+    /// Returns the slot of a move, or the free slot for it.
     #[inline]
     fn place(&self, number: u32) -> usize {
         let mask = self.slots.len() - 1;
-        // Fibonacci hashing: the upper bits of the product are well mixed.
+        // This is Fibonacci hashing; the upper bits of the product are well
+        // mixed.
         let hash = number.wrapping_mul(0x9e37_79b9);
         let mut place = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
         while self.slots[place].number != number && self.slots[place].number != MoveHistory::NONE {
@@ -94,7 +97,8 @@ impl Followers {
         self.telling += u32::from(counts && !counted);
     }
 
-    /// Makes room for a further move: in a row, if that takes no more memory.
+    /// Makes room for another move. Switches to an array if that takes no more
+    /// memory.
     fn make_room(&mut self, number: u32) {
         let all = self.all();
         self.used = all.len() as u32;
@@ -123,14 +127,14 @@ impl Followers {
         }
     }
 
-    /// The numbers and averages of all that have any weight.
+    /// Returns the numbers and averages of all moves with a positive weight.
     fn all(&self) -> Vec<(u32, DecayingAverage)> {
         let slots = self.slots.iter().filter(|slot| slot.number != MoveHistory::NONE);
         let row = (0..).zip(&self.row).filter(|(_, average)| **average != DecayingAverage::NONE);
         slots.map(|slot| (slot.number, slot.average)).chain(row.map(|(number, &average)| (number, average))).collect()
     }
 
-    /// Multiplies all weights, and forgets what has none left.
+    /// Multiplies all weights and removes entries without weight.
     fn multiply(&mut self, factor: f32) {
         for average in &mut self.row {
             if !average.multiply(factor) {
@@ -146,7 +150,7 @@ impl Followers {
         }
     }
 
-    /// Adds what they say of some moves to sums of averages, with how many they are.
+    /// Adds the averages of some moves to `sums`, together with their numbers.
     #[inline]
     fn tell(&self, numbers: &[u32], sums: &mut [(f32, f32)], least: f32, scale: Scale) {
         let mut add = |at: usize, average: DecayingAverage| {
@@ -165,11 +169,12 @@ impl Followers {
 }
 
 impl Nst {
-    /// Some 500 MB, most of them met but once. Further ones are passed over.
+    /// The maximum number of contexts, about 500 MB; most occur only once.
+    /// Further contexts are ignored.
     const MOST_CONTEXTS: usize = 1 << 22;
 
-    /// Sequences of lengths up to `longest`, 1 to 3, of which longer ones
-    /// than one move count from the weight `least` on, if they are not forgotten.
+    /// Creates a table for sequences of lengths up to `longest` (1 to 3).
+    /// Sequences of two and three moves need at least the weight `least`.
     pub fn new(longest: usize, least: f64) -> Nst {
         Nst {
             longest,
@@ -183,16 +188,18 @@ impl Nst {
         }
     }
 
-    /// Whether sequences are of the moves that were chosen: joint moves in
-    /// which no role had a choice are skipped, and in place of a role that had
-    /// none comes one that had. Which these are the trail tells.
+    /// Sets whether sequences consist of moves that were chosen.
+    ///
+    /// If so, joint moves in which no role had a choice are skipped, and a
+    /// role without a choice is replaced by one that had a choice. The move
+    /// history marks them.
     #[must_use]
     pub fn skipping_waits(mut self, skips: bool) -> Nst {
         self.skips_waits = skips;
         self
     }
 
-    /// As [`MoveValues::learn`], of moves that were chosen.
+    /// Learns like [`MoveValues::learn`], from the moves that were chosen.
     fn learn_chosen(&mut self, trail: &MoveHistory, rewards: &[f64], limits: WeightLimits) {
         let first = trail.known() - trail.len();
         for joint in first..trail.known() {
@@ -216,7 +223,7 @@ impl Nst {
         self.contexts[place as usize].add(number, reward, limits, self.scale, self.least);
     }
 
-    /// A context that was not met before; none if there are too many.
+    /// Adds a new context, or returns `None` if there are too many.
     fn add_context(&mut self, role: usize, key: u64) -> Option<u32> {
         let place = self.contexts.len();
         (place < Nst::MOST_CONTEXTS).then(|| {
@@ -226,7 +233,8 @@ impl Nst {
         })
     }
 
-    /// Adds what the sequences of a context say of the moves that a choice is about.
+    /// Adds the averages of the sequences of a context for the moves of the
+    /// choice.
     #[inline]
     fn follow(&mut self, role: usize, key: u64, numbers: &[u32]) {
         let Some(&place) = self.places.get(role).and_then(|places| places.get(&key)) else { return };
@@ -239,7 +247,8 @@ impl Nst {
 }
 
 impl Nst {
-    /// As [`MoveValues::worths`], by sequences of up to so many moves.
+    /// Computes values like [`MoveValues::worths`], with sequences up to a
+    /// length.
     pub(super) fn worths_by(
         &mut self,
         longest: usize,
@@ -314,7 +323,7 @@ mod tests {
     use crate::rng::Rng;
 
     impl Nst {
-        /// By sequence: the mean, if it is known, and the weight.
+        /// Returns the mean of each sequence, if it is known, and its weight.
         pub(in crate::mcts::playout) fn table(&self, role: usize) -> BTreeMap<Vec<u32>, (Option<f32>, f32)> {
             let singles = self.singles.table(role).into_iter().filter(|(.., weight)| *weight > 0.0);
             let mut table: BTreeMap<_, _> =
@@ -322,7 +331,8 @@ mod tests {
             for (key, &place) in self.places.get(role).into_iter().flatten() {
                 let (two, one) = ((key >> 32) as u32, *key as u32);
                 for (number, average) in self.contexts[place as usize].all() {
-                    // A sequence of two has, instead of the first, what no move is.
+                    // A sequence of two moves has a number without a move in place
+                    // of the first.
                     let moves = [two, one, number].into_iter().skip(usize::from(two == NOOP - 1));
                     table.insert(moves.collect(), (average.mean(self.scale), average.weight(self.scale)));
                 }
@@ -337,7 +347,7 @@ mod tests {
         roles: usize,
         k: f64,
         simulations: Vec<Simulation>,
-        /// By role and sequence: its mean and how often it was met.
+        /// The mean of each sequence and its number of occurrences, by role.
         grams: Vec<BTreeMap<String, (f32, f32)>>,
         choices: Vec<Choice>,
     }
@@ -389,7 +399,7 @@ mod tests {
             for choice in &case.choices {
                 let trail = trail(case.roles, &choice.r#match, &choice.simulation);
                 let offered: Vec<u32> = choice.worths.keys().map(|mv| number(mv)).collect();
-                // The same again: a choice leaves nothing behind.
+                // The second pass checks that a choice changes no state.
                 for _ in 0..2 {
                     let mut worths = Vec::new();
                     nst.worths(&trail, choice.role, &offered, &mut worths);
@@ -403,7 +413,7 @@ mod tests {
         }
     }
 
-    /// Every reward of a sequence of a role.
+    /// The oracle: every reward of every sequence of a role.
     #[derive(Default)]
     struct Slow(HashMap<(usize, Vec<u32>), Weighted>);
 
@@ -425,8 +435,8 @@ mod tests {
             (rewards.iter().map(|(reward, weight)| reward * weight).sum::<f64>() / weight, weight)
         }
 
-        /// What a move is worth after all steps; none if a weight is too near to
-        /// a threshold for single precision.
+        /// Computes the value of a move after all steps. Returns `None` if a
+        /// weight is too near to a threshold for single precision.
         fn worth(&self, steps: &[Vec<u32>], role: usize, number: u32, longest: usize, least: f64) -> Option<f64> {
             let mut steps = steps.to_vec();
             steps.push(vec![number; steps.first().map_or(1, Vec::len)]);
@@ -446,7 +456,7 @@ mod tests {
         }
     }
 
-    /// The last moves that a move of a role ends.
+    /// Returns the last moves of the sequence that a move of a role ends.
     fn sequence(steps: &[Vec<u32>], role: usize, length: usize) -> Vec<u32> {
         let roles = steps[0].len();
         let at = |back: usize| steps[steps.len() - 1 - back][(role + 3 * roles - back) % roles];
@@ -493,7 +503,7 @@ mod tests {
                     slow.0.values_mut().flatten().for_each(|(_, weight)| *weight *= by);
                 }
                 if let Some(last) = steps.pop().filter(|_| rng.random_bool(0.2)) {
-                    // The match follows the last joint move.
+                    // The match plays the last joint move.
                     trail.rewind();
                     trail.push(|numbers| numbers.extend(&last));
                     trail.commit_last();
@@ -504,11 +514,12 @@ mod tests {
         assert!(asked > 20_000 && long > 5_000, "{asked} asked, {long} by longer sequences");
     }
 
-    /// A role, its move, and the moves before it with who chose them, last first.
+    /// A role, its move, and the earlier moves with their roles, last first.
     type Chosen = (usize, u32, Vec<(usize, u32)>);
 
-    /// The moves before those of a role, last first, of joint moves in which
-    /// somebody had a choice: each step is told as choices, none of who had none.
+    /// Returns the moves before those of a role, last first, from joint moves
+    /// in which a role had a choice. In `steps`, `None` is a role without a
+    /// choice.
     fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
         let roles = steps.first().map_or(1, Vec::len);
         let told = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
@@ -528,14 +539,14 @@ mod tests {
         let mut by_length = [0; 3];
         for round in 0..60 {
             let (roles, least) = (1 + round % 3, [1.0, 2.0][round % 2]);
-            // Often all choose, or one, or nobody.
+            // Often all roles choose, or one, or none.
             let chance = [0.2, 0.5, 0.9][round / 3 % 3];
             let mut nst = Nst::new(3, least).skipping_waits(true);
             let mut slow: HashMap<Chosen, Vec<f64>> = HashMap::new();
             let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
             let mut trail = MoveHistory::new(roles);
             let push = |trail: &mut MoveHistory, step: &[Option<u32>]| {
-                // Who has no choice has a number all the same, or waits.
+                // A role without a choice has a number too, or waits.
                 let number = |mv: &Option<u32>| mv.unwrap_or(if roles == 2 { NOOP } else { 0 });
                 trail.push(|numbers| numbers.extend(step.iter().map(number)));
                 trail.mark_waits(|role| step[role].is_none());
@@ -600,7 +611,7 @@ mod tests {
         for round in 0..60 {
             let mut followers = Followers::default();
             let mut alone: BTreeMap<u32, DecayingAverage> = BTreeMap::new();
-            // Numbers lie close together, far apart, or both.
+            // Move numbers are close together, far apart, or both.
             let most = [12, 200, 100_000][round % 3];
             for step in 0..300 {
                 let far = round % 2 == 1 && rng.random_range(0..40) == 0;

@@ -1,4 +1,4 @@
-//! Playouts among which tuning chooses.
+//! Playouts whose source of move values is tuned.
 
 use super::decay::Decay;
 use super::nst::Nst;
@@ -6,12 +6,14 @@ use super::value_guided::MoveValues;
 use crate::mcts::move_history::MoveHistory;
 use crate::mcts::params::{ParamOverrides, PerRole, PlayoutKind};
 
-/// What moves are worth by [`Nst`] several times over, under decay rates each.
-/// All learn from every simulation. Each role goes by one of them, and by
-/// sequences or by moves alone, which is MAST, as [`ParamOverrides`] tell.
+/// Several [`Nst`] tables with different decay rates.
+///
+/// All tables learn from every simulation. Each role uses one of them, either
+/// with sequences or with single moves only (which is MAST), as set by
+/// [`ParamOverrides`].
 #[derive(Clone, Debug)]
 pub struct NstEnsemble {
-    /// At least one.
+    /// The tables, at least one.
     variants: Vec<Variant>,
     chosen: PerRole<Chosen>,
 }
@@ -30,9 +32,9 @@ struct Chosen {
 }
 
 impl NstEnsemble {
-    /// One that has learnt nothing for each of these rates γ and ω, of which
-    /// there is at least one. Roles go by the sequences of the first until
-    /// they are told otherwise.
+    /// Creates one empty table for each pair of rates γ and ω, of which there
+    /// must be at least one. Roles use the sequences of the first table until
+    /// [`ParamOverrides`] select another.
     pub fn new(nst: &Nst, rates: &[(f64, f64)]) -> NstEnsemble {
         let variant = |&(gamma, omega): &(f64, f64)| Variant { gamma, omega, nst: nst.clone() };
         let chosen = PerRole::new(Chosen { variant: 0, longest: usize::MAX });

@@ -1,28 +1,28 @@
-//! From worths to a choice.
+//! The choice of a move by its value.
 
 use rand::{Rng as _, RngExt};
 
 use crate::rng::Rng;
 
-/// How a move is chosen by what moves are worth.
+/// A rule that chooses a move by the values of the moves.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Selector {
-    /// A random move with probability ε, else one of highest worth, all of
-    /// them equally likely (paper 000, section III-D).
+    /// ε-greedy: a random move with probability ε, otherwise a move with the
+    /// highest value (ties: at random) [Tak et al. 2012, section III-D].
     Greedy {
-        /// The share of random moves: 0 is greedy, 1 random.
+        /// The fraction of random moves: 0 is greedy, 1 is random.
         epsilon: f64,
     },
-    /// Gibbs sampling: with probabilities proportional to exp(Q / τ)
-    /// (paper 000, equation 2).
+    /// Gibbs sampling, with probabilities proportional to exp(Q / τ) [Tak et
+    /// al. 2012, equation 2].
     Gibbs {
-        /// The temperature τ, on goals 0 to 100.
+        /// The temperature τ, for goals from 0 to 100.
         tau: f64,
     },
 }
 
 impl Selector {
-    /// Whether the next choice is to be random, whatever moves are worth.
+    /// Returns whether the next choice is random, regardless of the values.
     #[inline]
     pub(super) fn is_random(self, rng: &mut Rng) -> bool {
         match self {
@@ -31,8 +31,9 @@ impl Selector {
         }
     }
 
-    /// The index of the choice, if it is not random. Worths are 0 to 1, one or more;
-    /// what becomes of them is not defined.
+    /// Returns the index of a choice that is not random. There must be at
+    /// least one value, each from 0 to 1. The values are unspecified
+    /// afterwards.
     #[inline]
     pub(super) fn choose(self, worths: &mut [f32], rng: &mut Rng) -> usize {
         let best = worths.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -44,7 +45,7 @@ impl Selector {
                 bests.nth(index).map_or(0, |(index, _)| index)
             }
             Selector::Gibbs { tau } => {
-                // Infinity times the difference of equals would be no number.
+                // Infinity times a difference of 0 would not be a number.
                 let beta = ((100.0 / tau) as f32).min(f32::MAX);
                 let mut sum = 0.0;
                 for worth in &mut *worths {

@@ -1,4 +1,4 @@
-//! Playouts by what moves are worth.
+//! Playouts guided by move values.
 
 use rand::RngExt;
 
@@ -11,19 +11,19 @@ use crate::mcts::move_history::MoveHistory;
 use crate::mcts::params::{ParamOverrides, PerRole, PlayoutKind};
 use crate::rng::Rng;
 
-/// What moves are worth by the simulations so far.
+/// Values of moves, learnt from the simulations so far.
 pub trait MoveValues {
-    /// Whether trails are to tell which roles had no choice.
+    /// Returns whether move histories must mark roles without a choice.
     fn skips_waits(&self) -> bool {
         false
     }
 
-    /// Appends what each of some moves of a role is worth at the end of the
-    /// trail, from 0 to 1.
+    /// Appends the value (0 to 1) of each given move of a role at the end of
+    /// the history.
     fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
 
-    /// Learns from a simulation that came to rewards, one a role. What occurs
-    /// in it decays by ω.
+    /// Learns from a simulation with one reward per role. The entries that
+    /// occur in it decay by ω.
     fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay);
 
     /// Multiplies all weights.
@@ -34,27 +34,27 @@ pub trait MoveValues {
         self.decay(decay.gamma);
     }
 
-    /// Takes other numbers for a role.
+    /// Sets the parameters of a role.
     fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
 }
 
-/// Chooses by good replies, if there are some and they are asked, and else by
-/// what moves are worth. In the tree it chooses among the untried moves only.
+/// A playout that chooses good replies first, if it has them, and otherwise by
+/// move values. In the tree it chooses among the untried moves only.
 #[derive(Clone, Debug)]
 pub struct ValueGuidedPlayout<W, M> {
     worth: W,
-    /// What it chooses by where nothing else is told.
+    /// The default selector.
     usual: Selector,
     selector: PerRole<Selector>,
     replies: Option<LastGoodReply>,
     decay: Decay,
-    /// Simulations since the last batch ended.
+    /// The number of simulations since the end of the last batch.
     batched: u32,
     moves: Vec<M>,
     chooser: Chooser,
 }
 
-/// What a choice works in.
+/// The buffers of a choice.
 #[derive(Clone, Debug, Default)]
 struct Chooser {
     numbers: Vec<u32>,
@@ -62,7 +62,7 @@ struct Chooser {
 }
 
 impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
-    /// Playouts that have learnt nothing yet.
+    /// Creates a playout that has learnt nothing.
     pub fn new(worth: W, selector: Selector, replies: Option<LastGoodReply>, decay: Decay) -> ValueGuidedPlayout<W, M> {
         ValueGuidedPlayout {
             worth,
@@ -76,8 +76,8 @@ impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
         }
     }
 
-    /// The index of the choice among moves that are at hand: a good reply,
-    /// else at random or by what they are worth.
+    /// Returns the index of the choice among the given moves: a good reply,
+    /// otherwise at random or by value.
     #[inline]
     fn choose_among<G: Game<Move = M>>(
         &mut self,
@@ -108,8 +108,8 @@ impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
         self.selector.of(role).choose(worths, rng)
     }
 
-    /// How what is learnt of a game decays: not at all without an opponent,
-    /// unless it is to.
+    /// Returns the decay for a game: none without opponents, unless it is
+    /// requested.
     fn decay_of(&self, game: &impl Game) -> Decay {
         if game.roles() > 1 || self.decay.alone { self.decay } else { Decay::NONE }
     }
@@ -197,11 +197,11 @@ mod tests {
     #[derive(Deserialize)]
     struct Choices {
         about: String,
-        /// As policies have it.
+        /// The selector, written as in policies.
         selector: String,
-        /// By move, 0 to 100.
+        /// The average of each move, 0 to 100.
         averages: BTreeMap<String, f64>,
-        /// By move: its probability.
+        /// The probability of each move.
         options: BTreeMap<String, f64>,
     }
 
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// A simulation of one joint move, with goals 0 to 100.
+    /// Returns a simulation of one joint move, with goals from 0 to 100.
     fn single(step: &str, goals: &[f64]) -> Simulation {
         Simulation { steps: vec![step.to_owned()], rewards: goals.to_vec(), times: 1 }
     }
@@ -232,7 +232,7 @@ mod tests {
         for case in cases::<Choices>(include_str!("../../../tests/data/policies/selectors.json")) {
             let mut playout = ValueGuidedPlayout::new(Mast::default(), selector(&case.selector), None, Decay::NONE);
             for (mv, &average) in &case.averages {
-                // The other role knows them the other way round.
+                // The other role has the opposite averages.
                 learn(&mut playout, &game, &single(&format!("{mv} {mv}"), &[average, 100.0 - average]));
             }
             let options: Vec<u32> = case.options.keys().map(|mv| number(mv)).collect();
@@ -272,7 +272,8 @@ mod tests {
                 counts[options.iter().position(|&option| option == mv).unwrap()] += 1;
             }
             assert!(deviate(&counts, &told) < 6.5, "{counts:?}");
-            // Where the reply is not among the moves, what it would have been else.
+            // If the reply is not among the moves, the choice is the same as
+            // without it.
             let mut counts = [0; 2];
             for _ in 0..300 {
                 counts[playout.choose_untried(&game, &(1, numbers("C D")), 1, &numbers("C D"), &after, &mut rng)] += 1;
@@ -324,9 +325,9 @@ mod tests {
     #[serde(rename_all = "lowercase")]
     enum Event {
         Simulate(Simulation),
-        /// Joint moves of the match.
+        /// A number of joint moves of the match.
         Moves(u32),
-        /// What is known then.
+        /// The expected statistics at this point.
         Grams(Vec<Gram>),
         MoveValues {
             after: Vec<String>,
@@ -346,7 +347,7 @@ mod tests {
     }
 
     impl Gram {
-        /// Single precision adds up errors over a thousand simulations.
+        /// Single precision accumulates errors over a thousand simulations.
         fn is(&self, mean: Option<f32>, weight: f32) -> bool {
             (weight - self.weight).abs() <= 1e-4 * self.weight + 1e-30
                 && mean.is_some() == self.mean.is_some()
@@ -356,7 +357,7 @@ mod tests {
 
     type Table = BTreeMap<Vec<u32>, (Option<f32>, f32)>;
 
-    /// Follows the events; of sequences longer than `longest` nothing is asked.
+    /// Replays the events; sequences longer than `longest` are not checked.
     fn fade<W: MoveValues>(case: &Fading, worth: W, longest: usize, table: impl Fn(&W, usize) -> Table) {
         let game = Offers(case.roles);
         let &Fading { gamma, lambda, batch, omega, .. } = case;
@@ -390,7 +391,8 @@ mod tests {
     #[test]
     fn without_an_opponent_decay_is_on_if_it_is_to_be() {
         let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![50.0], times: 1 };
-        // Three rewards, of which the cap takes off one, and a move of the match.
+        // There are three rewards, of which the cap removes one, and a move of
+        // the match.
         for (roles, alone, told) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
             let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
             let mut playout = ValueGuidedPlayout::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);

@@ -1,4 +1,4 @@
-//! How moves are chosen in the tree.
+//! Selection: the choice of moves in the tree.
 
 mod grave;
 mod puct;
@@ -14,59 +14,69 @@ pub use grave::{Grave, GraveForm, GraveSettings};
 pub use puct::{MoveEvaluator, Prior, Puct};
 pub use uct::Uct;
 
-/// A node on the way of a simulation.
+/// A node on the path of a simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeVisit {
     /// Its number in the tree.
     pub node: u32,
-    /// Simulations that have moved on from it.
+    /// The number of simulations that have continued from it.
     pub visits: u32,
 }
 
-/// Which move of a node a simulation follows.
+/// A policy that selects the move of a node that a simulation follows.
+///
+/// # Call order
+///
+/// [`enter`](Selection::enter) is called for each node of the path, beginning
+/// with the root. At a node, [`prepare`](Selection::prepare) is called once
+/// per acting role, then [`value`](Selection::value) once per move. A new node
+/// calls [`edge_data`](Selection::edge_data). [`learn`](Selection::learn) ends
+/// the simulation.
 pub trait Selection<G: Game> {
-    /// What it keeps of a move beside its statistics.
+    /// The data that it keeps per move in addition to the statistics.
     type EdgeData: Copy + Debug;
 
-    /// What the values of the moves of a role at a node have in common.
+    /// The common part of the values of all moves of a role at a node.
     type Prepared: Copy;
 
     /// Whether it learns from the moves of simulations.
     const LEARNS: bool = false;
 
-    /// Whether moves without visits are valued like the others. If not, each
-    /// move of a node is tried once before any is valued.
+    /// Returns whether moves without visits have values. If not, each move of
+    /// a node is tried once before any is evaluated.
     fn values_untried(&self) -> bool;
 
-    /// Of the moves whose value is so near to the best, any is followed, all
-    /// equally likely. If it is 0, the first of the best is.
+    /// Returns the tolerance for ties. Moves within this distance of the best
+    /// value are tied and chosen among uniformly. With 0, the first best move
+    /// is chosen.
     fn tolerance(&self) -> f64 {
         0.0
     }
 
-    /// The notes of the moves of a role in a state that becomes a node.
+    /// Returns the data of the moves of a role in a state that becomes a node.
     fn edge_data(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Self::EdgeData];
 
-    /// Follows a simulation to a node: first the root, then on its way.
+    /// Follows a simulation to a node, beginning with the root.
     #[inline]
     fn enter(&mut self, _place: NodeVisit) {}
 
-    /// Prepares to value the moves of a role at the node that was entered last.
+    /// Prepares the evaluation of the moves of a role at the last entered
+    /// node.
     fn prepare(&mut self, place: NodeVisit, role: usize) -> Self::Prepared;
 
-    /// The value of a move of the role it prepared for.
+    /// Returns the value of a move of the prepared role.
     fn value(&self, prepared: Self::Prepared, stats: MoveStats, note: Self::EdgeData) -> f64;
 
-    /// Takes other numbers for a role.
+    /// Sets the parameters of a role.
     fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
 
-    /// Learns from a simulation that came to nodes, the last of which it may
-    /// have added, and to rewards, one a role. It moved on from each node by
-    /// the same step of the trail.
+    /// Learns from a simulation: the entered nodes, the last of which may be
+    /// new, its moves, and one reward per role. Node i was left by step i of
+    /// the history.
     #[inline]
     fn learn(&mut self, _entered: &[u32], _trail: &MoveHistory, _rewards: &[f64]) {}
 
-    /// The tree keeps some of its nodes, under new numbers: none of those
-    /// that it forgets.
+    /// Renumbers the nodes that the tree keeps. Nodes without a new number are
+    /// removed.
     fn renumber(&mut self, _numbers: &[Option<u32>]) {}
 }

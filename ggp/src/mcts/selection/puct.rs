@@ -1,29 +1,31 @@
-//! Selection by prior probabilities.
+//! Selection with prior probabilities.
 
 use super::{NodeVisit, Selection};
 use crate::game::Game;
 use crate::mcts::stats::MoveStats;
 
-/// What moves are worth before they are tried.
+/// An evaluator of moves before they are tried.
 pub trait MoveEvaluator<G: Game> {
     /// Appends the value of each move to the role that plays it, in units of
-    /// reward; of moves at once, whatever the others play.
+    /// reward. The value of a simultaneous move must not depend on the moves
+    /// of other roles.
     fn evaluate_moves(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move], values: &mut Vec<f32>);
 }
 
-/// What [`Puct`] selection notes of a move, before it is tried.
+/// The prior knowledge of [`Puct`] about a move.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prior {
-    /// What it is worth, in units of reward.
+    /// Its value, in units of reward.
     pub value: f32,
-    /// The chance it is given. Those of a role at a node sum to 1.
+    /// Its probability. The probabilities of a role at a node sum to 1.
     pub prior: f32,
 }
 
-/// Selection by a [`MoveEvaluator`]: mean + C p √T / (1 + Tᵢ), where an untried
-/// move has the mean that is foreseen. It explores moves by the chance p that
-/// they are given (PUCT, Rosin 2011, as Silver et al. 2016 have it), which is
-/// proportional to exp(foreseen value / temperature).
+/// Selection with a [`MoveEvaluator`]: mean + C p √T / (1 + Tᵢ) (PUCT) [Rosin
+/// 2011; Silver et al. 2016].
+///
+/// An untried move has its evaluated value as mean. The prior probability p is
+/// proportional to exp(value / temperature).
 #[derive(Clone, Debug)]
 pub struct Puct<F> {
     foresight: F,
@@ -34,8 +36,8 @@ pub struct Puct<F> {
 }
 
 impl<F> Puct<F> {
-    /// Selection with exploration constant `c` and `temperature`, above 0, in
-    /// units of reward.
+    /// Creates a selection with the exploration constant `c` and a positive
+    /// `temperature` in units of reward.
     pub fn new(foresight: F, c: f64, temperature: f64) -> Puct<F> {
         Puct { foresight, c, temperature, values: Vec::new(), hints: Vec::new() }
     }
@@ -52,7 +54,7 @@ impl<G: Game, F: MoveEvaluator<G>> Selection<G> for Puct<F> {
     fn edge_data(&mut self, game: &G, state: &G::State, role: usize, moves: &[G::Move]) -> &[Prior] {
         self.values.clear();
         self.foresight.evaluate_moves(game, state, role, moves, &mut self.values);
-        // The largest exponent is 0, so that none overflows.
+        // The largest exponent is 0, so none overflows.
         let most = self.values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let weight = |value: f32| ((f64::from(value) - f64::from(most)) / self.temperature).exp() as f32;
         self.hints.clear();

@@ -5,15 +5,16 @@ use crate::game::Game;
 use crate::mcts::params::{ParamOverrides, PerRole};
 use crate::mcts::stats::MoveStats;
 
-/// UCB1 applied to trees (Kocsis & Szepesvári 2006; paper 004, section 2.2):
-/// mean + C √(ln T / Tᵢ).
+/// UCB1 applied to trees [Kocsis and Szepesvári 2006; Roschke and Sturtevant
+/// 2013, section 2.2]: mean + C √(ln T / Tᵢ).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Uct {
     c: PerRole<f64>,
 }
 
 impl Uct {
-    /// Selection with the exploration constant C, on rewards 0 to 1.
+    /// Creates a selection with the exploration constant C, for rewards from 0
+    /// to 1.
     pub fn new(c: f64) -> Uct {
         Uct { c: PerRole::new(c) }
     }
@@ -29,7 +30,7 @@ impl<G: Game> Selection<G> for Uct {
 
     #[inline]
     fn edge_data(&mut self, _: &G, _: &G::State, _: usize, moves: &[G::Move]) -> &[()] {
-        // A slice of nothing takes no memory, however long.
+        // A slice of zero-sized values takes no memory, whatever its length.
         &[(); usize::MAX][..moves.len()]
     }
 

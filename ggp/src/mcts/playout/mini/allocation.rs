@@ -1,77 +1,80 @@
-//! Which strategy the next simulation uses (paper 002, section VI).
+//! The allocation of simulations to strategies [Świechowski and Mańdziuk 2014,
+//! section VI].
 
-/// How simulations are shared out among strategies.
+/// A rule that allocates simulations to strategies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum StrategyAllocation {
-    /// The highest mean + b wᵢ √(ln n / Tᵢ), rewards being 0 to 100; strategies
-    /// that were never used come first (section VI.A). The weights w are 1, but
-    /// `prior` for strategies that are [expected](Allocator::expect) to be good.
+    /// The highest mean + b wᵢ √(ln n / Tᵢ), with rewards from 0 to 100;
+    /// unused strategies come first (section VI.A). The weights w are 1, or
+    /// `prior` for strategies that are [expected](Allocator::expect) to be
+    /// good.
     Ucb {
         /// The weight of exploration, 5 in the paper.
         b: f64,
-        /// The share of the simulations, 0 to 1, that each strategy has at
-        /// least: one that has less comes next, the one furthest behind first.
+        /// The minimum fraction of the simulations, 0 to 1. A strategy below
+        /// it comes next, the one furthest behind first.
         floor: f64,
-        /// The share that none has more of, 0 to 1, as long as there is another.
+        /// The maximum fraction, 0 to 1, while another strategy is available.
         ceiling: f64,
-        /// The weight of exploration of what is expected to be good, at least 1.
-        /// With more than 1 a strategy that the rules make random is left out.
+        /// The exploration weight of expected strategies, at least 1. If it is
+        /// more than 1, a strategy that the rules make random is left out.
         prior: f64,
     },
-    /// In rounds, 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
+    /// Rounds with 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
     Static,
-    /// In rounds, in proportion to the squares of the means (section VI.C).
+    /// Rounds with simulations in proportion to the squared means (section
+    /// VI.C).
     Square,
-    /// All as often while the start clock runs, then the best alone (MINI-1-S,
-    /// section VII.C).
+    /// All strategies equally often during the start clock, then only the best
+    /// (MINI-1-S, section VII.C).
     UniformThenBest,
 }
 
 impl StrategyAllocation {
-    /// UCB as the paper has it.
+    /// UCB with the numbers of the paper.
     pub const UCB: StrategyAllocation = StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 1.0 };
 }
 
-/// The simulations that a strategy was used in.
+/// The simulations that used a strategy.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct StrategyTally {
-    /// How many they are.
+    /// The number of simulations.
     pub simulations: u32,
-    /// The sum of their rewards, of 0 to 1 each.
+    /// The sum of their rewards, each from 0 to 1.
     pub sum: f64,
 }
 
 impl StrategyTally {
-    /// The mean reward; 0 without simulations.
+    /// Returns the mean reward; 0 without simulations.
     pub fn mean(self) -> f64 {
         if self.simulations == 0 { 0.0 } else { self.sum / f64::from(self.simulations) }
     }
 }
 
-/// The simulations of a round by the rank of the strategy.
+/// The number of simulations per round, by rank of the strategy.
 const STATIC_QUOTAS: [u32; 6] = [22, 11, 7, 4, 2, 1];
 
-/// Shares out simulations among strategies, which are known by number.
+/// Allocates simulations to strategies, which are identified by number.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     allocation: StrategyAllocation,
     tallies: Vec<StrategyTally>,
     /// Whether each strategy is expected to be good.
     expected: Vec<bool>,
-    /// How many simulations there were of all before the first of each
-    /// strategy: shares are of those since.
+    /// The total number of simulations before the first one of each strategy.
+    /// Fractions are relative to the simulations since then.
     before: Vec<u32>,
-    /// The simulations that are left of the round, in the order in which they
-    /// are to be run backwards.
+    /// The remaining simulations of the round, in reverse order.
     round: Vec<usize>,
-    /// What is left over of each strategy's share, of a square allocation.
+    /// The fractional remainder of each strategy's simulations in the square
+    /// allocation.
     overflow: Vec<f64>,
-    /// The one strategy that is used from now on.
+    /// The only strategy that is used from now on, if there is one.
     only: Option<usize>,
 }
 
 impl Allocator {
-    /// Nothing allocated yet, of so many strategies.
+    /// Creates an allocator for a number of strategies, without simulations.
     pub fn new(allocation: StrategyAllocation, strategies: usize) -> Allocator {
         Allocator {
             allocation,
@@ -84,19 +87,19 @@ impl Allocator {
         }
     }
 
-    /// Says that a strategy is expected to be good.
+    /// Marks a strategy as expected to be good.
     pub fn expect(&mut self, strategy: usize) {
         self.expected[strategy] = true;
     }
 
-    /// What each strategy was used for and came to.
+    /// Returns the simulations and rewards of each strategy.
     pub fn tallies(&self) -> &[StrategyTally] {
         &self.tallies
     }
 
-    /// The strategy of the next simulation, of those that are `ready`, of
-    /// which there is at least one. A strategy that was never used is tried
-    /// before anything else is decided.
+    /// Returns the strategy of the next simulation among those for which
+    /// `is_ready` is true, of which there must be one. An unused strategy
+    /// comes first.
     pub fn next(&mut self, is_ready: impl Fn(usize) -> bool, is_start: bool) -> usize {
         let ready: Vec<usize> = (0..self.tallies.len()).filter(|&strategy| is_ready(strategy)).collect();
         if let Some(&untried) = ready.iter().find(|&&strategy| self.tallies[strategy].simulations == 0) {
@@ -113,7 +116,7 @@ impl Allocator {
         }
     }
 
-    /// Counts a simulation of a strategy and its reward, of 0 to 1.
+    /// Adds a simulation of a strategy with its reward, 0 to 1.
     pub fn learn(&mut self, strategy: usize, reward: f64) {
         if self.tallies[strategy].simulations == 0 {
             self.before[strategy] = self.simulations();
@@ -127,11 +130,11 @@ impl Allocator {
         self.tallies.iter().map(|tally| tally.simulations).sum()
     }
 
-    /// `b` is of strategies that are not expected to be good, and of those that
-    /// are.
+    /// Returns the strategy with the highest upper bound. `b` has the
+    /// exploration weights of strategies without and with an expectation.
     fn highest_bound(&self, ready: &[usize], b: [f64; 2], floor: f64, ceiling: f64) -> usize {
         let all = self.simulations();
-        // The next simulation counts.
+        // The next simulation is included.
         let since = |strategy: usize| f64::from(all - self.before[strategy] + 1);
         let behind = |strategy: usize| floor * since(strategy) - f64::from(self.tallies[strategy].simulations);
         let furthest = first_most(ready, behind);
@@ -168,16 +171,16 @@ impl Allocator {
         self.round.pop().unwrap_or(ready[0])
     }
 
-    /// The strategies by rank with their simulations. If fewer than six are
-    /// ready, the last ranks are empty and the round is shorter.
+    /// Returns the strategies by rank with their simulations. If fewer than
+    /// six are ready, the last ranks are empty and the round is shorter.
     fn static_round(&mut self, ready: &[usize]) -> Vec<(usize, u32)> {
         let mut ranked = ready.to_vec();
         ranked.sort_by(|&a, &b| self.tallies[b].mean().total_cmp(&self.tallies[a].mean()));
         ranked.into_iter().zip(STATIC_QUOTAS).collect()
     }
 
-    /// The strategies with their simulations, in their own order. Means below
-    /// 1 of 100 count as 1.
+    /// Returns the strategies with their simulations, in their own order.
+    /// Means below 1 (of 100) count as 1.
     fn square_round(&mut self, ready: &[usize]) -> Vec<(usize, u32)> {
         let mean = |strategy: usize| (100.0 * self.tallies[strategy].mean()).max(1.0);
         let least = ready.iter().map(|&strategy| mean(strategy)).fold(f64::INFINITY, f64::min);
@@ -191,20 +194,20 @@ impl Allocator {
     }
 }
 
-/// The first strategy of the highest value.
+/// Returns the first strategy with the highest value.
 fn first_most(strategies: &[usize], value: impl Fn(usize) -> f64) -> usize {
     let better = |best: usize, next: usize| if value(next) > value(best) { next } else { best };
     strategies.iter().copied().reduce(better).unwrap_or(0)
 }
 
-/// The order of a round: each place to the strategy that is furthest behind
-/// its share of the places so far, the first of equals.
+/// Returns the order of a round. Each position goes to the strategy that is
+/// furthest behind its fraction of the positions so far (ties: the first).
 fn close_to_uniform(shares: &[(usize, u32)]) -> Vec<usize> {
     let all: u32 = shares.iter().map(|&(_, share)| share).sum();
     let mut used = vec![0; shares.len()];
     let mut order = Vec::with_capacity(all as usize);
     for place in 1..=all {
-        // In units of 1 / all, so that nothing is rounded.
+        // The unit is 1 / all, so nothing is rounded.
         let behind = |index: usize| i64::from(shares[index].1 * place) - i64::from(all * used[index]);
         let next = (0..shares.len()).rev().max_by_key(|&index| behind(index));
         let Some(next) = next else { break };

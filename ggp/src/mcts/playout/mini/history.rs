@@ -1,21 +1,21 @@
-//! The history heuristic (paper 002, section V.F).
+//! The history heuristic [Świechowski and Mańdziuk 2014, section V.F].
 
 use rand::RngExt;
 
 use crate::rng::Rng;
 
-/// What simulations with a move came to.
+/// The rewards of the simulations with a move.
 #[derive(Clone, Copy, Debug, Default)]
 struct RewardAverage {
     sum: f64,
     count: u32,
-    /// The simulation that counted last, from 1 on.
+    /// The number of the last simulation that was counted, from 1.
     last: u32,
 }
 
-/// The average reward of the simulations in which each role played each of
-/// its moves, in whatever state. A simulation counts once, however often the
-/// move was played in it.
+/// The average reward of the simulations in which each role played each of its
+/// moves, in any state. A simulation counts once, however often the move
+/// occurs.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     roles: Vec<Vec<RewardAverage>>,
@@ -23,18 +23,18 @@ pub struct History {
 }
 
 impl History {
-    /// The history of no simulation.
+    /// Creates an empty history.
     pub fn new(roles: usize) -> History {
         History { roles: vec![Vec::new(); roles], simulation: 0 }
     }
 
-    /// Begins the count of a simulation.
+    /// Begins a simulation.
     pub fn begin(&mut self) {
         self.simulation += 1;
     }
 
-    /// Counts a move, known by a small number, for a role and its reward in
-    /// the simulation that began last.
+    /// Adds the reward of a move of a role in the current simulation. Move
+    /// numbers must be small.
     pub fn count(&mut self, role: usize, mv: u32, reward: f64) {
         let averages = &mut self.roles[role];
         if averages.len() <= mv as usize {
@@ -48,15 +48,15 @@ impl History {
         }
     }
 
-    /// The average reward of a move; none if it was never played.
+    /// Returns the average reward of a move, or `None` if it was never played.
     #[inline]
     pub fn average(&self, role: usize, mv: u32) -> Option<f64> {
         let average = self.roles[role].get(mv as usize).filter(|average| average.count > 0)?;
         Some(average.sum / f64::from(average.count))
     }
 
-    /// The index of the move of highest average of those that were played at
-    /// all, of equals at random; any if none was.
+    /// Returns the index of the move with the highest average among those that
+    /// were played (ties: at random), or a random index if none was.
     pub fn best(&self, role: usize, moves: impl ExactSizeIterator<Item = u32>, rng: &mut Rng) -> usize {
         let count = moves.len();
         let mut best = (f64::NEG_INFINITY, 0, 0);

@@ -1,10 +1,10 @@
-//! MINI-Player (Świechowski & Mańdziuk, *Self-Adaptation of Playing Strategies
-//! in General Game Playing*, 2013; paper 002).
+//! MINI-Player [Świechowski and Mańdziuk 2014].
 //!
 //! A simulation follows one of six strategies ([`Strategy`]), and an
-//! [`Allocator`] gives those that do well more simulations than others.
-//! [`MiniPlayout`] puts them together as the playout of a search, by a
-//! [`MiniConfig`]. What they look at in a game is its [`StateFeatures`](crate::features::StateFeatures).
+//! [`Allocator`] gives more simulations to more successful strategies.
+//! [`MiniPlayout`] combines both as the playout of a search, according to a
+//! [`MiniConfig`]. The strategies read the
+//! [`StateFeatures`](crate::features::StateFeatures) of a game.
 //!
 //! ```
 //! use sternhalma_ggp::gdl::Rules;

@@ -1,4 +1,4 @@
-//! The strategies as the playout of a search.
+//! The strategies of MINI-Player as the playout of a search.
 
 use rand::RngExt;
 
@@ -14,24 +14,26 @@ use crate::mcts::playout::{Phase, Playout};
 use crate::rng::Rng;
 use crate::util::FluentSet;
 
-/// The share of the start clock in which symbols are counted.
+/// The fraction of the start clock in which symbols are counted.
 const LEARNING: f64 = 0.95;
-/// The steps of a playout in which mobility counts.
+/// The number of playout steps in which mobility is used.
 const MOBILE_STEPS: usize = 6;
-/// The states to which a new one is compared, the one it follows included.
+/// The number of earlier states that a new state is compared with, including
+/// its predecessor.
 const MEMORY: usize = 3;
 
-/// The playout of MINI-Player (paper 002, sections V and VI): our role
-/// follows one strategy in each simulation, allocated by how strategies have
-/// done so far, and the others follow the history heuristic.
+/// The playout of MINI-Player [Świechowski and Mańdziuk 2014, sections V and
+/// VI].
 ///
-/// Untried moves in the tree are chosen as those of playouts are. Where roles
-/// act at once, the others' moves for judging ours are drawn once for all of
-/// our moves, and those that are played are drawn by themselves.
+/// Our role follows one strategy per simulation, allocated by the success of
+/// the strategies; the other roles follow the history heuristic. Untried moves
+/// in the tree are chosen like those of playouts. If roles act simultaneously,
+/// the moves of the others are drawn once to evaluate all of our moves; the
+/// moves that are played are a separate draw.
 ///
-/// Symbols are counted in the simulations of the first 95% of the start
-/// clock. Until then SSC is not allocated, from then on it is; a match without
-/// a start clock has learnt nothing, and SSC is random.
+/// Symbols are counted in the simulations of the first 95% of the start clock.
+/// SSC is allocated only afterwards. In a match without a start clock SSC has
+/// learnt nothing and plays random moves.
 pub struct MiniPlayout<G: Game> {
     config: MiniConfig,
     anatomy: Box<dyn StateFeatures<G>>,
@@ -40,18 +42,18 @@ pub struct MiniPlayout<G: Game> {
     history: History,
     allocator: Allocator,
     symbols: Symbols,
-    /// The place among the strategies of that of the simulation under way.
+    /// The index of the strategy of the current simulation.
     current: usize,
-    /// The length of the trail at which the playout began, once it has.
+    /// The length of the history when the playout began, if it has begun.
     playout_from: Option<usize>,
-    /// The last states of the simulation, the last first.
+    /// The last states of the simulation, latest first.
     recent: Vec<FluentSet>,
-    /// How many of them there are.
+    /// The number of valid entries of `recent`.
     known: usize,
     buffers: MiniBuffers<G::Move>,
 }
 
-// A derived one would ask for games that can be cloned.
+// A derived implementation would require `G: Clone`.
 impl<G: Game> Clone for MiniPlayout<G> {
     fn clone(&self) -> Self {
         MiniPlayout {
@@ -70,18 +72,18 @@ impl<G: Game> Clone for MiniPlayout<G> {
     }
 }
 
-/// What SSC knows.
+/// The knowledge of SSC.
 #[derive(Clone, Debug)]
 enum Symbols {
     Learning(SymbolCounts),
-    /// The weight of each fact; nothing if all are 0.
+    /// The weight of each fact; `None` if all are 0.
     Learnt(Option<Vec<f64>>),
 }
 
 #[derive(Clone, Debug)]
 struct MiniBuffers<M> {
     moves: Vec<M>,
-    /// The moves of one of the others, and what each of them draws.
+    /// The moves of one other role, and the draw of each role.
     options: Vec<M>,
     drawn: Vec<M>,
     joints: Vec<M>,
@@ -93,13 +95,15 @@ struct MiniBuffers<M> {
 }
 
 impl<G: Game> MiniPlayout<G> {
-    /// A playout that has learnt nothing, for a search for moves of `role`.
+    /// Creates a playout without knowledge, for a search for moves of `role`.
     ///
     /// # Panics
-    /// If the configuration has no strategy.
+    ///
+    /// Panics if the configuration has no strategy.
     pub fn new(game: &G, role: usize, anatomy: Box<dyn StateFeatures<G>>, config: MiniConfig) -> MiniPlayout<G> {
         assert!(!config.strategies.is_empty(), "there is a strategy to use");
-        // Section IX names the number of players as future work, and E for games of one.
+        // [Świechowski and Mańdziuk 2014, section IX] name the number of
+        // players as future work, and E for one-player games.
         let expected = if game.roles() == 1 { Strategy::Exploration } else { Strategy::Goal };
         let mut allocator = Allocator::new(config.allocation, config.strategies.len());
         let place = config.strategies.iter().position(|&strategy| strategy == expected);
@@ -131,10 +135,11 @@ impl<G: Game> MiniPlayout<G> {
         }
     }
 
-    /// Whether AGE is left out, which would be random: by what is known before
-    /// anything is played the rules give no tree of the goal, and there is
-    /// something else to use (paper 002, section IX, names the analysis of rules
-    /// as future work).
+    /// Returns whether AGE is left out: the rules give no goal tree, so AGE
+    /// would be random, and another strategy is available.
+    ///
+    /// The analysis of rules is future work of [Świechowski and Mańdziuk 2014,
+    /// section IX].
     fn is_without_goal(&self) -> bool {
         let others = |strategy: &Strategy| !matches!(strategy, Strategy::Goal | Strategy::Symbols);
         matches!(self.config.allocation, StrategyAllocation::Ucb { prior, .. } if prior > 1.0)
@@ -142,22 +147,22 @@ impl<G: Game> MiniPlayout<G> {
             && self.config.strategies.iter().any(others)
     }
 
-    /// What each strategy was used for and came to.
+    /// Returns the simulations and rewards of each strategy.
     pub fn tallies(&self) -> impl Iterator<Item = (Strategy, StrategyTally)> {
         self.config.strategies.iter().copied().zip(self.allocator.tallies().iter().copied())
     }
 
-    /// The average rewards of moves.
+    /// Returns the average rewards of moves.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The strategy of the simulation under way.
+    /// Returns the strategy of the current simulation.
     pub fn strategy(&self) -> Strategy {
         self.config.strategies[self.current]
     }
 
-    /// Ends learning, if it is not over yet.
+    /// Ends the learning of symbols, if it has not ended.
     fn settle_symbols(&mut self) {
         let Symbols::Learning(counts) = &self.symbols else { return };
         let weights = counts.weights();
@@ -170,7 +175,7 @@ impl<G: Game> MiniPlayout<G> {
         self.symbols = Symbols::Learnt(Some((0..self.anatomy.facts()).map(weight).collect()));
     }
 
-    /// The index of the move that a role tries of some.
+    /// Returns the index of the move that a role tries among some moves.
     fn pick(
         &mut self,
         game: &G,
@@ -204,7 +209,7 @@ impl<G: Game> MiniPlayout<G> {
         scoring::best(&self.buffers.worths, rng)
     }
 
-    /// Judges each of our moves by the state after it.
+    /// Evaluates each of our moves by the state after it.
     fn judge(&mut self, game: &G, state: &G::State, strategy: Strategy, moves: &[G::Move], rng: &mut Rng) {
         let mut joints = std::mem::take(&mut self.buffers.joints);
         joints.clear();
@@ -228,7 +233,8 @@ impl<G: Game> MiniPlayout<G> {
         self.buffers.joints = joints;
     }
 
-    /// The joint moves of each of our moves with one draw of the others'.
+    /// Writes the joint moves of each of our moves with one draw of the other
+    /// roles' moves.
     fn join(&mut self, game: &G, state: &G::State, moves: &[G::Move], joints: &mut Vec<G::Move>, rng: &mut Rng) {
         let mut drawn = std::mem::take(&mut self.buffers.drawn);
         let mut options = std::mem::take(&mut self.buffers.options);
@@ -276,7 +282,7 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
             _ => true,
         };
         let strategies = &self.config.strategies;
-        // Where there is nothing else to use, it is used.
+        // If no strategy is ready, all are used.
         let none = !strategies.iter().any(|&strategy| knows(strategy));
         self.current = self.allocator.next(|place| none || knows(strategies[place]), is_start);
         self.playout_from = None;

@@ -1,4 +1,5 @@
-//! What states are worth to strategies that judge a move by the state after it.
+//! Evaluations of states for strategies that judge a move by the state after
+//! it.
 
 use rand::RngExt;
 
@@ -6,13 +7,14 @@ use crate::features::{Degree, DegreeBuffers, GoalTree, Successors};
 use crate::rng::Rng;
 use crate::util::FluentSet;
 
-/// Values that differ by less differ by rounding only.
+/// The largest difference of values that are considered equal.
 const ROUNDING: f64 = 1e-6;
 
-/// What a state is worth, and what tells states of the same worth apart.
+/// The value of a state, and a tie-break between states of the same value.
 pub(super) type StateScore = (f64, f64);
 
-/// How nearly states satisfy a goal (paper 002, section V.B).
+/// Evaluates states by their degree of satisfying a goal [Świechowski and
+/// Mańdziuk 2014, section V.B].
 pub(super) fn by_goal(
     states: &Successors,
     tree: &GoalTree,
@@ -26,7 +28,7 @@ pub(super) fn by_goal(
     worths.extend(degrees.iter().map(|degree| (f64::from(degree.value), f64::from(degree.tie_break))));
 }
 
-/// The sum of the weights of the facts that hold (section V.C).
+/// Evaluates states by the sum of the weights of their facts (section V.C).
 pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<StateScore>) {
     worths.clear();
     worths.resize(states.count(), (0.0, 0.0));
@@ -35,8 +37,9 @@ pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<
     }
 }
 
-/// How many more moves a role has than the others, summed over them; its
-/// moves, if there are no others (section V.D).
+/// Evaluates states by mobility: the number of moves of a role minus those of
+/// each other role, summed; without other roles, the number of moves (section
+/// V.D).
 pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths: &mut Vec<StateScore>) {
     let own = f64::from(roles.saturating_sub(1).max(1) as u32);
     worths.clear();
@@ -46,8 +49,8 @@ pub(super) fn by_mobility(states: &Successors, roles: usize, role: usize, worths
     }
 }
 
-/// The fewest facts of a state that did not hold in one of the states before
-/// it (section V.E).
+/// Evaluates states by novelty: the smallest number of facts of a state that
+/// did not hold in an earlier state (section V.E).
 pub(super) fn by_novelty(
     states: &Successors,
     before: &[FluentSet],
@@ -66,7 +69,7 @@ pub(super) fn by_novelty(
     }
 }
 
-/// The index of the highest worth, of equals at random.
+/// Returns the index of the highest value (ties: at random).
 pub(super) fn best(worths: &[StateScore], rng: &mut Rng) -> usize {
     let (mut best, mut equals) = (0, 1);
     for (index, worth) in worths.iter().enumerate().skip(1) {
@@ -83,7 +86,7 @@ pub(super) fn best(worths: &[StateScore], rng: &mut Rng) -> usize {
     best
 }
 
-/// The bits of some words that are set, in order.
+/// Calls `see` with the indices of the set bits of some words, in order.
 #[inline]
 fn each_bit(words: &[u64], mut see: impl FnMut(usize)) {
     for (index, &word) in words.iter().enumerate() {
@@ -134,8 +137,8 @@ mod tests {
         let (mut counts, mut worths) = (Vec::new(), Vec::new());
         let all = states(5, &[&[0, 1, 2], &[2, 3, 4], &[0]], &[]);
         let before = [set(5, &[0, 1]), set(5, &[4]), set(5, &[0, 2, 3])];
-        // The first state has 1, 3 and 1 facts that those before have not, the
-        // second 3, 2 and 1, the third 0, 1 and 0.
+        // The first state has 1, 3 and 1 facts that the earlier states do not
+        // have, the second 3, 2 and 1, the third 0, 1 and 0.
         for (known, told) in [(1, [1.0, 3.0, 0.0]), (2, [1.0, 2.0, 0.0]), (3, [1.0, 1.0, 0.0])] {
             by_novelty(&all, &before[..known], &mut counts, &mut worths);
             assert_eq!(worths, told.map(|worth| (worth, 0.0)));

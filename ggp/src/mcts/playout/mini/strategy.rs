@@ -1,11 +1,12 @@
-//! The strategies and what a player makes of them.
+//! The strategies, and the configuration of a player.
 
 use super::allocation::StrategyAllocation;
 
-/// How our role chooses its moves in a simulation (paper 002, section V).
+/// A rule for the moves of our role in a simulation [Świechowski and Mańdziuk
+/// 2014, section V].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Strategy {
-    /// R: any move.
+    /// R: random moves.
     Random,
     /// AGE: approximate goal evaluation.
     Goal,
@@ -20,7 +21,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All of them, in the order of the paper.
+    /// All strategies, in the order of the paper.
     pub const ALL: [Strategy; 6] = [
         Strategy::Random,
         Strategy::Goal,
@@ -30,12 +31,12 @@ impl Strategy {
         Strategy::History,
     ];
 
-    /// Whether it looks at nothing but moves.
+    /// Returns whether the strategy depends on moves only.
     fn is_blind(self) -> bool {
         matches!(self, Strategy::Random | Strategy::History)
     }
 
-    /// What the paper calls it.
+    /// Returns the name in the paper.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::Random => "R",
@@ -48,8 +49,8 @@ impl Strategy {
     }
 }
 
-/// The chance with which each strategy chooses a move; else it is any (PR of
-/// paper 002, Table II).
+/// The probability that a strategy chooses the move; otherwise the move is
+/// random (PR in [Świechowski and Mańdziuk 2014, Table II]).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Chances {
     /// AGE.
@@ -60,7 +61,7 @@ pub struct Chances {
     pub mobility: f64,
     /// E.
     pub exploration: f64,
-    /// HH, also of the other roles.
+    /// HH, also for the other roles.
     pub history: f64,
 }
 
@@ -71,7 +72,7 @@ impl Default for Chances {
 }
 
 impl Chances {
-    /// The chance of a strategy.
+    /// Returns the probability of a strategy.
     pub fn of(&self, strategy: Strategy) -> f64 {
         match strategy {
             Strategy::Random => 0.0,
@@ -84,14 +85,15 @@ impl Chances {
     }
 }
 
-/// A player of the family of MINI-Player (paper 002). The default is MINI itself.
+/// The configuration of a MINI-Player [Świechowski and Mańdziuk 2014]. The
+/// default is MINI itself.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MiniConfig {
-    /// How simulations are shared out.
+    /// The allocation of simulations.
     pub allocation: StrategyAllocation,
-    /// The strategies that are used, at least one.
+    /// The strategies, at least one.
     pub strategies: Vec<Strategy>,
-    /// How often they choose.
+    /// The probabilities of the strategies.
     pub chances: Chances,
 }
 
@@ -102,13 +104,13 @@ impl Default for MiniConfig {
 }
 
 impl MiniConfig {
-    /// Whether all of its strategies look at nothing but moves.
+    /// Returns whether all strategies depend on moves only.
     pub fn is_blind(&self) -> bool {
         self.strategies.iter().all(|strategy| strategy.is_blind())
     }
 
-    /// The same with those of its strategies that look at nothing but moves;
-    /// any move, if there is none.
+    /// Returns the configuration with only those strategies that depend on
+    /// moves only, or with random moves if there are none.
     #[must_use]
     pub fn blind(mut self) -> MiniConfig {
         self.strategies.retain(|strategy| strategy.is_blind());
@@ -118,8 +120,9 @@ impl MiniConfig {
         self
     }
 
-    /// MINI and MINI-STR: the six strategies shared out by upper bounds. MINI
-    /// decides by [effective quality](crate::Decision::EffectiveQuality).
+    /// Returns MINI and MINI-STR: the six strategies with upper confidence
+    /// bounds. MINI decides by [effective
+    /// quality](crate::Decision::EffectiveQuality).
     pub fn mini() -> MiniConfig {
         MiniConfig {
             allocation: StrategyAllocation::UCB,
@@ -128,13 +131,15 @@ impl MiniConfig {
         }
     }
 
-    /// MINI-C and, by effective quality, MINI-EQ: the history heuristic alone.
+    /// Returns MINI-C (and MINI-EQ, with effective quality): the history
+    /// heuristic alone.
     pub fn classic() -> MiniConfig {
         MiniConfig { strategies: vec![Strategy::History], ..MiniConfig::mini() }
     }
 
-    /// MINI-1-S: all strategies as often in the start clock, and then the best
-    /// of them alone. Without a start clock that is the best of one simulation each.
+    /// Returns MINI-1-S: all strategies equally often during the start clock,
+    /// then only the best. Without a start clock one simulation of each
+    /// decides.
     pub fn single_strategy() -> MiniConfig {
         MiniConfig { allocation: StrategyAllocation::UniformThenBest, ..MiniConfig::mini() }
     }

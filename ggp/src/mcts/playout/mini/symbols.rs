@@ -1,26 +1,26 @@
-//! Statistical symbols counting (paper 002, section V.C).
+//! Statistical symbols counting [Świechowski and Mańdziuk 2014, section V.C].
 
-/// Learns which elements of states go with won simulations.
+/// Learns which elements of states correlate with won simulations.
 ///
-/// An element is what is counted in a state: the facts of a name, or those
-/// with a symbol in a column. Whether a simulation is won is up to the caller:
-/// MINI-Player asks whether its reward is above the mean of what a role may
-/// get.
+/// An element is the number of facts with a name, or of facts with a symbol in
+/// a column. The caller defines a won simulation; for MINI-Player it is one
+/// whose reward is above the mean goal of the role.
 #[derive(Clone, Debug)]
 pub struct SymbolCounts {
     elements: usize,
-    /// The counts of each state of the simulation under way.
+    /// The counts of each state of the current simulation.
     current: Vec<u32>,
-    /// The counts at each step of the simulation that was the first to reach it.
+    /// The counts at each step, from the first simulation that reached the
+    /// step.
     first: Vec<u32>,
-    /// Whether a count was not that of the first simulation.
+    /// Whether a count differed from that of the first simulation.
     varies: Vec<bool>,
     most: Vec<u32>,
     won: Sums,
     lost: Sums,
 }
 
-/// The counts of some states.
+/// Sums of the counts over states.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     states: u64,
@@ -34,7 +34,7 @@ impl Sums {
 }
 
 impl SymbolCounts {
-    /// Nothing learnt of so many elements.
+    /// Creates empty statistics for a number of elements.
     pub fn new(elements: usize) -> SymbolCounts {
         let sums = Sums { states: 0, counts: vec![0; elements] };
         SymbolCounts {
@@ -48,13 +48,13 @@ impl SymbolCounts {
         }
     }
 
-    /// Begins a simulation; one that has not ended is forgotten.
+    /// Begins a simulation. A simulation without an end is discarded.
     pub fn begin(&mut self) {
         self.current.clear();
     }
 
-    /// Counts the elements of the next state of the simulation. Each counts as
-    /// often as it is told.
+    /// Counts the elements of the next state of the simulation. `elements`
+    /// contains an element once per fact.
     pub fn watch(&mut self, elements: impl IntoIterator<Item = u32>) {
         let first = self.current.len();
         self.current.resize(first + self.elements, 0);
@@ -83,10 +83,11 @@ impl SymbolCounts {
         self.current.clear();
     }
 
-    /// The weight of each element: the mean of its counts in states of won
-    /// simulations less that of lost ones, by the highest count. It is 0 if no
-    /// simulation was won or none was lost, and for elements whose count
-    /// depends on the step alone.
+    /// Returns the weight of each element: the mean of its counts in states of
+    /// won simulations minus that of lost ones, divided by the highest count.
+    ///
+    /// The weight is 0 if no simulation was won or none was lost, and for
+    /// elements whose count depends on the step alone.
     pub fn weights(&self) -> Vec<f64> {
         let weight = |element: usize| {
             if !self.varies[element] || self.won.states == 0 || self.lost.states == 0 {

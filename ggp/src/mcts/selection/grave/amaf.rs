@@ -1,24 +1,25 @@
-//! All moves as first: the AMAF values of nodes.
+//! AMAF (all moves as first) values of nodes.
 
 use super::log::{LoggedSimulation, MoveKey, SimulationLog};
 use crate::mcts::move_history::MoveHistory;
 
-/// The AMAF values of the nodes of a tree, by their numbers.
+/// The AMAF values of the nodes of a tree, by node number.
 ///
-/// Most nodes are never asked. A node keeps its simulations, and makes a table
-/// of them when it is asked first; from then on simulations go to the table.
+/// Most nodes are never queried. A node keeps its simulations and builds a
+/// table when it is first queried; later simulations are added to the table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Amaf {
     roles: usize,
     nodes: Vec<NodeAmaf>,
     log: SimulationLog,
-    /// The simulations of nodes without a table, each with the one before.
+    /// The simulations of nodes without a table, each linked to the previous
+    /// one.
     entries: Vec<SimulationLink>,
 }
 
 #[derive(Clone, Debug)]
 enum NodeAmaf {
-    /// The last of its simulations among the entries, if there are any.
+    /// The index of its last simulation among the entries, if there is one.
     Simulations(Option<u32>),
     AmafTable(AmafTable),
 }
@@ -30,7 +31,7 @@ struct SimulationLink {
 }
 
 impl Amaf {
-    /// Makes sure that a node can be asked.
+    /// Builds the table of a node, so that it can be queried.
     #[inline]
     pub fn open(&mut self, node: u32) {
         if !matches!(self.nodes.get(node as usize), Some(NodeAmaf::AmafTable(_))) {
@@ -46,7 +47,8 @@ impl Amaf {
         let links = std::iter::successors(last.map(|last| self.entries[last as usize]), |link| {
             link.before.map(|before| self.entries[before as usize])
         });
-        // From the first to the last, as they would have come in.
+        // The simulations are added from first to last, in their original
+        // order.
         let entries: Vec<LoggedSimulation> = links.map(|link| link.entry).collect();
         let mut table = AmafTable::default();
         entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry)));
@@ -60,7 +62,7 @@ impl Amaf {
         &mut self.nodes[node as usize]
     }
 
-    /// AMAF(node, move), if there is a sample, of a node that is open.
+    /// Returns AMAF(node, move) of an open node, or `None` without samples.
     #[inline]
     pub fn mean(&self, node: u32, role: usize, number: u32) -> Option<f64> {
         match &self.nodes[node as usize] {
@@ -69,7 +71,7 @@ impl Amaf {
         }
     }
 
-    /// Takes in a simulation that entered these nodes.
+    /// Adds a simulation that entered some nodes.
     pub fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
         self.roles = trail.roles();
         let start = self.log.add(entered.len(), trail, rewards);
@@ -78,7 +80,7 @@ impl Amaf {
             let next = self.entries.len() as u32;
             let full = self.log.is_full();
             match self.node(number) {
-                // What it has are enough to go by.
+                // The log is full; the stored simulations are sufficient.
                 NodeAmaf::Simulations(Some(_)) if full => {}
                 NodeAmaf::Simulations(last) => {
                     let before = last.replace(next);
@@ -87,7 +89,7 @@ impl Amaf {
                 NodeAmaf::AmafTable(_) => self.add_to_table(number, entry),
             }
         }
-        // A simulation that only went to tables is needed no more.
+        // A simulation that was only added to tables need not be stored.
         if self.entries.last().is_none_or(|link| !link.entry.is_at(start)) {
             self.log.take_back(start);
         }
@@ -99,7 +101,7 @@ impl Amaf {
         }
     }
 
-    /// The nodes have new numbers.
+    /// Renumbers the nodes.
     pub fn renumber(&mut self, numbers: &[Option<u32>]) {
         let mut nodes = Vec::new();
         let mut entries = Vec::new();
@@ -115,7 +117,7 @@ impl Amaf {
         self.entries = entries;
     }
 
-    /// A node whose simulations are put to these entries.
+    /// Returns a node after copying its simulations to `entries`.
     fn moved(&self, node: NodeAmaf, entries: &mut Vec<SimulationLink>) -> NodeAmaf {
         let NodeAmaf::Simulations(mut last) = node else { return node };
         let first = entries.len();
@@ -132,15 +134,15 @@ impl Amaf {
     }
 }
 
-/// The average rewards of moves, by open addressing.
+/// The average rewards of moves, in a hash table with open addressing.
 #[derive(Clone, Debug, Default)]
 struct AmafTable {
-    /// A power of two of slots, a quarter of them free at least.
+    /// A power of two of slots, of which at least a quarter is free.
     slots: Vec<AmafSlot>,
     used: usize,
 }
 
-/// A move with its rewards; without any it is free.
+/// A move with its rewards. A slot without rewards is free.
 #[derive(Clone, Copy, Debug, Default)]
 struct AmafSlot {
     key: u32,
@@ -149,15 +151,17 @@ struct AmafSlot {
 }
 
 impl AmafTable {
-    /// Spreads keys, which follow each other, over the slots.
+    /// Returns the first slot for a key. Consecutive keys are spread over the
+    /// slots.
     #[inline]
     fn first_place(&self, key: MoveKey) -> usize {
-        // Fibonacci hashing: the upper bits of the product are well mixed.
+        // This is Fibonacci hashing; the upper bits of the product are well
+        // mixed.
         let hash = key.0.wrapping_mul(0x9e37_79b9);
         ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize
     }
 
-    /// The place of a key, or the free one where it would be.
+    /// Returns the slot of a key, or the free slot for it.
     #[inline]
     fn place(&self, key: MoveKey) -> usize {
         let mask = self.slots.len() - 1;
@@ -210,8 +214,8 @@ mod tests {
     use crate::game::NOOP;
     use crate::rng::Rng;
 
-    /// By node: the simulations that entered it, each with the moves from
-    /// there on and its rewards.
+    /// The oracle: for each node the simulations that entered it, each with
+    /// its moves from there on and its rewards.
     type Slow = Vec<Vec<(Vec<Vec<u32>>, Vec<f64>)>>;
 
     fn slow_mean(simulations: &[(Vec<Vec<u32>>, Vec<f64>)], role: usize, number: u32) -> Option<f64> {
@@ -220,12 +224,13 @@ mod tests {
         (!rewards.is_empty()).then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
     }
 
-    /// Runs a random simulation through nodes of a tree of `nodes` nodes.
+    /// Runs a random simulation through the nodes of a tree with `nodes`
+    /// nodes.
     fn simulate(amaf: &mut Amaf, slow: &mut Slow, roles: usize, rng: &mut Rng) {
         let mut entered: Vec<u32> = (1..slow.len() as u32).filter(|_| rng.random_bool(0.3)).collect();
         entered.insert(0, 0);
         let mut trail = MoveHistory::new(roles);
-        // A match before the simulation is no part of it.
+        // The match before the simulation is not part of it.
         trail.push(|numbers| numbers.extend((0..roles).map(|_| 9)));
         trail.commit_last();
         let length = entered.len() + rng.random_range(0..5);
@@ -233,7 +238,7 @@ mod tests {
         let steps: Vec<Vec<u32>> =
             (0..length).map(|_| (0..roles).map(|_| moves[rng.random_range(0..moves.len())]).collect()).collect();
         steps.iter().for_each(|step| trail.push(|numbers| numbers.extend(step)));
-        // Sums of rewards are exact in any order.
+        // Sums of these rewards are exact in any order.
         let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=4)) / 4.0).collect();
         amaf.learn(&entered, &trail, &rewards);
         for (step, &node) in entered.iter().enumerate() {
@@ -272,7 +277,7 @@ mod tests {
             let roles = 1 + round % 3;
             let mut amaf = Amaf::default();
             let mut slow: Slow = vec![Vec::new(); 6];
-            // A node is asked often, seldom, or only at the end.
+            // A node is queried often, seldom, or only at the end.
             let chance = [0.5, 0.05, 0.0][round / 3 % 3];
             for _ in 0..80 {
                 simulate(&mut amaf, &mut slow, roles, &mut rng);

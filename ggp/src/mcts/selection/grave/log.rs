@@ -10,53 +10,54 @@ use crate::mcts::move_history::MoveHistory;
 pub(super) struct MoveKey(pub u32);
 
 impl MoveKey {
-    /// Numbers are looked up with a multiplication; the roles next to each
-    /// other keep them dense.
+    /// Combines role and number. Look-ups take one multiplication, and keys of
+    /// adjacent roles are adjacent, so keys are dense.
     #[inline]
     pub fn new(roles: usize, role: usize, number: u32) -> MoveKey {
         MoveKey(number * roles as u32 + role as u32)
     }
 }
 
-/// The place of a simulation in a [`SimulationLog`].
+/// The position of a simulation in a [`SimulationLog`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LoggedSimulation {
     start: u32,
-    /// How many keys, of those it begins with, are of moves from a node on.
+    /// The number of leading keys that are moves from a node onwards.
     pub count: u32,
 }
 
 impl LoggedSimulation {
-    /// Whether it is of the simulation at this place.
+    /// Returns whether the entry belongs to the simulation at this position.
     pub fn is_at(self, start: u32) -> bool {
         self.start == start
     }
 }
 
-/// Simulations: the rewards of each, and its moves from the last to the first,
-/// each move of a role once.
+/// A log of simulations: the rewards of each, and its moves from last to
+/// first, each move of a role once.
 ///
-/// As a move stands where it is played last, the moves from some step on are
-/// the first ones of the simulation.
+/// A move is stored at its last occurrence, so the moves from any step onwards
+/// form a prefix of the entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SimulationLog {
     roles: usize,
-    /// Simulation after simulation: the bits of a reward a role, then the keys,
-    /// each with its role.
+    /// The simulations in order: the bits of one reward per role, then the
+    /// keys, each with its role.
     words: Vec<u32>,
-    /// By key: the last simulation that had it.
+    /// The last simulation with each key.
     seen: Vec<u32>,
     simulations: u32,
-    /// How many keys the moves from each step of the tree on have.
+    /// The number of keys of the moves from each step of the tree onwards.
     counts: Vec<u32>,
 }
 
 impl SimulationLog {
-    /// 1 GiB.
+    /// The maximum number of words, 1 GiB.
     const MOST_WORDS: usize = 1 << 28;
 
-    /// Adds a simulation. [`entry`](SimulationLog::entry) then tells its moves from each
-    /// of its first `steps` steps on.
+    /// Adds a simulation and returns its position.
+    /// [`entry`](SimulationLog::entry) then returns its moves from each of its
+    /// first `steps` steps onwards.
     pub fn add(&mut self, steps: usize, trail: &MoveHistory, rewards: &[f64]) -> u32 {
         self.roles = trail.roles();
         self.simulations += 1;
@@ -88,12 +89,14 @@ impl SimulationLog {
         }
     }
 
-    /// The simulation that was added last, from a step of the tree on.
+    /// Returns the simulation that was added last, from a step of the tree
+    /// onwards.
     pub fn entry(&self, start: u32, step: usize) -> LoggedSimulation {
         LoggedSimulation { start, count: self.counts[step] }
     }
 
-    /// The moves of a simulation with the reward of the role that played each.
+    /// Returns the moves of a simulation with the reward of the role that
+    /// played each.
     #[inline]
     pub fn moves(&self, entry: LoggedSimulation) -> impl Iterator<Item = (MoveKey, f32)> {
         let (rewards, keys) = self.words[entry.start as usize..].split_at(self.roles);
@@ -103,16 +106,16 @@ impl SimulationLog {
             .map(move |&key| (MoveKey(key), f32::from_bits(rewards[(key % roles) as usize])))
     }
 
-    /// Forgets all simulations but those of these entries, which are told
-    /// their new places.
+    /// Removes all simulations except those of the given entries, and updates
+    /// the positions of these entries.
     pub fn keep<'a>(&mut self, entries: impl Iterator<Item = &'a mut LoggedSimulation>) {
         let mut kept = Vec::new();
         let mut places: HashMap<u32, (u32, u32)> = HashMap::new();
         for entry in entries {
             let words = self.roles + entry.count as usize;
             let (place, longest) = places.entry(entry.start).or_insert((kept.len() as u32, 0));
-            // The entries of a simulation do not follow each other, so a
-            // longer one is kept by itself.
+            // The entries of one simulation are not adjacent, so a longer one
+            // is kept separately.
             if entry.count > *longest || *longest == 0 {
                 (*place, *longest) = (kept.len() as u32, entry.count);
                 kept.extend_from_slice(&self.words[entry.start as usize..][..words]);
@@ -122,13 +125,13 @@ impl SimulationLog {
         self.words = kept;
     }
 
-    /// Whether nodes that have simulations here are to get no more of them: a
-    /// search that goes on for long would else use up memory.
+    /// Returns whether the log is full. Nodes with simulations in the log then
+    /// get no more, so that a long search does not use up the memory.
     pub fn is_full(&self) -> bool {
         self.words.len() >= SimulationLog::MOST_WORDS
     }
 
-    /// Forgets the simulation that was added last.
+    /// Removes the simulation that was added last.
     pub fn take_back(&mut self, start: u32) {
         self.words.truncate(start as usize);
     }

@@ -1,4 +1,4 @@
-//! Generalized rapid action value estimation.
+//! Selection by generalized rapid action value estimation (GRAVE).
 
 mod amaf;
 mod log;
@@ -10,48 +10,51 @@ use crate::mcts::params::{ParamOverrides, PerRole};
 use crate::mcts::stats::MoveStats;
 use amaf::Amaf;
 
-/// Which moves a node follows before its statistics can tell them apart.
+/// The treatment of untried moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GraveForm {
-    /// As the paper has it: each move of a node is tried once, chosen by the
-    /// playout, before any is valued.
+    /// The form of the paper: each move of a node is tried once, chosen by the
+    /// playout, before any is evaluated.
     #[default]
     Paper,
-    /// As the authors' program has it: an untried move is worth its AMAF value
-    /// plus 1, or 1 without one, and of moves within 0.01 of the best any is
-    /// followed.
+    /// The form of the authors' program: an untried move has its AMAF value
+    /// plus 1, or 1 without an AMAF value. Moves within 0.01 of the best are
+    /// tied.
     Authors,
 }
 
-/// The numbers of [`Grave`].
+/// The parameters of [`Grave`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GraveSettings {
-    /// The exploration constant C, on rewards 0 to 1.
+    /// The exploration constant C, for rewards from 0 to 1.
     pub c: f64,
-    /// The equivalence parameter K: with so many visits of a node both values
-    /// count the same. 0 is plain UCT, and infinity AMAF values alone.
+    /// The equivalence parameter K: the number of visits of a node at which
+    /// own and AMAF values have equal weight. 0 is plain UCT, infinity uses
+    /// AMAF values alone.
     pub k: f64,
-    /// The visits ref from which on a node's AMAF values are used. 0 is RAVE,
-    /// and infinity HRAVE, which uses those of the root.
+    /// The number of visits, ref, from which a node's AMAF values are used. 0
+    /// is RAVE. Infinity is HRAVE, which uses those of the root.
     pub reference: f64,
-    /// How untried moves are valued.
+    /// The treatment of untried moves.
     pub form: GraveForm,
 }
 
 impl GraveSettings {
-    /// The baseline of paper 001, section 5.1.
+    /// The baseline of [Sironi and Winands 2018, section 5.1].
     pub const BASE: GraveSettings = GraveSettings { c: 0.2, k: 250.0, reference: 50.0, form: GraveForm::Paper };
 }
 
-/// Selection by GRAVE (Cazenave 2015; paper 001, equations 1 to 3): UCB1 with
-/// (1 - β) Q(s, a) + β AMAF(s', a) in place of the mean, where s' is the
-/// closest node on the way, s included, with at least `ref` visits, else the
-/// root, and β = √(K / (3 N(s) + K)). A move without AMAF value has its mean
-/// alone.
+/// Selection by GRAVE [Cazenave 2015; Sironi and Winands 2018, equations 1 to
+/// 3].
+///
+/// It is UCB1 with (1 - β) Q(s, a) + β AMAF(s', a) in place of the mean, where
+/// β = √(K / (3 N(s) + K)). The node s' is the closest node on the path,
+/// including s, with at least `ref` visits, or else the root. A move without
+/// an AMAF value uses its mean alone.
 ///
 /// AMAF(s', a) is the average reward of the simulations through s' in which
-/// the role plays the move from s' on, in the tree or beyond, counted once a
-/// simulation.
+/// the role plays the move at or after s', in the tree or beyond, counted once
+/// per simulation.
 #[derive(Clone, Debug)]
 pub struct Grave {
     controls: PerRole<GraveSettings>,
@@ -62,26 +65,26 @@ pub struct Grave {
     notes: Vec<u32>,
 }
 
-/// What the values of a node's moves have in common.
+/// The common part of the values of a node's moves.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
     /// C √ln N.
     explore: f64,
     /// β.
     share: f64,
-    /// The role, and the node s', whose AMAF values count.
+    /// The role, and the node s' whose AMAF values are used.
     role: usize,
     reference: u32,
 }
 
 impl Grave {
-    /// The worth of a move's being untried, in the authors' form.
+    /// The bonus of an untried move in the authors' form.
     const UNTRIED: f64 = 1.0;
 
-    /// Values so near to each other are the same, in the authors' form.
+    /// The tolerance for ties in the authors' form.
     const TOLERANCE: f64 = 0.01;
 
-    /// Selection by these numbers.
+    /// Creates a selection with the given parameters.
     pub fn new(settings: GraveSettings) -> Grave {
         Grave {
             controls: PerRole::new(settings),
@@ -92,14 +95,14 @@ impl Grave {
         }
     }
 
-    /// The node s' of equation 2.
+    /// Returns the node s' of equation 2.
     fn reference(&self, least: f64) -> u32 {
         let far = |place: &&NodeVisit| f64::from(place.visits) >= least;
         self.entered.iter().rev().find(far).unwrap_or(&self.entered[0]).node
     }
 }
 
-/// β (paper 001, equation 3).
+/// Returns β [Sironi and Winands 2018, equation 3].
 fn share(k: f64, visits: u32) -> f64 {
     if k.is_infinite() { 1.0 } else { (k / (3.0 * f64::from(visits) + k).max(f64::MIN_POSITIVE)).sqrt() }
 }
@@ -203,7 +206,7 @@ mod tests {
     #[derive(Deserialize)]
     struct Reference {
         about: String,
-        /// Of the nodes on the way, from the root.
+        /// The visits of the nodes on the path, from the root.
         visits: Vec<u32>,
         #[serde(deserialize_with = "bound")]
         r#ref: f64,
@@ -240,7 +243,7 @@ mod tests {
         value: f64,
     }
 
-    /// A number, which may be infinite.
+    /// Deserializes a number that may be infinite.
     fn bound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         let value = serde_json::Value::deserialize(deserializer)?;
         Ok(value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap()))
@@ -271,7 +274,7 @@ mod tests {
     fn the_reference_is_the_closest_node_with_enough_visits() {
         for case in data().references {
             let mut grave = Grave::new(GraveSettings { reference: case.r#ref, ..GraveSettings::BASE });
-            // The nodes of the simulation before are none of this one.
+            // The nodes of the previous simulation are not part of this one.
             enter(&mut grave, 0, 1_000_000);
             enter(&mut grave, 7, 1_000_000);
             let places: Vec<NodeVisit> =
@@ -284,7 +287,7 @@ mod tests {
     #[test]
     fn nodes_know_the_moves_of_their_simulations() {
         let Data { simulations, values_of_nodes, .. } = data();
-        // Nodes are asked after all simulations, or before each as well.
+        // Nodes are queried after all simulations, or also before each.
         for early in [false, true] {
             let mut grave = Grave::new(GraveSettings::BASE);
             for Entered { entered, simulation } in &simulations {
@@ -317,7 +320,7 @@ mod tests {
             let stats =
                 MoveStats { visits: case.move_visits, under_way: 0, sum: case.mean * f64::from(case.move_visits) };
             let value = Selection::<Offers>::value(&grave, shares, stats, number("A"));
-            // AMAF values are of rewards in single precision.
+            // AMAF values use rewards in single precision.
             assert!((value - case.value).abs() < 1e-7, "{}: {value}, not {}", case.about, case.value);
         }
     }
@@ -347,7 +350,8 @@ mod tests {
         }
     }
 
-    /// Three roles, of which one or all move, for some steps; goals depend on all moves.
+    /// A game of three roles, of which one or all move, for some steps. Goals
+    /// depend on all moves.
     struct Mixed;
 
     const STEPS: usize = 7;
@@ -381,10 +385,11 @@ mod tests {
         }
     }
 
-    /// All simulations through a node: the joint moves from there on, and the rewards.
+    /// All simulations through a node: the joint moves from there on, and the
+    /// rewards.
     type Through = Vec<(Vec<Vec<u32>>, Vec<f64>)>;
 
-    /// Checks each value that a selection gives by all the simulations there were.
+    /// Checks each value of a selection against all simulations so far.
     struct Checked {
         grave: Grave,
         settings: GraveSettings,
