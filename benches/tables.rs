@@ -12,7 +12,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sternhalma_builder::{BuildOptions, build, convert};
-use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, States, Table, Zstd, army_moves};
+use sternhalma_data::table::Zstd;
+use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States, Table};
 
 const SAMPLES: usize = 1 << 16;
 
@@ -21,7 +22,7 @@ fn random_ranks(states: u64) -> Vec<u64> {
     (0..SAMPLES).map(|_| rng.random_range(0..states)).collect()
 }
 
-fn random_states(board: Board) -> Vec<CellSet> {
+fn random_states(board: Board) -> Vec<State> {
     random_ranks(board.states()).into_iter().map(|rank| Rank(rank).state(board.pieces())).collect()
 }
 
@@ -40,18 +41,20 @@ fn ranks(c: &mut Criterion) {
         });
         group.bench_function("unrank in order", |b| {
             let start = board.states() / 2;
-            let told =
-                (start..start + SAMPLES as u64).fold(0, |all, rank| all ^ Rank(rank).state(board.pieces()).bits());
+            let told = (start..start + SAMPLES as u64)
+                .fold(0, |all, rank| all ^ Rank(rank).state(board.pieces()).cells().bits());
             b.iter(|| {
                 let states = States::of_ranks(board.pieces(), black_box(start)..start + SAMPLES as u64);
-                assert_eq!(states.fold(0, |all, (_, state)| all ^ state.bits()), told);
+                assert_eq!(states.fold(0, |all, (_, state)| all ^ state.cells().bits()), told);
             });
         });
         group.bench_function("unrank anywhere", |b| {
-            let (ranks, told) = (random_ranks(board.states()), states.iter().fold(0, |all, state| all ^ state.bits()));
+            let (ranks, told) =
+                (random_ranks(board.states()), states.iter().fold(0, |all, state| all ^ state.cells().bits()));
             b.iter(|| {
-                let unranked =
-                    black_box(&ranks).iter().fold(0, |all, &rank| all ^ Rank(rank).state(board.pieces()).bits());
+                let unranked = black_box(&ranks)
+                    .iter()
+                    .fold(0, |all, &rank| all ^ Rank(rank).state(board.pieces()).cells().bits());
                 assert_eq!(unranked, told);
             });
         });
@@ -62,8 +65,8 @@ fn ranks(c: &mut Criterion) {
 fn moves(c: &mut Criterion) {
     let board = Board::new(9, 6).unwrap();
     let states = random_states(board);
-    let count = |states: &[CellSet]| -> usize {
-        states.iter().map(|&state| army_moves(board.geometry(), state, CellSet::EMPTY).count()).sum()
+    let count = |states: &[State]| -> usize {
+        states.iter().map(|&state| board.geometry().army_moves(state.cells(), CellSet::EMPTY).count()).sum()
     };
     let told = count(&states);
     let mut group = c.benchmark_group("9x9-6");
@@ -79,7 +82,7 @@ fn lookups(c: &mut Criterion) {
     let board = mapped.prefix().board();
     // More positions than caches hold, so that each look-up is a load from memory.
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
-    let states: Vec<CellSet> =
+    let states: Vec<State> =
         (0..1 << 20).map(|_| Rank(rng.next_u64() % board.states()).state(board.pieces())).collect();
     let bytes = mapped.as_bytes().expect("the bench is of a byte table");
     let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
@@ -101,7 +104,7 @@ fn lookups(c: &mut Criterion) {
         group.bench_function(format!("look-up of a batch, {how}"), |b| {
             let mut out = vec![0; states.len()];
             b.iter(|| {
-                assert!(table.byte_distances(black_box(&states), &mut out));
+                assert!(table.probe_bytes(black_box(&states), &mut out));
                 assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), told);
             });
         });
@@ -130,8 +133,7 @@ fn encodings(c: &mut Criterion) {
             convert(&table, &path, encoding, 0, false, &()).unwrap();
             path
         });
-        let mut other = Table::open(&path).unwrap();
-        other.set_cache_bytes(16 << 20);
+        let other = Table::open(&path).unwrap();
         println!("{name}: {:.3} bits a state", 8.0 * other.file_bytes() as f64 / other.prefix().states() as f64);
         let distance = |state| other.probe(state).unwrap().distance().expect("a whole table covers all");
         group.bench_function(format!("look-up in {name}"), |b| {

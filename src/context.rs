@@ -43,7 +43,7 @@ impl CommandContext {
     /// Opens the table that a user names. Each block is checked against its
     /// checksum before its first use.
     pub fn open_table(&self, name: &Path) -> Result<Table> {
-        self.open_with(name, Table::options().checked(true))
+        self.open_with(name, Table::options().verify_blocks(true))
     }
 
     /// Opens the table that a user names and checks nothing but its header.

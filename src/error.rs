@@ -55,6 +55,7 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 
 fn table_hint(error: &TableError) -> Option<&'static str> {
     match error {
+        TableError::Exists { .. } => Some("--force replaces it"),
         TableError::Absent { .. } => Some("`sternhalma build` makes tables"),
         TableError::Io { action, source, .. } => match source.kind() {
             io::ErrorKind::AlreadyExists => Some("--force replaces it"),

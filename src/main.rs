@@ -34,7 +34,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    sternhalma_data::install_sigbus_handler();
+    sternhalma_data::table::install_sigbus_handler();
     let Cli { tables, command } = Cli::parse();
     match commands::run(&CommandContext::new(tables), &command) {
         Ok(outcome) => outcome.into(),

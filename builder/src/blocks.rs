@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::{Block, BlockEncoder, TableError, TableWriter, checksum};
+use sternhalma_data::TableError;
+use sternhalma_data::table::write::{BlockEncoder, TableWriter};
+use sternhalma_data::table::{Block, checksum};
 
 use crate::error::Cancelled;
 use crate::monitor::{Monitor, Stage};

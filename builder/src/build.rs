@@ -5,7 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{BlockEncoder, Encoding, NewTable, OsFileSystem, Prefix, Provenance, TableInfo};
+use sternhalma_data::table::Provenance;
+use sternhalma_data::table::fs::OsFileSystem;
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::{Encoding, Prefix, TableInfo};
 
 use crate::blocks::{Pace, write_blocks};
 use crate::error::BuildError;
@@ -41,8 +44,7 @@ pub struct BuildOptions {
 ///
 /// let table = Table::open(&path)?;
 /// assert_eq!(table.info().layers, [1, 6, 26, 72, 166, 294, 417, 488, 429, 269, 116, 16]);
-/// let opposite = prefix.board().home().turned(25);
-/// assert_eq!(table.probe(opposite)?, Probe::Exact(Distance(11)));
+/// assert_eq!(table.probe(State::start(prefix.board()))?, Probe::Exact(Distance(11)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use rayon::ThreadPoolBuilder;
-use sternhalma_data::{Block, BlockEncoder, DistanceStream, Encoding, NewTable, Table, TableInfo};
+use sternhalma_data::table::Block;
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::{DistanceStream, Encoding, Table, TableInfo};
 
 use crate::blocks::{Pace, write_blocks};
 use crate::error::ConvertError;
@@ -14,7 +16,7 @@ use crate::monitor::Monitor;
 /// new table takes only when whole. But for the provenance, which is carried
 /// over, the file has the bytes that [`build`](crate::build) gives it.
 ///
-/// Of a table opened with [`Table::open_checked`] blocks are compared with
+/// Of a table opened with [`TableOptions::verify_blocks`](sternhalma_data::TableOptions::verify_blocks) blocks are compared with
 /// their checksums. Layers are counted and compared with the header's in any
 /// case. Memory: a few blocks a thread. `threads` of 0 are one a core.
 ///
@@ -25,7 +27,7 @@ use crate::monitor::Monitor;
 /// let (path, packed) = (dir.path().join("5x5-3.sht"), dir.path().join("5x5-3-zstd.sht"));
 /// let prefix = Prefix::whole(Board::new(5, 3)?);
 /// build(&path, BuildOptions { prefix, encoding: Encoding::Mod3, threads: 1 }, false, &())?;
-/// let table = Table::open_checked(&path)?;
+/// let table = Table::options().verify_blocks(true).open(&path)?;
 /// convert(&table, &packed, "zstd".parse()?, 1, false, &())?;
 /// assert_eq!(Table::open(&packed)?.distances()?, table.distances()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

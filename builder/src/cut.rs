@@ -18,7 +18,7 @@
 
 use std::ops::Range;
 
-use sternhalma_data::{Cell, CellSet, Prefix, Rank, States};
+use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, States};
 
 use crate::expand::{PLANES, Places, choose, rank_above};
 
@@ -118,7 +118,7 @@ impl Cut {
         let shapes: Vec<Shape> = (0..=prefix.within()).map(shape).collect();
         let mut first_chunks = vec![0];
         for (_, pieces) in States::of_ranks(fixed, 0..choose(prefix.within(), fixed)) {
-            let shape = &shapes[below(prefix, pieces)];
+            let shape = &shapes[below(prefix, pieces.cells())];
             first_chunks.push(first_chunks[first_chunks.len() - 1] + shape.chunks.len() as u64);
         }
         Cut { prefix, fixed, chunk_words, shapes, first_chunks }
@@ -185,7 +185,7 @@ impl Cut {
             0 => 0,
             fixed => {
                 let state = Rank(ranks.start).state(self.prefix.board().pieces());
-                Rank::of(upper(state, fixed)).0
+                State::from_cells(upper(state.cells(), fixed)).rank().0
             }
         };
         let units = (unit..self.units()).map(|unit| (self.start(unit), self.unit_chunks(unit)));
@@ -200,7 +200,7 @@ impl Cut {
     }
 
     fn pieces(&self, unit: u64) -> CellSet {
-        Rank(unit).state(self.fixed)
+        Rank(unit).state(self.fixed).cells()
     }
 
     fn loose(&self) -> usize {
@@ -229,7 +229,7 @@ impl Cut {
         let mut visits = Vec::new();
         let above = self.prefix.cells() - CellSet::first_cells(below) - pieces;
         for cell in above.iter().filter(|_| !groups.is_empty()) {
-            let visited = Rank::of(pieces.with(cell).without(Cell::new(below))).0;
+            let visited = State::from_cells(pieces.with(cell).without(Cell::new(below))).rank().0;
             let (shape, first_chunk) = (self.shape(self.pieces(visited)), self.first_chunks[visited as usize]);
             let chunks = shape.first_chunks[below] as u64..shape.first_chunks[below + 1] as u64;
             if chunks.is_empty() {
@@ -357,7 +357,7 @@ mod tests {
             assert_eq!(used.len() as u64, cut.chunks(), "no chunk is empty");
             assert_eq!(count_chunks(prefix, fixed, chunk_words), cut.chunks());
             for (rank, state) in States::all(prefix) {
-                let unit = Rank::of(upper(state, fixed)).0;
+                let unit = State::from_cells(upper(state.cells(), fixed)).rank().0;
                 let (first, shapes) = cut.unit_chunks(unit);
                 let chunk = chunks[rank.0 as usize];
                 assert!((first..first + shapes.len() as u64).contains(&chunk), "{state:?} is in the unit {unit}");
@@ -408,10 +408,10 @@ mod tests {
     /// The states that a class meets by the cell of the mover, where it is
     /// above the lanes, and `None` where it is below: context by context.
     fn met(prefix: Prefix, fixed: usize, unit: u64) -> BTreeSet<(Option<Cell>, CellSet)> {
-        let (pieces, still) = (Rank(unit).state(fixed), prefix.board().pieces() - 1);
+        let (pieces, still) = (Rank(unit).state(fixed).cells(), prefix.board().pieces() - 1);
         let contexts = States::of_ranks(still, 0..choose(prefix.within(), still));
-        let own = contexts.filter(|&(_, context)| upper(context, fixed) == pieces);
-        own.flat_map(|(_, context)| {
+        let own = contexts.map(|(_, context)| context.cells()).filter(|&context| upper(context, fixed) == pieces);
+        own.flat_map(|context| {
             (prefix.cells() - context).iter().map(move |cell| {
                 let above = pieces.first().is_some_and(|lowest| cell > lowest);
                 (above.then_some(cell), context.with(cell))
@@ -434,7 +434,7 @@ mod tests {
                     let mut bits: BTreeMap<u64, CellSet> = BTreeMap::new();
                     for (mover, state) in met(prefix, fixed, unit) {
                         let offset = mover.map_or(class.places.block, |cell| class.places.above[cell.index()]);
-                        let rank = Rank::of(state).0;
+                        let rank = State::from_cells(state).rank().0;
                         let bit = rank.wrapping_sub(offset);
                         if mover.is_none() {
                             assert_eq!(

@@ -25,7 +25,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use sternhalma_data::{Board, Cell, CellSet, Prefix, Rank, binomial};
+use sternhalma_data::board::binomial;
+use sternhalma_data::{Board, Cell, CellSet, Prefix, Rank};
 
 use crate::bits::{Square, load, low_mask, or_at, or_run};
 
@@ -234,7 +235,7 @@ impl Expander {
     /// Adds to the next layer every unseen successor by a move whose context
     /// is in the group with this number.
     pub fn expand_group(&self, number: u64, layer: &Layer, scratch: &mut Scratch) {
-        let upper = Rank(number).state(self.upper_pieces());
+        let upper = Rank(number).state(self.upper_pieces()).cells();
         let lowest = upper.first().map_or(self.prefix.within(), Cell::index);
         if lowest < self.lanes {
             return;
@@ -267,7 +268,7 @@ fn lane_masks(board: Board, lanes: usize, room: usize) -> Vec<Vec<u64>> {
     let words = plane_words(count);
     let mut has = vec![vec![0; words]; board.cells()];
     for (rank, set) in sternhalma_data::States::of_ranks(lanes, 0..count) {
-        for cell in set {
+        for cell in set.cells() {
             has[cell.index()][(rank.0 / 64) as usize] |= 1 << (rank.0 % 64);
         }
     }
@@ -278,6 +279,7 @@ fn triangles(lanes: usize, room: usize) -> Vec<Triangle> {
     let mut lane = 0;
     let sets = sternhalma_data::States::of_ranks(lanes - 1, 0..choose(room, lanes - 1));
     sets.map(|(_, set)| {
+        let set = set.cells();
         let apex = set.first().map(|cell| cell.index() as u8);
         // The other two of the lanes are the lowest, so the rest keep their
         // order from the third place on, and count from there.

@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
-use sternhalma_data::{FileSystem, Prefix};
+use sternhalma_data::Prefix;
+use sternhalma_data::table::fs::FileSystem;
 
 use crate::cut::{Chunk, Class, Cut};
 use crate::error::BuildError;

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{AtomicFile, FileSystem, RandomAccessFile, checksum};
+use sternhalma_data::table::checksum;
+use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 
 use crate::error::BuildError;
 

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::{
-    Block, BlockEncoder, Encoding, FileSystem, LayerTraffic, NewTable, OsFileSystem, Prefix, Provenance, Table,
-    TableInfo, parent_directory,
-};
+use sternhalma_data::table::fs::{FileSystem, OsFileSystem, parent_directory};
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::table::{Block, LayerTraffic, Provenance};
+use sternhalma_data::{Encoding, Prefix, Table, TableInfo};
 
 use crate::bits::or_run;
 use crate::blocks::write_blocks;

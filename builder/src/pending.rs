@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use sternhalma_data::{FileSystem, RandomAccessFile, checksum};
+use sternhalma_data::table::checksum;
+use sternhalma_data::table::fs::{FileSystem, RandomAccessFile};
 
 use crate::error::BuildError;
 use crate::layer_file::Codec;
@@ -189,7 +190,7 @@ fn add_sparse(pieces: &[Box<[u64]>], words: &mut [u64]) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sternhalma_data::OsFileSystem;
+    use sternhalma_data::table::fs::OsFileSystem;
 
     proptest! {
         #[test]

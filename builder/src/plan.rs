@@ -15,7 +15,9 @@ use std::path::Path;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
-use sternhalma_data::{Encoding, Layout, OsFileSystem, Prefix, Table};
+use sternhalma_data::table::Layout;
+use sternhalma_data::table::fs::OsFileSystem;
+use sternhalma_data::{Encoding, Prefix, Table};
 
 use crate::build::{BuildOptions, build};
 use crate::error::BuildError;

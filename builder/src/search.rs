@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::{CellSet, Encoding, Prefix, Rank, army_moves, binomial};
+use sternhalma_data::board::binomial;
+use sternhalma_data::{CellSet, Encoding, Prefix};
 
 use crate::error::BuildError;
 use crate::expand::{Expander, Layer, Places};
@@ -167,9 +168,9 @@ fn expand_single(prefix: Prefix, layer: &Layer) -> u64 {
         .collect();
     let mut reached = CellSet::EMPTY;
     for cell in standing {
-        for mv in army_moves(prefix.board().geometry(), CellSet::single(cell), CellSet::EMPTY) {
+        for mv in prefix.board().geometry().army_moves(CellSet::single(cell), CellSet::EMPTY) {
             match prefix.cells().contains(mv.to) {
-                true => layer.reach(Rank::of(CellSet::single(mv.to)).0, 1),
+                true => layer.reach(mv.to.index() as u64, 1),
                 false => layer.escapes.store(true, Relaxed),
             }
             reached = reached.with(mv.to);

@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use sternhalma_data::{Cell, CellSet, DistanceStream, Geometry, OsFileSystem, Prefix, States, Table};
+use sternhalma_data::table::fs::OsFileSystem;
+use sternhalma_data::{Cell, CellSet, DistanceStream, Geometry, Prefix, States, Table};
 
 use crate::cut::{Class, Cut, Part};
 use crate::error::VerifyError;
@@ -308,6 +309,7 @@ impl<'a> Proof<'a> {
         let mut components = Vec::new();
         let mut boundary_layer = None;
         for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
+            let pieces = pieces.cells();
             self.load(pieces, &mut context);
             jump_components(self.geometry, pieces, &mut components);
             let escapes = self.check(&context, &components)?;
@@ -425,7 +427,9 @@ mod tests {
     use super::*;
     use crate::build::{BuildOptions, build};
     use proptest::prelude::*;
-    use sternhalma_data::{Board, Encoding, NewTable, Provenance, TableInfo, checksum};
+    use sternhalma_data::table::write::NewTable;
+    use sternhalma_data::table::{Provenance, checksum};
+    use sternhalma_data::{Board, Encoding, TableInfo};
 
     /// A table of bytes that says what it is told, with right checksums.
     fn forge(path: &std::path::Path, contents: TableInfo, distances: &[u8]) -> Table {

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{AtomicFile, Board, Encoding, FileSystem, Prefix, RandomAccessFile, Zstd, checksum};
+use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
+use sternhalma_data::table::{Zstd, checksum};
+use sternhalma_data::{Board, Encoding, Prefix};
 
 use crate::error::BuildError;
 use crate::layer_file::{Identity, LayerFile};
@@ -202,7 +204,7 @@ impl LockedDir {
         let mut paths = vec![self.spill_path()];
         for distance in 0..=u32::from(u8::MAX) {
             let layer = self.layer_path(distance);
-            paths.push(layer.with_file_name(format!(".layer-{distance:03}.writing")));
+            paths.push(AtomicFile::temporary_path(&layer));
             paths.push(layer);
         }
         for path in paths {

@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, Monitor, VerifyError, build, memory_needed, verify};
-use sternhalma_data::{
-    Board, CellSet, Encoding, Layout, NewTable, Prefix, Probe, Provenance, Rank, States, Table, TableInfo, Zstd,
-    army_moves, checksum,
-};
+use sternhalma_data::table::write::NewTable;
+use sternhalma_data::table::{Layout, Provenance, Zstd, checksum};
+use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
 use tempfile::TempDir;
 
 /// Where the header tells of the data.
@@ -22,13 +21,13 @@ fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
 fn told(prefix: Prefix) -> (Vec<u8>, Option<u32>) {
     let mut distances = vec![u8::MAX; prefix.states() as usize];
     let mut escape = None;
-    let mut queue = VecDeque::from([prefix.board().home()]);
+    let mut queue = VecDeque::from([State::goal(prefix.board())]);
     distances[0] = 0;
     while let Some(state) = queue.pop_front() {
         let distance = distances[Rank::of(state).0 as usize];
-        for mv in army_moves(prefix.board().geometry(), state, CellSet::EMPTY) {
-            let after = state.without(mv.from).with(mv.to);
-            if !after.is_subset(prefix.cells()) {
+        for mv in prefix.board().geometry().army_moves(state.cells(), CellSet::EMPTY) {
+            let after = state.after(mv);
+            if !after.cells().is_subset(prefix.cells()) {
                 escape = escape.or(Some(u32::from(distance)));
                 continue;
             }
@@ -45,7 +44,7 @@ fn told(prefix: Prefix) -> (Vec<u8>, Option<u32>) {
 fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding, threads: usize) -> Table {
     let path = dir.path().join(format!("{encoding}-{threads}.sht"));
     build(&path, BuildOptions { prefix, encoding, threads }, true, &()).unwrap();
-    Table::open_checked(&path).unwrap()
+    Table::options().verify_blocks(true).open(&path).unwrap()
 }
 
 fn assert_as_told(prefix: Prefix) {
@@ -212,8 +211,8 @@ fn deep_verification_finds_what_agrees_modulo_three() {
     let mut queue = VecDeque::from([other]);
     elsewhere[200] = 0;
     while let Some(state) = queue.pop_front() {
-        for mv in army_moves(prefix.board().geometry(), state, CellSet::EMPTY) {
-            let after = state.without(mv.from).with(mv.to);
+        for mv in prefix.board().geometry().army_moves(state.cells(), CellSet::EMPTY) {
+            let after = state.after(mv);
             let distance = elsewhere[Rank::of(state).0 as usize] + 1;
             let slot = &mut elsewhere[Rank::of(after).0 as usize];
             if *slot == u8::MAX {
@@ -285,7 +284,7 @@ fn lookups_outside_a_prefix_are_answers() {
     let table = built(&dir, prefix(5, 3, 12), Encoding::Mod3, 1);
     let outside = Rank(table.prefix().states()).state(3);
     assert_eq!(table.probe(outside).unwrap(), Probe::NotCovered);
-    let home = table.probed_state(table.prefix().board().home()).unwrap().unwrap();
+    let home = table.probed_state(State::goal(table.board())).unwrap().unwrap();
     assert!(home.solution().unwrap().is_empty());
     let moves = home.moves().unwrap();
     assert!(moves.iter().all(|(_, after)| after.distance().is_none_or(|d| d.0 == 1)));

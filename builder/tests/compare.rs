@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, CompareError, Tally, build, compare};
-use sternhalma_data::{Board, Encoding, NewTable, Prefix, Provenance, States, Table, TableInfo, checksum};
+use sternhalma_data::table::write::NewTable;
+use sternhalma_data::table::{Provenance, checksum};
+use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
 use tempfile::TempDir;
 
 const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];

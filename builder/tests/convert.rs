@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use sternhalma_builder::{BuildOptions, ConvertError, Monitor, build, convert, verify};
-use sternhalma_data::{Board, Encoding, NewTable, Prefix, Table, TableError, TableInfo, Zstd, checksum};
+use sternhalma_data::table::write::NewTable;
+use sternhalma_data::table::{Zstd, checksum};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableInfo};
 
 fn encodings() -> [Encoding; 5] {
     let zstd = |block_states, level| Encoding::Zstd(Zstd::new(block_states, level).unwrap());
@@ -37,7 +39,7 @@ fn any_encoding_becomes_any_other_as_built() {
             built.push(told(&path(number)));
         }
         for from in 0..encodings().len() {
-            let table = Table::open_checked(&path(from)).unwrap();
+            let table = Table::options().verify_blocks(true).open(&path(from)).unwrap();
             for (to, encoding) in encodings().into_iter().enumerate() {
                 // One way from each is enough of a table with several blocks of bytes.
                 if prefix.states() > 1 << 20 && to != (from + 1) % encodings().len() {
@@ -66,7 +68,7 @@ fn what_cannot_be_converted_leaves_no_file() {
     let (path, new) = (dir.path().join("table.sht"), dir.path().join("new.sht"));
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
     build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 1 }, false, &()).unwrap();
-    let table = Table::open_checked(&path).unwrap();
+    let table = Table::options().verify_blocks(true).open(&path).unwrap();
     let refused = convert(&table, &path, Encoding::Mod3, 1, true, &());
     assert!(matches!(refused, Err(ConvertError::SameFile { .. })));
     let refused = convert(&table, &new, Encoding::Mod3, 1, true, &Stop);
@@ -76,7 +78,8 @@ fn what_cannot_be_converted_leaves_no_file() {
     damaged[4096 + 300] ^= 1;
     let other = dir.path().join("damaged.sht");
     std::fs::write(&other, &damaged).unwrap();
-    let refused = convert(&Table::open_checked(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
+    let refused =
+        convert(&Table::options().verify_blocks(true).open(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
     assert!(matches!(refused, Err(ConvertError::Table(TableError::Corrupt { .. }))));
 
     // Distances under right checksums, but not as many of each as the header says.
@@ -88,7 +91,8 @@ fn what_cannot_be_converted_leaves_no_file() {
         writer.write_block(&bytes, checksum(&bytes)).unwrap();
     }
     writer.finish(table.provenance()).unwrap();
-    let refused = convert(&Table::open_checked(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
+    let refused =
+        convert(&Table::options().verify_blocks(true).open(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
     assert!(matches!(refused, Err(ConvertError::Layers { .. })));
 
     assert!(!new.exists());

@@ -9,10 +9,9 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use sternhalma_builder::{BuildOptions, build, verify};
-use sternhalma_data::{
-    Block, BlockEncoder, Board, Encoding, Layout, NewTable, Prefix, Probe, Provenance, Rank, States, Table, TableError,
-    TableInfo, Zstd, checksum,
-};
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::table::{Block, Layout, Provenance, Zstd, checksum};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, States, Table, TableError, TableInfo};
 use tempfile::TempDir;
 
 /// Blocks of `zstd` are small, so that small tables have several.
@@ -104,8 +103,8 @@ enum Fate {
 fn fate(path: &Path) -> Fate {
     let named = |why: String| assert!(why.contains(&*path.to_string_lossy()), "`{why}` names no file");
     let mut opened = None;
-    for open in [Table::open, Table::open_checked] {
-        let table = match open(path) {
+    for verified in [false, true] {
+        let table = match Table::options().verify_blocks(verified).open(path) {
             Ok(table) => table,
             Err(error) => {
                 named(error.to_string());
@@ -442,7 +441,7 @@ fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
             victim.patch(at, &[right ^ 1]);
             let damaged = format!("block {number} (ranks {} to {})", block.ranks.start, block.ranks.end - 1);
             for (rank, state) in States::all(prefix) {
-                let table = Table::open_checked(&victim.path).unwrap();
+                let table = Table::options().verify_blocks(true).open(&victim.path).unwrap();
                 match table.probe(state) {
                     Err(error) => {
                         assert!(matches!(error, TableError::Corrupt { .. }));
@@ -469,7 +468,7 @@ fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
     assert_eq!(prefix.partition(48), before.ranks.start..last.ranks.end);
     let at = data_at + last.bytes.start as usize;
     victim.patch(at, &[victim.bytes[at] ^ 1]);
-    let table = Table::open_checked(&victim.path).unwrap();
+    let table = Table::options().verify_blocks(true).open(&victim.path).unwrap();
     let distance = |rank: u64| table.probe(Rank(rank).state(6));
     for rank in [before.ranks.start, before.ranks.end - 1] {
         assert_eq!(distance(rank).unwrap().is_exact(), Some(true));

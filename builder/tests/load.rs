@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, States, Table, TableError};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableError};
 use tempfile::TempDir;
 
 /// Four pieces on 9x9: partitions of one state up to 82,160.
@@ -18,7 +18,7 @@ fn built(encoding: Encoding) -> (TempDir, PathBuf) {
 }
 
 fn loaded(path: &Path, budget: u64) -> Table {
-    Table::options().checked(true).load_budget(budget).open(path).unwrap()
+    Table::options().verify_blocks(true).load_budget(budget).open(path).unwrap()
 }
 
 /// The ends of a few partitions, small and large, first and last among them.
@@ -68,10 +68,10 @@ fn answers_are_the_same_at_any_budget() {
 fn a_batch_runs_across_the_border() {
     let (_dir, path) = built(Encoding::Byte);
     let mapped = Table::open(&path).unwrap();
-    let states: Vec<CellSet> = States::all(mapped.prefix()).step_by(311).map(|(_, state)| state).collect();
+    let states: Vec<State> = States::all(mapped.prefix()).step_by(311).map(|(_, state)| state).collect();
     let answers = |table: &Table| {
         let mut out = vec![0; states.len()];
-        assert!(table.byte_distances(&states, &mut out));
+        assert!(table.probe_bytes(&states, &mut out));
         out
     };
     let told = answers(&mapped);

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{
-    Board, DistanceStream, Encoding, NewTable, Prefix, Provenance, States, Table, TableError, TableInfo, checksum,
-};
+use sternhalma_data::table::write::NewTable;
+use sternhalma_data::table::{Provenance, checksum};
+use sternhalma_data::{Board, DistanceStream, Encoding, Prefix, States, Table, TableError, TableInfo};
 
 fn built(prefix: Prefix, encoding: Encoding) -> Table {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
     build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
-    Table::open_checked(&path).unwrap()
+    Table::options().verify_blocks(true).open(&path).unwrap()
 }
 
 /// Each distance by a descent of its own.
@@ -89,7 +89,7 @@ fn forged(path: &Path, prefix: Prefix, values: &[u8]) -> Table {
     }
     let (program, built, mode) = ("a forger".into(), "never".into(), "by hand".into());
     writer.finish(&Provenance { program, built, mode, ..Provenance::default() }).unwrap();
-    Table::open_checked(path).unwrap()
+    Table::options().verify_blocks(true).open(path).unwrap()
 }
 
 proptest! {

@@ -1,62 +1,56 @@
-//! Boards, moves, ranks and distance-table files of Chinese Checkers.
+//! Boards, moves and distance tables of Chinese Checkers.
 //!
-//! A [`Board`] is a diamond of `side` × `side` cells with armies of so many
-//! pieces. One player's pieces, alone on the board, are a *state*: a
-//! [`CellSet`] in the order of cells that the player's goal tip sees. States
-//! are numbered by their [`Rank`], and a [`Table`] holds for each the fewest
-//! moves to the goal.
+//! A distance table holds, for every way to place one player's army, the fewest
+//! moves to its goal. This crate opens such tables and probes them:
 //!
 //! ```
-//! use sternhalma_data::{Board, Cell, CellSet, Side, Position, Rank, army_moves};
+//! use sternhalma_data::{Probe, Side, Table};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1-4x4-3-within13-byte.sht");
+//! # /*
+//! let path = "tests/golden/v1-4x4-3-within13-byte.sht";
+//! # */
+//! let table = Table::open(path)?;
+//! let state = table.board().parse_state("d4,d3,b4", Side::X)?;
+//! match table.probe(state)? {
+//!     Probe::Exact(distance) => println!("{distance} moves"),
+//!     Probe::UpperBound(distance) => println!("at most {distance} moves"),
+//!     Probe::NotCovered => println!("outside the table"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`board`] has the rules: boards, cells, moves, states, ranks and notation.
+//!   It does no I/O.
+//! - [`table`] has the tables: opening, probing and streaming. Its modules
+//!   [`table::write`] and [`table::fs`] are the low level on which the crate
+//!   `sternhalma-builder` makes tables.
+//!
+//! The army of one player alone on the board is a [`State`], in which cell 0 is
+//! the tip of the goal. [`Position`]s and texts use the cells of the board.
+//! [`State::from_army`] and [`State::to_army`] convert between the two:
+//!
+//! ```
+//! use sternhalma_data::{Board, Position, Rank, Side, State};
 //! let board = Board::new(9, 6)?;
 //! assert_eq!(board.states(), 324_540_216);
 //!
-//! // The army of `x` at home is as far from its goal as a rank can be.
+//! // The state in which the army is at home has the largest rank.
 //! let home = Position::initial(board).army(Side::X);
-//! let state = Side::X.goal_view(board.cells(), home);
-//! assert_eq!(Rank::of(state), Rank(board.states() - 1));
-//! assert_eq!(army_moves(board.geometry(), state, CellSet::EMPTY).count(), 10);
+//! let state = State::from_army(board, Side::X, home);
+//! assert_eq!(state.rank(), Rank(board.states() - 1));
 //! # Ok::<(), sternhalma_data::BoardError>(())
 //! ```
 //!
-//! `docs/notation.md` defines the text of cells, moves and positions,
+//! `docs/notation.md` defines the text of cells, moves and positions, and
 //! `docs/table-format.md` the bytes of a table file.
 
 #![deny(unsafe_code)]
 
-mod block;
-mod board;
-mod cache;
-mod cell;
-mod error;
-mod flat;
-mod format;
-#[allow(unsafe_code)]
-mod map;
-mod notation;
-mod options;
-mod position;
-mod predict;
-mod rank;
-mod storage;
-mod table;
-mod unfold;
-mod writer;
+pub mod board;
+pub mod table;
 
-pub use block::BlockEncoder;
-pub use board::{Board, BoardError, Geometry, Jump, Prefix, Side};
-pub use cell::{Cell, CellIter, CellSet};
-pub use error::TableError;
-pub use flat::write_lex;
-pub use format::{
-    BLOCK_BYTES, Block, Encoding, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
+pub use board::{
+    Board, BoardError, Cell, CellSet, Geometry, Move, NotationError, Position, Prefix, Rank, Side, State, States,
 };
-pub use map::install_sigbus_handler;
-pub use notation::NotationError;
-pub use options::TableOptions;
-pub use position::{Move, Position, army_moves};
-pub use rank::{PartialRank, Rank, States, binomial};
-pub use storage::{AtomicFile, FileSystem, OsFileSystem, RandomAccessFile, Traffic, parent_directory};
-pub use table::{Distance, Probe, ProbedState, Table};
-pub use unfold::DistanceStream;
-pub use writer::{NewTable, TableWriter};
+pub use table::{Distance, DistanceStream, Encoding, Probe, ProbedState, Table, TableError, TableInfo, TableOptions};

@@ -12,7 +12,7 @@ use sternhalma_ggp::Rng;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: fit_estimate FILE")?;
-    let table = Table::open(path.as_ref())?;
+    let table = Table::open(path)?;
     let board = table.prefix().board();
     let geometry = board.geometry();
     println!("within  moves a step  mean error  root mean square");
@@ -24,7 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         while samples.len() < 100_000 {
             let rank = Rank(rng.random_range(prefix.states()..board.states()));
             let state = rank.state(board.pieces());
-            let rows = [state.first(), state.last()].map(|cell| cell.map_or(0, |cell| geometry.row(cell)));
+            let rows =
+                [state.cells().first(), state.cells().last()].map(|cell| cell.map_or(0, |cell| geometry.row(cell)));
             if rows[1] - rows[0] > 10 {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Cell, CellSet, Encoding, Prefix, Rank, Table};
+use sternhalma_data::{Cell, Encoding, Prefix, Rank, State, Table};
 
 /// Moves a step beyond the table's prefix costs, on average. Fitted on the
 /// whole table of 6 pieces (`docs/players.md`).
@@ -34,7 +34,7 @@ impl Distances {
     /// The distance of an army, given as its goal tip sees it, with its rank.
     /// A damaged table gives the estimate that its neighbours would.
     #[inline]
-    pub fn of(&self, army: CellSet, rank: Rank) -> f64 {
+    pub fn of(&self, army: State, rank: Rank) -> f64 {
         match self.table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
             Some(&distance) => f64::from(distance),
             None => self.slow(army),
@@ -42,7 +42,7 @@ impl Distances {
     }
 
     #[cold]
-    fn slow(&self, army: CellSet) -> f64 {
+    fn slow(&self, army: State) -> f64 {
         let prefix = self.table.prefix();
         let (placed, steps) = draw_in(prefix, army);
         let known = match self.table.encoding() {
@@ -56,7 +56,7 @@ impl Distances {
 /// An army with each piece beyond the prefix taken to the nearest free cell
 /// inside, the nearest pieces first and the farthest of equal cells, and the
 /// steps that took on the empty board.
-pub fn draw_in(prefix: Prefix, army: CellSet) -> (CellSet, u32) {
+pub fn draw_in(prefix: Prefix, army: State) -> (State, u32) {
     let covered = prefix.cells();
     let geometry = prefix.board().geometry();
     let apart = |a: Cell, b: Cell| {
@@ -65,14 +65,14 @@ pub fn draw_in(prefix: Prefix, army: CellSet) -> (CellSet, u32) {
         // Steps along (1, -1) change both coordinates at once.
         dx.abs().max(dy.abs()).max((dx + dy).abs()) as u32
     };
-    let mut placed = army & covered;
+    let mut placed = army.cells() & covered;
     let mut steps = 0;
-    for cell in army - covered {
+    for cell in army.cells() - covered {
         let free = (covered - placed).iter();
         let nearest = free.min_by_key(|&to| (apart(cell, to), std::cmp::Reverse(to)));
         let to = nearest.expect("a prefix has room for the army");
         steps += apart(cell, to);
         placed = placed.with(to);
     }
-    (placed, steps)
+    (State::from_cells(placed), steps)
 }

@@ -110,8 +110,7 @@ impl MeanRow {
     /// The evaluation on a board.
     pub fn new(game: &ChineseCheckers) -> MeanRow {
         let geometry = game.geometry();
-        let home = game.board().home();
-        let last = home.last().expect("an army has a piece");
+        let last = sternhalma_data::State::goal(game.board()).cells().last().expect("an army has a piece");
         let rows = (0..geometry.cells()).map(sternhalma_data::Cell::new).map(|cell| geometry.row_of(cell));
         let mut rows: Vec<CellSet> = rows.collect();
         rows.dedup();
@@ -119,7 +118,9 @@ impl MeanRow {
     }
 
     fn mean(&self, game: &ChineseCheckers, state: &GameState, player: Side) -> f64 {
-        let army = player.goal_view(game.board().cells(), state.army(player)) - game.board().home();
+        let board = game.board();
+        let goal = sternhalma_data::State::goal(board).cells();
+        let army = sternhalma_data::State::from_army(board, player, state.army(player)).cells() - goal;
         let rows = self.rows.iter().enumerate().skip(self.home_rows + 1);
         let sum: usize = rows.map(|(row, cells)| (row - self.home_rows) * (army & *cells).len()).sum();
         sum as f64 / self.pieces

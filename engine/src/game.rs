@@ -1,7 +1,7 @@
 //! The two-player game.
 
 use rand::RngExt;
-use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, Side};
+use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, Side, State};
 use sternhalma_ggp::features::StateFeatures;
 use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::{Game, Rng, Turn};
@@ -106,7 +106,7 @@ impl ChineseCheckers {
             let by = |test: &dyn Fn(usize) -> bool| (0..cells).filter(|&to| test(to)).map(Cell::new).collect();
             (0..cells).map(|from| [by(&|to| rows(to) > rows(from)), by(&|to| rows(to) >= rows(from))]).collect()
         });
-        let goals = [board.home().turned(cells), board.home()];
+        let goals = [board.goal(Side::X), board.goal(Side::O)];
         ChineseCheckers { board, geometry, ply_limit: PLY_LIMIT, filter, goals, ahead }
     }
 
@@ -163,8 +163,8 @@ impl ChineseCheckers {
     /// ([`Rank::after_move`]) takes longer: playouts need it once in many moves,
     /// and the pieces a move passes are a loop that the processor mispredicts.
     #[inline]
-    pub fn ranked(&self, state: &GameState, player: Side) -> (CellSet, Rank) {
-        let army = player.goal_view(self.board.cells(), state.army(player));
+    pub fn ranked(&self, state: &GameState, player: Side) -> (State, Rank) {
+        let army = State::from_army(self.board, player, state.army(player));
         (army, Rank::of(army))
     }
 

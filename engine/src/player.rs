@@ -341,11 +341,10 @@ struct Greedy {
 impl EnginePlayer for Greedy {
     fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
         let player = state.player();
-        let cells = self.game.board().cells();
         let mut best: (Option<(i32, usize)>, Vec<Move>) = (None, Vec::new());
         for (from, to) in self.game.pieces(state, Filter::All).iter() {
             // Seen from the goal, cells in farther rows have larger indices.
-            let behind = self.game.geometry().row(player.goal_view_cell(cells, from));
+            let behind = self.game.geometry().row(from.to_goal_order(self.game.board(), player));
             for to in to {
                 let mv = Move { from, to };
                 let key = Some((self.game.advance(player, mv), behind));

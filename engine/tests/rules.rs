@@ -80,14 +80,13 @@ proptest! {
         let mut state = game.initial();
         let mut carried = [Side::X, Side::O].map(|player| game.ranked(&state, player).1);
         for _ in 0..200 {
-            let (mover, cells) = (state.player(), game.board().cells());
+            let mover = state.player();
             let before = game.ranked(&state, mover).0;
             let moves = legal(&game, &state);
             let action = moves[rng.random_range(0..moves.len())];
             if let Some(mv) = action {
-                let turn = |cell| mover.goal_view_cell(cells, cell);
-                let rank = &mut carried[mover as usize];
-                *rank = rank.after_move(before, turn(mv.from), turn(mv.to));
+                let (rank, mv) = (&mut carried[mover as usize], mv.to_goal_order(game.board(), mover));
+                *rank = rank.after_move(before, mv.from, mv.to);
             }
             game.play_action(&mut state, action);
             prop_assert_eq!(carried, [Side::X, Side::O].map(|player| game.ranked(&state, player).1));

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand::SeedableRng;
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, CellSet, Encoding, Prefix, Rank, Side, States, Table};
+use sternhalma_data::{Board, Encoding, Move, Prefix, Rank, Side, State, States, Table};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, EngineContestant, FarthestMix, Filter, GameState, MeanRow, PLY_LIMIT,
     Roster, Separated, TableDifference, TableForesight, player,
@@ -198,7 +198,7 @@ fn playouts_go_forward_while_they_can() {
     let mut farthest = FarthestMix::new(0.0);
     for state in some_states(&game, 60) {
         let forward = game.pieces(&state, Filter::Forward);
-        let most = forward.iter().flat_map(|(from, to)| to.iter().map(move |to| sternhalma_data::Move { from, to }));
+        let most = forward.iter().flat_map(|(from, to)| to.iter().map(move |to| Move { from, to }));
         let most = most.map(|mv| game.advance(state.player(), mv)).max().unwrap();
         let action =
             farthest.choose(&game, &state, state.player() as usize, &MoveHistory::default(), &mut rng).unwrap();
@@ -231,7 +231,7 @@ fn foresight_is_the_difference_after_each_move() {
             assert_eq!(value, 1.0, "{action:?}");
             continue;
         }
-        let army = Side::X.goal_view(board.cells(), after.army(Side::X));
+        let army = State::from_army(board, Side::X, after.army(Side::X));
         let distance = distances.table().probe(army).unwrap().distance().unwrap().0;
         let told = 0.5 + 0.1 * (1.0 - f64::from(distance) - 0.5);
         assert!((f64::from(value) - told).abs() < 1e-6, "{action:?}: {value} for {told}");
@@ -278,24 +278,23 @@ fn estimates_join_on_to_the_table_without_a_jump() {
     for (rank, state) in States::all(Prefix::whole(board)) {
         let distance = part.of(state, rank);
         assert_eq!(distance, mod3.of(state, rank));
-        if state.is_subset(prefix.cells()) {
+        if state.cells().is_subset(prefix.cells()) {
             assert_eq!(Some(distance as u8), part.table().probe(state).unwrap().distance().map(|d| d.0));
             continue;
         }
         // The nearest cell inside and the one stepped to are both beside the
         // piece, so the table's answers for them differ by two at most.
-        for from in state - prefix.cells() {
-            for to in (geometry.neighbors(from) & prefix.cells()) - state {
-                let inside = state.without(from).with(to);
-                if inside.is_subset(prefix.cells()) {
+        for from in state.cells() - prefix.cells() {
+            for to in (geometry.neighbors(from) & prefix.cells()) - state.cells() {
+                let inside = state.after(Move { from, to });
+                if inside.cells().is_subset(prefix.cells()) {
                     let change = (distance - part.of(inside, Rank::of(inside))).abs();
                     assert!(change <= 2.5, "{change} from {state:?} to {inside:?}");
                 }
             }
         }
     }
-    let home: CellSet = board.home().turned(board.cells());
+    let home = State::start(board);
     let (estimate, exact) = (part.of(home, Rank::of(home)), whole.of(home, Rank::of(home)));
     assert!((estimate - exact).abs() < 0.3 * exact, "{estimate} for {exact}");
-    assert_eq!(Side::X.goal_view(36, board.home()), home);
 }

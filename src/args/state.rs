@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Board, CellSet, Move, Rank, Side};
+use sternhalma_data::{Board, Move, Rank, Side, State};
 
 /// The side whose army a state is.
 #[derive(Args, Clone, Copy)]
@@ -14,14 +14,13 @@ pub struct SideArg {
 
 impl SideArg {
     /// Parses a state and converts it to goal order.
-    pub fn parse(self, board: Board, text: &str) -> Result<CellSet> {
-        let army = board.parse_army(text, self.side)?;
-        Ok(self.side.goal_view(board.cells(), army))
+    pub fn parse(self, board: Board, text: &str) -> Result<State> {
+        Ok(board.parse_state(text, self.side)?)
     }
 
-    /// Returns the names of the cells of a state in goal order.
-    pub fn cells_text(self, board: Board, state: CellSet) -> String {
-        board.geometry().cells_text(self.side.goal_view(board.cells(), state))
+    /// Returns the names of the cells of a state.
+    pub fn cells_text(self, board: Board, state: State) -> String {
+        board.state_text(state, self.side)
     }
 
     /// Returns the names of the cells of the state with this rank.
@@ -31,7 +30,6 @@ impl SideArg {
 
     /// Returns the name of a move in goal order.
     pub fn move_text(self, board: Board, mv: Move) -> String {
-        let turn = |cell| self.side.goal_view_cell(board.cells(), cell);
-        board.geometry().move_text(Move { from: turn(mv.from), to: turn(mv.to) })
+        board.geometry().move_text(mv.to_board_order(board, self.side))
     }
 }

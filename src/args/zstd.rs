@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use sternhalma_data::{Encoding, Zstd};
+use sternhalma_data::Encoding;
+use sternhalma_data::table::Zstd;
 
 /// How blocks are compressed with the encoding `zstd`.
 #[derive(Args)]

@@ -6,7 +6,8 @@ use indicatif::{HumanBytes, HumanCount};
 use sternhalma_builder::{
     BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, is_begun, memory_needed,
 };
-use sternhalma_data::{Encoding, Layout, Prefix, Table};
+use sternhalma_data::table::Layout;
+use sternhalma_data::{Encoding, Prefix, Table};
 
 use crate::args::board::BoardArgs;
 use crate::args::threads::ThreadArgs;

@@ -4,7 +4,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use indicatif::{HumanBytes, HumanCount};
 use sternhalma_builder::{ConvertError, convert};
-use sternhalma_data::{Encoding, Layout, Table};
+use sternhalma_data::table::Layout;
+use sternhalma_data::{Encoding, Table};
 
 use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;

@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
 use sternhalma_builder::{BuildError, BuildOptions, Machine, Plan, plan};
-use sternhalma_data::{AtomicFile, OsFileSystem, parent_directory};
+use sternhalma_data::table::fs::{AtomicFile, OsFileSystem, parent_directory};
 
 use crate::outcome::CommandOutcome;
 use crate::output::{self, status};

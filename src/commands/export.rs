@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use sternhalma_data::{AtomicFile, DistanceStream, Encoding, OsFileSystem, Table, write_lex};
+use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
+use sternhalma_data::table::write_lex;
+use sternhalma_data::{DistanceStream, Encoding, Table};
 
 use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
@@ -79,8 +81,7 @@ fn write(table: &Table, args: &Args, out: impl Write) -> Result<()> {
     match args.order {
         OrderArg::Colex => write_colex(table, &mut out)?,
         OrderArg::Lex => {
-            let board = table.prefix().board();
-            write_lex(&table.distances()?, board.cells(), board.pieces(), &mut out)?;
+            write_lex(table.board(), &table.distances()?, &mut out)?;
         }
     }
     Ok(out.flush()?)

@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use sternhalma_data::{Encoding, Layout, Partition, Prefix, Provenance, Side, Table, Zstd};
+use sternhalma_data::table::{Layout, Partition, Provenance, Zstd};
+use sternhalma_data::{Encoding, Prefix, Side, State, Table};
 
 use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
@@ -74,7 +75,7 @@ fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
     let row = |Partition { back, ranks, bytes }| {
         let states = ranks.end - ranks.start;
         PartitionRow {
-            back: board.geometry().cell_name(Side::X.goal_view_cell(board.cells(), back)),
+            back: board.geometry().cell_name(back.to_board_order(board, Side::X)),
             within: back.index() + 1,
             states,
             share: share(states),
@@ -89,7 +90,6 @@ fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
 impl Info<'_> {
     fn of(table: &Table) -> Result<Info<'_>> {
         let board = table.prefix().board();
-        let start = board.home().turned(board.cells());
         Ok(Info {
             file: table.path().display().to_string(),
             side: board.size(),
@@ -103,7 +103,7 @@ impl Info<'_> {
             level: zstd(table).map(Zstd::level),
             max_distance: table.max_distance().0,
             layers: &table.info().layers,
-            start_distance: table.probe(start)?.distance().map(|distance| distance.0),
+            start_distance: table.probe(State::start(board))?.distance().map(|distance| distance.0),
             boundary_layer: table.info().boundary_layer,
             proven_depth: table.proven_depth(),
             checksum: format!("{:016x}", table.checksum()),

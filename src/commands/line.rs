@@ -2,7 +2,6 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::json;
-use sternhalma_data::Rank;
 
 use crate::args::state::SideArg;
 use crate::context::CommandContext;
@@ -38,7 +37,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let lookup = probed.as_ref().map(|probed| probed.probe());
         output::print_json(&json!({
             "state": args.side.cells_text(board, state),
-            "rank": Rank::of(state).0,
+            "rank": state.rank().0,
             "distance": lookup.and_then(|lookup| lookup.distance()).map(|distance| distance.0),
             "exact": lookup.and_then(|lookup| lookup.is_exact()),
             "moves": moves,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::Serialize;
-use sternhalma_data::{CellSet, Probe, Rank, Table};
+use sternhalma_data::{Probe, State, Table};
 
 use crate::args::state::SideArg;
 use crate::context::CommandContext;
@@ -77,7 +77,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     let board = table.prefix().board();
     let states = args.states.iter().map(|text| args.side.parse(board, text));
-    let states = states.collect::<Result<Vec<CellSet>>>()?;
+    let states = states.collect::<Result<Vec<State>>>()?;
     let mut printer = Printer::new(args);
     let mut outcome = CommandOutcome::Answered;
     for state in states {
@@ -127,7 +127,7 @@ fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Comman
     }
 }
 
-fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
+fn answer(table: &Table, args: &Args, state: State) -> Result<Row> {
     let board = table.prefix().board();
     let probed = table.probed_state(state)?;
     let lookup = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
@@ -145,7 +145,7 @@ fn answer(table: &Table, args: &Args, state: CellSet) -> Result<Row> {
     };
     Ok(Row {
         state: args.side.cells_text(board, state),
-        rank: Rank::of(state).0,
+        rank: state.rank().0,
         distance: lookup.distance().map(|d| d.0),
         exact: lookup.is_exact(),
         moves,

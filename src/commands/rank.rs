@@ -37,7 +37,7 @@ pub struct UnrankArgs {
 
 pub fn run_rank(args: &RankArgs) -> Result<CommandOutcome> {
     let board = args.board.board()?;
-    let rank = Rank::of(args.side.parse(board, &args.state)?);
+    let rank = args.side.parse(board, &args.state)?.rank();
     print(board, args.side, rank, args.json, |_, rank| rank.to_string())
 }
 

@@ -1,7 +1,9 @@
 //! `compare`.
 
 use serde_json::{Value, json};
-use sternhalma_data::{NewTable, Table, checksum};
+use sternhalma_data::Table;
+use sternhalma_data::table::checksum;
+use sternhalma_data::table::write::NewTable;
 
 use crate::common::TestEnv;
 

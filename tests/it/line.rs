@@ -1,7 +1,7 @@
 //! `line`.
 
 use serde_json::{Value, json};
-use sternhalma_data::{Board, CellSet, Geometry, Position, Side, Table, army_moves};
+use sternhalma_data::{Board, CellSet, Geometry, Position, Side, Table};
 
 use crate::common::{ENCODINGS, TestEnv, ndjson};
 
@@ -11,7 +11,7 @@ fn replay(board: Board, player: Side, state: &str, line: &str) -> usize {
     let mut army = geometry.parse_cells(state).unwrap();
     for text in line.split_whitespace() {
         let mv = geometry.parse_move(text).unwrap();
-        let legal = army_moves(geometry, army, CellSet::EMPTY).any(|legal| legal == mv);
+        let legal = geometry.army_moves(army, CellSet::EMPTY).any(|legal| legal == mv);
         assert!(legal, "{text} of {line} from {state}");
         army = army.without(mv.from).with(mv.to);
     }

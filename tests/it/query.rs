@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use sternhalma_data::{Board, CellSet, Rank, Table, army_moves};
+use sternhalma_data::{Board, CellSet, Rank, Side, Table};
 
 use crate::common::{ENCODINGS, Session, TestEnv, ndjson};
 
@@ -52,7 +52,7 @@ fn every_format_says_the_same() {
         assert_eq!(ran.err, "");
         ran.exit(1)
     };
-    let bound_state = table.prefix().board().geometry().cells_text(Rank(bound as u64).state(3).turned(16));
+    let bound_state = table.board().state_text(Rank(bound as u64).state(3), Side::X);
     let rows = json!([
         { "state": "c4,d3,d4", "rank": 0, "distance": 0, "exact": true },
         { "state": bound_state, "rank": bound, "distance": 7, "exact": false },
@@ -103,7 +103,7 @@ fn moves_are_listed_best_first() {
                 let moves = row["moves"].as_array().unwrap();
                 let found: BTreeSet<&str> = moves.iter().map(|mv| mv["move"].as_str().unwrap()).collect();
                 let legal: BTreeSet<String> =
-                    army_moves(geometry, army, CellSet::EMPTY).map(|mv| geometry.move_text(mv)).collect();
+                    geometry.army_moves(army, CellSet::EMPTY).map(|mv| geometry.move_text(mv)).collect();
                 assert_eq!(found, legal.iter().map(String::as_str).collect());
                 assert_eq!(moves.len(), found.len());
 

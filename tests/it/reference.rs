@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use sternhalma_builder::{BuildOptions, build};
 use sternhalma_data::{
-    Board, CellSet, Distance, Encoding, Geometry, Move, Position, Prefix, Probe, Side, Table, army_moves,
+    Board, CellSet, Distance, Encoding, Geometry, Move, Position, Prefix, Probe, Side, State, Table,
 };
 
 fn figures() -> Value {
@@ -46,8 +46,7 @@ fn layers_and_start_distances_agree() {
         if board.states() > 20_000_000 {
             continue;
         }
-        let start = board.home().turned(board.cells());
-        let found = built(Prefix::whole(board)).probe(start).unwrap().distance().unwrap();
+        let found = built(Prefix::whole(board)).probe(State::start(board)).unwrap().distance().unwrap();
         assert_eq!(u64::from(found.0), distance.as_u64().unwrap(), "{board}");
         checked += 1;
     }
@@ -77,24 +76,24 @@ fn solution(figures: &Value, geometry: &Geometry) -> Vec<Move> {
 
 /// The states of a line of player `x`, as the goal tip sees them, by the
 /// moves left: the goal first.
-fn backward(board: Board, start: CellSet, line: &[Move]) -> Vec<CellSet> {
+fn backward(board: Board, start: CellSet, line: &[Move]) -> Vec<State> {
     let mut army = start;
     let mut states = vec![army];
     for mv in line {
-        let legal = army_moves(board.geometry(), army, CellSet::EMPTY).any(|legal| legal == *mv);
+        let legal = board.geometry().army_moves(army, CellSet::EMPTY).any(|legal| legal == *mv);
         assert!(legal, "{}", board.geometry().move_text(*mv));
         army = army.without(mv.from).with(mv.to);
         states.push(army);
     }
-    states.into_iter().rev().map(|army| Side::X.goal_view(board.cells(), army)).collect()
+    states.into_iter().rev().map(|army| State::from_army(board, Side::X, army)).collect()
 }
 
 /// No state of a line that the table covers is farther from the goal than
 /// the line is long from there, as long as the line stays inside the prefix.
 /// Gives how many states were so bounded.
-fn assert_bounds(table: &Table, states: &[CellSet]) -> usize {
+fn assert_bounds(table: &Table, states: &[State]) -> usize {
     assert_eq!(table.probe(states[0]).unwrap(), Probe::Exact(Distance(0)), "the line ends in the goal");
-    let inside = states.iter().take_while(|state| state.is_subset(table.prefix().cells()));
+    let inside = states.iter().take_while(|state| state.cells().is_subset(table.prefix().cells()));
     let distances = inside.map(|&state| table.probe(state).unwrap().distance().unwrap());
     let mut bounded = 0;
     for distance in distances {
@@ -111,7 +110,7 @@ fn the_solution_in_27_moves_is_legal() {
     let line = solution(&figures, board.geometry());
     assert_eq!(line.len(), 27);
     let states = backward(board, Position::initial(board).army(Side::X), &line);
-    assert_eq!(states[0], board.home());
+    assert_eq!(states[0], State::goal(board));
 }
 
 #[test]
@@ -132,9 +131,9 @@ fn the_solution_in_27_moves_bounds_a_large_table_of_ten_pieces() {
     let line = solution(&figures(), board.geometry());
     let states = backward(board, Position::initial(board).army(Side::X), &line);
     let path = std::env::var_os("STERNHALMA_TEN_PIECES").expect("STERNHALMA_TEN_PIECES is the path of a table");
-    let table = Table::open_checked(Path::new(&path)).unwrap();
+    let table = Table::options().verify_blocks(true).open(Path::new(&path)).unwrap();
     assert_eq!(table.prefix().board(), board, "STERNHALMA_TEN_PIECES names a table of another board");
-    let inside = states.iter().filter(|state| state.is_subset(table.prefix().cells())).count();
+    let inside = states.iter().filter(|state| state.cells().is_subset(table.prefix().cells())).count();
     assert_eq!(assert_bounds(&table, &states), inside, "this line comes from outside and stays inside");
 }
 
@@ -142,11 +141,10 @@ fn the_solution_in_27_moves_bounds_a_large_table_of_ten_pieces() {
 fn a_shortest_line_bounds_the_prefixes_of_its_board() {
     let board = Board::new(5, 6).unwrap();
     let start = Position::initial(board).army(Side::X);
-    let turn = |cell| Side::X.goal_view_cell(board.cells(), cell);
     let whole = built(Prefix::whole(board));
-    let probed = whole.probed_state(Side::X.goal_view(board.cells(), start)).unwrap().unwrap();
+    let probed = whole.probed_state(State::start(board)).unwrap().unwrap();
     let line = probed.solution().unwrap();
-    let line: Vec<Move> = line.into_iter().map(|mv| Move { from: turn(mv.from), to: turn(mv.to) }).collect();
+    let line: Vec<Move> = line.into_iter().map(|mv| mv.to_board_order(board, Side::X)).collect();
     let states = backward(board, start, &line);
     assert_eq!(assert_bounds(&whole, &states), 12);
     let bounded = [10, 12, 15, 18, 21, 24].map(|within| {

@@ -3,7 +3,8 @@
 use std::fs;
 
 use serde_json::json;
-use sternhalma_data::{Board, Encoding, Layout, Prefix};
+use sternhalma_data::table::Layout;
+use sternhalma_data::{Board, Encoding, Prefix};
 
 use crate::common::{ENCODINGS, TestEnv, names, set};
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use sternhalma_data::{FileSystem, OsFileSystem, RandomAccessFile, Traffic, parent_directory};
+use sternhalma_data::table::fs::{FileSystem, OsFileSystem, RandomAccessFile, Traffic, parent_directory};
 use tempfile::TempDir;
 
 /// What is left of the steps before a crash.

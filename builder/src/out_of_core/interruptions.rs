@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use sternhalma_data::Zstd;
+use sternhalma_data::table::Zstd;
 use tempfile::TempDir;
 
 use super::faults::{Crash, Fault, Faults};
@@ -496,7 +496,7 @@ fn work_without_recorded_zstd_parameters_is_resumed_with_the_requested_ones() {
     let (json, _) = text.split_once('\n').unwrap();
     let json = json.replace(r#","zstd":{"block_states":4096,"level":1}"#, "");
     assert!(json.contains(r#""encoding":"zstd","fixed""#), "{json}");
-    std::fs::write(&manifest, format!("{json}\n{:016x}\n", sternhalma_data::checksum(json.as_bytes()))).unwrap();
+    std::fs::write(&manifest, format!("{json}\n{:016x}\n", sternhalma_data::table::checksum(json.as_bytes()))).unwrap();
     assert_eq!(rebuild(&site, of(zstd(64)), false).unwrap(), (Done::Built, zstd(64)));
     assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
     assert_eq!(rebuild(&site, of(zstd(64)), true).unwrap(), (Done::Before, zstd(64)));

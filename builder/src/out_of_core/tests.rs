@@ -1,7 +1,8 @@
 //! Tables built out of core against those built in memory.
 
 use proptest::prelude::*;
-use sternhalma_data::{Board, Zstd};
+use sternhalma_data::Board;
+use sternhalma_data::table::Zstd;
 use tempfile::TempDir;
 
 use super::faults::{Fault, Faults};

@@ -1,6 +1,6 @@
 //! Distances in whole numbers, and those that are slow to find kept.
 
-use sternhalma_data::{CellSet, Rank};
+use sternhalma_data::{Rank, State};
 
 use crate::distance::Distances;
 
@@ -40,12 +40,12 @@ impl DistanceCache {
 
     /// The distance of an army as its goal tip sees it, with its rank.
     #[inline]
-    pub fn distance(&mut self, army: CellSet, rank: Rank) -> i32 {
+    pub fn distance(&mut self, army: State, rank: Rank) -> i32 {
         if self.kept.is_empty() { hundredths(self.distances.of(army, rank)) } else { self.slow(army, rank) }
     }
 
     #[cold]
-    fn slow(&mut self, army: CellSet, rank: Rank) -> i32 {
+    fn slow(&mut self, army: State, rank: Rank) -> i32 {
         // Ranks of like armies are close together; the product spreads them.
         let place = (rank.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % KEPT;
         if self.kept[place].rank != rank.0 {

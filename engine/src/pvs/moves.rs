@@ -22,11 +22,11 @@ pub(super) fn generate(context: &mut SearchContext, node: &SearchNode, filter: F
     let player = node.state.player();
     let (view, _) = context.game.ranked(&node.state, player);
     let pieces = context.game.pieces(&node.state, filter);
-    let cells = context.geometry().cells();
+    let board = context.game.board();
     for (from, to) in pieces.iter() {
-        let rest = context.rest(view.without(player.goal_view_cell(cells, from)));
+        let rest = context.rest(view.cells().without(from.to_goal_order(board, player)));
         for to in to {
-            let standing = context.standing_with(&rest, player.goal_view_cell(cells, to));
+            let standing = context.standing_with(&rest, to.to_goal_order(board, player));
             out.push(ScoredMove { mv: Move { from, to }, standing, order: 0 });
         }
     }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Cell, CellSet, Geometry, Move, PartialRank, Rank, Side};
+use sternhalma_data::board::PartialRank;
+use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, Side, State};
 
 use super::distance_cache::DistanceCache;
 use super::value::{RestWorth, Weights};
@@ -118,16 +119,16 @@ impl SearchContext {
 
     /// How an army stands, as its goal tip sees it.
     #[inline]
-    pub fn standing(&mut self, army: CellSet) -> Standing {
+    pub fn standing(&mut self, army: State) -> Standing {
         let distance = self.distances.distance(army, Rank::of(army));
-        Standing { distance, worth: self.weights.of(army) - distance }
+        Standing { distance, worth: self.weights.of(army.cells()) - distance }
     }
 
     /// How an army stands once its last piece, beside `others`, is on `cell`.
     #[inline]
     pub fn standing_with(&mut self, others: &Rest, cell: Cell) -> Standing {
         let army = others.cells.with(cell);
-        let distance = self.distances.distance(army, others.ranks.rank_with(cell));
+        let distance = self.distances.distance(State::from_cells(army), others.ranks.rank_with(cell));
         Standing { distance, worth: self.weights.with(&others.worth, cell) - distance }
     }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, Table, Zstd};
+use sternhalma_data::table::Zstd;
+use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, Table};
 use sternhalma_ggp::{Game, Limits, Rng};
 
 use super::*;

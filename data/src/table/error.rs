@@ -1,42 +1,51 @@
-//! What can go wrong with a table file.
+//! Errors of table files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why a table cannot be opened, read or written.
+/// The reason why a table cannot be opened, read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// There is no such file.
-    #[error("{}: there is no such file; `sternhalma build` makes tables", path.display())]
+    /// The file does not exist.
+    #[error("{}: the file does not exist", path.display())]
     Absent {
-        /// The file asked for.
+        /// The requested file.
         path: PathBuf,
     },
-    /// The operating system refused.
-    #[error("{}: cannot {action}: {source}{}", path.display(), io_advice(source))]
+    /// The file exists and must not be replaced.
+    #[error("{}: the file exists", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused an operation. The reason is the source.
+    #[error("{}: cannot {action}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What was being done to it.
+        /// The operation, as a verb: `open`, `write`.
         action: &'static str,
-        /// What the system said.
+        /// The reason.
         source: io::Error,
     },
-    /// The file does not begin as a table does.
+    /// The file does not begin like a table.
     #[error("{}: this is not a Sternhalma table", path.display())]
     NotATable {
         /// The file.
         path: PathBuf,
     },
-    /// The file is a table of a kind this program does not read.
-    #[error("{}: {what} is not known to this program; use the version that wrote the table, or build it again", path.display())]
+    /// The file is a table of a kind that this version does not read.
+    #[error(
+        "{}: {what} is not supported by this version; use the version that wrote the table, or build it again",
+        path.display()
+    )]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// Version, rule set or encoding, with the value found.
+        /// The version, rule set or encoding, with the value found.
         what: String,
     },
     /// The file is damaged.
@@ -60,14 +69,5 @@ impl TableError {
 
     pub(crate) fn corrupt(path: &Path, what: impl Into<String>) -> TableError {
         TableError::Corrupt { path: path.to_owned(), what: what.into() }
-    }
-}
-
-fn io_advice(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull => "; free some space or choose another place with -o",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "; choose another place with -o",
-        io::ErrorKind::OutOfMemory => "; load less of it into memory",
-        _ => "",
     }
 }

@@ -3,20 +3,20 @@
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, Sub, SubAssign};
 
-/// A cell of a board, as its index in the *cell order*: rows of the diamond
-/// (`x + y`) from the `a1` corner outwards, and within a row by `x`.
+/// A cell of a board, given as its index in the *cell order*.
 ///
-/// Index 0 is `a1`; on a board of side `n` index `n² - 1` is the opposite
-/// acute corner. Coordinates and names depend on the side of the board, so
-/// they live in [`Geometry`](crate::Geometry).
+/// The cell order goes through the rows of the diamond (`x + y`) from the `a1`
+/// corner outwards, and within a row by `x`. Index 0 is `a1`. On a board of
+/// size `n`, index `n² - 1` is the opposite acute corner. Coordinates and names
+/// depend on the size of the board; [`Geometry`](crate::Geometry) has them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell(u8);
 
 impl Cell {
-    /// The most cells any board has (side 11).
+    /// The number of cells of the largest board (11x11).
     pub const LIMIT: usize = 121;
 
-    /// The cell with this index.
+    /// Returns the cell with this index.
     ///
     /// # Panics
     /// If `index` is not below [`Cell::LIMIT`].
@@ -26,7 +26,7 @@ impl Cell {
         Cell(index as u8)
     }
 
-    /// The index of the cell in the cell order.
+    /// Returns the index of the cell in the cell order.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -39,10 +39,10 @@ impl fmt::Debug for Cell {
     }
 }
 
-/// A set of cells, one bit a cell: bit `i` is the cell with index `i`.
+/// A set of cells, with one bit per cell: bit `i` is the cell with index `i`.
 ///
-/// Sets compare as their bits do, which for sets of equal size is the order
-/// of their ranks (colexicographic).
+/// Sets compare as their bits do. For sets of equal size this is the
+/// colexicographic order, which is also the order of their ranks.
 ///
 /// ```
 /// use sternhalma_data::{Cell, CellSet};
@@ -55,23 +55,26 @@ impl fmt::Debug for Cell {
 pub struct CellSet(u128);
 
 impl CellSet {
-    /// The set without cells.
+    /// The empty set.
     pub const EMPTY: CellSet = CellSet(0);
 
-    /// The set of one cell.
+    /// Returns the set of one cell.
     #[inline]
     pub const fn single(cell: Cell) -> CellSet {
         CellSet(1 << cell.0)
     }
 
-    /// The first `count` cells of the cell order, at most 121.
+    /// Returns the first `count` cells of the cell order.
+    ///
+    /// # Panics
+    /// If `count` is above [`Cell::LIMIT`].
     #[inline]
     pub const fn first_cells(count: usize) -> CellSet {
         assert!(count <= Cell::LIMIT, "a board has at most 121 cells");
         CellSet((1 << count) - 1)
     }
 
-    /// The set with these bits.
+    /// Returns the set with these bits.
     ///
     /// # Panics
     /// If a bit at or above [`Cell::LIMIT`] is set.
@@ -81,58 +84,58 @@ impl CellSet {
         CellSet(bits)
     }
 
-    /// [`from_bits`](CellSet::from_bits) where the caller knows the bits are cells.
+    /// Returns the set with these bits, which the caller knows to be cells.
     #[inline]
     pub(crate) const fn from_valid_bits(bits: u128) -> CellSet {
         debug_assert!(bits >> Cell::LIMIT == 0);
         CellSet(bits)
     }
 
-    /// The bits of the set.
+    /// Returns the bits of the set.
     #[inline]
     pub const fn bits(self) -> u128 {
         self.0
     }
 
-    /// How many cells are in the set.
+    /// Returns the number of cells in the set.
     #[inline]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// Whether the set has no cell.
+    /// Returns whether the set is empty.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `cell` is in the set.
+    /// Returns whether `cell` is in the set.
     #[inline]
     pub const fn contains(self, cell: Cell) -> bool {
         self.0 >> cell.0 & 1 != 0
     }
 
-    /// Whether every cell of `self` is in `other`.
+    /// Returns whether every cell of `self` is in `other`.
     #[inline]
     pub const fn is_subset(self, other: CellSet) -> bool {
         self.0 & !other.0 == 0
     }
 
-    /// The set with `cell` added.
+    /// Returns the set with `cell` added.
     #[inline]
     #[must_use]
     pub const fn with(self, cell: Cell) -> CellSet {
         CellSet(self.0 | 1 << cell.0)
     }
 
-    /// The set with `cell` left out.
+    /// Returns the set with `cell` removed.
     #[inline]
     #[must_use]
     pub const fn without(self, cell: Cell) -> CellSet {
         CellSet(self.0 & !(1 << cell.0))
     }
 
-    /// The cell of lowest index.
+    /// Returns the cell with the lowest index.
     #[inline]
     pub const fn first(self) -> Option<Cell> {
         match self.0 {
@@ -141,7 +144,8 @@ impl CellSet {
         }
     }
 
-    /// The cell of highest index: the *back piece* of a set seen from the goal.
+    /// Returns the cell with the highest index. In goal order this is the
+    /// *back piece*.
     #[inline]
     pub const fn last(self) -> Option<Cell> {
         match self.0 {
@@ -150,7 +154,7 @@ impl CellSet {
         }
     }
 
-    /// Takes the cell of lowest index out of the set.
+    /// Removes and returns the cell with the lowest index.
     #[inline]
     pub const fn pop_first(&mut self) -> Option<Cell> {
         let first = self.first();
@@ -158,17 +162,17 @@ impl CellSet {
         first
     }
 
-    /// The cells of the set in rising order.
+    /// Returns the cells of the set in rising order.
     #[inline]
     pub const fn iter(self) -> CellIter {
         CellIter(self)
     }
 
-    /// The set on a board of `cells` cells turned by 180°: index `i` becomes
-    /// `cells - 1 - i`.
+    /// Returns the set rotated by 180° on a board of `cells` cells: index `i`
+    /// becomes `cells - 1 - i`.
     #[inline]
     #[must_use]
-    pub const fn turned(self, cells: usize) -> CellSet {
+    pub(crate) const fn rotate_180(self, cells: usize) -> CellSet {
         CellSet(self.0.reverse_bits() >> (128 - cells))
     }
 }
@@ -291,7 +295,7 @@ mod tests {
         assert_eq!(list(set(&a) ^ set(&b)), [0, 63, 80, 90, 120]);
         assert_eq!(set(&a).first().map(Cell::index), Some(0));
         assert_eq!(set(&a).last().map(Cell::index), Some(120));
-        assert_eq!(list(set(&a).turned(121)), [0, 40, 56, 57, 117, 120]);
+        assert_eq!(list(set(&a).rotate_180(121)), [0, 40, 56, 57, 117, 120]);
         assert_eq!(CellSet::EMPTY.first(), None);
         assert_eq!(CellSet::EMPTY.last(), None);
         assert!(set(&[3, 64]).is_subset(set(&a)) && !set(&b).is_subset(set(&a)));

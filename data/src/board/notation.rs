@@ -1,73 +1,130 @@
-//! Cells, moves, states and positions as text (`docs/notation.md`).
+//! The text of cells, moves, states and positions (`docs/notation.md`).
 
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::board::{Board, Geometry, Side};
-use crate::cell::{Cell, CellSet};
-use crate::position::{Move, Position};
-use crate::rank::Rank;
+use super::cell::{Cell, CellSet};
+use super::geometry::Geometry;
+use super::moves::Move;
+use super::position::Position;
+use super::rank::Rank;
+use super::setup::Board;
+use super::side::{ParseSideError, Side};
+use super::state::State;
 
-/// What is wrong with a piece of text.
+/// The reason why text cannot be parsed.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotationError {
-    /// Not a letter and a number, or beyond the edge.
-    #[error("`{text}` is no cell of a board of size {size}; cells are {first} to {last}")]
+    /// The text is not a letter and a number, or the cell is beyond the edge.
+    #[error("`{text}` is not a cell of a {size}x{size} board; expected {first} to {last}")]
     Cell {
-        /// What was read.
+        /// The text.
         text: String,
         /// The size of the board.
         size: usize,
-        /// The first cell's name.
+        /// The name of the first cell.
         first: String,
-        /// The last cell's name.
+        /// The name of the last cell.
         last: String,
     },
-    /// A cell is named twice.
+    /// A cell is given twice.
     #[error("`{0}` is given twice; a cell holds one piece")]
     Twice(String),
     /// The state has too few or too many pieces for the board.
-    #[error("{found} pieces are given where the board has {expected}")]
+    #[error("expected {expected} pieces, got {found}")]
     Pieces {
-        /// The pieces of the board.
+        /// The number of pieces of the board.
         expected: usize,
-        /// The pieces read.
+        /// The number of pieces in the text.
         found: usize,
     },
-    /// Not a number after `#`, or one that no state has.
-    #[error("`{text}` is no rank; ranks of {board} are #0 to #{last}")]
+    /// The text after `#` is not a number, or no state has this rank.
+    #[error("`{text}` is not a rank of {board}; expected #0 to #{last}")]
     Rank {
-        /// What was read.
+        /// The text.
         text: String,
         /// The board.
         board: Board,
         /// The largest rank.
         last: u64,
     },
-    /// A position string that does not read `ROWS PLAYER PLY`.
-    #[error("`{text}` is no position: {why}; a position reads `ROWS PLAYER PLY`, for example `1oo/x1o/xx1 x 0`")]
+    /// The text is not of the form `ROWS PLAYER PLY`.
+    #[error("`{text}` is not a position: {fault}; expected `ROWS PLAYER PLY`, for example `1oo/x1o/xx1 x 0`")]
     Position {
-        /// What was read.
+        /// The text.
         text: String,
         /// What is wrong with it.
-        why: String,
+        fault: PositionFault,
     },
-    /// Not two cells joined by `-`.
-    #[error("`{0}` is no move; a move reads `c1-e3`")]
+    /// The text is not two cells joined by `-`.
+    #[error("`{0}` is not a move; expected two cells, for example `c1-e3`")]
     Move(String),
 }
 
+/// What is wrong with a position string.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PositionFault {
+    /// The string does not have three fields.
+    #[error("it does not have three fields")]
+    Fields,
+    /// The number of rows is not the size of a board.
+    #[error("it has {0} rows, and a board has 3 to 11")]
+    Rows(usize),
+    /// The position is on a board of another size.
+    #[error("it has {found} rows, and the board has {expected}")]
+    Size {
+        /// The size of the board.
+        expected: usize,
+        /// The number of rows.
+        found: usize,
+    },
+    /// A row has too many cells.
+    #[error("row `{row}` is longer than {size} cells")]
+    LongRow {
+        /// The row.
+        row: String,
+        /// The size of the board.
+        size: usize,
+    },
+    /// A row has too few cells.
+    #[error("row `{row}` is shorter than {size} cells")]
+    ShortRow {
+        /// The row.
+        row: String,
+        /// The size of the board.
+        size: usize,
+    },
+    /// A number of empty cells is 0 or begins with 0.
+    #[error("row `{0}` has a run of no cells")]
+    EmptyRun(String),
+    /// A row contains another letter than `x` and `o`.
+    #[error("row `{row}` contains `{letter}`")]
+    Letter {
+        /// The row.
+        row: String,
+        /// The letter.
+        letter: char,
+    },
+    /// The player to move is invalid.
+    #[error(transparent)]
+    Side(#[from] ParseSideError),
+    /// The number of plies is invalid.
+    #[error("`{0}` is not a number of plies")]
+    Ply(String),
+}
+
 impl Geometry {
-    /// The name of a cell: a letter for `x`, a number for `y + 1`.
+    /// Returns the name of a cell: a letter for `x` and a number for `y + 1`.
     pub fn cell_name(&self, cell: Cell) -> String {
         let (x, y) = self.coordinates(cell);
         format!("{}{}", char::from(b'a' + x), y + 1)
     }
 
-    /// The cell of this name.
+    /// Returns the cell with this name.
     ///
     /// # Errors
     /// If the text is not the name of a cell of the board.
@@ -87,15 +144,15 @@ impl Geometry {
         self.at(letter.checked_sub(b'a')?, y - 1)
     }
 
-    /// The names of the cells of a set, joined by commas.
+    /// Returns the names of the cells of a set, joined by commas.
     pub fn cells_text(&self, cells: CellSet) -> String {
         cells.iter().map(|cell| self.cell_name(cell)).collect::<Vec<_>>().join(",")
     }
 
-    /// A set from cell names joined by commas.
+    /// Returns the set of the cells named in the text, joined by commas.
     ///
     /// # Errors
-    /// If a name is no cell, or a cell is named twice.
+    /// If a name is not a cell, or a cell is named twice.
     pub fn parse_cells(&self, text: &str) -> Result<CellSet, NotationError> {
         let mut cells = CellSet::EMPTY;
         for name in text.split(',').map(str::trim) {
@@ -108,12 +165,12 @@ impl Geometry {
         Ok(cells)
     }
 
-    /// A move as text: `c1-e3`.
+    /// Returns the text of a move: `c1-e3`.
     pub fn move_text(&self, mv: Move) -> String {
         format!("{}-{}", self.cell_name(mv.from), self.cell_name(mv.to))
     }
 
-    /// A move from text.
+    /// Returns the move with this text.
     ///
     /// # Errors
     /// If the text is not two cells of the board joined by `-`.
@@ -124,22 +181,26 @@ impl Geometry {
 }
 
 impl Board {
-    /// One player's pieces, in the board's order, from text: cell names
-    /// joined by commas, a position string (the player's army is taken), or
-    /// `#RANK` (as the player's goal tip sees it).
+    /// Parses the state of one army.
+    ///
+    /// The text is one of:
+    /// - cell names joined by commas;
+    /// - a position string, from which the player's army is taken;
+    /// - `#RANK`.
     ///
     /// # Errors
     /// If the text is none of these or has the wrong number of pieces.
-    pub fn parse_army(self, text: &str, side: Side) -> Result<CellSet, NotationError> {
+    pub fn parse_state(self, text: &str, side: Side) -> Result<State, NotationError> {
         let text = text.trim();
-        let army = if let Some(rank) = text.strip_prefix('#') {
-            let rank = self.parse_rank(rank)?;
-            side.goal_view(self.cells(), rank.state(self.pieces()))
-        } else if text.contains('/') {
+        if let Some(rank) = text.strip_prefix('#') {
+            return Ok(self.parse_rank(rank)?.state(self.pieces()));
+        }
+        let army = if text.contains('/') {
             let position: Position = text.parse()?;
-            if position.geometry().size() != self.size() {
-                let why = format!("it has {} rows where the board has {}", position.geometry().size(), self.size());
-                return Err(NotationError::Position { text: text.to_owned(), why });
+            let found = position.geometry().size();
+            if found != self.size() {
+                let fault = PositionFault::Size { expected: self.size(), found };
+                return Err(NotationError::Position { text: text.to_owned(), fault });
             }
             position.army(side)
         } else {
@@ -148,13 +209,18 @@ impl Board {
         if army.len() != self.pieces() {
             return Err(NotationError::Pieces { expected: self.pieces(), found: army.len() });
         }
-        Ok(army)
+        Ok(State::from_army(self, side, army))
     }
 
-    /// A rank of a state of the board.
+    /// Returns the names of the cells of a state in board order, joined by commas.
+    pub fn state_text(self, state: State, side: Side) -> String {
+        self.geometry().cells_text(state.to_army(self, side))
+    }
+
+    /// Parses the rank of a state of the board.
     ///
     /// # Errors
-    /// If the text is no number or no state has this rank.
+    /// If the text is not a number or no state has this rank.
     pub fn parse_rank(self, text: &str) -> Result<Rank, NotationError> {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let rank = text.parse().ok().filter(|&rank| digits && rank < self.states());
@@ -174,7 +240,8 @@ impl fmt::Display for Position {
             let mut empty = 0;
             for x in 0..size {
                 let cell = geometry.at(x, y).expect("x and y are below the size");
-                let piece = [(Side::X, 'x'), (Side::O, 'o')].into_iter().find(|&(p, _)| self.army(p).contains(cell));
+                let piece =
+                    [(Side::X, 'x'), (Side::O, 'o')].into_iter().find(|&(side, _)| self.army(side).contains(cell));
                 match piece {
                     None => empty += 1,
                     Some((_, letter)) => {
@@ -199,31 +266,31 @@ impl FromStr for Position {
     type Err = NotationError;
 
     fn from_str(text: &str) -> Result<Position, NotationError> {
-        parse_position(text).map_err(|why| NotationError::Position { text: text.to_owned(), why })
+        parse_position(text).map_err(|fault| NotationError::Position { text: text.to_owned(), fault })
     }
 }
 
-fn parse_position(text: &str) -> Result<Position, String> {
+fn parse_position(text: &str) -> Result<Position, PositionFault> {
     let mut fields = text.split_whitespace();
     let (Some(rows), Some(side), Some(ply), None) = (fields.next(), fields.next(), fields.next(), fields.next()) else {
-        return Err("it has not three fields".to_owned());
+        return Err(PositionFault::Fields);
     };
     let rows: Vec<&str> = rows.split('/').collect();
     let size = u8::try_from(rows.len()).ok().filter(|size| Geometry::SIZES.contains(size));
-    let size = size.ok_or_else(|| format!("it has {} rows, and a board has 3 to 11", rows.len()))?;
+    let size = size.ok_or(PositionFault::Rows(rows.len()))?;
     let geometry = Geometry::of_size(size);
     let mut armies = [CellSet::EMPTY; 2];
     for (row, y) in rows.iter().zip((0..size).rev()) {
         parse_row(row, y, geometry, &mut armies)?;
     }
     let side = side.parse()?;
-    let ply = ply.parse().map_err(|_| format!("`{ply}` is no number of plies"))?;
-    Ok(Position::new(geometry, armies[0], armies[1], side, ply).expect("each cell was read once"))
+    let ply = ply.parse().map_err(|_| PositionFault::Ply(ply.to_owned()))?;
+    Ok(Position::new(geometry, armies[0], armies[1], side, ply).expect("each cell is parsed once"))
 }
 
-fn parse_row(row: &str, y: u8, geometry: &Geometry, armies: &mut [CellSet; 2]) -> Result<(), String> {
+fn parse_row(row: &str, y: u8, geometry: &Geometry, armies: &mut [CellSet; 2]) -> Result<(), PositionFault> {
     let size = geometry.size();
-    let long = || format!("row `{row}` is longer than {size} cells");
+    let long = || PositionFault::LongRow { row: row.to_owned(), size };
     let mut x = 0;
     let mut rest = row;
     while let Some(letter) = rest.chars().next() {
@@ -231,12 +298,13 @@ fn parse_row(row: &str, y: u8, geometry: &Geometry, armies: &mut [CellSet; 2]) -
         if digits > 0 {
             let run = rest[..digits].parse::<usize>().ok().filter(|&run| run <= size).ok_or_else(long)?;
             if run == 0 || rest.starts_with('0') {
-                return Err(format!("row `{row}` has a run of no cells"));
+                return Err(PositionFault::EmptyRun(row.to_owned()));
             }
             x += run;
             rest = &rest[digits..];
         } else {
-            let side: Side = letter.to_string().parse().map_err(|_| format!("row `{row}` has a `{letter}`"))?;
+            let side: Result<Side, _> = rest[..letter.len_utf8()].parse();
+            let side = side.map_err(|_| PositionFault::Letter { row: row.to_owned(), letter })?;
             let cell = u8::try_from(x).ok().and_then(|x| geometry.at(x, y)).ok_or_else(long)?;
             armies[side as usize] = armies[side as usize].with(cell);
             x += 1;
@@ -247,7 +315,7 @@ fn parse_row(row: &str, y: u8, geometry: &Geometry, armies: &mut [CellSet; 2]) -
         }
     }
     if x < size {
-        return Err(format!("row `{row}` is shorter than {size} cells"));
+        return Err(PositionFault::ShortRow { row: row.to_owned(), size });
     }
     Ok(())
 }
@@ -258,7 +326,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_initial_position_reads_as_the_notation_says() {
+    fn the_initial_position_prints_as_documented() {
         let position = Position::initial(Board::new(9, 6).unwrap());
         let text = "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0";
         assert_eq!(position.to_string(), text);
@@ -268,49 +336,51 @@ mod tests {
     }
 
     #[test]
-    fn bad_text_is_refused_in_words() {
+    fn bad_text_is_rejected_with_the_reason() {
         let board = Board::new(9, 3).unwrap();
         for (text, why) in [
-            ("a1,b1", "2 pieces are given"),
-            ("a1,b1,c1,d1", "4 pieces are given"),
+            ("a1,b1", "expected 3 pieces, got 2"),
+            ("a1,b1,c1,d1", "expected 3 pieces, got 4"),
             ("a1,b1,a1", "`a1` is given twice"),
-            ("a1,b1,j1", "`j1` is no cell of a board of size 9; cells are a1 to i9"),
-            ("a1,b1,a10", "`a10` is no cell"),
-            ("a1,b1,a01", "`a01` is no cell"),
-            ("a1,b1,a+1", "`a+1` is no cell"),
-            ("a1,b1,ä1", "`ä1` is no cell"),
-            ("", "`` is no cell"),
-            ("#85320", "ranks of 9x9, 3 pieces are #0 to #85319"),
-            ("#-1", "`-1` is no rank"),
-            ("#+1", "`+1` is no rank"),
-            ("#", "`` is no rank"),
-            ("#99999999999999999999", "is no rank"),
-            ("3/3/3 x 0", "3 rows where the board has 9"),
-            ("9/9/9/9/9/9/9/9/9 x 0", "0 pieces are given"),
+            ("a1,b1,j1", "`j1` is not a cell of a 9x9 board; expected a1 to i9"),
+            ("a1,b1,a10", "`a10` is not a cell"),
+            ("a1,b1,a01", "`a01` is not a cell"),
+            ("a1,b1,a+1", "`a+1` is not a cell"),
+            ("a1,b1,ä1", "`ä1` is not a cell"),
+            ("", "`` is not a cell"),
+            ("#85320", "is not a rank of 9x9, 3 pieces; expected #0 to #85319"),
+            ("#-1", "`-1` is not a rank"),
+            ("#+1", "`+1` is not a rank"),
+            ("#", "`` is not a rank"),
+            ("#99999999999999999999", "is not a rank"),
+            ("3/3/3 x 0", "3 rows, and the board has 9"),
+            ("9/9/9/9/9/9/9/9/9 x 0", "expected 3 pieces, got 0"),
             ("9/9/9/9/9/9/9/9/10 x 0", "longer than 9"),
             ("9/9/9/9/9/9/9/9/xxx5 x 0", "shorter than 9"),
             ("9/9/9/9/9/9/9/9/xxx06 x 0", "run of no cells"),
-            ("9/9/9/9/9/9/9/9/xxz6 x 0", "has a `z`"),
-            ("9/9/9/9/9/9/9/9/xxx6 y 0", "a player is `x` or `o`"),
-            ("9/9/9/9/9/9/9/9/xxx6 x -1", "no number of plies"),
+            ("9/9/9/9/9/9/9/9/xxz6 x 0", "contains `z`"),
+            ("9/9/9/9/9/9/9/9/xxx6 y 0", "expected the player `x` or `o`, got `y`"),
+            ("9/9/9/9/9/9/9/9/xxx6 x -1", "not a number of plies"),
             ("9/9/9/9/9/9/9/9/xxx6 x", "three fields"),
             ("9/9 x 0", "2 rows"),
         ] {
-            let error = board.parse_army(text, Side::X).expect_err(text).to_string();
+            let error = board.parse_state(text, Side::X).expect_err(text).to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
     }
 
     #[test]
-    fn a_state_reads_the_same_in_all_three_forms() {
+    fn all_three_forms_of_a_state_parse_alike() {
         let board = Board::new(9, 6).unwrap();
         let text = "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0";
-        let goal = board.parse_army("#0", Side::X).unwrap();
-        assert_eq!(goal, board.parse_army(text, Side::O).unwrap());
-        let home = board.parse_army("c1, b1,a1,a2,b2,a3", Side::X).unwrap();
-        assert_eq!(home, board.parse_army(text, Side::X).unwrap());
-        assert_eq!(home, board.parse_army("#0", Side::O).unwrap());
-        assert_eq!(board.geometry().cells_text(home), "a1,a2,b1,a3,b2,c1");
+        let state = |text, side| board.parse_state(text, side).unwrap();
+        for side in [Side::X, Side::O] {
+            assert_eq!(state("#0", side), State::goal(board));
+            assert_eq!(state(text, side), State::start(board));
+        }
+        let home = "c1, b1,a1,a2,b2,a3";
+        assert_eq!((state(home, Side::X), state(home, Side::O)), (State::start(board), State::goal(board)));
+        assert_eq!(board.state_text(State::start(board), Side::X), "a1,a2,b1,a3,b2,c1");
     }
 
     proptest! {
@@ -328,7 +398,7 @@ mod tests {
         fn no_text_panics(text in "\\PC*", cells in "[a-l0-9,#/xo -]{0,40}") {
             for text in [text, cells] {
                 let _ = text.parse::<Position>();
-                let _ = Board::new(9, 6).unwrap().parse_army(&text, Side::O);
+                let _ = Board::new(9, 6).unwrap().parse_state(&text, Side::O);
                 let _ = Board::new(3, 1).unwrap().geometry().parse_move(&text);
             }
         }

@@ -1,37 +1,40 @@
-//! Decompressed blocks that are kept for a while.
+//! A cache of decompressed blocks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Blocks that one lock guards, if each takes what is usual.
+/// The number of blocks of ordinary size that one lock guards.
 const WAYS: usize = 8;
-/// What a block takes beside its content: its number, pointer and counts.
+/// The bytes that a block takes beside its content: number, pointer and counts.
 const OVERHEAD: usize = 64;
 
-/// The blocks used last, in a bounded number of bytes.
+/// The most recently used blocks, in a bounded number of bytes.
 ///
 /// Blocks are kept in sets by their number. Each set has its own lock, which
-/// is held for a few comparisons, so threads seldom wait for each other.
+/// is held for a few comparisons, so threads rarely wait for each other. Two
+/// threads may decompress the same block at the same time; a cache that
+/// prevents this would hold a lock while it decompresses.
 #[derive(Debug)]
-pub(crate) struct Cache {
-    sets: Box<[Mutex<Set>]>,
+pub(super) struct BlockCache {
+    sets: Box<[Mutex<CacheSet>]>,
     set_bytes: usize,
 }
 
-/// The block used last comes first.
-type Set = Vec<(u64, Arc<[u8]>)>;
+/// Blocks with their contents, the most recently used first.
+type CacheSet = Vec<(u64, Arc<[u8]>)>;
 
-impl Cache {
-    /// A cache of so many bytes for so many blocks, which usually take `usual` each.
-    pub fn new(bytes: usize, blocks: u64, usual: usize) -> Cache {
+impl BlockCache {
+    /// Returns a cache of `bytes` for up to `blocks` blocks of `usual` bytes each.
+    pub fn new(bytes: usize, blocks: u64, usual: usize) -> BlockCache {
         let most = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.div_ceil(WAYS));
         let sets = (bytes / (WAYS * (usual + OVERHEAD))).clamp(1, most.max(1));
-        Cache { sets: (0..sets).map(|_| Mutex::default()).collect(), set_bytes: bytes / sets }
+        BlockCache { sets: (0..sets).map(|_| Mutex::default()).collect(), set_bytes: bytes / sets }
     }
 
-    /// The content of a block, from the cache or else from `read`.
+    /// Returns the content of a block, from the cache if possible and otherwise
+    /// from `read`.
     pub fn get<E>(&self, block: u64, read: impl FnOnce() -> Result<Arc<[u8]>, E>) -> Result<Arc<[u8]>, E> {
         let set = &self.sets[(block % self.sets.len() as u64) as usize];
-        // A set is whole after each statement, so a thread that ended within one has spoilt nothing.
+        // A set is consistent after each statement, so a panic of another thread does no harm.
         let lock = || set.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = find(&mut lock(), block) {
             return Ok(found);
@@ -52,7 +55,7 @@ impl Cache {
     }
 }
 
-fn find(set: &mut Set, block: u64) -> Option<Arc<[u8]>> {
+fn find(set: &mut CacheSet, block: u64) -> Option<Arc<[u8]>> {
     let place = set.iter().position(|(kept, _)| *kept == block)?;
     set[..=place].rotate_right(1);
     Some(Arc::clone(&set[0].1))
@@ -64,7 +67,7 @@ mod tests {
 
     #[test]
     fn blocks_are_kept_as_long_as_there_is_room() {
-        let cache = Cache::new(1 << 14, 100, 1 << 10);
+        let cache = BlockCache::new(1 << 14, 100, 1 << 10);
         let mut reads = 0;
         let mut get = |block: u64, bytes: usize| {
             let before = reads;

@@ -1,0 +1,38 @@
+//! Boards, states, moves, ranks and their notation. Nothing here does I/O.
+//!
+//! | type | meaning |
+//! |---|---|
+//! | [`Board`] | size of the board and of its armies |
+//! | [`Geometry`] | neighbors, jumps and names of the cells |
+//! | [`CellSet`] | a set of cells, as a bitboard |
+//! | [`Position`] | both armies in board order |
+//! | [`State`] | one army in goal order, the index of tables |
+//! | [`Rank`] | the number of a state |
+//! | [`Prefix`] | the states that a table covers |
+
+mod cell;
+mod colex;
+mod geometry;
+mod moves;
+mod notation;
+mod position;
+mod prefix;
+mod rank;
+mod setup;
+mod side;
+mod state;
+mod states;
+
+pub use cell::{Cell, CellIter, CellSet};
+pub use colex::binomial;
+pub(crate) use colex::{MOST_PIECES, ROW};
+pub use geometry::{Geometry, Jump};
+pub use moves::Move;
+pub use notation::{NotationError, PositionFault};
+pub use position::Position;
+pub use prefix::Prefix;
+pub use rank::{PartialRank, Rank};
+pub use setup::{Board, BoardError};
+pub use side::{ParseSideError, Side};
+pub use state::State;
+pub use states::States;

@@ -1,0 +1,10 @@
+//! The encodings of distances: from distances to the bytes of blocks and back.
+
+mod cache;
+mod encoder;
+mod predict;
+mod reader;
+mod zstd;
+
+pub use encoder::BlockEncoder;
+pub(crate) use reader::{BlockFault, Codec, neighbor_distance, residue};

@@ -1,0 +1,157 @@
+//! How distances are stored.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// Bytes of a block in the encodings that store every state in as many bits.
+pub(super) const BLOCK_BYTES: u64 = 1 << 20;
+
+/// How the distance of a state is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// The distance, in one byte per state.
+    Byte,
+    /// The distance modulo 3, in two bits per state. A byte holds four states,
+    /// from its lowest bits up. Each partition begins with a new byte.
+    Mod3,
+    /// Predicted distances, compressed in blocks to about one bit per state.
+    Zstd(Zstd),
+}
+
+/// The parameters of [`Encoding::Zstd`].
+///
+/// Large blocks take less space, small ones less time per look-up
+/// (`docs/compression.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Zstd {
+    block_bits: u8,
+    level: u8,
+}
+
+/// The reason why an [`Encoding`] or its parameters are invalid.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EncodingError {
+    /// The text names no encoding.
+    #[error("expected the encoding `byte`, `mod3` or `zstd`, got `{0}`")]
+    Name(String),
+    /// The number of states per block is invalid.
+    #[error("expected a power of two of states per block, 64 to 1048576, got {0}")]
+    BlockStates(u64),
+    /// The compression level is invalid.
+    #[error("expected a zstd level of 1 to 22, got {0}")]
+    Level(u8),
+}
+
+impl Zstd {
+    const BLOCK_BITS: RangeInclusive<u8> = 6..=20;
+    const LEVELS: RangeInclusive<u8> = 1..=22;
+
+    /// Returns the parameters for blocks of `block_states` states, compressed
+    /// at this level of zstd.
+    ///
+    /// # Errors
+    /// If `block_states` is not a power of two from 64 to 1,048,576, or `level`
+    /// is not 1 to 22.
+    pub fn new(block_states: u64, level: u8) -> Result<Zstd, EncodingError> {
+        let block_bits = block_states.trailing_zeros() as u8;
+        if !block_states.is_power_of_two() || !Zstd::BLOCK_BITS.contains(&block_bits) {
+            return Err(EncodingError::BlockStates(block_states));
+        }
+        if !Zstd::LEVELS.contains(&level) {
+            return Err(EncodingError::Level(level));
+        }
+        Ok(Zstd { block_bits, level })
+    }
+
+    /// Returns the number of states per block. The last block of a partition
+    /// may have fewer.
+    pub const fn block_states(self) -> u64 {
+        1 << self.block_bits
+    }
+
+    /// Returns the compression level of zstd.
+    pub const fn level(self) -> u8 {
+        self.level
+    }
+}
+
+impl Default for Zstd {
+    /// Returns blocks of 32,768 states at level 19.
+    fn default() -> Zstd {
+        Zstd { block_bits: 15, level: 19 }
+    }
+}
+
+impl Encoding {
+    /// Returns the three bytes of the header that contain the encoding: its
+    /// code, the block bits and the level.
+    pub(super) const fn to_header(self) -> [u8; 3] {
+        match self {
+            Encoding::Byte => [1, 0, 0],
+            Encoding::Mod3 => [2, 0, 0],
+            Encoding::Zstd(zstd) => [3, zstd.block_bits, zstd.level],
+        }
+    }
+
+    /// Returns the encoding with these bytes in the header, or `None` if the
+    /// code is unknown.
+    pub(super) fn from_header([code, block_bits, level]: [u8; 3]) -> Option<Result<Encoding, EncodingError>> {
+        match code {
+            1 => Some(Ok(Encoding::Byte)),
+            2 => Some(Ok(Encoding::Mod3)),
+            3 => {
+                let block_states = 1u64.checked_shl(block_bits.into()).unwrap_or(0);
+                Some(Zstd::new(block_states, level).map(Encoding::Zstd))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the number of states per byte of data, or `None` if it is not
+    /// the same for all bytes.
+    pub const fn states_per_byte(self) -> Option<u64> {
+        match self {
+            Encoding::Byte => Some(1),
+            Encoding::Mod3 => Some(4),
+            Encoding::Zstd(_) => None,
+        }
+    }
+
+    /// Returns the number of states per block. The last block of a partition
+    /// may have fewer.
+    pub const fn block_states(self) -> u64 {
+        match self {
+            Encoding::Byte => BLOCK_BYTES,
+            Encoding::Mod3 => 4 * BLOCK_BYTES,
+            Encoding::Zstd(zstd) => zstd.block_states(),
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Encoding::Byte => "byte",
+            Encoding::Mod3 => "mod3",
+            Encoding::Zstd(_) => "zstd",
+        })
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = EncodingError;
+
+    fn from_str(text: &str) -> Result<Encoding, EncodingError> {
+        match text {
+            "byte" => Ok(Encoding::Byte),
+            "mod3" => Ok(Encoding::Mod3),
+            "zstd" => Ok(Encoding::Zstd(Zstd::default())),
+            _ => Err(EncodingError::Name(text.to_owned())),
+        }
+    }
+}

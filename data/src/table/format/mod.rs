@@ -1,0 +1,13 @@
+//! The layout of a table file, version 1 (`docs/table-format.md`).
+
+mod encoding;
+mod header;
+mod info;
+mod layout;
+mod provenance;
+
+pub use encoding::{Encoding, EncodingError, Zstd};
+pub(crate) use header::Header;
+pub use info::TableInfo;
+pub use layout::{Block, Layout, Partition, checksum};
+pub use provenance::{LayerTraffic, Provenance};

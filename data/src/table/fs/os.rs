@@ -1,0 +1,207 @@
+//! The file system of the operating system.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::file_system::{FileSystem, RandomAccessFile, Traffic};
+use super::path::parent_directory;
+
+/// The file system of the operating system.
+#[derive(Debug, Default)]
+pub struct OsFileSystem {
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    read: AtomicU64,
+    written: AtomicU64,
+}
+
+#[derive(Debug)]
+struct OsFile {
+    file: File,
+    counts: Arc<Counts>,
+}
+
+impl OsFileSystem {
+    /// Returns the file system with counters of its own.
+    pub fn shared() -> Arc<dyn FileSystem> {
+        Arc::new(OsFileSystem::default())
+    }
+
+    fn file(&self, file: File) -> Box<dyn RandomAccessFile> {
+        Box::new(OsFile { file, counts: Arc::clone(&self.counts) })
+    }
+}
+
+impl FileSystem for OsFileSystem {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
+        loop {
+            // The file may be in use, so it is not truncated before it is locked.
+            let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            file.try_lock().map_err(|error| match error {
+                TryLockError::WouldBlock => io::Error::new(io::ErrorKind::ResourceBusy, "another process is using it"),
+                TryLockError::Error(error) => error,
+            })?;
+            // The previous holder of the lock may have renamed the file.
+            if !is_at(&file, path) {
+                continue;
+            }
+            if has_another_name(&file) {
+                std::fs::remove_file(path)?;
+            } else {
+                file.set_len(0)?;
+                return Ok(self.file(file));
+            }
+        }
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
+        Ok(self.file(File::open(path)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
+        if replace {
+            return std::fs::rename(from, to);
+        }
+        match std::fs::hard_link(from, to) {
+            Ok(()) => std::fs::remove_file(from),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // The file system has no hard links.
+            Err(_) if !to.exists() => std::fs::rename(from, to),
+            Err(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        let named = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
+        let missing: Vec<&Path> = named.take_while(|dir| !dir.exists()).collect();
+        std::fs::create_dir_all(path)?;
+        missing.into_iter().try_for_each(|dir| self.sync_directory(parent_directory(dir)))
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic { read: self.counts.read.load(Relaxed), written: self.counts.written.load(Relaxed) }
+    }
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same = |file: std::fs::Metadata, path: std::fs::Metadata| (file.dev(), file.ino()) == (path.dev(), path.ino());
+    file.metadata().is_ok_and(|file| std::fs::metadata(path).is_ok_and(|path| same(file, path)))
+}
+
+/// Returns whether the file has a second name. A process killed during a
+/// rename leaves two names for a complete file, which must not be overwritten.
+#[cfg(unix)]
+fn has_another_name(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().is_ok_and(|file| file.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_another_name(_: &File) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    // An open file cannot be renamed on these systems.
+    true
+}
+
+impl RandomAccessFile for OsFile {
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        read_all_at(&self.file, bytes, at)?;
+        self.counts.read.fetch_add(bytes.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        write_all_at(&self.file, bytes, at)?;
+        self.counts.written.fetch_add(bytes.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn prefetch(&self, bytes: Range<u64>) {
+        advise(&self.file, bytes, Advice::Prefetch);
+    }
+
+    fn drop_page_cache(&self) {
+        advise(&self.file, 0..0, Advice::Drop);
+    }
+}
+
+#[cfg(unix)]
+fn read_all_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn read_all_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes = &mut bytes[read..];
+        at += read as u64;
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, at)?;
+        bytes = &bytes[written..];
+        at += written as u64;
+    }
+    Ok(())
+}
+
+enum Advice {
+    Prefetch,
+    Drop,
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+fn advise(file: &File, bytes: Range<u64>, advice: Advice) {
+    use rustix::fs::Advice::{DontNeed, WillNeed};
+    let advice = match advice {
+        Advice::Prefetch => WillNeed,
+        Advice::Drop => DontNeed,
+    };
+    // A refused hint only affects speed.
+    let _ = rustix::fs::fadvise(file, bytes.start, std::num::NonZeroU64::new(bytes.end - bytes.start), advice);
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+fn advise(_: &File, _: Range<u64>, _: Advice) {}

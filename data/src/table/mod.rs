@@ -1,0 +1,31 @@
+//! Distance tables: open them, probe states, and stream distances.
+//!
+//! [`Table`] opens a file, [`Table::probe`] looks up a state, and
+//! [`DistanceStream`] reads many distances in the order of their ranks.
+//! [`write`] and [`fs`] are the low level on which tables are built.
+
+mod codec;
+mod distance;
+mod error;
+mod export;
+mod format;
+pub mod fs;
+#[allow(unsafe_code)]
+mod map;
+mod options;
+mod probe;
+mod reader;
+mod stream;
+pub mod write;
+
+pub use distance::{Distance, Histogram, Probe};
+pub use error::TableError;
+pub use export::write_lex;
+pub use format::{
+    Block, Encoding, EncodingError, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
+};
+pub use map::install_sigbus_handler;
+pub use options::TableOptions;
+pub use probe::ProbedState;
+pub use reader::Table;
+pub use stream::DistanceStream;

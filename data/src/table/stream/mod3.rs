@@ -1,0 +1,311 @@
+//! Absolute distances of a mod-3 table in rank order, in constant memory.
+
+use std::sync::Arc;
+
+use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, Rank, State};
+use crate::table::codec::{neighbor_distance, residue};
+use crate::table::error::TableError;
+use crate::table::reader::Table;
+
+/// The byte that is no distance, which results from contradictions.
+const NONE: u8 = u8::MAX;
+/// The byte that is no cell.
+const NO_CELL: u8 = u8::MAX;
+
+/// `STEPS[residue][distance]` is the distance of a neighbor whose distance is
+/// `residue` modulo 3, or `NONE`.
+static STEPS: [[u8; 256]; 4] = steps();
+
+const fn steps() -> [[u8; 256]; 4] {
+    let mut table = [[NONE; 256]; 4];
+    let mut value = 0;
+    while value < 3 {
+        let mut distance = 0;
+        while distance < NONE {
+            if let Some(next) = neighbor_distance(distance, value) {
+                table[value as usize][distance as usize] = next;
+            }
+            distance += 1;
+        }
+        value += 1;
+    }
+    table
+}
+
+/// A reader of the distances of a mod-3 table in rank order.
+///
+/// The states that differ only in the lowest piece are a *run*. The first state
+/// of a run has the lowest piece on cell 0. If the pieces below piece `i` are on
+/// the first `i` cells and piece `i` steps to a lower cell, the first state of a
+/// run becomes the first state of an earlier run. It is therefore enough to keep
+/// one distance per piece and cell.
+#[derive(Clone, Debug)]
+pub(super) struct Mod3Stream<'a> {
+    table: &'a Table,
+    pieces: usize,
+    /// The cells of the pieces of the run, the lowest on cell 0, followed by the
+    /// number of cells of the prefix.
+    cells: [u8; MOST_PIECES + 1],
+    /// `levels[i][c]` is the distance of the state with the pieces above `i` as
+    /// in the run, piece `i` on `c`, and the pieces below it on the first cells.
+    /// It is known for the cells up to that of piece `i`.
+    levels: [[u8; ROW]; MOST_PIECES],
+    /// `nearer[i][c]` is the lowest neighbor of `c` that is below `c` and not
+    /// among the first `i` cells.
+    nearer: Arc<NearerCells>,
+    /// Whether mapped pages are released after a descent has read all over the
+    /// table.
+    pub release_pages: bool,
+    /// The rank of the first state of the run.
+    start: u64,
+    /// The number of states of the run that have been read.
+    read: usize,
+    /// The data of the run's partition, and its first rank.
+    partition: (&'a [u8], u64),
+    /// The distances of the run, decoded when they are read in parts.
+    run: [u8; ROW],
+    decoded: bool,
+}
+
+impl<'a> Mod3Stream<'a> {
+    /// Returns a reader positioned before the state with this rank.
+    pub fn new(table: &'a Table, rank: u64) -> Result<Mod3Stream<'a>, TableError> {
+        let pieces = table.board().pieces();
+        let mut stream = Mod3Stream {
+            table,
+            pieces,
+            cells: [0; MOST_PIECES + 1],
+            levels: [[NONE; ROW]; MOST_PIECES],
+            nearer: Arc::new(nearer_cells(table.board().geometry())),
+            release_pages: false,
+            start: 0,
+            read: 0,
+            partition: (&[], 0),
+            run: [NONE; ROW],
+            decoded: false,
+        };
+        (0..pieces).for_each(|i| stream.cells[i] = i as u8);
+        stream.cells[pieces] = table.prefix().within() as u8;
+        if table.value_of_rank(0, pieces - 1)? != 0 {
+            return Err(table.contradiction(0));
+        }
+        (0..pieces).for_each(|i| stream.levels[i][i] = 0);
+        stream.seek(rank)?;
+        Ok(stream)
+    }
+
+    /// Moves the pieces to their cells, the highest first, one cell at a time.
+    fn seek(&mut self, rank: u64) -> Result<(), TableError> {
+        let state: Vec<Cell> = Rank(rank).state(self.pieces).cells().iter().collect();
+        for i in (1..self.pieces).rev() {
+            for cell in i + 1..=state[i].index() {
+                self.cells[i] = cell as u8;
+                self.start = Rank::of(self.state()).0;
+                self.enter_partition();
+                self.table.verify_block_of(self.start)?;
+                self.enter(i)?;
+            }
+        }
+        self.enter_partition();
+        self.read = state[0].index();
+        if self.pieces == 1 {
+            self.decode_single_piece()?;
+        }
+        Ok(())
+    }
+
+    /// Decodes the only run of an army of one piece. Its partitions have one
+    /// state each.
+    fn decode_single_piece(&mut self) -> Result<(), TableError> {
+        self.run[0] = 0;
+        for cell in 1..self.length() {
+            let value = self.table.value_of_rank(cell as u64, cell)?;
+            let near = self.run[usize::from(self.nearer[0][cell])];
+            self.run[cell] = STEPS[usize::from(value)][usize::from(near)];
+        }
+        self.decoded = true;
+        Ok(())
+    }
+
+    /// Returns the first state of the run.
+    fn state(&self) -> State {
+        State::from_cells(self.cells[..self.pieces].iter().map(|&cell| Cell::new(cell.into())).collect())
+    }
+
+    /// Returns the number of states of the run.
+    #[inline]
+    fn length(&self) -> usize {
+        usize::from(self.cells[1])
+    }
+
+    fn enter_partition(&mut self) {
+        let back = usize::from(self.cells[self.pieces - 1]);
+        self.partition = (self.table.partition_bytes(back), self.table.prefix().partition(back).start);
+    }
+
+    /// Writes the distances of the next states to `out`.
+    pub fn read(&mut self, mut out: &mut [u8]) -> Result<(), TableError> {
+        while !out.is_empty() {
+            let length = self.length();
+            if self.read == 0 && out.len() >= ROW && !self.decoded {
+                self.decode_run(out.first_chunk_mut().expect("there is room for a row"));
+                out = &mut out[length..];
+                self.next_run()?;
+                continue;
+            }
+            if !self.decoded {
+                let mut run = self.run;
+                self.decode_run(&mut run);
+                (self.run, self.decoded) = (run, true);
+            }
+            let part = out.len().min(length - self.read);
+            out[..part].copy_from_slice(&self.run[self.read..self.read + part]);
+            self.read += part;
+            out = &mut out[part..];
+            if self.read == length {
+                self.next_run()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the distances of all states of the run to the start of `out`. The
+    /// rest of `out` becomes invalid.
+    #[inline]
+    fn decode_run(&self, out: &mut [u8; ROW]) {
+        /// The number of states whose values fit in a word, wherever the first value
+        /// begins in its byte.
+        const WORD: usize = 29;
+        let nearer = &self.nearer[0];
+        let (bytes, first) = self.partition;
+        let at = (self.start - first) as usize;
+        let length = self.length();
+        out[0] = self.levels[0][0];
+        for from in (1..length).step_by(WORD) {
+            let at = at + from;
+            let mut values = word_at(bytes, at / 4) >> (2 * (at % 4));
+            for cell in from..length.min(from + WORD) {
+                let near = out[usize::from(nearer[cell & (ROW - 1)]) & (ROW - 1)];
+                out[cell & (ROW - 1)] = STEPS[(values & 3) as usize][usize::from(near)];
+                values >>= 2;
+            }
+        }
+    }
+
+    /// Steps to the next run, if there is one.
+    #[inline]
+    fn next_run(&mut self) -> Result<(), TableError> {
+        self.start += self.length() as u64;
+        (self.read, self.decoded) = (0, false);
+        let mut i = 1;
+        while i < self.pieces && self.cells[i] + 1 == self.cells[i + 1] {
+            self.cells[i] = i as u8;
+            i += 1;
+        }
+        if i >= self.pieces {
+            return Ok(());
+        }
+        self.cells[i] += 1;
+        if i == self.pieces - 1 {
+            self.enter_partition();
+        }
+        self.enter(i)
+    }
+
+    /// Sets the distance of the first state of the run after piece `i` has moved
+    /// up one cell and the pieces below it to the first cells.
+    #[inline]
+    fn enter(&mut self, i: usize) -> Result<(), TableError> {
+        let cell = usize::from(self.cells[i]);
+        let near = self.nearer[i][cell];
+        let distance = match near {
+            NO_CELL => self.distance_around(i)?,
+            _ => {
+                let (bytes, first) = self.partition;
+                let at = (self.start - first) as usize;
+                let value = residue(bytes[at / 4], (at % 4) as u32);
+                STEPS[usize::from(value)][usize::from(self.levels[i][usize::from(near) & (ROW - 1)])]
+            }
+        };
+        self.levels[i][cell & (ROW - 1)] = distance;
+        (0..i).for_each(|below| self.levels[below][below] = distance);
+        Ok(())
+    }
+
+    /// Returns the distance of the first state of the run if the pieces below `i`
+    /// block the way down: piece `i` moves up from cell `i`, around them.
+    #[cold]
+    #[inline(never)]
+    fn distance_around(&self, i: usize) -> Result<u8, TableError> {
+        let state = self.state();
+        let to = Cell::new(self.cells[i].into());
+        let others = state.cells().without(to);
+        let mut distance = self.levels[i][i];
+        let Some(path) = self.path(Cell::new(i), to, others) else {
+            let probed = self.table.probed_state(state)?.expect("the prefix covers the state");
+            if self.release_pages {
+                self.table.release_pages();
+            }
+            return Ok(probed.distance().0);
+        };
+        for cell in path {
+            let value = self.table.value(State::from_cells(others.with(cell)))?.expect("the prefix covers the state");
+            distance = STEPS[usize::from(value)][usize::from(distance)];
+        }
+        Ok(distance)
+    }
+
+    /// Returns the cells after `from` of a shortest path through free cells, by
+    /// steps and by jumps over `others`.
+    fn path(&self, from: Cell, to: Cell, others: CellSet) -> Option<Vec<Cell>> {
+        let geometry = self.table.board().geometry();
+        let free = self.table.prefix().cells() - others;
+        let beside = |cell: Cell| {
+            let jumps = geometry.jumps(cell).iter().filter(|jump| others.contains(jump.over));
+            (geometry.neighbors(cell) | jumps.map(|jump| jump.to).collect()) & free
+        };
+        let mut around = vec![CellSet::single(from)];
+        let mut seen = around[0];
+        while !seen.contains(to) {
+            let last = around.last().expect("it is never empty");
+            let next = last.iter().fold(CellSet::EMPTY, |all, cell| all | beside(cell)) - seen;
+            if next.is_empty() {
+                return None;
+            }
+            around.push(next);
+            seen |= next;
+        }
+        let mut path = vec![to];
+        for cells in around[1..around.len() - 1].iter().rev() {
+            let near = beside(path[path.len() - 1]) & *cells;
+            path.push(near.first().expect("each cell has a neighbor one step earlier"));
+        }
+        path.reverse();
+        Some(path)
+    }
+}
+
+/// Returns the eight bytes at `at`, with zeros after the last byte.
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        Some(word) => u64::from_le_bytes(*word),
+        None => bytes[at..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    }
+}
+
+type NearerCells = [[u8; ROW]; MOST_PIECES];
+
+fn nearer_cells(geometry: &Geometry) -> NearerCells {
+    let mut nearer = [[NO_CELL; ROW]; MOST_PIECES];
+    for (i, row) in nearer.iter_mut().enumerate() {
+        for (cell, nearer) in row.iter_mut().enumerate().take(geometry.cells()).skip(i + 1) {
+            let below = CellSet::first_cells(cell) - CellSet::first_cells(i);
+            let near = (geometry.neighbors(Cell::new(cell)) & below).first();
+            *nearer = near.map_or(NO_CELL, |near| near.index() as u8);
+        }
+    }
+    nearer
+}
+
+const _: () = assert!(Cell::LIMIT < ROW);
