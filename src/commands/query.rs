@@ -29,14 +29,14 @@ pub struct Args {
     #[arg(long)]
     moves: bool,
     /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
     #[command(flatten)]
     side: SideArg,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum OutputFormat {
     /// One line per state
     Text,
     /// One JSON array
@@ -47,8 +47,9 @@ enum Format {
     Csv,
 }
 
+/// The answer for a state.
 #[derive(Serialize)]
-struct Row {
+struct QueryRow {
     state: String,
     rank: u64,
     /// `None` if the table does not cover the state.
@@ -58,6 +59,7 @@ struct Row {
     moves: Option<Vec<MoveRow>>,
 }
 
+/// A move, and the distance after it.
 #[derive(Serialize)]
 struct MoveRow {
     #[serde(rename = "move")]
@@ -66,8 +68,9 @@ struct MoveRow {
     exact: Option<bool>,
 }
 
+/// A line of stdin that is not a state.
 #[derive(Serialize)]
-struct BadLine<'a> {
+struct InvalidLine<'a> {
     line: u64,
     input: &'a str,
     error: String,
@@ -78,7 +81,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = table.prefix().board();
     let states = args.states.iter().map(|text| args.side.parse(board, text));
     let states = states.collect::<Result<Vec<State>>>()?;
-    let mut printer = Printer::new(args);
+    let mut printer = RowPrinter::new(args);
     let mut outcome = CommandOutcome::Answered;
     for state in states {
         let row = answer(&table, args, state)?;
@@ -96,7 +99,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 
 /// Answers the lines of stdin. Flushes the answers whenever no further line is
 /// waiting, so that a program can wait for an answer before its next line.
-fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: CommandOutcome) -> Result<CommandOutcome> {
+fn stream(table: &Table, args: &Args, printer: &mut RowPrinter, mut outcome: CommandOutcome) -> Result<CommandOutcome> {
     let mut input = BufReader::new(io::stdin().lock());
     let mut line = Vec::new();
     let mut number = 0;
@@ -118,7 +121,7 @@ fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Comman
             }
             Err(error) => {
                 outcome = CommandOutcome::SomeInvalid;
-                printer.bad(&BadLine { line: number, input: text, error: error.to_string() })?;
+                printer.invalid(&InvalidLine { line: number, input: text, error: error.to_string() })?;
             }
         }
         if !input.buffer().contains(&b'\n') {
@@ -127,10 +130,10 @@ fn stream(table: &Table, args: &Args, printer: &mut Printer, mut outcome: Comman
     }
 }
 
-fn answer(table: &Table, args: &Args, state: State) -> Result<Row> {
+fn answer(table: &Table, args: &Args, state: State) -> Result<QueryRow> {
     let board = table.prefix().board();
     let probed = table.probed_state(state)?;
-    let lookup = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
+    let probe = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
     let moves = match &probed {
         Some(probed) if args.moves => {
             let row = |(mv, after): (_, Probe)| MoveRow {
@@ -143,32 +146,32 @@ fn answer(table: &Table, args: &Args, state: State) -> Result<Row> {
         None if args.moves => Some(Vec::new()),
         _ => None,
     };
-    Ok(Row {
+    Ok(QueryRow {
         state: args.side.cells_text(board, state),
         rank: state.rank().0,
-        distance: lookup.distance().map(|d| d.0),
-        exact: lookup.is_exact(),
+        distance: probe.distance().map(|d| d.0),
+        exact: probe.is_exact(),
         moves,
     })
 }
 
 /// Prints rows in the chosen format.
-struct Printer {
-    format: Format,
+struct RowPrinter {
+    format: OutputFormat,
     moves: bool,
     out: io::BufWriter<StdoutLock<'static>>,
     rows: u64,
 }
 
-impl Printer {
-    fn new(args: &Args) -> Printer {
-        Printer { format: args.format, moves: args.moves, out: io::BufWriter::new(io::stdout().lock()), rows: 0 }
+impl RowPrinter {
+    fn new(args: &Args) -> RowPrinter {
+        RowPrinter { format: args.format, moves: args.moves, out: io::BufWriter::new(io::stdout().lock()), rows: 0 }
     }
 
-    fn row(&mut self, row: &Row) -> Result<()> {
+    fn row(&mut self, row: &QueryRow) -> Result<()> {
         match self.format {
-            Format::Text => self.text(row)?,
-            Format::Csv => {
+            OutputFormat::Text => self.text(row)?,
+            OutputFormat::Csv => {
                 self.csv_header()?;
                 let own = [row.state.clone(), row.rank.to_string(), or_empty(row.distance), or_empty(row.exact)];
                 match &row.moves {
@@ -187,35 +190,35 @@ impl Printer {
         Ok(())
     }
 
-    fn bad(&mut self, bad: &BadLine) -> Result<()> {
+    fn invalid(&mut self, invalid: &InvalidLine) -> Result<()> {
         match self.format {
-            Format::Text => writeln!(self.out, "error: line {}: {}", bad.line, bad.error)?,
-            Format::Csv => {
+            OutputFormat::Text => writeln!(self.out, "error: line {}: {}", invalid.line, invalid.error)?,
+            OutputFormat::Csv => {
                 self.csv_header()?;
                 let blank = if self.moves { 6 } else { 3 };
-                let cells = [bad.input.to_owned()].into_iter().chain((0..blank).map(|_| String::new()));
-                self.csv(cells.chain([bad.error.clone()]))?;
+                let cells = [invalid.input.to_owned()].into_iter().chain((0..blank).map(|_| String::new()));
+                self.csv(cells.chain([invalid.error.clone()]))?;
             }
-            _ => self.json(bad)?,
+            _ => self.json(invalid)?,
         }
         self.rows += 1;
         Ok(())
     }
 
-    fn text(&mut self, row: &Row) -> Result<()> {
-        writeln!(self.out, "{}  rank {}  {}", row.state, row.rank, worded(row.distance, row.exact))?;
+    fn text(&mut self, row: &QueryRow) -> Result<()> {
+        writeln!(self.out, "{}  rank {}  {}", row.state, row.rank, distance_text(row.distance, row.exact))?;
         for mv in row.moves.iter().flatten() {
-            writeln!(self.out, "  {}  {}", mv.mv, worded(mv.distance, mv.exact))?;
+            writeln!(self.out, "  {}  {}", mv.mv, distance_text(mv.distance, mv.exact))?;
         }
         Ok(())
     }
 
     fn json(&mut self, row: &impl Serialize) -> Result<()> {
-        if self.format == Format::Json {
+        if self.format == OutputFormat::Json {
             self.out.write_all(if self.rows == 0 { b"[" } else { b",\n " })?;
         }
         self.out.write_all(&serde_json::to_vec(row)?)?;
-        if self.format == Format::Ndjson {
+        if self.format == OutputFormat::Ndjson {
             self.out.write_all(b"\n")?;
         }
         Ok(())
@@ -239,7 +242,7 @@ impl Printer {
     }
 
     fn finish(mut self) -> Result<()> {
-        if self.format == Format::Json {
+        if self.format == OutputFormat::Json {
             self.out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })?;
         }
         Ok(self.out.flush()?)
@@ -250,7 +253,7 @@ fn or_empty(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-fn worded(distance: Option<u8>, exact: Option<bool>) -> String {
+fn distance_text(distance: Option<u8>, exact: Option<bool>) -> String {
     match (distance, exact) {
         (Some(distance), Some(true)) => format!("distance {distance}  exact"),
         (Some(distance), _) => format!("distance {distance}  upper bound"),
