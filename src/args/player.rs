@@ -1,4 +1,4 @@
-//! Players and limits on the command line.
+//! Players of Chinese Checkers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, play
 
 use crate::context::CommandContext;
 
-/// Where players come from, and the game they play.
+/// Definitions of players, and what they play with.
 #[derive(Args)]
 pub struct PlayerArgs {
-    /// Players of your own, in TOML like the ones that ship
+    /// TOML file of your own players
     #[arg(long = "players", value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The distance table [default: the whole table of the board in the tables directory]
+    /// Distance table [default: the complete table of the board in the tables directory]
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-    /// The ply at which a game is a draw
+    /// Ply at which a game is drawn
     #[arg(long, default_value_t = PLY_LIMIT)]
     pub ply_limit: u32,
 }
 
-/// Who plays if nobody else is told.
+/// The default player.
 pub const DEFAULT_PLAYER: &str = "sternhalma";
 
-/// A board's players, made ready as often as they are needed.
-pub struct Club {
+/// Creates players for one board.
+pub struct PlayerFactory {
     board: Board,
     ply_limit: u32,
     distances: Option<Distances>,
@@ -39,20 +39,24 @@ impl PlayerArgs {
         roster(self.file.as_deref())
     }
 
-    /// Opens the table if one of the players needs it.
-    pub fn club(&self, ctx: &CommandContext, board: Board, configs: &[Config]) -> Result<Club> {
+    /// Returns a factory for these players. Opens the table if one of them needs it.
+    ///
+    /// # Errors
+    ///
+    /// If the table cannot be opened, or one of the players cannot be created.
+    pub fn factory(&self, ctx: &CommandContext, board: Board, configs: &[Config]) -> Result<PlayerFactory> {
         let board = board.for_two()?;
         let mut distances = None;
         if configs.iter().any(Config::needs_table) {
             distances = Some(self::distances(ctx, board, self.table.as_deref())?);
         }
-        let club = Club { board, ply_limit: self.ply_limit, distances };
-        configs.iter().try_for_each(|config| club.player(config).map(|_| ()))?;
-        Ok(club)
+        let factory = PlayerFactory { board, ply_limit: self.ply_limit, distances };
+        configs.iter().try_for_each(|config| factory.player(config).map(|_| ()))?;
+        Ok(factory)
     }
 }
 
-/// The players that ship, and those of a file.
+/// Returns the built-in players and those of a file.
 pub fn roster(file: Option<&Path>) -> Result<Roster> {
     let mut roster = Roster::built_in();
     if let Some(path) = file {
@@ -62,19 +66,19 @@ pub fn roster(file: Option<&Path>) -> Result<Roster> {
     Ok(roster)
 }
 
-/// The distances of a table that is named, or of the board's whole one.
+/// Opens the given table, or the complete table of the board.
 pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
     let path = match name {
         Some(name) => name.to_owned(),
         None => ctx.tables.default_path(Prefix::whole(board), Encoding::Byte)?,
     };
     let table = ctx.open_verified(&path).with_context(|| {
-        format!("these players need a distance table of {board}; --table names one, of a prefix too")
+        format!("these players need a distance table of {board}; give one with --table, a partial table too")
     })?;
     Ok(Distances::new(Arc::new(table)))
 }
 
-impl Club {
+impl PlayerFactory {
     pub fn board(&self) -> Board {
         self.board
     }
@@ -84,6 +88,6 @@ impl Club {
     }
 
     pub fn player(&self, config: &Config) -> Result<Box<dyn EnginePlayer>> {
-        player(config, self.board, self.ply_limit, self.distances.as_ref()).map_err(|why| anyhow!(why))
+        player(config, self.board, self.ply_limit, self.distances.as_ref()).map_err(|reason| anyhow!(reason))
     }
 }

@@ -9,24 +9,24 @@ use sternhalma_ggp::{Game, Limits};
 
 use crate::args::board::PositionArgs;
 use crate::args::limits::LimitArgs;
-use crate::args::player::{Club, DEFAULT_PLAYER, PlayerArgs};
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, PlayerFactory};
 use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
 use crate::output::{self, status};
 
-/// Watch a game, or play one in the terminal
+/// Play a game in the terminal, or watch one
 ///
-/// A human enters moves like `c1-e3`; `moves` lists them, `quit` leaves, with
-/// exit code 1.
+/// Enter moves such as `c1-e3`. `moves` lists the legal moves. `quit` ends the
+/// game with exit code 1.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Who plays `x`, the first side: a player, or `human`
+    /// Player of `x`, which moves first: a player name, or `human`
     #[arg(short, value_name = "PLAYER", default_value = "human")]
     x: String,
-    /// Who plays `o`
+    /// Player of `o`
     #[arg(short, value_name = "PLAYER", default_value = DEFAULT_PLAYER)]
     o: String,
-    /// Fixes the players' random numbers
+    /// Seed of the players
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -37,9 +37,10 @@ pub struct Args {
     players: PlayerArgs,
 }
 
-enum Seat {
+/// One of the two that play.
+enum Competitor {
     Human,
-    Machine(Box<dyn EnginePlayer>),
+    Engine(Box<dyn EnginePlayer>),
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
@@ -49,38 +50,43 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let config = |name: &&String| (*name != "human").then(|| roster.config(name)).transpose();
     let configs = names.iter().map(config).collect::<Result<Vec<_>, _>>()?;
     let board = sternhalma_data::Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
-    let machines: Vec<_> = configs.iter().flatten().cloned().collect();
-    let club = args.players.club(ctx, board, &machines)?;
-    let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(club.ply_limit());
+    let engines: Vec<_> = configs.iter().flatten().cloned().collect();
+    let factory = args.players.factory(ctx, board, &engines)?;
+    let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(factory.ply_limit());
     let state = game.state(&position).context("both armies need the same number of pieces")?;
-    let mut seats = Vec::new();
+    let mut competitors = Vec::new();
     for (number, config) in configs.iter().enumerate() {
-        seats.push(seat(&club, config.as_ref(), derive_seed(args.seed, number as u64))?);
+        competitors.push(competitor(&factory, config.as_ref(), derive_seed(args.seed, number as u64))?);
     }
-    play(&game, state, &mut seats, args.limits.limits())
+    play(&game, state, &mut competitors, args.limits.limits())
 }
 
-fn seat(club: &Club, config: Option<&sternhalma_engine::Config>, seed: u64) -> Result<Seat> {
-    let Some(config) = config else { return Ok(Seat::Human) };
-    let mut player = club.player(config)?;
+fn competitor(factory: &PlayerFactory, config: Option<&sternhalma_engine::Config>, seed: u64) -> Result<Competitor> {
+    let Some(config) = config else { return Ok(Competitor::Human) };
+    let mut player = factory.player(config)?;
     player.reset(seed);
-    Ok(Seat::Machine(player))
+    Ok(Competitor::Engine(player))
 }
 
-fn play(game: &ChineseCheckers, mut state: GameState, seats: &mut [Seat], limits: Limits) -> Result<CommandOutcome> {
+fn play(
+    game: &ChineseCheckers,
+    mut state: GameState,
+    competitors: &mut [Competitor],
+    limits: Limits,
+) -> Result<CommandOutcome> {
     output::print_line(&diamond(game, &state, None))?;
     while state.outcome().is_none() {
         let side = state.player();
-        let action = match &mut seats[side as usize] {
-            Seat::Machine(player) => player.choose(&state, limits, &AtomicBool::new(false)).action,
-            Seat::Human => match ask(game, &state)? {
+        let action = match &mut competitors[side as usize] {
+            Competitor::Engine(player) => player.choose(&state, limits, &AtomicBool::new(false)).action,
+            Competitor::Human => match ask(game, &state)? {
                 Some(action) => action,
                 None => return Ok(CommandOutcome::NotFound),
             },
         };
         game.play_action(&mut state, action);
-        for seat in seats.iter_mut() {
-            if let Seat::Machine(player) = seat {
+        for competitor in competitors.iter_mut() {
+            if let Competitor::Engine(player) = competitor {
                 player.observe(action);
             }
         }
@@ -95,7 +101,7 @@ fn play(game: &ChineseCheckers, mut state: GameState, seats: &mut [Seat], limits
     Ok(CommandOutcome::Answered)
 }
 
-/// Asks until a legal move is entered; none to leave.
+/// Asks until a legal move is entered. Returns none for `quit`.
 fn ask(game: &ChineseCheckers, state: &GameState) -> Result<Option<Action>> {
     let mut legal = Vec::new();
     game.legal(state, state.player() as usize, &mut legal);
@@ -117,15 +123,15 @@ fn ask(game: &ChineseCheckers, state: &GameState) -> Result<Option<Action>> {
             }
             text => match game.geometry().parse_move(text) {
                 Ok(mv) if legal.contains(&Some(mv)) => return Ok(Some(Some(mv))),
-                Ok(_) => status!("{text} is not legal here; `moves` lists what is"),
+                Ok(_) => status!("{text} is not legal here; `moves` lists the legal moves"),
                 Err(error) => status!("{error}"),
             },
         }
     }
 }
 
-/// The board as a diamond that stands on `a1`, a row a line, with the cells
-/// of the last move in brackets.
+/// Draws the board as a diamond that stands on `a1`, one row per line, with the
+/// cells of the last move in brackets.
 fn diamond(game: &ChineseCheckers, state: &GameState, last: Action) -> String {
     let geometry = game.geometry();
     let side = geometry.size();

@@ -11,7 +11,7 @@ use sternhalma_ggp::arena::{self, Contestant, Entrant, Schedule, Standings, Tour
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
-use crate::args::player::{Club, PlayerArgs};
+use crate::args::player::{PlayerArgs, PlayerFactory};
 use crate::args::threads::threads;
 use crate::context::CommandContext;
 use crate::outcome::CommandOutcome;
@@ -59,9 +59,9 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let start = args.players.roster()?.config(&args.player)?;
-    let club = args.players.club(ctx, args.board.board()?, std::slice::from_ref(&start))?;
+    let factory = args.players.factory(ctx, args.board.board()?, std::slice::from_ref(&start))?;
     let tuning = tuning(args)?;
-    let terms = schedule(args, &club);
+    let terms = schedule(args, &factory);
     let setup = json!({ "player": start, "tuning": tuning, "terms": terms });
     let (trace, known) = match &args.trace {
         Some(path) => open_trace(path, &setup)?,
@@ -69,11 +69,11 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     };
     let stop = ctx.stop()?;
     let threads = threads(args.threads);
-    let game = ChineseCheckers::new(club.board(), Filter::All).with_ply_limit(club.ply_limit());
+    let game = ChineseCheckers::new(factory.board(), Filter::All).with_ply_limit(factory.ply_limit());
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
             Box::new(EngineContestant(
-                club.player([variant, present][entrant]).expect("variants need what the player needs"),
+                factory.player([variant, present][entrant]).expect("variants need what the player needs"),
             ))
         };
         let mut standings = Standings::new(Schedule { seed, ..terms.clone() });
@@ -111,10 +111,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 const FOREVER: u64 = 1 << 40;
 
 /// What a variant and the present player play.
-fn schedule(args: &Args, club: &Club) -> Schedule {
+fn schedule(args: &Args, factory: &PlayerFactory) -> Schedule {
     Schedule {
         opening_plies: args.opening_plies,
-        ply_limit: club.ply_limit(),
+        ply_limit: factory.ply_limit(),
         margin: FOREVER,
         patience: FOREVER,
         seed: args.seed,

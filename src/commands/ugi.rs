@@ -200,8 +200,8 @@ impl<'a> Session<'a> {
     fn prepare(&mut self) -> Result<()> {
         let board = self.told.game.board();
         if self.thinker.as_ref().is_none_or(|thinker| thinker.board != board) {
-            let club = self.args.players.club(&self.ctx, board, std::slice::from_ref(&self.config))?;
-            self.thinker = Some(Thinker { player: club.player(&self.config)?, board, seen: None });
+            let factory = self.args.players.factory(&self.ctx, board, std::slice::from_ref(&self.config))?;
+            self.thinker = Some(Thinker { player: factory.player(&self.config)?, board, seen: None });
         }
         Ok(())
     }
