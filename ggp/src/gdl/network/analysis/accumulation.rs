@@ -1,4 +1,4 @@
-//! Whether what moves bring about stays.
+//! A test whether moves mostly add permanent facts.
 
 use rand::SeedableRng;
 
@@ -7,13 +7,13 @@ use crate::gdl::network::run::NetworkGame;
 use crate::util::FluentSet;
 use crate::{Game, Rng};
 
-/// The random matches that are looked at, and the most steps of each.
+/// The number of random matches, and the maximum number of steps of each.
 const MATCHES: usize = 20;
 const STEPS: usize = 1_000;
 
-/// Whether in random matches, always the same, most of the fluents that came
-/// to hold by moves never ceased to. What comes with the last move of a match
-/// has no time to cease.
+/// Returns whether most fluents that moves made true stayed true, in random
+/// matches with a fixed seed. The last move of a match is ignored, because its
+/// fluents have no time to become false.
 pub fn accumulates(game: &NetworkGame) -> bool {
     let mut rng = Rng::seed_from_u64(0);
     let none = || FluentSet::new(game.network().netlist.fluents());

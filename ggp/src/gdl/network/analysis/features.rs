@@ -1,4 +1,4 @@
-//! What strategies look at in a rulesheet.
+//! The state features of a rulesheet.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -15,34 +15,34 @@ use crate::util::FluentSet;
 use crate::util::Lit;
 use crate::{Game, Turn};
 
-/// How often the time of successors is taken.
+/// The number of measurements of the time for successors.
 const MEASUREMENTS: usize = 5;
-/// How many successors one by one are timed together.
+/// The number of single successors per measurement.
 const SOME: usize = 8;
 
-/// The [`StateFeatures`] of a rulesheet: its facts are the fluents of the network.
-/// It is that of the game whose network it was made of.
+/// The [`StateFeatures`] of a rulesheet, whose facts are the fluents of the
+/// network. They can only be used with the game of the same network.
 ///
-/// Many successors of a state are told by one pass through the network in
-/// [`Lanes`], 512 at a time. Few are told one by one where that takes less
-/// time, and all are if the network is too large for lanes.
+/// Many successors of a state are evaluated by one pass through the network in
+/// [`Lanes`], 512 at a time. Few successors are evaluated one by one if that
+/// is faster; so are all if the network is too large for lanes.
 #[derive(Clone)]
 pub struct NetworkFeatures {
     elements: Arc<Elements>,
     goals: Arc<[Option<GoalTree>]>,
     mean_goals: Vec<f64>,
     lanes: Option<Lanes>,
-    /// So many successors take less time in lanes.
+    /// The number of successors from which lanes are faster.
     many: usize,
     /// Joint moves of all roles, one after another.
     joints: Vec<usize>,
-    /// What each role plays that does not act.
+    /// The moves of the roles that do not act.
     idle: Vec<usize>,
-    /// A state after a move, whose memory the next one uses.
+    /// A buffer for the state after a move.
     after: State,
 }
 
-/// What is counted, and the fluents that count.
+/// The elements, and the elements of each fluent.
 #[derive(Debug)]
 struct Elements {
     count: usize,
@@ -56,8 +56,8 @@ impl fmt::Debug for NetworkFeatures {
 }
 
 impl NetworkFeatures {
-    /// The anatomy of a game with the goals of its roles, as far as they are
-    /// told. Compiles the network for lanes.
+    /// Creates the features of a game, with the goal trees of its roles if
+    /// they are known. Compiles the network for lanes.
     pub(in crate::gdl::network) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkFeatures {
         let network = game.network();
         let mut anatomy = NetworkFeatures {
@@ -74,8 +74,8 @@ impl NetworkFeatures {
         anatomy
     }
 
-    /// The number of successors from which on lanes take less time here. What
-    /// is told does not depend on it.
+    /// Measures the number of successors from which lanes are faster on this
+    /// machine. The results do not depend on it.
     fn measured(&mut self, game: &NetworkGame) -> usize {
         let state = game.initial();
         if game.is_terminal(&state) {
@@ -102,7 +102,7 @@ impl NetworkFeatures {
         (together / apart) as usize + 1
     }
 
-    /// The successors, one by one.
+    /// Evaluates the successors one by one.
     fn apart(
         &mut self,
         game: &NetworkGame,
@@ -125,8 +125,8 @@ impl NetworkFeatures {
         }
     }
 
-    /// The successors, told in lanes; if the network is too large for them
-    /// nothing is told, and false.
+    /// Evaluates the successors in lanes. Returns false, without a result, if
+    /// the network is too large for lanes.
     fn in_lanes(
         &mut self,
         game: &NetworkGame,
@@ -143,7 +143,7 @@ impl NetworkFeatures {
             let count = part.len() / roles;
             lanes.follow(state.fluents(), part.chunks_exact(roles));
             let words = LANES / 64 * index..LANES / 64 * index + count.div_ceil(64);
-            // The lanes after the last joint move hold nothing of use.
+            // The lanes after the last joint move are meaningless.
             let last = !0 >> (64 * count.div_ceil(64) - count);
             for fact in 0..found.facts() {
                 let holding = &mut found.holding_mut(fact)[words.clone()];
@@ -161,7 +161,7 @@ impl NetworkFeatures {
         true
     }
 
-    /// Writes joint moves of all roles, of those of the roles that act.
+    /// Writes joint moves of all roles, given those of the acting roles.
     fn widen(&mut self, game: &NetworkGame, state: &State, joints: &[u32]) {
         self.joints.clear();
         let Turn::One(acting) = game.turn(state) else {
@@ -180,15 +180,15 @@ impl NetworkFeatures {
     }
 }
 
-/// The mean of the distinct values of some goals, as a reward.
+/// Returns the mean of the distinct values of some goals, as a reward.
 fn mean_value(goals: &[(u8, Lit)]) -> f64 {
     let values: BTreeSet<u8> = goals.iter().map(|&(value, _)| value).collect();
     values.iter().map(|&value| f64::from(value) / 100.0).sum::<f64>() / values.len().max(1) as f64
 }
 
 impl Elements {
-    /// The elements of fluents in KIF: their names, and what they have as each
-    /// of their arguments.
+    /// Returns the elements of fluents in KIF: their names, and each of their
+    /// arguments with its column.
     fn new(fluents: &[String]) -> Elements {
         let mut numbers: HashMap<(String, usize, String), u32> = HashMap::new();
         let mut number = |name: &str, column: usize, symbol: String| {
@@ -202,7 +202,7 @@ impl Elements {
                 ExprKind::Symbol(name) => vec![name.clone()],
             });
             let parts = parts.unwrap_or_else(|| vec![fluent.clone()]);
-            // The name itself stands in no column.
+            // The name itself has no column.
             let columns = parts.iter().enumerate().skip(1);
             let symbols: Vec<u32> = columns.map(|(column, symbol)| number(&parts[0], column, symbol.clone())).collect();
             std::iter::once(number(&parts[0], 0, String::new())).chain(symbols).collect()
@@ -261,7 +261,7 @@ impl StateFeatures<NetworkGame> for NetworkFeatures {
     }
 }
 
-/// Adds 1 for each bit that is set, of the last word only for those of `last`.
+/// Adds 1 for each set bit; in the last word only the bits in `last` count.
 fn add_each(words: &[u64], last: u64, counts: &mut [u32]) {
     for (index, (&word, counts)) in words.iter().zip(counts.chunks_mut(64)).enumerate() {
         let mut rest = if index + 1 == words.len() { word & last } else { word };

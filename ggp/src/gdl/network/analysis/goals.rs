@@ -1,9 +1,9 @@
-//! Goals as trees of conditions, from the rules as they are written.
+//! Goal trees, made from the original rules.
 //!
-//! The network has no use for conditions that hold in every state, and
-//! grounding cuts rules into smaller ones; a degree counts all conditions of
-//! a rule. So the rules that lead to a goal are instantiated anew here, by
-//! joins over what grounding found may hold.
+//! The network drops conditions that hold in every state, and grounding splits
+//! rules. A degree of satisfaction counts all conditions of a rule. The rules
+//! that lead to a goal are therefore instantiated again here, by joins over
+//! the facts that grounding found possible.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -17,24 +17,25 @@ use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
 use crate::gdl::network::build::Builder;
 use crate::util::Lit;
 
-/// A tree of more nodes and branches is none.
+/// The maximum number of nodes and branches of a tree.
 const MOST_NODES: usize = 400_000;
-/// Rows that joins for a tree may visit.
+/// The maximum number of rows that the joins for a tree may visit.
 const MOST_VISITS: usize = 1_000_000;
 
-/// The goal of highest value of each role of a rulesheet, whose facts are the
-/// fluents of its network; none if there is too much of it. Grounds the rules
-/// anew.
+/// Returns the tree of the highest goal of each role of a rulesheet, whose
+/// facts are the fluents of its network, or `None` if the tree is too large.
+/// Grounds the rules again.
 ///
-/// A tree is that of paper 002, section V.B, over ground instances: those
-/// whose conditions may hold in some state. A sentence that holds in every
-/// state has degree 1, a fluent 1 or 0, and so have `not`, `distinct` and
-/// sentences that depend on themselves within a state. `or` is a node of
-/// alternatives, as a relation is of its instances.
+/// A tree is defined as in [Świechowski and Mańdziuk 2014, section V.B], over
+/// ground instances whose conditions may hold in some state. A sentence that
+/// holds in every state has degree 1. A fluent has degree 1 or 0; so do `not`,
+/// `distinct` and sentences that depend on themselves within a state. `or` is
+/// a node of alternatives, and so is a relation with its instances.
 ///
 /// # Errors
 ///
-/// As those of [`Network::unless`](crate::gdl::network::Network::unless).
+/// Returns the same errors as
+/// [`Network::unless`](crate::gdl::network::Network::unless).
 pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTree>>, GroundError> {
     let mut terms = Terms::default();
     let program = program(rules, &mut terms)?;
@@ -58,22 +59,22 @@ pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTre
     Ok(roles.iter().map(tree_of).collect())
 }
 
-/// The variables that are bound, in the order in which they were.
+/// The bound variables, in the order of their binding.
 type Env<'r> = Vec<(&'r str, u32)>;
 
-/// A relation and the number of its arguments; of fluents of a functor, its
-/// name and theirs.
+/// A relation and its number of arguments. A fluent has its own name and
+/// number of arguments.
 type Key<'r> = (bool, &'r str, usize);
 
 /// The rows of a relation that may hold.
 #[derive(Default)]
 struct Rows {
     rows: Vec<Box<[u32]>>,
-    /// The rows with a term in a column.
+    /// The rows by the term in a column.
     by_column: HashMap<(usize, u32), Vec<u32>>,
 }
 
-/// A rulesheet with what may hold.
+/// A rulesheet with the facts that may hold.
 struct Sheet<'r, 'a, 'c> {
     rules: HashMap<(&'r str, usize), Vec<&'r Rule>>,
     recursive: HashSet<(&'r str, usize)>,
@@ -92,14 +93,14 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
         Sheet { rules: by_head, recursive, program, chain, rows: HashMap::new() }
     }
 
-    /// The highest value of a role's goals, as a term.
+    /// Returns the highest value of a role's goals, as a term.
     fn best_goal(&self, role: u32) -> Option<u32> {
         let rows = self.chain.rows("goal", 2).filter(|row| row[0] == role);
         let value = |row: &[u32]| self.chain.terms.text(row[1]).parse::<u8>().ok().filter(|&value| value <= 100);
         rows.filter_map(|row| Some((value(row)?, row[1]))).max().map(|(_, term)| term)
     }
 
-    /// The relation of the grounder, if the rulesheet has it.
+    /// Returns the grounder's relation with a name, if the rulesheet has it.
     fn pred(&self, name: &str, arity: usize) -> Option<Pred> {
         if (name, arity) == ("true", 1) {
             return Some(self.program.fluents());
@@ -111,25 +112,25 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
         self.pred(name, arity).is_some_and(|pred| self.program.relations[pred].is_dynamic())
     }
 
-    /// Whether the truth of a relation is that of its rules, as conditions of
-    /// which some hold.
+    /// Returns whether the truth of a relation is determined by rules with
+    /// conditions.
     fn is_open(&self, name: &'r str, arity: usize) -> bool {
         name != "true" && self.is_dynamic(name, arity) && !self.recursive.contains(&(name, arity))
     }
 
-    /// The relations of the grounder that answer for one.
+    /// Returns the grounder's relations that represent a relation.
     fn answers(&self, name: &str, arity: usize) -> Vec<Pred> {
         let Some(pred) = self.pred(name, arity) else { return Vec::new() };
         let others = self.program.answers.get(&pred).into_iter().flatten();
         std::iter::once(pred).chain(others.copied()).collect()
     }
 
-    /// The atom of a sentence that may hold.
+    /// Returns the atom of a sentence that may hold.
     fn atom(&self, name: &str, words: &[u32]) -> Option<u32> {
         self.answers(name, words.len()).into_iter().find_map(|pred| self.chain.find_in(pred, words))
     }
 
-    /// What may hold of an atom's relation.
+    /// Returns the possible rows of an atom's relation.
     fn rows_of(&mut self, key: Key<'r>) -> Rc<Rows> {
         if let Some(known) = self.rows.get(&key) {
             return known.clone();
@@ -153,7 +154,8 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
         found
     }
 
-    /// Whether a term is an instance of a pattern; binds its variables.
+    /// Returns whether a term matches a pattern, and binds the variables of
+    /// the pattern.
     fn meets(&mut self, pattern: &'r Term, term: u32, env: &mut Env<'r>) -> bool {
         match pattern {
             Term::Constant(name) => self.chain.terms.constant(name) == term,
@@ -173,7 +175,7 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
         }
     }
 
-    /// The term of a pattern whose variables are bound.
+    /// Returns the term of a pattern whose variables are bound.
     fn make(&mut self, pattern: &Term, env: &Env<'r>) -> Option<u32> {
         Some(match pattern {
             Term::Constant(name) => self.chain.terms.constant(name),
@@ -189,7 +191,7 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
     }
 }
 
-/// The relations that depend on themselves within a state.
+/// Returns the relations that depend on themselves within a state.
 fn recursive<'r>(rules: &HashMap<(&'r str, usize), Vec<&'r Rule>>) -> HashSet<(&'r str, usize)> {
     fn reads<'r>(literal: &'r Literal, see: &mut dyn FnMut((&'r str, usize))) {
         match literal {
@@ -212,17 +214,17 @@ fn recursive<'r>(rules: &HashMap<(&'r str, usize), Vec<&'r Rule>>) -> HashSet<(&
     parts.iter().filter(is_cycle).flatten().map(|&place| names[place]).collect()
 }
 
-/// The circuit of all atoms, of which a tree takes what its leaves read.
+/// The circuit of all atoms; a tree copies the parts that its leaves read.
 struct Wires<'c> {
     fluents: usize,
     gates: &'c crate::gdl::network::build::Gates,
     lits: &'c [Lit],
-    /// The signals of nodes that the tree has.
+    /// The signals of the nodes that were copied to the tree.
     signals: HashMap<usize, Lit>,
 }
 
 impl Wires<'_> {
-    /// The signal of a literal of the circuit.
+    /// Returns the signal of a literal of the circuit.
     fn signal(&mut self, lit: Lit, tree: &mut GoalTreeBuilder) -> Lit {
         let mut open = vec![lit.node()];
         while let Some(&node) = open.last() {
@@ -240,7 +242,7 @@ impl Wires<'_> {
                     tree.and(lits.iter().map(|lit| inverted_if(self.signals[&lit.node()], lit.is_inverted())))
                 }
                 None if (1..=self.fluents).contains(&node) => tree.fact(node as u32 - 1),
-                // Goals depend on no moves.
+                // Goals do not depend on moves.
                 None => Lit::FALSE,
             };
             self.signals.insert(node, signal);
@@ -253,8 +255,8 @@ fn inverted_if(lit: Lit, inverted: bool) -> Lit {
     if inverted { !lit } else { lit }
 }
 
-/// The instances of the rules that lead to a goal. Where a method tells
-/// nothing, there are too many.
+/// The instances of the rules that lead to a goal. Methods return `None` if
+/// there are too many.
 struct Instances<'s, 'r, 'a, 'c> {
     sheet: &'s mut Sheet<'r, 'a, 'c>,
     builder: GoalTreeBuilder,
@@ -264,7 +266,7 @@ struct Instances<'s, 'r, 'a, 'c> {
     visits: usize,
 }
 
-/// The rows with a term in a column, or all, of a sentence of some.
+/// The rows to visit for a sentence: those with a term in a column, or all.
 struct Access {
     count: usize,
     column: Option<(usize, u32)>,
@@ -272,7 +274,7 @@ struct Access {
 }
 
 impl<'r> Instances<'_, 'r, '_, '_> {
-    /// The node of a sentence, with the instances of its rules.
+    /// Returns the node of a sentence, with the instances of its rules.
     fn relation(&mut self, name: &'r str, words: &[u32]) -> Option<u32> {
         if let Some(&known) = self.known.get(&(name, words.to_vec())) {
             return Some(known);
@@ -294,8 +296,9 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         (self.builder.size() <= MOST_NODES).then_some(node)
     }
 
-    /// The node of a rule whose variables are bound, if its conditions may
-    /// hold; the outer option tells whether there is room for it.
+    /// Returns the node of a rule whose variables are bound. The inner option
+    /// is `None` if the conditions cannot hold, the outer one if there is no
+    /// room.
     fn instance(&mut self, rule: &'r Rule, env: &Env<'r>) -> Option<Option<u32>> {
         let mut children = Vec::with_capacity(rule.body.len());
         for literal in &rule.body {
@@ -333,7 +336,7 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         }
     }
 
-    /// The signal that a condition holds.
+    /// Returns the signal of a condition.
     fn truth(&mut self, literal: &'r Literal, env: &Env<'r>) -> Lit {
         match literal {
             Literal::Holds(atom) => self.atom_truth(atom, env),
@@ -363,7 +366,8 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         atom.args.iter().map(|arg| self.sheet.make(arg, env)).collect()
     }
 
-    /// All bindings of a rule's variables under which its sentences may hold.
+    /// Returns all bindings of a rule's variables for which its sentences may
+    /// hold.
     fn bindings(&mut self, rule: &'r Rule, env: Env<'r>) -> Option<Vec<Env<'r>>> {
         let sentences: Vec<&Atom> = rule.body.iter().filter_map(sentence).collect();
         let mut found = Vec::new();
@@ -380,8 +384,8 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         Some(found)
     }
 
-    /// Binds the variables that a disjunction shares with other conditions, if
-    /// nothing else binds them.
+    /// Binds the variables that a disjunction shares with other conditions,
+    /// unless another condition binds them.
     fn bind_shared(
         &mut self,
         parts: &'r [Literal],
@@ -409,8 +413,8 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         Some(())
     }
 
-    /// The bindings under which an alternative may hold; one that binds
-    /// nothing counts as it is.
+    /// Returns the bindings for which an alternative may hold. An alternative
+    /// without variables keeps the given bindings.
     fn ways(&mut self, part: &'r Literal, env: &Env<'r>) -> Option<Vec<Env<'r>>> {
         let mut found = Vec::new();
         match part {
@@ -427,7 +431,7 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         Some(found)
     }
 
-    /// Joins sentences, that with the fewest rows first.
+    /// Joins sentences, beginning with the one with the fewest rows.
     fn join(&mut self, left: &[&'r Atom], env: Env<'r>, found: &mut Vec<Env<'r>>) -> Option<()> {
         let accesses = (0..left.len()).map(|index| self.access(left, index, &env));
         let Some(access) = accesses.min_by_key(|access| access.count) else {
@@ -455,7 +459,7 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         Some(())
     }
 
-    /// How to meet the fewest rows of a sentence.
+    /// Returns the access with the fewest rows for a sentence.
     fn access(&mut self, left: &[&'r Atom], index: usize, env: &Env<'r>) -> Access {
         let (rows, args) = self.rows_of(left[index]);
         let mut best = Access { count: rows.rows.len(), column: None, index };
@@ -469,7 +473,8 @@ impl<'r> Instances<'_, 'r, '_, '_> {
         best
     }
 
-    /// What may hold of a sentence's relation, and its arguments there.
+    /// Returns the possible rows of a sentence's relation, and its arguments
+    /// there.
     fn rows_of(&mut self, atom: &'r Atom) -> (Rc<Rows>, &'r [Term]) {
         match (atom.name.as_str(), &atom.args[..]) {
             ("true", [Term::Function { name, args, .. }]) => (self.sheet.rows_of((true, name, args.len())), args),
@@ -485,7 +490,7 @@ fn sentence(literal: &Literal) -> Option<&Atom> {
     }
 }
 
-/// The variables of a part of a rule's body that other parts read.
+/// Returns the variables of a part of a rule's body that other parts read.
 fn shared(rule: &Rule, index: usize) -> HashSet<&str> {
     fn variables<'r>(literal: &'r Literal, names: &mut BTreeSet<&'r str>) {
         match literal {

@@ -1,4 +1,4 @@
-//! What a circuit shows of a game.
+//! Properties of a game that are derived from its network.
 
 mod accumulation;
 mod features;

@@ -1,4 +1,4 @@
-//! What kind of game a network is.
+//! The kind of game that a network describes.
 
 use std::collections::HashMap;
 
@@ -7,29 +7,29 @@ use crate::gdl::network::build::without_moves;
 use crate::gdl::network::run::NetworkGame;
 use crate::{Game, Rng};
 
-/// A course of fluents is followed for so many steps.
+/// The maximum number of steps for which fluents are followed.
 const LONGEST_COURSE: usize = 10_000;
 
-/// What kind of game a network is. All but the step counter is what random
-/// matches have shown: other matches may show otherwise.
+/// The kind of game that a network describes. All properties except the step
+/// counter are observed in random matches; other matches may differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
-    /// The states in which a role was to move.
+    /// The number of states in which a role was to move.
     pub states: u64,
-    /// Whether there is one role.
+    /// Whether there is only one role.
     pub one_player: bool,
-    /// Whether at most one role had more than one legal move in each of
-    /// these states.
+    /// Whether at most one role had more than one legal move in each of these
+    /// states.
     pub turn_taking: bool,
     /// The sum of all goals, if it was the same at the end of all matches.
     pub fixed_sum: Option<u32>,
-    /// The fluents that hold in one step only, whatever is played, by that
-    /// step. This is proven.
+    /// The fluents that hold in only one step of any match, in the order of
+    /// that step. This property is proven.
     pub step_counter: Vec<usize>,
 }
 
 impl Profile {
-    /// Plays random matches, of at most `most` steps each.
+    /// Plays random matches of at most `most` steps each.
     pub fn observe(game: &NetworkGame, matches: usize, most: usize, rng: &mut Rng) -> Profile {
         let roles = game.roles();
         let engine = game.engine();
@@ -56,8 +56,8 @@ impl Profile {
     }
 }
 
-/// The fluents that hold in one step only, by that step: of those that evolve
-/// without moves, the ones that do not come back.
+/// Returns the fluents that hold in only one step, in the order of that step:
+/// those that evolve independently of moves and do not repeat.
 fn step_counter(netlist: &Netlist) -> Vec<usize> {
     let free = without_moves(netlist);
     let course = course(netlist, &free);
@@ -66,8 +66,8 @@ fn step_counter(netlist: &Netlist) -> Vec<usize> {
     course.into_iter().flatten().filter(|&fluent| held[fluent] == 1).collect()
 }
 
-/// The free fluents that hold in each step, and once more those that come
-/// back; nothing if they go on for too long.
+/// Returns the independent fluents that hold in each step, up to the first
+/// repetition; empty if there are too many steps.
 fn course(netlist: &Netlist, free: &[bool]) -> Vec<Vec<usize>> {
     let mut is_free = vec![true];
     is_free.extend_from_slice(free);
@@ -123,7 +123,7 @@ mod tests {
         assert!(!at_once.turn_taking && !at_once.one_player);
         let alone = observe(testing::lamps(6, 9));
         assert!(alone.turn_taking && alone.one_player);
-        // Of the fluents of steps 0 to 9 the last one stays.
+        // Of the fluents of steps 0 to 9 the last one stays true.
         assert_eq!(alone.step_counter, (6..15).collect::<Vec<usize>>());
         assert!(alone.states > 0);
     }

@@ -1,4 +1,4 @@
-//! A truth value for each of 512 lanes.
+//! Truth values in 512 lanes.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Not};
 
@@ -9,27 +9,27 @@ use crate::Rng;
 /// The number of lanes.
 pub const LANES: usize = 512;
 
-/// A bit a lane. Operations are loops over words, which the compiler turns
-/// into vector instructions.
+/// One bit per lane. Operations are loops over words, which the compiler
+/// vectorises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(align(64))]
 pub struct Bits(pub [u64; Bits::WORDS]);
 
 impl Bits {
-    /// The lanes of 64 lie in a word.
+    /// The number of words; each has 64 lanes.
     pub const WORDS: usize = LANES / 64;
-    /// No lane.
+    /// The empty set of lanes.
     pub const NONE: Bits = Bits([0; Bits::WORDS]);
-    /// All lanes.
+    /// The set of all lanes.
     pub const ALL: Bits = Bits([!0; Bits::WORDS]);
 
-    /// The same value in all lanes.
+    /// Returns the same value in all lanes.
     #[inline]
     pub fn all_if(value: bool) -> Bits {
         if value { Bits::ALL } else { Bits::NONE }
     }
 
-    /// The value in a lane.
+    /// Returns the value in a lane.
     #[inline]
     pub fn get(&self, lane: usize) -> bool {
         self.0[lane / 64] >> (lane % 64) & 1 == 1
@@ -43,19 +43,19 @@ impl Bits {
         *word = if value { *word | bit } else { *word & !bit };
     }
 
-    /// Whether there is a lane at all.
+    /// Returns whether the value is true in any lane.
     #[inline]
     pub fn any(&self) -> bool {
         self.0.iter().fold(0, |all, word| all | word) != 0
     }
 
-    /// The number of lanes.
+    /// Returns the number of lanes in which the value is true.
     #[inline]
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// The lanes, in order.
+    /// Returns the lanes in which the value is true, in order.
     #[inline]
     pub fn lanes(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(index, mut word)| {
@@ -67,7 +67,7 @@ impl Bits {
         })
     }
 
-    /// The first of these lanes, so many of them.
+    /// Returns the first `count` of these lanes.
     pub fn take(self, count: usize) -> Bits {
         let mut taken = Bits::NONE;
         self.lanes().take(count).for_each(|lane| taken.set(lane, true));
@@ -133,11 +133,11 @@ impl BitXorAssign for Bits {
     }
 }
 
-/// Transposes 64 planes, 64 lanes a word: bit p of word w of row r is
-/// afterwards what bit r of word w of plane p was.
+/// Transposes 64 planes, for 64 lanes per word: bit p of word w of row r
+/// becomes bit r of word w of plane p.
 ///
-/// Squares off the diagonal change places, of half the size from step to step
-/// (Warren, *Hacker's Delight*, section 7-3).
+/// Off-diagonal squares are swapped, with half the size in each step [Warren
+/// 2012, section 7-3].
 #[inline(never)]
 pub fn transpose(planes: &mut [Bits; 64]) {
     let mut width = 32;
@@ -158,18 +158,19 @@ pub fn transpose(planes: &mut [Bits; 64]) {
     }
 }
 
-/// Eight generators side by side: xoshiro256++ of Blackman and Vigna,
-/// *Scrambled Linear Pseudorandom Number Generators* (2021).
+/// Eight random number generators side by side: xoshiro256++ [Blackman and
+/// Vigna 2021].
 #[derive(Clone, Debug)]
 pub struct RandomBits([[u64; Bits::WORDS]; 4]);
 
 impl RandomBits {
-    /// Generators seeded by another, which never gives 256 zeros in a row.
+    /// Creates generators whose seeds come from another generator. That
+    /// generator never returns 256 zero bits in a row.
     pub fn new(rng: &mut Rng) -> RandomBits {
         RandomBits(std::array::from_fn(|_| std::array::from_fn(|_| rng.random())))
     }
 
-    /// A fair coin for each lane.
+    /// Draws a fair coin for each lane.
     #[inline(never)]
     pub fn toss(&mut self, coins: &mut Bits) {
         let [a, b, c, d] = &mut self.0;
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn coins_are_those_of_xoshiro() {
-        // Each word is a generator of the published kind.
+        // Each word is one generator of the published kind.
         use rand_xoshiro::Xoshiro256PlusPlus;
         let mut random = RandomBits::new(&mut Rng::seed_from_u64(2));
         let seed =

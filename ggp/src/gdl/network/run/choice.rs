@@ -1,30 +1,30 @@
-//! A uniform random choice in every lane at once.
+//! A uniform random choice in all lanes at once.
 //!
-//! Numbers are bit-sliced: the number of a lane lies across *planes*, one
-//! [`Bits`] a binary digit.
+//! Numbers are bit-sliced: the number of a lane is spread over *planes*, one
+//! [`Bits`] per binary digit.
 //!
-//! The inner loops are functions that are not inlined: only as long as their
-//! operands are in memory does the compiler use vectors.
+//! The inner loops are separate functions that are not inlined, because the
+//! compiler only vectorises them while their operands are in memory.
 
 use super::bits::{Bits, RandomBits};
 
-/// The most binary digits of a number of moves.
+/// The maximum number of binary digits of a number of moves.
 const DIGITS: usize = 16;
 
-/// The most moves to choose among.
+/// The maximum number of moves to choose among.
 pub const MOST_MOVES: usize = (1 << DIGITS) - 1;
 
-/// Moves are counted and passed over by so many.
+/// The number of moves that are counted or skipped together.
 const GROUP: usize = 8;
 
-/// Chooses one of the moves legal in each lane, each with the same
-/// probability. `planes` has a plane a move: the lanes in which it is legal,
-/// and afterwards the lanes that choose it. Returns the lanes that have no
+/// Chooses one of the legal moves in each lane, all with the same probability.
+/// `planes` has one plane per move: before the call the lanes in which it is
+/// legal, afterwards the lanes that choose it. Returns the lanes without a
 /// legal move.
 ///
-/// At most [`MOST_MOVES`] planes. Each lane draws a number below that of its
-/// legal moves, rejecting what is too large, and counts it down from move to
-/// move.
+/// At most [`MOST_MOVES`] planes are possible. Each lane draws a number below
+/// the number of its legal moves, with rejection, and counts it down from move
+/// to move.
 pub fn choose(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
     match usize::BITS - planes.len().leading_zeros() {
         0..=3 => choose_of::<3>(planes, random),
@@ -35,12 +35,12 @@ pub fn choose(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
     }
 }
 
-/// The choice where numbers of moves have at most `N` digits.
+/// Chooses moves if the number of moves has at most `N` digits in every lane.
 fn choose_of<const N: usize>(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
     let mut counts = count::<N>(planes);
     let none = !counts.iter().fold(Bits::NONE, |any, &digit| any | digit);
-    // From here on the greatest number that may be drawn; a lane without
-    // moves draws 0.
+    // From here on `counts` is the largest number that may be drawn; a lane
+    // without moves draws 0.
     let mut borrow = !none;
     for digit in &mut counts {
         let before = *digit;
@@ -60,7 +60,7 @@ fn choose_of<const N: usize>(planes: &mut [Bits], random: &mut RandomBits) -> Bi
     none
 }
 
-/// The number of planes that hold in each lane.
+/// Returns the number of planes that hold in each lane.
 fn count<const N: usize>(planes: &[Bits]) -> [Bits; N] {
     let mut counts = [Bits::NONE; N];
     let (groups, rest) = planes.as_chunks::<GROUP>();
@@ -96,14 +96,14 @@ fn count_group<const N: usize>(group: &[Bits; GROUP], counts: &mut [Bits; N]) {
     }
 }
 
-/// The sum and the carry of three digits.
+/// Returns the sum and the carry of three digits.
 #[inline(always)]
 fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
     (a ^ b ^ c, (a & b) | (c & (a ^ b)))
 }
 
-/// Draws a number from 0 to `most` in each lane and selects that plane of
-/// those that hold.
+/// Draws a number from 0 to `most` in each lane and selects the plane with
+/// that number among the planes that hold.
 fn pick<const N: usize>(planes: &mut [Bits], most: &[Bits], random: &mut RandomBits) {
     let mut left = draw::<N>(most, random);
     let (groups, rest) = planes.as_chunks_mut::<GROUP>();
@@ -117,7 +117,7 @@ fn pick<const N: usize>(planes: &mut [Bits], most: &[Bits], random: &mut RandomB
     }
 }
 
-/// Whether a plane of the group holds in any lane.
+/// Returns whether a plane of the group holds in any lane.
 #[inline(always)]
 fn any(planes: &[Bits; GROUP]) -> bool {
     let mut any = 0;
@@ -129,9 +129,9 @@ fn any(planes: &[Bits; GROUP]) -> bool {
     any != 0
 }
 
-/// Takes the planes one by one from the numbers of the lanes in which they
-/// hold, and leaves those lanes whose number was 0. All digits are then 1,
-/// which is too much to be counted down again.
+/// Subtracts the planes one by one from the numbers of the lanes in which they
+/// hold, and keeps those lanes whose number was 0. All digits are then 1, a
+/// number that is too large to be counted down again.
 #[inline(never)]
 fn count_down<const M: usize, const N: usize>(planes: &mut [Bits; M], left: &mut [Bits; N]) {
     for word in 0..Bits::WORDS {
@@ -151,8 +151,8 @@ fn count_down<const M: usize, const N: usize>(planes: &mut [Bits; M], left: &mut
     }
 }
 
-/// A number from 0 to `most` in each lane, all equally likely: digits are
-/// drawn up to the highest of `most` until the number is not above it.
+/// Draws a number from 0 to `most` in each lane, all equally likely. Digits up
+/// to the highest of `most` are drawn until the number is not above it.
 fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
     let mut may = [Bits::NONE; N];
     let mut any = Bits::NONE;
@@ -174,8 +174,8 @@ fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
     drawn
 }
 
-/// Draws one digit anew in the rejected lanes. `above` tells whether the
-/// digits up to here are above those of `most`.
+/// Draws one digit again in the rejected lanes. `above` has the lanes in which
+/// the digits so far are above those of `most`.
 #[inline(never)]
 fn redraw(drawn: &mut Bits, coins: &Bits, may: &Bits, most: &Bits, rejected: &Bits, above: &mut Bits) {
     let new = *coins & *may;
@@ -191,8 +191,8 @@ mod tests {
     use super::*;
     use crate::Rng;
 
-    /// Planes of a number of moves, each legal in a lane with a probability
-    /// that is the lane's own.
+    /// Returns planes for a number of moves. In each lane a move is legal with
+    /// a probability that depends on the lane.
     fn random_planes(rng: &mut Rng, moves: usize) -> Vec<Bits> {
         let mut planes = vec![Bits::NONE; moves];
         for lane in 0..LANES {
@@ -223,9 +223,9 @@ mod tests {
         }
     }
 
-    /// The chi-squared statistic of equally likely cases as a normal deviate,
-    /// after Wilson and Hilferty (1931). Above 6.5 less than once in a
-    /// thousand million.
+    /// Converts the chi-squared statistic of equally likely cases to a
+    /// standard normal deviate [Wilson and Hilferty 1931]. It exceeds 6.5 with
+    /// a probability below 10⁻⁹.
     fn deviate(counts: &[u32]) -> f64 {
         let freedom = counts.len() as f64 - 1.0;
         let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
@@ -236,9 +236,10 @@ mod tests {
 
     #[test]
     fn choices_are_uniform() {
-        // Each lane has some of 11 moves, from 1 to all of them. Chi-squared
-        // of a lane's choice, of it with that of the next lane, of it with
-        // the next in time, and with that of the generator of the next seed.
+        // Each lane has between 1 and all of 11 moves. The test uses the
+        // chi-squared statistics of a lane's choice, and of its pairs with the
+        // choice of the next lane, of the next step, and of the generator with
+        // the next seed.
         const MOVES: usize = 11;
         const STEPS: usize = 4_000;
         let mut rng = Rng::seed_from_u64(2);
@@ -288,7 +289,7 @@ mod tests {
                 tables.iter().filter(|table| table.len() > 1).map(|table| deviate(table)).collect();
             let worst = deviates.iter().copied().fold(0.0, f64::max);
             assert!(worst < 6.5, "{kind}: {worst}");
-            // All together may neither be too uneven nor too even.
+            // The sum of all deviates must be neither too large nor too small.
             let all = deviates.iter().sum::<f64>() / (deviates.len() as f64).sqrt();
             assert!(all.abs() < 5.0, "{kind}: {all}");
         }

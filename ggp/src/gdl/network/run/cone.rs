@@ -5,27 +5,28 @@ use crate::gdl::Goal;
 use crate::gdl::network::build::Netlist;
 use crate::util::Lit;
 
-/// Literals of a gate that are looked at before asking whether it can hold.
+/// The number of literals of a gate that are read between two tests for a
+/// false one.
 const AT_ONCE: usize = 8;
 
-/// The goals of all roles with the gates that lead to them from those that a
-/// [`State`] keeps up to date. They are evaluated when asked for.
+/// The goals of all roles, with the gates between them and the values that a
+/// [`State`] keeps up to date. They are evaluated on request.
 #[derive(Debug)]
 pub struct Cone {
-    /// What goes in: the fluents and slots that gates or goals need.
+    /// The inputs: the fluents and slots that gates or goals read.
     fluents: Vec<u32>,
     slots: Vec<u32>,
-    /// The literals of all gates. Their nodes are numbered from 1 on, fluents
-    /// before slots before gates, which are in topological order.
+    /// The literals of all gates. Nodes are numbered from 1: first fluents,
+    /// then slots, then gates in topological order.
     lits: Vec<Lit>,
-    /// Where those of each gate begin, and the end of the last.
+    /// The start of each gate's literals, and the end of the last.
     starts: Vec<u32>,
     goals: Vec<Vec<(u8, Lit)>>,
 }
 
 impl Cone {
-    /// The cone of goals, role by role. `slot` is that of a gate, if it is
-    /// kept up to date.
+    /// Creates the cone of the goals of each role. `slot` returns the slot of
+    /// a gate if it is kept up to date.
     pub fn new(goals: &[Vec<(u8, Lit)>], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> Cone {
         let gates: Vec<&[Lit]> = netlist.gates().collect();
         let first_gate = netlist.first_gate();
@@ -38,7 +39,7 @@ impl Cone {
                 gates[gate].iter().for_each(|lit| needed[lit.node()] = true);
             }
         }
-        // Goals do not depend on moves, and nodes that are needed are in order.
+        // Goals do not depend on moves, and the needed nodes are in order.
         let nodes = |range: std::ops::Range<usize>| range.filter(|&node| needed[node]);
         let fluents: Vec<usize> = nodes(1..netlist.move_node(0)).collect();
         let (inner, kept): (Vec<usize>, Vec<usize>) =
@@ -61,7 +62,7 @@ impl Cone {
         }
     }
 
-    /// The goal of each role in a state.
+    /// Returns the goal of each role in a state.
     pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
         let mut values = Vec::with_capacity(self.fluents.len() + self.slots.len() + self.starts.len());
         values.push(false);
@@ -69,8 +70,8 @@ impl Cone {
         values.extend(self.slots.iter().map(|&slot| state.holds(slot as usize)));
         for pair in self.starts.windows(2) {
             let gate = &self.lits[pair[0] as usize..pair[1] as usize];
-            // To guess after each literal whether the gate holds costs more
-            // than to go on for a few.
+            // A test after each literal costs more than reading a few more
+            // literals.
             let some_hold = |lits: &[Lit]| lits.iter().fold(true, |all, lit| all & lit.of(&values));
             values.push(gate.chunks(AT_ONCE).all(some_hold));
         }

@@ -1,4 +1,4 @@
-//! A network as a game for the search.
+//! A network as a game for searches.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -17,31 +17,33 @@ use crate::gdl::{Goal, Reasoner, Rules};
 use crate::rng::Rng;
 use crate::util::FluentSet;
 
-/// A rulesheet played by its network, one state at a time.
+/// A rulesheet played with its network, one state at a time.
 ///
-/// If at most one role has more than one legal move, it alone acts, and the
-/// others play what they must; else all act at once. A match is over where the
-/// rules say so, and also where a role cannot move, which rules ought to
-/// prevent.
+/// If at most one role has more than one legal move, only that role acts and
+/// the others play their only move. Otherwise all roles act simultaneously. A
+/// match ends according to the rules, and also if a role has no legal move,
+/// which valid rules prevent.
 #[derive(Debug)]
 pub struct NetworkGame {
     network: Network,
     engine: Sequential,
     /// The moves of each role by name.
     named: Vec<HashMap<String, u32>>,
-    /// The rules of the network, if they are told, and their goals once they
-    /// were asked for.
+    /// The rules of the network, if they are given, and their goal trees, once
+    /// they were requested.
     rules: Option<Rules>,
-    /// Made when it is asked for first.
+    /// The features, created on first use.
     anatomy: OnceLock<NetworkFeatures>,
-    /// Likewise; none if the network is too large for lanes.
+    /// The lanes, created on first use; `None` if the network is too large for
+    /// lanes.
     lanes: OnceLock<Option<Box<LaneGame>>>,
-    /// Likewise.
+    /// The result of [`accumulates`](NetworkGame::accumulates), computed on
+    /// first use.
     accumulates: OnceLock<bool>,
 }
 
 impl NetworkGame {
-    /// Makes a network ready.
+    /// Creates the game of a network.
     pub fn new(network: Network) -> NetworkGame {
         let engine = Sequential::new(&network.netlist);
         let names =
@@ -58,8 +60,8 @@ impl NetworkGame {
         }
     }
 
-    /// The features of states that strategies look at. Takes up to some
-    /// seconds the first time.
+    /// Returns the features of states that strategies use. The first call may
+    /// take some seconds.
     pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
         let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
@@ -67,43 +69,43 @@ impl NetworkGame {
         StateFeatures::<NetworkGame>::duplicate(made)
     }
 
-    /// Whether moves mostly add permanent facts: pieces are placed, and never
-    /// moved or captured. Takes up to a second the first time.
+    /// Returns whether moves mostly add permanent facts (pieces are placed,
+    /// never moved or captured). The first call may take a second.
     pub fn accumulates(&self) -> bool {
         *self.accumulates.get_or_init(|| accumulates(self))
     }
 
-    /// The same game for simulations that take their steps together; none if
-    /// its network is too large. Takes up to some seconds the first time.
+    /// Returns the same game for simulations that advance together, or `None`
+    /// if its network is too large. The first call may take some seconds.
     pub fn lane_game(&self) -> Option<&LaneGame> {
         let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
         self.lanes.get_or_init(lanes).as_deref()
     }
 
-    /// The same game, with the rules of which its network was made: what
-    /// [`features`](NetworkGame::features) tells goals from.
+    /// Returns the same game with the rules that its network was made from.
+    /// [`features`](NetworkGame::features) derives goal trees from them.
     pub fn with_rules(self, rules: Rules) -> NetworkGame {
         NetworkGame { rules: Some(rules), ..self }
     }
 
-    /// The network.
+    /// Returns the network.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// What steps it.
+    /// Returns the engine that steps the network.
     pub fn engine(&self) -> &Sequential {
         &self.engine
     }
 
-    /// The state in which just these fluents hold; one that no match reaches
-    /// may be told wrong.
+    /// Returns the state in which exactly these fluents hold. The engine may
+    /// evaluate an unreachable state incorrectly.
     pub fn state_from(&self, fluents: &FluentSet) -> State {
         self.engine.state(fluents)
     }
 
-    /// Plays random moves, all equally likely, until the match is over or has
-    /// gone on for `most` steps, or a role cannot move. Returns the steps.
+    /// Plays uniformly random moves until the match ends, `most` steps were
+    /// played, or a role has no legal move. Returns the number of steps.
     pub fn playout(&self, state: &mut State, most: usize, rng: &mut Rng) -> usize {
         let mut joint = std::mem::take(&mut state.joint);
         let mut steps = 0;
@@ -182,7 +184,7 @@ impl Game for NetworkGame {
         mv
     }
 
-    /// The moves of all roles: those that wait play what they must.
+    /// Appends the moves of all roles; roles that wait play their only move.
     #[inline]
     fn numbers(&self, state: &State, joint: &[u32], numbers: &mut Vec<u32>) {
         match self.turn(state) {
@@ -257,7 +259,7 @@ mod tests {
         game.move_named(role, name).expect("the role has the move")
     }
 
-    /// Plays moves of the roles that act, one a turn.
+    /// Plays moves of the acting roles, one per turn.
     fn play(game: &NetworkGame, names: &[&str]) -> State {
         let mut state = game.initial();
         for name in names {
@@ -351,8 +353,8 @@ mod tests {
 
     #[test]
     fn choices_are_uniform() {
-        // Nine cells, 9000 choices: chi-squared of 8 degrees is below 26.1 in
-        // 999 of 1000 cases.
+        // There are nine cells and 9000 choices. Chi-squared with 8 degrees of
+        // freedom is below 26.1 in 999 of 1000 cases.
         let game = NetworkGame::new(tic_tac_toe());
         let state = game.initial();
         let mut rng = Rng::seed_from_u64(4);
@@ -371,7 +373,7 @@ mod tests {
         let game = NetworkGame::new(connect_four());
         let moves = ["( drop 3 )", "( drop 0 )", "( drop 4 )", "( drop 0 )", "( drop 5 )", "( drop 7 )"];
         let state = play(&game, &moves);
-        // Three in a row, open at one end or two.
+        // A row of three with one or two open ends must be completed.
         let best = mcts(1).search(&game, &state, 0, Limits::playouts(1000), &AtomicBool::new(false)).best;
         assert!(["( drop 2 )", "( drop 6 )"].contains(&game.move_name(0, best).as_str()));
         let again = |seed| mcts(seed).search(&game, &state, 0, Limits::playouts(300), &AtomicBool::new(false)).moves;
@@ -389,7 +391,7 @@ mod tests {
             search.advance(&game, &[best]);
             game.play(&mut state, &[best]);
         }
-        // Whoever begins wins with ease.
+        // The first role wins easily.
         assert_eq!(game.goal(&state, 0), 100);
     }
 

@@ -1,4 +1,4 @@
-//! Traces replayed in lanes.
+//! Replaying traces in lanes.
 
 use super::bits::LANES;
 use super::game::NetworkGame;
@@ -8,8 +8,8 @@ use crate::gdl::trace::moves_named;
 use crate::gdl::{Engine, ProverError, Reasoner, ReplayError, View};
 use crate::util::FluentSet;
 
-/// Lanes that follow one match, each state in another lane than the one
-/// before: what they say can be compared with a trace.
+/// Lanes that follow one match, with each state in another lane than its
+/// predecessor, so that their evaluation can be compared with a trace.
 pub struct InLanes {
     game: NetworkGame,
     lanes: Lanes,
@@ -21,7 +21,7 @@ impl InLanes {
     ///
     /// # Errors
     ///
-    /// [`LanesError::TooLarge`].
+    /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(game: NetworkGame) -> Result<InLanes, LanesError> {
         let lanes = Lanes::new(&game.network().netlist)?;
         Ok(InLanes { game, lanes, lane: 0 })

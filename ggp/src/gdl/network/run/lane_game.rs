@@ -1,4 +1,4 @@
-//! A network as a game for searches whose simulations are stepped in lanes.
+//! A network as a game for searches whose simulations advance in lanes.
 
 use std::ops::Range;
 
@@ -11,54 +11,53 @@ use crate::gdl::{Goal, Reasoner};
 use crate::util::{bits, nth_bit};
 use crate::{Game, Rng, Turn};
 
-/// A [`NetworkGame`] of which searches may also be shown states in
-/// lanes.
+/// A [`NetworkGame`] whose states may also be in lanes.
 ///
-/// A search plays the same simulations whether it is shown the one or the
-/// other: turns, moves, their order and random choices are those of
-/// `NetworkGame`.
+/// A search plays the same simulations with both kinds of states: turns,
+/// moves, their order and random choices are those of `NetworkGame`.
 pub struct LaneGame {
     game: NetworkGame,
-    /// The phases through which the game goes from the initial state.
+    /// The phases of the game, beginning with the initial state.
     phases: Vec<LanePhase>,
 }
 
-/// The game in a phase.
+/// The game in one phase.
 pub(super) struct LanePhase {
     /// The fluents that the phase determines, with their values.
     fluents: Vec<(usize, bool)>,
     pub program: Program,
     /// The legal moves of each role as bits of a view.
     roles: Vec<RoleBits>,
-    /// The slot of each bit of a view; slot 0, which is false, for none.
+    /// The slot of each bit of a view; unused bits have slot 0, which is
+    /// false.
     pub planes: Vec<u16>,
-    /// By move the slot that says that it is done; none if that need not be
-    /// told.
+    /// For each move the slot that marks it as played; `None` if no mark is
+    /// needed.
     pub done: Vec<Option<u16>>,
 }
 
-/// Where the legal moves of a role are in a view.
+/// The location of the legal moves of a role in a view.
 struct RoleBits {
-    /// The words with a bit a move.
+    /// The words with one bit per move.
     words: Range<usize>,
-    /// The move of each bit, in the order of the network's.
+    /// The move of each bit, in the order of the network.
     moves: Vec<u32>,
-    /// Whether there is but one move, and it is always legal; it has no bit.
+    /// Whether there is only one move, which is always legal; it has no bit.
     forced: bool,
 }
 
 /// A state of a [`LaneGame`].
 #[derive(PartialEq, Eq, Debug)]
 pub enum LaneState {
-    /// A state of its own, as those of matches are.
+    /// An independent state, such as that of a match.
     Alone(State),
-    /// What is told of the state of a lane. It is never played on by itself:
-    /// lanes step all together.
+    /// A view of the state in a lane. It cannot be played separately, because
+    /// all lanes advance together.
     InLane(LaneView),
 }
 
-/// What is told of the state of a lane: of one that is terminal the goals, of
-/// another the legal moves.
+/// A view of the state in a lane: the goals if it is terminal, otherwise the
+/// legal moves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LaneView {
     pub(super) phase: usize,
@@ -66,7 +65,7 @@ pub struct LaneView {
     pub(super) turn: Turn,
     /// The number of legal moves of each role.
     counts: Vec<u32>,
-    /// The legal moves, as the phase lays them out.
+    /// The legal moves, in the layout of the phase.
     pub(super) words: Vec<u64>,
     /// The goals of all roles.
     pub(super) goals: Vec<u8>,
@@ -80,7 +79,8 @@ impl Clone for LaneState {
         }
     }
 
-    /// Without allocation, if both are states of their own of the same game.
+    /// Copies without allocation if both are independent states of the same
+    /// game.
     fn clone_from(&mut self, other: &LaneState) {
         match (self, other) {
             (LaneState::Alone(state), LaneState::Alone(other)) => state.clone_from(other),
@@ -118,7 +118,7 @@ impl RoleBits {
         }
     }
 
-    /// The legal moves, in order.
+    /// Calls `tell` with the legal moves, in order.
     #[inline]
     fn legal(&self, words: &[u64], mut tell: impl FnMut(u32)) {
         if self.forced {
@@ -129,7 +129,7 @@ impl RoleBits {
         }
     }
 
-    /// The legal move with so many before it.
+    /// Returns the legal move with a given index.
     #[inline]
     fn nth(&self, words: &[u64], mut index: usize) -> Option<u32> {
         if self.forced {
@@ -147,7 +147,7 @@ impl RoleBits {
 }
 
 impl LaneView {
-    /// A view of nothing yet.
+    /// Creates an empty view.
     pub(super) fn new() -> LaneView {
         LaneView {
             phase: 0,
@@ -159,7 +159,7 @@ impl LaneView {
         }
     }
 
-    /// Counts the legal moves once their bits are told. Returns whether each
+    /// Counts the legal moves after their bits were set. Returns whether each
     /// role has one.
     pub(super) fn count(&mut self, game: &LaneGame) -> bool {
         self.counts.clear();
@@ -186,11 +186,11 @@ impl std::fmt::Debug for LaneGame {
 }
 
 impl LaneGame {
-    /// Compiles a network for lanes, too.
+    /// Creates the game and compiles the network for lanes.
     ///
     /// # Errors
     ///
-    /// [`LanesError::TooLarge`].
+    /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(game: NetworkGame) -> Result<LaneGame, LanesError> {
         let phase = |phase: crate::gdl::network::build::Phase| {
             let program = Program::new(&phase.netlist).ok_or(LanesError::TooLarge)?;
@@ -200,7 +200,7 @@ impl LaneGame {
         Ok(LaneGame { game, phases })
     }
 
-    /// The game one state at a time.
+    /// Returns the game for one state at a time.
     pub fn alone(&self) -> &NetworkGame {
         &self.game
     }
@@ -209,12 +209,12 @@ impl LaneGame {
         &self.phases
     }
 
-    /// The number of phases through which matches go.
+    /// Returns the number of phases of a match.
     pub(crate) fn phase_count(&self) -> usize {
         self.phases.len()
     }
 
-    /// The phase of a state of its own, which some match comes to.
+    /// Returns the phase of an independent state that is reachable.
     pub(crate) fn phase_of(&self, state: &LaneState) -> usize {
         let fluents = state.own().fluents();
         let holds = |&(fluent, value): &(usize, bool)| fluents.contains(fluent) == value;
@@ -229,10 +229,11 @@ impl LaneGame {
 }
 
 impl LaneState {
-    /// The state, which is not in a lane.
+    /// Returns the independent state.
     ///
     /// # Panics
-    /// If it is.
+    ///
+    /// Panics if the state is in a lane.
     pub(super) fn own(&self) -> &State {
         match self {
             LaneState::Alone(state) => state,
@@ -250,7 +251,7 @@ impl LaneState {
 
 /// # Panics
 ///
-/// [`play`](Game::play) does, where the state is in a lane.
+/// [`play`](Game::play) panics if the state is in a lane.
 impl Game for LaneGame {
     type State = LaneState;
     /// The number of a move in the network.
@@ -338,7 +339,7 @@ impl Game for LaneGame {
         mv
     }
 
-    /// The moves of all roles: those that wait play what they must.
+    /// Appends the moves of all roles; roles that wait play their only move.
     #[inline]
     fn numbers(&self, state: &LaneState, joint: &[u32], numbers: &mut Vec<u32>) {
         let view = match state {
@@ -361,7 +362,7 @@ impl Game for LaneGame {
 
 /// # Panics
 ///
-/// All that is asked of states does, where the state is in a lane.
+/// Queries of a state panic if the state is in a lane.
 impl Reasoner for LaneGame {
     fn role_names(&self) -> &[String] {
         self.game.role_names()

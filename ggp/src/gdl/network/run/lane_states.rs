@@ -1,34 +1,35 @@
-//! The states of many simulations, stepped together.
+//! The states of many simulations that advance together.
 
 use super::bits::{Bits, LANES, transpose};
 use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
 use super::program::{Program, Slots};
 use super::state::State;
 
-/// The states of up to 512 simulations of a [`LaneGame`], one a *seat*, all in
-/// the same phase of the game.
+/// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
+/// in the same phase of the game.
 ///
-/// A round is [`find_ends`](LaneStates::find_ends), then
-/// [`find_moves`](LaneStates::find_moves), a [`play`](LaneStates::play) for
-/// each seat that goes on, and [`step`](LaneStates::step). A state is
-/// [put](LaneStates::put) to a seat before a round, and a seat may go
-/// [back](LaneStates::restart) to it after `find_ends`. What else is in a
-/// lane means nothing.
+/// A round consists of [`find_ends`](LaneStates::find_ends),
+/// [`find_moves`](LaneStates::find_moves), one [`play`](LaneStates::play) for
+/// each seat that continues, and [`step`](LaneStates::step). A state is
+/// [put](LaneStates::put) on a seat before a round. A seat may
+/// [return](LaneStates::restart) to that state after `find_ends`. Lanes
+/// without a seat have no meaning.
 pub struct LaneStates<'a> {
     game: &'a LaneGame,
     slots: Box<Slots>,
     phase: usize,
-    /// By phase: of each slot that is kept, what it is at the roots of the seats.
+    /// For each phase, the values of the kept slots at the roots of the seats.
     roots: Vec<Vec<Bits>>,
-    /// By role: the goals in all lanes, where matches ended.
+    /// For each role, the goals in the lanes whose matches ended.
     goals: Vec<Vec<u8>>,
-    /// The legal moves, 64 a block, turned so that a seat has a word of each.
+    /// The legal moves in blocks of 64, transposed so that a seat has one word
+    /// of each block.
     blocks: Vec<[Bits; 64]>,
     view: LaneState,
 }
 
-/// Where the bits of a seat are: seats that follow each other have words that
-/// do when planes are transposed.
+/// Returns the lane of a seat. Consecutive seats have consecutive words in
+/// transposed planes.
 #[inline]
 fn lane(seat: usize) -> usize {
     64 * (seat % Bits::WORDS) + seat / Bits::WORDS
@@ -39,40 +40,40 @@ fn lane(seat: usize) -> usize {
 pub struct Seats(Bits);
 
 impl Seats {
-    /// No seat.
+    /// The empty set.
     pub const NONE: Seats = Seats(Bits::NONE);
 
-    /// Puts a seat in or takes it out.
+    /// Adds a seat or removes it.
     #[inline]
     pub fn set(&mut self, seat: usize, value: bool) {
         self.0.set(lane(seat), value);
     }
 
-    /// Whether a seat is in the set.
+    /// Returns whether a seat is in the set.
     #[inline]
     pub fn contains(&self, seat: usize) -> bool {
         self.0.get(lane(seat))
     }
 
-    /// Whether there is any.
+    /// Returns whether the set is not empty.
     pub fn any(&self) -> bool {
         self.0.any()
     }
 
-    /// The seats of either.
+    /// Returns the union of two sets.
     #[must_use]
     pub fn with(self, other: Seats) -> Seats {
         Seats(self.0 | other.0)
     }
 
-    /// The seats, each once.
+    /// Returns the seats in the set.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         self.0.lanes().map(|lane| lane % 64 * Bits::WORDS + lane / 64)
     }
 }
 
 impl<'a> LaneStates<'a> {
-    /// States that mean nothing yet, in the first phase.
+    /// Creates meaningless states in the first phase.
     pub fn new(game: &'a LaneGame) -> LaneStates<'a> {
         let slots = vec![Bits::NONE; 1 << 16].into_boxed_slice();
         let roots = game.phases().iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
@@ -88,14 +89,14 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// The phase in which all states are.
+    /// Returns the phase of all states.
     pub fn phase(&self) -> usize {
         self.phase
     }
 
-    /// Puts a state of this phase to a seat. It is the one to which it goes
-    /// back once [`keep_root`](LaneStates::keep_root) is called after the next
-    /// [`find_ends`](LaneStates::find_ends).
+    /// Puts a state of this phase on a seat. If
+    /// [`keep_root`](LaneStates::keep_root) is called after the next
+    /// [`find_ends`](LaneStates::find_ends), the seat returns to this state.
     pub fn put(&mut self, seat: usize, state: &LaneState) {
         let state = state.own();
         for fluent in 0..self.game.alone().network().netlist.fluents() {
@@ -103,7 +104,7 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Keeps the state of a seat as the one to go back to.
+    /// Keeps the state of a seat as the one to return to.
     pub fn keep_root(&mut self, seat: usize) {
         let kept = self.game.phases()[self.phase].program.kept();
         for (root, &slot) in self.roots[self.phase].iter_mut().zip(kept) {
@@ -111,7 +112,7 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Takes seats back to their roots, which are of this phase.
+    /// Returns seats to their roots, which must be in this phase.
     pub fn restart(&mut self, seats: Seats) {
         let kept = self.game.phases()[self.phase].program.kept();
         for (&root, &slot) in self.roots[self.phase].iter().zip(kept) {
@@ -120,7 +121,7 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Of some seats those whose match is over by the rules.
+    /// Returns those of the given seats whose match is over by the rules.
     pub fn find_ends(&mut self, of: Seats) -> Seats {
         let program = &self.game.phases()[self.phase].program;
         let over = program.terminal(&mut self.slots) & of.0;
@@ -130,7 +131,8 @@ impl<'a> LaneStates<'a> {
         Seats(over)
     }
 
-    /// The goal of a role is 0 where not exactly one holds.
+    /// Finds the goals in ended matches. A role without exactly one goal gets
+    /// 0.
     fn find_goals(&mut self, program: &Program, over: Bits) {
         for (goals, of_role) in self.goals.iter_mut().zip(program.goals(&mut self.slots)) {
             over.lanes().for_each(|lane| goals[lane] = 0);
@@ -145,7 +147,7 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// What is told of a seat whose match is over by the rules.
+    /// Returns the view of a seat whose match is over by the rules.
     pub fn end(&mut self, seat: usize) -> &LaneState {
         let goals = &self.goals;
         let view = view(&mut self.view);
@@ -166,14 +168,14 @@ impl<'a> LaneStates<'a> {
             }
             transpose(block);
         }
-        // From here on they tell what is done.
+        // From here on the slots contain the played moves.
         for role in program.roles().iter().filter(|role| !role.forced) {
             self.slots[role.slots()].fill(Bits::NONE);
         }
     }
 
-    /// What is told of a seat whose match is not over by the rules. If a role
-    /// cannot move, this is a state of its own.
+    /// Returns the view of a seat whose match is not over by the rules. If a
+    /// role has no legal move, the result is an independent state.
     pub fn view(&mut self, seat: usize) -> &LaneState {
         let blocks = self.game.phases()[self.phase].planes.len() / 64;
         let found = view(&mut self.view);
@@ -188,14 +190,14 @@ impl<'a> LaneStates<'a> {
         &self.view
     }
 
-    /// The state of a seat by itself.
+    /// Returns the state of a seat as an independent state.
     fn state(&self, seat: usize) -> State {
         let holds = |fluent| self.slots[Program::fluent(fluent)].get(lane(seat));
         let fluents: Vec<bool> = (0..self.game.alone().network().netlist.fluents()).map(holds).collect();
         self.game.alone().state_from(&crate::util::FluentSet::of(&fluents))
     }
 
-    /// Tells which moves are played at a seat, legal ones, one a role.
+    /// Sets the moves of a seat: one legal move per role.
     #[inline]
     pub fn play(&mut self, seat: usize, moves: &[u32]) {
         let done = &self.game.phases()[self.phase].done;
@@ -206,19 +208,19 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Plays what was told.
+    /// Plays the moves of all seats.
     pub fn step(&mut self) {
         self.game.phases()[self.phase].program.next(&mut self.slots);
         self.pass();
     }
 
-    /// Goes on to the next phase where no seat plays.
+    /// Advances to the next phase when no seat plays.
     pub fn pass(&mut self) {
         self.phase = (self.phase + 1) % self.game.phases().len();
     }
 }
 
-/// The view, in the place of a state by itself if there is one.
+/// Returns the view in a state, replacing an independent state.
 fn view(state: &mut LaneState) -> &mut LaneView {
     if let LaneState::Alone(_) = state {
         *state = LaneState::InLane(LaneView::new());

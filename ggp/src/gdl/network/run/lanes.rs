@@ -1,4 +1,4 @@
-//! Many matches of a game at once, one a lane.
+//! Many matches of a game at once, one per lane.
 
 use thiserror::Error;
 
@@ -11,17 +11,17 @@ use crate::gdl::network::build::Netlist;
 use crate::gdl::network::build::{Phase, phases};
 use crate::util::FluentSet;
 
-/// A playout that goes on for longer is taken for one without end.
+/// The number of steps after which a playout counts as endless.
 const MOST_STEPS: u32 = 100_000;
 
-/// Why a game cannot be played in lanes, or not on.
+/// An error of playing in lanes.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LanesError {
-    /// The network has too many values that are of use at a time.
+    /// The network has too many values in use at the same time.
     #[error("the network is too large to be evaluated in lanes")]
     TooLarge,
-    /// A role cannot move though the match is not over.
+    /// A role has no legal move although the match is not over.
     #[error("role {role} has no legal move in a state that is not terminal")]
     NoLegalMove {
         /// The role, counted from 0.
@@ -30,23 +30,23 @@ pub enum LanesError {
     /// A match does not end.
     #[error("a match is not over after {steps} steps")]
     Endless {
-        /// The steps that were played.
+        /// The number of played steps.
         steps: u32,
     },
 }
 
-/// What playouts came to. They are in the order in which they ended, the
-/// short ones first: only all of them together are a fair sample.
+/// The results of playouts, in the order in which they ended. Short playouts
+/// come first, so only all of them together are an unbiased sample.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Playouts {
-    /// The steps of each playout.
+    /// The number of steps of each playout.
     pub lengths: Vec<u32>,
-    /// What each playout gives each role, role by role: the one goal that
-    /// holds at the end, and 0 where there is not exactly one.
+    /// The goals of each playout, role by role: the only goal that holds at
+    /// the end, or 0 if there is not exactly one.
     pub scores: Vec<u8>,
-    /// How often a role had no goal or several at the end.
+    /// How often a role had no goal or several goals at the end.
     pub faults: u64,
-    /// The steps of all playouts together.
+    /// The total number of steps.
     pub steps: u64,
 }
 
@@ -78,13 +78,14 @@ pub struct Playouts {
 /// ```
 #[derive(Clone)]
 pub struct Lanes {
-    /// The game in any state.
+    /// The program for any state.
     general: Program,
-    /// The game in the phases through which it goes from the initial state.
+    /// The programs for the phases of the game, beginning with the initial
+    /// state.
     phases: Vec<(Phase, Program)>,
     initial: Vec<bool>,
     slots: Box<Slots>,
-    /// Of the states of the lanes, as far as they are evaluated.
+    /// The lanes whose evaluated states are terminal.
     terminal: Bits,
     goals: Vec<Vec<(u8, Bits)>>,
 }
@@ -94,18 +95,18 @@ impl Lanes {
     ///
     /// # Errors
     ///
-    /// [`LanesError::TooLarge`].
+    /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(netlist: &Netlist) -> Result<Lanes, LanesError> {
         let compiled = |phase: Phase| compile(&phase.netlist).map(|program| (phase, program));
         Lanes::with(netlist, phases(netlist).into_iter().map(compiled).collect::<Result<_, _>>()?)
     }
 
-    /// The same for lanes that are stepped one step at a time and play no
-    /// playouts, which takes less time and memory.
+    /// Compiles a game for single steps only, without playouts. This takes
+    /// less time and memory.
     ///
     /// # Errors
     ///
-    /// [`LanesError::TooLarge`].
+    /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn for_steps(netlist: &Netlist) -> Result<Lanes, LanesError> {
         Lanes::with(netlist, Vec::new())
     }
@@ -127,21 +128,23 @@ impl Lanes {
         Ok(lanes)
     }
 
-    /// Plays uniformly random playouts from the initial state; the states of
+    /// Plays uniformly random playouts from the initial state. The states of
     /// the lanes are lost.
     ///
     /// # Errors
     ///
-    /// [`LanesError::NoLegalMove`] and [`LanesError::Endless`].
+    /// Returns [`LanesError::NoLegalMove`] or [`LanesError::Endless`] if a
+    /// playout cannot be finished.
     pub fn playouts(&mut self, count: usize, rng: &mut Rng) -> Result<Playouts, LanesError> {
         self.playouts_from(&FluentSet::of(&self.initial), count, rng)
     }
 
-    /// Plays uniformly random playouts from a state; the states of the lanes are lost.
+    /// Plays uniformly random playouts from a state. The states of the lanes
+    /// are lost.
     ///
     /// # Errors
     ///
-    /// As [`playouts`](Lanes::playouts).
+    /// Returns the same errors as [`playouts`](Lanes::playouts).
     pub fn playouts_from(&mut self, state: &FluentSet, count: usize, rng: &mut Rng) -> Result<Playouts, LanesError> {
         self.set_all(state);
         let programs = programs(&self.phases, &self.general, &self.slots);
@@ -151,15 +154,15 @@ impl Lanes {
         Ok(simulation.playouts)
     }
 
-    /// Plays a uniformly random playout in every lane from the state that the
-    /// lane is in, which is lost. The playouts are in the order of the lanes.
+    /// Plays a uniformly random playout in every lane from the state of the
+    /// lane, which is lost. The playouts are in the order of the lanes.
     ///
-    /// As all lanes wait for the longest playout, this takes longer than as
-    /// many [`playouts`](Lanes::playouts).
+    /// All lanes wait for the longest playout, so this takes longer than the
+    /// same number of [`playouts`](Lanes::playouts).
     ///
     /// # Errors
     ///
-    /// As [`playouts`](Lanes::playouts).
+    /// Returns the same errors as [`playouts`](Lanes::playouts).
     pub fn play_out(&mut self, rng: &mut Rng) -> Result<Playouts, LanesError> {
         let programs = programs(&self.phases, &self.general, &self.slots);
         let mut simulation = Simulation::new(&mut self.slots, rng);
@@ -168,7 +171,8 @@ impl Lanes {
         Ok(simulation.by_lane(self.general.roles().len()))
     }
 
-    /// Puts all lanes in a state; one that no match reaches may be told wrong.
+    /// Puts all lanes in a state. An unreachable state may be evaluated
+    /// incorrectly.
     pub fn set_all(&mut self, state: &FluentSet) {
         for fluent in 0..self.initial.len() {
             self.slots[Program::fluent(fluent)] = Bits::all_if(state.contains(fluent));
@@ -182,7 +186,7 @@ impl Lanes {
         }
     }
 
-    /// The state of a lane.
+    /// Returns the state of a lane.
     pub fn state(&self, lane: usize) -> FluentSet {
         let mut state = FluentSet::new(self.initial.len());
         let holds = |fluent: &usize| self.slots[Program::fluent(*fluent)].get(lane);
@@ -190,8 +194,8 @@ impl Lanes {
         state
     }
 
-    /// Evaluates the states of all lanes. What is told of a lane, and its
-    /// next state, is that of the state it had then.
+    /// Evaluates the states of all lanes. Queries of a lane and its next step
+    /// refer to the evaluated state.
     pub fn evaluate(&mut self) {
         let slots = &mut self.slots;
         self.terminal = self.general.terminal(slots);
@@ -200,12 +204,12 @@ impl Lanes {
         self.general.legal(slots);
     }
 
-    /// Whether the match of a lane is over.
+    /// Returns whether the match of a lane is over.
     pub fn is_terminal(&self, lane: usize) -> bool {
         self.terminal.get(lane)
     }
 
-    /// What a role has reached in a lane, terminal or not.
+    /// Returns the goal of a role in a lane, terminal or not.
     pub fn goal(&self, lane: usize, role: usize) -> Goal {
         let mut reached = self.goals[role].iter().filter(|(_, holds)| holds.get(lane));
         match (reached.next(), reached.next()) {
@@ -215,15 +219,15 @@ impl Lanes {
         }
     }
 
-    /// The legal moves of a role in a lane, between [`evaluate`](Lanes::evaluate)
-    /// and [`step`](Lanes::step).
+    /// Returns the legal moves of a role in a lane, between
+    /// [`evaluate`](Lanes::evaluate) and [`step`](Lanes::step).
     pub fn legal(&self, lane: usize, role: usize) -> impl Iterator<Item = usize> {
         let role = &self.general.roles()[role];
         let legal = role.moves.iter().zip(&self.slots[role.slots()]);
         legal.filter(move |(_, lanes)| lanes.get(lane)).map(|(&mv, _)| mv)
     }
 
-    /// Plays the moves told for the first lanes, a move a role, which must be
+    /// Plays the given joint moves in the first lanes. All moves must be
     /// legal. The states of all other lanes are lost.
     pub fn step<'a>(&mut self, joints: impl IntoIterator<Item = &'a [usize]>) {
         for role in self.general.roles() {
@@ -239,25 +243,25 @@ impl Lanes {
         self.general.next(&mut self.slots);
     }
 
-    /// Puts each of the first lanes in the state after one of some joint
-    /// moves, a legal move of each role, from the same state. The states of
-    /// all other lanes are lost.
+    /// Puts each of the first lanes in the state that follows from `state` by
+    /// one of the joint moves, which must be legal. The states of all other
+    /// lanes are lost.
     pub fn follow<'a>(&mut self, state: &FluentSet, joints: impl IntoIterator<Item = &'a [usize]>) {
         self.set_all(state);
-        // What the next state is made of is evaluated in this order.
+        // The inputs of the next state must be evaluated in this order.
         self.general.terminal(&mut self.slots);
         self.general.legal(&mut self.slots);
         self.step(joints);
     }
 
-    /// The lanes in which a fluent holds.
+    /// Returns the lanes in which a fluent holds.
     #[inline]
     pub(crate) fn holding(&self, fluent: usize) -> &[u64; Bits::WORDS] {
         &self.slots[Program::fluent(fluent)].0
     }
 
-    /// Shows the lanes in which each move is legal, with its role. The lanes
-    /// are to be in their states just then, not evaluated.
+    /// Calls `see` with the role of each move and the lanes in which the move
+    /// is legal. The states of the lanes must not have been evaluated yet.
     pub(crate) fn see_legal(&mut self, mut see: impl FnMut(usize, &[u64; Bits::WORDS])) {
         self.general.terminal(&mut self.slots);
         self.general.legal(&mut self.slots);
@@ -266,9 +270,9 @@ impl Lanes {
         }
     }
 
-    /// Chooses a legal move for every role in every lane, uniformly at
-    /// random, and plays it. Returns the moves of each lane, a move a role;
-    /// `None` for a role that has none.
+    /// Chooses a uniformly random legal move for every role in every lane and
+    /// plays it. Returns the moves of each lane, one per role; `None` for a
+    /// role without a legal move.
     pub fn step_at_random(&mut self, rng: &mut Rng) -> Vec<Vec<Option<usize>>> {
         let mut random = RandomBits::new(rng);
         let mut joints = vec![Vec::new(); LANES];
@@ -288,8 +292,8 @@ fn compile(netlist: &Netlist) -> Result<Program, LanesError> {
     Program::new(netlist).ok_or(LanesError::TooLarge)
 }
 
-/// What plays on from the states of the lanes: the phases from that on in
-/// which all lanes are, if there is one.
+/// Returns the programs to continue with: those of the phases from the current
+/// one on if all lanes are in one phase, otherwise the general one.
 fn programs<'a>(phases: &'a [(Phase, Program)], general: &'a Program, slots: &Slots) -> Vec<&'a Program> {
     let here = |(fluent, value): &(usize, bool)| slots[Program::fluent(*fluent)] == Bits::all_if(*value);
     match phases.iter().position(|(phase, _)| phase.fluents.iter().all(here)) {
@@ -301,23 +305,23 @@ fn programs<'a>(phases: &'a [(Phase, Program)], general: &'a Program, slots: &Sl
     }
 }
 
-/// Playouts under way. Lanes whose playout is over begin another when all
-/// lanes are in the first phase again, while there are some to begin.
+/// Playouts in progress. Lanes whose playout is over start another one when
+/// all lanes are in the first phase again, while playouts are left.
 struct Simulation<'a> {
     slots: &'a mut Slots,
     random: RandomBits,
-    /// The playouts that are still to be started.
+    /// The number of playouts that have not started.
     left: usize,
-    /// The lanes that play.
+    /// The lanes with a playout in progress.
     active: Bits,
-    /// The step in which the playout of each lane began.
+    /// The step in which the playout of each lane started.
     began: [u32; LANES],
-    /// Which playout was the last to end in each lane.
+    /// The index of the last playout that ended in each lane.
     places: [usize; LANES],
     step: u32,
-    /// The slots to be set where a playout begins, with their values.
+    /// The slots to set at the start of a playout, with their values.
     fresh: Vec<(u16, bool)>,
-    /// Whether playouts are over where they begin.
+    /// Whether playouts end in the state in which they start.
     over_at_once: bool,
     playouts: Playouts,
 }
@@ -338,8 +342,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Gets ready to start so many playouts from the state in which all lanes
-    /// are.
+    /// Prepares `count` playouts from the state that all lanes are in.
     fn prepare(&mut self, program: &Program, count: usize) {
         self.left = count;
         self.over_at_once = program.terminal(self.slots).get(0);
@@ -368,7 +371,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Notes the results of lanes.
+    /// Records the results of lanes.
     fn end(&mut self, program: &Program, over: Bits) {
         if !over.any() {
             return;
@@ -396,8 +399,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The results in the order of lanes, where each had one playout of so
-    /// many roles.
+    /// Returns the results in the order of lanes, after one playout per lane.
     fn by_lane(self, roles: usize) -> Playouts {
         let Playouts { lengths, scores, faults, steps } = self.playouts;
         Playouts {
@@ -413,7 +415,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Begins playouts in lanes that have none.
+    /// Starts playouts in lanes that have none.
     fn begin(&mut self) {
         let mut begin = !self.active;
         if begin.count() > self.left {
@@ -463,13 +465,13 @@ mod tests {
     };
     use crate::gdl::network::{Gates, Lit, Network, Outputs};
 
-    /// The legal moves of each role, of the values of all nodes.
+    /// Returns the legal moves of each role, given the values of all nodes.
     fn legal(netlist: &Netlist, values: &[bool]) -> Vec<Vec<usize>> {
         let legal = |mv: &usize| netlist.outputs.legal[*mv].of(values);
         netlist.roles.iter().map(|role| role.clone().filter(legal).collect()).collect()
     }
 
-    /// The state after a joint move, by the definition.
+    /// Returns the state after a joint move, by definition.
     fn step(netlist: &Netlist, fluents: &[bool], joint: &[usize]) -> Vec<bool> {
         let mut does = vec![false; netlist.moves()];
         joint.iter().for_each(|&mv| does[mv] = true);
@@ -486,8 +488,8 @@ mod tests {
         }
     }
 
-    /// Random steps from random states, chosen by the lanes or told to them,
-    /// against the definition.
+    /// Checks random steps from random states against the definition, with
+    /// moves that are chosen by the lanes or given to them.
     fn agrees(netlist: &Netlist, rng: &mut Rng) {
         let mut lanes = Lanes::new(netlist).expect("the network is small");
         let mut states: Vec<Vec<bool>> = Vec::new();
@@ -543,8 +545,8 @@ mod tests {
         }
     }
 
-    /// A conjunction of so many literals that it is taken apart twice, next
-    /// states that are swapped, and those that are inverted or constant.
+    /// A conjunction with so many literals that it is split twice, and next
+    /// states that are swapped, inverted or constant.
     #[test]
     fn wide_gates_and_plain_wires_are_the_game() {
         const FLUENTS: usize = 300;
@@ -574,8 +576,8 @@ mod tests {
         agrees(&netlist, &mut rng);
     }
 
-    /// The mean length and the mean goals of uniformly random playouts,
-    /// exactly.
+    /// Computes the exact mean length and mean goals of uniformly random
+    /// playouts.
     fn expected(netlist: &Netlist, state: &[bool], known: &mut HashMap<Vec<bool>, Vec<f64>>) -> Vec<f64> {
         if let Some(means) = known.get(state) {
             return means.clone();
@@ -602,8 +604,8 @@ mod tests {
         means
     }
 
-    /// Compares the means of playouts with exact ones, many calls for
-    /// `count` playouts each, within 5.5 standard errors.
+    /// Compares the means of playouts with exact ones, over many calls for
+    /// `count` playouts, within 5.5 standard errors.
     fn fair(network: &Network, state: &[bool], count: usize, seed: u64) {
         let netlist = &network.netlist;
         let exact = expected(netlist, state, &mut HashMap::new());
@@ -636,8 +638,9 @@ mod tests {
         }
     }
 
-    /// Lanes that end early must not be counted for more: where playouts are
-    /// few, of very different lengths, and goals go with length.
+    /// Lanes that end early must not have a larger weight: the test has few
+    /// playouts with very different lengths, and goals that depend on the
+    /// length.
     #[test]
     fn short_playouts_count_no_more_than_long_ones() {
         let network = stop_or_go(12);
@@ -649,8 +652,8 @@ mod tests {
         }
     }
 
-    /// One role may stop at each step, but has to after some, and has the
-    /// more the sooner it stops.
+    /// Returns a game in which one role may stop at each step, must stop after
+    /// some, and gets a higher goal the earlier it stops.
     fn stop_or_go(steps: usize) -> Network {
         let mut gates = Gates::new(steps + 2, 2);
         let at = |step: usize| Lit::new(1 + step, false);
@@ -660,7 +663,7 @@ mod tests {
         let mut next = vec![Lit::FALSE];
         next.extend((0..steps).map(|step| gates.or([at(step), over])));
         next.push(stops);
-        // The step stays as it is where the match is over.
+        // The step does not change after the end of the match.
         for (step, next) in next[..=steps].iter_mut().enumerate() {
             let before = if step == 0 { Lit::FALSE } else { gates.and([at(step - 1), goes]) };
             let stays = gates.and([at(step), stops]);
@@ -697,7 +700,7 @@ mod tests {
                 state = step(netlist, &state, &joint);
             }
         }
-        // A state of no phase: both roles are in control.
+        // A state outside all phases: both roles are in control.
         let network = row_game(3, 2, 2, false);
         let mut state = network.netlist.initial.clone();
         let control = state.len() - 2;
@@ -705,13 +708,13 @@ mod tests {
         fair(&network, &state, 5_000, 5);
     }
 
-    /// A game of one fluent and one move.
+    /// Creates a game with one fluent and one move.
     fn small(initial: bool, outputs: Outputs) -> Lanes {
         let netlist = Gates::new(1, 1).finish(vec![initial], std::iter::once(0..1).collect(), outputs);
         Lanes::new(&netlist).expect("the network is small")
     }
 
-    /// Plays each lane from a state of its own, in the same phase or not.
+    /// Plays each lane from its own state, in the same phase or not.
     #[test]
     fn lanes_are_played_out() {
         for mixed in [false, true] {
@@ -740,7 +743,7 @@ mod tests {
                 let playouts = lanes.play_out(&mut rng).expect("playouts end");
                 assert_eq!(playouts.lengths.len(), LANES);
                 for (lane, exact) in exact.iter().enumerate() {
-                    // A match that is over stays as it is.
+                    // A match that is over does not change.
                     if exact[0] == 0.0 {
                         assert_eq!(playouts.lengths[lane], 0);
                     }
@@ -773,7 +776,7 @@ mod tests {
         assert_eq!(stuck, Err(LanesError::NoLegalMove { role: 0 }));
         let endless = small(true, outputs(on, on, !on)).playouts(3, &mut rng);
         assert_eq!(endless, Err(LanesError::Endless { steps: MOST_STEPS }));
-        // No goal and several are both faults, and count as 0.
+        // No goal and several goals are both faults, and count as 0.
         let several = small(true, outputs(on, on, on)).playouts(3, &mut rng).expect("over at once");
         assert_eq!(several, Playouts { lengths: vec![0; 3], scores: vec![0; 3], faults: 3, steps: 0 });
         let none = small(true, outputs(Lit::FALSE, Lit::TRUE, !on)).playouts(3, &mut rng).expect("over in a step");

@@ -1,4 +1,4 @@
-//! Games played on a circuit.
+//! Games that are played with a network.
 
 mod bits;
 mod choice;

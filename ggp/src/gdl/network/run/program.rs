@@ -1,9 +1,9 @@
-//! A netlist compiled for evaluation in all lanes.
+//! Netlists compiled for evaluation in all lanes.
 //!
-//! Values live in *slots*: slot 0 is false, then come the fluents, then the
-//! moves, and what is left is taken and given back as values come and go, so
-//! that few slots are in use and most of them in the nearest cache. Gates of
-//! the same shape follow each other in *runs*, each one loop without a
+//! Values are in *slots*: slot 0 is false, then come the fluents, then the
+//! moves. The remaining slots are allocated and freed as values come and go,
+//! so few slots are in use and most of them are in the nearest cache. Gates
+//! with the same shape are adjacent in *runs*; each run is one loop without a
 //! branch.
 
 use std::collections::{HashMap, HashSet};
@@ -13,16 +13,16 @@ use super::bits::Bits;
 use crate::gdl::network::build::Netlist;
 use crate::util::Lit;
 
-/// As many slots as 16 bits tell apart, so that no index is out of bounds.
+/// All slots that 16 bits can number, so that no index is out of bounds.
 pub type Slots = [Bits; 1 << 16];
 
-/// Gates of more literals are taken apart.
+/// The maximum number of literals of a gate; larger gates are split.
 const WIDEST: usize = 8;
 
-/// Gates are put in order of shape among so many.
+/// The number of gates within which gates are ordered by shape.
 const WINDOW: usize = 256;
 
-/// Where a literal is found.
+/// The location of a literal.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
     slot: u16,
@@ -30,7 +30,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The value in all lanes.
+    /// Returns the value in all lanes.
     #[inline]
     pub fn of(self, slots: &Slots) -> Bits {
         let value = slots[self.slot as usize];
@@ -38,28 +38,27 @@ impl Found {
     }
 }
 
-/// The moves a role may have, in order, each with the slot after that of the
-/// one before.
+/// The moves of a role, in order and in consecutive slots.
 #[derive(Clone, Debug)]
 pub struct RoleMoves {
     /// The moves.
     pub moves: Vec<usize>,
-    /// The slot of the first.
+    /// The slot of the first move.
     pub first: usize,
-    /// Whether there is but one, and it is always legal.
+    /// Whether there is only one move, which is always legal.
     pub forced: bool,
 }
 
 impl RoleMoves {
-    /// The slots of the moves. They tell what is legal once
-    /// [`Program::legal`] has run, and what is done for [`Program::next`].
+    /// Returns the slots of the moves. They contain the legal moves after
+    /// [`Program::legal`], and the played moves for [`Program::next`].
     pub fn slots(&self) -> Range<usize> {
         self.first..self.first + self.moves.len()
     }
 }
 
-/// What evaluates a netlist. Its parts run in the order of the methods;
-/// [`goals`](Program::goals) may be left out.
+/// The program that evaluates a netlist. Its parts run in the order of the
+/// methods; [`goals`](Program::goals) is optional.
 #[derive(Clone)]
 pub struct Program {
     code: Vec<u16>,
@@ -73,7 +72,7 @@ pub struct Program {
     kept: Vec<u16>,
 }
 
-/// Gates of one shape.
+/// Adjacent gates of one shape.
 #[derive(Clone)]
 struct Run {
     kernel: fn(&mut Slots, &[u16]),
@@ -81,37 +80,38 @@ struct Run {
 }
 
 impl Program {
-    /// The slot of a fluent.
+    /// Returns the slot of a fluent.
     pub fn fluent(fluent: usize) -> usize {
         1 + fluent
     }
 
-    /// The moves of each role.
+    /// Returns the moves of each role.
     pub fn roles(&self) -> &[RoleMoves] {
         &self.roles
     }
 
-    /// From the fluents, the lanes in which the match is over.
+    /// Evaluates from the fluents the lanes in which the match is over.
     pub fn terminal(&self, slots: &mut Slots) -> Bits {
         self.run(&self.terminal_runs, slots);
         self.terminal.of(slots)
     }
 
-    /// Evaluates the goals: the values each role may have, and where to find
-    /// in which lanes it has them.
+    /// Evaluates the goals. Returns the possible values of each role, with the
+    /// location of the lanes that have them.
     pub fn goals(&self, slots: &mut Slots) -> &[Vec<(u8, Found)>] {
         self.run(&self.goal_runs, slots);
         &self.goals
     }
 
-    /// The slots whose values go into [`legal`](Program::legal) and
-    /// [`next`](Program::next). To go on with another state than that which
-    /// [`terminal`](Program::terminal) was asked for, these are replaced.
+    /// Returns the slots that [`legal`](Program::legal) and
+    /// [`next`](Program::next) read. To continue with another state than the
+    /// one that was given to [`terminal`](Program::terminal), replace these
+    /// slots.
     pub fn kept(&self) -> &[u16] {
         &self.kept
     }
 
-    /// Finds which moves are legal.
+    /// Evaluates the legal moves.
     pub fn legal(&self, slots: &mut Slots) {
         self.run(&self.legal_runs, slots);
     }
@@ -128,9 +128,9 @@ impl Program {
     }
 }
 
-/// Conjunctions of `P` literals and the negations of `N` more, inverted if
-/// `INVERTED`. Each has `LENGTH` words of code: `P + N` slots it reads and
-/// the slot it writes.
+/// Evaluates conjunctions of `P` literals and the negations of `N` more,
+/// inverted if `INVERTED`. Each has `LENGTH` words of code: the `P + N` slots
+/// that it reads and the slot that it writes.
 fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(slots: &mut Slots, code: &[u16]) {
     for gate in code.as_chunks::<LENGTH>().0 {
         let mut value = Bits::ALL;
@@ -170,10 +170,10 @@ fn kernel(shape: Shape) -> fn(&mut Slots, &[u16]) {
     )
 }
 
-/// A gate to be evaluated: the conjunction of literals of values.
+/// An evaluation of a gate: the conjunction of literals of values.
 ///
-/// Values are numbered as nodes are, up to the first gate; a gate that is
-/// evaluated twice makes two values.
+/// Up to the first gate, values have the numbers of nodes. A gate that is
+/// evaluated twice has two values.
 struct Op {
     lits: Vec<Lit>,
     inverted: bool,
@@ -189,12 +189,12 @@ impl Op {
 
 const NO_VALUE: usize = usize::MAX;
 
-/// What a value is, beside a value.
+/// Representation constraints on a value.
 #[derive(Clone, Copy, Default)]
 struct Value {
-    /// Holds the negation of what it stands for.
+    /// Whether it stores the negation.
     inverted: bool,
-    /// Has to be in this slot.
+    /// The slot that it must be in, if any.
     slot: Option<u16>,
 }
 
@@ -202,13 +202,13 @@ struct Compiler<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
     values: Vec<Value>,
-    /// The value of each node, as far as there is one by now.
+    /// The value of each node that has been evaluated.
     of_node: Vec<usize>,
 }
 
 impl Program {
-    /// Compiles a netlist. Moves that are never legal have no slot; `None`
-    /// if the netlist does not fit into the slots.
+    /// Compiles a netlist. Moves that are never legal have no slot. Returns
+    /// `None` if the netlist does not fit into the slots.
     pub fn new(netlist: &Netlist) -> Option<Program> {
         let outputs = &netlist.outputs;
         let mut slots = 1 + netlist.fluents();
@@ -274,7 +274,7 @@ impl<'a> Compiler<'a> {
         for (&mv, slot) in roles.iter().flat_map(|role| role.moves.iter().zip(role.slots())) {
             values[netlist.move_node(mv)].slot = Some(slot as u16);
         }
-        // A move without a slot is never done.
+        // A move without a slot is never played.
         let mut of_node = vec![NO_VALUE; netlist.nodes()];
         for (node, value) in of_node.iter_mut().enumerate().take(first_gate) {
             *value = if values[node].slot.is_some() { node } else { 0 };
@@ -282,7 +282,7 @@ impl<'a> Compiler<'a> {
         Compiler { netlist, gates: netlist.gates().collect(), values, of_node }
     }
 
-    /// The literal of a value that a literal of a node is.
+    /// Converts a literal of a node to a literal of its value.
     fn lit(&self, lit: Lit) -> Lit {
         let value = self.of_node[lit.node()];
         Lit::new(value, lit.is_inverted() ^ self.values[value].inverted)
@@ -293,8 +293,8 @@ impl<'a> Compiler<'a> {
         self.values.len() - 1
     }
 
-    /// The gates below these literals that have no value yet, those that
-    /// belong together near each other.
+    /// Returns the gates below these literals that have no value yet, with
+    /// related gates close together.
     fn below(&self, roots: impl IntoIterator<Item = Lit>) -> Vec<usize> {
         let mut seen = HashSet::new();
         let mut order = Vec::new();
@@ -314,7 +314,8 @@ impl<'a> Compiler<'a> {
         order
     }
 
-    /// Gives a gate a value and evaluates it, part by part if it is wide.
+    /// Assigns a value to a gate and evaluates it, in several parts if it is
+    /// wide.
     fn op(&mut self, node: usize, value: Value, ops: &mut Vec<Op>) {
         let gate = self.gates[node - self.netlist.first_gate()];
         let mut lits: Vec<Lit> = gate.iter().map(|&lit| self.lit(lit)).collect();
@@ -342,11 +343,11 @@ impl<'a> Compiler<'a> {
         by_shape(ops)
     }
 
-    /// Evaluates what is legal into the slots of the moves.
+    /// Evaluates the legal moves into the slots of the moves.
     fn legal_ops(&mut self, roles: &[RoleMoves]) -> Vec<Op> {
         let outputs = &self.netlist.outputs;
         let nodes = self.below(outputs.legal.iter().copied());
-        // What the choice overwrites cannot be of use later.
+        // Values that the choice overwrites are not needed later.
         let mut needed = vec![false; self.of_node.len()];
         outputs.next.iter().for_each(|lit| needed[lit.node()] = true);
         let of_legal: HashSet<usize> = nodes.iter().copied().collect();
@@ -382,7 +383,7 @@ impl<'a> Compiler<'a> {
     fn next_ops(&mut self) -> Vec<Op> {
         let next = &self.netlist.outputs.next;
         let nodes = self.below(next.iter().copied());
-        // The first fluent whose next value a gate is.
+        // Maps a gate to the first fluent whose next value it is.
         let mut firsts = HashMap::new();
         for (fluent, &lit) in next.iter().enumerate() {
             if self.of_node[lit.node()] == NO_VALUE {
@@ -403,9 +404,9 @@ impl<'a> Compiler<'a> {
         ops
     }
 
-    /// Lets values be written to the slots of their fluents where nothing
-    /// reads the old value any more. Returns what has to be copied at the
-    /// end: values to fluents.
+    /// Writes values directly to the slots of their fluents if the old value
+    /// is not read any more. Returns the remaining copies of values to
+    /// fluents, which come last.
     fn write_at_once(&mut self, ops: &[Op], fluents: &HashMap<usize, usize>) -> Vec<(usize, Lit)> {
         let mut copies = Vec::new();
         for (fluent, &lit) in self.netlist.outputs.next.iter().enumerate() {
@@ -431,15 +432,15 @@ impl<'a> Compiler<'a> {
         copies
     }
 
-    /// Copies values to fluents. Where fluents are copied to each other, this
-    /// goes from the end of each chain; a cycle is cut by one more value.
+    /// Copies values to fluents. Chains of copies between fluents are
+    /// processed from their ends; a cycle is broken by one additional value.
     fn copy(&mut self, mut copies: Vec<(usize, Lit)>, ops: &mut Vec<Op>) {
         let mut readers = Readers::new(self.netlist.fluents());
         copies.iter().for_each(|&(_, lit)| readers.add(&[lit]));
         while !copies.is_empty() {
             let own = |fluent: usize, lit: Lit| usize::from(lit.node() == self.netlist.fluent_node(fluent));
             let ready = copies.iter().position(|&(fluent, lit)| readers.0[fluent] == own(fluent, lit));
-            // If none is ready, all that are left lie on cycles.
+            // If no copy is ready, all remaining copies are on cycles.
             let (fluent, lit) = copies.swap_remove(ready.unwrap_or(0));
             readers.remove(&[lit]);
             let slot = ready.map(|_| Program::fluent(fluent) as u16);
@@ -452,7 +453,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// How often the old value of each fluent is still to be read.
+/// The number of pending reads of the old value of each fluent.
 struct Readers(Vec<usize>);
 
 impl Readers {
@@ -476,8 +477,8 @@ impl Readers {
     }
 }
 
-/// Brings gates of the same shape together, as far as they are not far from
-/// each other and no gate comes before what it reads.
+/// Moves gates of the same shape together within a window, without moving a
+/// gate before its inputs.
 fn by_shape(mut ops: Vec<Op>) -> Vec<Op> {
     for window in ops.chunks_mut(WINDOW) {
         let mut levels = HashMap::new();
@@ -506,20 +507,21 @@ fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<Run> {
     runs
 }
 
-/// Which slot each value is in.
+/// The slot of each value.
 struct Allocation {
     of_value: Vec<u16>,
     /// The slots of the values of the first part that the third and fourth
-    /// read.
+    /// part read.
     kept: Vec<u16>,
 }
 
 impl Allocation {
-    /// `parts` run one after another, and at the end of each the values of
-    /// `found_at_end` are still there. The first `fixed` slots are not given
-    /// away. `None` if there are not enough slots.
+    /// Allocates slots for `parts`, which run one after another. The values in
+    /// `found_at_end` are still available at the end of each part. The first
+    /// `fixed` slots are reserved. Returns `None` if there are not enough
+    /// slots.
     fn new(values: &[Value], parts: &[Vec<Op>; 4], found_at_end: &[Vec<Lit>; 4], fixed: usize) -> Option<Allocation> {
-        // The last op that reads each value, counted through all parts.
+        // The last op that reads each value, counted over all parts.
         let mut last = vec![0; values.len()];
         let mut of_part = vec![usize::MAX; values.len()];
         let mut kept = vec![false; values.len()];
@@ -553,7 +555,7 @@ impl Allocation {
                 if let Some(slot) = values[op.out].slot {
                     of_value[op.out] = slot;
                 }
-                // What dies with this op is read before the op writes.
+                // A value whose last reader is this op can share its slot.
                 let own = |value: u32| value as usize == op.out;
                 free.extend(dying[time].iter().filter(|&&value| !own(value)).map(|&value| of_value[value as usize]));
                 if values[op.out].slot.is_none() {

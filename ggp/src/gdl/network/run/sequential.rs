@@ -1,5 +1,4 @@
-//! A netlist that is stepped one state at a time: only what changes is
-//! computed.
+//! Evaluation of a netlist one state at a time. Only changes are computed.
 
 use std::ops::Range;
 
@@ -14,29 +13,29 @@ use crate::util::FluentSet;
 use crate::util::Lit;
 use crate::util::{bits, nth_bit};
 
-/// Steps a netlist.
+/// An engine that steps a netlist.
 ///
-/// Every gate counts its literals that do not hold and has a *slot* with a
-/// bit. Whenever the gate's value changes its bit is flipped, and what the bit
-/// means depends on where the slot lies:
+/// Every gate counts its false literals and has a *slot* with one bit. The bit
+/// is flipped whenever the value of the gate changes. Its meaning depends on
+/// the position of the slot:
 ///
-/// * inner gates come first, in topological order; their bit says that the
-///   change is still to be told to the gates they go into;
-/// * then a gate a fluent, whose bit says that the fluent has another value in
-///   the next state;
-/// * then a gate a move, whose bit says that the move is legal if its
-///   condition holds;
-/// * then one gate, whose bit says that the match is over.
+/// * Inner gates come first, in topological order. Their bit means that the
+///   change has not been propagated to the gates that read it.
+/// * One gate per fluent follows. Its bit means that the fluent has another
+///   value in the next state.
+/// * One gate per move follows. Its bit means that the move is legal if its
+///   condition holds.
+/// * The bit of the last gate means that the match is over.
 ///
-/// Going through the bits of the inner gates in order, each gate passes a
-/// change on at most once. Gates that only goals need are no part of this;
-/// they are evaluated when asked for.
+/// The bits of inner gates are processed in order, so each gate propagates at
+/// most one change per step. Gates that only goals need are not included; they
+/// are evaluated on request.
 #[derive(Debug)]
 pub struct Sequential {
-    /// Where the edges of each source begin, and the end of the last. Sources
+    /// The start of the edges of each source, and the end of the last. Sources
     /// are the fluents, the moves and the inner gates.
     starts: Vec<u32>,
-    /// The slots that a source goes into, each twice, plus one if inverted.
+    /// The slots that read each source, times two, plus one if inverted.
     edges: Vec<u32>,
     layout: Layout,
     roles: Vec<RoleMoves>,
@@ -45,7 +44,7 @@ pub struct Sequential {
     initial: State,
 }
 
-/// Where slots lie. Each part begins with a word of its own.
+/// The layout of the slots. Each part starts with its own word.
 #[derive(Clone, Debug)]
 struct Layout {
     fluents: usize,
@@ -60,7 +59,8 @@ struct Layout {
     slots: usize,
 }
 
-/// The legal moves of a role are those of each group whose condition holds.
+/// The moves of a role in groups; the moves of a group are legal if its
+/// condition holds.
 #[derive(Debug)]
 struct RoleMoves {
     groups: Vec<Group>,
@@ -71,30 +71,30 @@ struct Group {
     condition: Lit,
     /// The slot of the condition, if it is a gate.
     slot: Option<u32>,
-    /// The words with a bit a move.
+    /// The words with one bit per move.
     words: Range<usize>,
     /// The move of each bit.
     moves: Vec<u32>,
 }
 
 impl Sequential {
-    /// Makes a netlist ready.
+    /// Creates the engine of a netlist.
     pub fn new(netlist: &Netlist) -> Sequential {
         let (netlist, conditions) = conditions(netlist);
         Builder::new(&netlist, conditions).build()
     }
 
-    /// The number of gates that are kept up to date.
+    /// Returns the number of gates that are kept up to date.
     pub fn gates(&self) -> usize {
         self.starts.len() - 1 - self.layout.fluents - self.layout.moves
     }
 
-    /// The state a match begins in.
+    /// Returns the initial state.
     pub fn initial(&self) -> &State {
         &self.initial
     }
 
-    /// The state in which just these fluents hold.
+    /// Returns the state in which exactly these fluents hold.
     pub fn state(&self, fluents: &FluentSet) -> State {
         let mut state = self.initial.clone();
         for ((flips, &these), &those) in
@@ -116,7 +116,7 @@ impl Sequential {
             self.tell(state, self.layout.fluents + mv as usize, true);
         }
         self.settle(state, self.layout.first_moving);
-        // No fluent that changes now is to change again.
+        // A fluent that changes in this step must not change again.
         state.bits[self.layout.next.clone()].swap_with_slice(state.flips.words_mut());
         self.change(state);
         for &mv in joint {
@@ -125,7 +125,7 @@ impl Sequential {
         self.settle(state, self.layout.inner.start);
     }
 
-    /// Changes the fluents that are marked.
+    /// Changes the marked fluents.
     fn change(&self, state: &mut State) {
         for word in 0..state.flips.words().len() {
             let mut flips = std::mem::take(&mut state.flips.words_mut()[word]);
@@ -139,7 +139,7 @@ impl Sequential {
         }
     }
 
-    /// Lets inner gates that have changed pass it on, from a word on.
+    /// Propagates the changes of inner gates, starting with a word.
     #[inline]
     fn settle(&self, state: &mut State, first: usize) {
         for word in first..self.layout.inner.end {
@@ -153,7 +153,7 @@ impl Sequential {
         }
     }
 
-    /// Tells the gates that a source goes into of its new value.
+    /// Updates the gates that read a source with its new value.
     #[inline]
     fn tell(&self, state: &mut State, source: usize, holds: bool) {
         let edges = &self.edges[self.starts[source] as usize..self.starts[source + 1] as usize];
@@ -164,34 +164,35 @@ impl Sequential {
             let before = counters[slot];
             let after = before + 1 - 2 * now_holds as i16;
             counters[slot] = after;
-            // The sign is the gate's value. A branch would be foretold badly.
+            // The sign is the value of the gate. A branch would be
+            // mispredicted often.
             bits[slot / 64] ^= u64::from((before ^ after) < 0) << (slot % 64);
         }
     }
 
-    /// Whether the rules say that the match is over.
+    /// Returns whether the match is over by the rules.
     #[inline]
     pub fn is_terminal(&self, state: &State) -> bool {
         state.bits[self.layout.terminal] & 1 == 1
     }
 
-    /// The number of legal moves of a role.
+    /// Returns the number of legal moves of a role.
     #[inline]
     pub fn count_legal(&self, state: &State, role: usize) -> usize {
         self.open_words(state, role).map(|(_, _, word)| word.count_ones() as usize).sum()
     }
 
-    /// Whether a role has a legal move.
+    /// Returns whether a role has a legal move.
     #[inline]
     pub fn can_move(&self, state: &State, role: usize) -> bool {
         self.open_words(state, role).any(|(_, _, word)| word != 0)
     }
 
-    /// The legal move of a role with so many before it.
+    /// Returns the legal move of a role with a given index.
     ///
     /// # Panics
     ///
-    /// If the role has not more legal moves than that.
+    /// Panics if the role has no more than `index` legal moves.
     #[inline]
     pub fn nth_legal(&self, state: &State, role: usize, mut index: usize) -> u32 {
         for (group, first, word) in self.open_words(state, role) {
@@ -204,19 +205,19 @@ impl Sequential {
         panic!("the role has no legal move of that number");
     }
 
-    /// The legal moves of a role, in an order that is always the same.
+    /// Returns the legal moves of a role, always in the same order.
     pub fn legal<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = u32> + 'a {
         self.open_words(state, role)
             .flat_map(|(group, first, word)| bits(word).map(move |bit| group.moves[first + bit]))
     }
 
-    /// All moves a role may have, in the order in which
-    /// [`legal`](Sequential::legal) tells them.
+    /// Returns all moves of a role, in the order of
+    /// [`legal`](Sequential::legal).
     pub(super) fn order(&self, role: usize) -> impl Iterator<Item = u32> {
         self.roles[role].groups.iter().flat_map(|group| group.moves.iter().copied())
     }
 
-    /// A legal move of a role, all equally likely.
+    /// Returns a uniformly random legal move of a role.
     #[inline]
     pub fn random_legal(&self, state: &State, role: usize, rng: &mut Rng) -> Option<u32> {
         match self.count_legal(state, role) {
@@ -226,8 +227,8 @@ impl Sequential {
         }
     }
 
-    /// The words of legal moves of a role, each with its group and the number
-    /// of its first bit in the group.
+    /// Returns the words of the legal moves of a role, each with its group and
+    /// the number of its first bit in the group.
     #[inline]
     fn open_words<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = (&'a Group, usize, u64)> {
         let groups = self.roles[role].groups.iter().filter(|group| group.is_open(state));
@@ -237,14 +238,14 @@ impl Sequential {
         })
     }
 
-    /// What each role has reached.
+    /// Returns the goal of each role.
     pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
         self.goals.goals(state)
     }
 }
 
 impl Group {
-    /// Whether the condition holds.
+    /// Returns whether the condition holds.
     #[inline]
     fn is_open(&self, state: &State) -> bool {
         let lit = self.condition;
@@ -256,7 +257,7 @@ impl Group {
     }
 }
 
-/// Lays out the slots of a netlist.
+/// A builder that lays out the slots of a netlist.
 struct Builder<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
@@ -276,7 +277,7 @@ impl<'a> Builder<'a> {
         Builder { netlist, gates, conditions, initial, slots, lits: Vec::new() }
     }
 
-    /// The number of a gate, if the node is one.
+    /// Returns the number of a gate, or `None` if the node is not a gate.
     fn gate(&self, node: usize) -> Option<usize> {
         node.checked_sub(self.netlist.first_gate())
     }
@@ -298,7 +299,8 @@ impl<'a> Builder<'a> {
         self.align();
         let mut bits = vec![0; self.lits.len() / 64];
         let next = self.output_slots(&outputs.next, &mut bits);
-        // The bit of a next value says that it is another.
+        // The bit of a next value means that it differs from the current
+        // value.
         for (word, held) in bits[next.clone()].iter_mut().zip(FluentSet::of(&netlist.initial).words()) {
             *word ^= held;
         }
@@ -328,16 +330,16 @@ impl<'a> Builder<'a> {
         Sequential { starts, edges, layout, roles, goals, initial }
     }
 
-    /// The literals that do not hold in the initial state.
+    /// Returns the number of literals that are false in the initial state.
     fn unsatisfied(&self, lits: &[Lit]) -> usize {
         lits.iter().filter(|lit| !lit.of(&self.initial)).count()
     }
 
-    /// Which gates go into others that goals are not alone in need of, or into
-    /// several outputs.
+    /// Returns which gates are read by other gates that not only goals need,
+    /// or by several outputs.
     fn inner_gates(&self) -> Vec<bool> {
         let outputs = &self.netlist.outputs;
-        // 0 for no use, 1 for use by one output, 2 for all else.
+        // 0 means unused, 1 means used by one output, 2 means any other use.
         let mut uses = vec![0u8; self.gates.len()];
         for lit in outputs.next.iter().chain(&outputs.legal).chain([&outputs.terminal]) {
             if let Some(gate) = self.gate(lit.node()) {
@@ -366,13 +368,13 @@ impl<'a> Builder<'a> {
         depend.split_off(self.netlist.first_gate())
     }
 
-    /// Begins a new word.
+    /// Starts a new word.
     fn align(&mut self) {
         self.lits.resize(self.lits.len().next_multiple_of(64), vec![Lit::FALSE]);
     }
 
-    /// Makes a slot an output, whose bits are their values in the initial
-    /// state. A gate that goes into nothing else takes the slot itself.
+    /// Assigns slots to outputs, with their initial values as bits. A gate
+    /// that only this output reads uses the slot itself.
     fn output_slots(&mut self, lits: &[Lit], bits: &mut Vec<u64>) -> Range<usize> {
         let first = bits.len();
         for &lit in lits {
@@ -391,7 +393,7 @@ impl<'a> Builder<'a> {
         first..bits.len()
     }
 
-    /// The moves of a role, those of the same condition together.
+    /// Groups the moves of a role by their conditions.
     fn role_moves(&mut self, range: Range<usize>, bits: &mut Vec<u64>) -> RoleMoves {
         let mut known: Vec<Lit> = range.clone().map(|mv| self.conditions[mv]).collect();
         known.sort_unstable();
@@ -407,8 +409,9 @@ impl<'a> Builder<'a> {
         RoleMoves { groups }
     }
 
-    /// The edges of all sources, in compressed rows. A constant that holds is
-    /// no part of a conjunction, and one that does not hold never will.
+    /// Returns the edges of all sources in compressed rows. True constants are
+    /// omitted from conjunctions; a conjunction with a false constant never
+    /// holds.
     fn edges(&self, inner: usize) -> (Vec<u32>, Vec<u32>) {
         let first_gate = self.netlist.first_gate();
         let source = |lit: Lit| match self.gate(lit.node()) {
@@ -443,7 +446,7 @@ mod tests {
     use crate::gdl::network::Network;
     use crate::gdl::network::testing::{Sizes, games, random_network};
 
-    /// What the netlist says by definition of the state after a joint move.
+    /// Returns the state after a joint move, by definition.
     fn next(netlist: &Netlist, fluents: &[bool], joint: &[u32]) -> Vec<bool> {
         let mut does = vec![false; netlist.moves()];
         joint.iter().for_each(|&mv| does[mv as usize] = true);
@@ -452,7 +455,7 @@ mod tests {
     }
 
     /// Compares a state with the definition, and with the state that is made
-    /// from nothing but the fluents.
+    /// from its fluents alone.
     fn agree(engine: &Sequential, netlist: &Netlist, state: &State, fluents: &[bool]) {
         let set = FluentSet::of(fluents);
         assert_eq!(state.fluents(), &set);
@@ -483,7 +486,7 @@ mod tests {
         }
     }
 
-    /// Plays a random match, comparing every state.
+    /// Plays a random match and compares every state.
     fn compare(network: &Network, rng: &mut Rng) {
         let netlist = &network.netlist;
         let engine = Sequential::new(netlist);

@@ -1,18 +1,18 @@
-//! The states of a game that is stepped one state at a time.
+//! States of a game that advances one state at a time.
 
 use crate::util::FluentSet;
 
-/// A state of a [`Sequential`] game: what holds, and what follows from it.
+/// A state of a [`Sequential`] game: its fluents and their consequences.
 #[derive(PartialEq, Eq, Debug)]
 pub struct State {
     pub(super) fluents: FluentSet,
-    /// For each slot, the literals that do not hold, less one: negative if
-    /// the gate holds.
+    /// The number of false literals of each slot, minus one: negative if the
+    /// gate holds.
     pub(super) counters: Vec<i16>,
     pub(super) bits: Vec<u64>,
-    /// The fluents that are changing; none between steps.
+    /// The changing fluents; empty between steps.
     pub(super) flips: FluentSet,
-    /// The moves of a step, while it is played.
+    /// The moves of the current step.
     pub(super) joint: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ impl Clone for State {
         }
     }
 
-    /// Without allocation, if both are states of the same game.
+    /// Copies without allocation if both are states of the same game.
     fn clone_from(&mut self, other: &State) {
         self.fluents.clone_from(&other.fluents);
         self.counters.clone_from(&other.counters);
@@ -37,12 +37,12 @@ impl Clone for State {
 }
 
 impl State {
-    /// The fluents that hold.
+    /// Returns the fluents that hold.
     pub fn fluents(&self) -> &FluentSet {
         &self.fluents
     }
 
-    /// Whether a slot's gate holds.
+    /// Returns whether the gate of a slot holds.
     #[inline]
     pub(super) fn holds(&self, slot: usize) -> bool {
         self.counters[slot] < 0
