@@ -1,4 +1,4 @@
-//! Propositional networks: a game as a circuit.
+//! Propositional networks: games as circuits.
 
 mod analysis;
 mod build;

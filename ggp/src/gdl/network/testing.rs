@@ -1,4 +1,4 @@
-//! Networks for tests: random ones, and games put together in code.
+//! Networks for tests: random ones, and games that are built in code.
 
 use std::ops::Range;
 
@@ -7,29 +7,31 @@ use rand::RngExt;
 use super::{Gates, Lit, Netlist, Network, Outputs};
 use crate::Rng;
 
-/// How large a random network is.
+/// The size of a random network.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
     pub roles: usize,
-    /// Of each role.
+    /// The number of moves per role.
     pub moves: usize,
     pub fluents: usize,
-    /// Gates that are tried; some fall together, and nothing needs others.
+    /// The number of attempted gates. Some are equal to earlier ones, and
+    /// unused gates are removed.
     pub gates: usize,
-    /// The match is over after so many steps, if not before.
+    /// The maximum number of steps of a match.
     pub steps: usize,
 }
 
-/// A network of random gates. Each role always has a legal move and every
-/// match ends; goals may be none or several.
+/// Returns a network of random gates. Each role always has a legal move and
+/// every match ends. A role may have no goal or several.
 pub fn random_network(rng: &mut Rng, sizes: Sizes) -> Network {
     let Sizes { roles, moves, fluents, gates: tries, steps } = sizes;
-    // The fluents after the random ones count the steps, one holding at a time.
+    // The fluents after the random ones count the steps; one of them holds at
+    // a time.
     let mut names = names("f", fluents);
     names.extend((0..=steps).map(|step| format!("( step {step} )")));
     let each: Vec<Vec<String>> = vec![self::names("m", moves); roles];
     let mut draft = Draft::new(names, &each);
-    // Literals of fluents alone, and of all.
+    // `pure` has literals that depend on fluents only, `all` has all literals.
     let mut pure: Vec<Lit> = (0..draft.fluents.len()).map(|fluent| draft.fluent(fluent)).collect();
     let mut all = pure.clone();
     all.extend((0..roles * moves).map(|mv| draft.does(mv)));
@@ -47,7 +49,7 @@ pub fn random_network(rng: &mut Rng, sizes: Sizes) -> Network {
     for role in 0..roles {
         let range = draft.ranges[role].clone();
         let mut legal: Vec<Lit> = range.clone().map(|_| random_lit(rng, &pure)).collect();
-        // The last move is legal at least where no other is.
+        // The last move is legal at least if no other is.
         let others = draft.gates.or(legal[..moves - 1].iter().copied());
         legal[moves - 1] = draft.gates.or([legal[moves - 1], !others]);
         draft.outputs.legal[range].copy_from_slice(&legal);
@@ -73,19 +75,19 @@ fn names(letter: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{letter}{number}")).collect()
 }
 
-/// A game that is being put together.
+/// A game under construction.
 struct Draft {
     gates: Gates,
     fluents: Vec<String>,
     moves: Vec<String>,
     ranges: Vec<Range<usize>>,
     initial: Vec<bool>,
-    /// False, where nothing has been said.
+    /// The outputs; false unless they were set.
     outputs: Outputs,
 }
 
 impl Draft {
-    /// A game of these fluents and of these moves of each role.
+    /// Creates a game with the given fluents and the given moves of each role.
     fn new(fluents: Vec<String>, moves: &[Vec<String>]) -> Draft {
         let all = moves.concat();
         let mut ranges = Vec::new();
@@ -112,8 +114,8 @@ impl Draft {
         Lit::new(1 + self.fluents.len() + mv, false)
     }
 
-    /// Makes a counter of `steps + 1` fluents from `first` on, which stays
-    /// at the last.
+    /// Adds a counter of `steps + 1` fluents beginning with `first`. It stops
+    /// at the last one.
     fn count(&mut self, first: usize, steps: usize) {
         self.initial[first] = true;
         for fluent in first..first + steps {
@@ -123,7 +125,8 @@ impl Draft {
         self.outputs.next[last] = self.gates.or([self.outputs.next[last], self.fluent(last)]);
     }
 
-    /// Lets roles have control in turn, by the fluents from `first` on.
+    /// Passes control from role to role, with one fluent per role beginning
+    /// with `first`.
     fn take_turns(&mut self, first: usize) {
         let roles = self.ranges.len();
         self.initial[first] = true;
@@ -146,12 +149,12 @@ pub fn connect_four() -> Network {
     row_game(8, 6, 4, true)
 }
 
-/// Two roles in turn occupy the cells of a board until one has a row of so
-/// many. With gravity a move is a column, and its lowest blank is taken.
-/// The role that waits plays noop.
+/// Returns a game of two roles that occupy cells in turn until one has a row
+/// of `length` cells. With `gravity` a move is a column, and its lowest free
+/// cell is occupied. The waiting role plays noop.
 pub fn row_game(width: usize, height: usize, length: usize, gravity: bool) -> Network {
     let cells = width * height;
-    // The cells of each role, blank cells, and who is in control.
+    // The fluents are the cells of each role, the free cells, and control.
     let cell = |x, y| x * height + y;
     let of = |role: usize, cell: usize| role * cells + cell;
     let (blank, control) = (2, 3 * cells);
@@ -216,7 +219,7 @@ pub fn row_game(width: usize, height: usize, length: usize, gravity: bool) -> Ne
     draft.finish(vec!["white".into(), "black".into()])
 }
 
-/// All rows of so many cells.
+/// Returns all rows of `length` cells.
 fn rows(width: usize, height: usize, length: usize) -> Vec<Vec<(usize, usize)>> {
     let mut rows = Vec::new();
     for x in 0..width {
@@ -231,8 +234,9 @@ fn rows(width: usize, height: usize, length: usize) -> Vec<Vec<(usize, usize)>> 
     rows
 }
 
-/// Two roles at once show a penny, three times. The first wants to match,
-/// and has 0, 30, 60 or 90; the second has the rest of 90.
+/// Returns a game of two roles that show a penny simultaneously, three times.
+/// The first role tries to match and gets 0, 30, 60 or 90; the second gets the
+/// rest of 90.
 pub fn pennies() -> Network {
     const ROUNDS: usize = 3;
     let mut fluents: Vec<String> = (0..=ROUNDS).map(|round| format!("( round {round} )")).collect();
@@ -259,8 +263,8 @@ pub fn pennies() -> Network {
     draft.finish(vec!["even".into(), "odd".into()])
 }
 
-/// Three roles in turn take one or two of some stones. Who takes the last
-/// has 100, the others 0.
+/// Returns a game of three roles that take one or two stones in turn. The role
+/// that takes the last stone gets 100, the others 0.
 pub fn three_in_turn(stones: usize) -> Network {
     const ROLES: usize = 3;
     let mut fluents: Vec<String> = (0..=stones).map(|left| format!("( heap {left} )")).collect();
@@ -288,7 +292,8 @@ pub fn three_in_turn(stones: usize) -> Network {
         draft.outputs.legal[3 * role] = draft.gates.and([active, !draft.fluent(0)]);
         draft.outputs.legal[3 * role + 1] = draft.gates.and([active, two]);
         draft.outputs.legal[3 * role + 2] = !active;
-        // Control has passed on from who took the last stone.
+        // Control has already passed on from the role that took the last
+        // stone.
         let took_last = draft.fluent(control + (role + 1) % ROLES);
         draft.outputs.goals[role] = vec![(100, took_last), (0, !took_last)];
     }
@@ -296,8 +301,9 @@ pub fn three_in_turn(stones: usize) -> Network {
     draft.finish(names("p", ROLES))
 }
 
-/// One role switches lamps in a ring, each move one lamp and its neighbours,
-/// and has 100 if none burns after `steps` moves, which are counted.
+/// Returns a game of one role that switches lamps in a ring. A move switches a
+/// lamp and its neighbours. The goal is 100 if no lamp is on after `steps`
+/// moves.
 pub fn lamps(lamps: usize, steps: usize) -> Network {
     let mut fluents: Vec<String> = (0..lamps).map(|lamp| format!("( on {lamp} )")).collect();
     fluents.extend((0..=steps).map(|step| format!("( step {step} )")));
@@ -319,7 +325,7 @@ pub fn lamps(lamps: usize, steps: usize) -> Network {
     draft.finish(vec!["keeper".into()])
 }
 
-/// All games put together here.
+/// Returns all games of this module.
 pub fn games() -> Vec<Network> {
     vec![tic_tac_toe(), row_game(4, 4, 3, true), connect_four(), pennies(), three_in_turn(7), lamps(6, 9)]
 }
@@ -330,7 +336,7 @@ mod tests {
 
     use super::*;
 
-    /// Plays random moves by the definition, and returns the steps and the
+    /// Plays random moves by definition. Returns the number of steps and the
     /// values of all nodes at the end.
     fn play(network: &Network, rng: &mut Rng) -> (usize, Vec<bool>) {
         let netlist = &network.netlist;
@@ -354,8 +360,9 @@ mod tests {
 
     #[test]
     fn games_in_code_are_the_games() {
-        // The chances of a random match of tic-tac-toe are known: the first
-        // role wins 737 of 1260, the second 121 of 420, mean length 7.63.
+        // The probabilities of a random match of tic-tac-toe are known: the
+        // first role wins 737 of 1260, the second 121 of 420, and the mean
+        // length is 7.63.
         let mut rng = Rng::seed_from_u64(1);
         let network = tic_tac_toe();
         let (mut steps, mut wins) = (0, [0, 0]);

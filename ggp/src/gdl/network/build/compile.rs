@@ -1,4 +1,4 @@
-//! From ground rules to gates.
+//! Compilation of ground rules to gates.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,10 +10,10 @@ use super::netlist::{Gates, Netlist, Outputs};
 use super::simplify::simplify;
 use crate::util::Lit;
 
-/// Unrolled recursion makes no more nodes than these.
+/// The maximum number of nodes that unrolling recursion may create.
 const MOST_NODES: usize = 10_000_000;
 
-/// A game as a circuit, with the names of what it is about.
+/// A game as a circuit, with the names of its components.
 #[derive(Clone, Debug)]
 pub struct Network {
     /// The circuit.
@@ -31,24 +31,25 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// Rules that are not valid, or of which there is too much without
-    /// variables.
+    /// Returns an error if the rules are invalid or have too many ground
+    /// instances.
     pub fn new(rules: &Rules) -> Result<Network, GroundError> {
         Network::unless(rules, &AtomicBool::new(false))
     }
 
-    /// The same, given up soon after `stop` is set.
+    /// Grounds a rulesheet and builds its circuit, unless `stop` is set.
     ///
     /// # Errors
     ///
-    /// As [`Network::new`], and [`GroundError::Stopped`].
+    /// Returns the same errors as [`Network::new`], and
+    /// [`GroundError::Stopped`].
     pub fn unless(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
         let mut network = Network::plain(rules, stop)?;
         network.netlist = simplify(&network.netlist);
         Ok(network)
     }
 
-    /// The network as the rules have it.
+    /// Builds the network of the rules without simplification.
     pub(super) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
         let mut terms = Terms::default();
         let program = program(rules, &mut terms)?;
@@ -58,25 +59,26 @@ impl Network {
     }
 }
 
-/// What becomes a network: the gates of all atoms that may hold.
+/// A builder with the gates of all atoms that may hold.
 pub struct Builder<'b, 'a> {
     program: &'b Program,
     chain: &'b Chain<'a>,
     pub roles: Vec<u32>,
     pub fluents: Vec<u32>,
-    /// The moves of all roles, those of a role side by side.
+    /// The moves of all roles; those of a role are adjacent.
     moves: Vec<(usize, u32)>,
     pub gates: Gates,
-    /// Of each atom, what says that it holds.
+    /// The literal of each atom.
     pub lits: Vec<Lit>,
 }
 
 impl<'b, 'a> Builder<'b, 'a> {
     /// # Errors
     ///
-    /// If nobody plays, or recursion is not stratified or too large.
+    /// Returns an error if there is no role, or if recursion is not stratified
+    /// or too large.
     pub fn new(program: &'b Program, chain: &'b Chain<'a>) -> Result<Builder<'b, 'a>, GroundError> {
-        // Those told by facts come first, as they do for the prover.
+        // Roles from facts come first, as in the prover.
         let facts = program.facts("role", 1);
         let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
         roles.sort_by_key(|role| facts.iter().position(|fact| fact[0] == *role).unwrap_or(facts.len()));
@@ -116,7 +118,7 @@ impl<'b, 'a> Builder<'b, 'a> {
             let lit = lit_of("goal", row);
             match chain.terms.text(row[1]).parse() {
                 Ok(value @ 0..=100) => goals[role].push((value, lit)),
-                // What is no goal counts as several do.
+                // An invalid goal counts like several goals.
                 _ => goals[role].extend([(0, lit), (0, lit)]),
             }
         }
@@ -149,7 +151,8 @@ impl<'b, 'a> Builder<'b, 'a> {
         }
     }
 
-    /// Gives each atom its gates, after all those that it depends on.
+    /// Creates the gates of each atom, after those of all atoms that it
+    /// depends on.
     fn place_gates(&mut self) -> Result<(), GroundError> {
         let instances = Instances::new(self.chain);
         let atoms = self.chain.kinds.len();
@@ -189,8 +192,9 @@ impl<'b, 'a> Builder<'b, 'a> {
         self.gates.or(any)
     }
 
-    /// Atoms that depend on one another hold if they follow in some number
-    /// of rounds from nothing; no more rounds are needed than there are atoms.
+    /// Unrolls the recursion of atoms that depend on one another. Such atoms
+    /// hold if they follow from nothing in some number of rounds, at most the
+    /// number of atoms.
     fn unroll(&mut self, component: &[usize], instances: &Instances) -> Result<(), GroundError> {
         for _ in 0..component.len() {
             let round: Vec<Lit> = component.iter().map(|&atom| self.gate(instances.of(atom))).collect();
@@ -210,12 +214,13 @@ impl<'b, 'a> Builder<'b, 'a> {
     }
 }
 
-/// The instances of each atom, as atoms and whether they are to be absent.
+/// The instances of each atom: lists of atoms, each with whether it is
+/// negated.
 struct Instances {
     lits: Vec<(u32, bool)>,
-    /// Where each instance begins in `lits`, and the end of the last.
+    /// The start of each instance in `lits`, and the end of the last.
     starts: Vec<u32>,
-    /// Where those of each atom begin in `starts`.
+    /// The start of each atom's instances in `starts`.
     firsts: Vec<u32>,
 }
 

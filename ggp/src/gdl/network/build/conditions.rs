@@ -1,26 +1,26 @@
-//! What the legality of a role's moves has in common.
+//! Common conditions of the legality of a role's moves.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::netlist::{Gates, Netlist};
 use crate::util::Lit;
 
-/// A conjunction has at most so many literals after [`conditions`].
+/// The maximum number of literals of a conjunction after [`conditions`].
 pub const WIDEST: usize = i16::MAX as usize;
 
-/// A literal is worth being a condition of at least so many moves,
+/// The minimum number of moves that share a condition.
 const FEWEST: usize = 4;
-/// and of one in so many of the moves of the role.
+/// A condition must be shared by at least one in `SHARE` moves of the role.
 const SHARE: usize = 4;
-/// Conjunctions within conjunctions are looked into so deep.
+/// The maximum depth of nested conjunctions that are inspected.
 const DEEPEST: u32 = 6;
 
-/// Takes out of the legality of moves a literal that many moves of a role
-/// need, as they need control: a move is legal if its condition holds and
-/// `legal` of the netlist that is returned. So nothing need be said of each
-/// move when control passes.
+/// Extracts literals that the legality of many moves of a role needs, such as
+/// control. A move is then legal if its condition holds and `legal` of the
+/// returned netlist holds. When control passes, the gates of single moves need
+/// not change.
 ///
-/// Conditions depend on fluents alone. No conjunction of the netlist has more
+/// Conditions depend on fluents only. No conjunction of the netlist has more
 /// than [`WIDEST`] literals.
 pub fn conditions(netlist: &Netlist) -> (Netlist, Vec<Lit>) {
     let mut rewriter = Rewriter::new(netlist);
@@ -47,15 +47,15 @@ pub fn conditions(netlist: &Netlist) -> (Netlist, Vec<Lit>) {
             });
         }
     }
-    // For now conditions are outputs, so that their gates are kept.
+    // Conditions are temporary outputs, so that their gates are kept.
     outputs.goals.push(conditions.into_iter().map(|condition| (0, condition)).collect());
     let mut netlist = rewriter.gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs);
     let conditions = netlist.outputs.goals.pop().unwrap_or_default();
     (netlist, conditions.into_iter().map(|(_, condition)| condition).collect())
 }
 
-/// The literal that most of the lists have, if so many have it; the first of
-/// equals.
+/// Returns the literal that most lists contain, if at least `fewest` do (ties:
+/// the first).
 fn most_common<'a>(lists: impl Iterator<Item = &'a Vec<Lit>>, fewest: usize) -> Option<Lit> {
     let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
     lists.flatten().for_each(|&lit| *counts.entry(lit).or_default() += 1);
@@ -63,13 +63,12 @@ fn most_common<'a>(lists: impl Iterator<Item = &'a Vec<Lit>>, fewest: usize) -> 
     (count >= fewest).then_some(lit)
 }
 
-/// Writes a netlist anew.
+/// A rewriter of a netlist.
 struct Rewriter<'a> {
     netlist: &'a Netlist,
     old: Vec<&'a [Lit]>,
     gates: Gates,
-    /// The literal that stands for each node that has been written, under
-    /// the assumption.
+    /// The literal for each node that has been rewritten under the assumption.
     written: HashMap<usize, Lit>,
 }
 
@@ -79,23 +78,23 @@ impl<'a> Rewriter<'a> {
         Rewriter { netlist, old: netlist.gates().collect(), gates, written: HashMap::new() }
     }
 
-    /// The literals of a node, if it is a gate.
+    /// Returns the literals of a node, if it is a gate.
     fn gate(&self, node: usize) -> Option<&'a [Lit]> {
         node.checked_sub(self.netlist.first_gate()).map(|gate| self.old[gate])
     }
 
-    /// Literals are from now on written as they are.
+    /// Ends the assumption.
     fn assume_nothing(&mut self) {
         self.written.clear();
     }
 
-    /// Literals are from now on written as they are where this one holds.
+    /// Assumes that a literal holds.
     fn assume(&mut self, lit: Lit) {
         self.written.clear();
         self.written.insert(lit.node(), if lit.is_inverted() { Lit::FALSE } else { Lit::TRUE });
     }
 
-    /// The literal under the assumption.
+    /// Rewrites a literal under the assumption.
     fn rewrite(&mut self, lit: Lit) -> Lit {
         let mut stack = vec![lit.node()];
         while let Some(&node) = stack.last() {
@@ -118,7 +117,7 @@ impl<'a> Rewriter<'a> {
         self.literal(lit)
     }
 
-    /// The literal of a node that has been written.
+    /// Returns the literal of a node that has been rewritten.
     fn literal(&self, lit: Lit) -> Lit {
         let written = self.written[&lit.node()];
         if lit.is_inverted() { !written } else { written }
@@ -132,24 +131,24 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// Finds what literals need.
+/// A search for the literals that other literals need.
 pub struct Needs<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
     known: HashMap<Lit, Vec<Lit>>,
-    /// Whether disjunctions are told too, as a whole.
+    /// Whether the result includes disjunctions as a whole.
     with_disjunctions: bool,
 }
 
 impl<'a> Needs<'a> {
-    /// Nothing has been found.
+    /// Creates a search without results.
     pub fn new(netlist: &'a Netlist) -> Needs<'a> {
         Needs { netlist, gates: netlist.gates().collect(), known: HashMap::new(), with_disjunctions: false }
     }
 
-    /// Literals of fluents without which this one cannot hold, in order:
-    /// those of all parts of a conjunction, and those that all parts of a
-    /// disjunction have in common.
+    /// Returns the literals of fluents that a literal needs to hold, in order:
+    /// those of all parts of a conjunction, and the common ones of all parts
+    /// of a disjunction.
     pub fn of(&mut self, lit: Lit) -> Vec<Lit> {
         self.within(lit, DEEPEST)
     }
@@ -203,7 +202,7 @@ mod tests {
     use crate::gdl::network::testing::{Sizes, connect_four, games, random_network};
     use crate::gdl::network::{Network, Outputs};
 
-    /// Compares the outputs of both netlists for random values of the inputs.
+    /// Compares the outputs of both netlists for random inputs.
     fn agree(network: &Network, rng: &mut Rng) {
         let netlist = &network.netlist;
         let (other, conditions) = conditions(netlist);
@@ -247,7 +246,7 @@ mod tests {
         let (netlist, conditions) = conditions(&network.netlist);
         for (mv, name) in network.moves.iter().enumerate().filter(|(_, name)| name.starts_with("( drop")) {
             assert!(network.fluents[conditions[mv].node() - 1].starts_with("( control"), "{name}");
-            // The highest cell of the column is open.
+            // The highest cell of the column is free.
             assert!(netlist.outputs.legal[mv].node() <= netlist.fluents());
         }
     }

@@ -1,4 +1,4 @@
-//! From rules to a circuit.
+//! Compilation of rules to a circuit.
 
 mod compile;
 mod conditions;

@@ -8,13 +8,14 @@ use rustc_hash::FxBuildHasher;
 
 use crate::util::Lit;
 
-/// A game as a sequential circuit. Its nodes are, in this order: node 0,
-/// which is false; a node a fluent; a node a move of a role, which holds if
-/// the role plays it; and the gates, each the conjunction of at least two
-/// literals of nodes before it. Disjunctions are inverted conjunctions of
-/// inverted literals.
+/// A game as a sequential circuit.
 ///
-/// Moves are numbered through all roles, those of a role side by side.
+/// Its nodes are, in this order: node 0, which is false; one node per fluent;
+/// one node per move of a role, which holds if the role plays the move; and
+/// the gates. A gate is the conjunction of at least two literals of earlier
+/// nodes. A disjunction is an inverted conjunction of inverted literals.
+///
+/// Moves are numbered over all roles; those of a role are adjacent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Netlist {
     /// The fluents that hold in the initial state.
@@ -23,13 +24,13 @@ pub struct Netlist {
     pub roles: Vec<Range<usize>>,
     /// The literals of all gates.
     lits: Vec<Lit>,
-    /// Where the literals of each gate begin, and the end of the last.
+    /// The start of each gate's literals, and the end of the last.
     starts: Vec<u32>,
-    /// What the circuit says of the game.
+    /// The outputs of the circuit.
     pub outputs: Outputs,
 }
 
-/// What a circuit says of a game. All but `next` depends on fluents alone.
+/// The outputs of a circuit. All except `next` depend on fluents only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outputs {
     /// For each fluent, whether it holds in the next state.
@@ -38,18 +39,19 @@ pub struct Outputs {
     pub legal: Vec<Lit>,
     /// Whether the match is over.
     pub terminal: Lit,
-    /// The goals that each role may have, with whether it has them.
+    /// The possible goals of each role, with the literals of whether they
+    /// hold.
     pub goals: Vec<Vec<(u8, Lit)>>,
 }
 
 impl Outputs {
-    /// All literals.
+    /// Returns all literals.
     pub fn lits(&self) -> impl Iterator<Item = Lit> {
         let goals = self.goals.iter().flatten().map(|&(_, lit)| lit);
         self.next.iter().chain(&self.legal).copied().chain([self.terminal]).chain(goals)
     }
 
-    /// Puts another literal in the place of each.
+    /// Replaces each literal.
     pub fn replace(&mut self, mut other: impl FnMut(Lit) -> Lit) {
         let goals = self.goals.iter_mut().flatten().map(|(_, lit)| lit);
         let lits = self.next.iter_mut().chain(&mut self.legal).chain([&mut self.terminal]).chain(goals);
@@ -58,51 +60,51 @@ impl Outputs {
 }
 
 impl Netlist {
-    /// The number of fluents.
+    /// Returns the number of fluents.
     pub fn fluents(&self) -> usize {
         self.initial.len()
     }
 
-    /// The number of moves of all roles together.
+    /// Returns the number of moves of all roles.
     pub fn moves(&self) -> usize {
         self.outputs.legal.len()
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.first_gate() + self.starts.len() - 1
     }
 
-    /// The node of a fluent.
+    /// Returns the node of a fluent.
     pub fn fluent_node(&self, fluent: usize) -> usize {
         1 + fluent
     }
 
-    /// The node of a move.
+    /// Returns the node of a move.
     pub fn move_node(&self, mv: usize) -> usize {
         1 + self.fluents() + mv
     }
 
-    /// The node of the first gate.
+    /// Returns the node of the first gate.
     pub fn first_gate(&self) -> usize {
         1 + self.fluents() + self.moves()
     }
 
-    /// The literals of each gate, in order.
+    /// Returns the literals of each gate, in order.
     pub fn gates(&self) -> impl ExactSizeIterator<Item = &[Lit]> {
         self.starts.windows(2).map(|pair| &self.lits[pair[0] as usize..pair[1] as usize])
     }
 
-    /// The literals of the gate of a node.
+    /// Returns the literals of the gate of a node.
     pub fn gate(&self, node: usize) -> &[Lit] {
         let gate = node - self.first_gate();
         &self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize]
     }
 
-    /// The values of all nodes, node by node: the definition of what the
-    /// fast evaluations compute.
+    /// Evaluates all nodes in order. This is the definition that the fast
+    /// evaluations must agree with.
     ///
-    /// `fluents` has a value a fluent, `does` one a move.
+    /// `fluents` has one value per fluent, `does` one per move.
     pub fn evaluate(&self, fluents: &[bool], does: &[bool]) -> Vec<bool> {
         let mut values = vec![false];
         values.extend_from_slice(fluents);
@@ -114,7 +116,7 @@ impl Netlist {
     }
 }
 
-/// Puts gates together, each once.
+/// A set of unique gates under construction.
 pub struct Gates {
     inputs: usize,
     lits: Vec<Lit>,
@@ -125,7 +127,8 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// Only the inputs of a game: so many fluents and moves.
+    /// Creates the inputs of a game with the given numbers of fluents and
+    /// moves.
     pub fn new(fluents: usize, moves: usize) -> Gates {
         Gates {
             inputs: 1 + fluents + moves,
@@ -136,7 +139,7 @@ impl Gates {
         }
     }
 
-    /// The conjunction of literals.
+    /// Returns the conjunction of literals.
     pub fn and(&mut self, lits: impl IntoIterator<Item = Lit>) -> Lit {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -146,17 +149,17 @@ impl Gates {
         lit
     }
 
-    /// The disjunction of literals.
+    /// Returns the disjunction of literals.
     pub fn or(&mut self, lits: impl IntoIterator<Item = Lit>) -> Lit {
         !self.and(lits.into_iter().map(|lit| !lit))
     }
 
-    /// The number of nodes so far.
+    /// Returns the number of nodes so far.
     pub fn nodes(&self) -> usize {
         self.inputs + self.starts.len() - 1
     }
 
-    /// The literals of a node, if it is a gate.
+    /// Returns the literals of a node, if it is a gate.
     pub fn literals(&self, node: usize) -> Option<&[Lit]> {
         let gate = node.checked_sub(self.inputs)?;
         Some(&self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize])
@@ -165,7 +168,8 @@ impl Gates {
     fn and_of(&mut self, lits: &mut Vec<Lit>) -> Lit {
         lits.sort_unstable();
         lits.dedup();
-        // A node and its negation are neighbours, as are the two constants.
+        // A literal and its negation are adjacent, and so are the two
+        // constants.
         if lits.first() == Some(&Lit::FALSE) || lits.windows(2).any(|pair| pair[0] == !pair[1]) {
             return Lit::FALSE;
         }
@@ -191,8 +195,8 @@ impl Gates {
         Lit::new(*inputs + gate as usize, false)
     }
 
-    /// The netlist of these gates with what they say of the game. Gates that
-    /// nothing needs are left out, the others keep their order.
+    /// Returns the netlist of these gates with its outputs. Unused gates are
+    /// removed; the others keep their order.
     pub fn finish(self, initial: Vec<bool>, roles: Vec<Range<usize>>, mut outputs: Outputs) -> Netlist {
         let gate = |index: usize| &self.lits[self.starts[index] as usize..self.starts[index + 1] as usize];
         let gates = self.starts.len() - 1;

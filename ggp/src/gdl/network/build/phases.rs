@@ -1,15 +1,15 @@
-//! Fluents that go round by themselves.
+//! Fluents that follow a fixed cycle.
 //!
-//! Whose turn it is depends in most games on nothing but whose turn it was.
-//! Once all lanes are in the same phase of such a cycle, these fluents are
-//! constants, and much of the circuit falls away.
+//! In most games, control depends only on the previous control. If all lanes
+//! are in the same phase of such a cycle, these fluents are constants, and a
+//! large part of the circuit is not needed.
 
 use std::collections::HashSet;
 
 use super::netlist::{Gates, Netlist};
 use crate::util::Lit;
 
-/// The longest cycle.
+/// The maximum length of a cycle.
 const LONGEST: usize = 8;
 
 /// A phase of the cycle.
@@ -19,18 +19,19 @@ pub struct Phase {
     pub fluents: Vec<(usize, bool)>,
     /// The circuit of the game in this phase, with all fluents and moves.
     ///
-    /// Moves that cannot be legal are taken to be never done, and the only
-    /// move a role may have, where it always has it, to be always done.
+    /// It assumes that moves that cannot be legal are never played, and that
+    /// the only move of a role is always played if it is always legal.
     pub netlist: Netlist,
 }
 
-/// The phases of a game, first that of the initial state. At least one.
+/// Returns the phases of a game, at least one, beginning with that of the
+/// initial state.
 pub fn phases(netlist: &Netlist) -> Vec<Phase> {
     let cycle = cycle(netlist).into_iter();
     cycle.map(|fluents| Phase { netlist: specialise(netlist, &fluents), fluents }).collect()
 }
 
-/// For each phase the fluents that the phase determines, with their values.
+/// Returns the fluents that each phase determines, with their values.
 fn cycle(netlist: &Netlist) -> Vec<Vec<(usize, bool)>> {
     let history = history(netlist);
     let periods: Vec<Option<usize>> = closures(netlist)
@@ -40,7 +41,8 @@ fn cycle(netlist: &Netlist) -> Vec<Vec<(usize, bool)>> {
             (1..=LONGEST).find(|&period| closure.iter().all(|&fluent| history[period][fluent] == history[0][fluent]))
         })
         .collect();
-    // The most fluents whose periods have a common multiple that is short.
+    // The cycle determines as many fluents as possible: those whose periods
+    // divide its length.
     let determined = |length: usize| periods.iter().flatten().filter(|&&period| length.is_multiple_of(period)).count();
     let length = (1..=LONGEST).rev().max_by_key(|&length| (determined(length), LONGEST - length)).unwrap_or(1);
     (0..length)
@@ -52,8 +54,8 @@ fn cycle(netlist: &Netlist) -> Vec<Vec<(usize, bool)>> {
         .collect()
 }
 
-/// The fluents step by step from the initial state, as far as they do not
-/// depend on moves.
+/// Returns the values of the fluents that do not depend on moves, step by step
+/// from the initial state.
 fn history(netlist: &Netlist) -> Vec<Vec<bool>> {
     let idle = vec![false; netlist.moves()];
     let mut history = vec![netlist.initial.clone()];
@@ -64,8 +66,8 @@ fn history(netlist: &Netlist) -> Vec<Vec<bool>> {
     history
 }
 
-/// For each fluent all those on which it ever depends, `None` if it depends
-/// on moves.
+/// Returns for each fluent all fluents that it depends on over time, or `None`
+/// if it depends on moves.
 fn closures(netlist: &Netlist) -> Vec<Option<Vec<usize>>> {
     let free = without_moves(netlist);
     let direct: Vec<Vec<usize>> = (0..netlist.fluents())
@@ -92,7 +94,7 @@ fn closures(netlist: &Netlist) -> Vec<Option<Vec<usize>>> {
         .collect()
 }
 
-/// Whether each fluent evolves without any move.
+/// Returns whether each fluent evolves independently of moves.
 pub fn without_moves(netlist: &Netlist) -> Vec<bool> {
     let mut free = vec![true; netlist.fluents()];
     loop {
@@ -111,7 +113,7 @@ pub fn without_moves(netlist: &Netlist) -> Vec<bool> {
     }
 }
 
-/// The fluents that a literal is made from.
+/// Returns the fluents that a literal depends on.
 fn fluents_below(netlist: &Netlist, lit: Lit) -> Vec<usize> {
     let mut fluents = Vec::new();
     let mut seen = HashSet::from([lit.node()]);
@@ -127,7 +129,7 @@ fn fluents_below(netlist: &Netlist, lit: Lit) -> Vec<usize> {
     fluents
 }
 
-/// The netlist of one phase.
+/// Returns the netlist of one phase.
 fn specialise(netlist: &Netlist, fluents: &[(usize, bool)]) -> Netlist {
     let mut known = vec![None; netlist.first_gate()];
     known[0] = Some(false);
@@ -151,7 +153,7 @@ fn specialise(netlist: &Netlist, fluents: &[(usize, bool)]) -> Netlist {
     fold(netlist, &known)
 }
 
-/// The netlist with some of its inputs known.
+/// Returns the netlist with some of its inputs replaced by constants.
 fn fold(netlist: &Netlist, known: &[Option<bool>]) -> Netlist {
     let constant = |value| if value { Lit::TRUE } else { Lit::FALSE };
     let inputs = known.iter().enumerate().map(|(node, value)| value.map_or(Lit::new(node, false), constant));
@@ -184,7 +186,7 @@ mod tests {
         };
         assert_eq!(names(&tic_tac_toe()), [["( control white )"], ["( control black )"]]);
         assert_eq!(names(&three_in_turn(7)), [["( control p0 )"], ["( control p1 )"], ["( control p2 )"]]);
-        // What stops is no cycle.
+        // A sequence that stops is not a cycle.
         assert_eq!(names(&pennies()).concat(), [""; 0]);
         assert_eq!(names(&lamps(6, 9)).concat(), [""; 0]);
     }
@@ -201,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Plays at random by the definition and compares what the phases say.
+    /// Plays at random by definition and compares the outputs of the phases.
     #[test]
     fn phases_are_the_game() {
         let mut rng = Rng::seed_from_u64(1);

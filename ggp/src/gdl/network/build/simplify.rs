@@ -1,5 +1,5 @@
-//! What follows from the rules of play: each role plays one move, and a legal
-//! one.
+//! Simplification with the rules of play: each role plays exactly one legal
+//! move.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,32 @@ use super::conditions::Needs;
 use super::netlist::{Gates, Netlist, Outputs};
 use crate::util::Lit;
 
-/// What a literal of a conjunction that depends on moves is worth, if those
-/// of others are worth one.
+/// Weight of a move-dependent literal relative to any other literal (1).
 const WORTH: usize = 8;
 
-/// Literals of a conjunction that are looked at for what they share: more
-/// would take long, and is left as it is.
+/// The maximum number of literals of a conjunction that are compared. A larger
+/// conjunction is not factored, because that would take too long.
 const MOST_LOOKED_AT: usize = 2_000_000;
 
-/// What a step makes possible, the next round finds.
+/// The number of rounds; a round uses the results of the one before.
 const ROUNDS: usize = 2;
 
-/// The same game for whoever plays one legal move of each role in states that
-/// can be reached.
+/// Simplifies a netlist. The result is the same game if each role plays one
+/// legal move in reachable states.
 ///
-/// Rules of what stays as it is make large disjunctions over the moves that do
-/// not touch it, of every role and for every fluent. They become small by
-/// these steps:
+/// Frame rules produce large disjunctions over the moves that do not affect a
+/// fluent, for every role and every fluent. These steps make them small:
 ///
-/// * A disjunction of conjunctions that share a literal takes it out.
-/// * That one of many moves is played means that none of the others is.
-/// * A move of which legality needs a literal implies it, and no other move
-///   of the role.
-/// * A role that needs a literal for all moves but one, which excludes it,
-///   plays that one just where it does not hold: waiting is no input.
-/// * If roles need a literal each and just one of these always holds, as with
-///   control, then what depends on whose turn it is and on the moves of that
-///   role depends on the moves alone.
+/// * A common literal of a disjunction of conjunctions is factored out.
+/// * If one of several moves is played, none of the others is.
+/// * A move whose legality needs a literal implies that literal, and excludes
+///   the other moves of the role.
+/// * Suppose that a role needs a literal for all moves except one, and that
+///   this move needs its negation. The role then plays that move exactly if
+///   the literal is false, so waiting is not an input.
+/// * Suppose that each role needs a literal, such as control, and that exactly
+///   one of these literals always holds. A condition on the control and the
+///   moves of that role then depends on the moves alone.
 pub fn simplify(netlist: &Netlist) -> Netlist {
     let mut netlist = flatten(netlist);
     for _ in 0..ROUNDS {
@@ -42,7 +41,7 @@ pub fn simplify(netlist: &Netlist) -> Netlist {
     netlist
 }
 
-/// Takes each step once, from the inputs on.
+/// Applies each step once, beginning with the inputs.
 fn rewrite(netlist: &Netlist) -> Netlist {
     let mut facts = Facts::new(netlist);
     let mut written = Simplifier::new(netlist, &facts).rewrite();
@@ -54,8 +53,8 @@ fn rewrite(netlist: &Netlist) -> Netlist {
     gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
 }
 
-/// Puts the literals of conjunctions that go into one other conjunction alone
-/// in their place.
+/// Merges conjunctions that only one other conjunction uses into that
+/// conjunction.
 fn flatten(netlist: &Netlist) -> Netlist {
     let mut uses = vec![0; netlist.nodes()];
     netlist.gates().flatten().copied().chain(netlist.outputs.lits()).for_each(|lit| uses[lit.node()] += 1);
@@ -80,21 +79,21 @@ fn flatten(netlist: &Netlist) -> Netlist {
     gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
 }
 
-/// What is known of reachable states and of moves that are played.
+/// Facts about reachable states and played moves.
 #[derive(Clone)]
 struct Facts {
     /// The literals of fluents that the legality of each move needs, in order.
     needs: Vec<Vec<Lit>>,
     /// The role of each move.
     role_of: Vec<usize>,
-    /// The literal that each role needs for all moves but one.
+    /// The literal that each role needs for all moves except one.
     controls: Vec<Option<Lit>>,
-    /// Just one of these literals holds.
+    /// Whether exactly one of these literals holds in every state.
     turns: bool,
     /// The move of each role that does not need its control.
     passes: Vec<Option<usize>>,
-    /// The literal that says that a move is played, of moves that are played
-    /// just where no other can be.
+    /// The literals of waiting moves, which are played exactly if no other
+    /// move is legal.
     waiting: BTreeMap<usize, Lit>,
 }
 
@@ -127,7 +126,7 @@ impl Facts {
         Facts { needs, role_of, controls, turns, passes, waiting: BTreeMap::new() }.with_waiting()
     }
 
-    /// Finds the moves that are played just where no other can be.
+    /// Finds the waiting moves.
     fn with_waiting(mut self) -> Facts {
         self.waiting.clear();
         for (&control, &pass) in self.controls.iter().zip(&self.passes) {
@@ -140,22 +139,22 @@ impl Facts {
         self
     }
 
-    /// Whether two literals cannot both hold.
+    /// Returns whether two literals cannot both hold.
     fn exclude(&self, these: Lit, those: Lit) -> bool {
         let controls = |lit| self.controls.contains(&Some(lit));
         these == !those || self.turns && these != those && controls(these) && controls(those)
     }
 
-    /// Whether just one control holds in the next state, if one does now, as
-    /// told by literals of `next` that have been simplified: if control passes
-    /// from role to role.
+    /// Returns whether exactly one control holds in the next state, provided
+    /// that one holds now: control passes from role to role. `next` has
+    /// simplified literals.
     fn hold_next(&self, next: &[Lit]) -> bool {
         let controls: Vec<Lit> = self.controls.iter().copied().flatten().collect();
         let mut from: Vec<Lit> = Vec::new();
         for &control in &controls {
             let lit = next[control.node() - 1];
             let lit = if control.is_inverted() { !lit } else { lit };
-            // Of two, the one that does not hold tells of the other.
+            // With two roles, the negation of one control implies the other.
             let other = |&&other: &&Lit| controls.len() == 2 && other != lit && lit == !other;
             match controls.iter().find(other) {
                 Some(&not) => from.extend(controls.iter().find(|&&this| this != not)),
@@ -169,7 +168,7 @@ impl Facts {
     }
 }
 
-/// Writes a netlist anew.
+/// A rewriter of a netlist.
 struct Simplifier<'a> {
     netlist: &'a Netlist,
     facts: &'a Facts,
@@ -203,12 +202,13 @@ impl<'a> Simplifier<'a> {
         (self.gates, outputs)
     }
 
-    /// The move of a literal.
+    /// Returns the move of a literal, if it is one.
     fn move_of(&self, lit: Lit) -> Option<usize> {
         lit.node().checked_sub(self.netlist.move_node(0)).filter(|&mv| mv < self.netlist.moves())
     }
 
-    /// The move that a literal says is played, or not.
+    /// Returns the move whose play, or whose absence if `inverted`, a literal
+    /// states.
     fn played(&self, lit: Lit, inverted: bool) -> Option<usize> {
         self.move_of(lit).filter(|_| lit.is_inverted() == inverted)
     }
@@ -239,8 +239,7 @@ impl<'a> Simplifier<'a> {
         lit
     }
 
-    /// Puts the literals of conjunctions of moves that are not played in their
-    /// place.
+    /// Replaces conjunctions of unplayed moves by their literals.
     fn spread(&self, lits: &mut Vec<Lit>) {
         let mut spread = Vec::new();
         lits.retain(|lit| {
@@ -252,7 +251,7 @@ impl<'a> Simplifier<'a> {
         lits.extend(spread);
     }
 
-    /// Who is known to be in control need not be told so again.
+    /// Drops literals that follow from the role in control.
     fn assume_control(&mut self, lits: &mut Vec<Lit>) {
         let controls: Vec<Lit> =
             self.facts.controls.iter().flatten().copied().filter(|control| lits.contains(control)).collect();
@@ -271,14 +270,15 @@ impl<'a> Simplifier<'a> {
         lits.dedup();
     }
 
-    /// The moves of which a literal says that one is played.
+    /// Returns the moves of which exactly one is played according to a
+    /// literal.
     fn one_of(&self, lit: Lit) -> Option<Vec<usize>> {
         let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted())?;
         parts.iter().map(|&part| self.played(part, true)).collect()
     }
 
-    /// Of moves of which one is played leaves those that other literals let
-    /// be legal, and drops literals that all of them need.
+    /// Reduces a choice of moves to those that are legal according to the
+    /// other literals, and drops literals that all of them need.
     fn narrow(&mut self, lits: &mut Vec<Lit>) {
         for lit in lits.clone() {
             let Some(moves) = self.one_of(lit) else { continue };
@@ -297,8 +297,8 @@ impl<'a> Simplifier<'a> {
         lits.dedup();
     }
 
-    /// Drops what follows from the moves that are played; none if they
-    /// contradict something.
+    /// Drops literals that follow from the played moves. Returns `None` if
+    /// there is a contradiction.
     fn imply(&self, lits: &mut Vec<Lit>) -> Option<()> {
         let moves: Vec<usize> = lits.iter().filter_map(|&lit| self.played(lit, false)).collect();
         for mv in moves {
@@ -315,8 +315,8 @@ impl<'a> Simplifier<'a> {
         Some(())
     }
 
-    /// That most moves of a role are not played means that one of the others
-    /// is.
+    /// Replaces "most moves of a role are not played" by "one of the others is
+    /// played".
     fn complement(&mut self, lits: &mut Vec<Lit>) {
         for range in &self.netlist.roles {
             let excluded =
@@ -336,7 +336,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Not (x and a) and not (x and b) is not (x and (a or b)).
+    /// Factors: not (x and a) and not (x and b) becomes not (x and (a or b)).
     fn take_out(&mut self, lits: &mut Vec<Lit>) {
         for _ in 0..MOST_LOOKED_AT / lits.len().max(1) {
             let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
@@ -362,9 +362,10 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// The literals of a negated conjunction that may be taken out, and what
-    /// that is worth: most if it depends on moves, or of control; else it must
-    /// pay for a conjunction that was shared.
+    /// Returns the literals of a negated conjunction that may be factored out,
+    /// with their weights. The weight is highest for move-dependent literals
+    /// and control; otherwise it must compensate for a conjunction that was
+    /// shared.
     fn shareable(&self, lit: Lit) -> impl Iterator<Item = (Lit, usize)> {
         let gate = lit.node().checked_sub(self.netlist.first_gate()).filter(|_| lit.is_inverted());
         let moving = gate.is_some_and(|gate| self.moving[gate]);
@@ -373,10 +374,11 @@ impl<'a> Simplifier<'a> {
         parts.iter().map(move |&part| (part, worth(part)))
     }
 
-    /// If nothing but control tells whose moves are asked for, it need not be
-    /// asked: not, for each role, that it is in control and plays none of
-    /// some moves, is that some role plays one of them. A role that does not
-    /// pass is in control.
+    /// Drops control if it only selects whose moves are tested.
+    ///
+    /// For each role, "not (in control and none of some moves is played)" is
+    /// equivalent to "some role plays one of them". A role that does not pass
+    /// is in control.
     fn forget_turns(&mut self, lits: &mut Vec<Lit>) {
         if !self.facts.turns {
             return;
@@ -397,7 +399,7 @@ impl<'a> Simplifier<'a> {
             dropped.push(lit);
             let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted()).map(<[Lit]>::to_vec);
             for part in parts.unwrap_or_else(|| vec![!lit]).into_iter().filter(|&part| part != control) {
-                // To pass in control is to be stuck.
+                // A role in control that passes has no other legal move.
                 moves.push(if pass == Some(!part) { self.gates.and([control, !part]) } else { !part });
             }
         }
@@ -459,8 +461,9 @@ mod tests {
         }
     }
 
-    /// Two roles in turn mark nine cells; what is not marked stays. `wait` is
-    /// what lets a role wait, `pass` who has control next.
+    /// Returns a game of two roles that mark nine cells in turn; cells keep
+    /// their marks. `wait` is the condition for waiting, `pass` has the rules
+    /// for control.
     fn marks(wait: &str, pass: &str) -> Network {
         let cells: String = (1..10).map(|cell| format!("(cell {cell}) (init (holds {cell} b)) ")).collect();
         let rules = format!(
@@ -507,8 +510,8 @@ mod tests {
             let network = marks(wait, pass);
             (0..10).for_each(|_| agree(&network.netlist, &mut rng));
             let simple = simplify(&network.netlist);
-            // A cell hangs on itself, on the two moves that mark it, and on
-            // whether a role is stuck.
+            // A cell depends on itself, on the two moves that mark it, and on
+            // whether a role has no move.
             let literals: usize = simple.gates().map(<[Lit]>::len).sum();
             let most = if wait == stuck { 240 } else { 165 };
             assert!(literals < most, "{literals} literals with {wait}");
@@ -517,7 +520,7 @@ mod tests {
 
     #[test]
     fn control_that_is_lost_is_no_control() {
-        // After the first step nobody is in control, and both wait.
+        // After the first step no role is in control, and both wait.
         let lost = marks("(not (true (control ?r)))", "(<= (next (ended)) (role x))");
         let mut netlist = lost.netlist.clone();
         let ended = lost.fluents.iter().position(|name| name.starts_with("(ended") || name == "ended").unwrap();
