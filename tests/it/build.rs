@@ -33,7 +33,7 @@ fn tables_are_named_after_what_they_hold() {
 }
 
 #[test]
-fn a_table_is_replaced_by_force_alone() {
+fn a_table_is_replaced_only_with_force() {
     let env = TestEnv::new();
     let path = env.build("--side 5 --pieces 3 --threads 2");
     let bytes = fs::read(&path).unwrap();

@@ -8,7 +8,7 @@ use sternhalma_data::table::write::NewTable;
 use crate::common::TestEnv;
 
 #[test]
-fn a_prefix_is_compared_with_the_whole() {
+fn a_partial_table_is_compared_with_the_complete_one() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
     env.build("--side 5 --pieces 3 --within 12 --encoding mod3");

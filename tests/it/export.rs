@@ -11,7 +11,7 @@ fn choose(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
 }
 
-/// C(N,k) - 1 - Σ C(N-1-cᵢ, k-i), with cᵢ the i-th smallest cell and i from 0.
+/// Returns C(N,k) - 1 - Σ C(N-1-cᵢ, k-i), where cᵢ is the i-th smallest cell and i starts at 0.
 fn lex_rank(cells: u64, state: CellSet) -> u64 {
     let pieces = state.len() as u64;
     let sum: u64 = (0..).zip(state).map(|(i, cell)| choose_or_0(cells - 1 - cell.index() as u64, pieces - i)).sum();
@@ -39,7 +39,7 @@ fn exports_do_not_depend_on_the_encoding() {
 
             assert_eq!(env.run(&format!("export {file} -o flat --order lex")).success(), "");
             assert!(fs::read(env.path("flat")).unwrap() == lex);
-            // A file that is there is written anew.
+            // An existing file is replaced.
             assert_eq!(env.run(&format!("export {file} --output flat")).success(), "");
             assert!(fs::read(env.path("flat")).unwrap() == colex);
             assert_eq!(names(&env.work()), set(["flat"]));
@@ -63,7 +63,7 @@ fn exports_do_not_depend_on_the_encoding() {
 }
 
 #[test]
-fn a_prefix_is_exported_by_rank_alone() {
+fn a_partial_table_is_exported_only_by_rank() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
         let name = env.build(&format!("--side 4 --pieces 3 --within 13 --encoding {encoding}"));

@@ -27,7 +27,7 @@ fn tables_are_found_by_path_and_by_name() {
         assert_eq!(info["file"], found.to_str().unwrap(), "{words}");
         assert_eq!(info["states"], 36);
     }
-    // A file in the working directory goes before one in the tables directory.
+    // A file in the working directory overrides one in the tables directory.
     fs::copy(env.build("--side 3 --pieces 1"), env.path("3x3-2")).unwrap();
     assert_eq!(env.json("info --json 3x3-2")["pieces"], 1);
     let error = env.run("info 4x4-2").refusal();
@@ -40,10 +40,10 @@ fn a_load_budget_changes_no_answer() {
     let env = TestEnv::new();
     env.build("--side 7 --pieces 3");
     let query = "query 7x7-3 #0 #1 #9000 #18423 --format csv";
-    let told = env.run(query).success();
+    let expected = env.run(query).success();
     for budget in ["0", "1", "4096", "9kB", "64KiB", "1.5MiB", "4GiB", "4GB"] {
-        assert_eq!(env.run(&format!("{query} --load-budget {budget}")).success(), told);
-        assert_eq!(env.run(&format!("--load-budget {budget} {query}")).success(), told);
+        assert_eq!(env.run(&format!("{query} --load-budget {budget}")).success(), expected);
+        assert_eq!(env.run(&format!("--load-budget {budget} {query}")).success(), expected);
         env.run(&format!("verify --deep 7x7-3 --load-budget {budget}")).success();
     }
     for budget in ["4XB", "GiB", "1e9", "4,5GB"] {
@@ -55,7 +55,7 @@ fn a_load_budget_changes_no_answer() {
 }
 
 #[test]
-fn info_tells_what_a_build_told() {
+fn info_prints_the_json_of_the_build() {
     let env = TestEnv::new();
     for words in ["", "--encoding mod3", "--within 18", "--within 18 --encoding mod3"] {
         let built = env.run(&format!("build --side 5 --pieces 3 --json {words}")).success();
@@ -65,7 +65,7 @@ fn info_tells_what_a_build_told() {
 }
 
 #[test]
-fn a_prefix_tells_how_far_it_is_exact() {
+fn a_partial_table_reports_how_far_it_is_exact() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
         let words = format!("build --side 4 --pieces 3 --within 13 --encoding {encoding} --json --force");
@@ -85,7 +85,7 @@ fn a_prefix_tells_how_far_it_is_exact() {
 }
 
 #[test]
-fn info_lists_the_partitions_when_asked() {
+fn info_lists_partitions() {
     let env = TestEnv::new();
     for (encoding, last) in [("byte", 276), ("mod3", 69)] {
         let info = env.json(&format!("build --side 5 --pieces 3 --encoding {encoding} --force --json"));
@@ -105,7 +105,7 @@ fn info_lists_the_partitions_when_asked() {
 }
 
 #[test]
-fn info_in_words_lists_the_layers() {
+fn the_text_of_info_lists_the_layers() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
     let text = env.run("info 5x5-3").success();

@@ -5,7 +5,7 @@ use sternhalma_data::{Board, CellSet, Geometry, Position, Side, Table};
 
 use crate::common::{ENCODINGS, TestEnv, ndjson};
 
-/// Plays a line and returns how many moves it takes to the goal.
+/// Plays a line that leads to the goal, and returns the number of its moves.
 fn replay(board: Board, player: Side, state: &str, line: &str) -> usize {
     let geometry: &Geometry = board.geometry();
     let mut army = geometry.parse_cells(state).unwrap();
@@ -34,12 +34,12 @@ fn lines_are_legal_shortest_solutions() {
                     let line = env.run(&format!("line {words}")).success();
                     assert_eq!(line.lines().count(), 1);
                     assert_eq!(row["distance"], replay(board, player, state, &line));
-                    let told = env.json(&format!("line {words} --json"));
+                    let found = env.json(&format!("line {words} --json"));
                     let moves: Vec<&str> = line.split_whitespace().collect();
                     let expected = json!({
                         "state": state, "rank": rank, "distance": moves.len(), "exact": true, "moves": moves,
                     });
-                    assert_eq!(told, expected);
+                    assert_eq!(found, expected);
                 }
                 let home = board.geometry().cells_text(Position::initial(board).army(player));
                 let line = env.run(&format!("line {} {home} --player {text}", name.display())).success();
@@ -57,17 +57,17 @@ fn a_line_of_an_upper_bound_is_as_long_as_the_bound() {
         let name = env.build(&format!("--side 4 --pieces 3 --within 13 --encoding {encoding}"));
         let distances = Table::open(&name).unwrap().distances().unwrap().into_owned();
         for rank in (0..distances.len()).filter(|&rank| distances[rank] >= 6) {
-            let told = env.json(&format!("line {} #{rank} --json", name.display()));
-            assert_eq!((&told["exact"], &told["distance"]), (&json!(false), &json!(distances[rank])));
-            let line: Vec<String> = serde_json::from_value(told["moves"].clone()).unwrap();
-            let moves = replay(board, Side::X, told["state"].as_str().unwrap(), &line.join(" "));
+            let found = env.json(&format!("line {} #{rank} --json", name.display()));
+            assert_eq!((&found["exact"], &found["distance"]), (&json!(false), &json!(distances[rank])));
+            let line: Vec<String> = serde_json::from_value(found["moves"].clone()).unwrap();
+            let moves = replay(board, Side::X, found["state"].as_str().unwrap(), &line.join(" "));
             assert_eq!(moves, usize::from(distances[rank]));
         }
         let ran = env.run(&format!("line {} a1,a2,b1", name.display()));
         assert!(ran.err.contains("a1,a2,b1") && ran.err.contains("does not cover"), "{ran:?}");
         assert_eq!(ran.exit(1), "");
         let ran = env.run(&format!("line {} a1,a2,b1 --json", name.display()));
-        let told: Value = serde_json::from_str(&ran.exit(1)).unwrap();
-        assert_eq!((&told["moves"], &told["distance"], &told["rank"]), (&Value::Null, &Value::Null, &json!(559)));
+        let found: Value = serde_json::from_str(&ran.exit(1)).unwrap();
+        assert_eq!((&found["moves"], &found["distance"], &found["rank"]), (&Value::Null, &Value::Null, &json!(559)));
     }
 }

@@ -17,10 +17,10 @@ const SIGKILL: i32 = 9;
 
 const KILLED: &str = "build --mode out-of-core --side 7 --pieces 5 --threads 2 --memory 40MiB -o table.sht";
 
-/// Takes long enough for the test to act meanwhile.
+/// A build that takes long enough for a test to act meanwhile.
 const LONG: &str = "build --mode out-of-core --pieces 6 --threads 1 --memory 256MiB -o long.sht";
 
-/// Runs a command and kills it after this time. Whether it was killed.
+/// Runs a command and kills it after this time. Returns whether it was still running.
 fn killed(mut command: Command, after: Duration) -> bool {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     thread::sleep(after);
@@ -44,8 +44,8 @@ fn a_compressed_build_killed_at_any_time_makes_the_same_table() {
 /// compares each table that the next run completes with one built in memory.
 fn kill_at_any_time(encoding: &str, least_kills: u64) {
     let env = TestEnv::new();
-    env.run(&format!("build --mode in-memory --side 7 --pieces 5 --threads 2 -o told.sht{encoding}")).progress();
-    let told = env.json("info --json told.sht");
+    env.run(&format!("build --mode in-memory --side 7 --pieces 5 --threads 2 -o expected.sht{encoding}")).progress();
+    let expected = env.json("info --json expected.sht");
     let words = format!("{KILLED}{encoding}");
     let clock = Instant::now();
     env.run(&words).progress();
@@ -56,7 +56,7 @@ fn kill_at_any_time(encoding: &str, least_kills: u64) {
         fs::remove_file(env.path("table.sht")).unwrap();
         fs::remove_dir_all(env.path("table.sht.work")).unwrap();
         let mut kills_here = 0;
-        // Later runs have less to do, down to nothing but the table.
+        // Later runs have less work left, in the end only the table.
         while kills_here < 12
             && killed(env.command(words.split(' ')), Duration::from_secs_f64(whole * rng.random_range(0.0..0.7)))
         {
@@ -65,10 +65,10 @@ fn kill_at_any_time(encoding: &str, least_kills: u64) {
         env.run(&words).progress();
         let info = env.json("info --json table.sht");
         for field in ["checksum", "layers", "escape_layer", "states", "successors"] {
-            assert_eq!(info[field], told[field], "{field} after {kills_here} kills");
+            assert_eq!(info[field], expected[field], "{field} after {kills_here} kills");
         }
         assert!(info["resumes"].as_u64().unwrap() <= kills_here, "{kills_here} kills: {}", info["resumes"]);
-        assert_eq!(names(&env.work()), set(["table.sht", "table.sht.work", "told.sht"]));
+        assert_eq!(names(&env.work()), set(["table.sht", "table.sht.work", "expected.sht"]));
         assert_eq!(names(&env.path("table.sht.work")), set(["build.json", "lock"]));
         kills += kills_here;
     }
@@ -89,7 +89,7 @@ fn a_build_killed_after_a_layer_is_resumed_there() {
 }
 
 #[test]
-fn an_interrupted_build_out_of_core_says_how_to_go_on() {
+fn an_interrupted_out_of_core_build_says_how_to_resume() {
     for signal in ["-INT", "-TERM"] {
         let env = TestEnv::new();
         let error = CmdOutput::of(env.start(LONG, "layer 6:").end(signal)).failure();
@@ -116,7 +116,7 @@ fn one_build_at_a_time_works_in_a_directory() {
 }
 
 #[test]
-fn begun_work_is_for_one_table() {
+fn a_work_directory_is_for_one_table() {
     let env = TestEnv::new();
     env.start(KILLED, "layer 4:").end("-KILL");
     let begun = names(&env.path("table.sht.work"));
@@ -131,7 +131,7 @@ fn begun_work_is_for_one_table() {
         assert!(error.contains("--work-dir") && error.contains("--fresh"), "{error}");
         assert_eq!(names(&env.path("table.sht.work")), begun);
     }
-    // Begun work decides where the same table is built.
+    // Unfinished work decides where the same table is built.
     let err = env.run("build --side 7 --pieces 5 -o table.sht").progress();
     assert!(err.contains("out of core: ") && err.contains("table.sht.work has unfinished work"), "{err}");
     assert_eq!(env.json("info --json table.sht")["resumes"], 1);
@@ -151,13 +151,13 @@ fn a_finished_build_is_not_one_with_other_blocks() {
 }
 
 #[test]
-fn fresh_starts_anew() {
+fn fresh_discards_earlier_work() {
     let env = TestEnv::new();
     env.start(KILLED, "layer 4:").end("-KILL");
     let err = env.run(&format!("{KILLED} --fresh")).progress();
     assert!(!err.contains("work files: ") && err.contains("layer 0: "), "{err}");
     assert_eq!(env.json("info --json table.sht")["resumes"], 0);
-    // Work that cannot be read is no hindrance.
+    // Unreadable work can be discarded too.
     fs::write(env.path("table.sht.work/build.json"), "{}").unwrap();
     let error = env.run(KILLED).failure();
     assert!(error.contains("build.json") && error.contains("--fresh"), "{error}");
@@ -165,7 +165,7 @@ fn fresh_starts_anew() {
     assert_eq!(names(&env.path("table.sht.work")), set(["build.json", "lock"]));
 }
 
-/// The least memory that the command names, in MiB.
+/// Returns the least memory in MiB that the error of the command names.
 fn least_mib(env: &TestEnv, words: &str) -> u64 {
     let error = env.run(&format!("{words} --memory 1MiB")).failure();
     assert!(
@@ -180,7 +180,7 @@ fn least_mib(env: &TestEnv, words: &str) -> u64 {
 }
 
 #[test]
-fn too_little_memory_is_refused_in_words_that_name_the_least() {
+fn the_error_for_too_little_memory_names_the_least() {
     let env = TestEnv::new();
     let words = "build --mode out-of-core --side 6 --pieces 4 --threads 1 -o table.sht";
     let least = least_mib(&env, words);
@@ -191,7 +191,7 @@ fn too_little_memory_is_refused_in_words_that_name_the_least() {
 }
 
 #[test]
-fn the_mode_is_chosen_by_memory_and_said_with_the_reason() {
+fn the_mode_depends_on_memory_and_the_reason_is_printed() {
     let env = TestEnv::new();
     let words = "build --side 9 --pieces 4 --threads 1";
     for (more, mode, reason) in [
@@ -217,7 +217,7 @@ fn the_mode_is_chosen_by_memory_and_said_with_the_reason() {
     assert!(!env.path("g.work").exists());
 }
 
-/// The limit holds for the whole process, as the system counts it.
+/// Compares the limit with the peak memory of the process as the system counts it.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_build_stays_within_its_memory_limit() {

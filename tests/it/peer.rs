@@ -1,8 +1,9 @@
-//! Programs in the arena: the engine as a peer of itself.
+//! External players: the engine plays against another process of itself.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::common::PATIENCE;
 use rand::SeedableRng;
 use sternhalma_data::Board;
 use sternhalma_engine::{
@@ -10,9 +11,6 @@ use sternhalma_engine::{
 };
 use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, GameClock, Request, derive_seed};
 use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
-
-/// Far more than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn peer(args: &str, options: &[(&str, &str)]) -> ExternalPlayer {
     let command = format!("'{}' ugi --side 5 --pieces 3 --tables /nowhere {args}", env!("CARGO_BIN_EXE_sternhalma"));
@@ -34,7 +32,7 @@ fn ask(
     player.choose(game, state, &Request { role, limits, clocks: &[None; 2], patience: PATIENCE, stop: &stop })
 }
 
-/// A game between players, by role, each with its seed.
+/// Plays a game between two players with their seeds. Returns its actions and their costs.
 fn between<C: Contestant<ChineseCheckers>>(
     players: &mut [C; 2],
     start: &GameState,
@@ -60,7 +58,7 @@ fn between<C: Contestant<ChineseCheckers>>(
     (actions, spent)
 }
 
-/// The same game in this process.
+/// Plays the same game in this process, and returns its actions.
 fn here(names: [&str; 2], start: &GameState, seeds: [u64; 2], limits: Limits) -> Vec<Action> {
     let roster = Roster::built_in();
     let made = |name| player(&roster.config(name).unwrap(), Board::new(5, 3).unwrap(), PLY_LIMIT, None).unwrap();
@@ -84,7 +82,7 @@ fn a_program_plays_the_game_that_is_played_in_process() {
             let (actions, spent) = between(&mut peers, &start, seeds, limits);
             assert_eq!(actions, here(names, &start, seeds, limits), "{names:?}");
             assert!(actions.len() > 10);
-            // The process is the same, and so is the game.
+            // The same process plays the same game again.
             assert_eq!(between(&mut peers, &start, seeds, limits), (actions.clone(), spent.clone()), "{names:?}");
             let nodes = spent.iter().map(|spent| spent.expansions_counted());
             assert!(nodes.clone().max() > Some(0) && nodes.max() <= Some(100_000));
@@ -93,18 +91,18 @@ fn a_program_plays_the_game_that_is_played_in_process() {
             seen.push(actions);
         }
         let other = between(&mut peers, &game.initial(), [3, 4], limits).0;
-        assert_ne!(other, seen[seen.len() - 2], "{names:?}: the seed is told");
+        assert_ne!(other, seen[seen.len() - 2], "{names:?}: the seed has no effect");
     }
 }
 
 #[test]
-fn a_program_says_who_it_is_and_what_it_lacks() {
+fn a_program_introduces_itself_and_reports_its_errors() {
     let greet = |mut peer: ExternalPlayer| peer.greet(PATIENCE);
     assert_eq!(greet(peer("", &[])), Ok(format!("Sternhalma {}", env!("CARGO_PKG_VERSION"))));
     let fault = greet(peer("", &[("Colour", "red")])).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Crash);
     assert!(fault.detail.contains("`Colour`") && fault.detail.contains("Player, Seed, Tables"), "{fault}");
-    // A mistake on the command line is told in the words of the program.
+    // The detail of the fault is the message of the program.
     let fault = greet(peer("--colour red", &[])).unwrap_err();
     assert!(fault.kind == FaultKind::Crash && fault.detail.contains("--colour"), "{fault}");
     for (options, why) in [([("player", "heur9")], "there is no player"), ([("player", "heur0")], "distance table")] {
@@ -115,7 +113,7 @@ fn a_program_says_who_it_is_and_what_it_lacks() {
 }
 
 #[test]
-fn clocks_and_times_are_told() {
+fn clocks_and_times_are_passed() {
     let (game, stop) = (game(), AtomicBool::new(false));
     let mut peer = peer("--player base0", &[]);
     let start = game.initial();
@@ -133,7 +131,7 @@ fn clocks_and_times_are_told() {
 }
 
 #[test]
-fn a_search_that_nobody_wants_is_ended_and_the_program_goes_on() {
+fn a_stopped_search_ends_and_the_program_continues() {
     let game = game();
     let start = game.initial();
     let mut peer = peer("--player base0", &[]);

@@ -10,12 +10,12 @@ fn json(env: &TestEnv, args: &[&str]) -> Value {
 }
 
 #[test]
-fn moves_and_their_counts_follow_the_rules_alone() {
+fn moves_and_their_counts_apply_only_the_rules_of_movement() {
     let env = TestEnv::new();
     let listed = json(&env, &["moves", "--json"]);
     assert_eq!(listed.as_array().unwrap().len(), 10);
     assert!(listed.as_array().unwrap().contains(&json!({ "move": "c1-c2" })));
-    // A won game goes on, a filter is not widened.
+    // A won game continues, and a filter is not widened.
     let won = "2xx/3x/4/ooo1 o 9";
     assert!(!json(&env, &["moves", won, "--json"]).as_array().unwrap().is_empty());
     let unquoted: Vec<&str> = ["moves", "--json"].into_iter().chain(won.split(' ')).collect();
@@ -57,7 +57,7 @@ fn a_match_is_the_same_at_any_number_of_threads() {
 }
 
 #[test]
-fn a_match_tells_strength_by_pairs() {
+fn a_match_estimates_strength_from_pairs() {
     let env = TestEnv::new();
     let run = |a: &str, b: &str, games: &str| {
         json(&env, &["match", a, b, "--side", "5", "--pieces", "3", "--games", games, "--json"])
@@ -65,7 +65,7 @@ fn a_match_tells_strength_by_pairs() {
     let found = run("greedy", "random", "9");
     let score = &found["score"];
     assert_eq!((&score["games"], &score["wins"]), (&9.into(), &9.into()));
-    // The ninth game has no pair. Who wins them all is better without bound, but at least so much.
+    // The ninth game has no pair. The Elo difference of nine wins has no upper bound.
     assert_eq!(found["pairs"], json!([0, 0, 0, 0, 4]));
     assert_eq!((&found["elo"]["value"], &found["elo"]["interval"][1]), (&Value::Null, &Value::Null));
     assert!(found["elo"]["interval"][0].as_f64().unwrap() > 50.0, "{found}");
@@ -108,7 +108,7 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
         assert!((low - (0.1f64 / 0.95).ln()).abs() < 1e-12 && (high - (0.9f64 / 0.05).ln()).abs() < 1e-12);
         let games = found["score"]["games"].as_u64().unwrap();
         assert!(games == 2 * test["pairs"].as_u64().unwrap() && games < 1000, "{found}");
-        // A pair less, and there is no verdict.
+        // With one pair less there is no verdict.
         let before = run(players, &(games - 1).to_string(), "2");
         assert_eq!((&before["sprt"]["verdict"], &before["score"]["games"]), (&"continue".into(), &(games - 1).into()));
     }
@@ -121,7 +121,7 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
 }
 
 #[test]
-fn a_human_plays_by_moves_and_leaves_by_a_word() {
+fn a_human_plays_moves_and_quits() {
     let env = TestEnv::new();
     let args = ["play", "-x", "human", "-o", "greedy", "--side", "5", "--pieces", "1"];
     let ran = env.feed(args, b"moves\na1-e5\nnonsense\na1-a2\nquit\n");
@@ -134,7 +134,7 @@ fn a_human_plays_by_moves_and_leaves_by_a_word() {
 }
 
 #[test]
-fn a_tuning_goes_on_from_its_trace() {
+fn a_tuning_resumes_from_its_trace() {
     let env = TestEnv::new();
     let trace = env.path("trace.jsonl");
     let path = trace.to_str().unwrap();
@@ -146,10 +146,10 @@ fn a_tuning_goes_on_from_its_trace() {
     let path: &'static str = Box::leak(path.to_owned().into_boxed_str());
     let traced = env.run_args(&args(&["--trace", path], "1")).success();
     assert_eq!(traced, whole);
-    // Cut in the middle of a line, as by a crash.
+    // The trace ends in the middle of a line, as after a crash.
     let lines = std::fs::read_to_string(&trace).unwrap();
     let count = lines.lines().count();
-    assert!(count > 10, "a line on the run, and some variants in each of three passes");
+    assert!(count > 10, "a line for the run, and some variants in each of three passes");
     std::fs::write(&trace, &lines[..lines.len() / 2]).unwrap();
     assert_eq!(env.run_args(&args(&["--trace", path], "1")).success(), whole);
     assert_eq!(std::fs::read_to_string(&trace).unwrap().lines().count(), count);
@@ -158,7 +158,7 @@ fn a_tuning_goes_on_from_its_trace() {
 }
 
 #[test]
-fn what_cannot_be_played_is_refused_in_a_line() {
+fn invalid_matches_are_refused_in_one_line() {
     let env = TestEnv::new();
     for (args, why) in [
         (vec!["match", "heur9", "random"], "there is no player `heur9`"),

@@ -12,9 +12,9 @@ fn csv_rows(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|record| record.unwrap().iter().map(str::to_owned).collect()).collect()
 }
 
-/// The army of x at home on side 5 is 11 moves from the goal, and has the last rank.
+/// On the 5x5 board the start of x is 11 moves from the goal, and has the last rank.
 #[test]
-fn a_state_is_asked_for_in_any_form() {
+fn a_state_can_be_written_in_any_form() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
         let name = env.build(&format!("--side 5 --pieces 3 --encoding {encoding}"));
@@ -39,11 +39,11 @@ fn a_state_is_asked_for_in_any_form() {
 }
 
 #[test]
-fn every_format_says_the_same() {
+fn all_formats_have_the_same_content() {
     let env = TestEnv::new();
     let name = env.build("--side 4 --pieces 3 --within 13");
     let file = name.to_str().unwrap();
-    // Ranks of the prefix end at 285; distances above 5 are bounds.
+    // The last rank of the table is 285. Distances above 5 are upper bounds.
     let table = Table::open(&name).unwrap();
     let bound = table.distances().unwrap().iter().position(|&distance| distance == 7).unwrap();
     let asked = ["#0".to_owned(), format!("#{bound}"), "a1,a2,b1".to_owned()];
@@ -79,8 +79,8 @@ fn every_format_says_the_same() {
     );
 }
 
-/// The moves of a row agree with the rules and with look-ups of where they
-/// lead, all as the player sees the board.
+/// The moves of a row agree with the rules and with look-ups of the states
+/// after them, for both sides.
 #[test]
 fn moves_are_listed_best_first() {
     let env = TestEnv::new();
@@ -178,12 +178,12 @@ fn an_uncovered_state_has_a_row_in_every_format() {
 }
 
 #[test]
-fn bad_lines_are_answered_in_their_place() {
+fn invalid_lines_are_answered_in_their_place() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
     let input = "#0\nnonsense\n\n#2299\r\na1,b1\n#2300\n\u{fffd}\n  a1,a2,b1  \n#1";
     let mut bytes = input.as_bytes().to_vec();
-    // A line that is no text.
+    // One line is not valid UTF-8.
     let at = input.find('\u{fffd}').unwrap();
     bytes.splice(at..at + '\u{fffd}'.len_utf8(), [0xff, 0xfe]);
     let run = |format: &str| {
@@ -218,7 +218,7 @@ fn bad_lines_are_answered_in_their_place() {
 }
 
 #[test]
-fn bad_lines_have_a_row_as_wide_as_the_header() {
+fn the_row_of_an_invalid_line_is_as_wide_as_the_header() {
     let env = TestEnv::new();
     env.build("--side 3 --pieces 2");
     for (moves, width) in [(None, 5), (Some("--moves"), 8)] {
@@ -249,7 +249,7 @@ fn the_exit_code_of_many_states_is_that_of_the_worst() {
     }
     let ran = env.feed(["query", "5x5-3-within10", "--stdin", "--format", "json"], b"");
     assert_eq!(ran.success(), "[]\n");
-    // States of the command line come first.
+    // States of the command line precede those of stdin.
     let rows = ndjson(&env.feed("query 5x5-3-within10 #3 --stdin --format ndjson".split(' '), b"#4\n").success());
     assert_eq!(rows.iter().map(|row| row["rank"].as_u64().unwrap()).collect::<Vec<_>>(), [3, 4]);
 }
@@ -261,7 +261,7 @@ fn a_conversation_is_answered_line_by_line() {
     let mut session = Session::new(env.command(["query", "5x5-3", "--stdin", "--moves", "--format", "ndjson"]));
     let mut state = "a1,a2,b1".to_owned();
     let geometry = Board::new(5, 3).unwrap().geometry();
-    // Each question is made from the answer before it.
+    // Each question depends on the answer before it.
     for distance in (0..=11).rev() {
         session.send(&state);
         let row = session.receive_json();

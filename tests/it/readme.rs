@@ -1,4 +1,4 @@
-//! The README's examples, run as they stand.
+//! Runs the examples of the README.
 
 #[test]
 fn readme_examples_print_what_the_readme_says() {

@@ -1,4 +1,4 @@
-//! Figures computed elsewhere, from `tests/reference/chinese_checkers.json`.
+//! Compares with figures of other programs, in `tests/reference/chinese_checkers.json`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn figures() -> Value {
     serde_json::from_str(include_str!("../reference/chinese_checkers.json")).expect("the figures are JSON")
 }
 
-/// `5x5, 3 men` or `N9_pieces6`: the numbers in a key, in order.
+/// Returns the numbers in a key such as `5x5, 3 men` or `N9_pieces6`, in order.
 fn numbers(key: &str) -> Vec<u64> {
     key.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
@@ -26,7 +26,7 @@ fn built(prefix: Prefix) -> Table {
     let path = dir.path().join("table.sht");
     let options = BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 };
     build(&path, options, false, &()).unwrap();
-    // The map outlives the file's name.
+    // The mapping stays valid after the file is deleted.
     Table::open(&path).unwrap()
 }
 
@@ -42,7 +42,7 @@ fn layers_and_start_distances_agree() {
     }
     for (key, distance) in entries(&figures, "single_agent_start_to_goal") {
         let board = Board::new(key[0], key[2]).unwrap();
-        // The largest are for tables of a longer build.
+        // Larger tables take too long to build here.
         if board.states() > 20_000_000 {
             continue;
         }
@@ -64,7 +64,7 @@ fn move_counts_agree() {
     }
 }
 
-/// The moves of the solution, from the start of player `x`.
+/// Returns the moves of the solution, from the start of side `x`.
 fn solution(figures: &Value, geometry: &Geometry) -> Vec<Move> {
     let cell = |at: &Value| {
         let [x, y] = [&at[0], &at[1]].map(|n| n.as_u64().unwrap() as u8);
@@ -74,8 +74,7 @@ fn solution(figures: &Value, geometry: &Geometry) -> Vec<Move> {
     moves.iter().map(|pair| Move { from: cell(&pair[0]), to: cell(&pair[1]) }).collect()
 }
 
-/// The states of a line of player `x`, as the goal tip sees them, by the
-/// moves left: the goal first.
+/// Returns the states of a line of side `x`, ordered by the moves left: the goal first.
 fn backward(board: Board, start: CellSet, line: &[Move]) -> Vec<State> {
     let mut army = start;
     let mut states = vec![army];
@@ -88,9 +87,9 @@ fn backward(board: Board, start: CellSet, line: &[Move]) -> Vec<State> {
     states.into_iter().rev().map(|army| State::from_army(board, Side::X, army)).collect()
 }
 
-/// No state of a line that the table covers is farther from the goal than
-/// the line is long from there, as long as the line stays inside the prefix.
-/// Gives how many states were so bounded.
+/// Asserts that no distance in the table exceeds the number of moves that a
+/// line needs from the state to the goal. Reads `states` from the goal until
+/// the first state that the table does not cover, and returns their number.
 fn assert_bounds(table: &Table, states: &[State]) -> usize {
     assert_eq!(table.probe(states[0]).unwrap(), Probe::Exact(Distance(0)), "the line ends in the goal");
     let inside = states.iter().take_while(|state| state.cells().is_subset(table.prefix().cells()));

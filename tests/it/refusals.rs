@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::{TestEnv, names, set};
 
 #[test]
-fn bad_files_are_refused_in_a_line() {
+fn invalid_files_are_refused_in_one_line() {
     let env = TestEnv::new();
     let bytes = fs::read(env.build("--side 4 --pieces 3")).unwrap();
     let mut later = bytes.clone();
@@ -50,7 +50,7 @@ fn bad_files_are_refused_in_a_line() {
 }
 
 #[test]
-fn bad_states_are_refused_in_a_line() {
+fn invalid_states_are_refused_in_one_line() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
     for (state, why) in [
@@ -83,7 +83,7 @@ fn bad_states_are_refused_in_a_line() {
 }
 
 #[test]
-fn bad_boards_are_refused_in_a_line() {
+fn invalid_boards_are_refused_in_one_line() {
     let env = TestEnv::new();
     for (words, why) in [
         ("--pieces 0", "1 to 15 pieces, not 0"),
@@ -147,7 +147,7 @@ fn usage_errors_end_with_code_2() {
 }
 
 #[test]
-fn a_place_that_cannot_be_had_is_refused() {
+fn a_file_that_cannot_be_created_is_refused() {
     let env = TestEnv::new();
     env.build("--side 3 --pieces 2");
     fs::create_dir(env.path("dir")).unwrap();
@@ -173,9 +173,9 @@ fn a_place_that_cannot_be_had_is_refused() {
     assert_eq!(names(&env.path("dir")), set([]));
 }
 
-/// Errors stay on a line, and say no cause twice.
+/// An error is one line and names each cause once.
 #[test]
-fn an_error_is_told_once_in_a_line() {
+fn an_error_is_one_line_without_repetition() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
     env.file("file", "precious");

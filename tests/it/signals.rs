@@ -9,7 +9,7 @@ use std::thread;
 use crate::common::{CmdOutput, ENCODINGS, Session, TestEnv, names, set};
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_closed_stdout_is_not_a_failure() {
     let env = TestEnv::new();
     let name = env.build("--side 5 --pieces 10");
     let file = name.to_str().unwrap();
@@ -27,7 +27,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         let mut command = env.command(words.split(' ').chain([file]));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (mut stdin, input) = (child.stdin.take().unwrap(), states.clone());
-        // The command ends before it has read all.
+        // The command ends before it has read its whole input.
         let writer = thread::spawn(move || stdin.write_all(input.as_bytes()).is_ok());
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0]).unwrap();
@@ -36,7 +36,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         writer.join().unwrap();
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{words}");
     }
-    // Nothing is read at all.
+    // stdout is closed before the command starts.
     for words in ["info", "info --json", "verify --json", "query #0", "query #0 --format json", "line #9"] {
         let mut args: Vec<&str> = words.split(' ').collect();
         args.insert(1, file);
@@ -48,7 +48,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     }
 }
 
-/// Progress and errors that nobody reads change neither the work nor its exit code.
+/// A closed stderr changes neither the work nor the exit code.
 #[test]
 fn a_closed_stderr_changes_nothing() {
     let env = TestEnv::new();
@@ -78,7 +78,7 @@ fn a_closed_stderr_changes_nothing() {
     assert_eq!(table, Path::new("table"));
 }
 
-/// A limit on the size of files stands for a disk that fills up.
+/// A limit on the size of files simulates a full disk.
 #[test]
 fn a_write_that_fails_leaves_nothing() {
     let env = TestEnv::new();
@@ -142,17 +142,16 @@ fn an_interrupted_proof_proves_nothing() {
     assert!(ran.failure().contains("interrupted"));
 }
 
-/// The table is cut short under a query that has it mapped: where it lay is
-/// neither answered from nor fatal without a word.
+/// A table is truncated while a query has it mapped. The query fails with an error.
 #[test]
 fn a_table_cut_short_while_it_is_read_is_an_error() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
         let name = env.build(&format!("--side 7 --pieces 6 --encoding {encoding}"));
         let bytes = fs::read(&name).unwrap();
-        // The second state lies in a block that has been read, or in one that has not.
+        // The second state is in a block that has been read, or in one that has not.
         for (first, second) in [("#13983815", "#13983814"), ("#0", "#13983815")] {
-            // A compressed block that has been read is answered from memory.
+            // A compressed block that has been read is in memory.
             if encoding == "zstd" && first != "#0" {
                 continue;
             }

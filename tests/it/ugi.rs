@@ -1,4 +1,4 @@
-//! The engine over the Universal Game Interface, as a process.
+//! `ugi`: a process that speaks the Universal Game Interface.
 
 use std::process::Command;
 
@@ -49,7 +49,7 @@ impl Engine {
     }
 }
 
-/// A line without the time and the rate of an `info`.
+/// Replaces the time and the rate of an `info` line.
 fn timeless(line: &str) -> String {
     let mut words = line.split(' ');
     let mut kept = Vec::new();
@@ -66,7 +66,7 @@ fn timeless(line: &str) -> String {
 const SMALL: &str = "--side 5 --pieces 3";
 
 #[test]
-fn the_session_of_the_documentation_is_what_the_engine_says() {
+fn the_engine_prints_the_session_of_the_documentation() {
     let text = include_str!("../../docs/ugi.md");
     let session = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a session");
     let mut engine = Engine::start("--side 5 --pieces 3 --player ab-avg --tables /tables");
@@ -85,8 +85,8 @@ fn the_session_of_the_documentation_is_what_the_engine_says() {
 }
 
 #[test]
-fn it_answers_while_it_thinks_and_not_before_it_is_stopped() {
-    // Of these, one searches until it is stopped, two end their search before.
+fn it_answers_during_a_search_and_moves_when_it_is_stopped() {
+    // The first player searches until it is stopped. The others end their search earlier.
     for player in ["base0", "ab-avg,depth=2", "greedy"] {
         let mut engine = Engine::start(SMALL);
         engine.say(&format!("setoption name player value {player}"));
@@ -104,14 +104,14 @@ fn it_answers_while_it_thinks_and_not_before_it_is_stopped() {
             assert!(heard.iter().all(|line| !line.starts_with("bestmove")), "{player}: {heard:?}");
         }
         engine.say("stop");
-        // Whoever has read the answer may go on at once.
+        // The next command may follow the answer at once.
         assert_ne!(engine.until("bestmove").last().unwrap(), "bestmove none");
         assert_eq!(
             engine.ask("position startpos moves a1-a4 e5-e3"),
             "info string error: `a1-a4` is not legal for x at ply 0"
         );
         assert_eq!(engine.ask("isready"), "readyok");
-        // Nothing is there to be stopped.
+        // There is no search to stop.
         engine.say("stop");
         assert_eq!(engine.ask("isready"), "readyok");
     }
@@ -121,7 +121,7 @@ fn it_answers_while_it_thinks_and_not_before_it_is_stopped() {
 fn the_same_seed_gives_the_same_search() {
     let run = |seed: u64| {
         let mut engine = Engine::start(&format!("{SMALL} --player base0 --seed {seed}"));
-        // Enough for some lines on the way.
+        // The search is long enough to print some lines.
         let first = engine.search("go nodes 600000");
         engine.say("uginewgame");
         assert_eq!(engine.search("go nodes 600000"), first);
@@ -158,7 +158,7 @@ fn every_kind_of_limit_ends_a_search() {
 }
 
 #[test]
-fn bad_input_is_told_in_a_line_and_changes_nothing() {
+fn invalid_input_is_answered_with_one_line_and_changes_nothing() {
     let mut engine = Engine::start(&format!("{SMALL} --player ab-avg"));
     engine.say("position startpos moves a2-a3");
     for (line, why) in [
@@ -187,7 +187,7 @@ fn bad_input_is_told_in_a_line_and_changes_nothing() {
     engine.0.send_bytes(b"\xff\xfe\n\n  \r\n");
     assert!(engine.hear().contains("is no command"));
     assert_ne!(engine.best("go depth 2"), "none");
-    // A player without its table says so, is ready for better news, and owes no move.
+    // A player without its table reports that, and plays no move.
     engine.say("setoption name Player value heur0");
     assert!(engine.ask("isready").contains("need a distance table"));
     assert_eq!(engine.hear(), "readyok");
@@ -196,7 +196,7 @@ fn bad_input_is_told_in_a_line_and_changes_nothing() {
 }
 
 #[test]
-fn positions_bring_their_board_and_their_end() {
+fn a_position_sets_the_board_and_the_end_of_the_game() {
     let mut engine = Engine::start("--player base0");
     assert!(engine.best("go nodes 1000").contains('-'));
     engine.say("position fen 3oo/4o/5/x4/xx3 o 7");

@@ -9,7 +9,7 @@ use sternhalma_data::{Board, Encoding, Prefix};
 use crate::common::{ENCODINGS, TestEnv, names, set};
 
 #[test]
-fn whole_and_cut_tables_are_verified() {
+fn complete_and_partial_tables_are_verified() {
     let env = TestEnv::new();
     for words in ["", "--within 18"] {
         for encoding in ENCODINGS {
@@ -17,11 +17,11 @@ fn whole_and_cut_tables_are_verified() {
             let file = info["file"].as_str().unwrap();
             for (option, deep, what) in [("", false, "all checksums match"), ("--deep", true, "every distance proven")]
             {
-                let told = env.json(&format!("verify --json --threads 2 {option} {file}"));
+                let found = env.json(&format!("verify --json --threads 2 {option} {file}"));
                 let expected = json!({
                     "file": file, "ok": true, "deep": deep, "states": info["states"], "checksum": info["checksum"],
                 });
-                assert_eq!(told, expected);
+                assert_eq!(found, expected);
                 let text = env.run(&format!("verify {option} {file}")).success();
                 assert!(text.contains(what) && text.contains(info["checksum"].as_str().unwrap()), "{text}");
                 assert_eq!(text.lines().count(), 1);
@@ -31,7 +31,7 @@ fn whole_and_cut_tables_are_verified() {
 }
 
 #[test]
-fn a_damaged_table_is_named_and_refused() {
+fn a_damaged_table_is_refused_by_name() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
         let bytes = fs::read(env.build(&format!("--side 4 --pieces 3 --encoding {encoding} --force"))).unwrap();
