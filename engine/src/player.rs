@@ -217,7 +217,7 @@ where
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
         decision: parts_decide.unwrap_or_else(|| config.decision.into()),
-        most_edges: MOST_EDGES,
+        max_edges: MOST_EDGES,
         transpositions: config.transpositions,
         tree_gamma: search.as_ref().map_or(1.0, |search| search.tree_gamma),
         solver: search.as_ref().is_some_and(|search| search.solver),
@@ -256,12 +256,12 @@ where
         let mut report = FIRST_REPORT;
         loop {
             let part = limits.and(Limits::expansions(report));
-            let found = self.mcts.search_on(&self.game, state, role, part, stop, spent);
+            let found = self.mcts.resume(&self.game, state, role, part, stop, spent);
             spent = found.spent;
             let stats = found.moves.iter().find(|(action, _)| *action == found.best).map(|(_, stats)| stats.mean());
             // What is proved has an infinite mean.
             let value = stats.map(|mean| SearchValue::Reward(2.0 * mean.clamp(0.0, 1.0) - 1.0));
-            watch(&SearchInfo { spent, value, line: self.mcts.line() });
+            watch(&SearchInfo { spent, value, line: self.mcts.principal_variation() });
             // A part that ends before its report met the clock or was stopped.
             if spent.expansions_counted() < report || limits.counted_out(&spent) {
                 return Choice { action: found.best, spent };

@@ -30,8 +30,8 @@ pub use limits::{Limits, SearchStats};
 pub use mcts::tuning;
 pub use mcts::{
     Cutoff, Decision, Evaluator, FixedDepth, Grave, GraveForm, GraveSettings, LengthBonus, Mcts, MctsConfig,
-    MoveEvaluator, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Phase, Playout, PlayoutKind, Prior, Puct,
-    RandomPlayout, SearchClock, SearchResult, Selection, ToTheEnd, Uct,
+    MoveEvaluator, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Playout, PlayoutKind, Prior, Puct, RandomPlayout,
+    SearchClock, SearchResult, Selection, ToTheEnd, Uct,
 };
 pub use policy::{
     LockStep, MoveValuePolicy, PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy,

@@ -184,6 +184,11 @@ impl<'a> LimitChecker<'a> {
         playouts.max(expansions).max(time).min(1.0)
     }
 
+    /// Returns how many playouts are left before the limit.
+    pub fn playouts_left(&self) -> u64 {
+        self.limits.playouts.map_or(u64::MAX, |limit| limit.saturating_sub(self.spent.playouts))
+    }
+
     pub fn finish(mut self) -> SearchStats {
         self.spent.time = self.elapsed();
         self.spent

@@ -16,8 +16,8 @@ use sternhalma_ggp::mcts::playout::mini::{
     Allocator, Chances, History, MiniConfig, MiniPlayout, Strategy, StrategyAllocation, StrategyTally, SymbolCounts,
 };
 use sternhalma_ggp::{
-    Decision, Game, Limits, Mcts, MctsConfig, MoveHistory, Phase, Playout, RandomPlayout, Rng, SearchClock,
-    SearchStats, ToTheEnd, Turn, Uct,
+    Decision, Game, Limits, Mcts, MctsConfig, MoveHistory, Playout, RandomPlayout, Rng, SearchClock, SearchStats,
+    ToTheEnd, Turn, Uct,
 };
 
 mod common;
@@ -481,7 +481,7 @@ fn case(
     let (game, _) = ready(case["rules"].as_str().unwrap());
     let mut playout = playout(&game, 0, always(strategy));
     let mut state = game.initial();
-    playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
+    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     let names = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_string()).collect()
@@ -505,7 +505,7 @@ fn mobility_counts_for_six_steps() {
     }
     assert_eq!(choices(&game, &mut playout, &state, &trail).len(), 3);
     // It counts again in the next simulation.
-    playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
+    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     assert_eq!(choices(&game, &mut playout, &state, &trail), best);
 }
 
@@ -514,7 +514,7 @@ fn exploration_looks_at_the_states_before() {
     let (game, mut playout, state, best) = case("exploration.json", Strategy::Exploration);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), best);
     // A simulation knows nothing of the one before.
-    playout.begin(&game, Phase::Play, &mut Rng::seed_from_u64(1));
+    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     let names = ["(to s1)", "(to s3)"].map(String::from);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), BTreeSet::from(names));
@@ -549,7 +549,7 @@ fn search(
 fn strategies_that_know_the_goal_do_better() {
     let (game, _) = ready(LETTERS);
     let config = MiniConfig { allocation: StrategyAllocation::UniformThenBest, ..MiniConfig::mini() };
-    let settings = MctsConfig { most_edges: 1, ..MctsConfig::default() };
+    let settings = MctsConfig { max_edges: 1, ..MctsConfig::default() };
     let mut search = Mcts::new(Uct::new(1e9), playout(&game, 0, config), ToTheEnd, settings, 1);
     let (initial, stop) = (game.initial(), AtomicBool::new(false));
     let spent =
@@ -583,7 +583,7 @@ fn a_match_without_a_start_clock_has_no_symbols() {
     let initial = game.initial();
     let mut rng = Rng::seed_from_u64(1);
     let mut playout = playout(&game, 0, always(Strategy::Symbols));
-    playout.begin(&game, Phase::Play, &mut rng);
+    playout.begin(&game, None, &mut rng);
     assert_eq!(choices(&game, &mut playout, &initial, &MoveHistory::new(1)).len(), 8);
 }
 

@@ -199,8 +199,8 @@ fn a_threshold_keeps_the_tree_small() {
 #[test]
 fn a_full_tree_grows_no_more() {
     let game = Stones(30);
-    let spent = |most_edges| {
-        let mut search = mcts(MctsConfig { most_edges, ..MctsConfig::default() });
+    let spent = |max_edges| {
+        let mut search = mcts(MctsConfig { max_edges, ..MctsConfig::default() });
         search.search(&game, &game.initial(), 0, Limits::playouts(300), &AtomicBool::new(false)).spent
     };
     assert_eq!(spent(1).depth, 1);

@@ -130,7 +130,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         let mut rounds = 0u32;
         while !self.searches.is_idle() {
             self.searches.round();
-            let ended: Vec<LaneSearch<SearchTag>> = self.searches.ended().collect();
+            let ended: Vec<LaneSearch<SearchTag>> = self.searches.take_ended().collect();
             ended.into_iter().for_each(|search| self.finish_search(search));
             rounds = rounds.wrapping_add(1);
             if rounds.is_multiple_of(CANCEL_CHECK_INTERVAL) {
@@ -191,7 +191,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
                 };
                 game.pending += 1;
                 let tag = SearchTag { slot, game: game.session.id, role, kind };
-                self.searches.begin(LaneSearch::new(tag, resumable, root.clone(), limits, clock));
+                self.searches.add(LaneSearch::new(tag, resumable, root.clone(), limits, clock));
             }
             (RolePlayer::Random(player), TaskKind::Move) => {
                 let mv = player.choose(self.setup.game, root, role);
@@ -209,7 +209,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         match kind {
             TaskKind::Think(_) => game.session.finish_thinking(role, search.spent()),
             TaskKind::Move => {
-                let found = search.found(self.setup.game, role);
+                let found = search.result(self.setup.game, role);
                 self.choose(slot, role, found.best, found.spent);
             }
         }

@@ -1,5 +1,12 @@
-//! Simulations stepped together, many at a time.
+//! Batched simulations: up to 512 are stepped together by the network of a
+//! rulesheet.
+//!
+//! [`LaneDriver`](lane_driver::LaneDriver) steps the states. What it simulates
+//! is a [`SeatSearch`](lane_driver::SeatSearch): many simulations in one tree
+//! ([`TreeParallel`]), or one simulation in each of many trees
+//! ([`LockStepSearches`]).
 
+mod lane_driver;
 mod lock_step;
 mod resumable;
 mod tree_parallel;
@@ -7,6 +14,6 @@ mod tree_parallel;
 pub(crate) use lock_step::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 pub(crate) use resumable::{ResumableMcts, ResumableSearch};
 pub use tree_parallel::Parallelism;
-#[cfg(test)]
-pub(crate) use tree_parallel::Start;
 pub(crate) use tree_parallel::TreeParallel;
+#[cfg(test)]
+pub(crate) use tree_parallel::run_in_lanes;

@@ -1,25 +1,26 @@
-//! Searches that are run a step at a time.
+//! Searches whose states somebody else steps.
 
 use crate::game::Game;
 use crate::limits::{LimitChecker, Limits, SearchStats};
-use crate::mcts::{Mcts, Next, Playout, SearchClock, SearchResult, Selection, ToTheEnd};
+use crate::mcts::{Cutoff, Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction};
 
-/// What a search comes to in a state.
+/// The outcome of a step of a [`ResumableSearch`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StepOutcome {
-    /// It plays on.
+    /// The simulation plays a joint move.
     Play,
-    /// Its simulation has ended, and the next is to begin at the root.
+    /// The simulation has ended, and the next one begins at the root.
     Restart,
-    /// It has ended.
+    /// The search has ended.
     Finished,
 }
 
-/// A search whose states are advanced by its caller.
+/// A search whose states the caller steps.
 ///
-/// Once it has [begun](ResumableSearch::search), it is shown the root, then the state
-/// after the moves it tells, and so on. It runs the simulations that
-/// [`Mcts::search`] and [`Mcts::think`] run by the same limits.
+/// After [`begin_search`](ResumableSearch::begin_search), the caller passes the
+/// root to [`step`](ResumableSearch::step), then the state after the joint move
+/// that it returns, and so on. The simulations are those that
+/// [`Mcts::think`] runs with the same limits.
 pub(crate) trait ResumableSearch<G: Game>: Send {
     /// Begins the match.
     fn begin(&mut self, game: &G, state: &G::State);
@@ -27,41 +28,45 @@ pub(crate) trait ResumableSearch<G: Game>: Send {
     /// Follows the moves of the acting roles.
     fn advance(&mut self, game: &G, joint: &[G::Move]);
 
-    /// Begins to search from a state that is not terminal, by limits of
-    /// playouts and expansions alone.
-    fn search_from(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock);
+    /// Begins to search a state that is not terminal. The limits are of
+    /// playouts and expansions only.
+    fn begin_search(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock);
 
-    /// Is shown a state. If it plays on, `numbers` become those of the moves
-    /// of all roles.
+    /// Takes a step in a state. If the simulation plays, sets `numbers` to the
+    /// move numbers of all roles.
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome;
 
-    /// What the search has spent so far, but for time.
+    /// Returns what the search has spent so far, time excepted.
     fn spent(&self) -> SearchStats;
 
-    /// What the search found for a role that is to act in the state it began in.
-    fn found(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move>;
+    /// Returns the result for a role that acts in the state that was searched.
+    fn result(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move>;
 }
 
-/// A search with what it has spent.
-pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P> {
-    mcts: Mcts<G, S, P, ToTheEnd>,
-    meter: LimitChecker<'static>,
+/// An [`Mcts`] whose states somebody else steps.
+pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P, C> {
+    mcts: Mcts<G, S, P, C>,
+    checker: LimitChecker<'static>,
     clock: SearchClock,
+    /// The simulation under way.
+    simulation: Option<Simulation>,
 }
 
-impl<G: Game, S: Selection<G>, P: Playout<G>> ResumableMcts<G, S, P> {
-    /// A search that has not begun.
-    pub fn new(mcts: Mcts<G, S, P, ToTheEnd>) -> ResumableMcts<G, S, P> {
-        ResumableMcts { mcts, meter: LimitChecker::counting(Limits::default()), clock: SearchClock::Play }
+impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> ResumableMcts<G, S, P, C> {
+    /// Creates a search that has not begun.
+    pub fn new(mcts: Mcts<G, S, P, C>) -> ResumableMcts<G, S, P, C> {
+        let checker = LimitChecker::counting(Limits::default());
+        ResumableMcts { mcts, checker, clock: SearchClock::Play, simulation: None }
     }
 }
 
-impl<G, S, P> ResumableSearch<G> for ResumableMcts<G, S, P>
+impl<G, S, P, C> ResumableSearch<G> for ResumableMcts<G, S, P, C>
 where
     G: Game,
     S: Selection<G> + Send,
     S::EdgeData: Send,
     P: Playout<G> + Send,
+    C: Cutoff<G> + Send,
 {
     fn begin(&mut self, game: &G, state: &G::State) {
         self.mcts.begin(game, state);
@@ -71,35 +76,39 @@ where
         self.mcts.advance(game, joint);
     }
 
-    fn search_from(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock) {
-        self.meter = LimitChecker::counting(limits);
+    fn begin_search(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock) {
+        self.checker = LimitChecker::counting(limits);
         self.clock = clock;
-        self.mcts.prepare(game, state, &mut self.meter);
-        self.mcts.set_out(game, &self.meter, clock);
+        self.mcts.prepare(game, state, &mut self.checker);
+        self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, clock, false));
     }
 
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome {
-        match self.mcts.next(game, state, &mut self.meter) {
-            Next::Play => {
-                numbers.clear();
-                self.mcts.numbers(game, state, numbers);
-                return StepOutcome::Play;
-            }
-            Next::Learn => self.mcts.learn(game, &mut self.meter),
-            Next::Forget => return StepOutcome::Finished,
+        let Some(simulation) = &mut self.simulation else { return StepOutcome::Finished };
+        let action = self.mcts.step(simulation, game, state, &mut self.checker);
+        if action == StepAction::Play {
+            numbers.clear();
+            self.mcts.move_numbers(simulation, game, state, numbers);
+            return StepOutcome::Play;
         }
-        if self.meter.is_over() || self.mcts.is_solved() {
+        if let Some(simulation) = self.simulation.take() {
+            match action {
+                StepAction::Finish => self.mcts.finish(simulation, game, &mut self.checker),
+                _ => self.mcts.cancel(simulation, game),
+            }
+        }
+        if action == StepAction::Cancel || self.checker.is_over() || self.mcts.is_solved() {
             return StepOutcome::Finished;
         }
-        self.mcts.set_out(game, &self.meter, self.clock);
+        self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, self.clock, false));
         StepOutcome::Restart
     }
 
     fn spent(&self) -> SearchStats {
-        self.meter.spent
+        self.checker.spent
     }
 
-    fn found(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move> {
-        self.mcts.found(game, state, role, self.meter.spent)
+    fn result(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move> {
+        self.mcts.result(game, state, role, self.checker.spent)
     }
 }

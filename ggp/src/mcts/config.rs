@@ -3,7 +3,7 @@
 use super::decision::Decision;
 
 /// Edges are numbered in 32 bits.
-pub(super) const MOST_EDGES: usize = 1 << 31;
+pub(super) const MAX_EDGES: usize = 1 << 31;
 
 /// The parts of a search that are plain numbers.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -17,7 +17,7 @@ pub struct MctsConfig {
     pub decision: Decision,
     /// A tree with this many moves grows no more. A move takes
     /// some 24 bytes, and what the selection notes of it.
-    pub most_edges: usize,
+    pub max_edges: usize,
     /// Whether states of the same [`key`](Game::key) are one node, whichever
     /// way leads there. Statistics are those of a move, not of the state after it.
     pub transpositions: bool,
@@ -38,7 +38,7 @@ impl Default for MctsConfig {
             expansion_threshold: 0,
             length_bonus: LengthBonus::NONE,
             decision: Decision::BestAverage,
-            most_edges: MOST_EDGES,
+            max_edges: MAX_EDGES,
             transpositions: false,
             tree_gamma: 1.0,
             solver: false,

@@ -13,7 +13,7 @@ pub enum Decision {
     MostVisits,
     /// The highest effective quality (paper 002, section VII.B, Table III):
     /// an average that looks one joint move further. Of equals the one that
-    /// the playout [prefers](Playout::prefer), then any.
+    /// the playout [prefers](Playout::preference), then any.
     EffectiveQuality,
 }
 

@@ -1,6 +1,6 @@
 //! The moves of a simulation.
 
-use crate::game::NOOP;
+use crate::game::{Game, NOOP};
 
 /// How many joint moves before a simulation are known.
 const HISTORY: usize = 2;
@@ -96,6 +96,26 @@ impl MoveHistory {
     pub fn push(&mut self, fill: impl FnOnce(&mut Vec<u32>)) {
         fill(&mut self.numbers);
         debug_assert_eq!(self.numbers.len() % self.roles, 0);
+    }
+
+    /// Adds the joint move that is to be played in a state and, if `with_waits`
+    /// is set, which roles have no choice there.
+    #[inline]
+    pub(crate) fn record<G: Game>(&mut self, game: &G, state: &G::State, joint: &[G::Move], with_waits: bool) {
+        self.push(|numbers| game.numbers(state, joint, numbers));
+        if with_waits {
+            self.mark_waits(|role| !game.has_choice(state, role));
+        }
+    }
+
+    /// Begins a simulation after the match of `other`.
+    #[inline]
+    pub(crate) fn restart_from(&mut self, other: &MoveHistory) {
+        self.roles = other.roles;
+        self.numbers.clear();
+        self.numbers.extend_from_slice(&other.numbers[..HISTORY * other.roles]);
+        self.waits.clear();
+        self.waits.extend_from_slice(&other.waits[..other.waits.len().min(HISTORY * other.roles)]);
     }
 
     /// Begins another simulation.

@@ -103,10 +103,10 @@ impl NodeRewards {
         Some(self.sums[node as usize * self.roles + role] / f64::from(count))
     }
 
-    /// Lets what is known [fade](MoveStats::faded).
-    pub fn fade(&mut self, by: f64) {
+    /// Lets what is known [fade](MoveStats::decayed).
+    pub fn decay(&mut self, by: f64) {
         for (count, sums) in self.counts.iter_mut().zip(self.sums.chunks_exact_mut(self.roles)) {
-            let faded = |&sum: &f64| MoveStats { visits: *count, under_way: 0, sum }.faded(by);
+            let faded = |&sum: &f64| MoveStats { visits: *count, under_way: 0, sum }.decayed(by);
             let visits = faded(&0.0).visits;
             sums.iter_mut().for_each(|sum| *sum = faded(sum).sum);
             *count = visits;

@@ -1,41 +1,42 @@
-//! Monte-Carlo tree search.
+//! The search: the tree and its components, from one move of a match to the next.
 
 use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
 
 use super::clock::SearchClock;
-use super::config::{MOST_EDGES, MctsConfig};
-use super::cutoff::Cutoff;
+use super::config::MctsConfig;
+use super::cutoff::{Cutoff, ToTheEnd};
 use super::decision::Decision;
 use super::move_history::MoveHistory;
 use super::node_rewards::NodeRewards;
-use super::playout::{Phase, Playout};
-use super::selection::{NodeVisit, Selection};
+use super::playout::{Playout, RandomPlayout};
+use super::selection::{Selection, Uct};
+use super::simulation::Simulation;
 use super::stats::MoveStats;
-use super::tree::{NodeId, Tree};
-use super::tuning::{Tuned, Tuners, Tuning};
+use super::tree::{EdgeId, Tree};
+use super::tuning::{Tuners, Tuning};
 use crate::game::{Game, Turn};
 use crate::limits::{LimitChecker, Limits, SearchStats};
 use crate::rng::Rng;
 
-/// What a search found for a role: the moves at the root with their statistics.
+/// The result of a search for one role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult<M> {
     /// The move to play.
     pub best: M,
-    /// Every move of the role at the root, as the search knows it.
+    /// Each move of the role at the root, with its statistics.
     pub moves: Vec<(M, MoveStats)>,
     /// What the search spent.
     pub spent: SearchStats,
 }
 
-/// Monte-Carlo tree search for any game, put together from parts:
-/// [`Selection`] in the tree, [`Playout`] beyond it, [`Cutoff`] to end it, and
-/// [`MctsConfig`].
+/// Monte-Carlo tree search for any game, put together from a [`Selection`] in
+/// the tree, a [`Playout`] beyond it, a [`Cutoff`] that may end it early, and a
+/// [`MctsConfig`]. The [module](crate::mcts) lists the steps of a simulation.
 ///
-/// Rewards are goals over 100. In a simultaneous state each role selects by
-/// its own statistics, independent of the others'. The tree is kept between
+/// Rewards are goals divided by 100. In a simultaneous state, each role selects
+/// by its own statistics, independently of the others. The tree is kept between
 /// the moves of a match ([`advance`](Mcts::advance)).
 ///
 /// ```
@@ -53,136 +54,97 @@ pub struct SearchResult<M> {
 /// #     fn is_terminal(&self, state: &(u32, usize)) -> bool { state.0 == 0 }
 /// #     fn goal(&self, state: &(u32, usize), role: usize) -> u8 { if role == state.1 { 0 } else { 100 } }
 /// # }
-/// use sternhalma_ggp::{Limits, Mcts, RandomPlayout, MctsConfig, ToTheEnd, Uct};
-/// // Nim, as in the example of `Game`: of 10 stones take 2.
-/// let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
-/// let found = mcts.search(&Nim, &Nim.initial(), 0, Limits::playouts(2000), &Default::default());
-/// assert_eq!(found.best, 2);
+/// use sternhalma_ggp::{Limits, Mcts};
+/// // `Nim` is the game of the example of `Game`: the best move takes 2 of 10 stones.
+/// let mut mcts = Mcts::uct(0.7, 1);
+/// let result = mcts.search(&Nim, &Nim.initial(), 0, Limits::playouts(2000), &Default::default());
+/// assert_eq!(result.best, 2);
 /// ```
 #[derive(Debug)]
 pub struct Mcts<G: Game, S: Selection<G>, P, C> {
-    selection: S,
-    playout: P,
-    cutoff: C,
-    settings: MctsConfig,
-    rng: Rng,
+    pub(super) selection: S,
+    pub(super) playout: P,
+    pub(super) cutoff: C,
+    pub(super) config: MctsConfig,
+    pub(super) rng: Rng,
     pub(super) tree: Tree<G::Move, S::EdgeData>,
     /// The state of the root, if it is known.
     root: Option<G::State>,
-    /// The state of the last simulation, whose memory the next one uses.
-    scratch: Option<G::State>,
-    /// The moves of the simulation, if a part learns from them.
-    trail: MoveHistory,
-    simulation: Simulation,
-    /// What every role got at each node, if the decision asks for it.
-    pub(super) arrivals: Option<NodeRewards>,
-    buffers: Scratch<G::Move>,
-    /// Whether other simulations may be under way beside the one at hand.
-    side_by_side: bool,
+    /// The last moves of the match, with which each simulation begins.
+    pub(super) history: MoveHistory,
+    /// The rewards at each node, if the decision needs them.
+    pub(super) node_rewards: Option<NodeRewards>,
     tuning: Option<Tuning>,
     accumulates: bool,
-    tuners: Option<Tuners>,
+    pub(super) tuners: Option<Tuners>,
+    /// The simulation whose parameters selection and playouts use.
+    pub(super) parameters_of: u64,
+    /// The number of simulations that have begun.
+    pub(super) begun: u64,
+    /// Memory that is used again: of simulations, of a state, and of steps.
+    pub(super) spare: Vec<Simulation>,
+    pub(super) spare_state: Option<G::State>,
+    pub(super) scratch: Scratch<G::Move>,
     seed: u64,
 }
 
-/// Where a simulation is.
-#[derive(Clone, Copy, Debug)]
-enum At {
-    /// At the state of a node.
-    Node(NodeId),
-    /// After the moves of a node that `edges` of the buffer have from `first` on.
-    Below { node: NodeId, first: usize },
-    /// Beyond the tree.
-    Beyond,
-}
-
-/// What a simulation is about to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
-    /// Play the joint move.
-    Play,
-    /// Learn: it has come to its rewards.
-    Learn,
-    /// Nothing: it is interrupted, and forgotten.
-    Forget,
-}
-
-/// A simulation that is under way.
+/// Memory for the steps of simulations. The contents last for one step.
 #[derive(Debug)]
-struct Simulation {
-    at: At,
-    /// The node that it has added to the tree.
-    added: Option<NodeId>,
-    /// The node at which it has ended, whose outcome is proved.
-    proved: Option<NodeId>,
-    /// Moves played in the tree, and beyond.
-    tree_moves: u32,
-    playout_moves: u32,
+pub(super) struct Scratch<M> {
+    pub moves: Vec<M>,
+    pub joint: Vec<M>,
+    pub goals: Vec<u8>,
+    pub untried: Vec<usize>,
+    pub values: Vec<f64>,
 }
 
-/// A simulation that is under way while another is at hand.
-#[derive(Debug)]
-pub(crate) struct Flight {
-    simulation: Simulation,
-    trail: MoveHistory,
-    path: Vec<NodeId>,
-    edges: Vec<u32>,
-    tuned: Tuned,
+impl<M> Scratch<M> {
+    fn new() -> Scratch<M> {
+        Scratch { moves: Vec::new(), joint: Vec::new(), goals: Vec::new(), untried: Vec::new(), values: Vec::new() }
+    }
 }
 
-/// What a simulation works in.
-#[derive(Debug)]
-struct Scratch<M> {
-    moves: Vec<M>,
-    joint: Vec<M>,
-    rewards: Vec<f64>,
-    goals: Vec<u8>,
-    /// The nodes of the simulation, and the edges it took, one a seat of each.
-    path: Vec<NodeId>,
-    edges: Vec<u32>,
-    untried: Vec<usize>,
-    values: Vec<f64>,
+impl<G: Game> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
+    /// Creates the plain search: UCT with exploration constant `c` on rewards
+    /// 0 to 1, random playouts to the end of the game, and the default
+    /// [`MctsConfig`].
+    pub fn uct(c: f64, seed: u64) -> Self {
+        Mcts::new(Uct::new(c), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), seed)
+    }
 }
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
-    const RECORDS: bool = S::LEARNS || P::LEARNS;
+    /// Whether a component learns from the moves of simulations.
+    pub(super) const RECORDS: bool = S::LEARNS || P::LEARNS;
 
-    /// A search with an empty tree.
-    pub fn new(selection: S, playout: P, cutoff: C, settings: MctsConfig, seed: u64) -> Self {
-        let buffers = Scratch {
-            moves: Vec::new(),
-            joint: Vec::new(),
-            rewards: Vec::new(),
-            goals: Vec::new(),
-            path: Vec::new(),
-            edges: Vec::new(),
-            untried: Vec::new(),
-            values: Vec::new(),
-        };
+    /// Creates a search with an empty tree. The same seed gives the same search.
+    pub fn new(selection: S, playout: P, cutoff: C, config: MctsConfig, seed: u64) -> Self {
         Mcts {
             selection,
             playout,
             cutoff,
-            settings,
+            config,
             rng: rand::SeedableRng::seed_from_u64(seed),
             tree: Tree::new(),
             root: None,
-            scratch: None,
-            trail: MoveHistory::default(),
-            simulation: Simulation { at: At::Beyond, added: None, proved: None, tree_moves: 0, playout_moves: 0 },
-            arrivals: None,
-            buffers,
-            side_by_side: false,
+            history: MoveHistory::default(),
+            node_rewards: None,
             tuning: None,
             accumulates: false,
             tuners: None,
+            parameters_of: 0,
+            begun: 0,
+            spare: Vec::new(),
+            spare_state: None,
+            scratch: Scratch::new(),
             seed,
         }
     }
 
-    /// Tunes the search's parameters while it runs, for each role separately.
+    /// Tunes parameters of the search while it runs, for each role separately.
+    ///
     /// `accumulates` says whether moves mostly add permanent facts: some tuning
-    /// methods expect other parameters to be good then.
+    /// methods start from other values then.
     #[must_use]
     pub fn tuned(mut self, tuning: Option<Tuning>, accumulates: bool) -> Self {
         self.tuning = tuning;
@@ -190,16 +152,17 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self
     }
 
-    /// The playout, with what it has learnt.
+    /// Returns the playout policy, with what it has learned.
     pub fn playout(&self) -> &P {
         &self.playout
     }
 
-    /// Forgets the tree and the moves of the match, which goes on from `state`.
-    /// What playouts have learnt stays.
+    /// Begins a match, or continues it from another state than the match has
+    /// reached: drops the tree and the moves of the match. What playouts have
+    /// learned is kept.
     pub fn begin(&mut self, game: &G, state: &G::State) {
         self.clear_tree();
-        self.trail = MoveHistory::new(game.roles());
+        self.history = MoveHistory::new(game.roles());
         self.root = Some(state.clone());
     }
 
@@ -207,49 +170,48 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let nodes = self.tree.nodes.len();
         self.tree.clear();
         self.selection.renumber(&vec![None; nodes]);
-        self.arrivals.iter_mut().for_each(NodeRewards::clear);
+        self.node_rewards.iter_mut().for_each(NodeRewards::clear);
     }
 
-    /// Follows a joint move of the match, one move an acting role, and keeps
-    /// the part of the tree below it.
+    /// Follows a joint move of the match, with one move of each acting role,
+    /// and keeps the part of the tree below it.
     pub fn advance(&mut self, game: &G, joint: &[G::Move]) {
         let Some(state) = &mut self.root else { return };
         if Self::RECORDS {
-            self.trail.rewind();
-            record(game, state, joint, &mut self.trail, self.playout.skips_waits());
-            self.trail.commit_last();
+            self.history.record(game, state, joint, self.playout.skips_waits());
+            self.history.commit_last();
         }
         self.playout.advance(game);
         self.tuners.iter_mut().for_each(Tuners::advance);
         game.play(state, joint);
         let find = |(seat, mv): (usize, &G::Move)| {
             let mut range = self.tree.edges_of(0, seat);
-            range.find(|&edge| self.tree.edges[edge].mv == *mv).map(|edge| edge as u32)
+            range.find(|&edge| self.tree.edges[edge].mv == *mv).map(|edge| edge as EdgeId)
         };
         let known = !self.tree.is_empty();
-        let edges: Option<Vec<u32>> = known.then(|| joint.iter().enumerate().map(find).collect()).flatten();
+        let edges: Option<Vec<EdgeId>> = known.then(|| joint.iter().enumerate().map(find).collect()).flatten();
         match edges.and_then(|edges| self.tree.child(0, &edges)) {
             Some(child) => {
                 let numbers = self.tree.reroot(child);
                 self.selection.renumber(&numbers);
-                self.arrivals.iter_mut().for_each(|arrivals| arrivals.renumber(&numbers));
+                self.node_rewards.iter_mut().for_each(|rewards| rewards.renumber(&numbers));
             }
             None => self.clear_tree(),
         }
-        if self.settings.tree_gamma < 1.0 {
-            self.tree.fade(self.settings.tree_gamma);
-            self.arrivals.iter_mut().for_each(|arrivals| arrivals.fade(self.settings.tree_gamma));
+        if self.config.tree_gamma < 1.0 {
+            self.tree.decay(self.config.tree_gamma);
+            self.node_rewards.iter_mut().for_each(|rewards| rewards.decay(self.config.tree_gamma));
         }
     }
 
-    /// Searches from a state for a move of `role`, which is to act there,
-    /// until a limit is reached or `stop` is set. At least one simulation is run.
+    /// Searches for a move of `role`, which must act in `state`, until a limit
+    /// is reached or `stop` is set. Runs at least one simulation.
     ///
-    /// If a match has [begun](Mcts::begin) or been searched, the state is to
-    /// be the one it has come to by [`advance`](Mcts::advance).
+    /// If the match has [begun](Mcts::begin) or has been searched, `state` must
+    /// be the one that it has reached by [`advance`](Mcts::advance).
     ///
     /// # Panics
-    /// If the state is terminal or the role is not to act.
+    /// If the state is terminal or the role does not act.
     pub fn search(
         &mut self,
         game: &G,
@@ -258,16 +220,16 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         limits: Limits,
         stop: &AtomicBool,
     ) -> SearchResult<G::Move> {
-        self.search_on(game, state, role, limits, stop, SearchStats::default())
+        self.resume(game, state, role, limits, stop, SearchStats::default())
     }
 
-    /// Goes on with a [`search`](Mcts::search) of the same state that has
-    /// spent `spent`; the limits are those of the whole. A search in parts
-    /// runs the simulations that it would have run in one.
+    /// Resumes a [`search`](Mcts::search) of the same state that has spent
+    /// `spent`. The limits are those of the whole search. A search in several
+    /// parts runs the simulations that it would run in one.
     ///
     /// # Panics
-    /// As `search` does.
-    pub fn search_on(
+    /// If the state is terminal or the role does not act.
+    pub fn resume(
         &mut self,
         game: &G,
         state: &G::State,
@@ -278,12 +240,12 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     ) -> SearchResult<G::Move> {
         self.playout.play_for(role);
         let spent = self.think(game, state, limits, stop, spent, SearchClock::Play);
-        self.found(game, state, role, spent)
+        self.result(game, state, role, spent)
     }
 
-    /// Runs simulations from a state that is not terminal, whoever is to act
-    /// there, until a limit is reached or `stop` is set, and returns what was
-    /// spent: `spent` before, and the simulations.
+    /// Runs simulations from a state that is not terminal, whichever role acts
+    /// there, until a limit is reached or `stop` is set. Returns what was spent
+    /// in all, `spent` included.
     ///
     /// # Panics
     /// If the state is terminal.
@@ -296,23 +258,47 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         spent: SearchStats,
         clock: SearchClock,
     ) -> SearchStats {
-        let mut meter = LimitChecker::resumed(limits, stop, spent);
-        self.prepare(game, state, &mut meter);
-        while self.simulate(game, state, &mut meter, clock) && !meter.is_over() && !self.is_solved() {}
-        meter.finish()
+        let mut checker = LimitChecker::resumed(limits, stop, spent);
+        self.prepare(game, state, &mut checker);
+        while self.simulate(game, state, &mut checker, clock) && !checker.is_over() && !self.is_solved() {}
+        checker.finish()
     }
 
-    /// What the simulations so far say of the moves of a role that is to act
-    /// in the state at the root.
+    /// Makes `state` the root if the tree is empty.
+    pub(crate) fn prepare(&mut self, game: &G, state: &G::State, checker: &mut LimitChecker) {
+        if self.history.roles() != game.roles() {
+            self.history = MoveHistory::new(game.roles());
+        }
+        if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
+            self.tuners = Some(Tuners::new(tuning, game.roles(), self.accumulates, self.seed));
+        }
+        if self.config.decision == Decision::EffectiveQuality && self.node_rewards.is_none() {
+            self.node_rewards = Some(NodeRewards::new(game.roles()));
+        }
+        if self.tree.is_empty() {
+            self.root = Some(state.clone());
+            self.tree.add(game, state, &mut self.scratch.moves, &mut self.selection);
+            assert!(!self.tree.is_leaf(0), "the state that is searched is not terminal");
+            checker.spent.expansions += 1;
+        }
+    }
+
+    /// Returns whether the outcome of the root is proved.
+    #[inline]
+    pub(crate) fn is_solved(&self) -> bool {
+        self.tree.nodes.first().is_some_and(|root| root.proved.is_some())
+    }
+
+    /// Returns the result for a role that acts in the state of the root.
     ///
     /// # Panics
-    /// If it is not to act, or there was no simulation.
-    pub(crate) fn found(&self, game: &G, state: &G::State, role: usize, spent: SearchStats) -> SearchResult<G::Move> {
+    /// If the role does not act, or no simulation was run.
+    pub(crate) fn result(&self, game: &G, state: &G::State, role: usize, spent: SearchStats) -> SearchResult<G::Move> {
         let seat = game.turn(state).acting(game.roles()).position(|acting| acting == role);
-        let seat = seat.expect("the role is to act in the state that is searched");
+        let seat = seat.expect("the role acts in the state that is searched");
         let edges = &self.tree.edges[self.tree.edges_of(0, seat)];
-        let best = self.decide(game, role, seat);
-        let best = best.or_else(|| self.settings.decision.best(edges.iter().map(|edge| edge.stats)));
+        let best = self.best_effective_quality(game, role, seat);
+        let best = best.or_else(|| self.config.decision.best(edges.iter().map(|edge| edge.stats)));
         SearchResult {
             best: edges[best.expect("there is a move")].mv,
             moves: edges.iter().map(|edge| (edge.mv, edge.stats)).collect(),
@@ -320,26 +306,26 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
-    /// The index of the move of highest effective quality among those of a
-    /// role at the root; none if another decision is asked for, or no joint
-    /// move of the root has become a node.
-    fn decide(&self, game: &G, role: usize, seat: usize) -> Option<usize> {
-        let arrivals = self.arrivals.as_ref()?;
+    /// Returns the index of the move of highest effective quality among those
+    /// of a role at the root, or `None` if another decision is configured or no
+    /// child of the root is in the tree.
+    fn best_effective_quality(&self, game: &G, role: usize, seat: usize) -> Option<usize> {
+        let rewards = self.node_rewards.as_ref()?;
         let first = self.tree.edges_of(0, seat).start;
-        let best = arrivals.best(&self.tree, role, seat, |mv| self.playout.prefer(game, role, mv));
-        // The search goes on as if nothing had been drawn.
+        let best = rewards.best(&self.tree, role, seat, |mv| self.playout.preference(game, role, mv));
+        // A copy of the generator, so that deciding does not change the search.
         let choice = if best.len() > 1 { self.rng.clone().random_range(0..best.len()) } else { 0 };
         best.get(choice).map(|&edge| edge - first)
     }
 
-    /// The principal variation, as far as the tree goes and one role acts
-    /// alone: the move that would be played, then the most visited. Empty
-    /// before a search. A decision by effective quality counts as that by
-    /// averages here.
-    pub fn line(&self) -> Vec<G::Move> {
+    /// Returns the principal variation: the move to play, then the most visited
+    /// ones, as far as they are in the tree and one role acts alone. It is
+    /// empty before a search. [`Decision::EffectiveQuality`] counts as
+    /// [`Decision::BestAverage`] here.
+    pub fn principal_variation(&self) -> Vec<G::Move> {
         let mut line = Vec::new();
         let mut node = (!self.tree.is_empty()).then_some(0);
-        let mut decision = self.settings.decision;
+        let mut decision = self.config.decision;
         while let Some(id) = node.filter(|&id| matches!(self.tree.nodes[id as usize].turn, Turn::One(_))) {
             let range = self.tree.edges_of(id, 0);
             let stats = self.tree.edges[range.clone()].iter().map(|edge| edge.stats);
@@ -349,364 +335,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 break;
             }
             line.push(found.mv);
-            node = self.tree.child(id, &[edge as u32]);
+            node = self.tree.child(id, &[edge as EdgeId]);
             decision = Decision::MostVisits;
         }
         line
-    }
-
-    /// Makes the state the root, if there is none.
-    pub(crate) fn prepare(&mut self, game: &G, state: &G::State, meter: &mut LimitChecker) {
-        if self.trail.roles() != game.roles() {
-            self.trail = MoveHistory::new(game.roles());
-        }
-        if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
-            self.tuners = Some(Tuners::new(tuning, game.roles(), self.accumulates, self.seed));
-        }
-        if self.settings.decision == Decision::EffectiveQuality && self.arrivals.is_none() {
-            self.arrivals = Some(NodeRewards::new(game.roles()));
-        }
-        if self.tree.is_empty() {
-            self.root = Some(state.clone());
-            self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
-            assert!(!self.tree.is_leaf(0), "the state that is searched is not terminal");
-            meter.spent.expansions += 1;
-        }
-    }
-
-    /// Whether the outcome of the root is proved.
-    #[inline]
-    pub(crate) fn is_solved(&self) -> bool {
-        self.tree.nodes.first().is_some_and(|root| root.proved.is_some())
-    }
-
-    /// Runs a simulation; one that is interrupted is forgotten, and false.
-    fn simulate(&mut self, game: &G, root: &G::State, meter: &mut LimitChecker, clock: SearchClock) -> bool {
-        let mut state = match self.scratch.take() {
-            Some(mut scratch) => {
-                scratch.clone_from(root);
-                scratch
-            }
-            None => root.clone(),
-        };
-        self.set_out(game, meter, clock);
-        let mut next = self.next(game, &state, meter);
-        while next == Next::Play {
-            if Self::RECORDS {
-                game.play_numbered(&mut state, &self.buffers.joint, self.trail.last());
-            } else {
-                game.play(&mut state, &self.buffers.joint);
-            }
-            next = self.next(game, &state, meter);
-        }
-        self.scratch = Some(state);
-        if next == Next::Learn {
-            self.learn(game, meter);
-        }
-        next == Next::Learn
-    }
-
-    /// Begins to run many simulations side by side, or ends it when none is
-    /// under way but one. Until a simulation ends, what it chose in the tree
-    /// counts as visited, and has no part in averages (WU-UCT).
-    pub(crate) fn set_side_by_side(&mut self, on: bool) {
-        self.side_by_side = on;
-    }
-
-    /// A simulation that has not set out.
-    pub(crate) fn flight(&self) -> Flight {
-        let simulation = Simulation { at: At::Beyond, added: None, proved: None, tree_moves: 0, playout_moves: 0 };
-        Flight { simulation, trail: self.trail.clone(), path: Vec::new(), edges: Vec::new(), tuned: Tuned::default() }
-    }
-
-    /// Takes a simulation up, and puts the one at hand in its place.
-    #[inline]
-    pub(crate) fn swap(&mut self, flight: &mut Flight) {
-        std::mem::swap(&mut self.simulation, &mut flight.simulation);
-        std::mem::swap(&mut self.trail, &mut flight.trail);
-        std::mem::swap(&mut self.buffers.path, &mut flight.path);
-        std::mem::swap(&mut self.buffers.edges, &mut flight.edges);
-        if let Some(tuners) = &mut self.tuners {
-            tuners.swap(&mut flight.tuned, |role, controls| {
-                self.selection.set(role, controls);
-                self.playout.set(role, controls);
-            });
-        }
-    }
-
-    /// Forgets the simulation at hand, one of many side by side.
-    pub(crate) fn forget(&mut self, roles: usize) {
-        let mut edges = self.buffers.edges.iter();
-        for &node in &self.buffers.path {
-            let node = &mut self.tree.nodes[node as usize];
-            node.visits -= 1;
-            for (_, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
-                let stats = &mut self.tree.edges[edge as usize].stats;
-                stats.visits -= 1;
-                stats.under_way -= 1;
-            }
-        }
-    }
-
-    /// Begins a simulation at the root.
-    pub(crate) fn set_out(&mut self, game: &G, meter: &LimitChecker, clock: SearchClock) {
-        self.buffers.path.clear();
-        self.buffers.edges.clear();
-        self.trail.rewind();
-        self.simulation = Simulation { at: At::Node(0), added: None, proved: None, tree_moves: 0, playout_moves: 0 };
-        let phase = match clock {
-            SearchClock::Start => Phase::Start(meter.share()),
-            SearchClock::StartAt(gone) => Phase::Start(gone),
-            SearchClock::Play => Phase::Play,
-        };
-        if let Some(tuners) = &mut self.tuners {
-            tuners.choose(|role, controls| {
-                self.selection.set(role, controls);
-                self.playout.set(role, controls);
-            });
-        }
-        self.playout.begin(game, phase, &mut self.rng);
-    }
-
-    /// What the simulation does in the state that it has come to. A joint
-    /// move it chooses is to be played before it is asked again.
-    pub(crate) fn next(&mut self, game: &G, state: &G::State, meter: &mut LimitChecker) -> Next {
-        if P::WATCHES {
-            self.playout.watch(game, state);
-        }
-        if let At::Below { node, first } = self.simulation.at {
-            self.simulation.at = self.arrive(game, state, node, first, &mut meter.spent);
-        }
-        match self.simulation.at {
-            At::Node(node) if self.tree.nodes[node as usize].proved.is_some() => {
-                let Mcts { buffers, tree, .. } = self;
-                buffers.rewards.clear();
-                buffers.rewards.extend_from_slice(tree.outcome(node).unwrap_or_default());
-                self.simulation.proved = Some(node);
-                return Next::Learn;
-            }
-            At::Node(node) if !self.tree.is_leaf(node) => {
-                self.choose_at(game, state, node);
-                self.simulation.tree_moves += 1;
-            }
-            _ if game.is_terminal(state) => {
-                self.reward(game, state);
-                if self.settings.solver && self.simulation.playout_moves == 0 {
-                    self.simulation.proved = self.simulation.added;
-                }
-                return Next::Learn;
-            }
-            _ => {
-                self.clear_rewards(game);
-                if self.cutoff.cut(game, state, self.simulation.playout_moves, &mut self.buffers.rewards) {
-                    return Next::Learn;
-                }
-                if meter.is_interrupted() {
-                    return Next::Forget;
-                }
-                self.choose_beyond(game, state);
-                self.simulation.at = At::Beyond;
-                self.simulation.playout_moves += 1;
-                meter.spent.expansions += 1;
-            }
-        }
-        self.record(game, state);
-        Next::Play
-    }
-
-    /// Adds the joint move that was chosen to the trail, if a part learns from it.
-    #[inline]
-    fn record(&mut self, game: &G, state: &G::State) {
-        if Self::RECORDS {
-            record(game, state, &self.buffers.joint, &mut self.trail, self.playout.skips_waits());
-        }
-    }
-
-    /// Adds the numbers of the joint move that was chosen in a state.
-    #[inline]
-    pub(crate) fn numbers(&self, game: &G, state: &G::State, numbers: &mut Vec<u32>) {
-        match Self::RECORDS {
-            true => numbers.extend_from_slice(self.trail.last()),
-            false => game.numbers(state, &self.buffers.joint, numbers),
-        }
-    }
-
-    /// Chooses at a node that is no leaf.
-    fn choose_at(&mut self, game: &G, state: &G::State, node: NodeId) {
-        let first = self.buffers.edges.len();
-        self.buffers.joint.clear();
-        let place = |node: NodeId| NodeVisit { node, visits: self.tree.nodes[node as usize].visits };
-        if self.side_by_side {
-            self.buffers.path.iter().for_each(|&node| self.selection.enter(place(node)));
-        }
-        let place = place(node);
-        self.selection.enter(place);
-        let turn = self.tree.nodes[node as usize].turn;
-        for (seat, role) in turn.acting(game.roles()).enumerate() {
-            let edge = self.select(game, state, place, seat, role);
-            self.buffers.edges.push(edge as u32);
-            self.buffers.joint.push(self.tree.edges[edge].mv);
-        }
-        if self.side_by_side {
-            self.tree.nodes[node as usize].visits += 1;
-            let chosen = &self.buffers.edges[first..];
-            for &edge in chosen {
-                let stats = &mut self.tree.edges[edge as usize].stats;
-                stats.visits += 1;
-                stats.under_way += 1;
-            }
-        }
-        self.buffers.path.push(node);
-        self.simulation.at = At::Below { node, first };
-    }
-
-    /// Chooses beyond the tree.
-    #[inline]
-    fn choose_beyond(&mut self, game: &G, state: &G::State) {
-        let Mcts { playout, trail, rng, buffers, .. } = self;
-        buffers.joint.clear();
-        let acting = game.turn(state).acting(game.roles());
-        buffers.joint.extend(acting.map(|role| playout.choose(game, state, role, trail, rng)));
-    }
-
-    /// Where a simulation is after the edges of a node that it has followed: a
-    /// node that may be new, or beyond the tree.
-    fn arrive(&mut self, game: &G, state: &G::State, node: NodeId, first: usize, spent: &mut SearchStats) -> At {
-        let edges = &self.buffers.edges[first..];
-        if let Some(child) = self.tree.child(node, edges) {
-            return At::Node(child);
-        }
-        // A joint move has been followed as often as the rarest of its moves at most.
-        let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
-        if followed.is_none_or(|visits| visits < self.settings.expansion_threshold) {
-            return At::Beyond;
-        }
-        let key = if self.settings.transpositions { game.key(state) } else { None };
-        if let Some(known) = key.and_then(|key| self.tree.find(key)) {
-            self.tree.set_child(node, edges, known);
-            return At::Node(known);
-        }
-        if self.tree.edges.len() < self.settings.most_edges.min(MOST_EDGES) {
-            let child = self.tree.add(game, state, &mut self.buffers.moves, &mut self.selection);
-            self.tree.set_child(node, &self.buffers.edges[first..], child);
-            spent.expansions += 1;
-            self.simulation.added = Some(child);
-            if let Some(key) = key {
-                self.tree.set_key(child, key);
-            }
-        }
-        At::Beyond
-    }
-
-    /// The edge a simulation takes: an untried one while there are any, unless
-    /// the selection values them.
-    #[inline]
-    fn select(&mut self, game: &G, state: &G::State, place: NodeVisit, seat: usize, role: usize) -> usize {
-        let range = self.tree.edges_of(place.node, seat);
-        let edges = &self.tree.edges[range.clone()];
-        let all_valued = self.selection.values_untried();
-        let tolerance = self.selection.tolerance();
-        let prepared = self.selection.prepare(place, role);
-        let values = &mut self.buffers.values;
-        values.clear();
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (index, edge) in edges.iter().enumerate() {
-            if edge.stats.visits == 0 && !all_valued {
-                return range.start + self.untried(game, state, range, role);
-            }
-            let value = self.selection.value(prepared, edge.stats, edge.note);
-            if value > best.0 {
-                best = (value, index);
-            }
-            if tolerance > 0.0 {
-                values.push(value);
-            }
-        }
-        if tolerance > 0.0 {
-            let near = |&(_, value): &(usize, &f64)| *value >= best.0 - tolerance;
-            let count = values.iter().enumerate().filter(near).count();
-            let index = if count > 1 { self.rng.random_range(0..count) } else { 0 };
-            best.1 = values.iter().enumerate().filter(near).nth(index).map_or(best.1, |(index, _)| index);
-        }
-        range.start + best.1
-    }
-
-    /// Which of the edges of a role to try, of those without visits.
-    fn untried(&mut self, game: &G, state: &G::State, edges: std::ops::Range<usize>, role: usize) -> usize {
-        let Scratch { moves, untried, .. } = &mut self.buffers;
-        untried.clear();
-        moves.clear();
-        let edges = self.tree.edges[edges].iter().enumerate();
-        for (index, edge) in edges.filter(|(_, edge)| edge.stats.visits == 0) {
-            untried.push(index);
-            moves.push(edge.mv);
-        }
-        untried[self.playout.choose_untried(game, state, role, moves, &self.trail, &mut self.rng)]
-    }
-
-    fn clear_rewards(&mut self, game: &G) {
-        self.buffers.rewards.clear();
-        self.buffers.rewards.resize(game.roles(), 0.0);
-    }
-
-    /// The rewards of a terminal state.
-    fn reward(&mut self, game: &G, state: &G::State) {
-        let Scratch { rewards, goals, .. } = &mut self.buffers;
-        goals.clear();
-        game.goals(state, goals);
-        rewards.clear();
-        rewards.extend(goals.iter().map(|&goal| f64::from(goal) / 100.0));
-    }
-
-    /// Learns from the simulation, which has come to its rewards.
-    pub(crate) fn learn(&mut self, game: &G, meter: &mut LimitChecker) {
-        let Simulation { tree_moves, playout_moves, .. } = self.simulation;
-        meter.spent.playouts += 1;
-        meter.spent.depth = meter.spent.depth.max(tree_moves);
-        if let Some(tuners) = &mut self.tuners {
-            tuners.update(&self.buffers.rewards, tree_moves + playout_moves);
-        }
-        self.settings.length_bonus.shape(&mut self.buffers.rewards, tree_moves + playout_moves);
-        self.back_up(game.roles());
-        if let Some(node) = self.simulation.proved {
-            let Scratch { path, edges, rewards, .. } = &self.buffers;
-            self.tree.prove(path, edges, node, rewards);
-        }
-        let Scratch { path, edges, rewards, .. } = &mut self.buffers;
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.learn(&self.tree, path, edges, rewards);
-        }
-        // What came after it is the first that is known of a new node.
-        path.extend(self.simulation.added);
-        if S::LEARNS {
-            self.selection.learn(path, &self.trail, rewards);
-        }
-        self.playout.learn(game, &self.trail, rewards);
-    }
-
-    fn back_up(&mut self, roles: usize) {
-        // One of many has been counted as it went.
-        let visits = u32::from(!self.side_by_side);
-        let mut edges = self.buffers.edges.iter();
-        for &node in &self.buffers.path {
-            let node = &mut self.tree.nodes[node as usize];
-            node.visits += visits;
-            for (role, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
-                let stats = &mut self.tree.edges[edge as usize].stats;
-                stats.visits += visits;
-                stats.under_way -= u32::from(self.side_by_side);
-                stats.sum += self.buffers.rewards[role];
-            }
-        }
-    }
-}
-
-/// Adds the joint move that is to be played in a state to a trail, and who of
-/// the roles has no choice if that is to be told.
-#[inline]
-fn record<G: Game>(game: &G, state: &G::State, joint: &[G::Move], trail: &mut MoveHistory, with_waits: bool) {
-    trail.push(|numbers| game.numbers(state, joint, numbers));
-    if with_waits {
-        trail.mark_waits(|role| !game.has_choice(state, role));
     }
 }

@@ -34,7 +34,7 @@ impl MoveStats {
     /// With the visits multiplied by a factor of 0 to 1 and rounded, but to 1 at
     /// least if there are any, and the same mean.
     #[must_use]
-    pub(crate) fn faded(self, by: f64) -> MoveStats {
+    pub(crate) fn decayed(self, by: f64) -> MoveStats {
         if self.visits == 0 {
             return self;
         }

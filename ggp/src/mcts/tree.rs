@@ -14,6 +14,9 @@ use crate::game::{Game, Turn};
 /// The index of a node in its tree.
 pub(crate) type NodeId = u32;
 
+/// The index of an edge in its tree.
+pub(crate) type EdgeId = u32;
+
 /// A state in the tree: its moves are edges, role after role.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeNode {
@@ -38,7 +41,7 @@ pub(crate) struct Edge<M, N> {
     pub mv: M,
     pub stats: MoveStats,
     /// What the selection notes of the move.
-    pub note: N,
+    pub data: N,
     /// The state after the move, where one role moves alone.
     child: Option<NonZeroU32>,
 }
@@ -124,7 +127,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             if !game.is_terminal(state) {
                 game.legal(state, role, moves);
             }
-            let edge = |(&mv, &note)| Edge { mv, stats: MoveStats::default(), note, child: None };
+            let edge = |(&mv, &data)| Edge { mv, stats: MoveStats::default(), data, child: None };
             self.edges.extend(moves.iter().zip(selection.edge_data(game, state, role, moves)).map(edge));
             moves.len() as u32
         };
@@ -219,11 +222,11 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         edges
     }
 
-    /// Lets the statistics of all moves [fade](MoveStats::faded). A node is
+    /// Lets the statistics of all moves [fade](MoveStats::decayed). A node is
     /// left with the visits of the moves of a role, the most of any role where
     /// rounding makes them differ.
-    pub fn fade(&mut self, by: f64) {
-        self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.faded(by));
+    pub fn decay(&mut self, by: f64) {
+        self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.decayed(by));
         for node in 0..self.nodes.len() {
             let seats = match &self.nodes[node].counts {
                 EdgeCounts::One(_) => 1,

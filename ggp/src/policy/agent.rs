@@ -78,7 +78,7 @@ impl SearchPolicy {
     /// What a search that plays a match is made of beside its parts.
     pub(super) fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
         let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
-        let settings = MctsConfig { most_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
+        let settings = MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
         let expects = self.tuning.as_ref().is_some_and(|tuning| tuning.method.expects());
         SearchSpec { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
     }

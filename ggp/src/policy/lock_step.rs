@@ -26,7 +26,7 @@ impl<'a> LockStep<'a> {
             let mut resumable =
                 policy.resumable(game, 0, seed).filter(|_| policy.is_resumable() && !game.is_terminal(&root))?;
             resumable.begin(game, &root);
-            searches.begin(LaneSearch::new((), resumable, root.clone(), Limits::default(), SearchClock::Play));
+            searches.add(LaneSearch::new((), resumable, root.clone(), Limits::default(), SearchClock::Play));
         }
         Some(LockStep { searches })
     }

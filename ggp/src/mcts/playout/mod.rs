@@ -38,15 +38,6 @@ const UNSEEN: f32 = 1.0;
 /// The weight below which an average counts as unknown.
 const LEAST_WEIGHT: f32 = 1e-6;
 
-/// The clock under which a simulation is run.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Phase {
-    /// The start clock, before the match; the share of it that is gone, 0 to 1.
-    Start(f64),
-    /// The clock of a move.
-    Play,
-}
-
 /// A policy for moves beyond the tree and for untried moves in the tree.
 pub trait Playout<G: Game> {
     /// Whether it learns from the moves of simulations, or depends on previous
@@ -66,9 +57,10 @@ pub trait Playout<G: Game> {
     /// Sets the role that the search is for.
     fn play_for(&mut self, _role: usize) {}
 
-    /// Begins a simulation.
+    /// Begins a simulation. Before the match, `start_elapsed` is the share of the
+    /// start clock, 0 to 1, that has elapsed; in the match, it is `None`.
     #[inline]
-    fn begin(&mut self, _game: &G, _phase: Phase, _rng: &mut Rng) {}
+    fn begin(&mut self, _game: &G, _start_elapsed: Option<f64>, _rng: &mut Rng) {}
 
     /// Receives each state of a simulation in order, including the root and a
     /// terminal state.
@@ -97,7 +89,7 @@ pub trait Playout<G: Game> {
     }
 
     /// Sets the parameters of a role.
-    fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
+    fn set_params(&mut self, _role: usize, _params: &ParamOverrides) {}
 
     /// Learns from a simulation with one reward per role.
     #[inline]
@@ -108,7 +100,7 @@ pub trait Playout<G: Game> {
 
     /// Returns a tie-break value for moves that the search finds equally good;
     /// higher is better.
-    fn prefer(&self, _game: &G, _role: usize, _mv: G::Move) -> f64 {
+    fn preference(&self, _game: &G, _role: usize, _mv: G::Move) -> f64 {
         0.0
     }
 }

@@ -66,13 +66,13 @@ impl MoveValues for NstEnsemble {
         self.variants.iter_mut().for_each(|variant| variant.nst.decay(variant.gamma));
     }
 
-    fn set(&mut self, role: usize, controls: &ParamOverrides) {
+    fn set_params(&mut self, role: usize, params: &ParamOverrides) {
         let is_told = |variant: &Variant| {
-            controls.gamma.is_none_or(|gamma| gamma == variant.gamma)
-                && controls.omega.is_none_or(|omega| omega == variant.omega)
+            params.gamma.is_none_or(|gamma| gamma == variant.gamma)
+                && params.omega.is_none_or(|omega| omega == variant.omega)
         };
         let variant = self.variants.iter().position(is_told).unwrap_or(0);
-        let longest = if controls.playout == Some(PlayoutKind::Mast) { 1 } else { usize::MAX };
+        let longest = if params.playout == Some(PlayoutKind::Mast) { 1 } else { usize::MAX };
         self.chosen.set(role, Chosen { variant, longest });
     }
 }
@@ -120,8 +120,10 @@ mod tests {
                 for (kind, worth) in [(PlayoutKind::Nst, nst as &mut dyn MoveValues), (PlayoutKind::Mast, mast)] {
                     let role = rng.random_range(0..2);
                     let (gamma, omega) = (Some(decay.gamma), Some(decay.omega));
-                    variants
-                        .set(role, &ParamOverrides { playout: Some(kind), gamma, omega, ..ParamOverrides::default() });
+                    variants.set_params(
+                        role,
+                        &ParamOverrides { playout: Some(kind), gamma, omega, ..ParamOverrides::default() },
+                    );
                     let (mut found, mut told) = (Vec::new(), Vec::new());
                     variants.worths(&trail, role, &[0, 1, 2], &mut found);
                     worth.worths(&trail, role, &[0, 1, 2], &mut told);

@@ -35,7 +35,7 @@ pub trait MoveValues {
     }
 
     /// Sets the parameters of a role.
-    fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
+    fn set_params(&mut self, _role: usize, _params: &ParamOverrides) {}
 }
 
 /// A playout that chooses good replies first, if it has them, and otherwise by
@@ -150,11 +150,11 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
         self.choose_among(game, role, untried, trail, random, rng)
     }
 
-    fn set(&mut self, role: usize, controls: &ParamOverrides) {
-        let told = controls.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
-        let is_random = controls.playout == Some(PlayoutKind::Random);
+    fn set_params(&mut self, role: usize, params: &ParamOverrides) {
+        let told = params.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
+        let is_random = params.playout == Some(PlayoutKind::Random);
         self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { told });
-        self.worth.set(role, controls);
+        self.worth.set_params(role, params);
     }
 
     fn learn(&mut self, game: &G, trail: &MoveHistory, rewards: &[f64]) {
@@ -290,7 +290,7 @@ mod tests {
         learn(&mut playout, &game, &single("A A A A", &[10.0; 4]));
         let mut set = |role, epsilon, kind| {
             let controls = ParamOverrides { epsilon, playout: kind, ..ParamOverrides::default() };
-            Playout::<Offers>::set(&mut playout, role, &controls);
+            Playout::<Offers>::set_params(&mut playout, role, &controls);
         };
         set(1, Some(1.0), None);
         set(2, None, Some(PlayoutKind::Random));
@@ -329,7 +329,7 @@ mod tests {
         Moves(u32),
         /// The expected statistics at this point.
         Grams(Vec<Gram>),
-        MoveValues {
+        Worth {
             after: Vec<String>,
             role: usize,
             #[serde(rename = "move")]
@@ -378,12 +378,12 @@ mod tests {
                         assert!(told.is(mean, weight), "{about}: {mean:?} of {weight}, not {told:?}");
                     }
                 }
-                Event::MoveValues { after, role, mv, is } if longest > 1 => {
+                Event::Worth { after, role, mv, is } if longest > 1 => {
                     let mut worths = Vec::new();
                     playout.worth.worths(&trail(case.roles, &[], after), *role, &[number(mv)], &mut worths);
                     assert!((100.0 * worths[0] - is).abs() < 1e-2, "{about}: {worths:?}, not {is}");
                 }
-                Event::MoveValues { .. } => {}
+                Event::Worth { .. } => {}
             }
         }
     }

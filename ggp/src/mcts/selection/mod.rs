@@ -68,7 +68,7 @@ pub trait Selection<G: Game> {
     fn value(&self, prepared: Self::Prepared, stats: MoveStats, note: Self::EdgeData) -> f64;
 
     /// Sets the parameters of a role.
-    fn set(&mut self, _role: usize, _controls: &ParamOverrides) {}
+    fn set_params(&mut self, _role: usize, _params: &ParamOverrides) {}
 
     /// Learns from a simulation: the entered nodes, the last of which may be
     /// new, its moves, and one reward per role. Node i was left by step i of

@@ -45,8 +45,8 @@ impl<G: Game> Selection<G> for Uct {
         stats.mean() + prepared / visits.sqrt()
     }
 
-    fn set(&mut self, role: usize, controls: &ParamOverrides) {
-        if let Some(c) = controls.c {
+    fn set_params(&mut self, role: usize, params: &ParamOverrides) {
+        if let Some(c) = params.c {
             self.c.set(role, c);
         }
     }

@@ -136,7 +136,7 @@ fn what_is_kept_of_a_tree_fades() {
         mcts.search(&Sums, &(0, 0), 0, Limits::playouts(2000), &Default::default());
         mcts.advance(&Sums, &[2]);
         let stats: Vec<MoveStats> = mcts.tree.edges.iter().map(|edge| edge.stats).collect();
-        let arrivals = mcts.arrivals.as_ref().unwrap();
+        let arrivals = mcts.node_rewards.as_ref().unwrap();
         let means: Vec<Option<f64>> = (0..mcts.tree.nodes.len() as u32).map(|node| arrivals.mean(node, 0)).collect();
         let (before, means_before) = told.get_or_insert_with(|| (stats.clone(), means.clone()));
         for (stats, before) in stats.iter().zip(before) {

@@ -282,10 +282,10 @@ impl Tuner {
         chosen
     }
 
-    /// Takes another combination for the one chosen last.
+    /// Takes a combination for the one chosen last.
     #[inline]
-    pub(crate) fn swap(&mut self, chosen: &mut Option<Combination>) {
-        std::mem::swap(&mut self.chosen, chosen);
+    pub(crate) fn restore(&mut self, chosen: Combination) {
+        self.chosen = Some(chosen);
     }
 
     /// Learns the reward, 0 to 1, of a simulation with the combination chosen

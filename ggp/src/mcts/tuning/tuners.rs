@@ -35,8 +35,6 @@ impl Tuning {
 #[derive(Clone, Debug)]
 pub(crate) struct Tuners {
     by_role: Vec<Tuner>,
-    /// By role: what is used in the simulation at hand.
-    used: Vec<ParamOverrides>,
     /// By role and parameter.
     values: Vec<Vec<Values>>,
     evolve: Option<u32>,
@@ -46,11 +44,21 @@ pub(crate) struct Tuners {
     rng: Rng,
 }
 
-/// What was chosen for a simulation that is under way while another is at hand.
+/// The parameters of one simulation.
 #[derive(Debug, Default)]
 pub(crate) struct Tuned {
-    chosen: Vec<Option<Combination>>,
+    /// By role: the combination that was chosen.
+    chosen: Vec<Combination>,
+    /// By role: the parameters that the simulation uses, if it uses them.
     used: Vec<ParamOverrides>,
+}
+
+impl Tuned {
+    /// Returns the parameters that the simulation uses, by role.
+    #[inline]
+    pub fn parameters(&self) -> impl Iterator<Item = (usize, &ParamOverrides)> {
+        self.used.iter().enumerate()
+    }
 }
 
 /// The values of a parameter.
@@ -122,7 +130,6 @@ impl Tuners {
         let values = by_role.iter().map(|tuner| Values::all(tuner.space())).collect();
         Tuners {
             by_role,
-            used: Vec::new(),
             values,
             evolve: tuning.evolve,
             shadow: tuning.shadow,
@@ -131,11 +138,11 @@ impl Tuners {
         }
     }
 
-    /// Chooses the numbers of each role for the next simulation, and hands
-    /// them over if they are to be used.
+    /// Chooses the parameters of each role for a simulation.
     #[inline]
-    pub fn choose(&mut self, mut take: impl FnMut(usize, &ParamOverrides)) {
-        self.used.clear();
+    pub fn choose(&mut self, tuned: &mut Tuned) {
+        tuned.chosen.clear();
+        tuned.used.clear();
         if self.evolve.is_some_and(|every| self.progress.simulations >= self.progress.evolved.saturating_add(every)) {
             self.progress.evolved = self.progress.simulations;
             for (tuner, values) in self.by_role.iter_mut().zip(&mut self.values) {
@@ -146,6 +153,7 @@ impl Tuners {
         }
         for (role, tuner) in self.by_role.iter_mut().enumerate() {
             let chosen = tuner.choose(&mut self.rng);
+            tuned.chosen.push(chosen);
             if self.shadow {
                 continue;
             }
@@ -153,30 +161,18 @@ impl Tuners {
             for (parameter, of) in self.values[role].iter().enumerate() {
                 (of.tell)(&mut controls, of.values[chosen.index(parameter)]);
             }
-            take(role, &controls);
-            self.used.push(controls);
+            tuned.used.push(controls);
         }
     }
 
-    /// Takes up a simulation, hands over what was chosen for it, and puts what
-    /// was for the one at hand in its place.
+    /// Learns the rewards, one for each role, and the number of joint moves of
+    /// a simulation with these parameters.
     #[inline]
-    pub fn swap(&mut self, tuned: &mut Tuned, mut take: impl FnMut(usize, &ParamOverrides)) {
-        tuned.chosen.resize(self.by_role.len(), None);
-        for (tuner, chosen) in self.by_role.iter_mut().zip(&mut tuned.chosen) {
-            tuner.swap(chosen);
-        }
-        std::mem::swap(&mut self.used, &mut tuned.used);
-        self.used.iter().enumerate().for_each(|(role, controls)| take(role, controls));
-    }
-
-    /// Learns the rewards of the simulation, one a role, and how many moves it
-    /// had.
-    #[inline]
-    pub fn update(&mut self, rewards: &[f64], length: u32) {
+    pub fn update(&mut self, tuned: &Tuned, rewards: &[f64], length: u32) {
         self.progress.simulations += 1;
         self.progress.lengths += u64::from(length);
-        for (tuner, reward) in self.by_role.iter_mut().zip(rewards) {
+        for ((tuner, &chosen), reward) in self.by_role.iter_mut().zip(&tuned.chosen).zip(rewards) {
+            tuner.restore(chosen);
             tuner.update(reward.clamp(0.0, 1.0));
         }
     }
@@ -206,9 +202,10 @@ mod tests {
         let tuning = Tuning { method: Method::LsiAuto, what: vec![Aspect::Playout], evolve: None, shadow: false };
         let mut tuners = Tuners::new(&tuning, 2, false, 1);
         let simulate = |tuners: &mut Tuners, count, length| {
+            let mut tuned = Tuned::default();
             for _ in 0..count {
-                tuners.choose(|_, _| {});
-                tuners.update(&[0.5, 0.5], length);
+                tuners.choose(&mut tuned);
+                tuners.update(&tuned, &[0.5, 0.5], length);
             }
         };
         simulate(&mut tuners, 300, 12);
@@ -221,10 +218,11 @@ mod tests {
         tuners.advance();
         // LSI has 750 of them, and then recommends one combination.
         simulate(&mut tuners, 300, 9);
-        let mut chosen = Vec::new();
+        let (mut chosen, mut tuned) = (Vec::new(), Tuned::default());
         for _ in 0..50 {
-            tuners.choose(|role, controls| chosen.extend(controls.playout.filter(|_| role == 0)));
-            tuners.update(&[0.5, 0.5], 9);
+            tuners.choose(&mut tuned);
+            chosen.extend(tuned.used[0].playout);
+            tuners.update(&tuned, &[0.5, 0.5], 9);
         }
         assert!(chosen.len() == 50 && chosen.iter().all(|playout| *playout == chosen[0]), "{chosen:?}");
     }
@@ -235,10 +233,11 @@ mod tests {
             let method = Method::Nmc { c: 0.7, epsilon0: 1.0, prior: 4.0 };
             let tuning = Tuning { method, what: vec![Aspect::Epsilon], evolve: None, shadow: false };
             let mut tuners = Tuners::new(&tuning, 1, accumulates, 1);
-            let mut count = 0;
+            let (mut count, mut tuned) = (0, Tuned::default());
             for _ in 0..2_200 {
-                tuners.choose(|_, controls| count += u32::from(controls.epsilon == Some(expected)));
-                tuners.update(&[0.5], 1);
+                tuners.choose(&mut tuned);
+                count += u32::from(tuned.used[0].epsilon == Some(expected));
+                tuners.update(&tuned, &[0.5], 1);
             }
             // 16 of 22 parts.
             assert!((1_550..1_650).contains(&count), "{count} of {expected}");
@@ -251,15 +250,15 @@ mod tests {
         let mut tuners = Tuners::new(&tuning, 1, false, 1);
         let epsilons = |tuners: &Tuners| tuners.by_role[0].space().parameters()[0].values.clone();
         let first = epsilons(&tuners);
-        let mut used = Vec::new();
+        let (mut used, mut tuned) = (Vec::new(), Tuned::default());
         for count in 0..1_600 {
             assert_eq!(epsilons(&tuners) == first, count <= 500, "after {count}");
-            let mut epsilon = 0.0;
-            tuners.choose(|_, controls| epsilon = controls.epsilon.unwrap());
+            tuners.choose(&mut tuned);
+            let epsilon = tuned.used[0].epsilon.unwrap();
             assert!(epsilons(&tuners).contains(&Some(epsilon)));
             used.push(epsilon);
             // The nearer to 0.37, the better, and so little that all are tried.
-            tuners.update(&[0.5 - 0.5 * (epsilon - 0.37).abs()], 1);
+            tuners.update(&tuned, &[0.5 - 0.5 * (epsilon - 0.37).abs()], 1);
         }
         // Three times the worst gave way to what lies next to 0.4.
         let kept = epsilons(&tuners).iter().filter(|value| first.contains(value)).count();

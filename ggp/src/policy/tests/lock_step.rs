@@ -89,7 +89,7 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
             let role = game.turn(&state).acting(game.roles()).start;
             let (limits, clock) = limits(self.seed, all.len());
             let spent = mcts.think(game, &state, limits, &Default::default(), SearchStats::default(), clock);
-            let found = mcts.found(game, &state, role, spent);
+            let found = mcts.result(game, &state, role, spent);
             let joint = joint(game, &state, found.best);
             all.push(found);
             mcts.advance(game, &joint);
@@ -108,22 +108,22 @@ fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> V
         let mut resumable = policy.resumable(game, 0, seed).unwrap();
         resumable.begin(game, &game.initial());
         let (limits, clock) = limits(seed, 0);
-        searches.begin(LaneSearch::new(seed, resumable, game.initial(), limits, clock));
+        searches.add(LaneSearch::new(seed, resumable, game.initial(), limits, clock));
     }
     while !searches.is_idle() {
         searches.round();
-        let ended: Vec<LaneSearch<u64>> = searches.ended().collect();
+        let ended: Vec<LaneSearch<u64>> = searches.take_ended().collect();
         for mut search in ended {
             let (seed, mut state) = (search.tag, search.root.clone());
             let role = game.turn(&state).acting(game.roles()).start;
             let of = &mut found[seed as usize];
-            of.push(search.found(game, role));
+            of.push(search.result(game, role));
             let joint = joint(game, &state, of[of.len() - 1].best);
             search.resumable.advance(game, &joint);
             game.play(&mut state, &joint);
             if of.len() < MOVES && !game.is_terminal(&state) {
                 let (limits, clock) = limits(seed, of.len());
-                searches.begin(LaneSearch::new(seed, search.resumable, state, limits, clock));
+                searches.add(LaneSearch::new(seed, search.resumable, state, limits, clock));
             }
         }
     }
@@ -164,21 +164,21 @@ fn searches_are_dropped_and_others_take_their_seats() {
         LaneSearch::new(seed, resumable, lanes.initial(), Limits::playouts(limit), SearchClock::Play)
     };
     let mut searches = LockStepSearches::new(&lanes, 3);
-    (0..6).for_each(|seed| searches.begin(begun(seed, u64::MAX)));
+    (0..6).for_each(|seed| searches.add(begun(seed, u64::MAX)));
     (0..100).for_each(|_| searches.round());
     searches.retain(|&seed| seed == 1);
-    (6..9).for_each(|seed| searches.begin(begun(seed, 20)));
+    (6..9).for_each(|seed| searches.add(begun(seed, 20)));
     let mut ended = Vec::new();
     while ended.len() < 3 {
         searches.round();
-        ended.extend(searches.ended());
+        ended.extend(searches.take_ended());
     }
     searches.retain(|_| false);
     assert!(searches.is_idle());
     ended.sort_by_key(|search| search.tag);
     for (search, seed) in ended.iter().zip(6..) {
         let one = in_lock_step_alone(&lanes, begun(seed, 20));
-        assert_eq!((search.tag, search.found(&lanes, 0).moves), (seed, one));
+        assert_eq!((search.tag, search.result(&lanes, 0).moves), (seed, one));
         assert_eq!(search.spent().playouts, 20);
     }
 }
@@ -186,12 +186,12 @@ fn searches_are_dropped_and_others_take_their_seats() {
 /// The moves that a search finds with no other beside it.
 fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, crate::MoveStats)> {
     let mut searches = LockStepSearches::new(game, 1);
-    searches.begin(search);
+    searches.add(search);
     loop {
         searches.round();
-        let ended = searches.ended().next();
+        let ended = searches.take_ended().next();
         if let Some(search) = ended {
-            return search.found(game, 0).moves;
+            return search.result(game, 0).moves;
         }
     }
 }

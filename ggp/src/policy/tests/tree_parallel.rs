@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::batch::{Parallelism, Start, TreeParallel};
+use crate::batch::run_in_lanes;
 use crate::game::Game;
 use crate::gdl::Rules;
 use crate::gdl::network::LaneGame;
 use crate::gdl::network::{Network, NetworkGame};
-use crate::limits::{Limits, SearchStats};
+use crate::limits::{LimitChecker, Limits, SearchStats};
 use crate::mcts::{Mcts, Playout, Selection, ToTheEnd};
 use crate::mcts::{MctsConfig, SearchClock, SearchResult};
 use crate::policy::{PartsVisitor, Policy, SearchPolicy};
@@ -50,21 +50,23 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
     {
         let Searched { game, search, lanes, limits } = self;
         let settings = MctsConfig { solver: search.solver, ..MctsConfig::default() };
-        let mcts = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone(), false);
-        let mut search = TreeParallel::new(mcts, Parallelism::Auto);
+        let mut search = Mcts::new(selection, playout, ToTheEnd, settings, 7).tuned(search.tuning.clone(), false);
         let mut state = game.initial();
         search.begin(game, &state);
         let mut all = Vec::new();
         while all.len() < 4 && !game.is_terminal(&state) {
             let stop = AtomicBool::new(false);
-            let start = Start { game, root: &state, stop: &stop, clock: SearchClock::Play };
             let spent = match lanes {
-                None => search.run(1, start, limits, SearchStats::default()),
-                Some(lanes) => search.count(lanes, start, limits),
+                None => search.think(game, &state, limits, &stop, SearchStats::default(), SearchClock::Play),
+                Some(lanes) => {
+                    let mut checker = LimitChecker::counting(limits);
+                    run_in_lanes(&mut search, game, &state, lanes, &mut checker, SearchClock::Play);
+                    checker.spent
+                }
             };
             let acting = game.turn(&state).acting(game.roles());
             let found = |role| {
-                let found = search.mcts().found(game, &state, role, spent);
+                let found = search.result(game, &state, role, spent);
                 SearchResult { spent: SearchStats { time: Duration::ZERO, ..found.spent }, ..found }
             };
             let found: Vec<SearchResult<u32>> = acting.map(found).collect();

@@ -10,7 +10,7 @@ use super::symbols::SymbolCounts;
 use crate::features::{Degree, DegreeBuffers, StateFeatures, Successors};
 use crate::game::{Game, NOOP, Turn};
 use crate::mcts::move_history::MoveHistory;
-use crate::mcts::playout::{Phase, Playout};
+use crate::mcts::playout::Playout;
 use crate::rng::Rng;
 use crate::util::FluentSet;
 
@@ -263,12 +263,10 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         self.role = role;
     }
 
-    fn begin(&mut self, _: &G, phase: Phase, _: &mut Rng) {
+    fn begin(&mut self, _: &G, start_elapsed: Option<f64>, _: &mut Rng) {
         self.history.begin();
-        let (is_start, is_learning) = match phase {
-            Phase::Start(gone) => (true, gone < LEARNING),
-            Phase::Play => (false, false),
-        };
+        let is_start = start_elapsed.is_some();
+        let is_learning = start_elapsed.is_some_and(|elapsed| elapsed < LEARNING);
         if !is_learning {
             self.settle_symbols();
         }
@@ -335,7 +333,7 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         }
     }
 
-    fn prefer(&self, game: &G, role: usize, mv: G::Move) -> f64 {
+    fn preference(&self, game: &G, role: usize, mv: G::Move) -> f64 {
         self.history.average(role, game.number(role, mv)).unwrap_or(f64::NEG_INFINITY)
     }
 }

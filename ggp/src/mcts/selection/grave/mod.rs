@@ -157,11 +157,11 @@ impl<G: Game> Selection<G> for Grave {
         value + explore / visits.sqrt()
     }
 
-    fn set(&mut self, role: usize, controls: &ParamOverrides) {
+    fn set_params(&mut self, role: usize, params: &ParamOverrides) {
         let told = self.controls.of(role);
-        let c = controls.c.unwrap_or(told.c);
-        let k = controls.k.unwrap_or(told.k);
-        let reference = controls.reference.unwrap_or(told.reference);
+        let c = params.c.unwrap_or(told.c);
+        let k = params.k.unwrap_or(told.k);
+        let reference = params.reference.unwrap_or(told.reference);
         self.controls.set(role, GraveSettings { c, k, reference, form: self.form });
     }
 
@@ -339,7 +339,7 @@ mod tests {
         let mut grave = Grave::new(GraveSettings { k: 0.0, ..GraveSettings::BASE });
         let infinity = Some(f64::INFINITY);
         let controls = ParamOverrides { c: Some(0.9), k: infinity, reference: infinity, ..ParamOverrides::default() };
-        Selection::<Offers>::set(&mut grave, 1, &controls);
+        Selection::<Offers>::set_params(&mut grave, 1, &controls);
         enter(&mut grave, 0, 10);
         let place = enter(&mut grave, 1, 100);
         let told = [(0, 0.0, 0.2), (1, 1.0, 0.9)];

@@ -1,0 +1,135 @@
+//! The driver of simulations whose states are stepped together.
+
+use super::resumable::StepOutcome;
+use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
+
+/// Simulations that a [`LaneDriver`] steps, each at a seat of its own.
+pub(crate) trait SeatSearch {
+    /// Returns the state in which the simulations of a seat begin.
+    fn root(&self, seat: usize) -> &LaneState;
+
+    /// Takes the next step of the simulation at a seat, which is in `state`. To
+    /// play, it sets `numbers` to the move numbers of all roles.
+    fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome;
+}
+
+/// Steps the simulations at up to 512 seats.
+///
+/// All states are in the same phase of the game. A simulation that has ended
+/// waits for the phase of its root before the next one of the seat begins.
+pub(crate) struct LaneDriver<'a> {
+    game: &'a LaneGame,
+    states: LaneStates<'a>,
+    /// The seats with a simulation under way.
+    active: Seats,
+    /// By phase: the seats whose root is not set yet, and those that wait to
+    /// return to theirs.
+    new: Vec<Vec<usize>>,
+    returning: Vec<Seats>,
+    /// By seat: the phase of its root.
+    phases: [usize; LANES],
+    /// One more than the last seat that was used.
+    seats: usize,
+    numbers: Vec<u32>,
+}
+
+impl<'a> LaneDriver<'a> {
+    /// Creates a driver whose seats are empty.
+    pub fn new(game: &'a LaneGame) -> LaneDriver<'a> {
+        let phases = game.phase_count();
+        LaneDriver {
+            game,
+            states: LaneStates::new(game),
+            active: Seats::NONE,
+            new: vec![Vec::new(); phases],
+            returning: vec![Seats::NONE; phases],
+            phases: [0; LANES],
+            seats: 0,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Returns the game.
+    pub fn game(&self) -> &'a LaneGame {
+        self.game
+    }
+
+    /// Goes to the phase of a state. No seat may be in use.
+    pub fn skip_to(&mut self, root: &LaneState) {
+        while self.states.phase() != self.game.phase_of(root) {
+            self.states.pass();
+        }
+    }
+
+    /// Returns whether any seat is in use.
+    pub fn is_busy(&self) -> bool {
+        self.active.any()
+            || self.returning.iter().any(|seats| seats.any())
+            || self.new.iter().any(|new| !new.is_empty())
+    }
+
+    /// Seats a simulation that begins at `root`, which is not terminal.
+    pub fn seat(&mut self, seat: usize, root: &LaneState) {
+        self.phases[seat] = self.game.phase_of(root);
+        self.seats = self.seats.max(seat + 1);
+        self.new[self.phases[seat]].push(seat);
+    }
+
+    /// Empties a seat.
+    pub fn remove(&mut self, seat: usize) {
+        self.active.set(seat, false);
+        self.new.iter_mut().for_each(|new| new.retain(|&of| of != seat));
+        self.returning.iter_mut().for_each(|returning| returning.set(seat, false));
+    }
+
+    /// Steps every simulation whose phase it is, and goes to the next phase.
+    pub fn round(&mut self, searches: &mut impl SeatSearch) {
+        let phase = self.states.phase();
+        let mut new = std::mem::take(&mut self.new[phase]);
+        for &seat in &new {
+            self.states.put(seat, searches.root(seat));
+            self.active.set(seat, true);
+        }
+        let ended = self.states.find_ends(self.active);
+        new.iter().for_each(|&seat| self.states.keep_root(seat));
+        // The list's memory is used again.
+        new.clear();
+        self.new[phase] = new;
+        for seat in ended.iter() {
+            let action = searches.step(self.game, seat, self.states.end(seat), &mut self.numbers);
+            self.leave(seat, action);
+        }
+        let returning = std::mem::replace(&mut self.returning[phase], Seats::NONE);
+        if returning.any() {
+            self.states.restart(returning);
+            self.active = self.active.with(returning);
+        }
+        match self.active.any() {
+            true => self.play(searches),
+            false => self.states.pass(),
+        }
+    }
+
+    /// The simulation of a seat has ended.
+    fn leave(&mut self, seat: usize, action: StepOutcome) {
+        self.active.set(seat, false);
+        if action == StepOutcome::Restart {
+            self.returning[self.phases[seat]].set(seat, true);
+        }
+    }
+
+    /// Steps all active simulations, and plays the moves that they choose.
+    fn play(&mut self, searches: &mut impl SeatSearch) {
+        self.states.find_moves();
+        for seat in 0..self.seats {
+            if !self.active.contains(seat) {
+                continue;
+            }
+            match searches.step(self.game, seat, self.states.view(seat), &mut self.numbers) {
+                StepOutcome::Play => self.states.play(seat, &self.numbers),
+                action => self.leave(seat, action),
+            }
+        }
+        self.states.step();
+    }
+}

@@ -1,0 +1,72 @@
+//! Backpropagation: what the search learns from a simulation.
+
+use super::cutoff::Cutoff;
+use super::playout::Playout;
+use super::search::Mcts;
+use super::selection::Selection;
+use super::simulation::Simulation;
+use crate::game::Game;
+use crate::limits::LimitChecker;
+
+impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
+    /// Learns from a simulation that has its rewards.
+    pub(crate) fn finish(&mut self, mut simulation: Simulation, game: &G, checker: &mut LimitChecker) {
+        self.use_parameters(&simulation);
+        let length = simulation.tree_moves + simulation.playout_moves;
+        checker.spent.playouts += 1;
+        checker.spent.depth = checker.spent.depth.max(simulation.tree_moves);
+        if let Some(tuners) = &mut self.tuners {
+            tuners.update(&simulation.tuned, &simulation.rewards, length);
+        }
+        self.config.length_bonus.shape(&mut simulation.rewards, length);
+        self.back_up(&simulation, game.roles());
+        if let Some(node) = simulation.proved {
+            self.tree.prove(&simulation.path, &simulation.edges, node, &simulation.rewards);
+        }
+        if let Some(rewards) = &mut self.node_rewards {
+            rewards.learn(&self.tree, &simulation.path, &simulation.edges, &simulation.rewards);
+        }
+        // A new node has seen what came after it, and nothing else.
+        simulation.path.extend(simulation.added);
+        if S::LEARNS {
+            self.selection.learn(&simulation.path, &simulation.history, &simulation.rewards);
+        }
+        self.playout.learn(game, &simulation.history, &simulation.rewards);
+        self.spare.push(simulation);
+    }
+
+    /// Adds visits and rewards to the statistics of the moves in the tree. The
+    /// visits of a parallel simulation were counted on its way.
+    fn back_up(&mut self, simulation: &Simulation, roles: usize) {
+        let visits = u32::from(!simulation.parallel);
+        let mut edges = simulation.edges.iter();
+        for &node in &simulation.path {
+            let node = &mut self.tree.nodes[node as usize];
+            node.visits += visits;
+            for (role, &edge) in node.turn.acting(roles).zip(edges.by_ref()) {
+                let stats = &mut self.tree.edges[edge as usize].stats;
+                stats.visits += visits;
+                stats.under_way -= u32::from(simulation.parallel);
+                stats.sum += simulation.rewards[role];
+            }
+        }
+    }
+
+    /// Drops a simulation, and takes back the visits that it counted. A node
+    /// that it added stays.
+    pub(crate) fn cancel(&mut self, simulation: Simulation, game: &G) {
+        if simulation.parallel {
+            let mut edges = simulation.edges.iter();
+            for &node in &simulation.path {
+                let node = &mut self.tree.nodes[node as usize];
+                node.visits -= 1;
+                for (_, &edge) in node.turn.acting(game.roles()).zip(edges.by_ref()) {
+                    let stats = &mut self.tree.edges[edge as usize].stats;
+                    stats.visits -= 1;
+                    stats.under_way -= 1;
+                }
+            }
+        }
+        self.spare.push(simulation);
+    }
+}

@@ -1,0 +1,51 @@
+//! Expansion: when a simulation adds a node to the tree.
+
+use super::config::MAX_EDGES;
+use super::cutoff::Cutoff;
+use super::playout::Playout;
+use super::search::Mcts;
+use super::selection::Selection;
+use super::simulation::{Position, Simulation};
+use super::tree::NodeId;
+use crate::game::Game;
+use crate::limits::SearchStats;
+
+impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
+    /// Returns where a simulation is after a joint move of `node`: at a node
+    /// that is known, or beyond the tree. May add the state as a node, at
+    /// which the playout begins.
+    pub(super) fn expand(
+        &mut self,
+        simulation: &mut Simulation,
+        game: &G,
+        state: &G::State,
+        node: NodeId,
+        first_edge: usize,
+        spent: &mut SearchStats,
+    ) -> Position {
+        let edges = &simulation.edges[first_edge..];
+        if let Some(child) = self.tree.child(node, edges) {
+            return Position::Node(child);
+        }
+        // The rarest move of a joint move bounds how often the joint move was followed.
+        let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
+        if followed.is_none_or(|visits| visits < self.config.expansion_threshold) {
+            return Position::Playout;
+        }
+        let key = if self.config.transpositions { game.key(state) } else { None };
+        if let Some(known) = key.and_then(|key| self.tree.find(key)) {
+            self.tree.set_child(node, edges, known);
+            return Position::Node(known);
+        }
+        if self.tree.edges.len() < self.config.max_edges.min(MAX_EDGES) {
+            let child = self.tree.add(game, state, &mut self.scratch.moves, &mut self.selection);
+            self.tree.set_child(node, edges, child);
+            spent.expansions += 1;
+            simulation.added = Some(child);
+            if let Some(key) = key {
+                self.tree.set_key(child, key);
+            }
+        }
+        Position::Playout
+    }
+}
