@@ -1,4 +1,4 @@
-//! What strategies of general game playing look at in Chinese Checkers.
+//! The features of Chinese Checkers for strategies of general game playing.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::game::{ChineseCheckers, GameState};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
-/// The anatomy of the game: a fact for each cell and army that may stand on
-/// it, `(cell x y army)` as a rulesheet would have it.
+/// The features of the game. There is one fact for each cell and army, `(cell
+/// x y army)` as in a rulesheet.
 ///
-/// A role's highest goal is the rule by which it wins: each cell of its goal
-/// corner is occupied, and one of them by its own army.
+/// A role's highest goal is its win condition: each cell of its goal corner is
+/// occupied, and at least one of them by its own army.
 #[derive(Clone, Debug)]
 pub(crate) struct BoardFeatures(Arc<Parts>);
 
@@ -36,7 +36,8 @@ impl BoardFeatures {
         for cell in CellSet::first_cells(game.board().cells()).iter() {
             let (x, y) = geometry.coordinates(cell);
             for player in PLAYERS {
-                // The name of the fact, then the values of its three arguments.
+                // The elements are the name of the fact and the values of its
+                // three arguments.
                 let arguments = [1 + u32::from(x), 1 + side + u32::from(y), 1 + 2 * side + player as u32];
                 elements_of.push([0, arguments[0], arguments[1], arguments[2]]);
             }
@@ -46,7 +47,7 @@ impl BoardFeatures {
     }
 }
 
-/// The number of the fact that a player's piece is on a cell.
+/// Returns the number of the fact that a player's piece is on a cell.
 fn fact(cell: usize, player: Side) -> usize {
     2 * cell + player as usize
 }
@@ -86,7 +87,7 @@ impl StateFeatures<ChineseCheckers> for BoardFeatures {
         }
     }
 
-    /// 1 for the player who waits.
+    /// Returns the number of moves; 1 for the waiting player.
     fn mobility(&self, game: &ChineseCheckers, state: &GameState, role: usize) -> u32 {
         match game.turn(state) {
             Turn::One(acting) if acting == role => (game.pieces(state, Filter::All).count() as u32).max(1),
@@ -102,7 +103,7 @@ impl StateFeatures<ChineseCheckers> for BoardFeatures {
         self.0.goals.get(role)
     }
 
-    /// Won, drawn and lost are 100, 50 and 0.
+    /// The goals of a win, a draw and a loss are 100, 50 and 0.
     fn mean_goal(&self, _: usize) -> f64 {
         0.5
     }
@@ -128,9 +129,11 @@ mod tests {
         facts.iter().for_each(|fact| states.insert(0, fact));
         let mut degrees = Vec::new();
         anatomy.goal_tree(0).unwrap().degrees(&states, &mut DegreeBuffers::default(), &mut degrees);
-        // The corner is full of the other's pieces: three of four conditions hold.
+        // The corner is full of the other player's pieces, so three of four
+        // conditions hold.
         assert_eq!(degrees[0].value, 0.75);
-        // In each cell one of two, and no own piece in three cells: (3/2 + 0) / 4.
+        // Each cell satisfies one of two conditions, and no own piece is in
+        // the corner: (3/2 + 0) / 4.
         assert_eq!(degrees[0].tie_break, 0.375);
     }
 

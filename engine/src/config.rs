@@ -1,4 +1,4 @@
-//! Players as values.
+//! Configurations of players.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use crate::filter::Filter;
 
-/// A player's search and its parameters, as `players.toml` has them.
+/// A player's search and its parameters, as in `players.toml`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Config {
@@ -19,83 +19,86 @@ pub enum Config {
     AlphaBeta(AlphaBetaConfig),
     /// Principal-variation search.
     Pvs(PvsConfig),
-    /// One ply: the largest advance, then the rearmost piece.
+    /// One ply: the largest advance (ties: the rearmost piece).
     Greedy,
-    /// A random legal move.
+    /// A uniformly random legal move.
     Random,
 }
 
-/// The parameters of a UCT player (paper 004, Table 2).
+/// The parameters of a UCT player [Roschke and Sturtevant 2013, Table 2].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UctConfig {
     /// The moves in the tree.
     pub moves: Filter,
-    /// The share of random moves in a playout, 0 to 1; the others are farthest moves.
+    /// The fraction of random moves in a playout, 0 to 1; the others are the
+    /// longest advances.
     pub random: f64,
-    /// The visits before a node is added.
+    /// The number of visits before a node is added.
     pub threshold: u32,
-    /// What ends a playout.
+    /// The end of a playout.
     pub end: PlayoutEnd,
-    /// For fixed depth: the moves of a playout.
+    /// For fixed depth: the number of moves of a playout.
     #[serde(default)]
     pub depth: u32,
-    /// For fixed depth: reward a move of table difference.
+    /// For fixed depth: the reward per move of table difference.
     #[serde(default)]
     pub difference_weight: f64,
-    /// The exploration constant, on rewards 0 to 1.
+    /// The exploration constant, for rewards from 0 to 1.
     pub c: f64,
-    /// The most that the length of a simulation changes a reward.
+    /// The maximum effect of the length of a simulation on its reward.
     pub length_weight: f64,
-    /// How the move is decided on.
+    /// The rule for the final move.
     #[serde(default)]
     pub decision: DecisionRule,
-    /// How a simulation chooses in the tree.
+    /// The selection in the tree.
     #[serde(default, skip_serializing_if = "is_default")]
     pub selection: TreePolicy,
-    /// For guided selection: the table distance, in moves, by which a move is
-    /// to fall behind another to be given 1/e of its chance.
+    /// For guided selection: a move that is behind another by this table
+    /// distance, in moves, gets 1/e of its probability.
     #[serde(default, skip_serializing_if = "is_default")]
     pub temperature: f64,
-    /// Whether states reached by other orders of the same moves are one node.
+    /// Whether states that are reached by other orders of the same moves share
+    /// a node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transpositions: bool,
-    /// Parts of general game playing in place of its own, as policies have
-    /// them (docs/policies.md). Their playouts consider forward moves.
+    /// Parameters of policies (docs/policies.md) that replace its own parts.
+    /// Their playouts use forward moves.
     #[serde(default, skip_serializing_if = "is_default")]
     pub parts: BTreeMap<String, Value>,
 }
 
-/// How a simulation chooses among the moves of a node.
+/// A rule that selects among the moves of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreePolicy {
-    /// By UCB1, untried moves first.
+    /// UCB1; untried moves come first.
     #[default]
     Uct,
-    /// By table distances, on playouts of fixed depth.
+    /// Table distances, with playouts of fixed depth.
     Guided,
 }
 
-/// What came later is not told unless it is used: a log that knows nothing of
-/// it is of the same players.
+/// Returns whether a value is the default. Fields added later are not
+/// serialized at their default, so that older logs still compare equal.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What ends a playout.
+/// The end of a playout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlayoutEnd {
     /// The end of the game.
     PlayedOut,
-    /// A number of moves; the state is valued by the table difference.
+    /// A number of moves. The state is evaluated by the table difference.
     FixedDepth,
-    /// The separation of the armies; the nearer player has won.
+    /// The separation of the armies. The player with the smaller distance
+    /// wins.
     Separated,
 }
 
-/// How the move is decided on.
+/// The rule for the final move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DecisionRule {
@@ -119,11 +122,11 @@ impl From<DecisionRule> for sternhalma_ggp::Decision {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlphaBetaConfig {
-    /// The most plies it searches.
+    /// The maximum number of plies.
     pub depth: u32,
-    /// The moves it considers.
+    /// The moves that it considers.
     pub moves: Filter,
-    /// How it values a state.
+    /// The evaluation of states.
     pub evaluation: Evaluation,
 }
 
@@ -131,79 +134,82 @@ pub struct AlphaBetaConfig {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PvsConfig {
-    /// The most plies it searches.
+    /// The maximum number of plies.
     pub depth: u32,
-    /// The moves it considers.
+    /// The moves that it considers.
     pub moves: Filter,
     /// The size of the transposition table, in units of 2^20 bytes.
     pub table_megabytes: u32,
-    /// Whether late moves are searched less deeply.
+    /// Whether the depth of late moves is reduced.
     pub reductions: bool,
-    /// Whether hopeless moves and decided nodes are not searched.
+    /// Whether hopeless moves and decided nodes are pruned.
     pub pruning: bool,
-    /// Hundredths of a move a ply may change the lead.
+    /// The maximum change of the lead per ply, in hundredths of a move.
     pub futility: i32,
-    /// Hundredths of a move a row of any piece is worth.
+    /// The value of a row of any piece, in hundredths of a move.
     pub row: i32,
-    /// Hundredths of a move a row of the rearmost piece is worth beyond that.
+    /// The additional value of a row of the rearmost piece, in hundredths of a
+    /// move.
     pub rearmost: i32,
-    /// Hundredths of a move a row of the second rearmost piece is worth beyond that.
+    /// The additional value of a row of the second rearmost piece, in
+    /// hundredths of a move.
     pub second: i32,
-    /// Hundredths of a move it is worth to be on move.
+    /// The value of being on move, in hundredths of a move.
     pub tempo: i32,
 }
 
-/// How alpha-beta search values a state.
+/// The evaluation of states in alpha-beta search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evaluation {
-    /// The difference of mean rows from the home area.
+    /// The difference of the mean rows from the home area.
     MeanRow,
-    /// The difference of table distances.
+    /// The difference of the table distances.
     Table,
 }
 
-/// What is wrong with a player's configuration.
+/// An error in a player's configuration.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Not TOML.
+    /// The text is not TOML.
     #[error("the players are no TOML: {0}")]
     Toml(#[from] toml::de::Error),
-    /// No such player.
+    /// The player does not exist.
     #[error("there is no player `{name}`; there are {known}, and the policies of general game playing, as `nst`")]
     Unknown {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The available names.
         known: String,
     },
-    /// The player's table does not fit.
+    /// The player's table is invalid.
     #[error("player `{name}`: {why}")]
     Player {
         /// The player.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
 }
 
-/// Named players.
+/// A set of named players.
 #[derive(Clone, Debug)]
 pub struct Roster {
     players: BTreeMap<String, Table>,
 }
 
 impl Roster {
-    /// The players that ship with the crate.
+    /// Returns the built-in players.
     pub fn built_in() -> Roster {
         Roster::parse(include_str!("../players.toml")).expect("the players that ship are well-formed")
     }
 
-    /// Players from TOML: a table a player.
+    /// Parses players from TOML, with one table per player.
     ///
     /// # Errors
-    /// If the text is no TOML, or a player is no table.
+    ///
+    /// Returns an error if the text is not TOML or a player is not a table.
     pub fn parse(text: &str) -> Result<Roster, ConfigError> {
         let mut players = BTreeMap::new();
         for (name, value) in text.parse::<Table>()? {
@@ -215,23 +221,26 @@ impl Roster {
         Ok(Roster { players })
     }
 
-    /// Adds players, which replace those of the same name.
+    /// Adds players. They replace players with the same name.
     pub fn add(&mut self, other: Roster) {
         self.players.extend(other.players);
     }
 
-    /// The names, in order.
+    /// Returns the names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.players.keys().map(String::as_str)
     }
 
-    /// The configuration of a player: `name`, or `name,key=value,…` with some
-    /// of its parameters changed. The name may also be that of a policy of
-    /// general game playing, whose playouts go on to the end unless they are
-    /// told to stop before.
+    /// Returns the configuration of a player: `name`, or `name,key=value,…`
+    /// with some parameters changed.
+    ///
+    /// The name may also be that of a policy, whose playouts continue to the
+    /// end unless they are configured otherwise.
     ///
     /// # Errors
-    /// If there is no such player, or its parameters do not fit.
+    ///
+    /// Returns an error if the player does not exist or its parameters are
+    /// invalid.
     pub fn config(&self, text: &str) -> Result<Config, ConfigError> {
         let mut words = text.split(',');
         let name = words.next().unwrap_or_default().trim();
@@ -253,7 +262,7 @@ impl Roster {
         Ok(config)
     }
 
-    /// A player's table with what it takes over from others.
+    /// Returns a player's table, including the inherited parameters.
     fn resolve(&self, name: &str, depth: usize) -> Result<Table, ConfigError> {
         let unknown =
             || ConfigError::Unknown { name: name.to_owned(), known: self.names().collect::<Vec<_>>().join(", ") };
@@ -269,8 +278,8 @@ impl Roster {
     }
 }
 
-/// The player of a policy: moves of all kinds in the tree, and forward ones in
-/// playouts that go on to the end.
+/// Returns the player of a policy: all moves in the tree, and forward moves in
+/// playouts that continue to the end.
 fn table_of(policy: &Policy) -> Table {
     let text = "kind = 'uct'\nmoves = 'all'\nrandom = 1\nthreshold = 0\nend = 'played-out'\nc = 0\nlength_weight = 0";
     let mut table: Table = text.parse().expect("the text is TOML");
@@ -279,15 +288,16 @@ fn table_of(policy: &Policy) -> Table {
     let selection = words.next().unwrap_or_default();
     change_in(&mut table, "selection", Value::String(selection.to_owned()));
     for (key, value) in words.filter_map(|word| word.split_once('=')) {
-        // What is a whole number is to be told as one.
+        // Whole numbers are written as integers.
         let number = value.parse().map(Value::Integer).or_else(|_| value.parse().map(Value::Float));
         change_in(&mut table, key, number.unwrap_or_else(|_| Value::String(value.to_owned())));
     }
     table
 }
 
-/// Changes a parameter of a player: one of its parts, if it searches by UCT
-/// and has none of that name itself. What it replaces is forgotten.
+/// Changes a parameter of a player. If the player searches with UCT and has no
+/// such parameter, the change is for its parts. Replaced parameters are
+/// removed.
 fn change_in(table: &mut Table, key: &str, value: Value) {
     let searches = table.get("kind").and_then(Value::as_str) == Some("uct");
     let own = match (key, value.as_str()) {
@@ -317,7 +327,7 @@ fn change_in(table: &mut Table, key: &str, value: Value) {
     parts.insert(key.to_owned(), value);
 }
 
-/// Puts a player's parameters where they belong, as if they were told one after the other.
+/// Applies a player's parameters in their order.
 fn put_in_place(told: Table) -> Table {
     let mut table = Table::new();
     let (kind, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(key, _)| key == "kind" || key == "parts");
@@ -335,7 +345,8 @@ impl Config {
         }
     }
 
-    /// Whether every search of the player ends, by these limits or by itself.
+    /// Returns whether every search of the player ends, by these limits or by
+    /// itself.
     pub fn ends_by(&self, limits: &Limits) -> bool {
         let counted = limits.expansions.is_some() || limits.time.is_some();
         match self {
@@ -345,7 +356,7 @@ impl Config {
         }
     }
 
-    /// Whether the player needs a distance table.
+    /// Returns whether the player needs a distance table.
     pub fn needs_table(&self) -> bool {
         match self {
             Config::Uct(uct) => uct.end != PlayoutEnd::PlayedOut,
@@ -357,15 +368,16 @@ impl Config {
 }
 
 impl UctConfig {
-    /// Whether its playouts are its own, and not of its parts.
+    /// Returns whether it has its own playouts, not those of a policy.
     pub(crate) fn has_own_playouts(&self) -> bool {
         !self.parts.contains_key("playout")
     }
 
-    /// The search that its parts make, if it has any.
+    /// Returns the search of its policy parameters, if it has any.
     ///
     /// # Errors
-    /// What is wrong with them.
+    ///
+    /// Returns the reason if they are invalid.
     pub(crate) fn search(&self) -> Result<Option<SearchPolicy>, String> {
         if self.parts.is_empty() {
             return Ok(None);
@@ -375,7 +387,7 @@ impl UctConfig {
             decision: self.decision.into(),
             ..SearchPolicy::default()
         };
-        // What others are parameters of goes first.
+        // Parameters that others depend on come first.
         let mut parts: Vec<_> = self.parts.iter().collect();
         parts.sort_by_key(|(key, _)| !["selection", "playout"].contains(&key.as_str()));
         for (key, value) in parts {
@@ -422,7 +434,7 @@ impl PvsConfig {
         if self.depth == 0 || !(1..=MOST_MEGABYTES).contains(&self.table_megabytes) {
             return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
         }
-        // So the value of a state stays far below that of a race that is won.
+        // This keeps evaluations far below the values of won races.
         const MOST_WEIGHT: i32 = 10_000;
         let weights = [self.futility, self.row, self.rearmost, self.second, self.tempo];
         if !weights.iter().all(|weight| (0..=MOST_WEIGHT).contains(weight)) {
@@ -497,7 +509,7 @@ mod tests {
         let mut own = Roster::built_in();
         own.add(Roster::parse("[mine]\nlike = 'heur0'\nplayout = 'nst'\nepsilon = 0.1").unwrap());
         assert_eq!(own.config("mine").unwrap(), own.config("heur0,playout=nst,epsilon=0.1").unwrap());
-        // What is kept of a player makes the same player.
+        // A serialized player defines the same player.
         let kept = toml::to_string(&Config::Uct(heur0.clone())).unwrap();
         assert_eq!(toml::from_str::<Config>(&kept).unwrap(), Config::Uct(heur0));
         assert_eq!(roster.config("random").unwrap(), Config::Random);

@@ -8,8 +8,9 @@ use crate::game::{Action, ChineseCheckers, GameState};
 use crate::player::EnginePlayer;
 use crate::ugi;
 
-/// An opening is a position string, or `startpos` or `fen` with a position
-/// string and maybe `moves` and moves, as the engine protocol has it.
+/// Openings are position strings, or `startpos` or `fen` with a position
+/// string, optionally followed by `moves` and moves, as in the engine
+/// protocol.
 impl ArenaGame for ChineseCheckers {
     fn move_text(&self, _: &GameState, _: usize, action: Action) -> String {
         ugi::action_text(self.geometry(), action)
@@ -42,7 +43,7 @@ impl ChineseCheckers {
     }
 }
 
-/// A player of this process in the arena.
+/// A built-in player as a contestant of the arena.
 pub struct EngineContestant(pub Box<dyn EnginePlayer>);
 
 impl Contestant<ChineseCheckers> for EngineContestant {

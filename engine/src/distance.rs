@@ -1,38 +1,38 @@
-//! Distances to the goal for the players, from a table and beyond it.
+//! Distances to the goal for players, from a table and by estimates.
 
 use std::sync::Arc;
 
 use sternhalma_data::{Cell, Encoding, Prefix, Rank, State, Table};
 
-/// Moves a step beyond the table's prefix costs, on average. Fitted on the
-/// whole table of 6 pieces (`docs/players.md`).
+/// The mean number of moves per step beyond the table's prefix. The value was
+/// fitted on the whole table for 6 pieces (`docs/players.md`).
 const MOVES_PER_STEP: f64 = 0.37;
 
-/// The distance of an army to its goal: what the table says where it covers
-/// the state, and an estimate where it does not.
+/// Distances of armies to their goals: from the table for covered states,
+/// otherwise by an estimate.
 ///
-/// The estimate takes each piece beyond the prefix to the nearest free cell
+/// The estimate moves each piece beyond the prefix to the nearest free cell
 /// inside ([`draw_in`]), looks that state up, and adds a fixed number of moves
-/// for each step that took. At the border that is one step, so there is no
-/// jump.
+/// per step of these pieces. A piece beside the border is one step away from
+/// it, so the estimate is continuous.
 #[derive(Clone, Debug)]
 pub struct Distances {
     table: Arc<Table>,
 }
 
 impl Distances {
-    /// The distances of a table.
+    /// Creates distances from a table.
     pub fn new(table: Arc<Table>) -> Distances {
         Distances { table }
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// The distance of an army, given as its goal tip sees it, with its rank.
-    /// A damaged table gives the estimate that its neighbours would.
+    /// Returns the distance of an army with its rank. If the table is damaged,
+    /// the result is the estimate from neighbouring states.
     #[inline]
     pub fn of(&self, army: State, rank: Rank) -> f64 {
         match self.table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
@@ -53,16 +53,16 @@ impl Distances {
     }
 }
 
-/// An army with each piece beyond the prefix taken to the nearest free cell
-/// inside, the nearest pieces first and the farthest of equal cells, and the
-/// steps that took on the empty board.
+/// Moves each piece beyond the prefix to the nearest free cell inside. The
+/// nearest pieces come first, and ties go to the farthest cell. Returns the
+/// army and the number of steps on the empty board.
 pub fn draw_in(prefix: Prefix, army: State) -> (State, u32) {
     let covered = prefix.cells();
     let geometry = prefix.board().geometry();
     let apart = |a: Cell, b: Cell| {
         let ((ax, ay), (bx, by)) = (geometry.coordinates(a), geometry.coordinates(b));
         let (dx, dy) = (i32::from(ax) - i32::from(bx), i32::from(ay) - i32::from(by));
-        // Steps along (1, -1) change both coordinates at once.
+        // A step along (1, -1) changes both coordinates.
         dx.abs().max(dy.abs()).max((dx + dy).abs()) as u32
     };
     let mut placed = army.cells() & covered;

@@ -1,4 +1,4 @@
-//! What a state is worth, and when a playout may end.
+//! Evaluations of states, and tests that end playouts.
 
 use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic, MoveEvaluator};
@@ -8,7 +8,7 @@ use crate::game::{Action, ChineseCheckers, GameState};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 
-/// The distances of both armies, `x` first.
+/// Returns the distances of both armies, `x` first.
 #[inline]
 fn both(distances: &Distances, game: &ChineseCheckers, state: &GameState) -> [f64; 2] {
     PLAYERS.map(|player| {
@@ -17,24 +17,25 @@ fn both(distances: &Distances, game: &ChineseCheckers, state: &GameState) -> [f6
     })
 }
 
-/// How much nearer the player to move is, as a value of alpha-beta search.
+/// Returns the lead of the player to move, as a value of alpha-beta search.
 fn lead(of: [f64; 2], state: &GameState) -> f64 {
     let mover = state.player() as usize;
     of[1 - mover] - of[mover]
 }
 
-/// Longest advances first, so that alpha-beta search cuts early.
+/// Sorts moves by advance, longest first, for early cutoffs of alpha-beta
+/// search.
 fn farthest_first(game: &ChineseCheckers, state: &GameState, moves: &mut [Action]) {
     moves.sort_by_key(|action| action.map_or(0, |mv| -game.advance(state.player(), mv)));
 }
 
-/// The difference of the two table distances (paper 004, section 4.1), which
-/// is also what heuristic playouts end with.
+/// The difference of the two table distances [Roschke and Sturtevant 2013,
+/// section 4.1]. Heuristic playouts also end with it.
 #[derive(Clone, Debug)]
 pub struct TableDifference {
-    /// Where distances come from.
+    /// The source of distances.
     pub distances: Distances,
-    /// Reward a move of difference is worth: 0.5 + weight · difference.
+    /// The reward per move of difference: 0.5 + weight · difference.
     pub weight: f64,
 }
 
@@ -57,18 +58,18 @@ impl Heuristic<ChineseCheckers> for TableDifference {
     }
 }
 
-/// Being to move is worth half a move: with equal distances who is to move
-/// is first, and who is to move and a move behind is second.
+/// The value of being on move, in moves. With equal distances the player to
+/// move arrives first. If it is one move behind, it arrives second.
 const TO_MOVE: f64 = 0.5;
 
-/// The difference of the two table distances after each move, and half a move
-/// for the opponent, who is to move then; after the last move its goal. Takes
-/// a look-up a move.
+/// The difference of the two table distances after each move, with half a move
+/// for the opponent, who is then on move. After a final move it is the goal.
+/// It takes one look-up per move.
 #[derive(Clone, Debug)]
 pub struct TableForesight {
-    /// Where distances come from.
+    /// The source of distances.
     pub distances: Distances,
-    /// Reward a move of difference is worth.
+    /// The reward per move of difference.
     pub weight: f64,
 }
 
@@ -95,11 +96,12 @@ impl MoveEvaluator<ChineseCheckers> for TableForesight {
     }
 }
 
-/// The difference of the mean rows from the home area, 0 inside it (paper
-/// 004, section 4.1: "average position").
+/// The difference of the mean rows from the home area, with rows in the area
+/// counted as 0 [Roschke and Sturtevant 2013, section 4.1: "average
+/// position"].
 #[derive(Clone, Debug)]
 pub struct MeanRow {
-    /// By row seen from the goal: the cells there.
+    /// The cells of each row, in goal order.
     rows: Vec<CellSet>,
     /// The last row of the home area.
     home_rows: usize,
@@ -107,7 +109,7 @@ pub struct MeanRow {
 }
 
 impl MeanRow {
-    /// The evaluation on a board.
+    /// Creates the evaluation for a board.
     pub fn new(game: &ChineseCheckers) -> MeanRow {
         let geometry = game.geometry();
         let last = sternhalma_data::State::goal(game.board()).cells().last().expect("an army has a piece");
@@ -137,18 +139,20 @@ impl Heuristic<ChineseCheckers> for MeanRow {
     }
 }
 
-/// Ends a playout once the armies are separated: every `x` piece beyond the
-/// centre row, every `o` piece on the other side, none on it (paper 004,
-/// section 4.2). Who is nearer has won, and with equal distances who moves.
+/// A cutoff that ends a playout when the armies are separated: every `x` piece
+/// is beyond the centre row, every `o` piece on the other side [Roschke and
+/// Sturtevant 2013, section 4.2].
+///
+/// The player with the smaller distance wins; ties go to the player to move.
 #[derive(Clone, Debug)]
 pub struct Separated {
     distances: Distances,
-    /// By player: the cells beyond the centre row.
+    /// The cells beyond the centre row, by player.
     beyond: [CellSet; 2],
 }
 
 impl Separated {
-    /// The test on a board.
+    /// Creates the test for a board.
     pub fn new(game: &ChineseCheckers, distances: Distances) -> Separated {
         let geometry = game.geometry();
         let centre = geometry.size() - 1;
@@ -158,18 +162,19 @@ impl Separated {
         Separated { distances, beyond: [beyond, before] }
     }
 
-    /// Where distances come from.
+    /// Returns the source of distances.
     pub fn distances(&self) -> &Distances {
         &self.distances
     }
 
-    /// Whether the armies can no longer meet, but by a jump to the centre row.
+    /// Returns whether the armies are separated. They can then only meet by a
+    /// jump to the centre row.
     #[inline]
     pub fn holds(&self, state: &GameState) -> bool {
         PLAYERS.iter().all(|&player| state.army(player).is_subset(self.beyond[player as usize]))
     }
 
-    /// Who wins the race, if the armies are separated.
+    /// Returns the winner of the race if the armies are separated.
     #[inline]
     pub fn winner(&self, game: &ChineseCheckers, state: &GameState) -> Option<Side> {
         self.holds(state).then(|| {

@@ -1,12 +1,14 @@
-//! Which moves a player considers.
+//! Filters of the moves that a player considers.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{Cell, CellSet};
 
-/// The moves a player restricts itself to, by their ends: forward is a higher
-/// row toward the goal. A filter that leaves no move widens for that turn.
+/// The moves that a player considers, by their direction; forward is towards a
+/// higher row as seen from the own home.
+///
+/// If a filter leaves no move, it widens for that turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
@@ -20,7 +22,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Whether the filter keeps a move that leads so many rows toward the goal.
+    /// Returns whether the filter keeps a move that advances by `rows` rows.
     pub fn keeps(self, rows: i32) -> bool {
         match self {
             Filter::Forward => rows > 0,
@@ -40,7 +42,7 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Where each piece of an army may go.
+/// The destinations of each piece of an army.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
     from: [Cell; 15],
@@ -50,23 +52,24 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// No pieces.
+    /// Creates an empty set of pieces.
     #[inline]
     pub(crate) fn none() -> Pieces {
         Pieces { from: [Cell::new(0); 15], to: [CellSet::EMPTY; 15], len: 0, any: CellSet::EMPTY }
     }
 
-    /// Leaves no pieces.
+    /// Removes all pieces.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         self.any = CellSet::EMPTY;
     }
 
-    /// Adds a piece with the cells it may go to.
+    /// Adds a piece with its destinations.
     ///
     /// # Panics
-    /// If there are 15 pieces.
+    ///
+    /// Panics if there are 15 pieces already.
     #[inline]
     pub(crate) fn push(&mut self, from: Cell, to: CellSet) {
         self.from[self.len] = from;
@@ -75,19 +78,19 @@ impl Pieces {
         self.any |= to;
     }
 
-    /// The pieces with the cells they may go to, maybe none.
+    /// Returns the pieces with their destinations, which may be empty.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Cell, CellSet)> + '_ {
         self.from[..self.len].iter().copied().zip(self.to.iter().copied())
     }
 
-    /// Whether no piece may move.
+    /// Returns whether no piece can move.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.any.is_empty()
     }
 
-    /// How many moves there are.
+    /// Returns the number of moves.
     #[inline]
     pub fn count(&self) -> usize {
         self.iter().map(|(_, to)| to.len()).sum()

@@ -11,13 +11,13 @@ use crate::anatomy::BoardFeatures;
 use crate::filter::{Filter, Pieces};
 use crate::playout::random_move;
 
-/// The ply at which a game is a draw, unless a game says otherwise.
+/// The default ply at which a game is a draw.
 pub const PLY_LIMIT: u32 = 1000;
 
-/// A move, or `None` for the pass of a side without a legal move.
+/// A move, or `None` if a side without a legal move passes.
 pub type Action = Option<Move>;
 
-/// How a game ended.
+/// The result of a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The player's goal corner is full and holds one of its pieces.
@@ -26,17 +26,17 @@ pub enum Outcome {
     Draw,
 }
 
-/// The rules of a board, and which moves the search is shown.
+/// The rules for a board, and the moves that searches consider.
 #[derive(Debug)]
 pub struct ChineseCheckers {
     board: Board,
     geometry: &'static Geometry,
     ply_limit: u32,
     filter: Filter,
-    /// By player: the goal corner.
+    /// The goal corner of each player.
     goals: [CellSet; 2],
-    /// By player and cell: the cells in higher rows toward the goal, and
-    /// those in rows at least as high.
+    /// For each player and cell, the cells in higher rows towards the goal,
+    /// and those in rows at least as high.
     ahead: [Vec<[CellSet; 2]>; 2],
 }
 
@@ -51,37 +51,37 @@ pub struct GameState {
 }
 
 impl GameState {
-    /// The cells of a player's pieces, in the board's order.
+    /// Returns the cells of a player's pieces, in board order.
     #[inline]
     pub fn army(&self, player: Side) -> CellSet {
         self.armies[player as usize]
     }
 
-    /// Who is to move.
+    /// Returns the player to move.
     #[inline]
     pub fn player(&self) -> Side {
         self.player
     }
 
-    /// The plies played so far.
+    /// Returns the number of plies played so far.
     #[inline]
     pub fn ply(&self) -> u32 {
         self.ply
     }
 
-    /// Whether the last action was a pass.
+    /// Returns whether the last action was a pass.
     #[inline]
     pub fn has_passed(&self) -> bool {
         self.passed
     }
 
-    /// The state with the other player to move, though who is to move could:
-    /// no state of a game, but one a search may ask about.
+    /// Returns the state with the other player to move, although a pass is not
+    /// legal. Searches use such states, but games do not have them.
     pub(crate) fn skipped(self) -> GameState {
         GameState { player: self.player.other(), passed: false, ply: self.ply + 1, ..self }
     }
 
-    /// How the game ended, if it has.
+    /// Returns the result if the game is over.
     #[inline]
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome
@@ -89,11 +89,12 @@ impl GameState {
 }
 
 impl ChineseCheckers {
-    /// The game on a board. The search is shown the moves of `filter`,
-    /// widened where it leaves none; [`PLY_LIMIT`] applies.
+    /// Creates the game for a board with the ply limit [`PLY_LIMIT`]. Searches
+    /// consider the moves of `filter`, widened if it leaves none.
     ///
     /// # Panics
-    /// If the homes of the board overlap.
+    ///
+    /// Panics if the homes of the board overlap.
     pub fn new(board: Board, filter: Filter) -> ChineseCheckers {
         assert!(board.homes_are_apart(), "the homes of {board} overlap");
         let geometry = board.geometry();
@@ -110,33 +111,33 @@ impl ChineseCheckers {
         ChineseCheckers { board, geometry, ply_limit: PLY_LIMIT, filter, goals, ahead }
     }
 
-    /// The same game, drawn at another ply.
+    /// Returns the same game with another ply limit.
     #[must_use]
     pub fn with_ply_limit(mut self, ply_limit: u32) -> ChineseCheckers {
         self.ply_limit = ply_limit;
         self
     }
 
-    /// The ply at which a game is a draw.
+    /// Returns the ply at which a game is a draw.
     #[inline]
     pub fn ply_limit(&self) -> u32 {
         self.ply_limit
     }
 
-    /// The board.
+    /// Returns the board.
     #[inline]
     pub fn board(&self) -> Board {
         self.board
     }
 
-    /// Neighbours and rows of the board.
+    /// Returns the geometry of the board.
     #[inline]
     pub fn geometry(&self) -> &'static Geometry {
         self.geometry
     }
 
-    /// The state of a position with the board's armies; none if the armies
-    /// have not the board's pieces.
+    /// Returns the state of a position, or `None` if the armies do not have
+    /// the number of pieces of the board.
     pub fn state(&self, position: &Position) -> Option<GameState> {
         let armies = [Side::X, Side::O].map(|player| position.army(player));
         let fits = armies.iter().all(|army| army.len() == self.board.pieces());
@@ -150,32 +151,32 @@ impl ChineseCheckers {
         Some(state)
     }
 
-    /// The position of a state.
+    /// Returns the position of a state.
     pub fn position(&self, state: &GameState) -> Position {
         let [x, o] = state.armies;
         Position::new(self.geometry, x, o, state.player, state.ply).expect("armies share no cell")
     }
 
-    /// The army of a player as its goal tip sees it, with its rank in the
-    /// table of the board.
+    /// Returns the army of a player in goal order, with its rank.
     ///
-    /// The rank is made anew. Carrying it along with the moves
-    /// ([`Rank::after_move`]) takes longer: playouts need it once in many moves,
-    /// and the pieces a move passes are a loop that the processor mispredicts.
+    /// The rank is computed from scratch. Updating it with every move
+    /// ([`Rank::after_move`]) is slower. Playouts need it only once in many
+    /// moves, and the loop over the passed pieces is mispredicted by the
+    /// processor.
     #[inline]
     pub fn ranked(&self, state: &GameState, player: Side) -> (State, Rank) {
         let army = State::from_army(self.board, player, state.army(player));
         (army, Rank::of(army))
     }
 
-    /// A player's goal corner, in the board's order.
+    /// Returns a player's goal corner, in board order.
     #[inline]
     pub fn goal_corner(&self, player: Side) -> CellSet {
         self.goals[player as usize]
     }
 
-    /// Where each piece of the player to move may go under a filter, widened
-    /// to the next while it leaves no move: forward, non-backward, all.
+    /// Returns the destinations of each piece of the player to move. While a
+    /// filter leaves no move it widens: forward, non-backward, all.
     #[inline]
     pub fn pieces(&self, state: &GameState, filter: Filter) -> Pieces {
         let pieces = self.pieces_within(state, filter);
@@ -193,7 +194,8 @@ impl ChineseCheckers {
         }
     }
 
-    /// Where each piece may go under a filter as it is.
+    /// Returns the destinations of each piece for a filter that does not
+    /// widen.
     #[inline]
     fn pieces_within(&self, state: &GameState, filter: Filter) -> Pieces {
         let player = state.player;
@@ -215,7 +217,7 @@ impl ChineseCheckers {
         pieces
     }
 
-    /// How many rows a move of a player leads toward the goal.
+    /// Returns the number of rows by which a move of a player advances.
     #[inline]
     pub fn advance(&self, player: Side, mv: Move) -> i32 {
         let rows = self.geometry.row(mv.to) as i32 - self.geometry.row(mv.from) as i32;
@@ -233,7 +235,7 @@ impl ChineseCheckers {
         winner.or((state.ply >= self.ply_limit).then_some(Outcome::Draw))
     }
 
-    /// Plays an action of the player to move, which is one of the rules'.
+    /// Plays a legal action of the player to move.
     #[inline]
     pub fn play_action(&self, state: &mut GameState, action: Action) {
         let mover = state.player;
@@ -255,8 +257,8 @@ impl ChineseCheckers {
         }
     }
 
-    /// Plays random legal moves from the initial state; none if they end the
-    /// game.
+    /// Plays random legal moves from the initial state. Returns `None` if they
+    /// end the game.
     pub fn random_state(&self, plies: u32, rng: &mut Rng) -> Option<GameState> {
         let mut state = self.initial();
         let mut moves = Vec::new();
@@ -272,7 +274,7 @@ impl ChineseCheckers {
     }
 }
 
-/// Adds the moves of some pieces; to pass if there is none.
+/// Appends the moves of some pieces, or a pass if there are none.
 fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
     let before = actions.len();
     for (from, to) in pieces.iter() {
@@ -283,7 +285,7 @@ fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
     }
 }
 
-/// Role 0 is `x`, role 1 is `o`; a win is a goal of 100, a draw 50.
+/// Role 0 is `x` and role 1 is `o`. A win has the goal 100, a draw 50.
 impl PolicyGame for ChineseCheckers {
     fn features(&self) -> Option<Box<dyn StateFeatures<ChineseCheckers>>> {
         Some(Box::new(BoardFeatures::new(self)))
@@ -311,7 +313,8 @@ impl Game for ChineseCheckers {
         add_actions(&self.pieces(state, self.filter), moves);
     }
 
-    /// Forward moves, as in all playouts of paper 004: others do not end.
+    /// Returns forward moves, as in the playouts of [Roschke and Sturtevant
+    /// 2013]; other playouts would not end.
     fn playout_moves(&self, state: &GameState, _: usize, moves: &mut Vec<Action>) {
         add_actions(&self.pieces(state, Filter::Forward), moves);
     }
@@ -321,7 +324,7 @@ impl Game for ChineseCheckers {
         Some(random_move(&self.pieces(state, Filter::Forward), rng))
     }
 
-    /// By the cells a piece leaves and reaches; 0 to pass.
+    /// Numbers a move by its two cells; a pass has the number 0.
     #[inline]
     fn number(&self, _: usize, action: Action) -> u32 {
         let number = |Move { from, to }: Move| (from.index() * self.board.cells() + to.index()) as u32 + 1;

@@ -1,9 +1,9 @@
-//! Two-player Chinese Checkers and its players, on the tables of
+//! Two-player Chinese Checkers and its players, using the tables of
 //! `sternhalma-data` and the search of `sternhalma-ggp`.
 //!
-//! [`ChineseCheckers`] is the game, [`Roster`] the named configurations of
-//! `players.toml`, [`player()`] makes one ready to play, and the arena of
-//! `sternhalma-ggp` lets them play each other.
+//! [`ChineseCheckers`] is the game, [`Roster`] has the named configurations of
+//! `players.toml`, and [`player()`] creates a player. The arena of
+//! `sternhalma-ggp` plays matches between them.
 //!
 //! ```
 //! use sternhalma_data::Board;

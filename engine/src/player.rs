@@ -1,4 +1,4 @@
-//! Players, ready to play.
+//! Players that are ready to play.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,57 +18,58 @@ use crate::game::{Action, ChineseCheckers, GameState};
 use crate::playout::{FarthestMix, random_move};
 use crate::pvs::PvsPlayer;
 
-/// The most moves of a tree, some 1.6 GB, or 2.1 GB with guided selection; it
-/// then grows no more.
+/// The maximum number of moves in a tree: about 1.6 GB, or 2.1 GB with guided
+/// selection. A full tree does not grow.
 const MOST_EDGES: usize = 1 << 26;
 
-/// From so many expansions on, Monte-Carlo search tells how it stands
-/// whenever they have doubled.
+/// The number of expansions at which Monte-Carlo search reports first. It
+/// reports again whenever the number has doubled.
 const FIRST_REPORT: u64 = 1 << 17;
 
-/// From this length on a simulation changes its reward no more.
+/// The length from which on a simulation's reward does not change.
 const LENGTH_HORIZON: u32 = 100;
 
-/// What a player plays, and what it spent on it.
+/// The action that a player chose, and the cost of its search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Choice {
     /// The move, or a pass.
     pub action: Action,
-    /// What the search spent; nothing where there was no choice.
+    /// The cost of the search; zero if there was only one action.
     pub spent: SearchStats,
 }
 
-/// How a search stands.
+/// The progress of a search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchInfo {
-    /// What it has spent.
+    /// The cost so far.
     pub spent: SearchStats,
-    /// What the state is worth to the player to move, if it can tell.
+    /// The value of the state for the player to move, if it is known.
     pub value: Option<SearchValue>,
-    /// The principal variation as far as it is known; first what would be played.
+    /// The principal variation as far as it is known, beginning with the best
+    /// action.
     pub line: Vec<Action>,
 }
 
-/// What a search takes a state to be worth to the player to move.
+/// The value of a state for the player to move, according to a search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchValue {
-    /// Of Monte-Carlo search: the average reward, from -1 for lost to 1 for won.
+    /// The mean reward of Monte-Carlo search, from -1 (lost) to 1 (won).
     Reward(f64),
-    /// Of alpha-beta search: the lead, in the units of its evaluation.
+    /// The lead of alpha-beta search, in units of its evaluation.
     Lead(f64),
-    /// Won in so many plies, as far as the moves go that the search considers.
+    /// A win in a number of plies, among the moves that the search considers.
     Won(u32),
-    /// Lost in so many plies, likewise.
+    /// A loss in a number of plies, among the moves that the search considers.
     Lost(u32),
 }
 
-/// One side of a game.
+/// A player of one side of a game.
 pub trait EnginePlayer: Send {
-    /// Chooses for the player to move in a state that is not the game's end.
+    /// Chooses an action in a state in which the game is not over.
     fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice;
 
-    /// Chooses as [`choose`](EnginePlayer::choose) does, and tells `watch` how the
-    /// search stands: now and then if it can, and once at its end.
+    /// Chooses an action like [`choose`](EnginePlayer::choose) and reports the
+    /// progress to `watch`, during the search if it can, and at its end.
     fn think(
         &mut self,
         state: &GameState,
@@ -81,17 +82,20 @@ pub trait EnginePlayer: Send {
         choice
     }
 
-    /// Follows an action of the game, its own or the opponent's.
+    /// Follows an action of the game, by either player.
     fn observe(&mut self, _action: Action) {}
 
     /// Begins a new game. The same seed and limits give the same game.
     fn reset(&mut self, seed: u64);
 }
 
-/// A player of this configuration; `distances` as [`Config::needs_table`] says.
+/// Creates a player. [`Config::needs_table`] tells whether it needs
+/// `distances`.
 ///
 /// # Errors
-/// If the player needs a table and there is none, or one of another board.
+///
+/// Returns an error if the player needs a table and has none, or if the table
+/// is for another board.
 pub fn player(
     config: &Config,
     board: Board,
@@ -146,7 +150,8 @@ pub fn player(
     })
 }
 
-/// A player whose playouts end by this cutoff, with parts of its own or those it is told.
+/// Creates a player with a cutoff for playouts, and with its own or configured
+/// parts.
 fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Result<Box<dyn EnginePlayer>, String>
 where
     C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
@@ -187,7 +192,7 @@ impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCh
 struct UctPlayer<S: Selection<ChineseCheckers>, P, C> {
     game: Arc<ChineseCheckers>,
     config: UctConfig,
-    /// The parts as they are before a game.
+    /// The parts in their state before a game.
     parts: (S, P, C),
     mcts: Mcts<ChineseCheckers, S, P, C>,
 }
@@ -259,10 +264,11 @@ where
             let found = self.mcts.resume(&self.game, state, role, part, stop, spent);
             spent = found.spent;
             let stats = found.moves.iter().find(|(action, _)| *action == found.best).map(|(_, stats)| stats.mean());
-            // What is proved has an infinite mean.
+            // A proved move has an infinite mean.
             let value = stats.map(|mean| SearchValue::Reward(2.0 * mean.clamp(0.0, 1.0) - 1.0));
             watch(&SearchInfo { spent, value, line: self.mcts.principal_variation() });
-            // A part that ends before its report met the clock or was stopped.
+            // A part that ends before its report reached the time limit or was
+            // stopped.
             if spent.expansions_counted() < report || limits.counted_out(&spent) {
                 return Choice { action: found.best, spent };
             }
@@ -303,7 +309,7 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
         let limits = limits.and(Limits::depth(self.depth));
         let AlphaBetaResult { best: action, value, spent } =
             alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
-        // Without a depth searched in full there is no value.
+        // Without a completely searched depth there is no value.
         let value = (spent.depth > 0).then_some(match value {
             won if won > WIN / 2.0 => SearchValue::Won((WIN - won) as u32),
             lost if lost < -WIN / 2.0 => SearchValue::Lost((WIN + lost) as u32),
@@ -316,14 +322,14 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
     fn reset(&mut self, _: u64) {}
 }
 
-/// The choice where there is none.
+/// Returns the choice for a forced action.
 pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&SearchInfo)) -> Choice {
     let spent = SearchStats::default();
     watch(&SearchInfo { spent, value: None, line: vec![action] });
     Choice { action, spent }
 }
 
-/// The action where the game shows but one.
+/// Returns the only legal action, or `None` if there are several.
 pub(crate) fn only_action(game: &ChineseCheckers, state: &GameState) -> Option<Action> {
     let mut actions = Vec::new();
     game.legal(state, state.player() as usize, &mut actions);
@@ -343,7 +349,7 @@ impl EnginePlayer for Greedy {
         let player = state.player();
         let mut best: (Option<(i32, usize)>, Vec<Move>) = (None, Vec::new());
         for (from, to) in self.game.pieces(state, Filter::All).iter() {
-            // Seen from the goal, cells in farther rows have larger indices.
+            // In goal order, cells in farther rows have larger indices.
             let behind = self.game.geometry().row(from.to_goal_order(self.game.board(), player));
             for to in to {
                 let mv = Move { from, to };
@@ -407,7 +413,7 @@ mod tests {
             let mut seen = Vec::new();
             let choice = other.think(&state, limits, &go, &mut |info| seen.push(info.clone()));
             assert_eq!(counted(one.choose(&state, limits, &go)), counted(choice), "{limits:?}");
-            // The last simulation of a part may go beyond the next limit.
+            // The last simulation of a part may exceed the next limit.
             assert!(seen.len().abs_diff(parts) <= 1, "{limits:?}: {}", seen.len());
             let last = &seen[seen.len() - 1];
             assert_eq!((last.line[0], last.spent), (choice.action, choice.spent));

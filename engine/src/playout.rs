@@ -1,4 +1,4 @@
-//! Forward playouts (paper 004, Table 2).
+//! Forward playouts [Roschke and Sturtevant 2013, Table 2].
 
 use rand::{Rng as _, RngExt};
 use sternhalma_data::{CellSet, Move, Side};
@@ -7,16 +7,16 @@ use sternhalma_ggp::{MoveHistory, Playout, Rng};
 use crate::filter::{Filter, Pieces};
 use crate::game::{Action, ChineseCheckers, GameState};
 
-/// Forward moves only: a share of them uniformly at random, the others the
-/// farthest move, which advances a piece by the most rows; ties at random.
+/// A playout with forward moves only. A fraction of them is uniformly random;
+/// the others advance a piece by as many rows as possible (ties: random).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FarthestMix {
-    /// Random moves in 2^32 parts.
+    /// The fraction of random moves, in units of 2^-32.
     random: u64,
 }
 
 impl FarthestMix {
-    /// `random` is the share of random moves, 0 to 1.
+    /// Creates a playout; `random` is the fraction of random moves, 0 to 1.
     pub fn new(random: f64) -> FarthestMix {
         FarthestMix { random: (random * (1u64 << 32) as f64) as u64 }
     }
@@ -41,7 +41,7 @@ impl Playout<ChineseCheckers> for FarthestMix {
     }
 }
 
-/// A move uniformly at random; none if there is none.
+/// Returns a uniformly random move, or `None` if there is none.
 #[inline]
 pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Action {
     let count = pieces.count() as u32;
@@ -59,12 +59,13 @@ pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Action {
     unreachable!("the index is below the number of moves")
 }
 
-/// A move that advances a piece by the most rows, ties at random; none if
-/// there is no move.
+/// Returns a move that advances a piece by the most rows (ties: random), or
+/// `None` if there is none.
 #[inline]
 fn farthest_move(game: &ChineseCheckers, player: Side, pieces: &Pieces, rng: &mut Rng) -> Action {
     let geometry = game.geometry();
-    // Cells are ordered by row, so a piece's farthest cell is its last or first.
+    // Cells are ordered by row, so the longest advance of a piece goes to its
+    // last or first destination.
     let farthest = |to: CellSet| if player == Side::X { to.last() } else { to.first() };
     let mut most = i32::MIN;
     let mut best = Pieces::none();

@@ -1,9 +1,10 @@
-//! The hill-climbing tuner (paper 004, section 4.2).
+//! The hill-climbing tuner [Roschke and Sturtevant 2013, section 4.2].
 //!
-//! One parameter at a time is varied: six players that differ in it alone
-//! play the present one, as often first as second. The one with the most wins
-//! takes its place if it won more than half of its games. A pass does this
-//! for every parameter; each pass looks less far.
+//! The tuner varies one parameter at a time. Six players that differ in this
+//! parameter play the present player, equally often first and second. The
+//! variant with the most wins replaces the present player if it won more than
+//! half of its games. A pass does this for every parameter. The range of
+//! variation shrinks from pass to pass.
 
 use serde::{Deserialize, Serialize};
 use sternhalma_ggp::arena::derive_seed;
@@ -12,72 +13,73 @@ use toml::Value;
 
 use crate::config::{Config, PlayoutEnd};
 
-/// Offsets of the six variants, in shares of the reach.
+/// Offsets of the six variants, as fractions of the reach.
 const OFFSETS: [f64; 6] = [-1.0, -2.0 / 3.0, -1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0];
 
-/// What is tuned, and how far around.
+/// The parameters to tune, and their ranges.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HillClimb {
-    /// How often all parameters are gone through.
+    /// The number of passes over all parameters.
     pub passes: u32,
-    /// What the reach is multiplied by after each pass.
+    /// The factor for the reach after each pass.
     pub shrink: f64,
     /// The parameters in order.
     #[serde(rename = "parameter")]
     pub parameters: Vec<ClimbParameter>,
 }
 
-/// A number of a UCT player.
+/// A numeric parameter of a UCT player.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClimbParameter {
     /// Its name in `players.toml`.
     pub name: String,
-    /// The least value allowed.
+    /// The smallest permitted value.
     pub least: f64,
-    /// The largest value allowed.
+    /// The largest permitted value.
     pub most: f64,
-    /// How far from the present value the first pass looks.
+    /// The maximum distance from the present value in the first pass.
     pub reach: f64,
-    /// Whether it takes whole numbers only.
+    /// Whether it must be a whole number.
     #[serde(default)]
     pub whole: bool,
-    /// The only kind of playout that uses it.
+    /// The only kind of playout that uses it, if it is not for all.
     #[serde(default)]
     pub end: Option<PlayoutEnd>,
 }
 
-/// A match of a variant against the present player.
+/// A match between a variant and the present player.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Trial {
     /// The pass, from 0.
     pub pass: u32,
-    /// The parameter that is varied.
+    /// The varied parameter.
     pub parameter: String,
     /// Its value in the present player.
     pub present: f64,
     /// Its value in the variant.
     pub value: f64,
-    /// The variant's games.
+    /// The result of the variant.
     #[serde(flatten)]
     pub score: Score,
 }
 
 impl HillClimb {
-    /// The passes, parameters and ranges that ship with the crate.
+    /// Returns the built-in passes, parameters and ranges.
     pub fn built_in() -> HillClimb {
         toml::from_str(include_str!("../tuning.toml")).expect("the tuning that ships is well-formed")
     }
 
-    /// The values that a pass tries for a parameter whose value is `present`.
+    /// Returns the values that a pass tries for a parameter with the value
+    /// `present`.
     pub fn variants(&self, parameter: &ClimbParameter, pass: u32, present: f64) -> Vec<f64> {
         let reach = parameter.reach * self.shrink.powi(pass as i32);
         let reach = if parameter.whole { reach.max(3.0) } else { reach };
         let mut values: Vec<f64> = Vec::new();
         for offset in OFFSETS {
             let value = (present + offset * reach).clamp(parameter.least, parameter.most);
-            // Six digits tell players apart, and read well.
+            // Six digits distinguish players and are readable.
             let value = if parameter.whole { value.round() } else { (value * 1e6).round() / 1e6 };
             if value != present && !values.contains(&value) {
                 values.push(value);
@@ -87,15 +89,16 @@ impl HillClimb {
     }
 }
 
-/// Tunes a player. `play` has a variant (first) play the present player with
-/// the openings of a seed, or gives none if the work is to end; `known` are
-/// trials of an earlier run with the same arguments, which are not played
-/// again; `report` is told of each new one.
+/// Tunes a player and returns the tuned player, or `None` if `play` stopped.
 ///
-/// Gives the tuned player, or none if `play` ended the work.
+/// `play` plays a variant (first) against the present player with the openings
+/// of a seed; it returns `None` to stop. `known` has the trials of an earlier
+/// run with the same arguments, which are not repeated. `report` receives each
+/// new trial.
 ///
 /// # Errors
-/// If the player has not a parameter that is to be tuned.
+///
+/// Returns an error if the player does not have a parameter to tune.
 pub fn tune(
     tuning: &HillClimb,
     start: &Config,
@@ -179,7 +182,8 @@ mod tests {
         }
     }
 
-    /// The nearer a player is to (c, random, threshold) = (0.9, 0.5, 7), the more it wins.
+    /// Lets the player win more games the nearer it is to (c, random,
+    /// threshold) = (0.9, 0.5, 7).
     fn nearer_wins(a: &Config, b: &Config, _: u64) -> Option<Score> {
         let off = |config| {
             let (c, random, threshold) = uct(config);
@@ -198,7 +202,7 @@ mod tests {
         let (c, random, threshold) = uct(&tuned);
         assert!((c - 0.9).abs() < 0.2 && (random - 0.5).abs() < 0.2 && threshold.abs_diff(7) < 4, "{tuned:?}");
 
-        // The same climb from the trials of another, of which it plays none again.
+        // A climb with all trials known plays no games.
         let known = trials.into_inner().unwrap();
         assert!(known.iter().all(|trial| trial.parameter != "depth"), "played-out games have no depth");
         let nothing = |_: &Config, _: &Config, _| -> Option<Score> { panic!("every trial is known") };

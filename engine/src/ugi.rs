@@ -1,5 +1,5 @@
-//! The words of the Universal Game Interface (`docs/ugi.md`): lines become
-//! commands, and what a search tells becomes lines.
+//! The words of the Universal Game Interface (`docs/ugi.md`): parsing commands
+//! and printing the progress of a search.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use thiserror::Error;
 use crate::game::{Action, ChineseCheckers, GameState};
 use crate::player::{SearchInfo, SearchValue};
 
-/// How a pass is written.
+/// The text of a pass.
 pub const PASS: &str = "pass";
 
-/// A line from whoever drives the engine.
+/// A command to the engine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum UgiCommand {
     /// `ugi`
@@ -26,9 +26,10 @@ pub enum UgiCommand {
     NewGame,
     /// `position startpos|fen ROWS PLAYER PLY [moves MOVE…]`
     Position {
-        /// Where the game starts.
+        /// The start position.
         start: StartPosition,
-        /// The moves since, as text: which board they are of, `startpos` does not tell.
+        /// The moves since, as text, because `startpos` does not specify the
+        /// board.
         moves: Vec<String>,
     },
     /// `go …`
@@ -39,7 +40,7 @@ pub enum UgiCommand {
     SetOption {
         /// The option.
         name: String,
-        /// Its value, empty if there is none.
+        /// Its value; empty without a value.
         value: String,
     },
     /// `query …`
@@ -48,7 +49,7 @@ pub enum UgiCommand {
     Quit,
 }
 
-/// Where a game starts.
+/// The start position of a game.
 #[derive(Clone, PartialEq, Debug)]
 pub enum StartPosition {
     /// The initial position of the engine's board.
@@ -57,41 +58,41 @@ pub enum StartPosition {
     At(Position),
 }
 
-/// What is asked of a position.
+/// A query about a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Query {
     /// Whether the game is over.
     GameOver,
     /// Whether `x` is to move.
     P1Turn,
-    /// How the game ended.
+    /// The result of the game.
     Result,
 }
 
-/// How long to search.
+/// The limits of a search.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Go {
-    /// Limits but for the clocks.
+    /// All limits except the clocks.
     pub limits: Limits,
-    /// By player: the time left on the clock.
+    /// The remaining time of each player.
     pub left: [Option<Duration>; 2],
-    /// By player: what each move adds to it.
+    /// The increment per move of each player.
     pub increment: [Duration; 2],
     /// Whether the answer waits for `stop`.
     pub infinite: bool,
 }
 
-/// What is wrong with a command.
+/// An error in a command.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum UgiError {
-    /// No command of the protocol.
+    /// The command is unknown.
     #[error("`{0}` is no command; {COMMANDS}")]
     Unknown(String),
-    /// A command that does not read as it should.
+    /// The command is malformed.
     #[error("{0}")]
     Malformed(String),
-    /// A `go` that does not read as it should.
+    /// The arguments of `go` are malformed.
     #[error("{0}")]
     Go(String),
 }
@@ -99,10 +100,11 @@ pub enum UgiError {
 const COMMANDS: &str = "there are ugi, isready, uginewgame, position, go, stop, setoption, query and quit";
 
 impl UgiCommand {
-    /// Reads a line. A blank one is no command.
+    /// Parses a line; a blank line is not a command.
     ///
     /// # Errors
-    /// If it is no command of the protocol, or one that lacks something.
+    ///
+    /// Returns an error if the command is unknown or incomplete.
     pub fn parse(line: &str) -> Result<Option<UgiCommand>, UgiError> {
         let line = line.trim();
         let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -181,7 +183,7 @@ fn option(text: &str) -> Result<UgiCommand, UgiError> {
     let rest =
         named.ok_or_else(|| UgiError::Malformed("an option is set by `setoption name NAME value VALUE`".into()))?;
     let mut words = rest.match_indices("value");
-    // The word, not a part of one.
+    // The separator must be a whole word.
     let value = words.find(|(at, _)| {
         rest[..*at].ends_with(char::is_whitespace) && rest[at + 5..].chars().next().is_none_or(char::is_whitespace)
     });
@@ -199,11 +201,12 @@ fn query(text: &str) -> Result<Query, UgiError> {
 }
 
 impl Go {
-    /// The limits of a player's search. Of a clock it takes a twentieth and
-    /// the increment, and leaves 10 ms at least.
+    /// Returns the limits of a player's search. A player uses a twentieth of
+    /// its clock plus the increment, and leaves at least 10 ms.
     ///
     /// # Errors
-    /// If only the other player's clock is given.
+    ///
+    /// Returns an error if only the clock of the other player is given.
     pub fn limits(&self, side: Side) -> Result<Limits, UgiError> {
         let player = side as usize;
         match (self.left[player], self.left[1 - player]) {
@@ -220,7 +223,7 @@ impl Go {
     }
 }
 
-/// As the command `go` is written, times in whole milliseconds.
+/// Prints the `go` command, with times in whole milliseconds.
 impl fmt::Display for Go {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -243,15 +246,16 @@ impl fmt::Display for Go {
     }
 }
 
-/// An action as text.
+/// Returns the text of an action.
 pub fn action_text(geometry: &Geometry, action: Action) -> String {
     action.map_or(PASS.to_owned(), |mv: Move| geometry.move_text(mv))
 }
 
-/// Reads an action of the player to move, which must be legal.
+/// Parses a legal action of the player to move.
 ///
 /// # Errors
-/// If the game is over, or the text is no legal action.
+///
+/// Returns an error if the game is over or the text is not a legal action.
 pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Result<Action, UgiError> {
     let malformed = |why: String| UgiError::Malformed(why);
     let ply = state.ply();
@@ -268,7 +272,8 @@ pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Re
     }
 }
 
-/// The state that `position` with this text sets up on the board of a game.
+/// Returns the state that the arguments of `position` set up on the board of a
+/// game.
 pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, String> {
     let told = |error: UgiError| error.to_string();
     let UgiCommand::Position { start, moves } = position(text).map_err(told)? else {
@@ -287,8 +292,8 @@ pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, St
     Ok(state)
 }
 
-/// The `info` line of a search: depth, time, nodes, nodes a second, playouts
-/// if there were any, score and principal variation, as far as they are known.
+/// Returns the `info` line of a search: depth, time, nodes, nodes per second,
+/// playouts, score and principal variation, as far as they are known.
 pub fn info_line(geometry: &Geometry, info: &SearchInfo) -> String {
     let spent = info.spent;
     let rate = spent.expansions as f64 / spent.time.as_secs_f64().max(1e-6);
@@ -400,7 +405,7 @@ mod tests {
         assert!(error.to_string().contains("p2time"), "{error}");
     }
 
-    /// Lines that come near to what is a command.
+    /// Generates lines that are similar to commands.
     fn near_commands() -> impl Strategy<Value = String> {
         let words = [
             "ugi",

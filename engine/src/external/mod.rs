@@ -1,4 +1,5 @@
-//! Other programs in the arena, by the Universal Game Interface (`docs/ugi.md`).
+//! External programs in the arena, using the Universal Game Interface
+//! (`docs/ugi.md`).
 
 mod process;
 mod replies;
@@ -19,23 +20,23 @@ use crate::ugi::{Go, action_text};
 use process::{ExternalProgram, OutputLine, Process, Wait, excerpt};
 use replies::Introduction;
 
-/// How long a program may take to be ready, unless a peer says otherwise.
+/// The default time in which a program must become ready.
 const STARTING: Duration = Duration::from_secs(60);
 
-/// A program is told to stop when it has not answered so long after its time.
+/// The time after its deadline at which a program receives `stop`.
 const MARGIN: Duration = Duration::from_millis(50);
 
-/// How long a program may take to end a search that nobody wants any more.
+/// The time in which a program must end a search whose result is not needed.
 const STOPPING: Duration = Duration::from_millis(200);
 
-/// Another program as a contestant of the arena, spoken to in the Universal
-/// Game Interface on its stdin and stdout.
+/// An external program as a contestant of the arena, with the Universal Game
+/// Interface on its stdin and stdout.
 ///
-/// The program is started when it is first needed, is kept from game to game,
-/// and is started again if it has ended. Whatever it does, an answer or a
-/// [`Fault`] comes by the deadline of what was asked. On Unix it has a process
-/// group of its own, which is killed with it; dropping the peer asks it to
-/// quit first, and gives it 200 ms.
+/// The program is started when it is first needed, kept from game to game, and
+/// restarted if it has ended. Every request gets an answer or a [`Fault`] by
+/// its deadline, whatever the program does. On Unix the program has its own
+/// process group, which is killed with it. Dropping the player sends `quit`
+/// first and waits 200 ms.
 pub struct ExternalPlayer {
     program: ExternalProgram,
     options: Vec<(String, String)>,
@@ -44,22 +45,22 @@ pub struct ExternalPlayer {
     told: PositionCommand,
 }
 
-/// What a peer cannot be.
+/// An error in the command line or the options of an external player.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ExternalPlayerError {
-    /// The command line has a quote without its partner, or ends in `\`.
+    /// The command line has an unbalanced quote or ends in `\`.
     #[error("the command `{0}` has a quote that is not closed, or ends in `\\`")]
     Unbalanced(String),
     /// The command line is empty.
     #[error("there is no command to start a program with")]
     Empty,
-    /// An option would not fit in its line.
+    /// An option contains control characters.
     #[error("the option {0:?} has a line break or another control character in its name or value")]
     Control(String),
 }
 
-/// The game as the program is told it.
+/// The `position` command of the current game.
 #[derive(Default)]
 struct PositionCommand {
     start: String,
@@ -67,13 +68,17 @@ struct PositionCommand {
 }
 
 impl ExternalPlayer {
-    /// A program that is started by a command line, which is split as a POSIX
-    /// shell splits words but not expanded, and its options, set before each
-    /// game. It runs in `dir`, if there is one: then a path to the program that
-    /// is not absolute starts from there.
+    /// Creates a player from a command line and options.
+    ///
+    /// The command line is split into words as in a POSIX shell, without
+    /// expansion. The options are set before each game. The program runs in
+    /// `dir`, if given; a relative path to the program is then relative to
+    /// `dir`.
     ///
     /// # Errors
-    /// If the command does not read, or an option does not fit in a line.
+    ///
+    /// Returns an error if the command line is invalid or an option contains
+    /// control characters.
     pub fn new(
         command: &str,
         options: Vec<(String, String)>,
@@ -91,25 +96,26 @@ impl ExternalPlayer {
         Ok(ExternalPlayer { program, options, starting: STARTING, running: None, told: PositionCommand::default() })
     }
 
-    /// The same peer, which may take so long to be ready for a game; 60 s
-    /// unless it is told.
+    /// Sets the time in which the program must become ready for a game
+    /// (default 60 s).
     #[must_use]
     pub fn with_starting_patience(self, starting: Duration) -> ExternalPlayer {
         ExternalPlayer { starting, ..self }
     }
 
-    /// Starts the program, if it does not run, and asks who it is: its name,
-    /// which is empty if it tells none.
+    /// Starts the program if it does not run, and returns its name, which may
+    /// be empty.
     ///
     /// # Errors
-    /// If it cannot be started, does not introduce itself, or has not an
-    /// option that it is to be set.
+    ///
+    /// Returns a fault if the program cannot be started, does not introduce
+    /// itself, or has not declared an option that must be set.
     pub fn greet(&mut self, patience: Duration) -> Result<String, Fault> {
         let running = self.take(patience)?;
         Ok(self.running.insert(running).introduction.name.clone())
     }
 
-    /// The program as it runs, or started.
+    /// Takes the running program, or starts it.
     fn take(&mut self, patience: Duration) -> Result<Running, Fault> {
         match self.running.take_if(|running| !running.process.has_ended()) {
             Some(running) => Ok(running),
@@ -143,7 +149,7 @@ impl Running {
         Ok(Running { process, introduction })
     }
 
-    /// Prepares it for a game. A seed among the options is left as it is.
+    /// Prepares the program for a game. A seed among the options is kept.
     fn prepare(&mut self, options: &[(String, String)], seed: u64, patience: Duration) -> Result<(), Fault> {
         let mut lines: String = options.iter().map(|(name, value)| option(name, value)).collect();
         let chosen = options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED));
@@ -164,10 +170,10 @@ impl Running {
     }
 }
 
-/// The option that takes the seed of a game.
+/// The option for the seed of a game.
 const SEED: &str = "Seed";
 
-/// The line that sets an option.
+/// Returns the line that sets an option.
 fn option(name: &str, value: &str) -> String {
     if value.is_empty() { format!("setoption name {name}\n") } else { format!("setoption name {name} value {value}\n") }
 }
@@ -185,7 +191,8 @@ impl PositionCommand {
     }
 }
 
-/// A `go` with what a request limits. Clocks are of use only with one's own.
+/// Returns the `go` command for a request. Clocks are only sent if the player
+/// has one.
 fn go(request: &Request) -> Go {
     let mut go = Go { limits: request.limits, ..Go::default() };
     if request.clocks[request.role].is_some() {
@@ -197,18 +204,18 @@ fn go(request: &Request) -> Go {
     go
 }
 
-/// A search that the program has been asked for.
+/// A search that the program is running.
 struct PendingSearch<'a> {
     geometry: &'static Geometry,
     request: &'a Request<'a>,
     started: Instant,
     wait: Wait,
-    /// Whether it was told to stop.
+    /// Whether `stop` was sent.
     stopped: bool,
-    /// Whether its answer is known to be of no use.
+    /// Whether the answer is no longer needed.
     unwanted: bool,
     spent: SearchStats,
-    /// The last thing it said it could not do.
+    /// The last error that the program reported.
     error: Option<String>,
 }
 
@@ -246,7 +253,7 @@ impl<'a> PendingSearch<'a> {
         replies::best_move(self.geometry, &line.text)
     }
 
-    /// Tells the program to stop, once its time is over or nobody waits.
+    /// Sends `stop` once the time is over or the answer is not needed.
     fn stop_in_time(&mut self, process: &mut Process) -> Result<(), Fault> {
         if !self.unwanted && self.request.stop.load(Relaxed) {
             self.unwanted = true;

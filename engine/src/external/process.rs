@@ -1,6 +1,7 @@
-//! A program that reads and writes lines, and that nothing is expected of: it
-//! may end, say nothing or say too much, and neither stalls us nor fills our
-//! memory.
+//! A program that reads and writes lines.
+//!
+//! The program is not trusted: it may end, stay silent or write too much, but
+//! it can neither block this process nor fill its memory.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,46 +14,47 @@ use std::time::{Duration, Instant};
 
 use sternhalma_ggp::arena::{Fault, FaultKind};
 
-/// A longer line is cut.
+/// The maximum length of a line; longer lines are cut.
 const LONGEST_LINE: u64 = 64 << 10;
 
-/// So many lines wait to be heard; then the program waits.
+/// The maximum number of unread lines; the program then blocks.
 const LINES_AHEAD: usize = 64;
 
-/// So many messages wait to be read by the program; then it hangs.
+/// The maximum number of messages that the program has not read; it then
+/// counts as hanging.
 const MESSAGES_AHEAD: usize = 64;
 
-/// Who says more lines than this in one answer floods.
+/// The maximum number of lines in one answer; more lines are a flood.
 const MOST_LINES: u32 = 100_000;
 
-/// Who says more bytes than this in one answer floods.
+/// The maximum number of bytes in one answer; more bytes are a flood.
 const MOST_BYTES: usize = 16 << 20;
 
-/// So much of what came last on stderr is kept.
+/// The number of last bytes of stderr that are kept.
 const LAST_WORDS: usize = 1 << 10;
 
-/// How often it is looked whether the program has ended, where that cannot be
-/// heard, and whether there is something else to do.
+/// The interval of polling whether the program has ended.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// How long a program may take to end once it was told to, or has closed stdout.
+/// The time in which a program must end after `quit` or after closing stdout.
 const LEAVE: Duration = Duration::from_millis(200);
 
-/// How a program is started.
+/// The command of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExternalProgram {
-    /// What is run.
+    /// The path of the program.
     pub path: PathBuf,
-    /// What it is given.
+    /// Its arguments.
     pub args: Vec<String>,
-    /// Where it is run; here, if none.
+    /// Its working directory; `None` for the current one.
     pub dir: Option<PathBuf>,
 }
 
 impl ExternalProgram {
     fn command(&self) -> io::Result<Command> {
         let mut command = Command::new(match &self.dir {
-            // Which directory such a path starts from differs between platforms.
+            // Platforms differ in the directory that a relative program path
+            // refers to.
             Some(dir) if self.path.is_relative() && self.path.components().count() > 1 => {
                 std::path::absolute(dir.join(&self.path))?
             }
@@ -68,25 +70,25 @@ impl ExternalProgram {
     }
 }
 
-/// A line, or a piece of one that is too long.
+/// A line, or a piece of a line that is too long.
 #[derive(Debug)]
 pub struct OutputLine {
-    /// What it says, without the end of the line. Of a line that is too long
-    /// it is the beginning and `…`; its other pieces are empty.
+    /// The text without the line end. The first piece of a long line is its
+    /// beginning with `…`; its other pieces are empty.
     pub text: String,
     bytes: usize,
 }
 
-/// How long and how much is listened to.
+/// The limits of time and volume of one answer.
 pub struct Wait {
-    /// When it ends.
+    /// The deadline.
     pub until: Instant,
     lines: u32,
     bytes: usize,
 }
 
 impl Wait {
-    /// Waits so long from now on.
+    /// Creates limits for an answer within `time`.
     pub fn of(time: Duration) -> Wait {
         Wait { until: Instant::now() + time, lines: 0, bytes: 0 }
     }
@@ -98,24 +100,26 @@ impl Wait {
     }
 }
 
-/// A running program. Its process group is killed with it.
+/// A running program. Dropping it kills its process group.
 pub struct Process {
     child: Child,
-    /// How it ended, once it has and was reaped.
+    /// The exit status, once the program was reaped.
     status: Option<ExitStatus>,
     input: Option<SyncSender<String>>,
     output: Receiver<OutputLine>,
     last_words: Arc<Mutex<VecDeque<u8>>>,
-    /// Closed when stderr is.
+    /// Disconnected when stderr is closed.
     silenced: Receiver<()>,
 }
 
 impl Process {
-    /// Starts a program, with threads for its three streams. They end when the
-    /// streams do, and nobody waits for them: a stream may have been handed on.
+    /// Starts a program, with one thread for each of its three streams. The
+    /// threads end with their streams. They are not joined, because another
+    /// process may keep a stream open.
     ///
     /// # Errors
-    /// If the system cannot start it.
+    ///
+    /// Returns an error if the program cannot be started.
     pub fn start(program: &ExternalProgram) -> io::Result<Process> {
         let mut child = program.command()?.spawn()?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -124,7 +128,7 @@ impl Process {
         let (silence, silenced) = sync_channel(0);
         let last_words = Arc::<Mutex<VecDeque<u8>>>::default();
         let words = last_words.clone();
-        // A killed process is dropped on an error here.
+        // On an error here the dropped process is killed.
         let process = Process { child, status: None, input: Some(input), output, last_words, silenced };
         let spawn = |stream: Box<dyn FnOnce() + Send>| thread::Builder::new().spawn(stream).map(drop);
         spawn(Box::new(move || {
@@ -140,26 +144,31 @@ impl Process {
         Ok(process)
     }
 
-    /// Sends lines, each with its end. Does not wait until they are read.
+    /// Sends lines, each with its line end, without waiting until they are
+    /// read.
     ///
     /// # Errors
-    /// If it does not read what was sent before; it is killed then.
+    ///
+    /// Returns a fault if the program has not read earlier messages; it is
+    /// then killed.
     pub fn say(&mut self, lines: String) -> Result<(), Fault> {
         match self.input.as_ref().map(|input| input.try_send(lines)) {
             Some(Err(TrySendError::Full(_))) => {
                 self.kill();
                 Err(FaultKind::Hang.fault("it does not read its input"))
             }
-            // That it has closed its input will show in its silence.
+            // If the program closed its stdin, the missing answer will show
+            // it.
             _ => Ok(()),
         }
     }
 
-    /// The next line; none if none came for a moment.
+    /// Returns the next line, or `None` if there is none for a moment.
     ///
     /// # Errors
-    /// If the wait is over, the program has ended, or it floods us. It is no
-    /// more then.
+    ///
+    /// Returns a fault if the deadline passed, the program ended, or it
+    /// floods. The program is then killed.
     pub fn hear(&mut self, wait: &mut Wait) -> Result<Option<OutputLine>, Fault> {
         let left = wait.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -170,7 +179,8 @@ impl Process {
             Ok(line) => self.judged(line, wait).map(Some),
             Err(RecvTimeoutError::Disconnected) => Err(self.bury()),
             Err(RecvTimeoutError::Timeout) if !self.has_ended() => Ok(None),
-            // What it said at last is on its way; others may hold stdout open.
+            // Its last lines may still arrive; other processes may hold stdout
+            // open.
             Err(RecvTimeoutError::Timeout) => match self.output.recv_timeout(GLANCE) {
                 Ok(line) => self.judged(line, wait).map(Some),
                 Err(_) => Err(self.bury()),
@@ -178,15 +188,16 @@ impl Process {
         }
     }
 
-    /// Forgets what was said and not heard.
+    /// Discards unread lines.
     ///
     /// # Errors
-    /// If the program floods us.
+    ///
+    /// Returns a fault if the program floods.
     pub fn ignore(&mut self, wait: &mut Wait) -> Result<(), Fault> {
         loop {
             match self.output.try_recv() {
                 Ok(line) => self.judged(line, wait).map(drop)?,
-                // Who asks next will hear the end.
+                // The next request will report the end.
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(()),
             }
         }
@@ -202,12 +213,12 @@ impl Process {
         Ok(line)
     }
 
-    /// Kills the program and those it has started in its process group.
+    /// Kills the program and all processes in its process group.
     pub fn kill(&mut self) {
         if self.status.is_some() {
             return;
         }
-        // The group has its name as long as the program is not reaped.
+        // The process group exists until the program is reaped.
         #[cfg(unix)]
         let _ = rustix::process::kill_process_group(
             rustix::process::Pid::from_child(&self.child),
@@ -218,7 +229,7 @@ impl Process {
         self.input = None;
     }
 
-    /// The fault of a program that has ended or closed stdout.
+    /// Returns the fault of a program that has ended or closed stdout.
     fn bury(&mut self) -> Fault {
         let until = Instant::now() + LEAVE;
         while !self.has_ended() && Instant::now() < until {
@@ -233,7 +244,7 @@ impl Process {
         FaultKind::Crash.fault(self.with_last_words(&how))
     }
 
-    /// Whether the program has ended, without reaping it.
+    /// Returns whether the program has ended, without reaping it.
     #[cfg(unix)]
     pub fn has_ended(&mut self) -> bool {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -241,13 +252,14 @@ impl Process {
         self.status.is_some() || !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), options), Ok(None))
     }
 
-    /// Whether the program has ended.
+    /// Returns whether the program has ended.
     #[cfg(not(unix))]
     pub fn has_ended(&mut self) -> bool {
         self.status.is_some() || !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// With the last that came on stderr, once the program is no more.
+    /// Appends the last stderr output to a message, after the program has
+    /// ended.
     fn with_last_words(&self, what: &str) -> String {
         let _ = self.silenced.recv_timeout(LEAVE);
         let mut words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,7 +269,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// Asks it to quit, and kills it if it does not.
+    /// Sends `quit`, and kills the program if it does not end.
     fn drop(&mut self) {
         if self.status.is_none() {
             let _ = self.say("quit\n".to_owned());
@@ -273,12 +285,13 @@ impl Drop for Process {
     }
 }
 
-/// Writes messages until there are none or nobody reads them.
+/// Writes messages until there are no more or the program does not read them.
 fn pass_in(mut stdin: impl Write, messages: &Receiver<String>) -> io::Result<()> {
     messages.iter().try_for_each(|message| stdin.write_all(message.as_bytes()).and_then(|()| stdin.flush()))
 }
 
-/// Passes on what is read, line by line, until its end or nobody listens.
+/// Forwards stdout line by line until its end or until the receiver is
+/// dropped.
 fn pass_out(stdout: impl Read, lines: &SyncSender<OutputLine>) -> io::Result<()> {
     let mut stdout = BufReader::new(stdout);
     let mut bytes = Vec::new();
@@ -316,7 +329,7 @@ fn commit_last(mut stderr: impl Read, words: &Mutex<VecDeque<u8>>) -> io::Result
     }
 }
 
-/// The beginning of what was said, fit to be shown in a line.
+/// Returns the beginning of a text in a form that can be shown in one line.
 pub fn excerpt(text: &str) -> String {
     const SHOWN: usize = 100;
     let shown: String = text.chars().take(SHOWN).collect();
@@ -324,7 +337,7 @@ pub fn excerpt(text: &str) -> String {
     format!("`{}{more}`", readable(&shown))
 }
 
-/// Without characters that a terminal would obey.
+/// Returns a text without control characters for terminals.
 pub fn readable(text: &str) -> String {
     text.trim().replace(char::is_control, " ")
 }

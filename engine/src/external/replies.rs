@@ -1,4 +1,4 @@
-//! What a program says, read as far as the arena needs it.
+//! Parsing the output of external programs.
 
 use sternhalma_data::Geometry;
 use sternhalma_ggp::SearchStats;
@@ -8,34 +8,34 @@ use super::process::{excerpt, readable};
 use crate::game::Action;
 use crate::ugi::PASS;
 
-/// How a line begins that tells what the program could not do.
+/// The prefix of a line that reports an error.
 const ERROR: &str = "info string error:";
 
-/// A longer name is cut.
+/// The maximum length of a name; longer names are cut.
 const LONGEST_NAME: usize = 100;
 
-/// What a program has told of itself.
+/// The name and the options that a program declared.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Introduction {
-    /// Its `id name`; empty if it has told none.
+    /// Its `id name`; empty if it sent none.
     pub name: String,
     /// Its options.
     pub options: Vec<Offer>,
 }
 
-/// An option that a program has.
+/// An option that a program declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// How it is called.
+    /// Its name.
     pub name: String,
-    /// The least number that it takes, if it takes numbers.
+    /// The smallest permitted number, if it takes numbers.
     min: Option<i128>,
-    /// The greatest.
+    /// The largest permitted number.
     max: Option<i128>,
 }
 
 impl Introduction {
-    /// Takes in a line before `ugiok`.
+    /// Parses a line before `ugiok`.
     pub fn add(&mut self, line: &str) {
         let line = line.trim_start();
         if let Some(name) = after(line, "id").and_then(|rest| after(rest, "name")) {
@@ -45,10 +45,11 @@ impl Introduction {
         }
     }
 
-    /// That there are options of these names.
+    /// Checks that all options to set are declared.
     ///
     /// # Errors
-    /// If one is not among those told.
+    ///
+    /// Returns a fault for an option that is not declared.
     pub fn check(&self, options: &[(String, String)]) -> Result<(), Fault> {
         let Some((name, _)) = options.iter().find(|(name, _)| self.option(name).is_none()) else {
             return Ok(());
@@ -58,14 +59,14 @@ impl Introduction {
         Err(FaultKind::Crash.fault(format!("it has no option {}; it tells of {known}", excerpt(name))))
     }
 
-    /// The option of a name, in whatever case.
+    /// Returns the option with a name, in any case.
     pub fn option(&self, name: &str) -> Option<&Offer> {
         self.options.iter().find(|offer| offer.name.eq_ignore_ascii_case(name))
     }
 }
 
 impl Offer {
-    /// Reads what comes after `option`.
+    /// Parses the text after `option`.
     fn parse(text: &str) -> Option<Offer> {
         let words: Vec<&str> = after(text, "name")?.split_whitespace().collect();
         let named = words.iter().position(|&word| word == "type").unwrap_or(words.len());
@@ -77,7 +78,7 @@ impl Offer {
         (!name.is_empty()).then(|| Offer { name, min: number("min"), max: number("max") })
     }
 
-    /// The number among those it takes that stands for a seed.
+    /// Maps a seed into the permitted range.
     pub fn seed(&self, seed: u64) -> i128 {
         let (min, max) = (self.min.unwrap_or(0), self.max.unwrap_or(u64::MAX.into()));
         let numbers = max.saturating_sub(min).saturating_add(1).max(1);
@@ -85,18 +86,18 @@ impl Offer {
     }
 }
 
-/// What comes after a word.
+/// Returns the text after a word.
 fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(word)?;
     rest.starts_with(char::is_whitespace).then(|| rest.trim())
 }
 
-/// What a line says could not be done.
+/// Returns the message of a line that reports an error.
 pub fn error(line: &str) -> Option<&str> {
     line.starts_with(ERROR).then_some(line)
 }
 
-/// Takes over what an `info` line says was spent.
+/// Updates the cost of a search from an `info` line.
 pub fn note(spent: &mut SearchStats, line: &str) {
     let mut words = line.split_whitespace();
     if words.next() != Some("info") {
@@ -107,7 +108,7 @@ pub fn note(spent: &mut SearchStats, line: &str) {
             "nodes" => &mut |count| spent.expansions = count,
             "playouts" => &mut |count| spent.playouts = count,
             "depth" => &mut |count| spent.depth = count.try_into().unwrap_or(u32::MAX),
-            // All that follows is moves or text.
+            // The rest of the line is moves or text.
             "pv" | "string" => return,
             _ => continue,
         };
@@ -117,10 +118,11 @@ pub fn note(spent: &mut SearchStats, line: &str) {
     }
 }
 
-/// The move of a `bestmove` line; none if it is another line.
+/// Returns the move of a `bestmove` line, or `None` for another line.
 ///
 /// # Errors
-/// If there is no move in it.
+///
+/// Returns a fault if the line has no valid move.
 pub fn best_move(geometry: &Geometry, line: &str) -> Option<Result<Action, Fault>> {
     let mut words = line.split_whitespace();
     if words.next() != Some("bestmove") {

@@ -1,4 +1,4 @@
-//! Programs that do what they should not, as scripts of a POSIX shell.
+//! Faulty programs, as scripts for a POSIX shell.
 
 use std::fs;
 use std::path::Path;
@@ -17,13 +17,14 @@ use crate::filter::Filter;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Far more than any answer takes.
+/// Far longer than any answer takes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What does not come is not waited for longer.
+/// The time to wait for an answer that never comes.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// A script that does as the protocol says, but on `go` and what `more` catches.
+/// Returns a script that follows the protocol, except for `go` and the lines
+/// that `more` handles.
 fn polite(go: &str, more: &str) -> String {
     format!(
         r#"while read -r line; do case "$line" in
@@ -36,11 +37,11 @@ fn polite(go: &str, more: &str) -> String {
     )
 }
 
-/// A directory with a script and the processes it tells of.
+/// A directory with a script and a list of the processes that it started.
 struct Script(TempDir);
 
 impl Script {
-    /// A script; `$dir` is its directory, `own PID` tells of a process.
+    /// Creates a script. `$dir` is its directory; `own PID` records a process.
     fn new(text: &str) -> Script {
         let dir = tempfile::tempdir().unwrap();
         let own = r#"dir="$1"; own() { echo "$1" >> "$dir/pids"; }; own $$"#;
@@ -62,7 +63,7 @@ impl Script {
     }
 
     fn expect_no_process(&self) {
-        // The kernel takes its time to end those that are killed and not waited for.
+        // The kernel needs time to end killed processes that are not reaped.
         let until = Instant::now() + LONG;
         for pid in self.pids() {
             while runs(pid) {
@@ -100,7 +101,7 @@ fn action(text: &str) -> Action {
     Some(Board::new(5, 3).unwrap().geometry().parse_move(text).unwrap())
 }
 
-/// What comes of a script that is to begin a game.
+/// Returns the fault of a script that must begin a game.
 fn begun(text: &str, patience: Duration) -> Fault {
     let script = Script::new(text);
     let fault = begin(&mut script.peer().with_starting_patience(patience)).expect_err(text);
@@ -108,7 +109,7 @@ fn begun(text: &str, patience: Duration) -> Fault {
     fault
 }
 
-/// What comes of a script that is to move.
+/// Returns the answer of a script that must move.
 fn answered(text: &str, limits: Limits, patience: Duration) -> Result<(Action, SearchStats), Fault> {
     let script = Script::new(text);
     let mut peer = script.peer();
@@ -163,7 +164,7 @@ fn a_program_is_sent_what_the_protocol_says() {
         setoption name Seed value 8\nuginewgame\nisready\n\
         position fen 3oo/4o/x4/x4/1x3 o 1\ngo depth 1\n";
     assert_eq!(heard[0], seeded);
-    // A seed among the options is not overruled.
+    // A seed among the options takes precedence.
     assert_eq!(heard[1], seeded.replace("value 3", "value 5").replace("value 8", "value 5"));
 }
 
@@ -175,9 +176,9 @@ fn a_good_answer_tells_what_it_took() {
     assert_eq!(found, action("a1-a3"));
     assert_eq!((spent.expansions, spent.playouts, spent.depth), (70, 4, 3));
     assert_eq!(on_go("echo bestmove pass", LONG).unwrap().0, None);
-    // Whether it is legal is for others to say.
+    // The legality of the move is checked elsewhere.
     assert_eq!(on_go("echo bestmove a1-e5", LONG).unwrap().0, action("a1-e5"));
-    // Nobody reads its stderr but us.
+    // Only this process reads its stderr.
     assert!(on_go("yes 2>/dev/null | head -c 1000000 >&2; echo bestmove a1-a3", LONG).is_ok());
 }
 
@@ -202,7 +203,7 @@ fn a_program_that_ends_has_crashed() {
         ("printf 'bestmove a1-'; exit 8", "it said `bestmove a1-`"),
         ("echo 1 >&2; printf 'out of\\n\\033[31m luck' >&2; exit 9", "last words: 1 out of  [31m luck"),
         ("exec >&-; sleep 1000", "closed its output"),
-        // Who holds stdout open does not hide that.
+        // A process that holds stdout open does not hide the end.
         ("sleep 1000 & own $!; exit 6", "exit status: 6"),
     ] {
         let fault = on_go(go, LONG).expect_err(go);
@@ -233,11 +234,11 @@ fn a_program_that_does_not_read_hangs() {
     let script = Script::new("echo ugiok; echo readyok; exec sleep 1000");
     let mut peer = script.peer();
     begin(&mut peer).unwrap();
-    // More than a pipe holds.
+    // The text is larger than a pipe buffer.
     (0..100_000).for_each(|_| peer.observe(&game(), &[action("a1-a3")]));
     assert_eq!(choose(&mut peer, Limits::time(MS), SHORT).unwrap_err().kind, FaultKind::Hang);
     script.expect_no_process();
-    // Messages do not pile up where it is always ready.
+    // Messages do not accumulate if the program is always ready.
     let script = Script::new("echo ugiok; while echo readyok; do :; done");
     let mut peer = script.peer();
     let fault = (0..1_000_000).find_map(|_| begin(&mut peer).err()).expect("an end of its patience");
@@ -283,7 +284,7 @@ fn what_is_no_move_is_garbage() {
     assert!(long.kind == FaultKind::Garbage && long.detail.len() < 1000, "{long}");
     let refused = on_go("echo info string error: no table; echo bestmove none", LONG).unwrap_err();
     assert!(refused.detail.contains("after `info string error: no table`"), "{refused}");
-    // What is not said of a move is passed over.
+    // Lines without a move are ignored.
     assert!(on_go("printf '\\377\\n\\nbestmoves a1-a2\\n\\0\\r\\nbestmove a1-a3\\r\\n'", LONG).is_ok());
 }
 
@@ -293,7 +294,7 @@ fn who_is_late_is_told_to_stop() {
     let (found, spent) = answered(&stops, Limits::time(MS), LONG).unwrap();
     assert_eq!(found, action("a1-a3"));
     assert!(spent.time > MS);
-    // Without a limit of time there is nothing to be late for.
+    // Without a time limit no answer is late.
     assert_eq!(answered(&stops, Limits::expansions(1), SHORT).unwrap_err().kind, FaultKind::Hang);
     let (_, spent) = answered(&polite("sleep 1; echo bestmove a1-a3", ""), Limits::time(MS), LONG).unwrap();
     assert!(spent.time > MS);
@@ -316,7 +317,7 @@ fn an_answer_that_nobody_wants_is_not_waited_for() {
             let request = Request { role: 0, limits, clocks: &[None; 2], patience: forever, stop: &stop };
             peer.choose(&game, &game.initial(), &request)
         });
-        // A machine that is busy may take longer than is waited for.
+        // A busy machine may need longer than the wait.
         assert!(survives || answer.is_err());
         begin(&mut peer).unwrap();
         assert_eq!(script.pids().len(), if answer.is_ok() { 1 } else { 2 });

@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use sternhalma_ggp::{Limits, SearchStats};
 
-/// Holds what is spent against the limits.
+/// Compares the cost of a search with its limits.
 pub(super) struct Meter<'a> {
     limits: Limits,
     stop: &'a AtomicBool,
     started: Instant,
     spent: SearchStats,
-    /// Expansions between two looks at the clock.
+    /// The number of expansions between two clock reads.
     clock_every: u64,
     over: bool,
 }
@@ -21,8 +21,8 @@ impl<'a> Meter<'a> {
         Meter { limits, stop, started: Instant::now(), spent: SearchStats::default(), clock_every, over: false }
     }
 
-    /// Counts an expansion if there is one left. Once there is none, there is
-    /// none for good.
+    /// Counts an expansion and returns whether it was within the limits. After
+    /// the first refusal all further expansions are refused.
     #[inline]
     pub fn spend(&mut self) -> bool {
         self.over = self.over || self.limits.counted_out(&self.spent) || self.is_late();
@@ -36,12 +36,12 @@ impl<'a> Meter<'a> {
             && (self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit))
     }
 
-    /// The plies searched in full.
+    /// Records the number of completely searched plies.
     pub fn reached(&mut self, depth: u32) {
         self.spent.depth = depth;
     }
 
-    /// What is spent up to now.
+    /// Returns the cost so far.
     pub fn spent(&self) -> SearchStats {
         SearchStats { time: self.started.elapsed(), ..self.spent }
     }

@@ -1,8 +1,8 @@
-//! Principal-variation search of Chinese Checkers: the default player.
+//! Principal-variation search for Chinese Checkers: the default player.
 //!
-//! `search.rs` deepens iteratively and searches, `moves.rs` orders moves by
-//! what they gain, `value.rs` tells what a state is worth, `table.rs` remembers
-//! states by the keys of `node.rs`, and `distance_cache.rs` finds distances.
+//! `search.rs` has iterative deepening and the search. `moves.rs` orders moves
+//! by their gain. `value.rs` evaluates states. `table.rs` stores states by the
+//! keys of `node.rs`. `distance_cache.rs` looks up distances.
 
 mod distance_cache;
 mod meter;
@@ -30,14 +30,14 @@ use node::SearchContext;
 use search::{MOST_PLIES, Memory, PvsSearch};
 use table::TranspositionTable;
 
-/// A player that searches with principal-variation search.
+/// A player with principal-variation search.
 pub(crate) struct PvsPlayer {
     config: PvsConfig,
     context: SearchContext,
     memory: Memory,
-    /// The state of the game, once one has been searched.
+    /// The state of the game after the last search, if there was one.
     now: Option<GameState>,
-    /// The keys of the states of the game, at whatever ply.
+    /// The keys of the states of the game, independent of the ply.
     seen: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The moves of a state in the order in which they are searched.
+//! The moves of a state in search order.
 
 use sternhalma_data::{Cell, Move, Side};
 
@@ -6,17 +6,17 @@ use super::distance_cache::MOVE;
 use super::node::{SearchContext, SearchNode, Standing};
 use crate::filter::Filter;
 
-/// A move with the distance it leads to.
+/// A move with the resulting distance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScoredMove {
     pub mv: Move,
-    /// How the mover stands after it.
+    /// The standing of the mover after the move.
     pub standing: Standing,
-    /// What is highest is searched first.
+    /// The priority; the highest is searched first.
     pub order: i32,
 }
 
-/// Pushes the moves of a node, unordered, with their distances.
+/// Appends the moves of a node with their distances, unordered.
 #[inline]
 pub(super) fn generate(context: &mut SearchContext, node: &SearchNode, filter: Filter, out: &mut Vec<ScoredMove>) {
     let player = node.state.player();
@@ -32,24 +32,25 @@ pub(super) fn generate(context: &mut SearchContext, node: &SearchNode, filter: F
     }
 }
 
-/// Which moves have cut before.
+/// The moves that caused cutoffs.
 pub(super) struct MoveOrdering {
-    /// By player, from and to: how often and how deep, recent ordering more.
+    /// The history value by player, origin and destination. Deep and recent
+    /// cutoffs have a larger weight.
     history: Vec<i32>,
-    /// By ply: the last two moves that cut.
+    /// The last two moves that caused a cutoff, by ply.
     killers: Vec<[Option<Move>; 2]>,
 }
 
-/// Above what history adds.
+/// An upper bound for history values.
 const MOST_HISTORY: i32 = 1 << 12;
 
 impl MoveOrdering {
-    /// For searches of at most so many plies.
+    /// Creates empty statistics for searches of at most `plies` plies.
     pub fn new(plies: u32) -> MoveOrdering {
         MoveOrdering { history: vec![0; 2 * Cell::LIMIT * Cell::LIMIT], killers: vec![[None; 2]; plies as usize + 1] }
     }
 
-    /// Begins the search for another move.
+    /// Begins the search for the next move of the game.
     pub fn grow_older(&mut self) {
         self.history.iter_mut().for_each(|value| *value /= 2);
         self.killers.fill([None; 2]);
@@ -60,7 +61,7 @@ impl MoveOrdering {
         (player as usize * Cell::LIMIT + mv.from.index()) * Cell::LIMIT + mv.to.index()
     }
 
-    /// A move has cut, after others that did not.
+    /// Records that a move caused a cutoff, after others that did not.
     pub fn cut(&mut self, player: Side, mv: Move, others: &[ScoredMove], depth: u32, ply: u32) {
         let killers = &mut self.killers[ply as usize];
         if killers[0] != Some(mv) {
@@ -75,8 +76,8 @@ impl MoveOrdering {
         others.iter().for_each(|other| add(other.mv, -weight));
     }
 
-    /// Gives each move of a node its place: the best one known first, then by
-    /// what is gained, killers and history.
+    /// Sets the priority of each move of a node: the best known move, then
+    /// gain, killers and history.
     #[inline]
     pub fn order(&self, node: &SearchNode, best: Option<Move>, ply: u32, moves: &mut [ScoredMove]) {
         let player = node.state.player();

@@ -1,4 +1,5 @@
-//! States with what the search carries along, and the keys of states.
+//! Nodes of the search: states with incrementally updated data, and their
+//! keys.
 
 use std::sync::Arc;
 
@@ -15,31 +16,33 @@ use sternhalma_ggp::arena::derive_seed;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchNode {
     pub state: GameState,
-    /// The Zobrist key: equal states have equal keys.
+    /// The Zobrist key; equal states have equal keys.
     pub key: u64,
-    /// By player: how the army stands.
+    /// The standing of each player's army.
     pub standings: [Standing; 2],
 }
 
-/// How an army stands, in hundredths of a move.
+/// The standing of an army, in hundredths of a move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Standing {
     /// The distance to the goal.
     pub distance: i32,
-    /// What the army is worth while it may meet the other: less for what is far.
+    /// The positional value while the armies may meet; pieces far from the
+    /// goal reduce it.
     pub worth: i32,
 }
 
-/// All pieces of an army but one, with what its place is asked for.
+/// All pieces of an army except one, prepared for any cell of the missing
+/// piece.
 pub(super) struct Rest {
     cells: CellSet,
     ranks: PartialRank,
     worth: RestWorth,
 }
 
-/// Random numbers whose exclusive or is a state's key (Zobrist 1970).
+/// Random numbers whose exclusive or is the key of a state [Zobrist 1970].
 struct Zobrist {
-    /// By player and cell.
+    /// The numbers by player and cell.
     cells: [[u64; Cell::LIMIT]; 2],
     player: u64,
     passed: u64,
@@ -56,13 +59,14 @@ impl Zobrist {
     }
 }
 
-/// Makes nodes and plays moves on them.
+/// Creates nodes and plays moves on them.
 pub(super) struct SearchContext {
     pub game: Arc<ChineseCheckers>,
     pub distances: DistanceCache,
     pub weights: Weights,
     zobrist: Zobrist,
-    /// Whether the ply is part of a key: where the search can see the ply limit.
+    /// Whether keys include the ply, because the search can reach the ply
+    /// limit.
     keyed_by_ply: bool,
 }
 
@@ -76,21 +80,22 @@ impl SearchContext {
         self.game.geometry()
     }
 
-    /// A state made a node from scratch. Of states searched from here some
-    /// `plies` on, those at different plies share a key unless the ply limit is within reach.
+    /// Creates the node of a state from scratch. In a search of `plies` plies
+    /// from here, states at different plies share a key unless the ply limit
+    /// is within reach.
     pub fn root(&mut self, state: &GameState, plies: u32) -> SearchNode {
-        // What the table keeps of a state may be asked for as many plies later.
+        // A table entry may be used up to `plies` plies later.
         self.keyed_by_ply = state.ply().saturating_add(2 * plies) >= self.game.ply_limit();
         let standings = [Side::X, Side::O].map(|player| self.standing(self.game.ranked(state, player).0));
         SearchNode { state: *state, key: self.key(state), standings }
     }
 
-    /// The key of a state from scratch.
+    /// Returns the key of a state, computed from scratch.
     pub fn key(&self, state: &GameState) -> u64 {
         self.placement_key(state) ^ self.ply_key(state)
     }
 
-    /// The key of a state at whatever ply.
+    /// Returns the key of a state, independent of the ply.
     pub fn placement_key(&self, state: &GameState) -> u64 {
         let armies = [Side::X, Side::O].map(|player| {
             let cells = &self.zobrist.cells[player as usize];
@@ -99,7 +104,7 @@ impl SearchContext {
         armies[0] ^ armies[1] ^ self.placement_turn_key(state)
     }
 
-    /// The part of the key that is not of the pieces.
+    /// Returns the part of the key that does not depend on the pieces.
     #[inline]
     fn turn_key(&self, state: &GameState) -> u64 {
         self.placement_turn_key(state) ^ self.ply_key(state)
@@ -117,14 +122,15 @@ impl SearchContext {
         if self.keyed_by_ply { derive_seed(self.zobrist.player, state.ply().into()) } else { 0 }
     }
 
-    /// How an army stands, as its goal tip sees it.
+    /// Returns the standing of an army.
     #[inline]
     pub fn standing(&mut self, army: State) -> Standing {
         let distance = self.distances.distance(army, Rank::of(army));
         Standing { distance, worth: self.weights.of(army.cells()) - distance }
     }
 
-    /// How an army stands once its last piece, beside `others`, is on `cell`.
+    /// Returns the standing of an army that has `others` and a piece on
+    /// `cell`.
     #[inline]
     pub fn standing_with(&mut self, others: &Rest, cell: Cell) -> Standing {
         let army = others.cells.with(cell);
@@ -132,13 +138,13 @@ impl SearchContext {
         Standing { distance, worth: self.weights.with(&others.worth, cell) - distance }
     }
 
-    /// All pieces of an army but one, as its goal tip sees them.
+    /// Prepares all pieces of an army except one.
     #[inline]
     pub fn rest(&self, cells: CellSet) -> Rest {
         Rest { cells, ranks: PartialRank::new(cells), worth: self.weights.of_rest(cells) }
     }
 
-    /// The node after an action that leaves the mover so.
+    /// Returns the node after an action, given the standing of the mover.
     #[inline]
     pub fn after(&self, node: &SearchNode, action: Action, standing: Standing) -> SearchNode {
         let mover = node.state.player();
@@ -153,7 +159,7 @@ impl SearchContext {
         after
     }
 
-    /// The node with the other player to move, as no rule allows.
+    /// Returns the node with the other player to move (a null move).
     pub fn skipped(&self, node: &SearchNode) -> SearchNode {
         let state = node.state.skipped();
         SearchNode { state, key: node.key ^ self.turn_key(&node.state) ^ self.turn_key(&state), ..*node }

@@ -1,4 +1,4 @@
-//! Iterative deepening over principal-variation search.
+//! Iterative deepening with principal-variation search.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,34 +15,34 @@ use crate::filter::Filter;
 use crate::game::{Action, GameState};
 use crate::player::{Choice, SearchInfo, SearchValue};
 
-/// The most plies of a search.
+/// The maximum number of plies of a search.
 pub(super) const MOST_PLIES: u32 = 100;
 
-/// What a player keeps from move to move.
+/// The data that a player keeps from move to move.
 pub(super) struct Memory {
     pub table: TranspositionTable,
     pub ordering: MoveOrdering,
 }
 
-/// How far from the last value an aspiration window reaches at first.
+/// The initial half-width of the aspiration window around the last value.
 const ASPIRATION_WINDOW: i32 = 60;
 
-/// Null moves are tried from this depth on.
+/// The minimum depth for null moves.
 const NULL_DEPTH: u32 = 3;
 
-/// Late moves are reduced from this depth on.
+/// The minimum depth for late move reductions.
 const REDUCED_DEPTH: u32 = 3;
 
-/// Up to this depth a node that is far above the window is not searched.
+/// The maximum depth at which a node far above the window is not searched.
 const STANDING_DEPTH: u32 = 3;
 
-/// Up to this depth a move that stays far below the window is not searched.
+/// The maximum depth at which a move far below the window is not searched.
 const FUTILE_DEPTH: u32 = 4;
 
-/// How a node is searched.
+/// The window and the depth of a node's search.
 #[derive(Clone, Copy)]
 struct Window {
-    /// The plies left.
+    /// The remaining plies.
     depth: u32,
     /// The plies from the root.
     ply: u32,
@@ -51,22 +51,22 @@ struct Window {
 }
 
 impl Window {
-    /// Whether only a bound is asked for.
+    /// Returns whether the window only tests a bound.
     fn is_null(self) -> bool {
         self.beta - self.alpha == 1
     }
 
-    /// The window of a child, of so many plies.
+    /// Returns the window of a child with a depth.
     fn child(self, depth: u32) -> Window {
         Window { depth, ply: self.ply + 1, alpha: -self.beta, beta: -self.alpha }
     }
 
-    /// The window that only asks whether a value is above alpha.
+    /// Returns the window that tests whether a value is above alpha.
     fn above_alpha(self) -> Window {
         Window { beta: self.alpha + 1, ..self }
     }
 
-    /// The window that only asks whether a value is at least beta.
+    /// Returns the window that tests whether a value is at least beta.
     fn at_least_beta(self) -> Window {
         Window { alpha: self.beta - 1, ..self }
     }
@@ -80,7 +80,7 @@ pub(super) struct PvsSearch<'a> {
     meter: Meter<'a>,
     /// The moves of all nodes on the path.
     moves: Vec<ScoredMove>,
-    /// Whether a node where the armies have passed each other is a leaf.
+    /// Whether a node in which the armies have passed each other is a leaf.
     race_is_leaf: bool,
 }
 
@@ -97,8 +97,9 @@ impl<'a> PvsSearch<'a> {
         PvsSearch { context, memory, config, meter, moves: Vec::new(), race_is_leaf: true }
     }
 
-    /// The move to play in a state that has one, which does not lead to one
-    /// of the states `seen` if others do not; `watch` is told of each depth.
+    /// Returns the move to play in a state with at least one move. The move
+    /// does not lead to one of the states in `seen` if another move exists.
+    /// `watch` is called after each depth.
     pub fn run(mut self, state: &GameState, seen: &[u64], depth: u32, watch: &mut dyn FnMut(&SearchInfo)) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
         self.race_is_leaf = !value::have_passed(self.context, state);
@@ -106,7 +107,7 @@ impl<'a> PvsSearch<'a> {
         let mut last = None;
         for depth in 1..=depth.clamp(1, MOST_PLIES) {
             let Some(value) = self.aspire(&root, &mut moves, depth, last) else { break };
-            // Not all ways out of a loss were looked at.
+            // Some moves out of a loss were not searched.
             let value = if complete { value } else { value.max(-UNPROVEN) };
             last = Some(value);
             self.meter.reached(depth);
@@ -118,7 +119,8 @@ impl<'a> PvsSearch<'a> {
         Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.meter.spent() }
     }
 
-    /// The moves of the root in order, and whether these are all there are.
+    /// Returns the moves of the root in order, and whether no move was left
+    /// out.
     fn root_moves(&mut self, root: &SearchNode, seen: &[u64]) -> (Vec<ScoredMove>, bool) {
         self.meter.spend();
         let mut moves = Vec::new();
@@ -139,8 +141,9 @@ impl<'a> PvsSearch<'a> {
         (moves, complete)
     }
 
-    /// The value of the root, in a window about that of the last depth. The
-    /// best move is brought to the front, by a search that is cut short too.
+    /// Returns the value of the root, searched in a window around the value of
+    /// the last depth. The best move is brought to the front, even if the
+    /// search is interrupted.
     fn aspire(&mut self, root: &SearchNode, moves: &mut [ScoredMove], depth: u32, last: Option<i32>) -> Option<i32> {
         let (mut alpha, mut beta) =
             last.map_or((-WIN, WIN), |last| (last - ASPIRATION_WINDOW, last + ASPIRATION_WINDOW));
@@ -177,8 +180,8 @@ impl<'a> PvsSearch<'a> {
         Some(best)
     }
 
-    /// The value of a node to the player to move, as far as the window tells
-    /// it; none if a limit is reached.
+    /// Returns the value of a node for the player to move, within the window,
+    /// or `None` if a limit is reached.
     fn value(&mut self, node: &SearchNode, window: Window) -> Option<i32> {
         if let Some(outcome) = node.state.outcome() {
             return Some(value::of_outcome(outcome, node.state.player(), window.ply));
@@ -214,13 +217,14 @@ impl<'a> PvsSearch<'a> {
         Some(best)
     }
 
-    /// What a node is worth before any of its moves is.
+    /// Returns the lower bound of a node before any of its moves is searched.
     fn least(&self) -> i32 {
-        // What the filter leaves out may be a way out of a loss.
+        // A move that the filter leaves out may avoid a loss.
         if self.config.moves == Filter::All { -WIN } else { -UNPROVEN }
     }
 
-    /// The value of a node whose children are leaves, and its best move.
+    /// Returns the value of a node whose children are leaves, and its best
+    /// move.
     fn of_leaves(&self, node: &SearchNode, first: usize, window: Window) -> (i32, Option<Move>) {
         let mover = node.state.player();
         let other = node.standings[1 - mover as usize];
@@ -242,7 +246,7 @@ impl<'a> PvsSearch<'a> {
         best
     }
 
-    /// The value of a node by its moves, and the best of these.
+    /// Returns the value of a node from its moves, and the best move.
     fn of_moves(
         &mut self,
         node: &SearchNode,
@@ -279,8 +283,9 @@ impl<'a> PvsSearch<'a> {
         Some(best)
     }
 
-    /// The value, to who moved, of a child that is searched to `reduced` plies
-    /// first, and in the whole window only if it is the first or better than others.
+    /// Returns the value of a child for the mover. The child is first searched
+    /// to `reduced` plies, and in the whole window only if it is the first or
+    /// improves alpha.
     fn after_move(&mut self, child: &SearchNode, window: Window, is_first: bool, reduced: u32) -> Option<i32> {
         let full = window.depth - 1;
         if is_first {
@@ -296,7 +301,8 @@ impl<'a> PvsSearch<'a> {
         Some(value)
     }
 
-    /// A value of at least beta, if the node is that good without a move.
+    /// Returns a value of at least beta if the node reaches it without a move
+    /// (null move).
     fn without_move(&mut self, node: &SearchNode, window: Window) -> Option<Option<i32>> {
         if !self.config.pruning || is_proof(window.beta) {
             return Some(None);
@@ -314,7 +320,7 @@ impl<'a> PvsSearch<'a> {
         Some((value >= window.beta).then_some(value.min(UNPROVEN)))
     }
 
-    /// What a move reaches at most, if it is not worth searching.
+    /// Returns an upper bound for a move that need not be searched (futility).
     fn futile(&self, child: &SearchNode, window: Window) -> Option<i32> {
         let applies =
             self.config.pruning && window.is_null() && window.depth <= FUTILE_DEPTH && !is_proof(window.alpha);
@@ -325,7 +331,7 @@ impl<'a> PvsSearch<'a> {
         (reach <= window.alpha).then_some(reach)
     }
 
-    /// The plies to which a move is searched first; fewer the later it comes.
+    /// Returns the reduced depth of a move; it is smaller for later moves.
     fn reduced_depth(&self, depth: u32, late: usize, gain: i32) -> u32 {
         if !self.config.reductions || depth < REDUCED_DEPTH || late == 0 {
             return depth - 1;
@@ -355,8 +361,8 @@ impl<'a> PvsSearch<'a> {
         SearchInfo { spent, value: Some(value), line: self.line(root, best, spent.depth) }
     }
 
-    /// The principal variation as far as the table has it. A key may be that
-    /// of another state, so moves are tested.
+    /// Returns the principal variation from the table. Different states may
+    /// share a key, so moves are checked.
     fn line(&self, root: &SearchNode, best: Move, depth: u32) -> Vec<Action> {
         let (mut line, mut state, mut next) = (Vec::new(), root.state, Some(best));
         while let Some(mv) = next.filter(|_| line.len() < depth as usize) {
@@ -371,7 +377,7 @@ impl<'a> PvsSearch<'a> {
     }
 }
 
-/// Brings the move that is to be searched next to the front.
+/// Brings the next move to search to the front.
 #[inline]
 fn bring_best(moves: &mut [ScoredMove]) {
     let best = (0..moves.len()).max_by_key(|&index| (moves[index].order, std::cmp::Reverse(index)));
@@ -380,7 +386,7 @@ fn bring_best(moves: &mut [ScoredMove]) {
     }
 }
 
-/// The value of an entry, if it is deep enough and its bound decides.
+/// Returns the value of an entry if its depth and bound suffice.
 #[inline]
 fn bounded(known: TableEntry, window: Window) -> Option<i32> {
     let value = from_table(known.value, window.ply);

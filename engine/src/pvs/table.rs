@@ -2,58 +2,61 @@
 
 use sternhalma_data::{Cell, Move};
 
-/// What a value in the table says of the true one.
+/// The relation of a stored value to the true value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Bound {
-    /// It is at least this.
+    /// The true value is at least the stored one.
     Lower,
-    /// It is at most this.
+    /// The true value is at most the stored one.
     Upper,
-    /// It is this.
+    /// The stored value is exact.
     Exact,
 }
 
-/// What a search found out about a state.
+/// The result of a search of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TableEntry {
-    /// From the state on: wins and losses count plies from here.
+    /// The value, relative to the state: wins and losses count plies from
+    /// here.
     pub value: i32,
-    /// The plies it was searched to.
+    /// The searched depth in plies.
     pub depth: u8,
     pub bound: Bound,
     /// The best move, if one was found.
     pub best: Option<Move>,
 }
 
-/// Entries of a bucket, which is a cache line.
+/// The number of entries in a bucket, which is a cache line.
 const WAYS: usize = 4;
 
-/// Fixed-size memory of searched states. A bucket has room for four states:
-/// by state its key, then the entry packed into a word. A key of 0 is none.
+/// A table of fixed size for searched states. A bucket has four states, each
+/// with its key and an entry packed into a word. A key of 0 marks an empty
+/// place.
 ///
-/// An entry gives way to one of the same state; else the one of the least
-/// depth does, those of earlier moves of the game first.
+/// A new entry replaces one of the same state, or else the one with the
+/// smallest depth, with entries of earlier moves of the game first.
 pub(super) struct TranspositionTable {
     buckets: Vec<[u64; 2 * WAYS]>,
-    /// Of the move of the game that is searched for.
+    /// The age of entries of the current search.
     age: u8,
 }
 
 impl TranspositionTable {
-    /// An empty table of at most so many megabytes (2^20 bytes), and of one at least.
+    /// Creates an empty table of at most `megabytes` (2^20 bytes), but at
+    /// least one.
     pub fn new(megabytes: u32) -> TranspositionTable {
         let buckets = (megabytes.max(1) as usize) << 20 >> (2 * WAYS * 8).ilog2();
-        // The largest power of two that fits.
+        // The size is the largest power of two that fits.
         TranspositionTable { buckets: vec![[0; 2 * WAYS]; 1 << buckets.ilog2()], age: 0 }
     }
 
-    /// Forgets everything. Memory is returned and taken anew, which leaves its
-    /// clearing to the first use of each page.
+    /// Removes all entries. The memory is freed and allocated again, so that
+    /// each page is cleared at its first use.
     pub fn clear(&mut self) {
         *self = TranspositionTable { buckets: vec![[0; 2 * WAYS]; self.buckets.len()], age: 0 };
     }
 
-    /// Begins the search for another move: entries up to now become old.
+    /// Begins the search for the next move; all entries become older.
     pub fn grow_older(&mut self) {
         self.age = self.age.wrapping_add(1) & AGES;
     }
@@ -63,7 +66,7 @@ impl TranspositionTable {
         key as usize & (self.buckets.len() - 1)
     }
 
-    /// What is known of the state with this key.
+    /// Returns the entry of the state with a key.
     #[inline]
     pub fn get(&self, key: u64) -> Option<TableEntry> {
         let bucket = &self.buckets[self.place(key)];
@@ -71,7 +74,7 @@ impl TranspositionTable {
         Some(unpack(bucket[2 * way + 1]))
     }
 
-    /// Remembers a state. A best move that is known stays if there is no new one.
+    /// Stores a state. A known best move is kept if there is no new one.
     #[inline]
     pub fn put(&mut self, key: u64, mut entry: TableEntry) {
         let (place, age) = (self.place(key), self.age);
@@ -99,14 +102,15 @@ impl TranspositionTable {
     }
 }
 
-/// Ages count modulo this and one.
+/// Ages are counted modulo `AGES + 1`.
 const AGES: u8 = 63;
 
-/// Above any depth.
+/// An upper bound for depths.
 const DEPTHS: i32 = 256;
 
-/// Low to high: value (32 bits), from, to, depth (8 each), age (6), bound (2,
-/// not 0). From and to are equal where there is no move.
+/// Packs an entry, from low to high bits: value (32), origin, destination,
+/// depth (8 each), age (6), bound (2, never 0). Without a move, origin and
+/// destination are equal.
 fn pack(entry: TableEntry, age: u8) -> u64 {
     let [from, to] = entry.best.map_or([0; 2], |mv| [mv.from, mv.to].map(|cell| cell.index() as u64));
     let bound = match entry.bound {
@@ -162,7 +166,7 @@ mod tests {
 
         #[test]
         fn an_entry_is_that_of_its_last_put(puts in prop::collection::vec((0u64..40, entries()), 1..200)) {
-            // All keys share a bucket, so entries are pushed out all the time.
+            // All keys share a bucket, so entries are replaced frequently.
             let mut table = TranspositionTable::new(1);
             let mut oracle = std::collections::HashMap::new();
             for (number, entry) in puts {
@@ -187,7 +191,7 @@ mod tests {
         table.put(key(1), entry(30));
         table.grow_older();
         (2..=4).for_each(|number| table.put(key(number), entry(9)));
-        // The bucket is full; the deepest is old and goes first.
+        // The bucket is full; the deepest entry is old and is replaced first.
         table.put(key(5), entry(1));
         assert_eq!((1..=5).map(|n| table.get(key(n)).is_some()).collect::<Vec<_>>(), [false, true, true, true, true]);
         table.put(key(6), entry(1));

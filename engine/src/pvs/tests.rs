@@ -1,4 +1,4 @@
-//! The search against plain minimax, and what it promises.
+//! Comparison of the search with plain minimax, and tests of its guarantees.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -51,14 +51,15 @@ fn legal(game: &ChineseCheckers, state: &GameState) -> Vec<Action> {
     moves
 }
 
-/// States of random games, none of them the end.
+/// Returns states of random games in which the game is not over.
 fn some_states(game: &ChineseCheckers, count: u64, seed: u64) -> Vec<GameState> {
     let mut rng = Rng::seed_from_u64(seed);
     let states = (0..count).filter_map(|number| game.random_state(3 + 2 * (number % 20) as u32, &mut rng));
     states.filter(|state| state.outcome().is_none()).collect()
 }
 
-/// The value of a node by plain minimax, with the evaluation of the search.
+/// Computes the value of a node by plain minimax, with the evaluation of the
+/// search.
 fn minimax(context: &mut SearchContext, node: &SearchNode, depth: u32, ply: u32, race_is_leaf: bool) -> i32 {
     if let Some(outcome) = node.state.outcome() {
         return value::of_outcome(outcome, node.state.player(), ply);
@@ -88,7 +89,8 @@ fn without_pruning_it_is_minimax() {
                 let race_is_leaf = !value::have_passed(&player.context, &state);
                 let told = minimax(&mut player.context, &root, depth, 0, race_is_leaf);
                 let told = match told {
-                    // What a filter hides may be a way out, so with one there is no proof.
+                    // A move that the filter leaves out may avoid a loss, so a
+                    // filter allows no proof.
                     end if value::is_proof(end) && filter != "all" => continue,
                     won if won >= value::LEAST_WIN => SearchValue::Won((value::WIN - won) as u32),
                     lost if lost <= -value::LEAST_WIN => SearchValue::Lost((value::WIN + lost) as u32),
@@ -130,7 +132,7 @@ fn what_nodes_carry_is_what_they_would_have_from_scratch() {
                 assert_eq!(skipped.key, context.key(&skipped.state));
                 keys.push(node.key);
             }
-            // With the ply in the key no two states of a game share one.
+            // With the ply in the key, no two states of a game share a key.
             if game % 2 == 1 {
                 keys.sort_unstable();
                 assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
@@ -139,7 +141,7 @@ fn what_nodes_carry_is_what_they_would_have_from_scratch() {
     }
 }
 
-/// Whether the player to move wins within so many plies, whatever is replied.
+/// Returns whether the player to move wins within `plies` against every reply.
 fn wins_within(game: &ChineseCheckers, state: &GameState, plies: u32) -> bool {
     let me = state.player();
     if plies == 0 {
@@ -168,7 +170,7 @@ fn loses_within(game: &ChineseCheckers, state: &GameState, plies: u32) -> bool {
         })
 }
 
-/// The last ten states of games of a player against itself.
+/// Returns the last ten states of games of a player against itself.
 fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<GameState> {
     let game = player.context.game.clone();
     let mut ends = Vec::new();
@@ -213,7 +215,7 @@ fn what_is_called_won_or_lost_is() {
     assert!(proofs[0] >= 50 && proofs[1] >= 10, "{proofs:?}");
 }
 
-/// The moves of a game against itself.
+/// Returns the moves of a game against itself.
 fn own_game(player: &mut PvsPlayer, limits: Limits) -> Vec<(Action, u64, u32)> {
     let game = player.context.game.clone();
     let mut state = game.initial();
@@ -222,7 +224,7 @@ fn own_game(player: &mut PvsPlayer, limits: Limits) -> Vec<(Action, u64, u32)> {
         let (choice, seen) = go(player, &state, limits);
         assert!(choice.spent.expansions <= limits.expansions.unwrap_or(u64::MAX));
         assert!(choice.spent.depth <= limits.depth.unwrap_or(u32::MAX));
-        // The line is of legal moves, and begins with the one that is played.
+        // The line has legal moves and begins with the chosen move.
         let mut at = state;
         for info in &seen {
             at = state;
@@ -268,7 +270,7 @@ fn every_kind_of_table_gives_the_same_game() {
     let whole = play(None, Encoding::Byte);
     assert_eq!(play(None, Encoding::Mod3), whole);
     assert_eq!(play(None, zstd), whole);
-    // Beyond a prefix distances are estimates, the same ones in any encoding.
+    // Estimates beyond a prefix are the same for all encodings.
     let part = play(Some(12), Encoding::Byte);
     assert_eq!(play(Some(12), Encoding::Mod3), part);
     assert_eq!(play(Some(12), zstd), part);
@@ -317,7 +319,7 @@ fn who_only_shuffles_is_beaten() {
             let action = match state.player() == me {
                 true => go(&mut player, &state, Limits::expansions(300)).0.action,
                 false => {
-                    // Takes its last move back where it can.
+                    // The player takes its last move back if it can.
                     let back = last.map(|mv| sternhalma_data::Move { from: mv.to, to: mv.from });
                     let moves = legal(&game, &state);
                     last = if moves.contains(&back) { back } else { moves[rng.random_range(0..moves.len())] };

@@ -1,13 +1,13 @@
-//! The scale of values, and what a state is worth without search.
+//! The scale of values, and the evaluation of states.
 //!
-//! | value to the player to move | meaning |
+//! | value for the player to move | meaning |
 //! |---|---|
-//! | [`WIN`] - n | won in n plies, proven |
-//! | [`UNPROVEN`] | won, as far as was looked |
-//! | [`RACE`] + lead | the armies have passed each other, and by the table the race is won |
-//! | lead | hundredths of a move ahead |
+//! | [`WIN`] - n | a proven win in n plies |
+//! | [`UNPROVEN`] | a win among the searched moves |
+//! | [`RACE`] + lead | the armies have passed each other, and the race is won according to the table |
+//! | lead | a lead in hundredths of a move |
 //!
-//! and the negatives of these.
+//! Negative values are the same for the opponent.
 
 use sternhalma_data::{Cell, CellSet, Geometry, Side};
 
@@ -16,34 +16,34 @@ use super::node::{SearchContext, SearchNode, Standing};
 use crate::config::PvsConfig;
 use crate::game::{GameState, Outcome};
 
-/// A won game, less a point a ply.
+/// The value of a won game; each ply reduces it by one.
 pub(super) const WIN: i32 = 1 << 30;
 
-/// Values from here on are proven wins.
+/// The smallest value of a proven win.
 pub(super) const LEAST_WIN: i32 = WIN - (1 << 20);
 
-/// What is added to the lead of who wins the race by the table.
+/// The bonus for the winner of a race according to the table.
 pub(super) const RACE: i32 = 1 << 28;
 
-/// A win that would be proven if all moves had been looked at: above the
-/// lead of any race.
+/// The value of a win that is not proven because moves were left out. It is
+/// above the lead of any race.
 pub(super) const UNPROVEN: i32 = RACE + 100 * MOVE;
 
-/// Leads are below this.
+/// An upper bound for leads.
 const MOST_LEAD: i32 = 1 << 27;
 
-/// Whether a win or a loss is proven.
+/// Returns whether a value is a proven win or loss.
 pub(super) fn is_proof(value: i32) -> bool {
     value.abs() >= LEAST_WIN
 }
 
-/// The lead of a value that is not proven, in moves.
+/// Returns the lead, in moves, of a value that is not a proof.
 pub(super) fn lead_of(value: i32) -> f64 {
     let race = if value.abs() > MOST_LEAD { RACE * value.signum() } else { 0 };
     f64::from(value - race) / f64::from(MOVE)
 }
 
-/// A value as the table keeps it: plies count from the state on.
+/// Converts a value for the table, where plies count from the state.
 pub(super) fn to_table(value: i32, ply: u32) -> i32 {
     match is_proof(value) {
         true => value + value.signum() * ply as i32,
@@ -51,7 +51,7 @@ pub(super) fn to_table(value: i32, ply: u32) -> i32 {
     }
 }
 
-/// The inverse of [`to_table`].
+/// Inverts [`to_table`].
 pub(super) fn from_table(value: i32, ply: u32) -> i32 {
     match is_proof(value) {
         true => value - value.signum() * ply as i32,
@@ -59,7 +59,8 @@ pub(super) fn from_table(value: i32, ply: u32) -> i32 {
     }
 }
 
-/// The value of a game that has ended `ply` plies on, to `player`.
+/// Returns the value for `player` of a game that ended `ply` plies after the
+/// root.
 pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
     match outcome {
         Outcome::Draw => 0,
@@ -68,8 +69,9 @@ pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
     }
 }
 
-/// Whether the armies have passed each other: every piece of `x` is in a
-/// higher row than every piece of `o`. Only by going back could they meet.
+/// Returns whether the armies have passed each other: every piece of `x` is in
+/// a higher row than every piece of `o`. They could only meet by moving
+/// backward.
 #[inline]
 pub(super) fn have_passed(context: &SearchContext, state: &GameState) -> bool {
     match (state.army(Side::X).first(), state.army(Side::O).last()) {
@@ -78,34 +80,34 @@ pub(super) fn have_passed(context: &SearchContext, state: &GameState) -> bool {
     }
 }
 
-/// The value of a node that has not ended to the player to move.
+/// Returns the value of a non-terminal node for the player to move.
 #[inline]
 pub(super) fn of_node(context: &SearchContext, node: &SearchNode) -> i32 {
     let mover = node.state.player() as usize;
     of_state(context, &node.state, node.standings[mover], node.standings[1 - mover])
 }
 
-/// The value of a state that has not ended to the player to move, who stands
-/// like `own`, against an army that stands like `other`.
+/// Returns the value of a non-terminal state for the player to move, given the
+/// standings of its own and of the other army.
 #[inline]
 pub(super) fn of_state(context: &SearchContext, state: &GameState, own: Standing, other: Standing) -> i32 {
     if !have_passed(context, state) {
         return own.worth - other.worth + context.weights.tempo;
     }
-    // Of equal distances the mover's is covered first.
+    // With equal distances the player to move arrives first.
     let lead = other.distance - own.distance + MOVE / 2;
     if lead > 0 { lead + RACE } else { lead - RACE }
 }
 
-/// What the places of an army's pieces are worth.
+/// The weights of the positional value of an army.
 pub(super) struct Weights {
-    /// By cell as the goal tip sees it.
+    /// The weight of each cell, in goal order.
     cells: [i32; Cell::LIMIT],
-    /// By row of the rearmost piece.
+    /// The weight per row of the rearmost piece.
     rearmost: i32,
     second: i32,
     rows: [i32; Cell::LIMIT],
-    /// What it is worth to be on move.
+    /// The value of being on move.
     pub tempo: i32,
 }
 
@@ -117,13 +119,13 @@ impl Weights {
         Weights { cells, rows, rearmost: config.rearmost, second: config.second, tempo: config.tempo }
     }
 
-    /// The worth of an army as its goal tip sees it, but for its distance.
+    /// Returns the positional value of an army, without its distance.
     #[inline]
     pub fn of(&self, army: CellSet) -> i32 {
         army.last().map_or(0, |last| self.with(&self.of_rest(army.without(last)), last))
     }
 
-    /// The worth of all pieces of an army but one.
+    /// Returns the positional value of all pieces of an army except one.
     #[inline]
     pub fn of_rest(&self, cells: CellSet) -> RestWorth {
         let row = |cell: Option<Cell>| cell.map_or(0, |cell| self.rows[cell.index()]);
@@ -132,7 +134,8 @@ impl Weights {
         RestWorth { sum: cells.iter().map(|cell| self.cells[cell.index()]).sum(), rear }
     }
 
-    /// The worth of an army whose last piece is on `cell`.
+    /// Returns the positional value of an army with its missing piece on
+    /// `cell`.
     #[inline]
     pub fn with(&self, rest: &RestWorth, cell: Cell) -> i32 {
         let (row, [first, second]) = (self.rows[cell.index()], rest.rear);
@@ -141,7 +144,7 @@ impl Weights {
     }
 }
 
-/// What an army is worth but for one piece.
+/// The positional value of an army without one piece.
 pub(super) struct RestWorth {
     sum: i32,
     /// The rows of the two rearmost pieces.
