@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use sternhalma_builder::{BuildOptions, build, convert};
+use sternhalma_builder::{TableBuilder, TableConverter};
 use sternhalma_data::table::Zstd;
 use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States, Table};
 
@@ -130,7 +130,7 @@ fn encodings(c: &mut Criterion) {
         let kept = std::env::var_os("STERNHALMA_BENCH_DIR").map(|dir| PathBuf::from(dir).join(format!("{name}.sht")));
         let path = kept.filter(|path| path.exists()).unwrap_or_else(|| {
             let path = made.path().join(&name);
-            convert(&table, &path, encoding, 0, false, &()).unwrap();
+            TableConverter::new(&table, encoding).convert(&path, &()).unwrap();
             path
         });
         let other = Table::open(&path).unwrap();
@@ -151,7 +151,7 @@ fn small_build(c: &mut Criterion) {
     group.sample_size(10).throughput(Throughput::Elements(prefix.states()));
     group.bench_function("build", |b| {
         b.iter(|| {
-            build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 }, true, &()).unwrap();
+            TableBuilder::new(prefix).overwrite(true).build(&path, &()).unwrap();
             assert_eq!(Table::open(&path).unwrap().info().layers.iter().sum::<u64>(), prefix.states());
         });
     });

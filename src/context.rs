@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
+use sternhalma_builder::Verifier;
 use sternhalma_data::{Table, TableOptions};
 
 use crate::progress::ProgressDisplay;
@@ -56,7 +57,7 @@ impl CommandContext {
     /// the whole table.
     pub fn open_verified(&self, name: &Path) -> Result<Table> {
         let table = self.open_unchecked(name)?;
-        sternhalma_builder::verify(&table, false, 0, &())?;
+        Verifier::new(&table).check(&())?;
         Ok(table)
     }
 

@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io;
 
-use sternhalma_builder::{BuildError, ConvertError, VerifyError};
+use sternhalma_builder::BuilderError;
 use sternhalma_data::TableError;
 
 /// Formats an error, its causes and hints on one line.
@@ -39,15 +39,7 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref() {
         table_hint(error)
     } else if let Some(error) = error.downcast_ref() {
-        build_hint(error)
-    } else if let Some(error) = error.downcast_ref() {
-        match error {
-            ConvertError::Table(error) => table_hint(error),
-            ConvertError::SameFile { .. } => Some("name another file with -o"),
-            _ => None,
-        }
-    } else if let Some(VerifyError::Work(error)) = error.downcast_ref() {
-        build_hint(error)
+        builder_hint(error)
     } else {
         None
     }
@@ -72,11 +64,16 @@ fn table_hint(error: &TableError) -> Option<&'static str> {
     }
 }
 
-fn build_hint(error: &BuildError) -> Option<&'static str> {
+fn builder_hint(error: &BuilderError) -> Option<&'static str> {
     match error {
-        BuildError::Table(error) => table_hint(error),
-        BuildError::Limit { .. } => Some("raise --memory"),
-        BuildError::WorkDirectory { .. } => Some("choose another with --work-dir, or start again with --fresh"),
+        BuilderError::Table(error) => table_hint(error),
+        BuilderError::MemoryLimit { .. } => Some("raise --memory"),
+        BuilderError::SameFile { .. } => Some("name another file with -o"),
+        BuilderError::DamagedManifest { .. } | BuilderError::WorkDirFormat { .. } => Some("--fresh starts again"),
+        BuilderError::WorkDirMismatch { .. } => {
+            Some("choose another directory with --work-dir, or start again with --fresh")
+        }
+        BuilderError::WorkDirMemory { .. } => Some("raise --memory, or start again with --fresh"),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
-use sternhalma_builder::{Monitor, Stage};
+use sternhalma_builder::{BuildPhase, Observer};
 
 use crate::output::status;
 
@@ -44,26 +44,26 @@ impl ProgressDisplay {
     }
 }
 
-fn stage_name(stage: Stage) -> String {
+fn stage_name(stage: BuildPhase) -> String {
     match stage {
-        Stage::Layer(distance) => format!("layer {distance}"),
-        Stage::Resume => "work files".to_owned(),
-        Stage::Write => "writing".to_owned(),
-        Stage::Check => "checksums".to_owned(),
-        Stage::Prove => "proof".to_owned(),
-        Stage::Compare => "comparison".to_owned(),
+        BuildPhase::Layer(distance) => format!("layer {distance}"),
+        BuildPhase::Resume => "work files".to_owned(),
+        BuildPhase::Write => "writing".to_owned(),
+        BuildPhase::Check => "checksums".to_owned(),
+        BuildPhase::Prove => "proof".to_owned(),
+        BuildPhase::Compare => "comparison".to_owned(),
         _ => "working".to_owned(),
     }
 }
 
-impl Monitor for ProgressDisplay {
-    fn begin(&self, stage: Stage, total: u64) {
+impl Observer for ProgressDisplay {
+    fn begin(&self, stage: BuildPhase, total: u64) {
         self.done.store(0, Relaxed);
         self.total.store(total, Relaxed);
         self.bar.set_prefix(stage_name(stage));
         self.bar.set_length(total);
         self.bar.set_position(0);
-        if !matches!(stage, Stage::Layer(_)) {
+        if !matches!(stage, BuildPhase::Layer(_)) {
             self.bar.set_message("");
             self.print_plain(&stage_name(stage), &format!("{} steps", HumanCount(total)));
         }
@@ -94,7 +94,7 @@ impl Monitor for ProgressDisplay {
             HumanCount(all),
             rate / 1e6
         );
-        self.print_plain(&stage_name(Stage::Layer(distance)), &message);
+        self.print_plain(&stage_name(BuildPhase::Layer(distance)), &message);
         self.bar.set_message(message);
     }
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
+use sternhalma_builder::TableBuilder;
+use sternhalma_data::{Board, Prefix, Table, TableOptions};
 
 /// The table of bytes that `STERNHALMA_BENCH_TABLE` names, or else one of 6
 /// pieces on 7x7.
@@ -19,7 +19,7 @@ pub fn table_with(options: TableOptions) -> Table {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("7x7-6.sht");
     let prefix = Prefix::whole(Board::new(7, 6).unwrap());
-    build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 }, false, &()).unwrap();
+    TableBuilder::new(prefix).build(&path, &()).unwrap();
     // The map outlives the file's name.
     options.open(&path).unwrap()
 }

@@ -1,27 +1,27 @@
-//! Runs of bits at any offset of a word array, and transposed bit matrices.
+//! Intervals of bits at any offset of a word array, and transposed bit matrices.
 //!
-//! Every array read here ends in one spare word, so that a run may be loaded
-//! as two whole words wherever it starts.
+//! Every array that is read here ends in one spare word, so that 64 bits at
+//! any offset can be loaded as two whole words.
 
-/// The words that hold `bits` bits, with the spare one.
+/// Returns the number of words for `bits` bits, with the spare one.
 pub(crate) fn words_for(bits: u64) -> usize {
     usize::try_from(bits.div_ceil(64) + 1).expect("the caller has checked that the bitmap fits in memory")
 }
 
-/// The 64 bits from `offset` on.
+/// Returns the 64 bits from `offset` on.
 #[inline(always)]
 pub(crate) fn load(words: &[u64], offset: u64) -> u64 {
     let (word, shift) = ((offset / 64) as usize, offset % 64);
     (words[word] >> shift) | (words[word + 1] << 1 << (63 - shift))
 }
 
-/// The lowest `len` bits set, for `len` up to 64.
+/// Returns a word with the lowest `len` bits set, for `len` up to 64.
 #[inline(always)]
 pub(crate) fn low_mask(len: u64) -> u64 {
     if len >= 64 { u64::MAX } else { (1 << len) - 1 }
 }
 
-/// Adds the bits of `value` to those from `offset` on.
+/// Sets the bits of `value` in `words`, from `offset` on.
 #[inline(always)]
 pub(crate) fn or_at(words: &mut [u64], offset: u64, value: u64) {
     let (word, shift) = ((offset / 64) as usize, offset % 64);
@@ -29,7 +29,7 @@ pub(crate) fn or_at(words: &mut [u64], offset: u64, value: u64) {
     words[word + 1] |= value >> 1 >> (63 - shift);
 }
 
-/// Adds `len` bits of `from` from `start` on to those of `to` from `offset` on.
+/// Copies the set ones of `len` bits of `from`, from `start` on, to `to`, from `offset` on.
 #[inline]
 pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len: u64) {
     let mut done = 0;
@@ -40,19 +40,19 @@ pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len:
     }
 }
 
-/// A matrix of at most 128 × 128 bits: `near[r]` holds columns 0 to 63 of row
-/// `r`, `far[r]` the rest.
-pub(crate) struct Square {
+/// A matrix of at most 128 × 128 bits. Row `r` has its columns 0 to 63 in
+/// `near[r]`, and the others in `far[r]`.
+pub(crate) struct BitMatrix {
     pub near: [u64; 128],
     pub far: [u64; 128],
 }
 
-impl Square {
-    pub fn new() -> Square {
-        Square { near: [0; 128], far: [0; 128] }
+impl BitMatrix {
+    pub fn new() -> BitMatrix {
+        BitMatrix { near: [0; 128], far: [0; 128] }
     }
 
-    /// Adds its transpose to the matrix of `size` rows and columns.
+    /// Adds the transpose of the first `size` rows and columns to them.
     #[inline]
     pub fn symmetrize(&mut self, size: usize) {
         match size {
@@ -95,8 +95,8 @@ fn add_transpose<const N: usize>(rows: &mut [u64; 128]) {
     }
 }
 
-/// Transposes N × N bits, N a power of two up to 64: halves, quarters, … are
-/// swapped across the diagonal (Warren, Hacker's Delight, 7-3).
+/// Transposes N × N bits, for N a power of two up to 64, by swapping halves,
+/// quarters and so on across the diagonal [Warren 2012, section 7-3].
 #[inline(always)]
 fn transpose<const N: usize>(rows: &mut [u64; N]) {
     const LOW_COLUMNS: [u64; 6] = [
@@ -135,27 +135,27 @@ mod tests {
             or_run(&mut to, offset, &from, start.min(319 - len), len);
             for at in 0..8 * 64 {
                 let inside = (offset..offset + len).contains(&at);
-                let told = if inside { bit(&from, start.min(319 - len) + at - offset) } else { 0 };
-                prop_assert_eq!(bit(&to, at), told);
+                let expected = if inside { bit(&from, start.min(319 - len) + at - offset) } else { 0 };
+                prop_assert_eq!(bit(&to, at), expected);
             }
         }
 
         #[test]
         fn symmetric_matrices_hold_both_entries(size in 1usize..=121, bits in prop::collection::vec((0usize..121, 0usize..121), 0..300)) {
-            let mut square = Square::new();
-            let set = |square: &mut Square, r: usize, c: usize| {
-                let half = if c < 64 { &mut square.near } else { &mut square.far };
+            let mut matrix = BitMatrix::new();
+            let set = |matrix: &mut BitMatrix, r: usize, c: usize| {
+                let half = if c < 64 { &mut matrix.near } else { &mut matrix.far };
                 half[r] |= 1 << (c % 64);
             };
-            let mut told = Square::new();
+            let mut expected = BitMatrix::new();
             for (r, c) in bits.into_iter().map(|(r, c)| (r % size, c % size)) {
-                set(&mut square, r, c);
-                set(&mut told, r, c);
-                set(&mut told, c, r);
+                set(&mut matrix, r, c);
+                set(&mut expected, r, c);
+                set(&mut expected, c, r);
             }
-            square.symmetrize(size);
-            prop_assert_eq!(&square.near[..size], &told.near[..size]);
-            prop_assert_eq!(&square.far[..size], &told.far[..size]);
+            matrix.symmetrize(size);
+            prop_assert_eq!(&matrix.near[..size], &expected.near[..size]);
+            prop_assert_eq!(&matrix.far[..size], &expected.far[..size]);
         }
     }
 }

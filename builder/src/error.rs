@@ -1,167 +1,179 @@
-//! Why a table is not built, not believed, or not compared.
+//! Errors.
 
+use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sternhalma_data::{Board, TableError};
 use thiserror::Error;
 
-/// Why a table is not built.
+use crate::spec::TableSpec;
+
+/// The reason why a table was not built, converted, verified or compared.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum BuildError {
-    /// The memory for the search cannot be had.
-    #[error("the build needs {needed} bytes of memory, which the system does not give")]
-    Memory {
-        /// The bytes the build needs in all.
-        needed: u64,
-    },
-    /// Distances do not fit in a table.
-    #[error("distances of more than 254 moves do not fit in a table")]
-    TooFar,
-    /// The threads could not be started.
-    #[error("cannot start the threads of the build: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The file cannot be written.
+pub enum BuilderError {
+    /// A table file cannot be read or written, or it is damaged.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// The memory limit is too small.
-    #[error("this build needs at least {least} bytes of memory, and the limit is {limit}")]
-    Limit {
-        /// The least limit that works.
-        least: u64,
-        /// The limit given.
-        limit: u64,
-    },
-    /// A work file cannot be read or written.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    File {
-        /// The file.
+    /// A table is intact, but its contents are wrong.
+    #[error("{}: the table is wrong: {fault}; build it again", path.display())]
+    WrongTable {
+        /// The table.
         path: PathBuf,
-        /// What was being done to it.
-        action: &'static str,
-        /// What the system said.
-        source: io::Error,
+        /// The first fault that was found.
+        fault: TableFault,
     },
-    /// A work file is damaged.
-    #[error("{}: the work file is damaged: {what}; delete it and the same command makes it again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        what: String,
+    /// Two tables that were to be compared are of different boards.
+    #[error("a table of {a} and one of {b} have no states in common; compare tables of the same board")]
+    DifferentBoards {
+        /// The board of the first table.
+        a: Board,
+        /// The board of the second table.
+        b: Board,
     },
-    /// The work directory belongs to something else.
-    #[error("{}: {why}", path.display())]
-    WorkDirectory {
-        /// The directory.
-        path: PathBuf,
-        /// To what, and what to do.
-        why: String,
-    },
-    /// The monitor ended the work.
-    #[error("interrupted")]
-    Cancelled,
-}
-
-impl BuildError {
-    pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> BuildError {
-        let path = path.to_owned();
-        move |source| BuildError::File { path, action, source }
-    }
-
-    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> BuildError {
-        BuildError::Damaged { path: path.to_owned(), what: what.into() }
-    }
-}
-
-/// Why a table is not converted.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ConvertError {
-    /// The table is damaged, or the new one cannot be written.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// A table cannot be read while it is replaced.
-    #[error("{}: this is the table itself; name another file with -o", path.display())]
+    /// A table cannot replace itself while it is read.
+    #[error("{}: the source and the destination are the same file", path.display())]
     SameFile {
         /// The file.
         path: PathBuf,
     },
-    /// The file is whole, but what it says is not so.
-    #[error("{}: the table is wrong: the header's layers are not those of its distances; build it again", path.display())]
-    Layers {
+    /// The system does not provide the memory.
+    #[error("cannot allocate memory: {needed} bytes are needed")]
+    OutOfMemory {
+        /// The memory that the operation needs in total, in bytes.
+        needed: u64,
+    },
+    /// The memory limit is too small.
+    #[error("at least {least} bytes of memory are needed, and the limit is {limit}")]
+    MemoryLimit {
+        /// The smallest limit that suffices, in bytes.
+        least: u64,
+        /// The given limit, in bytes.
+        limit: u64,
+    },
+    /// A table of one piece cannot be built out of core.
+    #[error("a table of a single piece can only be built in memory")]
+    SinglePiece,
+    /// A distance exceeds what a table can store.
+    #[error("a distance of more than 254 moves does not fit in a table")]
+    DistanceTooLarge,
+    /// The threads cannot be started.
+    #[error("cannot start {threads} threads")]
+    Threads {
+        /// The number of threads.
+        threads: usize,
+        /// The cause.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// A work file cannot be read or written.
+    #[error("{}: cannot {action}", path.display())]
+    File {
         /// The file.
         path: PathBuf,
+        /// The operation that failed, as a verb.
+        action: &'static str,
+        /// The cause.
+        source: io::Error,
     },
-    /// The threads could not be started.
-    #[error("cannot start the threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The monitor ended the work.
-    #[error("interrupted")]
-    Cancelled,
-}
-
-/// The monitor ended the work.
-pub(crate) struct Cancelled;
-
-impl From<Cancelled> for BuildError {
-    fn from(_: Cancelled) -> BuildError {
-        BuildError::Cancelled
-    }
-}
-
-impl From<Cancelled> for ConvertError {
-    fn from(_: Cancelled) -> ConvertError {
-        ConvertError::Cancelled
-    }
-}
-
-/// Why a table is not believed.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum VerifyError {
-    /// The file is damaged.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// The file is whole, but what it says is not so.
-    #[error("{path}: the table is wrong: {what}; build it again")]
-    Wrong {
+    /// A work file is damaged.
+    #[error("{}: the work file is damaged: {what}; delete it and repeat the build, which makes it again", path.display())]
+    DamagedFile {
         /// The file.
-        path: String,
-        /// What is not so.
+        path: PathBuf,
+        /// The damage.
         what: String,
     },
-    /// The proof cannot be made in the memory given, or what it puts aside cannot be written.
-    #[error(transparent)]
-    Work(#[from] BuildError),
-    /// The threads could not be started.
-    #[error("cannot start the threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The monitor ended the work.
+    /// The manifest of a work directory is damaged, so that no file in it can be used.
+    #[error("{}: the file is damaged, so that the work directory cannot be used", path.display())]
+    DamagedManifest {
+        /// The manifest.
+        path: PathBuf,
+    },
+    /// Another process uses the work directory.
+    #[error("{}: another process is building in this work directory", path.display())]
+    WorkDirInUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another version of this library made the work directory.
+    #[error("{}: this work directory has format {found}, and this program supports format {supported}", path.display())]
+    WorkDirFormat {
+        /// The directory.
+        path: PathBuf,
+        /// The format of the directory.
+        found: u32,
+        /// The format that this library supports.
+        supported: u32,
+    },
+    /// The work directory contains an unfinished build of another table.
+    #[error("{}: this work directory is for another table: {found}, not {requested}", path.display())]
+    WorkDirMismatch {
+        /// The directory.
+        path: PathBuf,
+        /// The table of the unfinished build.
+        found: TableSpec,
+        /// The requested table.
+        requested: TableSpec,
+    },
+    /// The memory limit is too small for the partitions of an unfinished build.
+    #[error("{}: the build in this work directory began with a larger memory limit, and its partitions need as much again", path.display())]
+    WorkDirMemory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The observer cancelled the operation.
     #[error("interrupted")]
     Cancelled,
 }
 
-/// Why two tables are not compared.
-#[derive(Debug, Error)]
+/// A contradiction between a table and the game.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
-pub enum CompareError {
-    /// They are of different boards.
-    #[error("a table of {a} and one of {b} have no states in common; compare tables of one board")]
-    Boards {
-        /// The board of the first table.
-        a: Board,
-        /// The board of the second.
-        b: Board,
+pub enum TableFault {
+    /// The goal does not have distance 0.
+    #[error("the goal has distance {0}")]
+    GoalDistance(u8),
+    /// A move changes the distance by more than one.
+    #[error("a move from the state of rank {rank} or a similar one changes the distance {distance} by two or more")]
+    LargeStep {
+        /// The rank of a state with this distance in the same context.
+        rank: u64,
+        /// The distance.
+        distance: u8,
     },
-    /// A file is damaged.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// The threads could not be started.
-    #[error("cannot start the threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The monitor ended the work.
-    #[error("interrupted")]
-    Cancelled,
+    /// No move from a state other than the goal leads to a smaller distance.
+    #[error("the state of rank {rank} has distance {distance} and no successor with a smaller one")]
+    NoDescent {
+        /// The rank of the state.
+        rank: u64,
+        /// The distance of the state.
+        distance: u8,
+    },
+    /// The header counts other states per layer than the table contains.
+    #[error("the layers in the header are not those of its distances")]
+    Layers,
+    /// The header has another boundary layer than the distances.
+    #[error("the first layer with a move out of the region is {}, but {} in the header", or_none(*found), or_none(*header))]
+    BoundaryLayer {
+        /// The boundary layer according to the distances.
+        found: Option<u32>,
+        /// The boundary layer in the header.
+        header: Option<u32>,
+    },
+}
+
+fn or_none(layer: Option<u32>) -> String {
+    layer.map_or_else(|| "none".to_owned(), |layer| layer.to_string())
+}
+
+impl BuilderError {
+    pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> BuilderError {
+        let path = path.to_owned();
+        move |source| BuilderError::File { path, action, source }
+    }
+
+    pub(crate) fn damaged(path: &Path, what: impl Into<String>) -> BuilderError {
+        BuilderError::DamagedFile { path: path.to_owned(), what: what.into() }
+    }
 }

@@ -1,42 +1,62 @@
-//! Breadth-first builders that write distance tables, and a verifier that
-//! proves them by other means.
+//! Builders and verifiers of Chinese Checkers distance tables.
 //!
-//! [`build`] searches from the goal, all threads over bitmaps in memory, and
-//! writes a [`Table`](sternhalma_data::Table) file. [`convert`] writes the same
-//! distances in another encoding. [`verify`] checks a file
-//! against its checksums and, if asked, proves every distance in it.
-//! [`compare`] measures the bounds of one table against another.
+//! A [`TableBuilder`] finds the distance of every state by breadth-first
+//! search from the goal and writes a [`Table`](sternhalma_data::Table) file. It
+//! searches in memory or, under a memory limit, out of core, and then resumes
+//! after an interruption. A [`Verifier`] checks a file and proves its distances
+//! without a search. A [`TableConverter`] changes the encoding of a table, and
+//! [`compare`] compares the upper bounds of one table with another.
+//!
+//! ```
+//! use sternhalma_builder::{BuildMode, TableBuilder, Verifier};
+//! use sternhalma_data::{Board, Prefix, Table};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("6x6-3.sht");
+//! let builder = TableBuilder::new(Prefix::whole(Board::new(6, 3)?)).memory_limit(1 << 30);
+//! assert_eq!(builder.choose_mode(&path).mode, BuildMode::InMemory);
+//! builder.build(&path, &())?;
+//!
+//! let table = Table::open(&path)?;
+//! assert_eq!(table.info().layers.iter().sum::<u64>(), 7_140);
+//! Verifier::new(&table).prove(&())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Modules
+//! - `search`: the bit-parallel expansion of layers, and both searches;
+//! - `external`: partitions, segments, layer files, spilled states, the work directory;
+//! - `build`: the drivers of builds, their memory, and cost estimates;
+//! - `verify`: proofs, which share `external` with the search but no moves;
+//! - `tools`: conversion and comparison.
+//!
+//! # References
+//! - R. E. Korf. Best-first frontier search with delayed duplicate detection. AAAI 2004.
+//! - R. Zhou and E. A. Hansen. Structured duplicate detection in external-memory graph search. AAAI 2004.
+//! - H. S. Warren. Hacker's Delight. 2nd edition, 2012.
 #![forbid(unsafe_code)]
 
 mod bits;
-mod blocks;
 mod build;
-mod compare;
-mod convert;
-mod cut;
+mod checksums;
 mod error;
-mod expand;
 mod external;
-mod labels;
-mod layer_file;
-mod memory;
-mod monitor;
-mod out_of_core;
-mod pending;
-mod plan;
+mod mode;
+mod observer;
 mod process;
+mod ranks;
 mod search;
 mod spec;
+mod threads;
+mod tools;
 mod verify;
-mod work;
+mod write_blocks;
 
-pub use build::{BuildOptions, build};
-pub use compare::{Comparison, Tally, compare};
-pub use convert::convert;
-pub use error::{BuildError, CompareError, ConvertError, VerifyError};
-pub use memory::{least_memory, memory_needed, proof_memory_needed};
-pub use monitor::{Monitor, Stage};
-pub use out_of_core::{Done, OutOfCore, build_out_of_core, is_begun};
-pub use plan::{Calibration, Machine, Plan, plan};
+pub use build::{BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder};
+pub use error::{BuilderError, TableFault};
+pub use mode::{BuildMode, UnknownMode};
+pub use observer::{BuildPhase, Observer};
 pub use spec::TableSpec;
-pub use verify::{verify, verify_out_of_core};
+pub use threads::Threads;
+pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
+pub use verify::Verifier;

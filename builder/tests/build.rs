@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use sternhalma_builder::{BuildOptions, Monitor, VerifyError, build, memory_needed, verify};
+use sternhalma_builder::{BuilderError, Observer, TableBuilder, Verifier};
 use sternhalma_data::table::write::NewTable;
 use sternhalma_data::table::{Layout, Provenance, Zstd, checksum};
 use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
@@ -43,7 +43,7 @@ fn told(prefix: Prefix) -> (Vec<u8>, Option<u32>) {
 
 fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding, threads: usize) -> Table {
     let path = dir.path().join(format!("{encoding}-{threads}.sht"));
-    build(&path, BuildOptions { prefix, encoding, threads }, true, &()).unwrap();
+    TableBuilder::new(prefix).encoding(encoding).threads(threads).overwrite(true).build(&path, &()).unwrap();
     Table::options().verify_blocks(true).open(&path).unwrap()
 }
 
@@ -55,7 +55,7 @@ fn assert_as_told(prefix: Prefix) {
         let table = built(&dir, prefix, encoding, 2);
         assert_eq!(table.distances().unwrap(), told, "{prefix} in {encoding}");
         assert_eq!(table.proven_depth(), proven_depth, "{prefix}");
-        verify(&table, true, 2, &()).unwrap();
+        Verifier::new(&table).threads(2).prove(&()).unwrap();
         let few = (told.len() / 200).max(1);
         for (rank, state) in States::all(prefix).step_by(few) {
             let distance = told[rank.0 as usize];
@@ -174,20 +174,23 @@ fn deep_verification_finds_every_wrong_distance() {
         let (right, boundary_layer) = told(prefix);
         let contents =
             |distances: &[u8], encoding| TableInfo { prefix, encoding, layers: layers_of(distances), boundary_layer };
-        verify(&forge(&path, contents(&right, Encoding::Byte), &right), true, 1, &()).unwrap();
+        Verifier::new(&forge(&path, contents(&right, Encoding::Byte), &right)).threads(1).prove(&()).unwrap();
         for state in 0..right.len() {
             for change in [1, 2, 3, 252, 254, 255u8] {
                 let mut distances = right.clone();
                 distances[state] = distances[state].wrapping_add(change);
                 if distances[state] < 100 {
                     let table = forge(&path, contents(&distances, Encoding::Byte), &distances);
-                    assert!(verify(&table, true, 1, &()).is_err(), "state {state} changed by {change}");
+                    assert!(Verifier::new(&table).threads(1).prove(&()).is_err(), "state {state} changed by {change}");
                 }
                 let mut codes: Vec<u8> = right.iter().map(|d| d % 3).collect();
                 codes[state] = (codes[state] + change % 4) % 4;
                 if codes[state] != right[state] % 3 {
                     let table = forge(&path, contents(&right, Encoding::Mod3), &codes);
-                    assert!(verify(&table, true, 1, &()).is_err(), "state {state} changed by {change} modulo");
+                    assert!(
+                        Verifier::new(&table).threads(1).prove(&()).is_err(),
+                        "state {state} changed by {change} modulo"
+                    );
                 }
             }
         }
@@ -202,8 +205,8 @@ fn deep_verification_finds_what_agrees_modulo_three() {
     let (right, _) = told(prefix);
     let refuse = |encoding, layers: Vec<u64>, values: &[u8]| {
         let table = forge(&path, TableInfo { prefix, encoding, layers, boundary_layer: None }, values);
-        let error = verify(&table, true, 1, &()).expect_err("the table is wrong");
-        assert!(matches!(error, VerifyError::Wrong { .. } | VerifyError::Table(_)), "{error}");
+        let error = Verifier::new(&table).threads(1).prove(&()).expect_err("the table is wrong");
+        assert!(matches!(error, BuilderError::WrongTable { .. } | BuilderError::Table(_)), "{error}");
     };
     // Distances from another state are right everywhere but about the goal.
     let other = States::all(prefix).nth(200).unwrap().1;
@@ -242,13 +245,13 @@ fn deep_verification_derives_the_way_out_anew() {
     let (right, boundary_layer) = told(prefix);
     for wrong in [None, boundary_layer.map(|layer| layer + 1)] {
         let contents = TableInfo { prefix, encoding: Encoding::Byte, layers: layers_of(&right), boundary_layer: wrong };
-        assert!(verify(&forge(&path, contents, &right), true, 1, &()).is_err());
+        assert!(Verifier::new(&forge(&path, contents, &right)).threads(1).prove(&()).is_err());
     }
 }
 
 struct Impatient;
 
-impl Monitor for Impatient {
+impl Observer for Impatient {
     fn cancelled(&self) -> bool {
         true
     }
@@ -258,9 +261,8 @@ impl Monitor for Impatient {
 fn a_cancelled_build_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("never.sht");
-    let options =
-        BuildOptions { prefix: Prefix::whole(Board::new(5, 5).unwrap()), encoding: Encoding::Byte, threads: 2 };
-    assert_eq!(build(&path, options, false, &Impatient).unwrap_err().to_string(), "interrupted");
+    let builder = TableBuilder::new(Prefix::whole(Board::new(5, 5).unwrap())).threads(2);
+    assert!(matches!(builder.build(&path, &Impatient), Err(BuilderError::Cancelled)));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -269,12 +271,10 @@ fn a_file_is_replaced_only_when_asked() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("there.sht");
     std::fs::write(&path, "precious").unwrap();
-    let options =
-        BuildOptions { prefix: Prefix::whole(Board::new(3, 2).unwrap()), encoding: Encoding::Byte, threads: 1 };
-    let error = build(&path, options, false, &()).unwrap_err().to_string();
-    assert!(error.contains("--force"), "{error}");
+    let builder = TableBuilder::new(Prefix::whole(Board::new(3, 2).unwrap())).threads(1);
+    assert!(matches!(builder.build(&path, &()), Err(BuilderError::Table(_))));
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-    build(&path, options, true, &()).unwrap();
+    builder.overwrite(true).build(&path, &()).unwrap();
     Table::open(&path).unwrap();
 }
 
@@ -291,10 +291,11 @@ fn lookups_outside_a_prefix_are_answers() {
 }
 
 #[test]
-fn the_memory_of_a_build_is_told_before() {
+fn the_memory_of_a_build_is_known_in_advance() {
     let six = Prefix::whole(Board::new(9, 6).unwrap());
-    let bytes = memory_needed(six, Encoding::Byte, 2);
+    let bytes = TableBuilder::new(six).threads(2).memory_needed();
     assert!((300 << 20..450 << 20).contains(&bytes));
-    let all = memory_needed(Prefix::whole(Board::new(9, 10).unwrap()), Encoding::Mod3, 2);
+    let ten = Prefix::whole(Board::new(9, 10).unwrap());
+    let all = TableBuilder::new(ten).encoding(Encoding::Mod3).threads(2).memory_needed();
     assert!(all > 870 << 30);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sternhalma_builder::{BuildOptions, CompareError, Tally, build, compare};
+use sternhalma_builder::{BuilderError, DifferenceStats, TableBuilder, compare};
 use sternhalma_data::table::write::NewTable;
 use sternhalma_data::table::{Provenance, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
@@ -13,7 +13,7 @@ const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
 
 fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding) -> Table {
     let path = dir.path().join(format!("{}-{encoding}.sht", prefix.within()));
-    build(&path, BuildOptions { prefix, encoding, threads: 2 }, true, &()).unwrap();
+    TableBuilder::new(prefix).encoding(encoding).threads(2).overwrite(true).build(&path, &()).unwrap();
     Table::open(&path).unwrap()
 }
 
@@ -34,8 +34,8 @@ fn forged(path: &Path, like: &Table, data: &[u8]) -> Table {
 }
 
 /// The tally of each distance, by asking both tables for every state.
-fn told(smaller: &Table, larger: &Table) -> BTreeMap<u8, Tally> {
-    let mut told = BTreeMap::<u8, Tally>::new();
+fn told(smaller: &Table, larger: &Table) -> BTreeMap<u8, DifferenceStats> {
+    let mut told = BTreeMap::<u8, DifferenceStats>::new();
     for (_, state) in States::all(smaller.prefix()) {
         let [bound, better] = [smaller, larger].map(|table| table.probe(state).unwrap());
         let [bound_at, better_at] = [bound, better].map(|lookup| lookup.distance().unwrap().0);
@@ -45,15 +45,15 @@ fn told(smaller: &Table, larger: &Table) -> BTreeMap<u8, Tally> {
         tally.proven += u64::from(proven);
         if bound_at != better_at {
             *tally.differences.entry(i16::from(bound_at) - i16::from(better_at)).or_default() += 1;
-            tally.proven_differ += u64::from(proven);
+            tally.proven_differing += u64::from(proven);
             let same = smaller.prefix() == larger.prefix();
-            tally.impossible += u64::from(proven || same || better_at > bound_at);
+            tally.contradictions += u64::from(proven || same || better_at > bound_at);
         }
     }
     told
 }
 
-fn assert_as_told(smaller: &Table, larger: &Table) -> Tally {
+fn assert_as_told(smaller: &Table, larger: &Table) -> DifferenceStats {
     let told = told(smaller, larger);
     let found = compare(smaller, larger, 2, &()).unwrap();
     if smaller.prefix() != larger.prefix() {
@@ -63,9 +63,12 @@ fn assert_as_told(smaller: &Table, larger: &Table) -> Tally {
     assert_eq!(found.by_distance(), told.clone().into_iter().collect::<Vec<_>>());
     let all = found.all();
     assert_eq!(all.states, smaller.prefix().states());
-    let sum = |of: fn(&Tally) -> u64| told.values().map(of).sum::<u64>();
-    assert_eq!([all.proven, all.proven_differ], [sum(|tally| tally.proven), sum(|tally| tally.proven_differ)]);
-    assert_eq!([all.impossible, all.differ()], [sum(|tally| tally.impossible), sum(Tally::differ)]);
+    let sum = |of: fn(&DifferenceStats) -> u64| told.values().map(of).sum::<u64>();
+    assert_eq!([all.proven, all.proven_differing], [sum(|tally| tally.proven), sum(|tally| tally.proven_differing)]);
+    assert_eq!(
+        [all.contradictions, all.differing()],
+        [sum(|tally| tally.contradictions), sum(DifferenceStats::differing)]
+    );
     let largest = told.values().flat_map(|tally| tally.differences.keys()).map(|by| by.unsigned_abs()).max();
     assert_eq!(all.largest(), largest);
     all
@@ -83,9 +86,9 @@ fn prefixes_are_measured_against_longer_ones() {
                 let encoding = ENCODINGS[(i + j) % 2];
                 let tables = [built(&dir, shorter, Encoding::Byte), built(&dir, longer, encoding)];
                 let all = assert_as_told(&tables[0], &tables[1]);
-                assert_eq!((all.impossible, all.proven_differ), (0, 0), "{shorter} and {longer}");
-                assert!(i != j || all.differ() == 0);
-                differ += all.differ();
+                assert_eq!((all.contradictions, all.proven_differing), (0, 0), "{shorter} and {longer}");
+                assert!(i != j || all.differing() == 0);
+                differ += all.differing();
             }
         }
     }
@@ -106,16 +109,16 @@ fn tables_that_contradict_each_other_are_told() {
     // A proven distance that is too large by one.
     let one = forge("proven", &short, &|data| data[3] += 1);
     let all = assert_as_told(&one, &whole);
-    assert_eq!((all.proven_differ, all.impossible), (1, 1));
+    assert_eq!((all.proven_differing, all.contradictions), (1, 1));
     // A longer prefix with a longer way to a state at the largest distance, a bound.
     let far = short.distances().unwrap().iter().position(|&distance| distance == short.max_distance().0).unwrap();
     assert!(u32::from(short.max_distance().0) > short.proven_depth().unwrap());
     let up = forge("up", &whole, &|data| data[far] += 2);
     let all = assert_as_told(&short, &up);
-    assert_eq!((all.proven_differ, all.impossible, all.differences.get(&-2)), (0, 1, Some(&1)));
+    assert_eq!((all.proven_differing, all.contradictions, all.differences.get(&-2)), (0, 1, Some(&1)));
     // Two tables of the same states.
     let down = forge("down", &short, &|data| data[far] -= 1);
-    assert_eq!(assert_as_told(&short, &down).impossible, 1);
+    assert_eq!(assert_as_told(&short, &down).contradictions, 1);
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn boards_and_damage_are_refused() {
     for other in [prefix(5, 3), prefix(4, 2)] {
         let dir = tempfile::tempdir().unwrap();
         let other = built(&dir, other, Encoding::Byte);
-        assert!(matches!(compare(&table, &other, 0, &()), Err(CompareError::Boards { .. })));
+        assert!(matches!(compare(&table, &other, 0, &()), Err(BuilderError::DifferentBoards { .. })));
     }
     let path = dir.path().join("damaged.sht");
     let mut bytes = std::fs::read(table.path()).unwrap();
@@ -134,6 +137,6 @@ fn boards_and_damage_are_refused() {
     std::fs::write(&path, bytes).unwrap();
     let damaged = Table::open(&path).unwrap();
     for error in [compare(&table, &damaged, 0, &()), compare(&damaged, &table, 0, &())] {
-        assert!(matches!(error, Err(CompareError::Table(_))));
+        assert!(matches!(error, Err(BuilderError::Table(_))));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sternhalma_builder::{BuildOptions, ConvertError, Monitor, build, convert, verify};
+use sternhalma_builder::{BuilderError, Observer, TableBuilder, TableConverter, Verifier};
 use sternhalma_data::table::write::NewTable;
 use sternhalma_data::table::{Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableInfo};
@@ -35,7 +35,7 @@ fn any_encoding_becomes_any_other_as_built() {
     for prefix in prefixes() {
         let mut built = Vec::new();
         for (number, encoding) in encodings().into_iter().enumerate() {
-            build(&path(number), BuildOptions { prefix, encoding, threads: 2 }, true, &()).unwrap();
+            TableBuilder::new(prefix).encoding(encoding).threads(2).overwrite(true).build(&path(number), &()).unwrap();
             built.push(told(&path(number)));
         }
         for from in 0..encodings().len() {
@@ -45,18 +45,22 @@ fn any_encoding_becomes_any_other_as_built() {
                 if prefix.states() > 1 << 20 && to != (from + 1) % encodings().len() {
                     continue;
                 }
-                convert(&table, &new, encoding, 1 + (from + to) % 3, true, &()).unwrap();
+                TableConverter::new(&table, encoding)
+                    .threads(1 + (from + to) % 3)
+                    .overwrite(true)
+                    .convert(&new, &())
+                    .unwrap();
                 assert!(told(&new) == built[to], "{prefix} from {from} to {to}");
                 assert_eq!(Table::open(&new).unwrap().provenance(), table.provenance());
             }
         }
-        verify(&Table::open(&new).unwrap(), true, 2, &()).unwrap();
+        Verifier::new(&Table::open(&new).unwrap()).threads(2).prove(&()).unwrap();
     }
 }
 
 struct Stop;
 
-impl Monitor for Stop {
+impl Observer for Stop {
     fn cancelled(&self) -> bool {
         true
     }
@@ -67,20 +71,22 @@ fn what_cannot_be_converted_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let (path, new) = (dir.path().join("table.sht"), dir.path().join("new.sht"));
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
-    build(&path, BuildOptions { prefix, encoding: Encoding::Byte, threads: 1 }, false, &()).unwrap();
+    TableBuilder::new(prefix).threads(1).build(&path, &()).unwrap();
     let table = Table::options().verify_blocks(true).open(&path).unwrap();
-    let refused = convert(&table, &path, Encoding::Mod3, 1, true, &());
-    assert!(matches!(refused, Err(ConvertError::SameFile { .. })));
-    let refused = convert(&table, &new, Encoding::Mod3, 1, true, &Stop);
-    assert!(matches!(refused, Err(ConvertError::Cancelled)));
+    let refused = TableConverter::new(&table, Encoding::Mod3).threads(1).overwrite(true).convert(&path, &());
+    assert!(matches!(refused, Err(BuilderError::SameFile { .. })));
+    let refused = TableConverter::new(&table, Encoding::Mod3).threads(1).overwrite(true).convert(&new, &Stop);
+    assert!(matches!(refused, Err(BuilderError::Cancelled)));
 
     let mut damaged = std::fs::read(&path).unwrap();
     damaged[4096 + 300] ^= 1;
     let other = dir.path().join("damaged.sht");
     std::fs::write(&other, &damaged).unwrap();
-    let refused =
-        convert(&Table::options().verify_blocks(true).open(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
-    assert!(matches!(refused, Err(ConvertError::Table(TableError::Corrupt { .. }))));
+    let refused = TableConverter::new(&Table::options().verify_blocks(true).open(&other).unwrap(), Encoding::Mod3)
+        .threads(1)
+        .overwrite(true)
+        .convert(&new, &());
+    assert!(matches!(refused, Err(BuilderError::Table(TableError::Corrupt { .. }))));
 
     // Distances under right checksums, but not as many of each as the header says.
     let contents = TableInfo { layers: vec![1, 500, 59], ..table.info().clone() };
@@ -91,12 +97,17 @@ fn what_cannot_be_converted_leaves_no_file() {
         writer.write_block(&bytes, checksum(&bytes)).unwrap();
     }
     writer.finish(table.provenance()).unwrap();
-    let refused =
-        convert(&Table::options().verify_blocks(true).open(&other).unwrap(), &new, Encoding::Mod3, 1, true, &());
-    assert!(matches!(refused, Err(ConvertError::Layers { .. })));
+    let refused = TableConverter::new(&Table::options().verify_blocks(true).open(&other).unwrap(), Encoding::Mod3)
+        .threads(1)
+        .overwrite(true)
+        .convert(&new, &());
+    assert!(matches!(refused, Err(BuilderError::WrongTable { .. })));
 
     assert!(!new.exists());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
-    convert(&table, &new, Encoding::Mod3, 1, false, &()).unwrap();
-    assert!(matches!(convert(&table, &new, Encoding::Byte, 1, false, &()), Err(ConvertError::Table(_))));
+    TableConverter::new(&table, Encoding::Mod3).threads(1).convert(&new, &()).unwrap();
+    assert!(matches!(
+        TableConverter::new(&table, Encoding::Byte).threads(1).convert(&new, &()),
+        Err(BuilderError::Table(_))
+    ));
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use sternhalma_builder::{BuildOptions, build, verify};
+use sternhalma_builder::{TableBuilder, Verifier};
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
 use sternhalma_data::table::{Block, Layout, Provenance, Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, States, Table, TableError, TableInfo};
@@ -40,7 +40,7 @@ impl Victim {
     fn new(prefix: Prefix, encoding: Encoding) -> Victim {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("victim.sht");
-        build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+        TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         Victim { dir, path, file, bytes }
@@ -78,7 +78,7 @@ fn refusal(path: &Path) -> Option<String> {
         Ok(table) => table,
         Err(error) => return Some(error.to_string()),
     };
-    verify(&table, false, 1, &()).err().map(|error| error.to_string())
+    Verifier::new(&table).threads(1).check(&()).err().map(|error| error.to_string())
 }
 
 fn assert_refused(path: &Path, what: impl FnOnce() -> String) {
@@ -129,7 +129,7 @@ fn fate(path: &Path) -> Fate {
         }
         opened = Some(table);
     }
-    match verify(&opened.expect("it opens both ways"), true, 1, &()) {
+    match Verifier::new(&opened.expect("it opens both ways")).threads(1).prove(&()) {
         Ok(()) => Fate::Proven,
         Err(error) => {
             named(error.to_string());
@@ -202,7 +202,7 @@ fn every_wrong_header_byte_under_a_right_checksum_is_found() {
                 victim.patch(0, &bytes[..FIELD_BYTES]);
                 match Table::open(&victim.path) {
                     Ok(table) => {
-                        let proof = verify(&table, true, 1, &());
+                        let proof = Verifier::new(&table).threads(1).prove(&());
                         assert!(proof.is_err(), "byte {at} as {value} is proven");
                         opened.insert(at);
                     }

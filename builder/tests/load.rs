@@ -4,7 +4,7 @@
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-use sternhalma_builder::{BuildOptions, build};
+use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableError};
 use tempfile::TempDir;
 
@@ -13,7 +13,7 @@ fn built(encoding: Encoding) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
     let prefix = Prefix::whole(Board::new(9, 4).unwrap());
-    build(&path, BuildOptions { prefix, encoding, threads: 2 }, false, &()).unwrap();
+    TableBuilder::new(prefix).encoding(encoding).threads(2).build(&path, &()).unwrap();
     (dir, path)
 }
 

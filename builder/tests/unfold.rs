@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use sternhalma_builder::{BuildOptions, build};
+use sternhalma_builder::TableBuilder;
 use sternhalma_data::table::write::NewTable;
 use sternhalma_data::table::{Provenance, checksum};
 use sternhalma_data::{Board, DistanceStream, Encoding, Prefix, States, Table, TableError, TableInfo};
@@ -11,7 +11,7 @@ use sternhalma_data::{Board, DistanceStream, Encoding, Prefix, States, Table, Ta
 fn built(prefix: Prefix, encoding: Encoding) -> Table {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
-    build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+    TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
     Table::options().verify_blocks(true).open(&path).unwrap()
 }
 

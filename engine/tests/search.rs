@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rand::SeedableRng;
-use sternhalma_builder::{BuildOptions, build};
+use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Encoding, Move, Prefix, Rank, Side, State, States, Table};
 use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, EngineContestant, FarthestMix, Filter, GameState, MeanRow, PLY_LIMIT,
@@ -23,7 +23,7 @@ fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Dis
     let path = dir.path().join("table.sht");
     let board = Board::new(side, pieces).unwrap();
     let prefix = within.map_or(Prefix::whole(board), |within| Prefix::new(board, within).unwrap());
-    build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+    TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
     // The map outlives the file's name.
     Distances::new(Arc::new(Table::open(&path).unwrap()))
 }

@@ -2,10 +2,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use bytesize::ByteSize;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{HumanBytes, HumanCount};
-use sternhalma_builder::{
-    BuildError, BuildOptions, Done, OutOfCore, build, build_out_of_core, is_begun, memory_needed,
-};
+use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, TableBuilder};
 use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Prefix, Table};
 
@@ -47,8 +46,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
     /// Search in memory, or out of core in a work directory [default: in memory if the limit allows]
-    #[arg(long, value_name = "MODE")]
-    mode: Option<Mode>,
+    #[arg(long, value_name = "MODE", value_parser = mode_parser())]
+    mode: Option<BuildMode>,
     /// Work directory of an out-of-core build [default: beside the file]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
@@ -68,41 +67,32 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Mode {
-    InMemory,
-    OutOfCore,
-}
-
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let encoding = args.zstd.apply(args.encoding)?;
     let path = args.output.clone().map_or_else(|| ctx.tables.default_path(prefix, encoding), Ok)?;
-    let threads = args.threads.get();
-    let options = BuildOptions { prefix, encoding, threads };
+    let builder = args.builder(prefix, encoding);
     if args.plan {
-        return estimate::run(options, &args.machine, args.limit(), &path, args.json);
+        return estimate::run(&builder, &args.machine, args.limit(), &path, args.json);
     }
+    let threads = builder.thread_count();
     status!(
         "building {prefix}: {} states in {}, {threads} thread{}",
         HumanCount(prefix.states()),
         path.display(),
         if threads == 1 { "" } else { "s" },
     );
-    let built = match args.mode(options, &path) {
-        Mode::InMemory => args.build_in_memory(ctx, options, &path)?,
-        Mode::OutOfCore => args.build_out_of_core(ctx, options, &path)?,
-    };
+    let built = args.build(ctx, &builder, &path)?;
     let table = Table::open(&path)?;
     match built {
-        Done::Built => status!(
+        BuildOutcome::Built => status!(
             "built in {:.1} s: {} layers, {}",
             table.provenance().wall_s,
             table.info().layers.len(),
             HumanBytes(table.file_bytes())
         ),
-        Done::Before => status!("already complete: the table of this work directory exists"),
+        BuildOutcome::AlreadyComplete => status!("already complete: the table of this work directory exists"),
     }
     match args.json {
         true => info::print_json(&table)?,
@@ -111,87 +101,93 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     Ok(CommandOutcome::Answered)
 }
 
+fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {
+    PossibleValuesParser::new(BuildMode::ALL.map(BuildMode::name)).try_map(|name| name.parse::<BuildMode>())
+}
+
 impl Args {
     fn limit(&self) -> u64 {
         memory_limit(self.memory)
     }
 
-    fn work_dir(&self, path: &Path) -> PathBuf {
-        self.work_dir.clone().unwrap_or_else(|| {
-            let mut name = path.as_os_str().to_owned();
-            name.push(".work");
-            name.into()
-        })
-    }
-
-    /// Chooses where to search and prints the reason.
-    fn mode(&self, options: BuildOptions, path: &Path) -> Mode {
-        let (needed, limit) = (memory_needed(options.prefix, options.encoding, options.threads), self.limit());
-        let (needs, allows) = (HumanBytes(needed), HumanBytes(limit));
-        let asked = match self.memory {
-            Some(_) => "--memory",
-            None => "three quarters of the memory",
-        };
-        let (mode, why) = match self.mode {
-            Some(mode) => (mode, "given by --mode".to_owned()),
-            None if options.prefix.board().pieces() == 1 => {
-                (Mode::InMemory, "a single piece needs very little memory".to_owned())
-            }
-            None if is_begun(&self.work_dir(path)) && !self.fresh => {
-                (Mode::OutOfCore, format!("{} has unfinished work", self.work_dir(path).display()))
-            }
-            None if needed <= limit => {
-                (Mode::InMemory, format!("the search needs {needs} and {asked} allows {allows}"))
-            }
-            None => (Mode::OutOfCore, format!("in memory the search needs {needs} and {asked} allows {allows}")),
-        };
-        match mode {
-            Mode::InMemory => status!("in memory: {why}"),
-            Mode::OutOfCore => status!("out of core: {why}"),
+    fn builder(&self, prefix: Prefix, encoding: Encoding) -> TableBuilder {
+        let mut builder = TableBuilder::new(prefix)
+            .encoding(encoding)
+            .threads(self.threads.get())
+            .memory_limit(self.limit())
+            .restart(self.fresh)
+            .overwrite(self.force)
+            .drop_page_cache(self.uncached);
+        if let Some(mode) = self.mode {
+            builder = builder.mode(mode);
         }
-        mode
+        if let Some(work_dir) = &self.work_dir {
+            builder = builder.work_dir(work_dir);
+        }
+        builder
     }
 
-    fn build_in_memory(&self, ctx: &CommandContext, options: BuildOptions, path: &Path) -> Result<Done> {
-        let needed = memory_needed(options.prefix, options.encoding, options.threads);
-        check_memory(needed, "cover fewer cells with --within, store less with --encoding mod3, or free some memory")?;
-        check_disk(path, Layout::new(options.prefix, options.encoding).file_bytes())?;
+    fn build(&self, ctx: &CommandContext, builder: &TableBuilder, path: &Path) -> Result<BuildOutcome> {
+        let mode = self.choose_mode(builder, path);
+        self.check_resources(builder, path, mode)?;
         let progress = ctx.progress()?;
-        let built = build(path, options, self.force, &progress);
+        let built = builder.build(path, &progress);
         progress.finish();
-        match built {
-            Err(BuildError::Cancelled) => bail!("interrupted: no table was written; the same command starts again"),
-            built => built?,
-        }
-        Ok(Done::Built)
-    }
-
-    fn build_out_of_core(&self, ctx: &CommandContext, options: BuildOptions, path: &Path) -> Result<Done> {
-        let work = OutOfCore {
-            directory: self.work_dir(path),
-            memory: self.limit(),
-            fresh: self.fresh,
-            uncached: self.uncached,
-        };
-        if options.prefix.board().pieces() == 1 {
-            bail!("a table with a single piece is built in memory; leave out --mode out-of-core");
-        }
-        status!("work directory {}", work.directory.display());
-        // Layers take about 3 bits per state. Unfinished work already has part of them.
-        let layers = if is_begun(&work.directory) { 0 } else { options.prefix.states() / 8 * 3 };
-        let table = Layout::new(options.prefix, options.encoding).file_bytes();
-        check_disk(path, table.saturating_add(layers))?;
-        let progress = ctx.progress()?;
-        let built = build_out_of_core(path, options, &work, self.force, &progress);
-        progress.finish();
-        match built {
-            Err(BuildError::Cancelled) => bail!("interrupted: the same command resumes after the last complete layer"),
-            Err(BuildError::Limit { least, limit }) => bail!(
+        match (built, mode) {
+            (Err(BuilderError::Cancelled), BuildMode::InMemory) => {
+                bail!("interrupted: no table was written; the same command starts again")
+            }
+            (Err(BuilderError::Cancelled), BuildMode::OutOfCore) => {
+                bail!("interrupted: the same command resumes after the last complete layer")
+            }
+            (Err(BuilderError::SinglePiece), _) => {
+                bail!("a table with a single piece is built in memory; leave out --mode out-of-core")
+            }
+            (Err(BuilderError::MemoryLimit { least, limit }), _) => bail!(
                 "this build needs at least {} of memory, and the limit is {}; raise --memory",
                 HumanBytes(least),
                 HumanBytes(limit)
             ),
-            built => Ok(built?),
+            (built, _) => Ok(built?),
         }
+    }
+
+    /// Returns the mode of the build, and reports it with the reason.
+    fn choose_mode(&self, builder: &TableBuilder, path: &Path) -> BuildMode {
+        let choice = builder.choose_mode(path);
+        let allows = HumanBytes(self.limit());
+        let limit = if self.memory.is_some() { "--memory" } else { "three quarters of the memory" };
+        let reason = match (choice.reason, choice.mode) {
+            (ModeReason::Requested, _) => "given by --mode".to_owned(),
+            (ModeReason::SinglePiece, _) => "a single piece needs very little memory".to_owned(),
+            (ModeReason::WorkDirExists, _) => {
+                format!("{} has unfinished work", builder.work_dir_of(path).display())
+            }
+            (ModeReason::Memory { needed }, BuildMode::InMemory) => {
+                format!("the search needs {} and {limit} allows {allows}", HumanBytes(needed))
+            }
+            (ModeReason::Memory { needed }, BuildMode::OutOfCore) => {
+                format!("in memory the search needs {} and {limit} allows {allows}", HumanBytes(needed))
+            }
+        };
+        match choice.mode {
+            BuildMode::InMemory => status!("in memory: {reason}"),
+            BuildMode::OutOfCore => status!("out of core: {reason}"),
+        }
+        choice.mode
+    }
+
+    fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode) -> Result<()> {
+        let spec = builder.spec();
+        let table = Layout::new(spec.prefix, spec.encoding).file_bytes();
+        if mode == BuildMode::InMemory {
+            let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
+            check_memory(builder.memory_needed(), advice)?;
+            return check_disk(path, table);
+        }
+        status!("work directory {}", builder.work_dir_of(path).display());
+        // The layers take about 3 bits per state. Some of them may already be on disk.
+        let layers = if builder.work_dir_exists(path) { 0 } else { spec.prefix.states() / 8 * 3 };
+        check_disk(path, table.saturating_add(layers))
     }
 }

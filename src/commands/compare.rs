@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use serde_json::{Value, json};
-use sternhalma_builder::{Comparison, Tally, compare};
+use sternhalma_builder::{Comparison, DifferenceStats, compare};
 use sternhalma_data::Table;
 
 use crate::args::threads::ThreadArgs;
@@ -39,7 +39,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         true => output::print_json(&as_json(&a, &b, &compared))?,
         false => output::print_line(&as_text(&a, &b, &compared))?,
     }
-    match compared.all().impossible {
+    match compared.all().contradictions {
         0 => Ok(CommandOutcome::Answered),
         states => bail!(
             "one of the tables is wrong: {} differ in a way that correct tables cannot; `verify --deep` shows which",
@@ -51,13 +51,13 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
     let prefix = compared.prefix();
     let all = compared.all();
-    let differences = |tally: &Tally| -> Vec<Value> {
+    let differences = |stats: &DifferenceStats| -> Vec<Value> {
         let row = |(by, states): (&i16, &u64)| json!({ "difference": by, "states": states });
-        tally.differences.iter().map(row).collect()
+        stats.differences.iter().map(row).collect()
     };
-    let at = |(distance, tally): &(u8, Tally)| {
-        json!({ "distance": distance, "states": tally.states, "differ": tally.differ(), "share": tally.share(),
-                "largest": tally.largest(), "mean": tally.mean() })
+    let at = |(distance, stats): &(u8, DifferenceStats)| {
+        json!({ "distance": distance, "states": stats.states, "differ": stats.differing(), "share": stats.share(),
+                "largest": stats.largest(), "mean": stats.mean() })
     };
     json!({
         "a": a.path().display().to_string(),
@@ -66,15 +66,15 @@ fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
         "pieces": prefix.board().pieces(),
         "within": [a.prefix().within(), b.prefix().within()],
         "states": all.states,
-        "differ": all.differ(),
+        "differ": all.differing(),
         "share": all.share(),
         "largest": all.largest(),
         "mean": all.mean(),
         "differences": differences(&all),
         "exact_to": compared.proven_depth(),
         "proven": all.proven,
-        "proven_differ": all.proven_differ,
-        "impossible": all.impossible,
+        "proven_differ": all.proven_differing,
+        "impossible": all.contradictions,
         "by_distance": compared.by_distance().iter().map(at).collect::<Vec<Value>>(),
     })
 }
@@ -86,7 +86,7 @@ fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
         (Some(largest), Some(mean)) => {
             format!(
                 "{} ({:.4}%), by at most {largest} and {mean:.3} on average",
-                counted(all.differ()),
+                counted(all.differing()),
                 100.0 * all.share()
             )
         }
@@ -96,7 +96,7 @@ fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
         None => "all distances".to_owned(),
         Some(limit) => format!("distances up to {limit}"),
     };
-    let none = match all.proven_differ {
+    let none = match all.proven_differing {
         0 => "none of them differs".to_owned(),
         states => format!("{} of them differ, which is impossible", HumanCount(states)),
     };
@@ -108,7 +108,7 @@ fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
         format!("proven    {proven}"),
         format!("differ    {differ}"),
         "difference  states".to_owned(),
-        format!("{:>10}  {}", 0, HumanCount(all.states - all.differ())),
+        format!("{:>10}  {}", 0, HumanCount(all.states - all.differing())),
     ];
     lines.extend(all.differences.iter().map(|(by, states)| format!("{by:>10}  {}", HumanCount(*states))));
     lines.join("\n")

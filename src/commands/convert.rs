@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{HumanBytes, HumanCount};
-use sternhalma_builder::{ConvertError, convert};
+use sternhalma_builder::{BuilderError, TableConverter};
 use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Table};
 
@@ -76,10 +76,11 @@ fn convert_to(
     force: bool,
 ) -> Result<Table> {
     let progress = ctx.progress()?;
-    let converted = convert(table, output, encoding, threads, force, &progress);
+    let converter = TableConverter::new(table, encoding).threads(threads).overwrite(force);
+    let converted = converter.convert(output, &progress);
     progress.finish();
     match converted {
-        Err(ConvertError::Cancelled) => bail!("interrupted: no table was written; the same command starts again"),
+        Err(BuilderError::Cancelled) => bail!("interrupted: no table was written; the same command starts again"),
         converted => converted?,
     }
     Table::open(output).context("cannot open the new table")

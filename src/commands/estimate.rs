@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
-use sternhalma_builder::{BuildError, BuildOptions, Machine, Plan, plan};
+use sternhalma_builder::{BuildEstimate, BuilderError, MachineSpec, TableBuilder};
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem, parent_directory};
 
 use crate::outcome::CommandOutcome;
@@ -37,11 +37,11 @@ fn parse_rate(text: &str) -> Result<ByteSize, String> {
 
 impl MachineArgs {
     /// Returns the machine that the options describe. What they leave out is as on this machine.
-    fn described(&self, here: Machine) -> Option<Machine> {
+    fn described(&self, here: MachineSpec) -> Option<MachineSpec> {
         let memory = self.plan_memory.map(|memory| memory.as_u64());
         let rate = self.plan_disk_rate.map(|rate| rate.as_u64() as f64);
         let any = self.plan_cores.is_some() || memory.is_some() || rate.is_some();
-        any.then(|| Machine {
+        any.then(|| MachineSpec {
             cores: self.plan_cores.unwrap_or(here.cores),
             memory: memory.unwrap_or(here.memory),
             disk_rate: rate.unwrap_or(here.disk_rate),
@@ -52,25 +52,25 @@ impl MachineArgs {
 }
 
 pub fn run(
-    options: BuildOptions,
+    builder: &TableBuilder,
     args: &MachineArgs,
     limit: u64,
     path: &Path,
     as_json: bool,
 ) -> Result<CommandOutcome> {
-    let directory = parent_directory(path);
+    let (spec, directory) = (builder.spec(), parent_directory(path));
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     status!("measuring the disk and builds of smaller tables");
-    let here = Machine {
-        cores: options.threads,
+    let here = MachineSpec {
+        cores: builder.thread_count(),
         memory: limit,
         disk_rate: disk_rate(path)?,
         cache: total_memory().saturating_sub(limit),
     };
-    let machines: Vec<Machine> = std::iter::once(here).chain(args.described(here)).collect();
-    let plans = plan(options, &machines, directory).map_err(|error| match error {
-        BuildError::Limit { least, limit } => anyhow::anyhow!(
+    let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
+    let plans = builder.estimate(&machines, directory).map_err(|error| match error {
+        BuilderError::MemoryLimit { least, limit } => anyhow::anyhow!(
             "this build needs at least {} of memory and the limit is {}; raise --memory or --plan-memory",
             HumanBytes(least),
             HumanBytes(limit)
@@ -79,10 +79,10 @@ pub fn run(
     })?;
     if as_json {
         output::print_json(
-            &json!({ "board": options.prefix.to_string(), "within": options.prefix.within(), "plans": plans }),
+            &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),
         )?;
     } else {
-        output::print_line(&format!("{}, {} encoding", options.prefix, options.encoding))?;
+        output::print_line(&format!("{}, {} encoding", spec.prefix, spec.encoding))?;
         for plan in &plans {
             output::print_line(&text(plan))?;
         }
@@ -106,8 +106,8 @@ fn disk_rate(path: &Path) -> Result<f64> {
     measure().with_context(|| format!("cannot measure the disk at {}", path.display()))
 }
 
-fn text(plan: &Plan) -> String {
-    let Machine { cores, memory, disk_rate, .. } = plan.machine;
+fn text(plan: &BuildEstimate) -> String {
+    let MachineSpec { cores, memory, disk_rate, .. } = plan.machine;
     let duration = |seconds: f64| HumanDuration(Duration::from_secs_f64(seconds));
     let calibrations = plan.calibrations.iter().map(|c| format!("within {} in {:.1} s", c.within, c.wall_s));
     [

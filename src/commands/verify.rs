@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
-use sternhalma_builder::{BuildError, VerifyError, proof_memory_needed, verify, verify_out_of_core};
+use sternhalma_builder::{BuildMode, BuilderError, Verifier};
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
@@ -32,23 +32,20 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_unchecked(&args.file)?;
-    let limit = memory_limit(args.memory);
+    let verifier = Verifier::new(&table).threads(args.threads.get()).memory_limit(memory_limit(args.memory));
+    if args.deep && verifier.mode() == BuildMode::OutOfCore {
+        status!("out of core: in memory the proof needs {}", HumanBytes(verifier.memory_needed()));
+    }
     let progress = ctx.progress()?;
-    let verified = match args.deep && proof_memory_needed(table.prefix()) > limit {
-        true => {
-            status!("out of core: in memory the proof needs {}", HumanBytes(proof_memory_needed(table.prefix())));
-            verify_out_of_core(&table, limit, args.threads.get(), &progress)
-        }
-        false => verify(&table, args.deep, args.threads.get(), &progress),
-    };
+    let verified = if args.deep { verifier.prove(&progress) } else { verifier.check(&progress) };
     progress.finish();
     match verified {
-        Err(VerifyError::Work(BuildError::Limit { least, limit })) => bail!(
+        Err(BuilderError::MemoryLimit { least, limit }) => bail!(
             "this proof needs at least {} of memory and the limit is {}; raise --memory",
             HumanBytes(least),
             HumanBytes(limit)
         ),
-        Err(VerifyError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
+        Err(BuilderError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
         verified => verified?,
     }
     let checksum = format!("{:016x}", table.checksum());

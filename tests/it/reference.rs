@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use sternhalma_builder::{BuildOptions, build};
-use sternhalma_data::{
-    Board, CellSet, Distance, Encoding, Geometry, Move, Position, Prefix, Probe, Side, State, Table,
-};
+use sternhalma_builder::TableBuilder;
+use sternhalma_data::{Board, CellSet, Distance, Geometry, Move, Position, Prefix, Probe, Side, State, Table};
 
 fn figures() -> Value {
     serde_json::from_str(include_str!("../reference/chinese_checkers.json")).expect("the figures are JSON")
@@ -24,8 +22,7 @@ fn entries<'a>(figures: &'a Value, key: &str) -> impl Iterator<Item = (Vec<u64>,
 fn built(prefix: Prefix) -> Table {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
-    let options = BuildOptions { prefix, encoding: Encoding::Byte, threads: 0 };
-    build(&path, options, false, &()).unwrap();
+    TableBuilder::new(prefix).build(&path, &()).unwrap();
     // The mapping stays valid after the file is deleted.
     Table::open(&path).unwrap()
 }

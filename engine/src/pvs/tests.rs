@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use sternhalma_builder::{BuildOptions, build};
+use sternhalma_builder::TableBuilder;
 use sternhalma_data::table::Zstd;
 use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, Table};
 use sternhalma_ggp::{Game, Limits, Rng};
@@ -22,7 +22,7 @@ fn distances(board: Board, within: Option<u64>, encoding: Encoding) -> Distances
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
     let prefix = within.map_or(Prefix::whole(board), |within| Prefix::new(board, within).unwrap());
-    build(&path, BuildOptions { prefix, encoding, threads: 1 }, false, &()).unwrap();
+    TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
     Distances::new(Arc::new(Table::open(&path).unwrap()))
 }
 

@@ -1,4 +1,4 @@
-//! A storage whose every step can fail, or be the last before a crash.
+//! A storage in which every operation can fail or be the last before a crash.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -9,52 +9,52 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem, RandomAccessFile, Traffic, parent_directory};
 use tempfile::TempDir;
 
-/// What is left of the steps before a crash.
+/// The changes that survive a crash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Crash {
-    /// All of them: the process was killed.
+    /// All changes: the process was killed.
     Killed,
-    /// The same, and half of the bytes that were being written.
+    /// All changes, and half of the bytes of the current write.
     Torn,
-    /// What was synced; the power went off.
+    /// Only synced changes: the power failed.
     Lost,
-    /// The names of files, but of their bytes only those that were synced.
+    /// The names of all files, and the bytes of synced files.
     Zeroed,
 }
 
-/// What goes wrong.
+/// A fault at a certain operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fault {
     Nothing,
-    /// This change and all that follow do not happen.
+    /// A crash before this change.
     Crash(usize, Crash),
-    /// This change finds the disk full, once.
+    /// A full disk at this change, once.
     Full(usize),
-    /// This read fails, once.
+    /// An error at this read, once.
     Unread(usize),
-    /// This read has a bit wrong, once.
+    /// A flipped bit in this read, once.
     Flipped(usize),
 }
 
-/// The file system with a fault. Changes and reads are numbered apart.
-/// Nothing waits for the disk: what is synced is only noted.
+/// The file system with a fault. Changes and reads are numbered separately.
+/// A sync is only recorded and does not wait for the disk.
 #[derive(Debug)]
 pub(super) struct Faults {
     disk: OsFileSystem,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FaultState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct FaultState {
     fault: Fault,
     dead: bool,
     changes: Vec<String>,
     reads: usize,
-    /// How to undo what no sync of its directory has made last, oldest first.
+    /// The changes of names in directories not synced since, oldest first.
     undo: Vec<(PathBuf, Undo)>,
-    /// All files created, and whether their bytes are synced.
+    /// All created files, and whether their bytes are synced.
     files: Vec<(File, bool)>,
-    /// Files that an undo brings back.
+    /// The files that an undo restores.
     stash: TempDir,
 }
 
@@ -71,7 +71,7 @@ fn dead() -> io::Error {
 
 impl Faults {
     pub fn new(fault: Fault) -> Arc<Faults> {
-        let state = State {
+        let state = FaultState {
             fault,
             dead: false,
             changes: Vec::new(),
@@ -83,7 +83,7 @@ impl Faults {
         Arc::new(Faults { disk: OsFileSystem::default(), state: Arc::new(Mutex::new(state)) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.state.lock().unwrap()
     }
 
@@ -91,7 +91,7 @@ impl Faults {
         self.state().dead
     }
 
-    /// The changes so far, each as what was done and the name of the file.
+    /// Returns the changes so far, each as the operation and the name of the file.
     pub fn changes(&self) -> Vec<String> {
         self.state().changes.clone()
     }
@@ -105,8 +105,8 @@ impl Faults {
     }
 }
 
-impl State {
-    /// Counts a change, and says whether it is to happen.
+impl FaultState {
+    /// Counts a change, and returns an error if it must not happen.
     fn change(&mut self, what: &str, path: &Path) -> io::Result<()> {
         if self.dead {
             return Err(dead());
@@ -150,7 +150,7 @@ impl State {
         self.undo.push((parent_directory(path).to_owned(), undo));
     }
 
-    /// Removes a file so that it can be brought back.
+    /// Removes a file so that it can be restored.
     fn remove(&mut self, path: &Path) -> io::Result<()> {
         let stashed = self.stash.path().join(self.changes.len().to_string());
         fs::hard_link(path, &stashed)?;
@@ -159,7 +159,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts a read, and says whether a bit of it is to be wrong.
+    /// Counts a read, and returns whether one of its bits must be flipped.
     fn read(&mut self) -> io::Result<bool> {
         if self.dead {
             return Err(dead());
@@ -193,7 +193,7 @@ impl FileSystem for Faults {
         Ok(self.wrap(file, path, None))
     }
 
-    /// Without `replace` in two steps, as where a file gets a second name first.
+    /// Renames in two steps if `replace` is false, like systems that add a second name first.
     fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
         let mut state = self.state();
         if !replace {
@@ -242,9 +242,9 @@ impl FileSystem for Faults {
 struct FaultyFile {
     file: Box<dyn RandomAccessFile>,
     path: PathBuf,
-    /// Of a file that was created.
+    /// The number of a file that was created.
     number: Option<usize>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<FaultState>>,
 }
 
 impl RandomAccessFile for FaultyFile {
@@ -267,7 +267,7 @@ impl RandomAccessFile for FaultyFile {
             }
             return Err(error);
         }
-        state.files[self.number.expect("only what was created is written")].1 = false;
+        state.files[self.number.expect("only created files are written")].1 = false;
         self.file.write_at(bytes, at)
     }
 
@@ -278,7 +278,7 @@ impl RandomAccessFile for FaultyFile {
     fn sync(&self) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         state.change("sync", &self.path)?;
-        state.files[self.number.expect("only what was created is synced")].1 = true;
+        state.files[self.number.expect("only created files are synced")].1 = true;
         Ok(())
     }
 

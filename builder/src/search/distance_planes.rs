@@ -1,21 +1,22 @@
-//! The distances found so far, as bitmaps.
+//! The distances found so far, one bitmap per binary digit.
 
 use std::collections::TryReserveError;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use sternhalma_data::Encoding;
+use sternhalma_data::table::write::BlockEncoder;
 
-use crate::bits::{load, words_for};
+use crate::bits::{load, low_mask, words_for};
 
-/// One bit a state, by rank, and a spare word.
+/// One bit per state, by rank, and a spare word.
 pub(crate) type Bitmap = Vec<u64>;
 
-/// Words that one task of a parallel pass over bitmaps covers.
+/// The words that one task of a parallel pass over bitmaps covers.
 pub(crate) const STRIPE: usize = 1 << 13;
 
-/// An empty bitmap.
-pub(crate) fn bitmap(states: u64) -> Result<Bitmap, TryReserveError> {
+/// Returns an empty bitmap.
+pub(crate) fn new_bitmap(states: u64) -> Result<Bitmap, TryReserveError> {
     let words = words_for(states);
     let mut bitmap = Vec::new();
     bitmap.try_reserve_exact(words)?;
@@ -23,41 +24,42 @@ pub(crate) fn bitmap(states: u64) -> Result<Bitmap, TryReserveError> {
     Ok(bitmap)
 }
 
-/// What is known of every state: its distance, or that modulo 3, bit by bit.
-pub(crate) enum Labels {
-    /// The distance of a seen state in binary: `digits[i]` is its digit `i`.
+/// The distances of the seen states, or the distances modulo 3.
+pub(crate) enum DistancePlanes {
+    /// The distance of a seen state in binary: `digits[i]` has its bit `i`.
     Distance { states: u64, seen: Bitmap, digits: Vec<Bitmap> },
-    /// In binary 1 + the distance modulo 3, and 0 for a state not seen.
+    /// 1 + the distance modulo 3 in binary, and 0 for an unseen state.
     Mod3 { digits: [Bitmap; 2] },
 }
 
-impl Labels {
-    pub fn new(states: u64, encoding: Encoding) -> Result<Labels, TryReserveError> {
+impl DistancePlanes {
+    /// Returns planes without any seen state.
+    pub fn new(states: u64, encoding: Encoding) -> Result<DistancePlanes, TryReserveError> {
         Ok(match encoding {
-            Encoding::Mod3 => Labels::Mod3 { digits: [bitmap(states)?, bitmap(states)?] },
-            _ => Labels::Distance { states, seen: bitmap(states)?, digits: Vec::new() },
+            Encoding::Mod3 => DistancePlanes::Mod3 { digits: [new_bitmap(states)?, new_bitmap(states)?] },
+            _ => DistancePlanes::Distance { states, seen: new_bitmap(states)?, digits: Vec::new() },
         })
     }
 
-    /// Two bitmaps of which at least one has a state that has been seen.
+    /// Returns two bitmaps. A state is seen if at least one of them contains it.
     pub fn seen(&self) -> [&[u64]; 2] {
         match self {
-            Labels::Distance { seen, .. } => [seen, seen],
-            Labels::Mod3 { digits: [low, high] } => [low, high],
+            DistancePlanes::Distance { seen, .. } => [seen, seen],
+            DistancePlanes::Mod3 { digits: [low, high] } => [low, high],
         }
     }
 
-    /// Labels the states of `layer`, which have not been seen before, with `distance`.
+    /// Sets the distance of the states of `layer`, which must be unseen.
     pub fn add(&mut self, layer: &[u64], distance: u8) -> Result<(), TryReserveError> {
         let (label, digits): (u8, Vec<&mut Bitmap>) = match self {
-            Labels::Distance { states, seen, digits } => {
+            DistancePlanes::Distance { states, seen, digits } => {
                 while distance >> digits.len() != 0 {
-                    digits.push(bitmap(*states)?);
+                    digits.push(new_bitmap(*states)?);
                 }
                 let digits = digits.iter_mut().chain([seen]).collect::<Vec<_>>();
                 (distance | 1 << (digits.len() - 1), digits)
             }
-            Labels::Mod3 { digits } => (distance % 3 + 1, digits.iter_mut().collect()),
+            DistancePlanes::Mod3 { digits } => (distance % 3 + 1, digits.iter_mut().collect()),
         };
         for (_, digit) in digits.into_iter().enumerate().filter(|(i, _)| label >> i & 1 != 0) {
             let stripes = digit.par_chunks_mut(STRIPE).zip(layer.par_chunks(STRIPE));
@@ -66,21 +68,38 @@ impl Labels {
         Ok(())
     }
 
-    /// Whether the first `states` states have all been seen.
+    /// Returns whether the first `states` states are all seen.
     pub fn all_seen(&self, states: u64) -> bool {
         let [a, b] = self.seen();
         (0..states).step_by(64).all(|rank| {
-            let wanted = crate::bits::low_mask(states - rank);
+            let wanted = low_mask(states - rank);
             (a[(rank / 64) as usize] | b[(rank / 64) as usize]) & wanted == wanted
         })
     }
 
-    /// The bytes of a block with these states, which have all been seen.
-    pub fn encode(&self, ranks: Range<u64>) -> Vec<u8> {
+    /// Returns the bytes of a table block with these ranks. The first state of the
+    /// planes has rank `first_rank`, and all states of the block must be seen.
+    pub fn encode_block(
+        &self,
+        first_rank: u64,
+        ranks: Range<u64>,
+        encoding: Encoding,
+        encoder: &mut BlockEncoder,
+    ) -> Vec<u8> {
+        let bytes = self.encode(ranks.start - first_rank..ranks.end - first_rank);
+        match encoding {
+            // The planes already have the layout of these encodings.
+            Encoding::Byte | Encoding::Mod3 => bytes,
+            _ => encoder.encode(ranks, &bytes),
+        }
+    }
+
+    /// Returns the distances of these states as bytes, or four per byte modulo 3.
+    fn encode(&self, ranks: Range<u64>) -> Vec<u8> {
         let states = (ranks.end - ranks.start) as usize;
         let words = ranks.step_by(64);
         match self {
-            Labels::Distance { digits, .. } => {
+            DistancePlanes::Distance { digits, .. } => {
                 let mut out = Vec::with_capacity(states + 64);
                 for rank in words {
                     let mut bytes = [0u64; 8];
@@ -95,11 +114,11 @@ impl Labels {
                 out.truncate(states);
                 out
             }
-            Labels::Mod3 { digits: [low, high] } => {
+            DistancePlanes::Mod3 { digits: [low, high] } => {
                 let mut out = Vec::with_capacity(states / 4 + 16);
                 for rank in words {
                     let left = states - 4 * out.len();
-                    let mask = crate::bits::low_mask(left as u64);
+                    let mask = low_mask(left as u64);
                     // 1, 2, 3 are stored as 0, 1, 2.
                     let (low, high) = (load(low, rank), load(high, rank) & mask);
                     let pairs = interleave(high & !low, high & low);
@@ -112,16 +131,16 @@ impl Labels {
     }
 }
 
-/// The eight bits of a byte as eight bytes of 0 or 1.
+/// Spreads the eight bits of a byte to eight bytes of 0 or 1.
 #[inline]
 fn spread(byte: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let picked = (byte * ONES) & 0x8040_2010_0804_0201;
-    // A byte that is not zero has one bit, and carries into its bit 7.
+    // A byte that is not zero has one bit, and the sum carries into bit 7.
     ((picked + 0x7f * ONES) >> 7) & ONES
 }
 
-/// Bit `i` of `even` becomes bit `2i`, that of `odd` bit `2i + 1`.
+/// Moves bit `i` of `even` to bit `2i`, and bit `i` of `odd` to bit `2i + 1`.
 #[inline]
 fn interleave(even: u64, odd: u64) -> u128 {
     let widen = |bits: u64| {
@@ -148,31 +167,31 @@ mod tests {
 
     proptest! {
         #[test]
-        fn labels_encode_state_by_state(distances in prop::collection::vec(0u8..40, 1..400), cut in 0usize..400) {
+        fn planes_encode_each_state(distances in prop::collection::vec(0u8..40, 1..400), cut in 0usize..400) {
             let states = distances.len() as u64;
             let cut = cut.min(distances.len() - 1);
             for encoding in [Encoding::Byte, Encoding::Mod3] {
-                let mut labels = Labels::new(states, encoding).unwrap();
+                let mut planes = DistancePlanes::new(states, encoding).unwrap();
                 for distance in 0..40 {
-                    let mut layer = bitmap(states).unwrap();
+                    let mut layer = new_bitmap(states).unwrap();
                     for (i, _) in distances.iter().enumerate().filter(|(_, d)| **d == distance) {
                         layer[i / 64] |= 1 << (i % 64);
                     }
-                    labels.add(&layer, distance).unwrap();
+                    planes.add(&layer, distance).unwrap();
                 }
-                let seen = labels.seen();
+                let seen = planes.seen();
                 for i in 0..states {
                     let word = (i / 64) as usize;
                     prop_assert!((seen[0][word] | seen[1][word]) >> (i % 64) & 1 == 1);
                 }
-                let bytes = labels.encode(cut as u64..states);
+                let bytes = planes.encode(cut as u64..states);
                 let per_byte = encoding.states_per_byte().unwrap() as usize;
                 prop_assert_eq!(bytes.len(), (distances.len() - cut).div_ceil(per_byte));
                 let mut padded = distances[cut..].to_vec();
                 if encoding == Encoding::Mod3 {
                     padded.resize(bytes.len() * 4, 0);
-                    let told: Vec<u8> = padded.chunks(4).map(|c| c.iter().rev().fold(0, |byte, d| (byte << 2) | (d % 3))).collect();
-                    prop_assert_eq!(bytes, told);
+                    let expected: Vec<u8> = padded.chunks(4).map(|c| c.iter().rev().fold(0, |byte, d| (byte << 2) | (d % 3))).collect();
+                    prop_assert_eq!(bytes, expected);
                 } else {
                     prop_assert_eq!(bytes, padded);
                 }

@@ -17,9 +17,9 @@ use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 use sternhalma_data::table::{Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix};
 
-use crate::error::BuildError;
-use crate::layer_file::{Identity, LayerFile};
-use crate::memory::Limits;
+use super::layer_file::{LayerFile, LayerIdentity};
+use super::partitioning::PartitionParams;
+use crate::error::BuilderError;
 use crate::spec::TableSpec;
 
 const FORMAT: u32 = 1;
@@ -38,8 +38,10 @@ pub(crate) struct Manifest {
     /// The parameters of the encoding `zstd`. Earlier versions did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zstd: Option<ZstdFields>,
-    fixed: usize,
-    chunk_words: usize,
+    #[serde(rename = "fixed")]
+    fixed_pieces: usize,
+    #[serde(rename = "chunk_words")]
+    segment_words: usize,
     resumes: u64,
 }
 
@@ -50,7 +52,7 @@ struct ZstdFields {
 }
 
 impl Manifest {
-    fn new(id: String, spec: TableSpec, limits: Limits) -> Manifest {
+    fn new(id: String, spec: TableSpec, params: PartitionParams) -> Manifest {
         let TableSpec { prefix, encoding } = spec;
         let zstd = match encoding {
             Encoding::Zstd(zstd) => Some(ZstdFields { block_states: zstd.block_states(), level: zstd.level() }),
@@ -64,8 +66,8 @@ impl Manifest {
             within: prefix.within() as u64,
             encoding: encoding.to_string(),
             zstd,
-            fixed: limits.fixed,
-            chunk_words: limits.chunk_words,
+            fixed_pieces: params.fixed_pieces,
+            segment_words: params.segment_words,
             resumes: 0,
         }
     }
@@ -94,22 +96,19 @@ pub(crate) struct LockedDir {
 
 /// The locked work directory of one build.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct WorkDir {
     dir: LockedDir,
     manifest: Manifest,
 }
 
 impl LockedDir {
     /// Locks a work directory and creates it if it is missing.
-    pub fn open(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<LockedDir, BuildError> {
-        storage.create_directory(path).map_err(BuildError::file(path, "make the directory"))?;
+    pub fn open(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<LockedDir, BuilderError> {
+        storage.create_directory(path).map_err(BuilderError::file(path, "make the directory"))?;
         let lock = path.join("lock");
         let lock = storage.create(&lock).map_err(|error| match error.kind() {
-            io::ErrorKind::ResourceBusy => BuildError::WorkDirectory {
-                path: path.to_owned(),
-                why: "another process is building in this work directory".to_owned(),
-            },
-            _ => BuildError::file(&lock, "create")(error),
+            io::ErrorKind::ResourceBusy => BuilderError::WorkDirInUse { path: path.to_owned() },
+            _ => BuilderError::file(&lock, "create")(error),
         })?;
         Ok(LockedDir { storage: Arc::clone(storage), path: path.to_owned(), _lock: lock })
     }
@@ -117,28 +116,22 @@ impl LockedDir {
     /// Returns the manifest of a build of `spec` that this directory holds.
     /// Returns `None` if there is no manifest, or one of another table without
     /// any layer, which a finished build leaves.
-    pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>, BuildError> {
+    pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>, BuilderError> {
         let Some(manifest) = self.read_manifest()? else { return Ok(None) };
-        let refuse = |why: String| Err(BuildError::WorkDirectory { path: self.path.clone(), why });
         if manifest.format != FORMAT {
-            return refuse(format!(
-                "this work directory has format {}, and this program knows {FORMAT}; --fresh starts anew",
-                manifest.format
-            ));
+            let (found, path) = (manifest.format, self.path.clone());
+            return Err(BuilderError::WorkDirFormat { path, found, supported: FORMAT });
         }
         let found = manifest.spec(spec).ok_or_else(|| self.damaged_manifest())?;
         if found == spec {
             // Records the parameters that an earlier version left out.
-            let zstd = Manifest::new(String::new(), spec, Limits::default()).zstd;
+            let zstd = Manifest::new(String::new(), spec, PartitionParams::default()).zstd;
             return Ok(Some(Manifest { zstd, ..manifest }));
         }
         if !self.has_layers() {
             return Ok(None);
         }
-        refuse(format!(
-            "this work directory is for another table: {found}, not {spec}; \
-             name another with --work-dir, or start anew with --fresh"
-        ))
+        Err(BuilderError::WorkDirMismatch { path: self.path.clone(), found, requested: spec })
     }
 
     fn has_layers(&self) -> bool {
@@ -146,15 +139,15 @@ impl LockedDir {
     }
 
     /// Continues the build of this manifest.
-    pub fn resume(self, manifest: Manifest) -> Work {
-        Work { dir: self, manifest }
+    pub fn resume(self, manifest: Manifest) -> WorkDir {
+        WorkDir { dir: self, manifest }
     }
 
     /// Removes whatever the directory contains, and starts a build of `spec`.
-    pub fn start(self, spec: TableSpec, limits: Limits) -> Result<Work, BuildError> {
+    pub fn start(self, spec: TableSpec, params: PartitionParams) -> Result<WorkDir, BuilderError> {
         self.clear()?;
-        let manifest = Manifest::new(new_id(&self.path), spec, limits);
-        let work = Work { dir: self, manifest };
+        let manifest = Manifest::new(new_id(&self.path), spec, params);
+        let work = WorkDir { dir: self, manifest };
         work.write_manifest()?;
         Ok(work)
     }
@@ -171,26 +164,23 @@ impl LockedDir {
         self.path.join(format!("layer-{distance:03}"))
     }
 
-    fn damaged_manifest(&self) -> BuildError {
-        BuildError::WorkDirectory {
-            path: self.manifest_path(),
-            why: "the file is damaged, so that nothing here can be trusted; --fresh starts anew".to_owned(),
-        }
+    fn damaged_manifest(&self) -> BuilderError {
+        BuilderError::DamagedManifest { path: self.manifest_path() }
     }
 
-    fn read_manifest(&self) -> Result<Option<Manifest>, BuildError> {
+    fn read_manifest(&self) -> Result<Option<Manifest>, BuilderError> {
         let path = self.manifest_path();
         let file = match self.storage.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(BuildError::file(&path, "open"))?,
+            file => file.map_err(BuilderError::file(&path, "open"))?,
         };
         let damaged = || self.damaged_manifest();
-        let length = file.len().map_err(BuildError::file(&path, "read"))?;
+        let length = file.len().map_err(BuilderError::file(&path, "read"))?;
         if length > 1 << 16 {
             return Err(damaged());
         }
         let mut bytes = vec![0; length as usize];
-        file.read_at(&mut bytes, 0).map_err(BuildError::file(&path, "read"))?;
+        file.read_at(&mut bytes, 0).map_err(BuilderError::file(&path, "read"))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| damaged())?;
         let (json, sum) = text.split_once('\n').ok_or_else(damaged)?;
         if sum != format!("{:016x}\n", checksum(json.as_bytes())) {
@@ -200,7 +190,7 @@ impl LockedDir {
     }
 
     /// Removes the layers and the temporary files of a killed process.
-    fn clear(&self) -> Result<(), BuildError> {
+    fn clear(&self) -> Result<(), BuilderError> {
         let mut paths = vec![self.spill_path()];
         for distance in 0..=u32::from(u8::MAX) {
             let layer = self.layer_path(distance);
@@ -210,22 +200,22 @@ impl LockedDir {
         for path in paths {
             match self.storage.remove(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(BuildError::file(&path, "remove")(error));
+                    return Err(BuilderError::file(&path, "remove")(error));
                 }
                 _ => {}
             }
         }
-        self.storage.sync_directory(&self.path).map_err(BuildError::file(&self.path, "write"))
+        self.storage.sync_directory(&self.path).map_err(BuilderError::file(&self.path, "write"))
     }
 }
 
-impl Work {
+impl WorkDir {
     /// Whether `path` is the work directory of some build.
     pub fn exists(path: &Path) -> bool {
         path.join(MANIFEST).exists()
     }
 
-    fn write_manifest(&self) -> Result<(), BuildError> {
+    fn write_manifest(&self) -> Result<(), BuilderError> {
         let path = self.dir.manifest_path();
         let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
         // One write, so that a build always takes the same steps.
@@ -235,13 +225,13 @@ impl Work {
             file.write_all(text.as_bytes())?;
             file.persist(true)
         };
-        write().map(drop).map_err(BuildError::file(&path, "write"))
+        write().map(drop).map_err(BuilderError::file(&path, "write"))
     }
 
     /// Returns the recorded partitioning: the number of fixed pieces, and the
-    /// words per chunk.
-    pub fn cut(&self) -> (usize, usize) {
-        (self.manifest.fixed, self.manifest.chunk_words)
+    /// words per segment.
+    pub fn partitioning(&self) -> (usize, usize) {
+        (self.manifest.fixed_pieces, self.manifest.segment_words)
     }
 
     /// Returns the identifier that the finished table records.
@@ -255,15 +245,15 @@ impl Work {
     }
 
     /// Records that the build is resumed.
-    pub fn count_resume(&mut self) -> Result<(), BuildError> {
+    pub fn count_resume(&mut self) -> Result<(), BuilderError> {
         self.manifest.resumes += 1;
         self.write_manifest()
     }
 
-    pub fn identity(&self, distance: u32, chunks: u64) -> Identity {
-        let Manifest { id, side, pieces, within, fixed, chunk_words, .. } = &self.manifest;
-        let parameters = format!("{id} {side} {pieces} {within} {fixed} {chunk_words}");
-        Identity { distance, fingerprint: checksum(parameters.as_bytes()), chunks }
+    pub fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
+        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, .. } = &self.manifest;
+        let parameters = format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}");
+        LayerIdentity { distance, fingerprint: checksum(parameters.as_bytes()), segments }
     }
 
     pub fn spill_path(&self) -> PathBuf {
@@ -275,12 +265,12 @@ impl Work {
     }
 
     /// Opens a layer; returns `None` if it is not complete.
-    pub fn layer(&self, distance: u32, chunks: u64) -> Result<Option<LayerFile>, BuildError> {
-        LayerFile::open(&*self.dir.storage, &self.layer_path(distance), self.identity(distance, chunks))
+    pub fn layer(&self, distance: u32, segments: u64) -> Result<Option<LayerFile>, BuilderError> {
+        LayerFile::open(&*self.dir.storage, &self.layer_path(distance), self.identity(distance, segments))
     }
 
     /// Removes the layers and the temporary files of a killed process.
-    pub fn clear(&self) -> Result<(), BuildError> {
+    pub fn clear(&self) -> Result<(), BuilderError> {
         self.dir.clear()
     }
 }

@@ -1,73 +1,88 @@
 //! Builds that crash, fail, or find their files damaged, at every step.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use sternhalma_data::table::Zstd;
+use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
+use sternhalma_data::{Encoding, Table};
 use tempfile::TempDir;
 
 use super::faults::{Crash, Fault, Faults};
-use super::tests::{bytes_of, prefix, zstd};
-use super::*;
-use crate::build;
+use super::{bytes_of, chain, prefix, zstd};
+use crate::build::out_of_core::OutOfCoreBuild;
+use crate::external::{LockedDir, PartitionParams};
+use crate::{BuildOutcome, BuilderError, TableBuilder, TableSpec, Verifier};
 
-/// Several classes and chunks, and everything that is put aside goes to disk.
-const LIMITS: Limits = Limits { fixed: 1, lanes: 1, chunk_words: 1, pending: 0 };
+/// Several classes and segments. All spilled states go to disk.
+const PARAMS: PartitionParams = PartitionParams { fixed_pieces: 1, slice_pieces: 1, segment_words: 1, spill_bytes: 0 };
 
-/// Steps follow each other in the same order in every build.
+/// A single thread, so that every build takes the same steps in the same order.
 static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
 
-static TOLD: LazyLock<Vec<u8>> = LazyLock::new(|| {
+static EXPECTED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("told.sht");
-    build(&path, options(), false, &()).unwrap();
+    let path = dir.path().join("expected.sht");
+    TableBuilder::new(spec().prefix).build(&path, &()).unwrap();
     bytes_of(&path)
 });
 
-fn options() -> BuildOptions {
-    BuildOptions { prefix: prefix(4, 3, 12), encoding: Encoding::Byte, threads: 1 }
+fn spec() -> TableSpec {
+    TableSpec { prefix: prefix(4, 3, 12), encoding: Encoding::Byte }
 }
 
-/// Where a table is built again and again.
-struct Site(TempDir);
+/// A directory in which a table is built repeatedly.
+struct CrashSite(TempDir);
 
-impl Site {
-    fn new() -> Site {
-        Site(tempfile::tempdir().unwrap())
+impl CrashSite {
+    fn new() -> CrashSite {
+        CrashSite(tempfile::tempdir().unwrap())
     }
 
     fn table(&self) -> PathBuf {
         self.0.path().join("table.sht")
     }
 
-    fn work(&self) -> OutOfCore {
-        OutOfCore { directory: self.0.path().join("work"), memory: 1 << 30, fresh: false, uncached: false }
+    fn work_dir(&self) -> PathBuf {
+        self.0.path().join("work")
     }
 
-    fn build(&self, faults: &Arc<Faults>) -> Result<Done, BuildError> {
-        self.build_as(faults, options(), self.work(), LIMITS)
-    }
-
-    fn build_as(
-        &self,
-        faults: &Arc<Faults>,
-        options: BuildOptions,
-        work: OutOfCore,
-        limits: Limits,
-    ) -> Result<Done, BuildError> {
+    fn prepare(&self, faults: &Arc<Faults>) -> OutOfCoreBuild<'static> {
         let storage: Arc<dyn FileSystem> = Arc::<Faults>::clone(faults);
-        build_in(&storage, &self.table(), options, &work, limits, false, &POOL, &())
+        OutOfCoreBuild {
+            storage,
+            spec: spec(),
+            params: PARAMS,
+            work_dir: self.work_dir(),
+            memory_limit: 1 << 30,
+            restart: false,
+            overwrite: false,
+            drop_page_cache: false,
+            pool: &POOL,
+            observer: &(),
+        }
     }
 
-    /// Builds without a fault and looks at what comes of it.
-    fn finish(&self, what: &str) -> Done {
+    /// Prepares a build without faults.
+    fn sound(&self) -> OutOfCoreBuild<'static> {
+        self.prepare(&Faults::new(Fault::Nothing))
+    }
+
+    fn build(&self, faults: &Arc<Faults>) -> Result<BuildOutcome, BuilderError> {
+        self.prepare(faults).run(&self.table())
+    }
+
+    /// Builds without a fault and checks the result.
+    fn finish(&self, what: &str) -> BuildOutcome {
         let done = self.build(&Faults::new(Fault::Nothing)).unwrap_or_else(|error| panic!("{what}: {error}"));
         self.assert_finished(what);
         done
     }
 
     fn assert_finished(&self, what: &str) {
-        assert!(bytes_of(&self.table()) == *TOLD, "{what}: the table is another");
+        assert!(bytes_of(&self.table()) == *EXPECTED, "{what}: the table differs");
         assert_eq!(
             self.files(),
             BTreeSet::from(["table.sht", "work/build.json", "work/lock"].map(String::from)),
@@ -82,19 +97,19 @@ impl Site {
             names.filter(|name| name != "work").map(|name| format!("{before}{name}")).collect()
         };
         let mut files = list(self.0.path().to_owned(), "");
-        files.extend(list(self.work().directory, "work/"));
+        files.extend(list(self.work_dir(), "work/"));
         files.into_iter().collect()
     }
 
-    /// The error names a file here.
-    fn assert_names(&self, error: &BuildError, what: &str) {
-        let message = error.to_string();
+    /// Checks that the error contains the path of a file in this directory.
+    fn assert_names(&self, error: &BuilderError, what: &str) {
+        let message = chain(error);
         let here = self.0.path().to_str().unwrap();
         assert!(message.contains(here) && !message.contains('\n'), "{what}: {message}");
     }
 
-    /// Builds until a crash at this change.
-    fn crash(&self, at: usize, crash: Crash) -> Option<BuildError> {
+    /// Builds until a crash at this change, if there is such a change.
+    fn crash(&self, at: usize, crash: Crash) -> Option<BuilderError> {
         let faults = Faults::new(Fault::Crash(at, crash));
         let ended = self.build(&faults);
         assert_eq!(ended.is_err(), faults.crashed(), "change {at}: {ended:?}");
@@ -119,11 +134,11 @@ impl Site {
     }
 }
 
-/// What an undisturbed build changes.
+/// Returns the changes that an undisturbed build makes.
 fn changes() -> Vec<String> {
     static CHANGES: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let (site, faults) = (Site::new(), Faults::new(Fault::Nothing));
-        assert_eq!(site.build(&faults).unwrap(), Done::Built);
+        let (site, faults) = (CrashSite::new(), Faults::new(Fault::Nothing));
+        assert_eq!(site.build(&faults).unwrap(), BuildOutcome::Built);
         site.assert_finished("undisturbed");
         faults.changes()
     });
@@ -156,7 +171,7 @@ fn crash_everywhere(crash: Crash) {
             continue;
         }
         let what = format!("{crash:?} at {at}, {change}");
-        let site = Site::new();
+        let site = CrashSite::new();
         let error = site.crash(at, crash).expect("the change is made");
         site.assert_names(&error, &what);
         site.finish(&what);
@@ -164,72 +179,72 @@ fn crash_everywhere(crash: Crash) {
 }
 
 #[test]
-fn a_build_killed_at_any_step_goes_on() {
+fn a_build_killed_at_any_step_resumes() {
     crash_everywhere(Crash::Killed);
 }
 
 #[test]
-fn a_build_killed_within_any_write_goes_on() {
+fn a_build_killed_within_any_write_resumes() {
     crash_everywhere(Crash::Torn);
 }
 
 #[test]
-fn a_build_goes_on_after_a_power_cut_that_loses_what_was_not_synced() {
+fn a_build_resumes_after_a_power_failure_that_loses_unsynced_changes() {
     crash_everywhere(Crash::Lost);
 }
 
 #[test]
-fn a_build_goes_on_after_a_power_cut_that_keeps_names_alone() {
+fn a_build_resumes_after_a_power_failure_that_keeps_only_names() {
     crash_everywhere(Crash::Zeroed);
 }
 
-/// What was done is not done again after a power cut.
+/// Synced work is not repeated.
 #[test]
-fn what_was_synced_outlasts_a_power_cut() {
+fn synced_changes_survive_a_power_failure() {
     let changes = changes();
     let last = |before: usize, change: &str| changes[..before].iter().rposition(|made| made == change);
     let unlinked = last(changes.len(), "unlink .table.sht.writing").unwrap();
     for at in last(changes.len(), "rename build.json").unwrap() + 2..=unlinked + 2 {
         let synced = last(at, "sync directory work").unwrap();
         let layers = changes[..synced].iter().filter(|change| change.starts_with("rename layer-")).count();
-        let (site, what) = (Site::new(), format!("power cut at {at}, {}", changes[at]));
+        let (site, what) = (CrashSite::new(), format!("power failure at {at}, {}", changes[at]));
         site.crash(at, Crash::Lost).unwrap();
         let layer_files = site.files().iter().filter(|name| name.starts_with("work/layer-")).count();
         assert_eq!(layer_files, layers, "{what}");
         assert!(site.files().contains("work/build.json"), "{what}");
         assert_eq!(site.table().exists(), at == unlinked + 2, "{what}");
     }
-    // From the first layer removed on, the table is what lasts.
+    // Once the first layer is removed, the table is durable.
     for (at, change) in changes.iter().enumerate().skip(unlinked + 2) {
-        let site = Site::new();
+        let site = CrashSite::new();
         site.crash(at, Crash::Lost).unwrap();
-        assert_eq!(site.finish(change), Done::Before, "power cut at {at}, {change}");
+        assert_eq!(site.finish(change), BuildOutcome::AlreadyComplete, "power failure at {at}, {change}");
     }
 }
 
 #[test]
-fn a_build_crashes_many_times_and_is_finished() {
+fn a_build_finishes_after_many_crashes() {
     let longest = 1 + changes().len() / 4;
     for (first, crash) in (0..).zip([Crash::Killed, Crash::Torn, Crash::Lost, Crash::Zeroed]) {
-        let site = Site::new();
+        let site = CrashSite::new();
         let crashes = (0..200).take_while(|i| site.crash(40 + (first + 61 * i) % longest, crash).is_some()).count();
         assert!((3..200).contains(&crashes), "{crashes} crashes, {crash:?}");
-        assert_eq!(site.finish("crashed many times"), Done::Before);
+        assert_eq!(site.finish("crashed many times"), BuildOutcome::AlreadyComplete);
         assert!(Table::open(&site.table()).unwrap().provenance().resumes <= crashes as u64);
     }
 }
 
 #[test]
-fn a_full_disk_is_told_of_once_and_leaves_no_temporary_file() {
+fn a_full_disk_is_reported_and_leaves_no_temporary_file() {
     for (at, change) in changes().iter().enumerate() {
         let what = format!("full at {at}, {change}");
-        let site = Site::new();
+        let site = CrashSite::new();
         match site.build(&Faults::new(Fault::Full(at))) {
             Err(error) => {
                 site.assert_names(&error, &what);
-                assert!(error.to_string().contains("storage space"), "{what}: {error}");
+                assert!(chain(&error).contains("storage space"), "{what}: {error}");
             }
-            // A file put aside that cannot be removed now is removed at the end.
+            // A spill file that cannot be removed is removed at the end.
             Ok(_) => assert_eq!(change, "remove spill"),
         }
         let temporary = |name: &String| name.contains(".writing") || name.contains("spill");
@@ -241,14 +256,18 @@ fn a_full_disk_is_told_of_once_and_leaves_no_temporary_file() {
 #[test]
 fn a_read_that_fails_or_has_a_wrong_bit_ends_the_build() {
     let faults = Faults::new(Fault::Nothing);
-    Site::new().build(&faults).unwrap();
+    CrashSite::new().build(&faults).unwrap();
     let step = faults.reads() / 150 + 1;
     for at in (0..faults.reads()).step_by(step) {
         for fault in [Fault::Unread(at), Fault::Flipped(at)] {
-            let (site, what) = (Site::new(), format!("{fault:?}"));
+            let (site, what) = (CrashSite::new(), format!("{fault:?}"));
             let error = site.build(&Faults::new(fault)).expect_err(&what);
             site.assert_names(&error, &what);
-            assert_eq!(matches!(error, BuildError::Damaged { .. }), matches!(fault, Fault::Flipped(_)), "{error}");
+            assert_eq!(
+                matches!(error, BuilderError::DamagedFile { .. }),
+                matches!(fault, Fault::Flipped(_)),
+                "{error}"
+            );
             site.finish(&what);
         }
     }
@@ -256,7 +275,7 @@ fn a_read_that_fails_or_has_a_wrong_bit_ends_the_build() {
 
 #[test]
 fn a_read_that_fails_or_has_a_wrong_bit_ends_a_resumed_build() {
-    let site = Site::new();
+    let site = CrashSite::new();
     site.begin();
     let begun = site.contents();
     let faults = Faults::new(Fault::Nothing);
@@ -277,7 +296,7 @@ fn a_read_that_fails_or_has_a_wrong_bit_ends_a_resumed_build() {
 
 #[test]
 fn no_flipped_bit_of_a_work_file_makes_a_wrong_table() {
-    let site = Site::new();
+    let site = CrashSite::new();
     site.begin();
     let begun = site.contents();
     for (path, bytes) in &begun {
@@ -297,27 +316,24 @@ fn no_flipped_bit_of_a_work_file_makes_a_wrong_table() {
                 }
                 Err(error) => error,
             };
-            assert!(error.to_string().contains(path.to_str().unwrap()), "{what}: {error}");
-            // The rest is the same for all bytes of a file.
+            assert!(chain(&error).contains(path.to_str().unwrap()), "{what}: {error}");
+            // The remedy is the same for all bytes of a file.
             if at % 50 == 0 {
-                advise(&site, &error, path, &what);
+                remedy(&site, &error, path, &what);
             }
         }
     }
 }
 
-/// Does as the message says.
-fn advise(site: &Site, error: &BuildError, path: &Path, what: &str) {
+/// Removes the damage in the way that the error suggests.
+fn remedy(site: &CrashSite, error: &BuilderError, path: &Path, what: &str) {
     match error {
-        BuildError::Damaged { .. } => {
-            assert!(error.to_string().contains("delete it"), "{error}");
+        BuilderError::DamagedFile { .. } => {
             std::fs::remove_file(path).unwrap();
             site.finish(what);
         }
-        BuildError::WorkDirectory { .. } => {
-            assert!(error.to_string().contains("--fresh"), "{error}");
-            let work = OutOfCore { fresh: true, ..site.work() };
-            site.build_as(&Faults::new(Fault::Nothing), options(), work, LIMITS).unwrap();
+        BuilderError::DamagedManifest { .. } => {
+            OutOfCoreBuild { restart: true, ..site.sound() }.run(&site.table()).unwrap();
             site.assert_finished(what);
         }
         _ => panic!("{what}: {error}"),
@@ -325,11 +341,11 @@ fn advise(site: &Site, error: &BuildError, path: &Path, what: &str) {
 }
 
 #[test]
-fn a_work_file_cut_short_or_exchanged_is_refused() {
-    let site = Site::new();
+fn a_truncated_or_exchanged_work_file_is_refused() {
+    let site = CrashSite::new();
     site.begin();
     let begun = site.contents();
-    let layer = |distance: u32| site.work().directory.join(format!("layer-{distance:03}"));
+    let layer = |distance: u32| site.work_dir().join(format!("layer-{distance:03}"));
     let whole = &begun[&layer(3)];
     let changed =
         [Vec::new(), whole[..whole.len() / 2].to_vec(), [&whole[..], b"x"].concat(), begun[&layer(2)].clone()];
@@ -338,59 +354,58 @@ fn a_work_file_cut_short_or_exchanged_is_refused() {
         std::fs::write(layer(3), bytes).unwrap();
         let error = site.build(&Faults::new(Fault::Nothing)).unwrap_err();
         assert!(error.to_string().contains("layer-003"), "{error}");
-        advise(&site, &error, &layer(3), "layer 3");
+        remedy(&site, &error, &layer(3), "layer 3");
     }
 }
 
 #[test]
-fn a_table_in_its_place_outlasts_a_power_cut_before_its_layers_go() {
+fn a_table_is_durable_before_its_layers_are_removed() {
     for step in ["unlink .table.sht.writing", "remove layer-000"] {
-        let site = Site::new();
+        let site = CrashSite::new();
         let at = changes().iter().position(|change| change == step).unwrap();
         site.crash(at, Crash::Killed).unwrap();
         let faults = Faults::new(Fault::Nothing);
-        assert_eq!(site.build(&faults).unwrap(), Done::Before);
+        assert_eq!(site.build(&faults).unwrap(), BuildOutcome::AlreadyComplete);
         site.assert_finished(step);
         let here = format!("sync directory {}", site.0.path().file_name().unwrap().display());
         let place = |change: &str| faults.changes().iter().position(|made| made == change);
         assert!(place(&here).unwrap() < place("remove layer-000").unwrap(), "{:?}", faults.changes());
-        assert_eq!(site.finish("once more"), Done::Before);
+        assert_eq!(site.finish("once more"), BuildOutcome::AlreadyComplete);
     }
 }
 
 #[test]
-fn work_for_another_table_is_refused_and_stays() {
-    let site = Site::new();
+fn unfinished_work_for_another_table_is_refused_and_kept() {
+    let site = CrashSite::new();
     site.begin();
     let begun = site.files();
-    let given = options();
     for other in [
-        BuildOptions { prefix: prefix(4, 3, 13), ..given },
-        BuildOptions { prefix: prefix(4, 2, 12), ..given },
-        BuildOptions { prefix: prefix(5, 3, 12), ..given },
-        BuildOptions { encoding: Encoding::Mod3, ..given },
+        TableSpec { prefix: prefix(4, 3, 13), ..spec() },
+        TableSpec { prefix: prefix(4, 2, 12), ..spec() },
+        TableSpec { prefix: prefix(5, 3, 12), ..spec() },
+        TableSpec { encoding: Encoding::Mod3, ..spec() },
     ] {
-        let limits = Limits { fixed: 0, ..LIMITS };
-        let error = site.build_as(&Faults::new(Fault::Nothing), other, site.work(), limits).unwrap_err();
-        assert!(matches!(error, BuildError::WorkDirectory { .. }), "{error}");
+        let params = PartitionParams { fixed_pieces: 0, ..PARAMS };
+        let error = OutOfCoreBuild { spec: other, params, ..site.sound() }.run(&site.table()).unwrap_err();
+        match &error {
+            BuilderError::WorkDirMismatch { found, requested, .. } => assert_eq!((*found, *requested), (spec(), other)),
+            _ => panic!("{error}"),
+        }
         assert!(error.to_string().contains("4x4 with 3 pieces within 12 cells, byte"), "{error}");
         site.assert_names(&error, "another table");
         assert_eq!(site.files(), begun);
     }
-    site.finish("after it was refused to others");
+    site.finish("after other builds were refused");
 }
 
 #[test]
-fn one_process_works_in_a_directory() {
-    let site = Site::new();
-    let storage = OsFileSystem::shared();
-    let BuildOptions { prefix, encoding, .. } = options();
-    let locked = LockedDir::open(&storage, &site.work().directory).unwrap();
-    let work = locked.start(TableSpec { prefix, encoding }, LIMITS).unwrap();
-    for fresh in [false, true] {
-        let work = OutOfCore { fresh, ..site.work() };
-        let error = site.build_as(&Faults::new(Fault::Nothing), options(), work, LIMITS).unwrap_err();
-        assert!(error.to_string().contains("another process"), "{error}");
+fn one_process_at_a_time_uses_a_directory() {
+    let site = CrashSite::new();
+    let locked = LockedDir::open(&OsFileSystem::shared(), &site.work_dir()).unwrap();
+    let work = locked.start(spec(), PARAMS).unwrap();
+    for restart in [false, true] {
+        let error = OutOfCoreBuild { restart, ..site.sound() }.run(&site.table()).unwrap_err();
+        assert!(matches!(error, BuilderError::WorkDirInUse { .. }), "{error}");
         site.assert_names(&error, "in use");
     }
     drop(work);
@@ -398,43 +413,44 @@ fn one_process_works_in_a_directory() {
 }
 
 #[test]
-fn fresh_drops_what_was_done() {
-    let site = Site::new();
+fn a_restart_discards_unfinished_work() {
+    let site = CrashSite::new();
     site.begin();
-    let fresh = OutOfCore { fresh: true, ..site.work() };
     let faults = Faults::new(Fault::Nothing);
-    assert_eq!(site.build_as(&faults, options(), fresh, LIMITS).unwrap(), Done::Built);
+    let build = OutOfCoreBuild { restart: true, ..site.prepare(&faults) };
+    assert_eq!(build.run(&site.table()).unwrap(), BuildOutcome::Built);
     assert!(faults.changes().iter().any(|change| change == "rename layer-000"));
     assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 0);
-    site.assert_finished("afresh");
+    site.assert_finished("restarted");
 }
 
 #[test]
-fn work_goes_on_as_it_was_cut_if_the_memory_suffices() {
-    let site = Site::new();
+fn resumed_work_keeps_its_partitions_if_the_memory_suffices() {
+    let site = CrashSite::new();
     site.begin();
-    let cut = Limits { fixed: 0, lanes: 2, chunk_words: 64, pending: 1 << 20 };
-    let little = OutOfCore { memory: 2 << 20, ..site.work() };
+    let params = PartitionParams { fixed_pieces: 0, slice_pieces: 2, segment_words: 64, spill_bytes: 1 << 20 };
     let begun = site.files();
-    let error = site.build_as(&Faults::new(Fault::Nothing), options(), little, cut).unwrap_err();
-    assert!(error.to_string().contains("--memory"), "{error}");
+    let build = OutOfCoreBuild { params, memory_limit: 2 << 20, ..site.sound() };
+    let error = build.run(&site.table()).unwrap_err();
+    assert!(matches!(error, BuilderError::WorkDirMemory { .. }), "{error}");
     assert_eq!(site.files(), begun);
     let faults = Faults::new(Fault::Nothing);
-    assert_eq!(site.build_as(&faults, options(), site.work(), cut).unwrap(), Done::Built);
-    assert!(!faults.changes().iter().any(|change| change == "rename layer-000"), "layers are made once");
+    let build = OutOfCoreBuild { params, ..site.prepare(&faults) };
+    assert_eq!(build.run(&site.table()).unwrap(), BuildOutcome::Built);
+    assert!(!faults.changes().iter().any(|change| change == "rename layer-000"), "layers are built once");
     assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
-    site.assert_finished("with other limits");
+    site.assert_finished("with other parameters");
 }
 
 #[test]
-fn another_file_in_the_place_of_the_table_stops_the_build_before_it_works() {
-    let site = Site::new();
+fn an_existing_file_stops_the_build_before_it_starts() {
+    let site = CrashSite::new();
     site.begin();
     let layers = site.contents();
     std::fs::write(site.table(), "precious").unwrap();
     let faults = Faults::new(Fault::Nothing);
     let error = site.build(&faults).unwrap_err();
-    assert!(error.to_string().contains("table.sht") && error.to_string().contains("--force"), "{error}");
+    assert!(matches!(error, BuilderError::Table(_)) && chain(&error).contains("table.sht"), "{error}");
     assert!(!faults.changes().iter().any(|change| change.contains("layer")), "{:?}", faults.changes());
     assert_eq!(std::fs::read(site.table()).unwrap(), b"precious");
     std::fs::remove_file(site.table()).unwrap();
@@ -448,57 +464,61 @@ fn another_file_in_the_place_of_the_table_stops_the_build_before_it_works() {
     site.finish("in its place");
 }
 
-/// Builds `options` in the directory of an earlier build and returns the encoding of the table.
-fn rebuild(site: &Site, options: BuildOptions, replace: bool) -> Result<(Done, Encoding), BuildError> {
-    let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
-    let done = build_in(&storage, &site.table(), options, &site.work(), LIMITS, replace, &POOL, &())?;
+/// Builds a table in the directory of an earlier build, and returns its encoding.
+fn rebuild(site: &CrashSite, encoding: Encoding, overwrite: bool) -> Result<(BuildOutcome, Encoding), BuilderError> {
+    let spec = TableSpec { encoding, ..spec() };
+    let outcome = OutOfCoreBuild { spec, overwrite, ..site.sound() }.run(&site.table())?;
     let table = Table::open(&site.table())?;
-    verify(&table, false, 1, &()).unwrap();
-    Ok((done, table.encoding()))
+    Verifier::new(&table).threads(1).check(&()).unwrap();
+    Ok((outcome, table.encoding()))
+}
+
+/// Builds some layers of a table with zstd blocks of 4096 states.
+fn begin_zstd(site: &CrashSite) {
+    let faults = Faults::new(Fault::Crash(60, Crash::Killed));
+    let spec = TableSpec { encoding: zstd(4096), ..spec() };
+    OutOfCoreBuild { spec, ..site.prepare(&faults) }.run(&site.table()).unwrap_err();
+    assert!(site.work_dir().join("layer-001").exists());
 }
 
 #[test]
 fn a_finished_build_does_not_stand_for_one_with_other_zstd_parameters() {
-    let site = Site::new();
-    let of = |encoding| BuildOptions { encoding, ..options() };
-    assert_eq!(rebuild(&site, of(zstd(4096)), false).unwrap(), (Done::Built, zstd(4096)));
-    assert_eq!(rebuild(&site, of(zstd(4096)), true).unwrap(), (Done::Before, zstd(4096)));
-    // An existing table is replaced on request only, and its build stays known until then.
-    assert!(matches!(rebuild(&site, of(zstd(64)), false), Err(BuildError::Table(_))));
-    assert_eq!(rebuild(&site, of(zstd(4096)), false).unwrap(), (Done::Before, zstd(4096)));
-    assert_eq!(rebuild(&site, of(zstd(64)), true).unwrap(), (Done::Built, zstd(64)));
+    use BuildOutcome::{AlreadyComplete, Built};
+    let site = CrashSite::new();
+    assert_eq!(rebuild(&site, zstd(4096), false).unwrap(), (Built, zstd(4096)));
+    assert_eq!(rebuild(&site, zstd(4096), true).unwrap(), (AlreadyComplete, zstd(4096)));
+    // An existing table is replaced only on request, and until then its build is still known.
+    assert!(matches!(rebuild(&site, zstd(64), false), Err(BuilderError::Table(_))));
+    assert_eq!(rebuild(&site, zstd(4096), false).unwrap(), (AlreadyComplete, zstd(4096)));
+    assert_eq!(rebuild(&site, zstd(64), true).unwrap(), (Built, zstd(64)));
     let level_2 = Encoding::Zstd(Zstd::new(64, 2).unwrap());
-    assert_eq!(rebuild(&site, of(level_2), true).unwrap(), (Done::Built, level_2));
-    assert_eq!(rebuild(&site, of(Encoding::Byte), true).unwrap(), (Done::Built, Encoding::Byte));
+    assert_eq!(rebuild(&site, level_2, true).unwrap(), (Built, level_2));
+    assert_eq!(rebuild(&site, Encoding::Byte, true).unwrap(), (Built, Encoding::Byte));
 }
 
 #[test]
-fn unfinished_work_is_refused_to_other_zstd_parameters() {
-    let site = Site::new();
-    let of = |encoding| BuildOptions { encoding, ..options() };
-    let half = Faults::new(Fault::Crash(60, Crash::Killed));
-    site.build_as(&half, of(zstd(4096)), site.work(), LIMITS).unwrap_err();
-    let error = rebuild(&site, of(zstd(64)), false).unwrap_err().to_string();
+fn unfinished_work_is_refused_with_other_zstd_parameters() {
+    let site = CrashSite::new();
+    begin_zstd(&site);
+    let error = rebuild(&site, zstd(64), false).unwrap_err().to_string();
     assert!(error.contains("zstd (blocks of 4096 states, level 1), not"), "{error}");
     assert!(error.contains("zstd (blocks of 64 states, level 1)"), "{error}");
-    assert_eq!(rebuild(&site, of(zstd(4096)), false).unwrap(), (Done::Built, zstd(4096)));
+    assert_eq!(rebuild(&site, zstd(4096), false).unwrap(), (BuildOutcome::Built, zstd(4096)));
 }
 
 /// Earlier versions did not record the parameters of zstd. Layers do not depend on them.
 #[test]
 fn work_without_recorded_zstd_parameters_is_resumed_with_the_requested_ones() {
-    let site = Site::new();
-    let of = |encoding| BuildOptions { encoding, ..options() };
-    let half = Faults::new(Fault::Crash(60, Crash::Killed));
-    site.build_as(&half, of(zstd(4096)), site.work(), LIMITS).unwrap_err();
-    let manifest = site.work().directory.join("build.json");
+    let site = CrashSite::new();
+    begin_zstd(&site);
+    let manifest = site.work_dir().join("build.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     let (json, _) = text.split_once('\n').unwrap();
     let json = json.replace(r#","zstd":{"block_states":4096,"level":1}"#, "");
     assert!(json.contains(r#""encoding":"zstd","fixed""#), "{json}");
     std::fs::write(&manifest, format!("{json}\n{:016x}\n", sternhalma_data::table::checksum(json.as_bytes()))).unwrap();
-    assert_eq!(rebuild(&site, of(zstd(64)), false).unwrap(), (Done::Built, zstd(64)));
+    assert_eq!(rebuild(&site, zstd(64), false).unwrap(), (BuildOutcome::Built, zstd(64)));
     assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
-    assert_eq!(rebuild(&site, of(zstd(64)), true).unwrap(), (Done::Before, zstd(64)));
-    assert_eq!(rebuild(&site, of(zstd(4096)), true).unwrap(), (Done::Built, zstd(4096)));
+    assert_eq!(rebuild(&site, zstd(64), true).unwrap(), (BuildOutcome::AlreadyComplete, zstd(64)));
+    assert_eq!(rebuild(&site, zstd(4096), true).unwrap(), (BuildOutcome::Built, zstd(4096)));
 }

@@ -1,0 +1,254 @@
+//! Estimates of the cost of a build.
+//!
+//! Tables of smaller prefixes of the same board are built in the same way,
+//! which takes seconds, and their costs are extrapolated:
+//!
+//! - The number of layers grows with the square root of the number of cells,
+//!   along the line through two measurements.
+//! - Processor time is proportional to the words of the bit slices of all
+//!   groups ([`Expander::work`]) and to the number of layers.
+//! - Layers on disk take the same number of bits per state.
+//! - A layer is read `fixed_pieces + 1` times to be expanded and once more for
+//!   duplicate detection. For the table, it is read once per task that needs
+//!   one of its segments.
+
+use std::path::Path;
+
+use rayon::ThreadPool;
+use serde::Serialize;
+use sternhalma_data::table::Layout;
+use sternhalma_data::table::fs::OsFileSystem;
+use sternhalma_data::{Prefix, Table};
+
+use super::in_memory::build_in_memory;
+use super::memory::{batch_size, fit_to_limit, max_spill, memory_without_spill};
+use super::out_of_core::OutOfCoreBuild;
+use crate::error::BuilderError;
+use crate::external::{PartitionParams, count_segments};
+use crate::mode::BuildMode;
+use crate::ranks::choose;
+use crate::search::{Expander, memory_needed};
+use crate::spec::TableSpec;
+
+/// The states of a calibration: enough for all threads, and few enough for seconds.
+const CALIBRATION_STATES: u64 = 50_000_000;
+
+/// A machine on which a build is to run.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct MachineSpec {
+    /// The number of processor cores, each as fast as a core of this machine.
+    pub cores: usize,
+    /// The memory limit of the build, in bytes.
+    pub memory: u64,
+    /// The throughput of the disk, in bytes per second.
+    pub disk_rate: f64,
+    /// The size of the page cache, in bytes.
+    pub cache: u64,
+}
+
+/// The measured cost of the build of a smaller table.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Calibration {
+    /// The number of cells of its prefix.
+    pub within: usize,
+    /// The number of states.
+    pub states: u64,
+    /// The number of layers.
+    pub layers: usize,
+    /// The elapsed time, in seconds.
+    pub wall_s: f64,
+    /// The processor time, in seconds.
+    pub cpu_s: f64,
+    /// The size of its layers on disk, in bytes.
+    pub layer_bytes: u64,
+}
+
+/// The estimated cost of a build.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BuildEstimate {
+    /// The machine.
+    pub machine: MachineSpec,
+    /// The mode of the build on this machine.
+    pub mode: BuildMode,
+    /// The number of states.
+    pub states: u64,
+    /// The number of layers.
+    pub layers: usize,
+    /// The peak memory use, in bytes.
+    pub memory_bytes: u64,
+    /// The size of the table, in bytes.
+    pub table_bytes: u64,
+    /// The peak disk use for layers and table, in bytes.
+    pub disk_bytes: u64,
+    /// The bytes read.
+    pub read_bytes: u64,
+    /// The bytes written, including the table.
+    pub written_bytes: u64,
+    /// The processor time, in seconds.
+    pub cpu_s: f64,
+    /// The elapsed time, in seconds.
+    pub wall_s: f64,
+    /// The measurements that the estimate is based on. The larger table comes first.
+    pub calibrations: Vec<Calibration>,
+}
+
+/// Estimates a build on each of `machines` from smaller builds on this one.
+pub(super) fn estimate(
+    spec: TableSpec,
+    pool: &ThreadPool,
+    machines: &[MachineSpec],
+    directory: &Path,
+) -> Result<Vec<BuildEstimate>, BuilderError> {
+    machines.iter().map(|&machine| estimate_on(spec, pool, machine, directory)).collect()
+}
+
+fn estimate_on(
+    spec: TableSpec,
+    pool: &ThreadPool,
+    machine: MachineSpec,
+    directory: &Path,
+) -> Result<BuildEstimate, BuilderError> {
+    let (params, threads) = if memory_needed(spec, machine.cores) <= machine.memory {
+        (None, machine.cores)
+    } else {
+        let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
+        (Some(params), threads)
+    };
+    let [large, small] = smaller_prefixes(spec.prefix);
+    let calibrations = [large, small].map(|prefix| calibrate(TableSpec { prefix, ..spec }, params, pool, directory));
+    let [large, small] = calibrations;
+    let measured = [large?, small?];
+    let machine = MachineSpec { cores: threads, ..machine };
+    Ok(extrapolate(spec, machine, params, pool.current_num_threads(), measured))
+}
+
+/// Returns two smaller prefixes to measure.
+fn smaller_prefixes(prefix: Prefix) -> [Prefix; 2] {
+    let (board, pieces) = (prefix.board(), prefix.board().pieces());
+    let most = CALIBRATION_STATES.min(prefix.states() / 4);
+    let large =
+        (pieces + 1..prefix.within()).rev().find(|&within| choose(within, pieces) <= most).unwrap_or(pieces + 1);
+    let small = (large - large / 3).max(pieces + 1);
+    [large, small]
+        .map(|within| Prefix::new(board, within.min(board.cells()) as u64).expect("the prefix is larger than the home"))
+}
+
+fn calibrate(
+    spec: TableSpec,
+    params: Option<PartitionParams>,
+    pool: &ThreadPool,
+    directory: &Path,
+) -> Result<Calibration, BuilderError> {
+    std::fs::create_dir_all(directory).map_err(BuilderError::file(directory, "create the directory"))?;
+    let created = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
+    let directory = created.map_err(BuilderError::file(directory, "create a directory in it"))?;
+    let path = directory.path().join("table.sht");
+    match params {
+        None => build_in_memory(&path, spec, false, pool, &())?,
+        Some(params) => {
+            let build = OutOfCoreBuild {
+                storage: OsFileSystem::shared(),
+                spec,
+                params,
+                work_dir: directory.path().join("work"),
+                memory_limit: 0,
+                restart: false,
+                overwrite: false,
+                drop_page_cache: false,
+                pool,
+                observer: &(),
+            };
+            build.run(&path)?;
+        }
+    }
+    let table = Table::open(&path)?;
+    let record = table.provenance();
+    Ok(Calibration {
+        within: spec.prefix.within(),
+        states: spec.prefix.states(),
+        layers: table.info().layers.len(),
+        wall_s: record.wall_s,
+        cpu_s: record.cpu_s,
+        layer_bytes: record.io.iter().map(|layer| layer.written).sum(),
+    })
+}
+
+/// The part of an estimate that depends on the mode.
+struct ModeCost {
+    mode: BuildMode,
+    layer_bytes: f64,
+    read_bytes: f64,
+    spilled_bytes: f64,
+    memory_bytes: u64,
+}
+
+fn extrapolate(
+    spec: TableSpec,
+    machine: MachineSpec,
+    params: Option<PartitionParams>,
+    threads: usize,
+    measured: [Calibration; 2],
+) -> BuildEstimate {
+    let TableSpec { prefix, encoding } = spec;
+    let [large, small] = measured;
+    let breadth = |within: usize| (within as f64).sqrt();
+    let more = (large.layers as f64 - small.layers as f64) / (breadth(large.within) - breadth(small.within)).max(0.01);
+    let layers = large.layers as f64 + more * (breadth(prefix.within()) - breadth(large.within));
+    let slice_pieces = params.map_or_else(|| Expander::best_slice_pieces(prefix), |params| params.slice_pieces);
+    let smaller = Prefix::new(prefix.board(), large.within as u64).expect("a table of this prefix was built");
+    let work = Expander::work(prefix, slice_pieces) as f64 / Expander::work(smaller, slice_pieces).max(1) as f64;
+    let cpu_s = large.cpu_s * work * layers / large.layers as f64;
+    let utilization = (large.cpu_s / (large.wall_s * threads as f64)).clamp(0.1, 1.0);
+    let table_bytes = Layout::new(prefix, encoding).file_bytes();
+    let cost = mode_cost(spec, machine.cores, params, large);
+    let written_bytes = cost.layer_bytes + cost.spilled_bytes + table_bytes as f64;
+    // Files that fit in the page cache are not read from the disk.
+    let from_disk = if cost.layer_bytes < machine.cache as f64 { 0.0 } else { cost.read_bytes };
+    let disk_s = (from_disk + written_bytes) / machine.disk_rate;
+    BuildEstimate {
+        machine,
+        mode: cost.mode,
+        states: prefix.states(),
+        layers: layers.round() as usize,
+        memory_bytes: cost.memory_bytes,
+        table_bytes,
+        disk_bytes: cost.layer_bytes as u64 + table_bytes,
+        read_bytes: cost.read_bytes as u64,
+        written_bytes: written_bytes as u64,
+        cpu_s,
+        wall_s: (cpu_s / utilization / machine.cores as f64).max(disk_s),
+        calibrations: measured.to_vec(),
+    }
+}
+
+fn mode_cost(spec: TableSpec, cores: usize, params: Option<PartitionParams>, large: Calibration) -> ModeCost {
+    let Some(params) = params else {
+        let memory_bytes = memory_needed(spec, cores);
+        return ModeCost {
+            mode: BuildMode::InMemory,
+            layer_bytes: 0.0,
+            read_bytes: 0.0,
+            spilled_bytes: 0.0,
+            memory_bytes,
+        };
+    };
+    let layer_bytes = large.layer_bytes as f64 / large.states as f64 * spec.prefix.states() as f64;
+    let most = max_spill(spec.prefix, params.fixed_pieces);
+    // States that do not fit in memory are written and read once.
+    let spilled_bytes = layer_bytes * (1.0 - params.spill_bytes as f64 / most.max(1) as f64).max(0.0);
+    let reads = params.fixed_pieces as f64 + 2.0 + table_reads(spec, params);
+    ModeCost {
+        mode: BuildMode::OutOfCore,
+        layer_bytes,
+        read_bytes: layer_bytes * reads + spilled_bytes,
+        spilled_bytes,
+        memory_bytes: memory_without_spill(spec, cores, params) + most.min(params.spill_bytes),
+    }
+}
+
+/// Returns how often a layer is read for the table. Each task unpacks the segments that it needs.
+fn table_reads(spec: TableSpec, params: PartitionParams) -> f64 {
+    let task = batch_size(spec, params).states_per_task as f64;
+    let segments = count_segments(spec.prefix, params.fixed_pieces, params.segment_words) as f64;
+    1.0 + spec.prefix.states() as f64 / segments / task
+}

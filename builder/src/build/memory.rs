@@ -1,0 +1,141 @@
+//! The memory of out-of-core builds, and partition parameters for a memory limit.
+
+use sternhalma_data::{Encoding, Prefix};
+
+use crate::error::BuilderError;
+use crate::external::{LayerFile, PartitionParams, SegmentCodec, count_segments};
+use crate::ranks::choose;
+use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
+use crate::spec::TableSpec;
+use crate::write_blocks::BatchSize;
+
+/// The memory of the program without its data, in bytes.
+const PROGRAM: u64 = 9 << 20;
+/// The memory of a thread without its data, in bytes.
+const THREAD: u64 = 256 << 10;
+
+/// More layers than any known table has.
+const LAYERS: u64 = 64;
+
+/// The smallest memory for spilled states, in bytes.
+const MIN_SPILL: u64 = 1 << 20;
+
+/// The memory that zstd takes at a high level, in bytes.
+const COMPRESSOR: u64 = 8 << 20;
+
+/// Returns the smallest memory limit with which an out-of-core build can use
+/// `threads` threads, in bytes.
+pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
+    let suffices = |limit: u64| params_for(spec, threads, limit).is_some();
+    let (mut low, mut high) = (0, 1 << 20);
+    while !suffices(high) {
+        (low, high) = (high, 2 * high);
+    }
+    // The result is a whole number of MiB, because people write limits that way.
+    while high - low > 1 << 20 {
+        let middle = (low + (high - low) / 2).next_multiple_of(1 << 20);
+        if suffices(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+/// Returns partition parameters for a build within `limit` bytes, and the
+/// number of threads that the limit allows, at most `threads`.
+pub(super) fn fit_to_limit(
+    spec: TableSpec,
+    threads: usize,
+    limit: u64,
+) -> Result<(PartitionParams, usize), BuilderError> {
+    let threads = threads.min(rayon::max_num_threads());
+    let fit = |threads| params_for(spec, threads, limit).map(|params| (params, threads));
+    if let Some(all) = fit(threads) {
+        return Ok(all);
+    }
+    let mut best = fit(1).ok_or_else(|| BuilderError::MemoryLimit { least: least_memory(spec, 1), limit })?;
+    // More threads take more memory, so bisection finds the largest number.
+    let mut too_many = threads;
+    while too_many - best.1 > 1 {
+        let middle = best.1 + (too_many - best.1) / 2;
+        match fit(middle) {
+            Some(more) => best = more,
+            None => too_many = middle,
+        }
+    }
+    Ok(best)
+}
+
+/// Returns the parameters with the fewest fixed pieces for which no state needs
+/// to go to disk, or else those with the most memory for spilled states.
+fn params_for(spec: TableSpec, threads: usize, limit: u64) -> Option<PartitionParams> {
+    let pieces = spec.prefix.board().pieces();
+    // Segments of 32 KiB to 1 MiB.
+    let segment_words = 1usize << ((limit / 256).clamp(32 << 10, 1 << 20) / 8).ilog2();
+    let slice_pieces = Expander::slice_pieces_within(spec.prefix, MAX_SLICES_BYTES.min(limit / 64));
+    let candidates = (0..=pieces.saturating_sub(2)).filter_map(|fixed_pieces| {
+        let slice_pieces = slice_pieces.min(pieces - 1 - fixed_pieces);
+        let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
+        with_spill(spec, threads, params, limit)
+    });
+    let candidates: Vec<PartitionParams> = candidates.collect();
+    let enough = candidates.iter().find(|params| params.spill_bytes >= max_spill(spec.prefix, params.fixed_pieces));
+    enough.or(candidates.iter().max_by_key(|params| params.spill_bytes)).copied()
+}
+
+/// Returns the same parameters with all remaining memory for spilled states,
+/// or `None` if too little remains.
+pub(super) fn with_spill(
+    spec: TableSpec,
+    threads: usize,
+    params: PartitionParams,
+    limit: u64,
+) -> Option<PartitionParams> {
+    let needed = memory_without_spill(spec, threads, params);
+    // Small allocations leave gaps.
+    let spill_bytes = limit.checked_sub(needed)? / 8 * 7;
+    (spill_bytes >= MIN_SPILL).then_some(PartitionParams { spill_bytes, ..params })
+}
+
+/// Returns the memory of an out-of-core build without spilled states, in bytes.
+pub(super) fn memory_without_spill(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
+    let program = PROGRAM + (threads as u64).saturating_mul(THREAD);
+    let search = ExternalSearch::memory(spec.prefix, threads, params);
+    search.max(table_memory(spec, threads, params)).saturating_add(program)
+}
+
+/// Returns the memory that the writing of a table from its layers takes, in bytes.
+fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
+    let TableSpec { prefix, encoding } = spec;
+    let states = batch_size(spec, params).states_per_task.max(encoding.block_states());
+    // A bitmap per binary digit of the distance, the bitmap of a layer, and the bytes, twice.
+    let (bitmaps, state_bytes) = match encoding {
+        Encoding::Mod3 => (3, states / 2),
+        _ => (8, 2 * states),
+    };
+    let compressor = if matches!(encoding, Encoding::Zstd(_)) { COMPRESSOR } else { 0 };
+    let worker = SegmentCodec::memory(params.segment_words) + 8 * params.segment_words as u64 + compressor;
+    let task = bitmaps * states / 8 + state_bytes;
+    let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
+    (threads as u64).saturating_mul(worker + task).saturating_add(LayerFile::memory(segments).saturating_mul(LAYERS))
+}
+
+/// Returns the size of the batches in which the table is written. With larger
+/// batches, fewer segments are unpacked twice.
+pub(super) fn batch_size(spec: TableSpec, params: PartitionParams) -> BatchSize {
+    let states = (128 * params.segment_words as u64).clamp(1 << 20, 1 << 23).min(spec.prefix.states());
+    BatchSize { states_per_task: states.max(spec.encoding.block_states()), tasks_per_thread: 1 }
+}
+
+/// Returns an upper bound of the memory for spilled states with at most one
+/// fixed piece, in bytes: incomplete partitions hold the states that earlier
+/// classes reached.
+pub(super) fn max_spill(prefix: Prefix, fixed_pieces: usize) -> u64 {
+    let (within, pieces) = (prefix.within(), prefix.board().pieces());
+    match fixed_pieces {
+        0 => 0,
+        _ => (0..within).map(|cell| choose(cell, pieces - 1) / 8 * (within - cell) as u64).max().unwrap_or(0),
+    }
+}

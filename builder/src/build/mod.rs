@@ -1,0 +1,15 @@
+//! Builds of table files.
+
+mod estimate;
+mod in_memory;
+mod memory;
+mod out_of_core;
+mod provenance;
+mod table_builder;
+
+#[cfg(test)]
+mod tests;
+
+pub use estimate::{BuildEstimate, Calibration, MachineSpec};
+pub use out_of_core::BuildOutcome;
+pub use table_builder::{ModeChoice, ModeReason, TableBuilder};

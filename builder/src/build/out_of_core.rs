@@ -1,0 +1,312 @@
+//! Out-of-core builds, which resume after an interruption.
+//!
+//! Each layer is a file of the work directory. It appears only when it is
+//! complete and on disk. However the process ends, the same build resumes
+//! after the last complete layer. The table appears last. Its provenance
+//! contains the identifier of the build, which identifies a finished build.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use sternhalma_data::table::fs::{FileSystem, parent_directory};
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::table::{Block, LayerTraffic, Provenance};
+use sternhalma_data::{Table, TableInfo};
+
+use super::memory::{batch_size, with_spill};
+use super::provenance::provenance;
+use crate::bits::or_run;
+use crate::checksums::check_blocks;
+use crate::error::BuilderError;
+use crate::external::{
+    LayerFile, LayerSummary, LayerWriter, LockedDir, PartitionParams, Partitioning, SegmentCodec, WorkDir,
+    count_segments,
+};
+use crate::mode::BuildMode;
+use crate::observer::{BuildPhase, Observer};
+use crate::process::{Stopwatch, peak_memory};
+use crate::search::{DistancePlanes, ExternalSearch, new_bitmap};
+use crate::spec::TableSpec;
+use crate::write_blocks::write_blocks;
+
+/// The largest distance that a table can store.
+const MAX_DISTANCE: u32 = 254;
+
+/// The result of a successful build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BuildOutcome {
+    /// The table was built.
+    Built,
+    /// An earlier build in this work directory had already finished the same table.
+    AlreadyComplete,
+}
+
+/// An out-of-core build and everything it works with.
+pub(super) struct OutOfCoreBuild<'a> {
+    pub storage: Arc<dyn FileSystem>,
+    pub spec: TableSpec,
+    /// The parameters of a new build. An unfinished build keeps its partitions.
+    pub params: PartitionParams,
+    pub work_dir: PathBuf,
+    pub memory_limit: u64,
+    /// Whether to discard an unfinished build.
+    pub restart: bool,
+    pub overwrite: bool,
+    /// Whether to drop work files from the page cache after use.
+    pub drop_page_cache: bool,
+    pub pool: &'a ThreadPool,
+    pub observer: &'a dyn Observer,
+}
+
+impl OutOfCoreBuild<'_> {
+    /// Builds the table at `path`, or resumes its build.
+    pub fn run(&self, path: &Path) -> Result<BuildOutcome, BuilderError> {
+        if self.restart || !WorkDir::exists(&self.work_dir) {
+            // Fails before anything is changed. A finished build may have its table in place.
+            NewTable::check(path, self.overwrite)?;
+        }
+        let locked = LockedDir::open(&self.storage, &self.work_dir)?;
+        let begun = if self.restart { None } else { locked.manifest(self.spec)? };
+        let mut work = match begun {
+            Some(manifest) => locked.resume(manifest),
+            None => {
+                NewTable::check(path, self.overwrite)?;
+                locked.start(self.spec, self.params)?
+            }
+        };
+        if self.is_complete(path, work.id()) {
+            self.make_durable(path)?;
+            work.clear()?;
+            return Ok(BuildOutcome::AlreadyComplete);
+        }
+        let params = self.resume_params(&work)?;
+        let new = NewTable::create_in(&self.storage, path, self.overwrite)?;
+        let layers = self.pool.install(|| self.layers(&mut work, params))?;
+        self.write_table(new, params, &work, &layers)?;
+        drop(layers);
+        work.clear()?;
+        Ok(BuildOutcome::Built)
+    }
+
+    /// Returns whether the table at `path` is the result of the build with
+    /// this identifier. A table that would otherwise be replaced must also be intact.
+    fn is_complete(&self, path: &Path, id: &str) -> bool {
+        let Ok(table) = Table::open(path) else { return false };
+        let intact = || self.pool.install(|| check_blocks(&[&table], self.spec.prefix.states(), &()).is_ok());
+        TableSpec::of(&table) == self.spec
+            && table.provenance().work.as_deref() == Some(id)
+            && (!self.overwrite || intact())
+    }
+
+    /// Makes a table survive a power failure before its layers are removed.
+    /// Removes the temporary name that a killed process may have left.
+    fn make_durable(&self, path: &Path) -> Result<(), BuilderError> {
+        // Dropping the new table removes its temporary file.
+        drop(NewTable::create_in(&self.storage, path, true)?);
+        self.storage.sync_directory(parent_directory(path)).map_err(BuilderError::file(path, "write"))
+    }
+
+    /// Returns the parameters with the partitioning that the build began with.
+    /// The memory limit must suffice for it.
+    fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams, BuilderError> {
+        let (fixed_pieces, segment_words) = work.partitioning();
+        if (fixed_pieces, segment_words) == (self.params.fixed_pieces, self.params.segment_words) {
+            return Ok(self.params);
+        }
+        let slice_pieces = self.params.slice_pieces.min(self.spec.prefix.board().pieces() - 1 - fixed_pieces);
+        let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
+        let fitted = with_spill(self.spec, self.pool.current_num_threads(), params, self.memory_limit);
+        fitted.ok_or_else(|| BuilderError::WorkDirMemory { path: self.work_dir.clone() })
+    }
+
+    /// Returns all layers: those on disk, and then the others. The last layer is empty.
+    fn layers(&self, work: &mut WorkDir, params: PartitionParams) -> Result<Vec<LayerFile>, BuilderError> {
+        let prefix = self.spec.prefix;
+        let mut search = None;
+        let mut layers: Vec<LayerFile> = Vec::new();
+        let mut seen = 0;
+        let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
+        if self.check_layers(work, segments)? > 0 {
+            work.count_resume()?;
+        }
+        loop {
+            let distance = layers.len() as u32;
+            let layer = match work.layer(distance, segments)? {
+                Some(layer) => layer,
+                None => {
+                    let search = search.get_or_insert_with(|| {
+                        ExternalSearch::new(prefix, params, &self.storage, &work.spill_path(), self.observer)
+                    });
+                    self.next_layer(work, search, &layers)?
+                }
+            };
+            let states = layer.summary().states;
+            layers.push(layer);
+            if states == 0 {
+                break;
+            }
+            if distance > MAX_DISTANCE {
+                return Err(BuilderError::DistanceTooLarge);
+            }
+            seen += states;
+            self.observer.layer(distance, states, seen, prefix.states());
+        }
+        assert_eq!(seen, prefix.states(), "every state of a prefix is reachable");
+        Ok(layers)
+    }
+
+    /// Compares the layers on disk with their checksums, and returns their number.
+    fn check_layers(&self, work: &WorkDir, segments: u64) -> Result<u64, BuilderError> {
+        let present: Vec<u32> = (0..=MAX_DISTANCE + 1).filter(|&distance| work.layer_path(distance).exists()).collect();
+        if !present.is_empty() {
+            self.observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
+        }
+        for &distance in &present {
+            let Some(layer) = work.layer(distance, segments)? else { continue };
+            (0..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
+            if self.observer.cancelled() {
+                return Err(BuilderError::Cancelled);
+            }
+            self.observer.advance(segments);
+        }
+        Ok(present.len() as u64)
+    }
+
+    fn next_layer(
+        &self,
+        work: &WorkDir,
+        search: &mut ExternalSearch,
+        layers: &[LayerFile],
+    ) -> Result<LayerFile, BuilderError> {
+        let distance = layers.len() as u32;
+        let stopwatch = Stopwatch::start();
+        let before = self.storage.traffic();
+        let identity = work.identity(distance, search.partitioning.segments());
+        let mut out = LayerWriter::create(&self.storage, &work.layer_path(distance), identity)?;
+        let summary = match layers.split_last() {
+            None => write_goal(&search.partitioning, &mut out)?,
+            Some((layer, earlier)) => {
+                self.observer.begin(BuildPhase::Layer(distance), search.groups());
+                search.expand(layer, earlier.last(), &mut out)?
+            }
+        };
+        let ((wall_s, cpu_s), traffic) = (stopwatch.seconds(), self.storage.traffic().since(before));
+        let (read, written) = (traffic.read, traffic.written);
+        let layer = out.finish(LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary })?;
+        if self.drop_page_cache {
+            layers.iter().rev().take(2).chain([&layer]).for_each(LayerFile::drop_page_cache);
+        }
+        Ok(layer)
+    }
+
+    fn write_table(
+        &self,
+        new: NewTable,
+        params: PartitionParams,
+        work: &WorkDir,
+        layers: &[LayerFile],
+    ) -> Result<(), BuilderError> {
+        let stopwatch = Stopwatch::start();
+        let before = self.storage.traffic();
+        let partitioning = Partitioning::new(self.spec.prefix, params.fixed_pieces, params.segment_words);
+        let assembler = TableAssembler { partitioning, layers, spec: self.spec };
+        let (contents, record) = summarize(self.spec, layers);
+        let mut writer = new.begin(contents)?;
+        write_blocks(&mut writer, batch_size(self.spec, params), self.pool, self.observer, |encoder, blocks| {
+            assembler.encode(encoder, blocks)
+        })?;
+        let (wall_s, cpu_s) = stopwatch.seconds();
+        writer.finish(&Provenance {
+            wall_s: record.wall_s + wall_s,
+            cpu_s: record.cpu_s + cpu_s,
+            peak_bytes: record.peak_bytes.max(peak_memory()),
+            resumes: work.resumes(),
+            table_io: self.storage.traffic().since(before),
+            work: Some(work.id().to_owned()),
+            successors: record.successors,
+            io: record.io,
+            ..provenance(BuildMode::OutOfCore, self.pool)
+        })?;
+        Ok(())
+    }
+}
+
+/// Writes layer 0, which consists of the goal with rank 0.
+fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<LayerSummary, BuilderError> {
+    let mut words = vec![0; partitioning.segment(0).words().len()];
+    words[0] = 1;
+    out.add(&[SegmentCodec::new().pack(&words)])?;
+    out.add_empty(partitioning.segments() - 1);
+    Ok(LayerSummary { states: 1, ..LayerSummary::default() })
+}
+
+/// Returns the contents of the table, and the part of its provenance that follows from the layers.
+fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
+    let TableSpec { prefix, encoding } = spec;
+    let summaries: Vec<LayerSummary> = layers.iter().map(LayerFile::summary).collect();
+    // The file of a layer describes the expansion of the layer before.
+    let boundary_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
+    let states = summaries.iter().map(|summary| summary.states).filter(|&states| states > 0).collect();
+    let io = (0..).zip(&summaries).map(|(layer, s)| LayerTraffic { layer, read: s.read, written: s.written });
+    let record = Provenance {
+        wall_s: summaries.iter().map(|summary| summary.wall_s).sum(),
+        cpu_s: summaries.iter().map(|summary| summary.cpu_s).sum(),
+        peak_bytes: summaries.iter().map(|summary| summary.peak_bytes).max().unwrap_or(0),
+        successors: summaries.iter().map(|summary| summary.successors).sum(),
+        io: io.collect(),
+        ..Provenance::default()
+    };
+    (TableInfo { prefix, encoding, layers: states, boundary_layer }, record)
+}
+
+/// Assembles the blocks of a table from its layers.
+struct TableAssembler<'a> {
+    partitioning: Partitioning,
+    layers: &'a [LayerFile],
+    spec: TableSpec,
+}
+
+impl TableAssembler<'_> {
+    /// Returns the bytes of consecutive blocks.
+    fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>, BuilderError> {
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
+        let start = first.ranks.start;
+        let planes = self.planes(start..last.ranks.end)?;
+        let encoding = self.spec.encoding;
+        Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), encoding, encoder)).collect())
+    }
+
+    /// Returns the distances of the states of these ranks.
+    fn planes(&self, ranks: Range<u64>) -> Result<DistancePlanes, BuilderError> {
+        let states = ranks.end - ranks.start;
+        let no_memory = |_| BuilderError::OutOfMemory { needed: states };
+        let mut planes = DistancePlanes::new(states, self.spec.encoding).map_err(no_memory)?;
+        let mut layer_states = new_bitmap(states).map_err(no_memory)?;
+        let mut words = vec![0; self.partitioning.segment_words() + 2];
+        let mut codec = SegmentCodec::new();
+        for (distance, layer) in (0..).zip(self.layers) {
+            let mut any = false;
+            for (number, segment, first) in self.partitioning.segments_of_ranks(ranks.clone()) {
+                let length = segment.words().len();
+                if !layer.read(number, &mut words[..length], &mut codec)? {
+                    continue;
+                }
+                // The first bit of the segment may lie within its first word.
+                let last = first + (segment.bits.end - segment.bits.start);
+                let (start, end) = (first.max(ranks.start), last.min(ranks.end));
+                let skipped = segment.bits.start % 64 + (start - first);
+                or_run(&mut layer_states, start - ranks.start, &words, skipped, end - start);
+                any = true;
+            }
+            if any {
+                planes.add(&layer_states, distance).map_err(no_memory)?;
+                layer_states.fill(0);
+            }
+        }
+        assert!(planes.all_seen(states), "every state is in a layer");
+        Ok(planes)
+    }
+}

@@ -1,0 +1,256 @@
+//! The file of a layer: its bitmap in compressed segments.
+//!
+//! ```text
+//! magic, format version, distance, fingerprint              24 bytes
+//! each segment that is not empty, as a zstd frame
+//! per segment: length (0 for an empty one), checksum        16 bytes
+//! the summary of the layer, as JSON
+//! length of the segments, length of the JSON, and the
+//! checksum of everything between segments and checksum      24 bytes
+//! ```
+//!
+//! All numbers are little-endian. A bitmap consists of 64-bit words.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sternhalma_data::table::checksum;
+use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
+
+use super::segment::{PackedSegment, SegmentCodec};
+use crate::error::BuilderError;
+
+const MAGIC: &[u8; 8] = b"SHTLAYER";
+const VERSION: u32 = 1;
+const HEADER_BYTES: u64 = 24;
+const ENTRY_BYTES: usize = 16;
+const TAIL_BYTES: u64 = 24;
+
+/// The data about a layer besides its states.
+#[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct LayerSummary {
+    pub states: u64,
+    /// Whether the layer before has a successor outside the prefix.
+    pub escapes: bool,
+    /// The number of successors of the layer before.
+    pub successors: u64,
+    pub wall_s: f64,
+    pub cpu_s: f64,
+    pub read: u64,
+    pub written: u64,
+    pub peak_bytes: u64,
+}
+
+/// The layer and the build that a file belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LayerIdentity {
+    pub distance: u32,
+    /// A checksum of the build, its prefix and its partitioning.
+    pub fingerprint: u64,
+    pub segments: u64,
+}
+
+impl LayerIdentity {
+    fn header(&self) -> [u8; HEADER_BYTES as usize] {
+        let mut header = [0; HEADER_BYTES as usize];
+        header[..8].copy_from_slice(MAGIC);
+        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        header[12..16].copy_from_slice(&self.distance.to_le_bytes());
+        header[16..].copy_from_slice(&self.fingerprint.to_le_bytes());
+        header
+    }
+}
+
+/// A layer file to which segments are added in order.
+pub(crate) struct LayerWriter {
+    identity: LayerIdentity,
+    file: AtomicFile,
+    entries: Vec<SegmentEntry>,
+    at: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SegmentEntry {
+    /// The offset of the segment from the first one.
+    start: u64,
+    checksum: u64,
+}
+
+impl LayerWriter {
+    /// Creates a temporary file, which becomes the layer when it is finished.
+    pub fn create(
+        storage: &Arc<dyn FileSystem>,
+        path: &Path,
+        identity: LayerIdentity,
+    ) -> Result<LayerWriter, BuilderError> {
+        let file = AtomicFile::create(storage, path).map_err(BuilderError::file(path, "create"))?;
+        let mut writer =
+            LayerWriter { identity, file, entries: Vec::with_capacity(identity.segments as usize + 1), at: 0 };
+        writer.write(&identity.header())?;
+        Ok(writer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), BuilderError> {
+        let path = self.file.path().to_owned();
+        self.file.write_all(bytes).map_err(BuilderError::file(&path, "write"))
+    }
+
+    /// Adds the next segments.
+    pub fn add(&mut self, segments: &[PackedSegment]) -> Result<(), BuilderError> {
+        let mut bytes = Vec::with_capacity(segments.iter().map(|segment| segment.bytes.len()).sum());
+        for segment in segments {
+            self.entries.push(SegmentEntry { start: self.at, checksum: segment.checksum });
+            self.at += segment.bytes.len() as u64;
+            bytes.extend_from_slice(&segment.bytes);
+        }
+        if bytes.is_empty() { Ok(()) } else { self.write(&bytes) }
+    }
+
+    /// Adds `count` empty segments.
+    pub fn add_empty(&mut self, count: u64) {
+        self.entries.extend((0..count).map(|_| SegmentEntry { start: self.at, checksum: 0 }));
+    }
+
+    /// Completes the file and moves it to its place.
+    pub fn finish(mut self, summary: LayerSummary) -> Result<LayerFile, BuilderError> {
+        assert_eq!(self.entries.len() as u64, self.identity.segments, "every segment is written");
+        self.entries.push(SegmentEntry { start: self.at, checksum: 0 });
+        let mut tail = Vec::with_capacity(ENTRY_BYTES * self.entries.len());
+        for pair in self.entries.windows(2) {
+            tail.extend((pair[1].start - pair[0].start).to_le_bytes());
+            tail.extend(pair[0].checksum.to_le_bytes());
+        }
+        let json = serde_json::to_vec(&summary).expect("a summary has only finite numbers");
+        tail.extend(&json);
+        tail.extend(self.at.to_le_bytes());
+        tail.extend((json.len() as u64).to_le_bytes());
+        tail.extend(checksum(&tail).to_le_bytes());
+        self.write(&tail)?;
+        let path = self.file.path().to_owned();
+        let file = self.file.persist(true).map_err(BuilderError::file(&path, "write"))?;
+        Ok(LayerFile { path, file, entries: self.entries, summary, tail_bytes: tail.len() as u64 })
+    }
+}
+
+/// A complete layer on disk.
+#[derive(Debug)]
+pub(crate) struct LayerFile {
+    path: PathBuf,
+    file: Box<dyn RandomAccessFile>,
+    /// One entry for each segment, and one for the end.
+    entries: Vec<SegmentEntry>,
+    summary: LayerSummary,
+    tail_bytes: u64,
+}
+
+impl LayerFile {
+    /// Returns the memory of an open file with this number of segments, in bytes.
+    pub fn memory(segments: u64) -> u64 {
+        segments.saturating_add(1).saturating_mul(ENTRY_BYTES as u64)
+    }
+
+    /// Opens a layer. Returns `None` if there is no such file. Everything
+    /// except the segments is checked.
+    pub fn open(
+        storage: &dyn FileSystem,
+        path: &Path,
+        identity: LayerIdentity,
+    ) -> Result<Option<LayerFile>, BuilderError> {
+        let file = match storage.open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(BuilderError::file(path, "open"))?,
+        };
+        let damaged = |what: &str| BuilderError::damaged(path, what);
+        let read = |at: u64, length: u64| {
+            let mut bytes = vec![0; length as usize];
+            file.read_at(&mut bytes, at).map_err(BuilderError::file(path, "read")).map(|()| bytes)
+        };
+        let length = file.len().map_err(BuilderError::file(path, "read"))?;
+        let directory_bytes = ENTRY_BYTES as u64 * identity.segments;
+        let least = HEADER_BYTES + directory_bytes + TAIL_BYTES;
+        if length < least {
+            return Err(damaged("it is cut short"));
+        }
+        if read(0, HEADER_BYTES)? != identity.header() {
+            return Err(damaged("its header is not that of this layer"));
+        }
+        let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let end = read(length - TAIL_BYTES, TAIL_BYTES)?;
+        let (segment_bytes, json_bytes) = (word(&end, 0), word(&end, 8));
+        if segment_bytes.checked_add(json_bytes).and_then(|bytes| bytes.checked_add(least)) != Some(length) {
+            return Err(damaged("its end does not fit its length"));
+        }
+        let tail = read(HEADER_BYTES + segment_bytes, length - HEADER_BYTES - segment_bytes)?;
+        if checksum(&tail[..tail.len() - 8]) != word(&tail, tail.len() - 8) {
+            return Err(damaged("its directory does not match its checksum"));
+        }
+        let (directory, rest) = tail.split_at(directory_bytes as usize);
+        let mut entries = Vec::with_capacity(identity.segments as usize + 1);
+        let mut start = 0u64;
+        for entry in directory.chunks_exact(ENTRY_BYTES) {
+            entries.push(SegmentEntry { start, checksum: word(entry, 8) });
+            start = start.saturating_add(word(entry, 0));
+        }
+        entries.push(SegmentEntry { start, checksum: 0 });
+        let summary =
+            serde_json::from_slice(&rest[..json_bytes as usize]).map_err(|_| damaged("its summary is unreadable"))?;
+        if start != segment_bytes {
+            return Err(damaged("its segments do not add up"));
+        }
+        Ok(Some(LayerFile { path: path.to_owned(), file, entries, summary, tail_bytes: tail.len() as u64 }))
+    }
+
+    /// Returns the summary. The bytes written include the directory.
+    pub fn summary(&self) -> LayerSummary {
+        LayerSummary { written: self.summary.written + self.tail_bytes, ..self.summary.clone() }
+    }
+
+    /// Compares a segment with its checksum.
+    pub fn check(&self, segment: u64) -> Result<(), BuilderError> {
+        self.packed(segment, &mut Vec::new()).map(drop)
+    }
+
+    /// Returns whether all of these segments are empty.
+    pub fn is_empty(&self, segments: std::ops::Range<u64>) -> bool {
+        self.entries[segments.start as usize].start == self.entries[segments.end as usize].start
+    }
+
+    /// Announces to the system that these segments will be read soon.
+    pub fn prefetch(&self, segments: std::ops::Range<u64>) {
+        let offset = |segment: u64| HEADER_BYTES + self.entries[segment as usize].start;
+        if !self.is_empty(segments.clone()) {
+            self.file.prefetch(offset(segments.start)..offset(segments.end));
+        }
+    }
+
+    /// Drops the file from the page cache.
+    pub fn drop_page_cache(&self) {
+        self.file.drop_page_cache();
+    }
+
+    /// Fills `words` with a segment. Returns `false` and leaves `words` alone if the segment is empty.
+    pub fn read(&self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool, BuilderError> {
+        let mut bytes = std::mem::take(&mut codec.bytes);
+        let any = self.packed(segment, &mut bytes)?;
+        let sound = !any || codec.unpack(&bytes, words);
+        codec.bytes = bytes;
+        if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
+    }
+
+    /// Reads the packed bytes of a segment. Returns `false` if it is empty.
+    fn packed(&self, segment: u64, bytes: &mut Vec<u8>) -> Result<bool, BuilderError> {
+        let [entry, next] = [segment, segment + 1].map(|segment| self.entries[segment as usize]);
+        if entry.start == next.start {
+            return Ok(false);
+        }
+        bytes.resize((next.start - entry.start) as usize, 0);
+        self.file.read_at(bytes, HEADER_BYTES + entry.start).map_err(BuilderError::file(&self.path, "read"))?;
+        if checksum(bytes) == entry.checksum { Ok(true) } else { Err(self.damaged_segment(segment)) }
+    }
+
+    fn damaged_segment(&self, segment: u64) -> BuilderError {
+        BuilderError::damaged(&self.path, format!("segment {segment} does not match its checksum"))
+    }
+}

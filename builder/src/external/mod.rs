@@ -1,0 +1,18 @@
+//! External memory: partitions of the states, and their files.
+//!
+//! These modules know ranks and bitmaps but no moves, so that the search and
+//! the verifier can share them.
+
+mod layer_file;
+mod partitioning;
+mod segment;
+mod spill;
+mod work_dir;
+
+pub(crate) use layer_file::{LayerFile, LayerSummary, LayerWriter};
+pub(crate) use partitioning::{
+    ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments, max_words,
+};
+pub(crate) use segment::{PackedSegment, SegmentCodec};
+pub(crate) use spill::SpillBuffer;
+pub(crate) use work_dir::{LockedDir, WorkDir};

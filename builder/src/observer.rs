@@ -1,0 +1,42 @@
+//! Progress reports and cancellation of long operations.
+
+/// A phase of a long operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BuildPhase {
+    /// The search for the states at this distance. A step is a group of contexts.
+    Layer(u32),
+    /// The check of the work files of an interrupted build. A step is a segment.
+    Resume,
+    /// The writing of the table. A step is a block.
+    Write,
+    /// The check of block checksums. A step is a block.
+    Check,
+    /// The proof of the distances. A step is a context.
+    Prove,
+    /// The comparison of two tables. A step is a state.
+    Compare,
+}
+
+/// A receiver of progress reports, which can also cancel the operation.
+/// The type `()` ignores all reports.
+///
+/// Several threads call the methods, some of them often, so they must return quickly.
+pub trait Observer: Sync {
+    /// Reports that a phase of `total` steps begins.
+    fn begin(&self, _phase: BuildPhase, _total: u64) {}
+
+    /// Reports that `steps` more steps of the phase are complete.
+    fn advance(&self, _steps: u64) {}
+
+    /// Reports that a layer is complete: `states` have this distance, and
+    /// `seen` of `all` states have this distance or a smaller one.
+    fn layer(&self, _distance: u32, _states: u64, _seen: u64, _all: u64) {}
+
+    /// Returns whether the operation must stop.
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl Observer for () {}

@@ -1,0 +1,181 @@
+//! Level-synchronous breadth-first search in memory.
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use sternhalma_data::{CellSet, Encoding, Prefix};
+
+use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
+use super::expander::{Expander, LayerBitmaps};
+use crate::bits::words_for;
+use crate::error::BuilderError;
+use crate::observer::{BuildPhase, Observer};
+use crate::ranks::BitOffsets;
+use crate::spec::TableSpec;
+
+/// Groups that a thread takes at a time.
+const GRAIN: u64 = 16;
+
+/// The largest distance that a table can store.
+const MAX_DISTANCE: u8 = 254;
+
+/// The result of a breadth-first search.
+pub(crate) struct BfsResult {
+    pub planes: DistancePlanes,
+    /// The number of states at each distance.
+    pub layers: Vec<u64>,
+    pub boundary_layer: Option<u32>,
+    /// The number of successors of all layers. A successor counts once for
+    /// each context that it shares with a state of the layer.
+    pub successors: u64,
+}
+
+/// Returns an upper bound of the memory that [`breadth_first_search`] and the
+/// writing of its table take, in bytes.
+///
+/// The bound holds for distances below 64, which no known table exceeds.
+pub(crate) fn memory_needed(spec: TableSpec, threads: usize) -> u64 {
+    const PROGRAM: u64 = 16 << 20;
+    const THREAD: u64 = 8 << 20;
+    let bitmap = 8 * words_for(spec.prefix.states()) as u64;
+    // The layer and the next one, and the planes.
+    let bitmaps = match spec.encoding {
+        Encoding::Mod3 => 2 + 2,
+        _ => 2 + 1 + 6,
+    };
+    (bitmaps * bitmap + PROGRAM).saturating_add(THREAD.saturating_mul(threads as u64))
+}
+
+/// Finds the distance of every state.
+pub(crate) fn breadth_first_search(
+    spec: TableSpec,
+    pool: &ThreadPool,
+    observer: &dyn Observer,
+) -> Result<BfsResult, BuilderError> {
+    let out_of_memory = |_| BuilderError::OutOfMemory { needed: memory_needed(spec, pool.current_num_threads()) };
+    let states = spec.prefix.states();
+    let mut planes = DistancePlanes::new(states, spec.encoding).map_err(out_of_memory)?;
+    let (mut layers, mut boundary_layer, mut successors) = (Vec::new(), None, 0);
+    let expander = LayerExpander::new(spec.prefix);
+    let mut frontier = new_bitmap(states).map_err(out_of_memory)?;
+    let mut next: Vec<AtomicU64> = new_bitmap(states).map_err(out_of_memory)?.into_iter().map(AtomicU64::new).collect();
+    // The goal has rank 0.
+    *next[0].get_mut() = 1;
+    let mut seen = 0;
+    loop {
+        let count = pool.install(|| advance_frontier(&mut next, &mut frontier));
+        if count == 0 {
+            break;
+        }
+        let distance = u8::try_from(layers.len()).ok().filter(|&distance| distance <= MAX_DISTANCE);
+        let distance = distance.ok_or(BuilderError::DistanceTooLarge)?;
+        pool.install(|| planes.add(&frontier, distance)).map_err(out_of_memory)?;
+        layers.push(count);
+        seen += count;
+        observer.layer(u32::from(distance), count, seen, states);
+
+        let escapes = AtomicBool::new(false);
+        let layer = LayerBitmaps {
+            offsets: &BitOffsets::ZERO,
+            frontier: &frontier,
+            seen: planes.seen(),
+            next: &next,
+            escapes: &escapes,
+        };
+        observer.begin(BuildPhase::Layer(u32::from(distance) + 1), expander.groups());
+        successors += expander.expand(&layer, pool, observer);
+        if observer.cancelled() {
+            return Err(BuilderError::Cancelled);
+        }
+        if escapes.into_inner() {
+            boundary_layer.get_or_insert(u32::from(distance));
+        }
+    }
+    // The cells of a prefix are connected and the pieces are alike, so steps
+    // alone lead from any state to any other.
+    assert_eq!(seen, states, "every state of a prefix is reachable");
+    Ok(BfsResult { planes, layers, boundary_layer, successors })
+}
+
+/// Moves the next layer into the frontier, clears it, and returns its number of states.
+fn advance_frontier(next: &mut [AtomicU64], frontier: &mut Bitmap) -> u64 {
+    let stripes = next.par_chunks_mut(STRIPE).zip(frontier.par_chunks_mut(STRIPE));
+    let counts = stripes.map(|(next, frontier)| {
+        let mut count = 0;
+        for (next, frontier) in next.iter_mut().zip(frontier) {
+            *frontier = mem::take(next.get_mut());
+            count += u64::from(frontier.count_ones());
+        }
+        count
+    });
+    counts.sum()
+}
+
+/// The expander for a number of pieces.
+enum LayerExpander {
+    /// A single piece has only one context.
+    Single(Prefix),
+    Contexts(Expander),
+}
+
+impl LayerExpander {
+    fn new(prefix: Prefix) -> LayerExpander {
+        match prefix.board().pieces() {
+            1 => LayerExpander::Single(prefix),
+            _ => LayerExpander::Contexts(Expander::new(prefix, Expander::best_slice_pieces(prefix))),
+        }
+    }
+
+    fn groups(&self) -> u64 {
+        match self {
+            LayerExpander::Single(_) => 1,
+            LayerExpander::Contexts(expander) => expander.groups(),
+        }
+    }
+
+    /// Adds the successors of a layer to the next one, and returns their number.
+    fn expand(&self, layer: &LayerBitmaps, pool: &ThreadPool, observer: &dyn Observer) -> u64 {
+        let expander = match self {
+            LayerExpander::Single(prefix) => return expand_single(*prefix, layer),
+            LayerExpander::Contexts(expander) => expander,
+        };
+        let groups = expander.groups();
+        let (untaken, successors) = (AtomicU64::new(0), AtomicU64::new(0));
+        pool.broadcast(|_| {
+            let mut scratch = expander.scratch();
+            loop {
+                let first = untaken.fetch_add(GRAIN, Relaxed);
+                if first >= groups || observer.cancelled() {
+                    break;
+                }
+                let end = groups.min(first + GRAIN);
+                (first..end).for_each(|group| expander.expand_group(group, layer, &mut scratch));
+                observer.advance(end - first);
+            }
+            successors.fetch_add(scratch.take_successors(), Relaxed);
+        });
+        successors.into_inner()
+    }
+}
+
+fn expand_single(prefix: Prefix, layer: &LayerBitmaps) -> u64 {
+    let frontier: CellSet = prefix
+        .cells()
+        .iter()
+        .filter(|cell| layer.frontier[cell.index() / 64] >> (cell.index() % 64) & 1 != 0)
+        .collect();
+    let mut reached = CellSet::EMPTY;
+    for cell in frontier {
+        for mv in prefix.board().geometry().army_moves(CellSet::single(cell), CellSet::EMPTY) {
+            if prefix.cells().contains(mv.to) {
+                layer.reach(mv.to.index() as u64, 1);
+            } else {
+                layer.escapes.store(true, Relaxed);
+            }
+            reached = reached.with(mv.to);
+        }
+    }
+    (reached - frontier).len() as u64
+}

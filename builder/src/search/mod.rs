@@ -1,0 +1,15 @@
+//! Breadth-first search from the goal.
+//!
+//! Both searches expand a layer with the same bit-parallel [`Expander`]:
+//! [`breadth_first_search`] over bitmaps of all states in memory, and
+//! [`ExternalSearch`] over the partitions of layers on disk.
+
+mod distance_planes;
+mod expander;
+mod in_memory;
+mod out_of_core;
+
+pub(crate) use distance_planes::{DistancePlanes, new_bitmap};
+pub(crate) use expander::{Expander, MAX_SLICES_BYTES};
+pub(crate) use in_memory::{BfsResult, breadth_first_search, memory_needed};
+pub(crate) use out_of_core::ExternalSearch;

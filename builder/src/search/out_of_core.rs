@@ -1,0 +1,349 @@
+//! External-memory breadth-first search: layers on disk, one partition and its
+//! successors in memory.
+//!
+//! Moves are reversible, so a successor of a layer is in the layer itself, in
+//! the one before or in the one after. Delayed duplicate detection [Korf 2004]
+//! against two layers therefore suffices, and no set of seen states is needed.
+//! Each layer is written once, compressed ([`LayerFile`]), and read once more
+//! for the table.
+//!
+//! Context classes ([`Partitioning`]) are taken in order. The states of the
+//! layer in a class are unpacked and expanded as in memory. The states reached
+//! in later partitions are spilled ([`SpillBuffer`]). The partition of the
+//! class is then complete, and is packed and written.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rayon::prelude::*;
+use sternhalma_data::Prefix;
+use sternhalma_data::table::fs::FileSystem;
+
+use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
+use crate::error::BuilderError;
+use crate::external::{
+    ContextClass, LayerFile, LayerSummary, LayerWriter, PackedSegment, PartitionParams, Partitioning, Segment,
+    SegmentCodec, SpillBuffer, count_segments, max_words,
+};
+use crate::observer::Observer;
+use crate::ranks::choose;
+
+/// The tasks per thread in a class, so that all threads finish at about the same time.
+const TASKS: u64 = 32;
+
+/// The segments that a thread packs before they are written.
+const SEGMENTS_PER_BATCH: usize = 4;
+
+/// A search over layers on disk.
+pub(crate) struct ExternalSearch<'a> {
+    pub partitioning: Partitioning,
+    upper: usize,
+    expander: Expander,
+    workers: Vec<Mutex<ThreadBuffers>>,
+    /// The states of the layer in the current class.
+    frontier: Vec<u64>,
+    /// The states that the current class reaches.
+    next: Vec<AtomicU64>,
+    spill: SpillBuffer,
+    observer: &'a dyn Observer,
+}
+
+/// The buffers of one thread.
+struct ThreadBuffers {
+    scratch: ExpanderScratch,
+    codec: SegmentCodec,
+    words: Vec<u64>,
+    spare: Vec<u64>,
+}
+
+impl<'a> ExternalSearch<'a> {
+    /// Allocates the bitmaps, and buffers for each thread of the current pool.
+    /// States that exceed the memory are spilled to the file `spill_path`.
+    pub fn new(
+        prefix: Prefix,
+        params: PartitionParams,
+        storage: &Arc<dyn FileSystem>,
+        spill_path: &Path,
+        observer: &'a dyn Observer,
+    ) -> ExternalSearch<'a> {
+        let partitioning = Partitioning::new(prefix, params.fixed_pieces, params.segment_words);
+        let expander = Expander::new(prefix, params.slice_pieces);
+        let most = partitioning.max_words();
+        let thread_buffers = || ThreadBuffers {
+            scratch: expander.scratch(),
+            codec: SegmentCodec::new(),
+            words: vec![0; params.segment_words + 1],
+            spare: vec![0; params.segment_words + 1],
+        };
+        let workers = (0..rayon::current_num_threads()).map(|_| Mutex::new(thread_buffers())).collect();
+        ExternalSearch {
+            upper: prefix.board().pieces() - 1 - params.slice_pieces,
+            partitioning,
+            workers,
+            expander,
+            frontier: vec![0; most],
+            next: (0..most).map(|_| AtomicU64::new(0)).collect(),
+            spill: SpillBuffer::new(storage, spill_path, params.spill_bytes),
+            observer,
+        }
+    }
+
+    /// Returns the memory of a search without spilled states, in bytes.
+    pub fn memory(prefix: Prefix, threads: usize, params: PartitionParams) -> u64 {
+        let segment_bytes = 8 * params.segment_words as u64;
+        let worker = Expander::scratch_memory(prefix, params.slice_pieces)
+            + SegmentCodec::memory(params.segment_words)
+            + 2 * segment_bytes;
+        // Packed segments: being made, waiting, being written.
+        let packed = 3 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
+        let bitmaps = (max_words(prefix, params.fixed_pieces) as u64).saturating_mul(16);
+        let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
+        bitmaps
+            .saturating_add(Expander::memory(prefix, params.slice_pieces))
+            .saturating_add(LayerFile::memory(segments).saturating_mul(3))
+            .saturating_add(choose(prefix.within(), params.fixed_pieces).saturating_mul(8))
+            .saturating_add((threads as u64).saturating_mul(worker.saturating_add(packed)))
+    }
+
+    /// Returns the number of groups of contexts, which are the steps of a layer.
+    pub fn groups(&self) -> u64 {
+        self.expander.groups()
+    }
+
+    /// Writes the layer after `layer`, whose predecessor is `before`. The
+    /// returned summary lacks times and traffic.
+    pub fn expand(
+        &mut self,
+        layer: &LayerFile,
+        before: Option<&LayerFile>,
+        out: &mut LayerWriter,
+    ) -> Result<LayerSummary, BuilderError> {
+        let escapes = AtomicBool::new(false);
+        let mut states = 0;
+        let mut class = self.partitioning.class(0, self.upper);
+        for partition in 0..self.partitioning.partitions() {
+            if self.observer.cancelled() {
+                return Err(BuilderError::Cancelled);
+            }
+            let following = (partition + 1 < self.partitioning.partitions())
+                .then(|| self.partitioning.class(partition + 1, self.upper));
+            if let Some(following) = &following {
+                self.segments(following).for_each(|segments| layer.prefetch(segments));
+            }
+            if let Some(before) = before {
+                before.prefetch(self.own_segments(partition));
+            }
+            let any = self.segments(&class).any(|segments| !layer.is_empty(segments));
+            if any {
+                self.load(&class, layer)?;
+                self.expand_class(&class, &escapes);
+            }
+            self.observer.advance(class.groups.end - class.groups.start);
+            // Spilling involves only later partitions, and writing only this
+            // one, so that both run in parallel.
+            let spill = || if any { self.spill_successors(&class) } else { Ok(()) };
+            let (spilled, written) = rayon::join(spill, || self.write_partition(&class, any, before, out));
+            spilled?;
+            states += written?;
+            if let Some(following) = following {
+                class = following;
+            }
+        }
+        self.spill.reset();
+        let successors = self
+            .workers
+            .iter_mut()
+            .map(|worker| worker.get_mut().expect("no worker panicked").scratch.take_successors())
+            .sum();
+        Ok(LayerSummary { states, escapes: escapes.into_inner(), successors, ..LayerSummary::default() })
+    }
+
+    fn own_segments(&self, partition: u64) -> Range<u64> {
+        let (first, segments) = self.partitioning.segments_of(partition);
+        first..first + segments.len() as u64
+    }
+
+    /// Iterates over the segments of a class: those of its partition and of its successors.
+    fn segments(&self, class: &ContextClass) -> impl Iterator<Item = Range<u64>> {
+        let own = self.own_segments(class.partition);
+        std::iter::once(own).chain(class.successors.iter().map(|successor| successor.segments.clone()))
+    }
+
+    /// Unpacks the states of the layer in a class.
+    fn load(&mut self, class: &ContextClass, layer: &LayerFile) -> Result<(), BuilderError> {
+        let mut segments = self.partitioning.own_segments(class);
+        segments.extend(self.partitioning.successor_segments(class));
+        // Each segment gets the words up to the start of the next one. If the
+        // two share a word, the first of them has one word too many.
+        let ends: Vec<usize> = segments.iter().skip(1).map(|segment| segment.at).chain([class.words]).collect();
+        let mut rest = &mut self.frontier[..class.words];
+        let mut tasks = Vec::with_capacity(segments.len());
+        let mut done = 0;
+        for (segment, end) in segments.iter().zip(ends) {
+            let (own, left) = rest.split_at_mut(end - done);
+            tasks.push((segment, own));
+            (rest, done) = (left, end);
+        }
+        let workers = &self.workers;
+        let shared: Vec<(usize, u64)> = tasks
+            .into_par_iter()
+            .map(|(segment, own)| {
+                own.fill(0);
+                if layer.is_empty(segment.number..segment.number + 1) {
+                    return Ok(None);
+                }
+                let ThreadBuffers { codec, words, .. } = &mut *buffers(workers);
+                let words = &mut words[..segment.words()];
+                layer.read(segment.number, words, codec)?;
+                let (whole, last) = words.split_at(segment.words().min(own.len()));
+                own[..whole.len()].copy_from_slice(whole);
+                Ok(last.first().map(|&word| (segment.at + own.len(), word)))
+            })
+            .filter_map(Result::transpose)
+            .collect::<Result<_, BuilderError>>()?;
+        shared.into_iter().for_each(|(at, word)| self.frontier[at] |= word);
+        Ok(())
+    }
+
+    fn expand_class(&self, class: &ContextClass, escapes: &AtomicBool) {
+        let frontier = &self.frontier[..class.words];
+        let layer = LayerBitmaps {
+            offsets: &class.offsets,
+            frontier,
+            seen: [frontier, frontier],
+            next: &self.next[..class.words],
+            escapes,
+        };
+        let count = class.groups.end - class.groups.start;
+        let grain = (count / (TASKS * self.workers.len() as u64)).clamp(1, 64);
+        // The groups with the highest pieces are the largest, so they come first.
+        let left = AtomicU64::new(count.div_ceil(grain));
+        rayon::broadcast(|_| {
+            let scratch = &mut buffers(&self.workers).scratch;
+            while let Ok(task) = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+                let first = class.groups.start + (task - 1) * grain;
+                let batch = first..class.groups.end.min(first + grain);
+                batch.for_each(|group| self.expander.expand_group(group, &layer, scratch));
+            }
+        });
+    }
+
+    /// Moves the reached states of later partitions from the bitmap to the spill buffer.
+    fn spill_successors(&self, class: &ContextClass) -> Result<(), BuilderError> {
+        self.partitioning.successor_segments(class).into_par_iter().try_for_each(|segment| {
+            let next = &self.next[segment.at..segment.at + segment.words()];
+            if next.iter().all(|word| word.load(Relaxed) == 0) {
+                return Ok(());
+            }
+            let ThreadBuffers { codec, words, .. } = &mut *buffers(&self.workers);
+            let words = &mut words[..segment.words()];
+            words.iter_mut().zip(next).for_each(|(word, next)| *word = next.swap(0, Relaxed));
+            self.spill.add(segment.number, words, codec)
+        })
+    }
+
+    /// Packs and writes the partition of a class, which is complete, and returns
+    /// its number of states. Clears the bitmap.
+    fn write_partition(
+        &self,
+        class: &ContextClass,
+        expanded: bool,
+        before: Option<&LayerFile>,
+        out: &mut LayerWriter,
+    ) -> Result<u64, BuilderError> {
+        let own = self.own_segments(class.partition);
+        if !expanded && !self.spill.any(own.clone()) {
+            out.add_empty(own.end - own.start);
+            return Ok(0);
+        }
+        let (first, segments) = self.partitioning.segments_of(class.partition);
+        let pack = |batch: Range<usize>| -> Result<Vec<(PackedSegment, u64)>, BuilderError> {
+            let batch = batch.into_par_iter().with_max_len(1);
+            batch.map(|i| self.pack(&segments[i], first + i as u64, expanded, before)).collect()
+        };
+        let mut states = 0;
+        let mut batches = self.batches(segments).into_iter();
+        let mut next = batches.next().map_or(Ok(Vec::new()), &pack)?;
+        while !next.is_empty() {
+            let (packed, counts): (Vec<PackedSegment>, Vec<u64>) = next.into_iter().unzip();
+            states += counts.iter().sum::<u64>();
+            let (written, following) = match batches.next() {
+                Some(batch) => rayon::join(|| out.add(&packed), || pack(batch)),
+                None => (out.add(&packed), Ok(Vec::new())),
+            };
+            written?;
+            next = following?;
+        }
+        if expanded {
+            let words = self.own_words(class);
+            self.next[..words].par_iter().with_min_len(1 << 14).for_each(|word| word.store(0, Relaxed));
+        }
+        Ok(states)
+    }
+
+    /// Divides the segments of a partition into batches. A batch is at most as
+    /// large as the largest segments that all threads pack at once.
+    fn batches(&self, segments: &[Segment]) -> Vec<Range<usize>> {
+        let most = SEGMENTS_PER_BATCH * self.workers.len() * self.partitioning.segment_words();
+        let (mut batches, mut first, mut words) = (Vec::new(), 0, 0);
+        for (i, segment) in segments.iter().enumerate() {
+            if words + segment.words().len() > most {
+                batches.push(first..i);
+                (first, words) = (i, 0);
+            }
+            words += segment.words().len();
+        }
+        batches.push(first..segments.len());
+        batches
+    }
+
+    fn own_words(&self, class: &ContextClass) -> usize {
+        let (_, segments) = self.partitioning.segments_of(class.partition);
+        segments.last().map_or(0, |segment| segment.words().end)
+    }
+
+    /// Packs a segment of the current partition: the reached states except
+    /// those of the two layers before. Returns their number too.
+    fn pack(
+        &self,
+        segment: &Segment,
+        number: u64,
+        expanded: bool,
+        before: Option<&LayerFile>,
+    ) -> Result<(PackedSegment, u64), BuilderError> {
+        let ThreadBuffers { codec, words, spare, .. } = &mut *buffers(&self.workers);
+        let range = segment.words();
+        let words = &mut words[..range.len()];
+        if expanded {
+            let reached = range.clone().zip(words.iter_mut());
+            reached.for_each(|(at, word)| *word = self.next[at].load(Relaxed) & segment.mask(at));
+        } else {
+            words.fill(0);
+        }
+        self.spill.take(number, words, spare, codec)?;
+        if expanded {
+            words.iter_mut().zip(&self.frontier[range.clone()]).for_each(|(word, known)| *word &= !known);
+        }
+        let mut any = words.iter().any(|&word| word != 0);
+        if let Some(before) = before.filter(|_| any) {
+            let spare = &mut spare[..range.len()];
+            if before.read(number, spare, codec)? {
+                words.iter_mut().zip(spare).for_each(|(word, known)| *word &= !*known);
+                any = words.iter().any(|&word| word != 0);
+            }
+        }
+        if !any {
+            return Ok((PackedSegment::default(), 0));
+        }
+        let states = words.iter().map(|word| u64::from(word.count_ones())).sum();
+        Ok((codec.pack(words), states))
+    }
+}
+
+/// Returns the buffers of the current thread. No task that holds them waits for other tasks.
+fn buffers(workers: &[Mutex<ThreadBuffers>]) -> MutexGuard<'_, ThreadBuffers> {
+    let index = rayon::current_thread_index().expect("this runs in the pool");
+    workers[index].lock().expect("no worker panicked")
+}

@@ -1,0 +1,252 @@
+//! Proofs in limited memory.
+//!
+//! The context classes of a [`Partitioning`] are walked one at a time, with only
+//! the distances that the class involves in memory. A walk also finds states of later
+//! partitions with a successor of smaller distance. These states are spilled.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+use sternhalma_data::table::fs::OsFileSystem;
+use sternhalma_data::{DistanceStream, Prefix, Table};
+
+use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
+use crate::error::BuilderError;
+use crate::external::{
+    ContextClass, LoadedSegment, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments, max_words,
+};
+use crate::observer::{BuildPhase, Observer};
+use crate::ranks::choose;
+
+/// The memory of the program without its data, in bytes.
+const PROGRAM: u64 = 9 << 20;
+/// The memory of a thread without its data, in bytes.
+const THREAD: u64 = 256 << 10;
+/// The memory of a reader of distances, in bytes.
+const READER: u64 = 3 << 10;
+/// The memory that the system maps of a table in addition to the requested pages, in bytes.
+const MAPPED: u64 = 16 << 20;
+/// The smallest memory for spilled states, in bytes.
+const MIN_SPILL: u64 = 1 << 20;
+
+/// Returns partition parameters for a proof within `limit` bytes.
+pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result<PartitionParams, BuilderError> {
+    let segment_words = 1 << 14;
+    let needed = |fixed_pieces: usize| {
+        // A byte and a bit per state.
+        let states = (64 * max_words(prefix, fixed_pieces) as u64).saturating_mul(9) / 8;
+        let worker = THREAD + SegmentCodec::memory(segment_words) + 16 * segment_words as u64;
+        let readers = READER.saturating_mul(count_segments(prefix, fixed_pieces, segment_words));
+        (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
+    };
+    let spill_bytes = |fixed_pieces: usize| limit.checked_sub(needed(fixed_pieces)).map(|left| left / 8 * 7);
+    let candidates = 0..(prefix.board().pieces() - 1).max(1);
+    let fitting = candidates.clone().find_map(|fixed_pieces| {
+        let spill_bytes = spill_bytes(fixed_pieces).filter(|&bytes| bytes >= MIN_SPILL)?;
+        Some(PartitionParams { fixed_pieces, slice_pieces: 0, segment_words, spill_bytes })
+    });
+    fitting.ok_or_else(|| {
+        let least = candidates.map(needed).min().unwrap_or(0) + MIN_SPILL / 7 * 8 + 8;
+        BuilderError::MemoryLimit { least, limit }
+    })
+}
+
+/// Proves the contents of a table one context class at a time.
+pub(super) fn prove_by_partitions(
+    table: &Table,
+    params: PartitionParams,
+    observer: &dyn Observer,
+) -> Result<(), BuilderError> {
+    let partitioning = Partitioning::new(table.prefix(), params.fixed_pieces, params.segment_words);
+    let context_pieces = table.prefix().board().pieces() - 1;
+    let mut distances = vec![0; 64 * partitioning.max_words()];
+    let descends = atomic_bitmap(partitioning.max_words());
+    let path =
+        table.path().with_file_name(format!(".{}.proof", table.path().file_name().unwrap_or_default().display()));
+    let spill = SpillBuffer::new(&OsFileSystem::shared(), &path, params.spill_bytes);
+    let (mut states_at, mut boundary_layer, mut goal) = ([0; 256], None, 0);
+    observer.begin(BuildPhase::Prove, choose(table.prefix().within(), context_pieces));
+    let readers = readers(table, &partitioning, observer)?;
+    for partition in 0..partitioning.partitions() {
+        let class = partitioning.class(partition, context_pieces);
+        let own = partitioning.own_segments(&class);
+        if own.is_empty() && class.successors.is_empty() {
+            observer.advance(class.groups.end - class.groups.start);
+            continue;
+        }
+        load(table, &partitioning, &class, &readers, &mut distances)?;
+        let proof = Proof::new(table, &class.offsets, &distances, &descends);
+        let escapes = proof.walk_all(class.groups.clone(), observer)?;
+        boundary_layer = boundary_layer.into_iter().chain(escapes).min();
+        spill_successors(&partitioning, &class, &descends, &spill)?;
+        own.par_iter()
+            .try_for_each(|segment| check_descent(&proof, segment, partitioning.first_rank(segment.number), &spill))?;
+        let states = own.last().map_or(0, |segment| segment.bits().end);
+        descends[..states.div_ceil(64)].par_iter().for_each(|word| word.store(0, Relaxed));
+        states_at.iter_mut().zip(histogram(&distances[..states])).for_each(|(all, states)| *all += states);
+        if own.first().is_some_and(|segment| partitioning.first_rank(segment.number) == 0) {
+            goal = distances[0];
+        }
+    }
+    compare_with_header(table, goal, &layers_of(&states_at), boundary_layer)
+}
+
+/// Returns a reader at the start of each segment, cloned during a single pass
+/// over the table. To create a reader at an arbitrary rank would need random
+/// access to the whole table.
+fn readers<'a>(
+    table: &'a Table,
+    partitioning: &Partitioning,
+    observer: &dyn Observer,
+) -> Result<Vec<DistanceStream<'a>>, BuilderError> {
+    let mut reader = DistanceStream::new(table, 0..table.prefix().states())?.release_pages(true);
+    let mut readers = Vec::with_capacity(partitioning.segments() as usize);
+    let mut skipped = Vec::new();
+    for segment in (0..partitioning.partitions()).flat_map(|partition| partitioning.segments_of(partition).1) {
+        if observer.cancelled() {
+            return Err(BuilderError::Cancelled);
+        }
+        readers.push(reader.clone());
+        skipped.resize((segment.bits.end - segment.bits.start) as usize, 0);
+        reader.read(&mut skipped)?;
+        table.release_pages();
+    }
+    Ok(readers)
+}
+
+/// Reads the distances of the states that a class involves.
+fn load(
+    table: &Table,
+    partitioning: &Partitioning,
+    class: &ContextClass,
+    readers: &[DistanceStream],
+    distances: &mut [u8],
+) -> Result<(), BuilderError> {
+    let segments = partitioning.own_segments(class).into_iter().chain(partitioning.successor_segments(class));
+    let (mut rest, mut done) = (distances, 0);
+    let mut tasks = Vec::new();
+    for segment in segments {
+        let bits = segment.bits();
+        let (own, left) = rest[bits.start - done..].split_at_mut(bits.len());
+        tasks.push((&readers[segment.number as usize], own));
+        (rest, done) = (left, bits.end);
+    }
+    tasks.into_par_iter().try_for_each(|(reader, own)| {
+        reader.clone().read(own)?;
+        table.release_pages();
+        Ok(())
+    })
+}
+
+/// Moves the states of later partitions that have a descent to the spill buffer.
+fn spill_successors(
+    partitioning: &Partitioning,
+    class: &ContextClass,
+    descends: &[AtomicU64],
+    spill: &SpillBuffer,
+) -> Result<(), BuilderError> {
+    partitioning.successor_segments(class).into_par_iter().try_for_each_init(SegmentCodec::new, |codec, segment| {
+        let words: Vec<u64> =
+            descends[segment.at..segment.at + segment.words()].iter().map(|word| word.swap(0, Relaxed)).collect();
+        spill.add(segment.number, &words, codec)
+    })
+}
+
+/// Checks that all states of a segment except the goal have a successor with a smaller
+/// distance. All contexts of the segment must have been walked.
+fn check_descent(
+    proof: &Proof,
+    loaded: &LoadedSegment,
+    first_rank: u64,
+    spill: &SpillBuffer,
+) -> Result<(), BuilderError> {
+    let range = loaded.at..loaded.at + loaded.words();
+    let mut words: Vec<u64> = proof.descends[range].iter().map(|word| word.load(Relaxed)).collect();
+    let mut buffer = vec![0; words.len()];
+    spill.take(loaded.number, &mut words, &mut buffer, &mut SegmentCodec::new())?;
+    let segment = &loaded.segment;
+    for (at, word) in segment.words().zip(words) {
+        let goal = u64::from(first_rank == 0 && at == 0);
+        let missing = segment.mask(at) & !word & !goal;
+        if missing != 0 {
+            let bit = 64 * at as u64 + u64::from(missing.trailing_zeros());
+            let rank = first_rank + bit - segment.bits.start;
+            return Err(proof.no_descent(rank, loaded.bits().start + (rank - first_rank) as usize));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::in_memory::prove_in_memory;
+    use super::super::proof::count_layers;
+    use super::*;
+    use crate::{TableBuilder, Verifier};
+    use proptest::prelude::*;
+    use sternhalma_data::table::write::NewTable;
+    use sternhalma_data::table::{Provenance, checksum};
+    use sternhalma_data::{Board, Encoding, TableInfo};
+
+    /// Writes a table with these distances as bytes and with matching checksums.
+    fn write_forged_table(path: &std::path::Path, contents: TableInfo, distances: &[u8]) -> Table {
+        let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
+        for number in 0..writer.layout().blocks() {
+            let ranks = writer.layout().block(number).ranks;
+            let bytes = &distances[ranks.start as usize..ranks.end as usize];
+            writer.write_block(bytes, checksum(bytes)).unwrap();
+        }
+        writer.finish(&Provenance::default()).unwrap();
+        Table::open(path).unwrap()
+    }
+
+    fn params(fixed_pieces: usize, spill_bytes: u64) -> PartitionParams {
+        PartitionParams { fixed_pieces, slice_pieces: 0, segment_words: 2, spill_bytes }
+    }
+
+    #[test]
+    fn right_tables_are_proven_partition_by_partition() {
+        let dir = tempfile::tempdir().unwrap();
+        for (side, pieces, within) in [(3, 1, 9), (3, 2, 9), (4, 3, 16), (4, 4, 11), (5, 4, 25), (5, 3, 17)] {
+            let prefix = Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
+            for encoding in [Encoding::Byte, Encoding::Mod3] {
+                let path = dir.path().join(format!("{side}-{pieces}-{within}-{encoding}.sht"));
+                TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
+                let table = Table::open(&path).unwrap();
+                let all_params =
+                    (0..pieces.max(2) as usize - 1).flat_map(|fixed| [params(fixed, 0), params(fixed, 1 << 20)]);
+                for params in all_params {
+                    prove_by_partitions(&table, params, &()).unwrap();
+                }
+                assert!(!dir.path().join(format!(".{}.proof", path.file_name().unwrap().display())).exists());
+                let params = fit_to_limit(prefix, 2, 1 << 30).unwrap();
+                prove_by_partitions(&table, params, &()).unwrap();
+                let refused = Verifier::new(&table).threads(1).memory_limit(1 << 20).prove(&()).unwrap_err();
+                assert!(matches!(refused, BuilderError::MemoryLimit { .. }));
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn one_wrong_distance_is_found_in_both_modes(
+            at in 0usize..1820, change in 1u8..5, fixed in 0usize..3, within in prop_oneof![Just(16u64), Just(11)],
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("table.sht");
+            let prefix = Prefix::new(Board::new(4, 4).unwrap(), within).unwrap();
+            TableBuilder::new(prefix).threads(1).build(&path, &()).unwrap();
+            let table = Table::open(&path).unwrap();
+            let mut distances = table.distances().unwrap().into_owned();
+            let at = at % distances.len();
+            distances[at] = distances[at].wrapping_add(change) % 30;
+            let contents = TableInfo { layers: count_layers(&distances), ..table.info().clone() };
+            // A header with an escape layer beyond its last layer is invalid.
+            prop_assume!(contents.boundary_layer.is_none_or(|layer| (layer as usize) < contents.layers.len()));
+            let forged = write_forged_table(&dir.path().join("forged.sht"), contents, &distances);
+            prop_assert!(prove_in_memory(&forged, &()).is_err());
+            prop_assert!(prove_by_partitions(&forged, params(fixed, 0), &()).is_err());
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The proof that a table is right.
+//!
+//! The proof needs no search. Let `D` be the distances of the table. Suppose that
+//! only the goal has `D` = 0, that no move changes `D` by two or more, and
+//! that every other state has a move that decreases `D` by one. Then `D` is the
+//! distance: each move of a path lowers `D` by at most one, and the decreasing
+//! moves form a path of `D` moves. A mod-3 table is consistent with
+//! several `D`, so it is first unfolded from the goal, which determines `D`.
+//!
+//! Moves are enumerated by context, which consists of the pieces that a move
+//! leaves in place. A move connects two cells if they are neighbors, or if
+//! jumps over the context's pieces connect them. Jumps are reversible.
+//! The [`search`](crate::search) generates moves in another way.
+
+use std::ops::{Range, RangeInclusive};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States, Table};
+
+use crate::error::{BuilderError, TableFault};
+use crate::observer::Observer;
+use crate::ranks::{BitOffsets, choose};
+
+/// The contexts that a thread takes at a time.
+const GRAIN: u64 = 1 << 14;
+
+/// Returns a bitmap of `words` words.
+pub(super) fn atomic_bitmap(words: usize) -> Vec<AtomicU64> {
+    (0..words).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// Returns the number of states in each layer.
+pub(super) fn count_layers(distances: &[u8]) -> Vec<u64> {
+    layers_of(&histogram(distances))
+}
+
+/// Returns the number of states at each distance.
+pub(super) fn histogram(distances: &[u8]) -> [u64; 256] {
+    let count = |part: &[u8]| {
+        let mut counts = [0u64; 256];
+        part.iter().for_each(|&distance| counts[usize::from(distance)] += 1);
+        counts
+    };
+    let add = |a: [u64; 256], b: [u64; 256]| std::array::from_fn(|i| a[i] + b[i]);
+    distances.par_chunks(1 << 20).map(count).reduce(|| [0; 256], add)
+}
+
+/// Returns the counts up to the last one that is not zero.
+pub(super) fn layers_of(counts: &[u64; 256]) -> Vec<u64> {
+    let layers = counts.iter().rposition(|&states| states > 0).map_or(0, |last| last + 1);
+    counts[..layers].to_vec()
+}
+
+fn wrong_table(table: &Table, fault: TableFault) -> BuilderError {
+    BuilderError::WrongTable { path: table.path().to_owned(), fault }
+}
+
+/// Compares the header of a table with the proven distance of the goal, the
+/// layers, and the first layer with a move out of the prefix.
+pub(super) fn compare_with_header(
+    table: &Table,
+    goal: u8,
+    layers: &[u64],
+    boundary_layer: Option<u8>,
+) -> Result<(), BuilderError> {
+    let contents = table.info();
+    let (found, header) = (boundary_layer.map(u32::from), contents.boundary_layer);
+    if goal != 0 {
+        return Err(wrong_table(table, TableFault::GoalDistance(goal)));
+    }
+    if layers != contents.layers {
+        return Err(wrong_table(table, TableFault::Layers));
+    }
+    if found != header {
+        return Err(wrong_table(table, TableFault::BoundaryLayer { found, header }));
+    }
+    Ok(())
+}
+
+/// A proof of all states of a table, or of those that a context class involves.
+pub(super) struct Proof<'a> {
+    table: &'a Table,
+    prefix: Prefix,
+    geometry: &'static Geometry,
+    /// The positions of states in `distances` and `descends`.
+    offsets: &'a BitOffsets,
+    distances: &'a [u8],
+    /// The states with a successor of smaller distance.
+    pub descends: &'a [AtomicU64],
+}
+
+/// The states of one context, with the mover on each of the free cells.
+struct ContextStates {
+    pieces: CellSet,
+    /// For each cell of the mover, the position of the state.
+    positions: [u64; Cell::LIMIT],
+    /// For each distance, the cells of the mover. The sets outside `range` are empty.
+    levels: [CellSet; 256],
+    range: RangeInclusive<usize>,
+}
+
+impl<'a> Proof<'a> {
+    /// Creates a proof of the states with these distances.
+    pub fn new(table: &'a Table, offsets: &'a BitOffsets, distances: &'a [u8], descends: &'a [AtomicU64]) -> Proof<'a> {
+        let prefix = table.prefix();
+        Proof { table, prefix, geometry: prefix.board().geometry(), offsets, distances, descends }
+    }
+
+    fn wrong(&self, fault: TableFault) -> BuilderError {
+        wrong_table(self.table, fault)
+    }
+
+    /// Checks all moves of these contexts on all threads. Returns the smallest
+    /// distance of a state with a move out of the prefix.
+    pub fn walk_all(&self, contexts: Range<u64>, observer: &dyn Observer) -> Result<Option<u8>, BuilderError> {
+        let batches = (0..(contexts.end - contexts.start).div_ceil(GRAIN)).into_par_iter();
+        let walked = batches.map(|batch| {
+            if observer.cancelled() {
+                return Err(BuilderError::Cancelled);
+            }
+            let first = contexts.start + batch * GRAIN;
+            let range = first..contexts.end.min(first + GRAIN);
+            let steps = range.end - range.start;
+            let boundary_layer = self.walk(range).map_err(|fault| self.wrong(fault))?;
+            observer.advance(steps);
+            Ok(boundary_layer)
+        });
+        walked.try_reduce(|| None, |a, b| Ok(a.into_iter().chain(b).min()))
+    }
+
+    /// Returns the error for a state without a successor of smaller distance.
+    pub fn no_descent(&self, rank: u64, position: usize) -> BuilderError {
+        self.wrong(TableFault::NoDescent { rank, distance: self.distances[position] })
+    }
+
+    /// Checks all moves of these contexts. Returns the smallest distance of a
+    /// state with a move out of the prefix.
+    fn walk(&self, contexts: Range<u64>) -> Result<Option<u8>, TableFault> {
+        let mut context = ContextStates {
+            pieces: CellSet::EMPTY,
+            positions: [0; Cell::LIMIT],
+            levels: [CellSet::EMPTY; 256],
+            range: 0..=255,
+        };
+        let mut components = Vec::new();
+        let mut boundary_layer = None;
+        for (_, pieces) in States::of_ranks(self.prefix.board().pieces() - 1, contexts) {
+            let pieces = pieces.cells();
+            self.load(pieces, &mut context);
+            jump_components(self.geometry, pieces, &mut components);
+            let escapes = self.check(&context, &components)?;
+            boundary_layer = boundary_layer.into_iter().chain(escapes).min();
+        }
+        Ok(boundary_layer.map(|distance| distance as u8))
+    }
+
+    /// Fills in the states of a context.
+    fn load(&self, pieces: CellSet, context: &mut ContextStates) {
+        context.levels[context.range.clone()].fill(CellSet::EMPTY);
+        context.pieces = pieces;
+        let (mut least, mut most) = (u8::MAX, 0);
+        // The pieces above the mover are one place higher in the state than in the context.
+        let mut others: u64 = pieces.iter().enumerate().map(|(i, cell)| choose(cell.index(), i + 2)).sum();
+        let mut from = 0;
+        let ends = pieces.iter().map(|cell| cell.index()).chain([self.prefix.within()]);
+        for (below, end) in ends.enumerate() {
+            for cell in from..end {
+                let position = (others + choose(cell, below + 1)).wrapping_sub(self.offsets.above[cell]);
+                let distance = self.distances[position as usize];
+                context.positions[cell] = position;
+                let level = &mut context.levels[usize::from(distance)];
+                *level = level.with(Cell::new(cell));
+                (least, most) = (least.min(distance), most.max(distance));
+            }
+            if end < self.prefix.within() {
+                others = others - choose(end, below + 2) + choose(end, below + 1);
+            }
+            from = end + 1;
+        }
+        context.range = usize::from(least)..=usize::from(most);
+    }
+
+    /// Checks that no move of a context changes the distance by two or more,
+    /// and marks the states with a successor of smaller distance. Returns the
+    /// smallest distance of a state with a move out of the prefix.
+    fn check(&self, context: &ContextStates, components: &[CellSet]) -> Result<Option<usize>, TableFault> {
+        let outside = CellSet::first_cells(self.geometry.cells()) - self.prefix.cells();
+        let mut escapes = None;
+        let mut descend = CellSet::EMPTY;
+        // Steps lead from each level only to itself, the level before and the level after.
+        let (mut last, mut before_last) = (CellSet::EMPTY, CellSet::EMPTY);
+        let mut around_last = CellSet::EMPTY;
+        for distance in context.range.clone() {
+            let level = context.levels[distance];
+            let around = level.iter().fold(CellSet::EMPTY, |around, cell| around | self.geometry.neighbors(cell));
+            if !(around & before_last).is_empty() {
+                return Err(self.large_step(context, distance));
+            }
+            if !(around & outside).is_empty() {
+                escapes = escapes.or(Some(distance));
+            }
+            descend |= level & around_last;
+            (before_last, last) = (before_last | last, level);
+            around_last = around;
+        }
+        // Jumps connect all cells of a component in one move.
+        for &component in components {
+            let Some(nearest) = context.range.clone().find(|&d| !(component & context.levels[d]).is_empty()) else {
+                continue;
+            };
+            let further = component - context.levels[nearest] - outside;
+            if !further.is_empty() {
+                let next = context.levels.get(nearest + 1).copied().unwrap_or_default();
+                if !further.is_subset(next) {
+                    return Err(self.large_step(context, nearest));
+                }
+                descend |= further;
+            }
+            if !(component & outside).is_empty() {
+                escapes = escapes.into_iter().chain([nearest]).min();
+            }
+        }
+        for cell in descend {
+            let position = context.positions[cell.index()];
+            let (word, bit) = (&self.descends[(position / 64) as usize], 1 << (position % 64));
+            if word.load(Relaxed) & bit == 0 {
+                word.fetch_or(bit, Relaxed);
+            }
+        }
+        Ok(escapes)
+    }
+
+    fn large_step(&self, context: &ContextStates, distance: usize) -> TableFault {
+        let cell = context.levels[distance].first().expect("the level has a state");
+        let rank = context.positions[cell.index()].wrapping_add(self.offsets.above[cell.index()]);
+        TableFault::LargeStep { rank, distance: distance as u8 }
+    }
+}
+
+/// Computes the sets of cells that jumps over the pieces of a context connect.
+fn jump_components(geometry: &Geometry, context: CellSet, components: &mut Vec<CellSet>) {
+    components.clear();
+    for over in context {
+        for cell in geometry.neighbors(over) - context {
+            // Each pair of cells is added once, from its lower cell.
+            let across = geometry.jumps(cell).iter().find(|jump| jump.over == over).map(|jump| jump.to);
+            let Some(to) = across.filter(|&to| cell < to && !context.contains(to)) else { continue };
+            let mut joined = CellSet::single(cell).with(to);
+            components.retain(|&component| {
+                let apart = (component & joined).is_empty();
+                if !apart {
+                    joined |= component;
+                }
+                apart
+            });
+            components.push(joined);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Parallel encoding of the blocks of a table.
+
+use std::ops::Range;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+use sternhalma_data::TableError;
+use sternhalma_data::table::write::{BlockEncoder, TableWriter};
+use sternhalma_data::table::{Block, checksum};
+
+use crate::error::BuilderError;
+use crate::observer::{BuildPhase, Observer};
+
+/// The size of a batch: blocks are encoded in batches, each while the batch
+/// before it is written.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchSize {
+    /// The states that a thread encodes in one task. A task has whole blocks, at least one.
+    pub states_per_task: u64,
+    /// The tasks per thread in a batch.
+    pub tasks_per_thread: u64,
+}
+
+impl Default for BatchSize {
+    fn default() -> BatchSize {
+        BatchSize { states_per_task: 1 << 20, tasks_per_thread: 4 }
+    }
+}
+
+/// The checksum and the bytes of a block.
+type EncodedBlock = (u64, Vec<u8>);
+
+/// Writes all blocks of a table, encoded on the threads of `pool`.
+///
+/// `encode` returns the bytes of consecutive blocks. Memory: two batches of
+/// encoded blocks.
+pub(crate) fn write_blocks(
+    writer: &mut TableWriter,
+    size: BatchSize,
+    pool: &ThreadPool,
+    observer: &dyn Observer,
+    encode: impl Fn(&mut BlockEncoder, &[Block]) -> Result<Vec<Vec<u8>>, BuilderError> + Sync,
+) -> Result<(), BuilderError> {
+    let layout = writer.layout().clone();
+    let (prefix, encoding) = (layout.prefix(), layout.encoding());
+    let blocks = layout.blocks();
+    let per_task = (size.states_per_task / encoding.block_states()).max(1);
+    let tasks = size.tasks_per_thread * pool.current_num_threads() as u64;
+    observer.begin(BuildPhase::Write, blocks);
+    let encode_task = |encoder: &mut BlockEncoder, task: Range<u64>| {
+        if observer.cancelled() {
+            return Err(BuilderError::Cancelled);
+        }
+        let task: Vec<Block> = task.map(|number| layout.block(number)).collect();
+        let encoded = encode(encoder, &task)?.into_iter();
+        Ok(encoded.map(|bytes| (checksum(&bytes), bytes)).collect())
+    };
+    let encode_batch = |first: u64| -> Result<Vec<Vec<EncodedBlock>>, BuilderError> {
+        let starts = (0..tasks).map(|task| first + task * per_task).take_while(|&start| start < blocks);
+        let starts: Vec<u64> = starts.collect();
+        let encoder = || BlockEncoder::new(prefix, encoding);
+        let starts = starts.into_par_iter().with_max_len(1);
+        starts.map_init(encoder, |encoder, start| encode_task(encoder, start..blocks.min(start + per_task))).collect()
+    };
+    let mut batch = pool.install(|| encode_batch(0))?;
+    let mut done = 0;
+    while !batch.is_empty() {
+        let written = batch.iter().map(|task| task.len() as u64).sum::<u64>();
+        done += written;
+        let write = || -> Result<(), TableError> {
+            batch.iter().flatten().try_for_each(|(sum, bytes)| writer.write_block(bytes, *sum))
+        };
+        let (wrote, next) = pool.install(|| rayon::join(write, || encode_batch(done)));
+        wrote?;
+        observer.advance(written);
+        batch = next?;
+    }
+    Ok(())
+}
