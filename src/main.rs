@@ -6,7 +6,6 @@ mod args;
 mod commands;
 mod context;
 mod error;
-mod outcome;
 mod output;
 mod progress;
 mod resources;

@@ -6,9 +6,44 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
+
+/// The result of a command that did not fail. Each has its exit code.
+pub enum CommandOutcome {
+    /// The question is answered: exit code 0.
+    Answered,
+    /// What was asked for does not exist, or two things differ: exit code 1.
+    NotFound,
+    /// Some of the inputs were wrong and have been reported: exit code 2.
+    SomeInvalid,
+}
+
+impl From<CommandOutcome> for ExitCode {
+    fn from(outcome: CommandOutcome) -> ExitCode {
+        ExitCode::from(match outcome {
+            CommandOutcome::Answered => 0,
+            CommandOutcome::NotFound => 1,
+            CommandOutcome::SomeInvalid => 2,
+        })
+    }
+}
+
+/// Prints the answer of a command: a value as JSON, or a text.
+///
+/// # Errors
+///
+/// If stdout cannot be written, e.g. because its reader has closed it.
+pub fn answer(json: bool, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<CommandOutcome> {
+    if json {
+        print_json(value)?
+    } else {
+        print_line(&text())?
+    }
+    Ok(CommandOutcome::Answered)
+}
 
 /// Prints a value on stdout as one line of JSON.
 ///

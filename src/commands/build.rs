@@ -13,8 +13,7 @@ use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{CommandOutcome, status};
 use crate::resources::{check_disk, check_memory, memory_limit};
 
 /// Build a distance table
@@ -94,11 +93,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         ),
         BuildOutcome::AlreadyComplete => status!("already complete: the table of this work directory exists"),
     }
-    match args.json {
-        true => info::print_json(&table)?,
-        false => output::print_line(&path.display().to_string())?,
-    }
-    Ok(CommandOutcome::Answered)
+    info::print_new(&table, &path, args.json)
 }
 
 fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {

@@ -8,8 +8,7 @@ use sternhalma_data::Table;
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Compare two tables on the states that both cover
 ///
@@ -35,12 +34,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let compared = compare(&a, &b, args.threads.get(), &progress);
     progress.finish();
     let compared = compared?;
-    match args.json {
-        true => output::print_json(&as_json(&a, &b, &compared))?,
-        false => output::print_line(&as_text(&a, &b, &compared))?,
-    }
+    let outcome = output::answer(args.json, &json_report(&a, &b, &compared), || text_report(&a, &b, &compared))?;
     match compared.all().contradictions {
-        0 => Ok(CommandOutcome::Answered),
+        0 => Ok(outcome),
         states => bail!(
             "one of the tables is wrong: {} differ in a way that correct tables cannot; `verify --deep` shows which",
             counted(states)
@@ -48,7 +44,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     }
 }
 
-fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
+fn json_report(a: &Table, b: &Table, compared: &Comparison) -> Value {
     let prefix = compared.prefix();
     let all = compared.all();
     let differences = |stats: &DifferenceStats| -> Vec<Value> {
@@ -79,7 +75,7 @@ fn as_json(a: &Table, b: &Table, compared: &Comparison) -> Value {
     })
 }
 
-fn as_text(a: &Table, b: &Table, compared: &Comparison) -> String {
+fn text_report(a: &Table, b: &Table, compared: &Comparison) -> String {
     let all = compared.all();
     let percent = |part: u64| 100.0 * part as f64 / all.states as f64;
     let differ = match (all.largest(), all.mean()) {

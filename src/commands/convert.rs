@@ -11,8 +11,7 @@ use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::info;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{CommandOutcome, status};
 use crate::resources::check_disk;
 
 /// Write a table in another encoding
@@ -60,11 +59,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         HumanBytes(new.file_bytes()),
         info::bits_per_state(&new)
     );
-    match args.json {
-        true => info::print_json(&new)?,
-        false => output::print_line(&args.output.display().to_string())?,
-    }
-    Ok(CommandOutcome::Answered)
+    info::print_new(&new, &args.output, args.json)
 }
 
 fn convert_to(

@@ -10,8 +10,7 @@ use serde_json::json;
 use sternhalma_builder::{BuildEstimate, BuilderError, MachineSpec, TableBuilder};
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem, parent_directory};
 
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 use crate::resources::total_memory;
 
 /// Bytes written to measure the disk.

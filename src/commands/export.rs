@@ -9,7 +9,7 @@ use sternhalma_data::table::write_lex;
 use sternhalma_data::{DistanceStream, Encoding, Table};
 
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
+use crate::output::CommandOutcome;
 use crate::resources::check_memory;
 
 /// Write all distances, one byte per state, for numpy and similar programs

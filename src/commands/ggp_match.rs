@@ -10,8 +10,7 @@ use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, play_match};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 
 /// Hold a match between players over HTTP, and print its record as JSON
 ///

@@ -9,8 +9,7 @@ use sternhalma_ggp::protocol::{EngineFactory, GgpPlayer, PlayerOptions};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 
 /// Play any game with game managers, over HTTP
 ///

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
@@ -7,8 +7,7 @@ use sternhalma_data::table::{Layout, Partition, Provenance, Zstd};
 use sternhalma_data::{Encoding, Prefix, Side, State, Table};
 
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Show what a table contains, and how and when it was built
 #[derive(clap::Args)]
@@ -24,7 +23,7 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct Info<'a> {
+struct TableReport<'a> {
     file: String,
     side: usize,
     pieces: usize,
@@ -87,10 +86,10 @@ fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
     layout.partitions().map(row).collect()
 }
 
-impl Info<'_> {
-    fn of(table: &Table) -> Result<Info<'_>> {
+impl TableReport<'_> {
+    fn of(table: &Table) -> Result<TableReport<'_>> {
         let board = table.prefix().board();
-        Ok(Info {
+        Ok(TableReport {
             file: table.path().display().to_string(),
             side: board.size(),
             pieces: board.pieces(),
@@ -125,25 +124,22 @@ fn zstd(table: &Table) -> Option<Zstd> {
     }
 }
 
-pub fn print_json(table: &Table) -> Result<()> {
-    output::print_json(&Info::of(table)?)
+/// Prints the path of a new table, or what `info --json` prints.
+pub fn print_new(table: &Table, path: &Path, json: bool) -> Result<CommandOutcome> {
+    output::answer(json, &TableReport::of(table)?, || path.display().to_string())
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
-    if args.json {
-        print_json(&table)?;
-    } else {
-        let info = Info::of(&table)?;
-        output::print_line(&text(&table, &info))?;
-        if args.partitions {
-            output::print_line(&partitions_text(&info.partitions))?;
-        }
-    }
-    Ok(CommandOutcome::Answered)
+    let report = TableReport::of(&table)?;
+    output::answer(args.json, &report, || {
+        let partitions =
+            if args.partitions { format!("\n{}", partitions_text(&report.partitions)) } else { String::new() };
+        text(&table, &report) + &partitions
+    })
 }
 
-fn text(table: &Table, info: &Info) -> String {
+fn text(table: &Table, info: &TableReport) -> String {
     let start = info.start_distance.map_or("not covered".to_owned(), |d| format!("{d} moves from the goal"));
     let exact = match info.proven_depth {
         None => "all distances".to_owned(),

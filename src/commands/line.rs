@@ -5,8 +5,7 @@ use serde_json::json;
 
 use crate::args::state::SideArg;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 
 /// Print a shortest solution of a state
 ///

@@ -4,8 +4,7 @@ use sternhalma_ggp::arena::Standings;
 
 use crate::commands::tournament::{self, Player, RunArgs, Settings, play, report};
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Let two players play a match: the tournament of two
 ///

@@ -24,7 +24,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
+use crate::output::CommandOutcome;
 
 #[derive(Subcommand)]
 pub enum CliCommand {

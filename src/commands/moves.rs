@@ -1,13 +1,12 @@
 use anyhow::Result;
 use clap::ValueEnum;
 use indicatif::HumanCount;
-use serde_json::json;
+use serde_json::{Value, json};
 use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::Filter;
 
 use crate::args::board::PositionArgs;
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// List the legal moves of a position
 ///
@@ -59,12 +58,11 @@ pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
     let geometry = position.geometry();
     let kept = position.moves().filter(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
     let names: Vec<String> = kept.map(|mv| geometry.move_text(mv)).collect();
-    if args.json {
-        output::print_json(&names.iter().map(|name| json!({ "move": name })).collect::<Vec<_>>())?;
-    } else if !names.is_empty() {
-        output::print_line(&names.join("\n"))?;
+    if names.is_empty() && !args.json {
+        return Ok(CommandOutcome::Answered);
     }
-    Ok(CommandOutcome::Answered)
+    let rows: Vec<Value> = names.iter().map(|name| json!({ "move": name })).collect();
+    output::answer(args.json, &rows, || names.join("\n"))
 }
 
 fn rows_toward_goal(position: &Position, mv: Move) -> i32 {
@@ -83,18 +81,12 @@ pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
         Some(moves) => moves.iter().map(|(_, nodes)| nodes).sum(),
         None => position.perft(args.depth),
     };
-    if args.json {
-        let mut value = json!({ "depth": args.depth, "nodes": nodes });
-        if let Some(moves) = divided {
-            let rows = moves.iter().map(|(name, nodes)| json!({ "move": name, "nodes": nodes }));
-            value["moves"] = rows.collect();
-        }
-        output::print_json(&value)?;
-    } else {
-        for (name, nodes) in divided.into_iter().flatten() {
-            output::print_line(&format!("{name}  {nodes}"))?;
-        }
-        output::print_line(&format!("depth {}: {} lines", args.depth, HumanCount(nodes)))?;
+    let mut report = json!({ "depth": args.depth, "nodes": nodes });
+    if let Some(moves) = &divided {
+        report["moves"] = moves.iter().map(|(name, nodes)| json!({ "move": name, "nodes": nodes })).collect();
     }
-    Ok(CommandOutcome::Answered)
+    output::answer(args.json, &report, || {
+        let rows = divided.iter().flatten().map(|(name, nodes)| format!("{name}  {nodes}\n"));
+        format!("{}depth {}: {} lines", rows.collect::<String>(), args.depth, HumanCount(nodes))
+    })
 }

@@ -11,8 +11,7 @@ use crate::args::board::PositionArgs;
 use crate::args::limits::LimitArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, PlayerFactory};
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 
 /// Play a game in the terminal, or watch one
 ///

@@ -8,7 +8,7 @@ use sternhalma_data::{Probe, State, Table};
 
 use crate::args::state::SideArg;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
+use crate::output::CommandOutcome;
 
 /// Look up distances to the goal
 ///

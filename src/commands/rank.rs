@@ -1,11 +1,10 @@
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use sternhalma_data::{Board, Rank};
 
 use crate::args::board::BoardArgs;
 use crate::args::state::SideArg;
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Print the rank of a state
 #[derive(clap::Args)]
@@ -38,26 +37,15 @@ pub struct UnrankArgs {
 pub fn run_rank(args: &RankArgs) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let rank = args.side.parse(board, &args.state)?.rank();
-    print(board, args.side, rank, args.json, |_, rank| rank.to_string())
+    output::answer(args.json, &rank_json(board, args.side, rank), || rank.to_string())
 }
 
 pub fn run_unrank(args: &UnrankArgs) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let rank = board.parse_rank(args.rank.strip_prefix('#').unwrap_or(&args.rank))?;
-    print(board, args.side, rank, args.json, |state, _| state)
+    output::answer(args.json, &rank_json(board, args.side, rank), || args.side.rank_text(board, rank))
 }
 
-fn print(
-    board: Board,
-    side: SideArg,
-    rank: Rank,
-    as_json: bool,
-    text: fn(String, Rank) -> String,
-) -> Result<CommandOutcome> {
-    let state = side.rank_text(board, rank);
-    match as_json {
-        true => output::print_json(&json!({ "state": state, "rank": rank.0 }))?,
-        false => output::print_line(&text(state, rank))?,
-    }
-    Ok(CommandOutcome::Answered)
+fn rank_json(board: Board, side: SideArg, rank: Rank) -> Value {
+    json!({ "state": side.rank_text(board, rank), "rank": rank.0 })
 }

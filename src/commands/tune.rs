@@ -14,8 +14,7 @@ use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::args::player::{PlayerArgs, PlayerFactory};
 use crate::args::threads::threads;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 
 /// Tune a player's parameters by hill climbing
 ///

@@ -15,8 +15,7 @@ use crate::args::board::BoardArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
-use crate::outcome::CommandOutcome;
-use crate::output::print_line;
+use crate::output::{CommandOutcome, print_line};
 
 /// The expansions of a search that is told none of the limits it knows.
 const MOST_EXPANSIONS: u64 = 100_000;

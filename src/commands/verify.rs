@@ -8,8 +8,7 @@ use sternhalma_builder::{BuildMode, BuilderError, Verifier};
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 use crate::resources::memory_limit;
 
 /// Check a table against its checksums, or prove every distance in it
@@ -49,18 +48,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         verified => verified?,
     }
     let checksum = format!("{:016x}", table.checksum());
-    if args.json {
-        output::print_json(&json!({
-            "file": table.path().display().to_string(),
-            "ok": true,
-            "deep": args.deep,
-            "states": table.prefix().states(),
-            "checksum": checksum,
-        }))?;
-    } else {
-        let what = if args.deep { "every distance proven" } else { "all checksums match" };
-        let states = HumanCount(table.prefix().states());
-        output::print_line(&format!("{}: {what}, {states} states, {checksum}", table.path().display()))?;
-    }
-    Ok(CommandOutcome::Answered)
+    let (file, states) = (table.path().display().to_string(), table.prefix().states());
+    let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
+    output::answer(args.json, &report, || {
+        let result = if args.deep { "every distance proven" } else { "all checksums match" };
+        format!("{file}: {result}, {} states, {checksum}", HumanCount(states))
+    })
 }

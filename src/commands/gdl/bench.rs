@@ -9,8 +9,7 @@ use sternhalma_ggp::bench::{BenchEngine, BenchError, BenchOptions, GameBench, Ne
 use sternhalma_ggp::gdl::network::LANES;
 
 use super::rulesheet::{EngineArg, read_text};
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Measure how fast a rulesheet is grounded, played at random, and searched
 ///
@@ -122,56 +121,43 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         engines: engines.iter().map(engine_report).collect(),
         policies: args.policy.iter().map(policy_report).collect::<Result<_>>()?,
     };
-    if args.json {
-        output::print_json(&report)?
-    } else {
-        report.print()?
-    }
-    Ok(CommandOutcome::Answered)
+    output::answer(args.json, &report, || report.text())
 }
 
 impl BenchReport {
-    fn print(&self) -> Result<()> {
-        print("grounding", &format!("{:.3} s", self.ground_seconds))?;
-        if let Some(network) = &self.network {
-            print_network(network)?;
-        }
-        if let Some(error) = &self.error {
-            print("no network", error)?;
-        }
-        for (engine, report) in &self.engines {
-            let text = match report {
-                EngineReport::Failed { error } => error.clone(),
-                EngineReport::Rates(rates) => {
-                    let goals: Vec<String> = rates.mean_goals.iter().map(|goal| format!("{goal:.2}")).collect();
-                    format!(
-                        "{:.0} playouts/s, {:.0} steps/s, mean length {:.2}, mean goals {}",
-                        rates.playouts_per_s,
-                        rates.steps_per_s,
-                        rates.mean_length,
-                        goals.join(" ")
-                    )
-                }
-            };
-            print(engine, &text)?;
-        }
+    fn text(&self) -> String {
+        let mut lines = vec![labelled("grounding", format!("{:.3} s", self.ground_seconds))];
+        lines.extend(self.network.as_ref().map(network_text));
+        lines.extend(self.error.clone().map(|error| labelled("no network", error)));
+        lines.extend(self.engines.iter().map(|(engine, report)| {
+            labelled(
+                engine,
+                match report {
+                    EngineReport::Failed { error } => error.clone(),
+                    EngineReport::Rates(PlayoutRates {
+                        playouts_per_s, steps_per_s, mean_length, mean_goals, ..
+                    }) => {
+                        let goals: Vec<String> = mean_goals.iter().map(|goal| format!("{goal:.2}")).collect();
+                        let speed = format!("{playouts_per_s:.0} playouts/s, {steps_per_s:.0} steps/s");
+                        format!("{speed}, mean length {mean_length:.2}, mean goals {}", goals.join(" "))
+                    }
+                },
+            )
+        }));
         for PolicyReport { policy, rates, lock_step } in &self.policies {
-            output::print_line(&format!("{policy}: {}", rates_text(rates)))?;
-            if let Some(LockStepReport { searches, rates: all }) = lock_step {
+            lines.push(format!("{policy}: {}", rates_text(rates)));
+            lines.extend(lock_step.as_ref().map(|LockStepReport { searches, rates: all }| {
                 let ratio = all.simulations_per_s / rates.simulations_per_s;
-                let text = rates_text(all);
-                output::print_line(&format!("  {searches} in lock step: {text}, {ratio:.2} times a single search"))?;
-            }
+                format!("  {searches} in lock step: {}, {ratio:.2} times a single search", rates_text(all))
+            }));
         }
-        Ok(())
+        lines.join("\n")
     }
 }
 
-fn print_network(network: &NetworkInfo) -> Result<()> {
+fn network_text(network: &NetworkInfo) -> String {
     let NetworkInfo { components, fluents, moves, gates, literals, .. } = network;
     let size = format!("{components}: {fluents} fluents, {moves} moves, {gates} gates of {literals} literals");
-    print("components", &size)?;
-    print("roles", &network.roles.join(" "))?;
     let mut kind = vec![match (network.one_player, network.turn_taking) {
         (true, _) => "one player".to_string(),
         (_, true) => "in turns".into(),
@@ -184,14 +170,14 @@ fn print_network(network: &NetworkInfo) -> Result<()> {
     if network.accumulates {
         kind.push("effects of moves persist".into());
     }
-    print("kind", &kind.join(", "))
+    let rows = [("components", size), ("roles", network.roles.join(" ")), ("kind", kind.join(", "))];
+    rows.map(|(label, text)| labelled(label, text)).join("\n")
 }
 
-fn rates_text(rates: &SearchRates) -> String {
-    let SearchRates { simulations_per_s, steps_per_s, depth, .. } = rates;
+fn rates_text(SearchRates { simulations_per_s, steps_per_s, depth, .. }: &SearchRates) -> String {
     format!("{simulations_per_s:.0} simulations/s, {steps_per_s:.0} steps/s, depth {depth}")
 }
 
-fn print(label: &str, text: &str) -> Result<()> {
-    output::print_line(&format!("{label:<12}{text}"))
+fn labelled(label: &str, text: String) -> String {
+    format!("{label:<12}{text}")
 }

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
 
 use super::rulesheet::read_text;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 
 /// Report the errors of rulesheets
 ///

@@ -8,7 +8,7 @@ mod trace;
 use anyhow::Result;
 use clap::Subcommand;
 
-use crate::outcome::CommandOutcome;
+use crate::output::CommandOutcome;
 
 /// Check, play and measure games written in the Game Description Language
 #[derive(clap::Args)]

@@ -8,8 +8,7 @@ use sternhalma_ggp::gdl::network::InLanes;
 use sternhalma_ggp::gdl::{Engine, ReplayError, TraceLine, replay_line};
 
 use super::rulesheet::{EngineArg, network, prover};
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Play the moves of a trace and compare every state
 ///

@@ -11,8 +11,7 @@ use sternhalma_ggp::{
 };
 
 use super::rulesheet::rules;
-use crate::outcome::CommandOutcome;
-use crate::output;
+use crate::output::{self, CommandOutcome};
 
 /// Show how MINI-Player's strategies score, and how it allocates simulations to them
 ///
@@ -120,11 +119,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         start,
         first_move,
     };
-    match args.json {
-        true => output::print_json(&report)?,
-        false => print(&report)?,
-    }
-    Ok(CommandOutcome::Answered)
+    output::answer(args.json, &report, || text(&report))
 }
 
 /// Returns the constant C and the configuration of a `mini` policy.
@@ -137,19 +132,20 @@ fn mini(policy: &Policy) -> Result<(f64, MiniConfig)> {
     bail!("`{policy}` has no strategies of MINI-Player in UCT; use a policy such as `mini,allocation=static`")
 }
 
-fn print(report: &StrategiesReport) -> Result<()> {
-    output::print_line(&format!("{}, for {}, by {}", report.file, report.role, report.policy))?;
-    output::print_line(&format!("after {} simulations of the start clock:", report.start.simulations))?;
-    for StrategyRow { strategy, simulations, mean } in &report.start.strategies {
-        output::print_line(&format!("  {strategy:<4} {simulations:>8} simulations, mean {mean:5.1}"))?;
-    }
-    for Allocated { simulations, strategies } in &report.first_move {
-        let share = |share: &StrategyRow| {
-            let percent = 100.0 * share.simulations as f64 / *simulations as f64;
-            format!("{} {percent:.1}%", share.strategy)
+fn text(report: &StrategiesReport) -> String {
+    let mut lines = vec![
+        format!("{}, for {}, by {}", report.file, report.role, report.policy),
+        format!("after {} simulations of the start clock:", report.start.simulations),
+    ];
+    lines.extend(report.start.strategies.iter().map(|StrategyRow { strategy, simulations, mean }| {
+        format!("  {strategy:<4} {simulations:>8} simulations, mean {mean:5.1}")
+    }));
+    lines.extend(report.first_move.iter().map(|Allocated { simulations, strategies }| {
+        let share = |row: &StrategyRow| {
+            format!("{} {:.1}%", row.strategy, 100.0 * row.simulations as f64 / *simulations as f64)
         };
         let shares: Vec<String> = strategies.iter().map(share).collect();
-        output::print_line(&format!("{simulations:>8} simulations: {}", shares.join(", ")))?;
-    }
-    Ok(())
+        format!("{simulations:>8} simulations: {}", shares.join(", "))
+    }));
+    lines.join("\n")
 }

@@ -5,7 +5,8 @@ use anyhow::Result;
 use sternhalma_ggp::gdl::trace;
 
 use super::rulesheet::prover;
-use crate::outcome::CommandOutcome;
+
+use crate::output::CommandOutcome;
 
 /// Play random matches and print each state as a line of JSON
 #[derive(clap::Args)]

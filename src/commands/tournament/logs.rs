@@ -9,7 +9,8 @@ use sternhalma_ggp::arena::{GameId, GameLog, GameRecord, Schedule, Standings};
 
 use super::room::shorten;
 use super::{print, series};
-use crate::outcome::CommandOutcome;
+
+use crate::output::CommandOutcome;
 
 /// Join the logs of the parts of a tournament, and print what they tell
 ///

@@ -19,8 +19,7 @@ use sternhalma_ggp::arena::{GameId, GameLog, GameRecord, Schedule, Shard, Standi
 
 use crate::args::threads::threads;
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 use room::Failure;
 pub use room::{Room, open};
 use series::File;

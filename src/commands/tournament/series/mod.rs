@@ -15,8 +15,7 @@ use super::plan::{self, PLAN_TIME, Plan};
 use super::settings::{Player, Settings};
 use super::{Args, check_budgets, held, open};
 use crate::context::CommandContext;
-use crate::outcome::CommandOutcome;
-use crate::output::{self, status};
+use crate::output::{self, CommandOutcome, status};
 pub use file::{File, Series};
 use report::{Report, markdown};
 
