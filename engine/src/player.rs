@@ -89,8 +89,8 @@ pub trait EnginePlayer: Send {
     fn reset(&mut self, seed: u64);
 }
 
-/// Creates a player. [`Config::needs_table`] tells whether it needs
-/// `distances`.
+/// Creates a player. It needs `distances` if [`Config::needs_table`] returns
+/// true.
 ///
 /// # Errors
 ///
