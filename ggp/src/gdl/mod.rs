@@ -1,11 +1,11 @@
-//! The Game Description Language: rulesheets read, checked and played.
+//! The Game Description Language: parsing, checking and playing rulesheets.
 //!
-//! [`Document`] is a text in the Knowledge Interchange Format, with its
-//! comments and places; [`Rules`] is what a rulesheet says; [`check`] finds
-//! what is wrong with one; [`Prover`] plays it by resolution with tabling.
-//! The prover is plain on purpose: it says what is right. [`network`] grounds
-//! rules and plays them as a circuit, thousands of times faster, for searches
-//! ([`NetworkGame`](network::NetworkGame)) and 512 matches at once
+//! [`Document`] is a text in the Knowledge Interchange Format with its
+//! comments and places. [`Rules`] is a parsed rulesheet, and [`check`] reports
+//! its errors. [`Prover`] plays it by resolution with tabling; it is simple on
+//! purpose, because it is the reference for the other engines. [`network`]
+//! grounds rules and plays them as a circuit, thousands of times faster: for
+//! searches ([`NetworkGame`](network::NetworkGame)), or 512 matches at once
 //! ([`Lanes`](network::Lanes)).
 //!
 //! ```
@@ -31,8 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Semantics follow Love, Hinrichs, Haley, Schkufza and Genesereth, *General
-//! Game Playing: Game Description Language Specification* (2008).
+//! Syntax and semantics follow [Love et al. 2008].
 
 mod check;
 mod ground;

@@ -1,4 +1,4 @@
-//! Matches written down state by state, and compared.
+//! Traces: matches recorded state by state, for comparison.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::reasoner::{Goal, Reasoner};
 use super::syntax::Document;
 use crate::{Game, Rng};
 
-/// A visited state: what holds in it and what is played. All terms are KIF.
+/// A visited state: its facts and the played move. All terms are KIF.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct TraceLine {
     /// The match, counted from 0.
@@ -22,19 +22,19 @@ pub struct TraceLine {
     pub state: Vec<String>,
     /// Whether the match is over.
     pub terminal: bool,
-    /// A goal a role, in the order of roles; `undef` where there is not
+    /// The goals in the order of roles; `undef` if a role does not have
     /// exactly one.
     pub goals: Vec<String>,
-    /// The legal moves of each role; none at the end.
+    /// The legal moves of each role; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub legal: Option<BTreeMap<String, Vec<String>>>,
-    /// The joint move that is then played, in the order of roles; none at
+    /// The joint move that is then played, in the order of roles; absent at
     /// the end.
     #[serde(rename = "move", skip_serializing_if = "Option::is_none", default)]
     pub joint: Option<Vec<String>>,
 }
 
-/// What disagrees with a trace, or keeps it from being made or replayed.
+/// A difference from a trace, or an error of making or replaying it.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -45,14 +45,14 @@ pub enum ReplayError {
         p: u64,
         /// The step.
         t: u64,
-        /// What of it differs.
+        /// The part that differs.
         what: String,
-        /// What the trace says.
+        /// The value in the trace.
         expected: String,
-        /// What the engine says.
+        /// The value of the engine.
         found: String,
     },
-    /// No state has a move that is played.
+    /// A played move exists in no state.
     #[error("`{text}` is no move of role {role}")]
     NoMove {
         /// The role.
@@ -60,49 +60,52 @@ pub enum ReplayError {
         /// The move.
         text: String,
     },
-    /// The prover fails.
+    /// The prover failed.
     #[error(transparent)]
     Prover(#[from] ProverError),
 }
 
-/// What plays the matches of a trace: the [`Prover`] and every [`Reasoner`].
+/// An engine that plays the matches of a trace: the [`Prover`] and every
+/// [`Reasoner`].
 pub trait Engine {
     /// A state of the game.
     type State;
 
-    /// The names of the roles, in order.
+    /// Returns the names of the roles, in order.
     fn names(&self) -> Vec<String>;
 
-    /// The state a match begins in.
+    /// Returns the initial state.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`], as for the other questions.
+    /// Returns the same errors as [`Prover::initial`]; so do the other
+    /// queries.
     fn start(&mut self) -> Result<Self::State, ProverError>;
 
-    /// What is to be told of a state.
+    /// Returns the facts, end, goals and legal moves of a state.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`].
+    /// Returns the same errors as [`Prover::initial`].
     fn view(&mut self, state: &Self::State) -> Result<View, ProverError>;
 
-    /// Plays a joint move, one move a role.
+    /// Plays a joint move, with one move per role.
     ///
     /// # Errors
     ///
-    /// As [`Prover::next`], and [`ReplayError::NoMove`].
+    /// Returns the same errors as [`Prover::next`], and
+    /// [`ReplayError::NoMove`].
     fn follow(&mut self, state: &mut Self::State, joint: &[String]) -> Result<(), ReplayError>;
 }
 
-/// What an engine says of a state. Names are in no order.
+/// An engine's evaluation of a state. Names are unordered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
     /// The true fluents.
     pub facts: Vec<String>,
     /// Whether the match is over.
     pub terminal: bool,
-    /// What each role has reached.
+    /// The goal of each role.
     pub goals: Vec<Goal>,
     /// The legal moves of each role.
     pub legal: Vec<Vec<String>>,
@@ -173,7 +176,7 @@ impl<R: Reasoner> Engine for R {
     }
 }
 
-/// The moves of these names, one a role.
+/// Returns the moves with these names, one per role.
 pub(super) fn moves_named<R: Reasoner>(game: &R, joint: &[String]) -> Result<Vec<R::Move>, ReplayError> {
     let named = |(role, text): (usize, &String)| {
         let no_move = || ReplayError::NoMove { role: game.role_names()[role].clone(), text: text.clone() };
@@ -182,13 +185,13 @@ pub(super) fn moves_named<R: Reasoner>(game: &R, joint: &[String]) -> Result<Vec
     joint.iter().enumerate().map(named).collect()
 }
 
-/// Plays random matches and hands each visited state to `visit`. The same
-/// seed gives the same matches, whatever engine plays them.
+/// Plays random matches and passes each visited state to `visit`. The same
+/// seed gives the same matches for any engine.
 ///
 /// # Errors
 ///
-/// As the questions of the engine, if a role cannot move or a match goes on
-/// for more than `most_steps`, or what `visit` returns.
+/// Returns the errors of the engine and of `visit`. Also returns an error if a
+/// role has no legal move or a match has more than `most_steps` steps.
 pub fn trace<T: Engine, E: From<ReplayError>>(
     engine: &mut T,
     seed: u64,
@@ -223,7 +226,7 @@ pub fn trace<T: Engine, E: From<ReplayError>>(
     Ok(())
 }
 
-/// What the engine says of a state. Lists are in alphabetical order.
+/// Returns the evaluation of a state. Lists are in alphabetical order.
 fn line<T: Engine>(engine: &mut T, p: u64, t: u64, state: &T::State) -> Result<TraceLine, ProverError> {
     let View { facts, terminal, goals, legal } = engine.view(state)?;
     let legal = engine.names().into_iter().zip(legal).map(|(role, moves)| (role, sorted(moves))).collect();
@@ -250,13 +253,13 @@ fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// Compares what a line says with an engine, in the state that `state`
-/// holds, and plays on: `state` is then the one that the next line should
-/// tell. A line of step 0 begins a match, and so does the first.
+/// Compares a line with an engine in the state `state` and plays the move of
+/// the line, so that `state` belongs to the next line. A line of step 0 begins
+/// a match, and so does the first line.
 ///
 /// # Errors
 ///
-/// The first difference, or what keeps the line from being replayed.
+/// Returns the first difference, or the error that prevents the replay.
 pub fn replay_line<T: Engine>(
     engine: &mut T,
     state: &mut Option<T::State>,
@@ -299,7 +302,7 @@ pub fn replay_line<T: Engine>(
     }
     for (role, mv) in engine.names().iter().zip(joint) {
         let legal = found.legal.as_ref().and_then(|legal| legal.get(role));
-        // What is no term at all is left to the engine to refuse.
+        // The engine refuses a text that is not a term.
         if Document::parse(mv).is_ok() && !legal.is_some_and(|legal| legal.contains(&normal(mv))) {
             return Err(differs(&format!("move of {role}"), normal(mv), "no such legal move".into()));
         }
@@ -311,12 +314,14 @@ fn keys(legal: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     legal.keys().cloned().collect()
 }
 
-/// A sentence with one space between words; text that is not KIF as it is.
+/// Returns a sentence with one space between words. A text that is not KIF is
+/// unchanged.
 fn normal(text: &str) -> String {
     Document::parse(text).map_or_else(|_| text.to_string(), |document| document.to_string())
 }
 
-/// What only one of two lists has, if they differ as sets.
+/// Returns the elements that only one of two lists has, if they differ as
+/// sets.
 fn compare(expected: &[String], found: &[String]) -> Option<(String, String)> {
     let sorted = |texts: &[String]| {
         let mut texts: Vec<String> = texts.iter().map(|text| normal(text)).collect();

@@ -1,4 +1,4 @@
-//! What is wrong with a rulesheet.
+//! Checking rulesheets.
 
 mod options;
 mod random_play;
@@ -12,10 +12,10 @@ use static_check::Checks;
 
 pub use options::CheckOptions;
 
-/// Finds what is wrong with a rulesheet, in the order of the text.
+/// Returns the errors and warnings of a rulesheet, in the order of the text.
 ///
-/// A text that defines no relation of the language is a fragment: nothing is
-/// said to be missing from it.
+/// A text that defines no relation of the language is a fragment; missing
+/// relations are then not reported.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::{CheckOptions, check};
@@ -41,7 +41,7 @@ pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
     findings
 }
 
-/// What reasoners play all the same is a warning.
+/// Turns an error that most reasoners accept into a warning.
 fn excuse(finding: &mut Finding) {
     let codes = [Code::SentenceArity, Code::FunctionArity, Code::EmptyBody, Code::EmptyArguments];
     if codes.contains(&finding.code) {

@@ -1,17 +1,18 @@
-//! How to check a rulesheet.
+//! Options for checking a rulesheet.
 
-/// How to check a rulesheet.
+/// Options for checking a rulesheet.
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// Tell arities that differ, rules without bodies and parentheses
-    /// without arguments as warnings.
+    /// Whether problems that most reasoners accept are warnings: differing
+    /// arities, rules without bodies, and parentheses without arguments.
     pub lenient: bool,
-    /// The random matches to play; they are played only if nothing else is
-    /// an error.
+    /// The number of random matches to play. They are only played if there is
+    /// no other error.
     pub playouts: u64,
     /// The seed of the matches.
     pub seed: u64,
-    /// The rows that one proof of the simulation may visit.
+    /// The maximum number of rows that one proof of the random matches may
+    /// visit.
     pub rows: u64,
 }
 

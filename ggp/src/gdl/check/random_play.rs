@@ -1,4 +1,4 @@
-//! What random play finds in a rulesheet.
+//! Errors that random matches reveal.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::gdl::prover::{Prover, ProverError, State};
 use crate::gdl::reasoner::Goal;
 use crate::gdl::syntax::{Code, Finding, Place, Rules, Severity};
 
-/// A match that goes on for longer is broken off.
+/// The maximum number of steps of a match.
 const MOST_STEPS: usize = 2_000;
 
-/// Plays random matches until the playouts or the rows are used up, and
-/// tells each kind of finding once a role.
+/// Plays random matches until the playouts or the rows are used up. Reports
+/// each kind of finding once per role.
 pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
     if options.playouts == 0 {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What is wrong with the text of a rulesheet.
+//! Errors in the text of a rulesheet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,8 +36,9 @@ impl<'a> Checks<'a> {
         self.findings.push(Finding::error(code, place, message));
     }
 
-    /// Every variable of the head, of a negation and of a `distinct` must be
-    /// bound by a positive literal. Variables of facts are told elsewhere.
+    /// Checks that every variable of the head, of a negation and of a
+    /// `distinct` is bound by a positive literal. Variables of facts are
+    /// reported elsewhere.
     fn safety(&mut self, rule: &'a Rule) {
         if rule.body.is_empty() {
             return;
@@ -66,7 +67,7 @@ impl<'a> Checks<'a> {
         });
     }
 
-    /// A negated relation must not depend on the head.
+    /// Checks that a negated relation does not depend on the head.
     fn negation_cycle(&mut self, rule: &'a Rule) {
         let head = &rule.head.name;
         for_each_atom(&rule.body, true, &mut |atom, positive| {
@@ -77,9 +78,10 @@ impl<'a> Checks<'a> {
         });
     }
 
-    /// In a literal that depends on the head, each argument must be ground,
-    /// an argument of the head, or an argument of a literal that does not
-    /// depend on the head (Love et al. 2008, definition 15).
+    /// Checks the recursion restriction [Love et al. 2008, definition 15]: in
+    /// a literal that depends on the head, each argument must be ground, an
+    /// argument of the head, or an argument of a literal that does not depend
+    /// on the head.
     fn recursion(&mut self, rule: &'a Rule) {
         let head = &rule.head;
         let recursive = |atom: &Atom| atom.name == head.name || self.graph.depends(&atom.name, &head.name);
@@ -111,8 +113,8 @@ impl<'a> Checks<'a> {
         self.error(Code::GoalValue, rule.place, message);
     }
 
-    /// Relations and functions have one number of arguments each. A name may
-    /// be a relation, a function and a constant at once.
+    /// Checks that each relation and each function has one number of
+    /// arguments. A name may be a relation, a function and a constant at once.
     fn arities(&mut self) {
         let mut arities = Arities::default();
         for rule in self.rules.iter() {
@@ -126,7 +128,7 @@ impl<'a> Checks<'a> {
         self.findings.append(&mut arities.findings);
     }
 
-    /// Roles are facts, or follow from facts alone.
+    /// Checks that roles are facts, or follow from facts alone.
     fn roles(&mut self) {
         for rule in self.rules.iter().filter(|rule| rule.head.name == "role") {
             if self.graph.depends("role", "true") || self.graph.depends("role", "does") {
@@ -162,8 +164,9 @@ impl<'a> Checks<'a> {
         }
     }
 
-    /// A game without `init` begins in the empty state, and one without
-    /// `next` stays there; both are seen in valid rulesheets.
+    /// Reports missing relations. A game without `init` begins in the empty
+    /// state, and one without `next` stays there; both occur in valid
+    /// rulesheets.
     fn missing(&mut self) {
         let defines = |name: &&str| self.graph.defines(name);
         if !RELATIONS.iter().any(|(name, _)| self.graph.defines(name)) {
@@ -197,7 +200,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The variables that the tests of a body ask for.
+/// Collects the variables of the tests of a body.
 fn ask<'a>(body: &'a [Literal], names: &mut BTreeSet<&'a str>) {
     for literal in body {
         match literal {
@@ -224,8 +227,8 @@ fn for_each_variable<'a>(literal: &'a Literal, names: &mut BTreeSet<&'a str>) {
     }
 }
 
-/// The variables that a conjunction binds; a disjunction binds those that
-/// each alternative binds.
+/// Returns the variables that a conjunction binds. A disjunction binds the
+/// variables that every alternative binds.
 fn binds(body: &[Literal]) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for literal in body {
@@ -263,7 +266,7 @@ fn term_text(term: &Term) -> String {
     }
 }
 
-/// Numbers of arguments as they are met, each difference told once.
+/// The numbers of arguments found so far; each difference is reported once.
 #[derive(Default)]
 struct Arities<'a> {
     sentences: BTreeMap<&'a str, usize>,

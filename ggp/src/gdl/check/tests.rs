@@ -8,7 +8,7 @@ fn found(text: &str) -> Vec<(Severity, Code, Option<Place>)> {
     findings.into_iter().map(|finding| (finding.severity, finding.code, finding.place)).collect()
 }
 
-/// What is found in a statement on the second line of a valid game.
+/// Returns the findings for a statement on the second line of a valid game.
 fn in_game(statement: &str) -> Vec<(Severity, Code, u32)> {
     let placed = found(&format!("{GAME}{statement}")).into_iter();
     placed.map(|(severity, code, place)| (severity, code, place.map_or(0, |place| place.column))).collect()

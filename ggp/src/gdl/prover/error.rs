@@ -1,14 +1,14 @@
-//! What keeps a rulesheet from being played.
+//! Errors of evaluating a rulesheet.
 
 use thiserror::Error;
 
 use crate::gdl::syntax::Place;
 
-/// Why a rulesheet cannot be played, or not on.
+/// An error of evaluating a rulesheet.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ProverError {
-    /// A rule has a variable that nothing binds.
+    /// A rule has an unbound variable.
     #[error("{place}: the rule is unsafe: a variable of its head, a negation or a `distinct` is bound by nothing")]
     Unsafe {
         /// The rule.
@@ -19,7 +19,7 @@ pub enum ProverError {
     Alternatives {
         /// The rule.
         place: Place,
-        /// The most there may be.
+        /// The maximum number.
         limit: usize,
     },
     /// A relation has too many arguments.
@@ -27,34 +27,34 @@ pub enum ProverError {
     Arity {
         /// The rule that defines it.
         place: Place,
-        /// The most there may be.
+        /// The maximum number.
         limit: usize,
     },
-    /// Nothing says who plays.
+    /// The rulesheet has no role.
     #[error("the rulesheet has no role")]
     NoRole,
-    /// Proofs go too deep, as those of unbounded recursion do.
+    /// Proofs are too deep, for example because of unbounded recursion.
     #[error("a proof needs more than {limit} calls within calls")]
     TooDeep {
-        /// The most there may be.
+        /// The maximum depth.
         limit: u32,
     },
     /// Terms grow without bound.
     #[error("a proof makes terms nested deeper than {limit}")]
     TermTooDeep {
-        /// The most there may be.
+        /// The maximum depth.
         limit: usize,
     },
     /// A proof takes too long.
     #[error("a proof visits more than {limit} rows")]
     TooLong {
-        /// The most there may be.
+        /// The maximum number of rows.
         limit: u64,
     },
-    /// A long question was interrupted.
+    /// A long query was interrupted.
     #[error("the question was interrupted")]
     Interrupted,
-    /// A role cannot move though the match is not over.
+    /// A role has no legal move although the match is not over.
     #[error("role {role} has no legal move in a state that is not terminal")]
     NoLegalMove {
         /// The role.
@@ -63,7 +63,7 @@ pub enum ProverError {
     /// A match does not end.
     #[error("the match is not over after {steps} steps")]
     Endless {
-        /// The steps that were played.
+        /// The number of played steps.
         steps: usize,
     },
     /// A text is not a ground term.

@@ -1,4 +1,4 @@
-//! A rulesheet as a game of the search, played by proof.
+//! A rulesheet as a game for searches, played with the prover.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,16 +10,16 @@ use crate::game::{Game, Turn};
 use crate::gdl::reasoner::{Goal, Reasoner};
 use crate::gdl::syntax::Rules;
 
-/// A game played by the [`Prover`]: slow, and able to play what no network can
-/// hold. There is one prover, which threads take in turn.
+/// A game played with the [`Prover`]: slow, but able to play games that no
+/// network can hold. All threads share one prover.
 ///
-/// A game cannot fail, a proof can. A state of which the prover cannot tell
-/// whether it is terminal and what is legal, or in which a role has no legal
-/// move, is terminal here and worth 0 to every role, so that a search keeps
-/// away from it. [`failure`](ProverGame::failure) tells the first such error.
+/// A game cannot fail, but a proof can. A state is terminal here, with goal 0
+/// for every role, if the prover cannot evaluate it or if a role has no legal
+/// move, so that searches avoid it. [`failure`](ProverGame::failure) returns
+/// the first such error.
 ///
-/// If at most one role has more than one legal move in a state it moves alone
-/// ([`Turn::One`]; of role 0 if none has), else all move.
+/// If at most one role has more than one legal move, it moves alone
+/// ([`Turn::One`]; role 0 if no role has a choice). Otherwise all roles move.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
@@ -46,43 +46,45 @@ pub struct ProverGame {
     asked: Mutex<Asked>,
 }
 
-/// What is asked, and the first error of an answer that cannot tell it.
+/// The prover, and its first error.
 struct Asked {
     prover: Prover,
     failure: Option<ProverError>,
 }
 
-/// A state with what the search asks of it.
+/// A state with the facts that searches need.
 #[derive(Clone)]
 pub struct ProverState(Arc<View>);
 
 struct View {
     facts: State,
     terminal: bool,
-    /// The legal moves of each role; none in a terminal state.
+    /// The legal moves of each role; empty in a terminal state.
     legal: Vec<Vec<TermId>>,
     goals: OnceLock<Vec<Goal>>,
 }
 
 impl ProverGame {
-    /// Makes rules ready to be played.
+    /// Creates the game of a rulesheet.
     ///
     /// # Errors
     ///
-    /// Rules that cannot be evaluated, and those whose initial state cannot
-    /// be told or leaves a role without a legal move.
+    /// Returns an error if the rules cannot be evaluated, or if the initial
+    /// state cannot be evaluated or leaves a role without a legal move.
     pub fn new(rules: &Rules) -> Result<ProverGame, ProverError> {
         ProverGame::bounded(rules, u64::MAX, Arc::default())
     }
 
-    /// As [`ProverGame::new`]. No proof visits more rows than this, which
-    /// bounds its memory, too: some 50 bytes a row. Proofs that take long are
-    /// given up while the flag is set; states met then are terminal and worth
-    /// nothing, so the game is of no more use.
+    /// Creates the game with a limit of visited rows per proof, and an
+    /// interrupt flag.
+    ///
+    /// The limit also bounds the memory, at about 50 bytes per row. While the
+    /// flag is set, long proofs are aborted. The affected states are terminal
+    /// with goal 0, so the game must not be used any more.
     ///
     /// # Errors
     ///
-    /// As [`ProverGame::new`].
+    /// Returns the same errors as [`ProverGame::new`].
     pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<ProverGame, ProverError> {
         let mut prover = Prover::bounded(rules, rows, interrupt)?;
         let facts = prover.initial()?;
@@ -91,20 +93,20 @@ impl ProverGame {
         Ok(ProverGame { roles, initial, asked: Mutex::new(Asked { prover, failure: None }) })
     }
 
-    /// Why a state was taken for terminal that the rules do not say is, if
-    /// that has happened.
+    /// Returns the first error because of which a state was treated as
+    /// terminal, if there was one.
     pub fn failure(&self) -> Option<ProverError> {
         self.asked().failure.clone()
     }
 
-    /// The prover gives up half-done work by itself, so it is of use after a
-    /// panic elsewhere.
+    /// Locks the prover. After a panic in another thread the prover is still
+    /// usable, because it discards unfinished work.
     fn asked(&self) -> MutexGuard<'_, Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is to be known of a state.
+/// Evaluates a state.
 fn view(prover: &mut Prover, facts: State) -> Result<View, ProverError> {
     let terminal = prover.is_terminal(&facts)?;
     let mut legal = Vec::new();
@@ -119,13 +121,13 @@ fn view(prover: &mut Prover, facts: State) -> Result<View, ProverError> {
 }
 
 impl Asked {
-    /// The answer to a question; an error is kept.
+    /// Returns the answer to a query, and keeps the first error.
     fn ask<T>(&mut self, question: impl FnOnce(&mut Prover) -> Result<T, ProverError>) -> Option<T> {
         question(&mut self.prover).map_err(|error| self.failure.get_or_insert(error).clone()).ok()
     }
 
-    /// The state after a joint move; if nothing can be told of it, the facts
-    /// as far as they are known, and the end.
+    /// Returns the state after a joint move. If it cannot be evaluated, the
+    /// result is a terminal state with the known facts.
     fn next(&mut self, from: &View, joint: &[TermId]) -> View {
         let facts = self.ask(|prover| prover.next(&from.facts, joint));
         let known = facts.clone().and_then(|facts| self.ask(|prover| view(prover, facts)));
@@ -182,7 +184,7 @@ impl Game for ProverGame {
 
     /// # Panics
     ///
-    /// If the state is terminal.
+    /// Panics if the state is terminal.
     fn play(&self, state: &mut ProverState, joint: &[TermId]) {
         match self.turn(state) {
             Turn::All => self.play_all(state, joint),
@@ -215,7 +217,7 @@ impl Reasoner for ProverGame {
         facts
     }
 
-    /// None if they cannot be told.
+    /// Returns no moves if they cannot be evaluated.
     fn legal_of(&self, state: &ProverState, role: usize) -> Vec<TermId> {
         if !state.0.terminal {
             return state.0.legal[role].clone();
@@ -227,7 +229,7 @@ impl Reasoner for ProverGame {
         self.asked().prover.text(mv)
     }
 
-    /// Every ground term is taken for a move that some state may have.
+    /// Every ground term is considered a possible move.
     fn move_named(&self, _: usize, name: &str) -> Option<TermId> {
         self.asked().prover.term(name).ok()
     }
@@ -236,7 +238,7 @@ impl Reasoner for ProverGame {
         *state = ProverState(Arc::new(self.asked().next(&state.0, joint)));
     }
 
-    /// [`Goal::None`] also if it cannot be told.
+    /// Also returns [`Goal::None`] if the goal cannot be evaluated.
     fn reached(&self, state: &ProverState, role: usize) -> Goal {
         let goals = state.0.goals.get_or_init(|| {
             let goals = self.asked().ask(|prover| prover.goals(&state.0.facts));
@@ -323,7 +325,7 @@ mod tests {
         let game = game(&own("subtraction"));
         let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
         let found = mcts.search(&game, &game.initial(), 0, Limits::playouts(2_000), &AtomicBool::new(false));
-        // Ten stones are left at two more than a multiple of four.
+        // A position of ten stones is lost: two more than a multiple of four.
         assert_eq!(game.move_name(0, found.best), "(take 2)");
     }
 
@@ -351,7 +353,8 @@ mod tests {
 
     #[test]
     fn long_proofs_are_interrupted() {
-        // A join of a million rows, which the first state does not need.
+        // This is a join of a million rows, which the first state does not
+        // need.
         let facts: String = (0..32).map(|n| format!("(n {n}) ")).collect();
         let rules = format!(
             "{facts} (role a) (init on) (legal a go) (goal a 100)

@@ -1,4 +1,4 @@
-//! The plain reasoner: resolution with tabling.
+//! The prover: resolution with tabling.
 
 mod error;
 mod game;

@@ -1,5 +1,6 @@
-//! Rules made ready for the machine: names interned, disjunctions spread out,
-//! bodies put in an order in which every test finds its variables bound.
+//! Compilation of rules for evaluation. Names are interned, disjunctions are
+//! expanded, and bodies are ordered so that the variables of every test are
+//! bound.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,13 +10,14 @@ use super::terms::Terms;
 use crate::gdl::syntax::Graph;
 use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
 
-/// A rule may spread into this many conjunctions.
+/// The maximum number of conjunctions that a rule expands to.
 const MAX_ALTERNATIVES: usize = 1024;
 
-/// Calls tell their bound arguments by the bits of a word.
+/// The maximum number of arguments; calls mark bound arguments by the bits of
+/// a word.
 pub const MAX_ARITY: usize = 64;
 
-/// A term of a rule. Variables are places in the rule's environment.
+/// A term of a rule. Variables are indices into the environment of the rule.
 #[derive(Clone, Debug)]
 enum Shape {
     Const(u32),
@@ -30,7 +32,7 @@ enum Part {
     Does(Vec<Shape>),
     Distinct(Shape, Shape),
     Not(Box<Part>),
-    /// Alternatives that bind nothing: each is a list of tests.
+    /// Alternatives that bind no variable; each is a list of tests.
     AnyOf(Vec<Vec<Part>>),
 }
 
@@ -41,45 +43,45 @@ struct Clause {
     variables: usize,
 }
 
-/// How long an answer holds.
+/// The validity of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Span {
-    /// In every state.
+    /// Valid in every state.
     Always,
-    /// In one state.
+    /// Valid in one state.
     State,
-    /// In one state with one joint move.
+    /// Valid in one state with one joint move.
     Joint,
 }
 
 /// A relation that rules define.
 pub struct Pred {
     pub span: Span,
-    /// What facts say.
+    /// Its facts.
     pub facts: Rows,
     clauses: Vec<Clause>,
 }
 
 impl Pred {
-    /// Whether it has no rules.
+    /// Returns whether it has no rules.
     pub fn is_facts(&self) -> bool {
         self.clauses.is_empty()
     }
 }
 
-/// How a column of a row is met. Which variables are bound is known
-/// beforehand, as every answer is ground.
+/// The matching of a column of a row. The bound variables are known in
+/// advance, because every answer is ground.
 #[derive(Clone, Debug)]
 pub enum Pat {
     Const(u32),
     /// Binds a variable.
     Bind(usize),
-    /// Meets a bound variable.
+    /// Compares with a bound variable.
     Check(usize),
     Fun(u32, Box<[Pat]>),
 }
 
-/// How a bound term is made.
+/// The construction of a bound term.
 #[derive(Clone, Debug)]
 pub enum Build {
     Const(u32),
@@ -87,7 +89,7 @@ pub enum Build {
     Fun(u32, Box<[Build]>),
 }
 
-/// Rows to be scanned.
+/// A set of rows to scan.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     Facts(u32),
@@ -100,14 +102,14 @@ pub enum Source {
 
 #[derive(Clone, Debug)]
 pub enum Goal {
-    /// Meets rows; `keys` are bound columns by which rows may be looked up.
+    /// Matches rows. `keys` are bound columns by which rows can be looked up.
     Scan {
         source: Source,
         pats: Box<[Pat]>,
         keys: Box<[(usize, Build)]>,
     },
-    /// Meets the answers of a call, which has an argument for each column:
-    /// made if bound. `pats` are for the others.
+    /// Matches the answers of a call. The call has one entry per column: a
+    /// construction if the argument is bound. `pats` match the other columns.
     Call {
         pred: u32,
         args: Box<[Option<Build>]>,
@@ -118,18 +120,18 @@ pub enum Goal {
     AnyOf(Box<[Box<[Goal]>]>),
 }
 
-/// A clause made ready for calls with certain arguments bound.
+/// A clause compiled for calls with certain bound arguments.
 #[derive(Debug)]
 pub struct RulePlan {
     pub variables: usize,
-    /// Meets the bound arguments of the call, in order.
+    /// Matches the bound arguments of the call, in order.
     pub bound: Box<[Pat]>,
     pub body: Box<[Goal]>,
-    /// Makes the others, in order.
+    /// Constructs the free arguments, in order.
     pub free: Box<[Build]>,
 }
 
-/// A rulesheet made ready.
+/// A compiled rulesheet.
 pub struct Program {
     pub preds: Vec<Pred>,
     names: HashMap<(String, usize), u32>,
@@ -138,8 +140,8 @@ pub struct Program {
 impl Program {
     /// # Errors
     ///
-    /// Rules that cannot be evaluated: unsafe ones, those that spread too
-    /// far, and relations of too many arguments.
+    /// Returns an error for unsafe rules, rules that expand too far, and
+    /// relations with too many arguments.
     pub fn new(rules: &Rules, terms: &mut Terms) -> Result<Program, ProverError> {
         let mut program = Program { preds: Vec::new(), names: HashMap::new() };
         let graph = Graph::new(rules);
@@ -201,18 +203,18 @@ impl Program {
         Ok(())
     }
 
-    /// The clauses of a relation for calls whose bound arguments are the
-    /// bits of `mask`.
+    /// Returns the compiled clauses of a relation for calls whose bound
+    /// arguments are the bits of `mask`.
     pub fn plans(&self, pred: u32, mask: u64) -> Vec<RulePlan> {
         let ready = |clause: &Clause| clause.plan(mask, &self.preds);
-        // A clause whose variables are bound without arguments bound is
-        // evaluable with them.
+        // A clause that can be evaluated without bound arguments can be
+        // evaluated with them.
         self.preds[pred as usize].clauses.iter().filter_map(ready).collect()
     }
 }
 
-/// The conjunctions into which disjunctions spread. Disjunctions of tests
-/// are left whole, for they bind nothing.
+/// Expands disjunctions to conjunctions. Disjunctions of tests are kept,
+/// because they bind no variable.
 fn alternatives(rule: &Rule) -> Result<Vec<Vec<Literal>>, ProverError> {
     let mut all: Vec<Vec<Literal>> = vec![Vec::new()];
     for literal in &rule.body {
@@ -231,8 +233,8 @@ fn alternatives(rule: &Rule) -> Result<Vec<Vec<Literal>>, ProverError> {
     Ok(all)
 }
 
-/// Disjunctions in one another become one; two negations none. The negation
-/// of a disjunction stays: it is a test.
+/// Merges nested disjunctions and removes double negations. A negated
+/// disjunction is a test and is kept.
 fn simplify(literal: &Literal) -> Literal {
     match literal {
         Literal::Or(place, parts) => {
@@ -261,7 +263,7 @@ fn is_test(literal: &Literal) -> bool {
     }
 }
 
-/// Turns the parts of one rule into shapes.
+/// Converts the parts of one rule to shapes.
 struct Scope<'a> {
     program: &'a mut Program,
     terms: &'a mut Terms,
@@ -326,7 +328,7 @@ impl Shape {
         !self.any_variable(&mut |variable| !bound[variable])
     }
 
-    /// The pattern, after which all its variables are bound.
+    /// Returns the pattern, after which all its variables are bound.
     fn pat(&self, bound: &mut [bool]) -> Pat {
         match self {
             Shape::Const(id) => Pat::Const(*id),
@@ -363,7 +365,7 @@ impl Part {
         !self.any_variable(&mut |variable| !bound[variable])
     }
 
-    /// How many variables are not bound.
+    /// Returns the number of unbound variables.
     fn unbound(&self, bound: &[bool]) -> usize {
         let mut variables = BTreeSet::new();
         self.any_variable(&mut |variable| {
@@ -379,7 +381,7 @@ impl Part {
         matches!(self, Part::Rel(..) | Part::True(_) | Part::Does(_))
     }
 
-    /// Whether it costs little to ask once its variables are bound.
+    /// Returns whether it is cheap to evaluate once its variables are bound.
     fn is_cheap(&self, preds: &[Pred]) -> bool {
         match self {
             Part::Rel(pred, _) => preds[*pred as usize].is_facts(),
@@ -427,7 +429,7 @@ fn call(pred: u32, args: &[Shape], bound: &mut [bool]) -> Goal {
 }
 
 impl Clause {
-    /// None if a test or the head is left with a variable that nothing binds.
+    /// Returns `None` if a variable of a test or of the head remains unbound.
     fn plan(&self, mask: u64, preds: &[Pred]) -> Option<RulePlan> {
         let mut known = vec![false; self.variables];
         let is_bound = |column: usize| mask >> column & 1 == 1;
@@ -447,10 +449,12 @@ impl Clause {
     }
 }
 
-/// The part to evaluate next: a cheap test; else the moves; else, of the
-/// tests and the parts that share a bound variable, the first of those with
-/// the fewest unbound; else the first that binds of those that depend on the
-/// state, of which less holds as a rule than of others.
+/// Returns the part to evaluate next.
+///
+/// The order of preference is: a cheap test; the moves; among tests and parts
+/// that share a bound variable, the first with the fewest unbound variables;
+/// the first binding part that depends on the state, because fewer rows
+/// usually hold; the first part.
 fn pick(left: &[&Part], known: &[bool], preds: &[Pred]) -> Option<usize> {
     let ready = |part: &Part| part.is_bound(known);
     let joined = |part: &Part| part.is_generator() && part.any_variable(&mut |variable| known[variable]);

@@ -1,4 +1,4 @@
-//! A rulesheet played by proof.
+//! A prover that plays a rulesheet.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,64 +13,64 @@ use crate::Rng;
 use crate::gdl::reasoner::Goal;
 use crate::gdl::syntax::{Document, Expr, ExprKind, Rules};
 
-/// A state: the fluents that are true, each once, in order of their ids.
+/// A state: the true fluents, each once, in the order of their ids.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct State(Arc<[TermId]>);
 
 impl State {
-    /// The state in which these fluents are true.
+    /// Creates the state in which these fluents are true.
     pub fn new(mut fluents: Vec<TermId>) -> State {
         fluents.sort_unstable();
         fluents.dedup();
         State(fluents.into())
     }
 
-    /// The fluents.
+    /// Returns the fluents.
     pub fn fluents(&self) -> &[TermId] {
         &self.0
     }
 }
 
-/// How a random match ended.
+/// The end of a random match.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Match {
     /// The terminal state.
     pub end: State,
-    /// The joint moves from the start to it.
+    /// The number of joint moves from the start.
     pub steps: usize,
-    /// What each role has reached.
+    /// The goal of each role.
     pub goals: Vec<Goal>,
 }
 
-/// A plain reasoner: what it says follows from the rules by resolution with
-/// tabling, state by state, and nothing is compiled or approximated.
+/// A reasoner that derives every answer from the rules by resolution with
+/// tabling, state by state. Nothing is compiled or approximated.
 ///
-/// Answers that depend on the state are kept while the state is the same,
-/// those that depend on no state for good.
+/// Answers that depend on the state are kept while the state is the same.
+/// Answers that do not depend on a state are kept permanently.
 pub struct Prover {
     machine: Machine,
     roles: Vec<TermId>,
-    /// The state the machine is in.
+    /// The current state of the evaluation.
     state: Option<State>,
 }
 
 impl Prover {
-    /// Makes rules ready.
+    /// Creates the prover of a rulesheet.
     ///
     /// # Errors
     ///
-    /// Rules that cannot be evaluated, and a rulesheet without a role.
+    /// Returns an error if the rules cannot be evaluated or there is no role.
     pub fn new(rules: &Rules) -> Result<Prover, ProverError> {
         Prover::bounded(rules, u64::MAX, Arc::default())
     }
 
-    /// As [`Prover::new`], with a limit of rows as [`Prover::set_limit`] has
-    /// it. While the flag is set, long questions are given up with
+    /// Creates a prover with a limit of rows (see [`Prover::set_limit`]) and
+    /// an interrupt flag. While the flag is set, long queries fail with
     /// [`ProverError::Interrupted`].
     ///
     /// # Errors
     ///
-    /// As [`Prover::new`].
+    /// Returns the same errors as [`Prover::new`].
     pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<Prover, ProverError> {
         let mut terms = Terms::default();
         let program = Program::new(rules, &mut terms)?;
@@ -86,39 +86,38 @@ impl Prover {
         Ok(prover)
     }
 
-    /// Lets no single question visit more rows than this; the default is
-    /// two thousand million. A question that would ends in
-    /// [`ProverError::TooLong`].
+    /// Sets the maximum number of rows that a query may visit; the default is
+    /// 2 × 10⁹. A query that visits more fails with [`ProverError::TooLong`].
     pub fn set_limit(&mut self, rows: u64) {
         self.machine.set_limit(rows);
     }
 
-    /// The roles, in the order of the rulesheet.
+    /// Returns the roles, in the order of the rulesheet.
     pub fn roles(&self) -> &[TermId] {
         &self.roles
     }
 
-    /// The state a match begins in.
+    /// Returns the initial state.
     ///
     /// # Errors
     ///
-    /// This and the other questions fail if a proof goes too deep or takes
-    /// too long.
+    /// Returns an error if a proof is too deep or takes too long. The other
+    /// queries fail in the same way.
     pub fn initial(&mut self) -> Result<State, ProverError> {
         self.go_to(&State::default());
         self.fluents("init")
     }
 
-    /// The legal moves of a role, counted from 0, in an order that depends
-    /// on the state alone.
+    /// Returns the legal moves of a role, counted from 0, in an order that
+    /// depends on the state alone.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`].
+    /// Returns the same errors as [`Prover::initial`].
     ///
     /// # Panics
     ///
-    /// If there is no such role.
+    /// Panics if the role does not exist.
     pub fn legal(&mut self, state: &State, role: usize) -> Result<Vec<TermId>, ProverError> {
         self.go_to(state);
         let rows = self.machine.query("legal", &[Some(self.roles[role].0), None])?;
@@ -127,15 +126,15 @@ impl Prover {
         Ok(moves)
     }
 
-    /// The state after a joint move, one move a role.
+    /// Returns the state after a joint move, with one move per role.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`].
+    /// Returns the same errors as [`Prover::initial`].
     ///
     /// # Panics
     ///
-    /// If the joint move has not one move a role.
+    /// Panics if the number of moves is not the number of roles.
     pub fn next(&mut self, state: &State, joint: &[TermId]) -> Result<State, ProverError> {
         assert_eq!(joint.len(), self.roles.len(), "a joint move has one move a role");
         self.go_to(state);
@@ -146,21 +145,21 @@ impl Prover {
         next
     }
 
-    /// Whether the match is over.
+    /// Returns whether the match is over.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`].
+    /// Returns the same errors as [`Prover::initial`].
     pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
         self.go_to(state);
         Ok(!self.machine.query("terminal", &[])?.is_empty())
     }
 
-    /// What each role has reached.
+    /// Returns the goal of each role.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`].
+    /// Returns the same errors as [`Prover::initial`].
     pub fn goals(&mut self, state: &State) -> Result<Vec<Goal>, ProverError> {
         self.go_to(state);
         (0..self.roles.len()).map(|role| self.goal(role)).collect()
@@ -175,12 +174,12 @@ impl Prover {
         Ok(value.map_or(Goal::NotANumber, Goal::Value))
     }
 
-    /// Plays random moves, all equally likely, to the end of the match.
+    /// Plays uniformly random moves to the end of the match.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`], and if a role cannot move or the match goes
-    /// on for more than `most` steps.
+    /// Returns the same errors as [`Prover::initial`]. Also returns an error
+    /// if a role has no legal move or the match has more than `most` steps.
     pub fn playout(&mut self, from: &State, most: usize, rng: &mut Rng) -> Result<Match, ProverError> {
         let mut state = from.clone();
         let mut steps = 0;
@@ -195,11 +194,12 @@ impl Prover {
         Ok(Match { goals: self.goals(&state)?, end: state, steps })
     }
 
-    /// One move a role, all equally likely.
+    /// Returns one uniformly random legal move per role.
     ///
     /// # Errors
     ///
-    /// As [`Prover::initial`], and if a role cannot move.
+    /// Returns the same errors as [`Prover::initial`]. Also returns an error
+    /// if a role has no legal move.
     pub fn random_moves(&mut self, state: &State, rng: &mut Rng) -> Result<Vec<TermId>, ProverError> {
         (0..self.roles.len())
             .map(|role| {
@@ -212,22 +212,22 @@ impl Prover {
             .collect()
     }
 
-    /// A term as KIF.
+    /// Returns a term as KIF.
     ///
     /// # Panics
     ///
-    /// If the term may be from another prover, this panics or tells another.
+    /// May panic, or return another term, if the term is from another prover.
     pub fn text(&self, term: TermId) -> String {
         let mut text = String::new();
         self.machine.terms.write(term.0, &mut text);
         text
     }
 
-    /// The term that a text means.
+    /// Parses a term.
     ///
     /// # Errors
     ///
-    /// If it is not one ground term.
+    /// Returns an error if the text is not one ground term.
     pub fn term(&mut self, text: &str) -> Result<TermId, ProverError> {
         let error = || ProverError::NotGround { text: text.to_string() };
         let document = Document::parse(text).map_err(|_| error())?;
@@ -275,8 +275,8 @@ mod tests {
         Prover::new(&Rules::parse(text).unwrap()).unwrap()
     }
 
-    /// The legal moves of the one role `a` in the state `(on)`, in order of
-    /// text.
+    /// Returns the legal moves of the only role `a` in the state `(on)`, in
+    /// alphabetical order.
     fn moves(rules: &str) -> Result<Vec<String>, ProverError> {
         let mut prover = prover(&format!("(role a) (init on) {rules}"));
         let start = prover.initial()?;
@@ -286,7 +286,7 @@ mod tests {
         Ok(texts)
     }
 
-    /// A rule that makes a move of each answer.
+    /// Returns a rule that makes a move of each answer.
     fn asked(call: &str) -> String {
         format!("(<= (legal a (m ?x)) {call})")
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The hash of a tuple.
+/// Returns the hash of a tuple.
 #[inline]
 pub fn hash(words: &[u32]) -> u64 {
     words.iter().fold(words.len() as u64, |hash, &word| mix(hash, u64::from(word)))
@@ -46,10 +46,10 @@ impl Hasher for WordHasher {
 
 pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
-/// An open hash table of numbers whose content lies elsewhere.
+/// An open hash table of numbers whose contents are stored elsewhere.
 #[derive(Default)]
 pub struct Slots {
-    /// A number plus one, or 0. At most half are taken.
+    /// A number plus one, or 0 if free. At most half are used.
     slots: Vec<u32>,
     len: usize,
 }
@@ -71,7 +71,7 @@ impl Slots {
         None
     }
 
-    /// Inserts a number that is not there; `rehash` tells the hash of any.
+    /// Inserts a new number; `rehash` returns the hash of a number.
     pub fn insert(&mut self, hash: u64, number: u32, rehash: impl Fn(u32) -> u64) {
         if 2 * (self.len + 1) > self.slots.len() {
             let old = std::mem::take(&mut self.slots);
@@ -99,17 +99,17 @@ impl Slots {
     }
 }
 
-/// No row.
+/// The number that means "no row".
 pub const NONE: u32 = u32::MAX;
 
-/// Sets of up to this many rows are searched from end to end.
+/// The maximum size of a set that is searched linearly.
 const SMALL: usize = 8;
 
-/// For each value of a column, its rows in order as a chain.
+/// An index of a column: for each value a chain of its rows, in order.
 #[derive(Default)]
 struct Column {
     built: bool,
-    /// The first row with a value, and how many there are.
+    /// The first row with each value, and the number of rows.
     first: WordMap<u32, (u32, u32)>,
     next: Vec<u32>,
 }
@@ -129,7 +129,7 @@ impl Rows {
         Rows { width, ..Rows::default() }
     }
 
-    /// Empties it and gives it another width.
+    /// Removes all tuples and sets the width.
     pub fn reset(&mut self, width: usize) {
         self.width = width;
         self.len = 0;
@@ -154,14 +154,14 @@ impl Rows {
         (0..self.len as u32).map(|row| self.row(row))
     }
 
-    /// Adds a tuple that is known not to be there.
+    /// Adds a tuple that is not in the set.
     pub fn push(&mut self, words: &[u32]) {
         debug_assert_eq!(words.len(), self.width);
         self.words.extend_from_slice(words);
         self.len += 1;
     }
 
-    /// Adds a tuple; false if it was there.
+    /// Adds a tuple and returns whether it was new.
     pub fn insert(&mut self, words: &[u32]) -> bool {
         if self.len <= SMALL {
             if self.iter().any(|row| row == words) {
@@ -189,13 +189,13 @@ impl Rows {
         slots.insert(row_hash(row), row, row_hash);
     }
 
-    /// Whether it pays to look rows up by a column.
+    /// Returns whether looking up rows by a column is worthwhile.
     pub fn wants_index(&self) -> bool {
         self.len > SMALL
     }
 
-    /// The first row with a value in a column, and the number of them. From
-    /// then on no row may be added.
+    /// Returns the first row with a value in a column, and the number of such
+    /// rows. No row may be added afterwards.
     pub fn first_with(&mut self, column: usize, value: u32) -> (u32, u32) {
         if self.columns.len() < self.width {
             self.columns.resize_with(self.width, Column::default);
@@ -215,7 +215,7 @@ impl Rows {
         index.first.get(&value).copied().unwrap_or((NONE, 0))
     }
 
-    /// The next row with the same value in a column.
+    /// Returns the next row with the same value in a column.
     #[inline]
     pub fn next_with(&self, column: usize, row: u32) -> u32 {
         self.columns[column].next[row as usize]

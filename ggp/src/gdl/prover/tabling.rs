@@ -1,12 +1,11 @@
-//! Resolution with tabling.
+//! Resolution with tabling [Zhou and Sato 2003].
 //!
-//! Each call, told by its relation and bound arguments, has a table of its
-//! answers. A call that is met again while it is evaluated (recursion) yields
-//! the answers so far; the first of the calls that depend on one another, the
-//! *leader*, is evaluated again until no answer is added, and then all their
-//! tables are complete (Zhou and Sato, *Efficient Fixpoint Computation in
-//! Linear Tabling*, 2003). Negation asks only for complete tables: in a
-//! stratified rulesheet what is negated does not depend on who asks.
+//! Each call, identified by its relation and bound arguments, has a table of
+//! its answers. A call that occurs again during its own evaluation (recursion)
+//! returns the answers so far. The first call of a group of mutually dependent
+//! calls, the *leader*, is evaluated repeatedly until no answer is added; then
+//! all their tables are complete. Negation only uses complete tables: in a
+//! stratified rulesheet a negated call does not depend on its caller.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,28 +17,28 @@ use super::rows::{NONE, Rows, WordMap};
 use super::terms::Terms;
 use crate::gdl::syntax::MAX_DEPTH;
 
-/// Calls within calls go this deep.
+/// The maximum depth of nested calls.
 const MAX_CALLS: u32 = 1_500;
 
-/// The rows that one query may visit.
+/// The default maximum number of rows that one query may visit.
 const MAX_VISITS: u64 = 2_000_000_000;
 
-/// How many rows are visited between looks at the interrupt flag.
+/// The number of visited rows between two tests of the interrupt flag.
 const LOOK_EVERY: u64 = 1 << 12;
 
-/// Static tables are dropped between queries when there are more.
+/// The maximum number of static tables that are kept between queries.
 const MAX_STATIC_TABLES: usize = 2_000_000;
 
-/// In place of a free argument. No term has this id.
+/// Marks a free argument. No term has this id.
 const FREE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
-    /// To be evaluated; its answers are right, and more may come.
+    /// Not complete: its answers are correct, but more may follow.
     Open,
-    /// Under evaluation.
+    /// Being evaluated.
     Active,
-    /// Evaluated in `round`, and waiting for a leader further out.
+    /// Evaluated in `round`, and waiting for an outer leader.
     Waiting,
     Complete,
 }
@@ -50,13 +49,13 @@ struct Table {
     key: Arc<[u32]>,
     status: Status,
     depth: u32,
-    /// The least depth of an active call that it depends on.
+    /// The smallest depth of an active call that it depends on.
     low: u32,
     round: u64,
     rows: Rows,
 }
 
-/// The tables of one span.
+/// The tables with one validity.
 #[derive(Default)]
 struct Layer {
     numbers: HashMap<Arc<[u32]>, u32, std::hash::BuildHasherDefault<super::rows::WordHasher>>,
@@ -70,7 +69,8 @@ impl Layer {
         self.used = 0;
     }
 
-    /// The table of a call whose key is the relation and the arguments.
+    /// Returns the table of a call whose key is the relation and the
+    /// arguments.
     fn table(&mut self, key: &[u32]) -> u32 {
         if let Some(&number) = self.numbers.get(key) {
             return number;
@@ -108,10 +108,10 @@ enum RowsRef {
     Table(TableRef),
 }
 
-/// Everything rows can be read from.
+/// All sources of rows.
 struct Store {
     program: Program,
-    /// By functor, the arguments of its fluents in the state.
+    /// For each functor, the arguments of its fluents in the state.
     functors: Vec<Rows>,
     fluents: Rows,
     does: Rows,
@@ -151,18 +151,18 @@ impl Store {
     }
 }
 
-/// Where in the alternatives of a goal the search stands.
+/// The position of the search in the alternatives of a goal.
 #[derive(Clone, Copy)]
 enum Cursor {
-    /// A test that has been passed or failed; nothing more comes.
+    /// A test that is finished.
     Spent,
-    /// A test that holds, once.
+    /// A test that holds and has not been used.
     Once,
-    /// The rows from one on; along a column's chain if there is one.
+    /// The rows from one on, along a column's chain if there is one.
     Rows { rows: RowsRef, row: u32, chain: u32 },
 }
 
-/// Evaluates calls in a state, under a joint move.
+/// Evaluates calls in a state with a joint move.
 pub struct Machine {
     pub terms: Terms,
     store: Store,
@@ -177,7 +177,7 @@ pub struct Machine {
     added: u64,
     waiting: Vec<TableRef>,
     visits: u64,
-    /// The visits at which limit and interrupt are looked at next.
+    /// The number of visits at which limit and interrupt are tested next.
     next_look: u64,
     limit: u64,
     interrupt: Arc<AtomicBool>,
@@ -205,17 +205,17 @@ impl Machine {
         }
     }
 
-    /// Limits the rows that one query may visit.
+    /// Sets the maximum number of rows that one query may visit.
     pub fn set_limit(&mut self, visits: u64) {
         self.limit = visits.min(MAX_VISITS);
     }
 
-    /// Gives a query up once the flag is set.
+    /// Sets the flag that aborts queries.
     pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = flag;
     }
 
-    /// Goes to a state, where no move is made.
+    /// Sets the state, without moves.
     pub fn set_state(&mut self, fluents: &[u32]) {
         self.store.layers[Span::State as usize].clear();
         self.set_moves(&[]);
@@ -234,7 +234,7 @@ impl Machine {
         }
     }
 
-    /// Makes moves: pairs of role and move.
+    /// Sets the moves, as pairs of role and move.
     pub fn set_moves(&mut self, moves: &[[u32; 2]]) {
         self.store.layers[Span::Joint as usize].clear();
         self.store.does.reset(2);
@@ -243,7 +243,7 @@ impl Machine {
         }
     }
 
-    /// The answers of a call, each with all its arguments. None stands for a
+    /// Returns the answers of a call, each with all its arguments. `None` is a
     /// free argument.
     pub fn query(&mut self, name: &str, args: &[Option<u32>]) -> Result<Vec<Vec<u32>>, ProverError> {
         let Some(pred) = self.store.program.pred(name, args.len()) else { return Ok(Vec::new()) };
@@ -268,7 +268,7 @@ impl Machine {
         Ok(self.store.table(table).rows.iter().map(whole).collect())
     }
 
-    /// Drops all that was left half done.
+    /// Discards unfinished work.
     fn forget(&mut self) {
         self.store.layers.iter_mut().for_each(Layer::clear);
         self.env.clear();
@@ -278,9 +278,9 @@ impl Machine {
         self.terms.forgive_depth();
     }
 
-    /// The table of the call whose key begins at `start` of the scratch,
-    /// which it removes. Its rows are all the answers unless the call is
-    /// under evaluation.
+    /// Returns the table of the call whose key begins at `start` of the
+    /// scratch buffer, and removes the key. The table has all answers unless
+    /// the call is being evaluated.
     fn solve(&mut self, pred: u32, start: usize) -> Result<TableRef, ProverError> {
         let span = self.store.program.preds[pred as usize].span;
         let number = self.store.layers[span as usize].table(&self.scratch[start..]);
@@ -313,8 +313,8 @@ impl Machine {
             (table.status, table.depth, table.round) = (Status::Active, depth, round);
             self.low = NONE;
             if self.run(at, pred, &key, &plans)? {
-                // The one possible answer is there. What waited for it may
-                // have missed it.
+                // The only possible answer was found. Calls that waited for
+                // this one may have missed it.
                 self.settle(at, mark, u64::MAX);
                 self.low = outer;
                 break;
@@ -335,8 +335,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Completes a table, and ends the waiting of those begun since `mark`:
-    /// those evaluated in the last round, which added nothing, are complete.
+    /// Completes a table and ends the waiting of tables that began since
+    /// `mark`. Those that were evaluated in the last round, which added no
+    /// answer, are complete.
     fn settle(&mut self, at: TableRef, mark: usize, last_round: u64) {
         for waiting in self.waiting.split_off(mark) {
             let table = self.store.table_mut(waiting);
@@ -345,7 +346,7 @@ impl Machine {
         self.store.table_mut(at).status = Status::Complete;
     }
 
-    /// Leaves a table to a leader further out, with all that waited for it.
+    /// Leaves a table, and all tables that wait for it, to an outer leader.
     fn wait(&mut self, at: TableRef, mark: usize) {
         self.waiting.push(at);
         for &waiting in &self.waiting[mark..] {
@@ -362,7 +363,8 @@ impl Machine {
         plans.entry((pred, mask)).or_insert_with(|| store.program.plans(pred, mask).into()).clone()
     }
 
-    /// Adds the answers of facts and rules. True if there can be no other.
+    /// Adds the answers of facts and rules. Returns whether there can be no
+    /// other answer.
     fn run(&mut self, at: TableRef, pred: u32, key: &[u32], plans: &[RulePlan]) -> Result<bool, ProverError> {
         self.run_facts(at, pred, &key[1..])?;
         let ground = !key.contains(&FREE);
@@ -396,7 +398,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Adds the answer that begins at `start` of the scratch, and removes it.
+    /// Adds the answer that begins at `start` of the scratch buffer, and
+    /// removes it there.
     fn add(&mut self, at: TableRef, start: usize) {
         let Machine { scratch, store, added, .. } = self;
         *added += u64::from(store.table_mut(at).rows.insert(&scratch[start..]));
@@ -408,7 +411,8 @@ impl Machine {
         self.go_on()
     }
 
-    /// An error if too many rows were visited or the query is interrupted.
+    /// Returns an error if too many rows were visited or the query is
+    /// interrupted.
     #[inline]
     fn go_on(&mut self) -> Result<(), ProverError> {
         if self.visits < self.next_look { Ok(()) } else { self.look() }
@@ -426,7 +430,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Depth-first search through the body; `once` stops at the first answer.
+    /// Searches the body depth-first; `once` stops at the first answer.
     fn run_rule(&mut self, at: TableRef, args: &[u32], plan: &RulePlan, once: bool) -> Result<(), ProverError> {
         let base = self.env.len();
         self.env.resize(base + plan.variables, FREE);
@@ -476,7 +480,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Sets out on the alternatives of a goal.
+    /// Returns the first position in the alternatives of a goal.
     fn open(&mut self, goal: &Goal, base: usize) -> Result<Cursor, ProverError> {
         Ok(match goal {
             Goal::Scan { source, keys, .. } => {
@@ -533,7 +537,7 @@ impl Machine {
         start_rows(&mut self.store, rows, keys)
     }
 
-    /// Whether a goal whose variables are bound holds.
+    /// Returns whether a goal with bound variables holds.
     fn holds(&mut self, goal: &Goal, base: usize) -> Result<bool, ProverError> {
         let cursor = self.open(goal, base)?;
         self.cursors.push(cursor);
@@ -542,7 +546,7 @@ impl Machine {
         Ok(found)
     }
 
-    /// Takes the last cursor to its next alternative and binds what it binds.
+    /// Moves the last cursor to its next alternative and binds its variables.
     fn advance(&mut self, goal: &Goal, base: usize) -> Result<bool, ProverError> {
         let Some(cursor) = self.cursors.last_mut() else { return Ok(false) };
         let (rows, mut row, chain) = match *cursor {
@@ -597,8 +601,8 @@ fn following(rows: &Rows, row: u32, chain: u32) -> u32 {
     if chain == NONE { row + 1 } else { rows.next_with(chain as usize, row) }
 }
 
-/// The first row to try and the column whose chain leads on: the one whose
-/// key has the fewest rows.
+/// Returns the first row to try and the column whose chain to follow: the key
+/// with the fewest rows.
 fn start_rows(store: &mut Store, at: RowsRef, keys: impl Iterator<Item = (usize, u32)>) -> (u32, u32) {
     if !store.rows(at).wants_index() {
         return (0, NONE);
@@ -614,7 +618,8 @@ fn start_rows(store: &mut Store, at: RowsRef, keys: impl Iterator<Item = (usize,
     (best.0, best.1)
 }
 
-/// Whether a term meets a pattern; binds the variables of the pattern.
+/// Returns whether a term matches a pattern, and binds the variables of the
+/// pattern.
 #[inline]
 fn meets(pat: &Pat, term: u32, terms: &Terms, env: &mut [u32]) -> bool {
     match pat {

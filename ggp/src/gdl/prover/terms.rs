@@ -1,4 +1,4 @@
-//! Ground terms, each kept once.
+//! Ground terms, each stored once.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use super::rows::{Slots, hash};
 use crate::gdl::syntax::MAX_DEPTH;
 
-/// A ground term of one [`Prover`](super::prove::Prover). Equal terms have equal ids.
+/// A ground term of one [`Prover`](super::prove::Prover). Equal terms have
+/// equal ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TermId(pub(super) u32);
 
 impl TermId {
-    /// The place of the term among those met so far.
+    /// Returns the number of the term.
     pub(super) fn number(self) -> u32 {
         self.0
     }
@@ -21,16 +22,16 @@ impl TermId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Functor(pub u32);
 
-/// All ground terms met so far.
+/// All ground terms so far.
 #[derive(Default)]
 pub struct Terms {
     names: Vec<(String, usize)>,
     functors: HashMap<(String, usize), Functor>,
-    /// Of each term, its functor and then its arguments.
+    /// For each term its functor and its arguments.
     words: Vec<u32>,
     starts: Vec<u32>,
     depths: Vec<u16>,
-    /// Whether a term was asked for that is nested too deep to walk.
+    /// Whether a term was requested that is nested too deep.
     too_deep: bool,
     slots: Slots,
 }
@@ -54,7 +55,7 @@ impl Terms {
         self.intern(&[functor.0])
     }
 
-    /// Whether a term was too deep since this was last forgiven.
+    /// Returns whether a term was too deep since the last reset.
     #[inline]
     pub fn too_deep(&self) -> bool {
         self.too_deep
@@ -64,8 +65,9 @@ impl Terms {
         self.too_deep = false;
     }
 
-    /// The term of a functor and its arguments. One nested deeper than
-    /// [`MAX_DEPTH`] is noted, and its first argument stands for it.
+    /// Returns the term of a functor and its arguments. A term that is nested
+    /// deeper than [`MAX_DEPTH`] is recorded as an error and replaced by its
+    /// first argument.
     pub fn intern(&mut self, words: &[u32]) -> u32 {
         let depth = words[1..].iter().map(|&arg| self.depths[arg as usize] + 1).max().unwrap_or(0);
         if usize::from(depth) > MAX_DEPTH {
@@ -85,13 +87,14 @@ impl Terms {
         next
     }
 
-    /// Functor and arguments.
+    /// Returns functor and arguments.
     #[inline]
     pub fn words(&self, id: u32) -> &[u32] {
         slice(&self.words, &self.starts, id)
     }
 
-    /// Orders terms by the rulesheet's order of names; not by history.
+    /// Compares terms by the order of names in the rulesheet, independent of
+    /// earlier queries.
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
         if a == b {
             return Ordering::Equal;

@@ -1,10 +1,10 @@
-//! Which relation depends on which.
+//! The dependencies between relations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rules::{Atom, Literal, Rules};
 
-/// The relations by name, and from each those that its rules ask for.
+/// The relations by name, each with the relations that its rules use.
 #[derive(Default)]
 pub struct Graph<'a> {
     edges: BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -24,12 +24,12 @@ impl<'a> Graph<'a> {
         Graph { edges, reached }
     }
 
-    /// Whether a relation depends on another, in one step or more.
+    /// Returns whether a relation depends on another, in one or more steps.
     pub fn depends(&self, name: &str, on: &str) -> bool {
         self.reached.get(name).is_some_and(|reached| reached.contains(on))
     }
 
-    /// Whether rules or facts define it.
+    /// Returns whether rules or facts define a relation.
     pub fn defines(&self, name: &str) -> bool {
         self.edges.contains_key(name)
     }
@@ -48,7 +48,7 @@ fn reach<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeS
     reached
 }
 
-/// Visits the sentences of a body, with whether they stand positively.
+/// Visits the sentences of a body, each with whether it is positive.
 pub fn for_each_atom<'a>(body: &'a [Literal], positive: bool, visit: &mut dyn FnMut(&'a Atom, bool)) {
     for literal in body {
         match literal {

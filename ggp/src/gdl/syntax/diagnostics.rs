@@ -1,13 +1,13 @@
-//! What the validator finds.
+//! Findings of the checker.
 
 use std::fmt;
 
 use super::kif::{KifError, Place};
 
-/// Whether a finding makes a rulesheet invalid.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// The rulesheet is valid, and likely not what was meant.
+    /// The rulesheet is valid, but probably not as intended.
     Warning,
     /// The rulesheet is not valid GDL.
     Error,
@@ -24,7 +24,7 @@ impl fmt::Display for Severity {
 
 macro_rules! codes {
     ($($variant:ident $text:literal $doc:literal,)*) => {
-        /// What kind of finding it is. [`Code::name`] is stable.
+        /// The kind of a finding. [`Code::name`] is stable.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         pub enum Code {
@@ -32,7 +32,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The name by which scripts know it.
+            /// Returns the stable name, for scripts.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Code::$variant => $text,)*
@@ -70,16 +70,16 @@ codes! {
     NotPlayed "not-played" "The simulation could not be carried through.",
 }
 
-/// One thing found in a rulesheet.
+/// An error or a warning about a rulesheet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What kind it is.
+    /// Its kind.
     pub code: Code,
-    /// Where, if it has a place.
+    /// Its place, if it has one.
     pub place: Option<Place>,
-    /// One sentence.
+    /// The message, one sentence.
     pub message: String,
 }
 
@@ -106,7 +106,8 @@ impl From<KifError> for Finding {
 }
 
 impl fmt::Display for Finding {
-    /// `LINE:COLUMN: severity[code]: message`, without place where there is none.
+    /// Prints `LINE:COLUMN: severity[code]: message`; the place is omitted if
+    /// there is none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = self.place {
             write!(f, "{place}: ")?;

@@ -1,19 +1,19 @@
-//! The Knowledge Interchange Format: text to expressions and back.
+//! The Knowledge Interchange Format: parsing and printing expressions.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// Lists may lie in one another this deep. All that walks expressions may
+/// The maximum depth of nested lists. Code that walks expressions may
 /// therefore recurse.
 pub const MAX_DEPTH: usize = 200;
 
-/// A place in a text; lines and columns count from 1, columns in characters.
+/// A place in a text. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Place {
     /// The line.
     pub line: u32,
-    /// The character of the line.
+    /// The character in the line.
     pub column: u32,
 }
 
@@ -23,7 +23,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a text is not KIF. Each names the place and what was expected there.
+/// A syntax error, with its place.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KifError {
@@ -33,13 +33,13 @@ pub enum KifError {
         /// The innermost open parenthesis.
         place: Place,
     },
-    /// A parenthesis closes nothing.
+    /// A closing parenthesis has no opening one.
     #[error("{place}: `)` closes nothing: expected a symbol, `(` or the end of the text")]
     Unopened {
         /// The closing parenthesis.
         place: Place,
     },
-    /// A list holds nothing.
+    /// A list is empty.
     #[error("{place}: the list is empty: expected a symbol or `(` after `(`")]
     Empty {
         /// The opening parenthesis.
@@ -48,7 +48,7 @@ pub enum KifError {
     /// Lists are nested deeper than [`MAX_DEPTH`].
     #[error("{place}: lists are nested deeper than {MAX_DEPTH}: expected `)` or a symbol")]
     TooDeep {
-        /// The parenthesis that goes too deep.
+        /// The first parenthesis that is too deep.
         place: Place,
     },
     /// The text ends within a string.
@@ -60,7 +60,7 @@ pub enum KifError {
 }
 
 impl KifError {
-    /// The place of the error.
+    /// Returns the place of the error.
     pub fn place(&self) -> Place {
         match *self {
             KifError::Unclosed { place }
@@ -74,18 +74,19 @@ impl KifError {
 
 /// A symbol or a list, with its place and the comments before it.
 ///
-/// Equality is that of content: neither places nor comments count.
+/// Two expressions are equal if their contents are; places and comments do not
+/// count.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// Its first character.
+    /// The place of its first character.
     pub place: Place,
-    /// The comments since the expression before, each with its semicolons.
+    /// The comments since the previous expression, each with its semicolons.
     pub comments: Vec<String>,
-    /// What it is.
+    /// Its content.
     pub kind: ExprKind,
 }
 
-/// What an expression is.
+/// The content of an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ExprKind {
     /// A symbol, or a string with its quotation marks.
@@ -103,17 +104,17 @@ impl PartialEq for Expr {
 impl Eq for Expr {}
 
 impl Expr {
-    /// A symbol that stands nowhere in a text.
+    /// Creates a symbol without a place in a text.
     pub fn symbol(name: impl Into<String>) -> Expr {
         Expr { place: Place::default(), comments: Vec::new(), kind: ExprKind::Symbol(name.into()) }
     }
 
-    /// A list that stands nowhere in a text.
+    /// Creates a list without a place in a text.
     pub fn list(items: Vec<Expr>) -> Expr {
         Expr { place: Place::default(), comments: Vec::new(), kind: ExprKind::List(items) }
     }
 
-    /// The symbol, if it is one.
+    /// Returns the symbol, if it is one.
     pub fn as_symbol(&self) -> Option<&str> {
         match &self.kind {
             ExprKind::Symbol(name) => Some(name),
@@ -121,12 +122,12 @@ impl Expr {
         }
     }
 
-    /// Whether it is the keyword, in any case of letters.
+    /// Returns whether it is the keyword, ignoring case.
     pub fn is_keyword(&self, keyword: &str) -> bool {
         self.as_symbol().is_some_and(|name| name.eq_ignore_ascii_case(keyword))
     }
 
-    /// Moves the comments of all parts to `comments`, in order.
+    /// Appends the comments of all parts to `comments`, in order.
     fn gather_comments<'a>(&'a self, comments: &mut Vec<&'a str>) {
         comments.extend(self.comments.iter().map(String::as_str));
         if let ExprKind::List(items) = &self.kind {
@@ -138,7 +139,7 @@ impl Expr {
 }
 
 impl fmt::Display for Expr {
-    /// On one line, without comments.
+    /// Prints the expression on one line, without comments.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ExprKind::Symbol(name) => f.write_str(name),
@@ -152,10 +153,10 @@ impl fmt::Display for Expr {
     }
 }
 
-/// A whole text: expressions, comments, and where blank lines part them.
+/// A whole text: expressions, comments, and the blank lines between them.
 ///
-/// `to_string` prints it in one form: a statement a line, the body of a rule
-/// indented, comments and single blank lines kept.
+/// `to_string` prints a canonical form: one statement per line, the body of a
+/// rule indented, with comments and single blank lines.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::Document;
@@ -198,16 +199,16 @@ impl FromIterator<Expr> for Document {
 }
 
 impl Document {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
     ///
-    /// The first place where the text is not KIF.
+    /// Returns the first place at which the text is not KIF.
     pub fn parse(text: &str) -> Result<Document, KifError> {
         Reader::new(text).document()
     }
 
-    /// The expressions, in order.
+    /// Returns the expressions, in order.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.items.iter().filter_map(|item| match &item.content {
             Content::Expr(expr) => Some(expr),
@@ -231,8 +232,8 @@ impl fmt::Display for Document {
     }
 }
 
-/// A rule prints its head on the first line and each part of its body on a
-/// line of its own. Comments within go before the line of their part.
+/// Prints the head of a rule on the first line and each part of its body on
+/// its own line. Inner comments precede the line of their part.
 fn print_statement(expr: &Expr, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let rule = match &expr.kind {
         ExprKind::List(items) if items.len() > 1 && items[0].is_keyword("<=") => items,
@@ -258,13 +259,13 @@ fn print_comments(expr: &Expr, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt:
     comments.iter().try_for_each(|comment| write!(f, "{comment}\n{indent}"))
 }
 
-/// White space parts symbols, and so does a byte order mark, which files that
-/// were put together have anywhere.
+/// Returns whether a character separates symbols. A byte order mark does,
+/// because concatenated files have it anywhere.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
 }
 
-/// A list whose end has not been read.
+/// A list whose end has not been parsed.
 struct Open {
     place: Place,
     comments: Vec<String>,
@@ -340,7 +341,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Comments before the closing parenthesis go with the last part.
+    /// Closes a list. Comments before the closing parenthesis belong to the
+    /// last part.
     fn close(&mut self) -> Result<(), KifError> {
         let place = self.place;
         let Some(mut open) = self.open.pop() else { return Err(KifError::Unopened { place }) };
@@ -357,8 +359,8 @@ impl<'a> Reader<'a> {
         self.add_symbol(place, name);
     }
 
-    /// A string keeps its quotation marks and escapes; a backslash takes the
-    /// character after it along.
+    /// Parses a string. It keeps its quotation marks and escapes; a backslash
+    /// escapes the next character.
     fn string(&mut self) -> Result<(), KifError> {
         let place = self.place;
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The text of rulesheets.
+//! The syntax of rulesheets.
 
 mod dependencies;
 mod diagnostics;

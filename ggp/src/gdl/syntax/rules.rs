@@ -1,4 +1,4 @@
-//! Rulesheets: facts and rules, from expressions.
+//! Rulesheets: facts and rules, made from expressions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::diagnostics::{Code, Finding, Severity};
 use super::kif::{Document, Expr, ExprKind, KifError, Place};
 
-/// Words that join sentences.
+/// Keywords that combine sentences.
 pub const CONNECTIVES: [&str; 4] = ["<=", "not", "or", "distinct"];
 
 /// The relations of the language and their numbers of arguments.
@@ -33,7 +33,7 @@ pub enum Term {
     Variable(String),
     /// A function of at least one argument.
     Function {
-        /// Where its name stands.
+        /// The place of its name.
         place: Place,
         /// Its name.
         name: String,
@@ -66,7 +66,7 @@ impl Term {
 /// A sentence: a relation and its arguments. Keywords are in lower case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Atom {
-    /// Where it begins.
+    /// Its place.
     pub place: Place,
     /// The relation.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct Atom {
 }
 
 impl Atom {
-    /// The variables.
+    /// Returns the variables.
     pub(in crate::gdl) fn variables(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.args.iter().for_each(|arg| arg.variables(&mut names));
@@ -92,29 +92,29 @@ pub enum Literal {
     Not(Place, Box<Literal>),
     /// Two terms that must differ.
     Distinct(Place, Term, Term),
-    /// One of these must hold.
+    /// Literals of which at least one must hold.
     Or(Place, Vec<Literal>),
 }
 
-/// A rule, or a fact if nothing is in its body.
+/// A rule, or a fact if its body is empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Where it begins.
+    /// Its place.
     pub place: Place,
-    /// What follows.
+    /// The conclusion.
     pub head: Atom,
-    /// From what.
+    /// The conditions.
     pub body: Vec<Literal>,
 }
 
-/// Why a text is not a rulesheet that could be played.
+/// An error that prevents a text from being a rulesheet.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RulesError {
     /// The text is not KIF.
     #[error(transparent)]
     Kif(#[from] KifError),
-    /// A statement means nothing.
+    /// A statement is meaningless.
     #[error("{0}")]
     Statement(Box<Finding>),
 }
@@ -126,21 +126,22 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Reads a rulesheet. It is not validated: [`check`](crate::gdl::check()) does that.
+    /// Parses a rulesheet without checking it; see
+    /// [`check`](crate::gdl::check()).
     ///
     /// # Errors
     ///
-    /// The first place where the text is not KIF, or the first statement
-    /// that is neither a fact nor a rule.
+    /// Returns the first place at which the text is not KIF, or the first
+    /// statement that is neither a fact nor a rule.
     pub fn parse(text: &str) -> Result<Rules, RulesError> {
         Rules::from_document(&Document::parse(text)?)
     }
 
-    /// The rulesheet that a document is.
+    /// Converts a document to a rulesheet.
     ///
     /// # Errors
     ///
-    /// The first statement that is neither a fact nor a rule.
+    /// Returns the first statement that is neither a fact nor a rule.
     pub fn from_document(document: &Document) -> Result<Rules, RulesError> {
         let mut convert = Convert::default();
         let rules = convert.rules(document);
@@ -150,7 +151,8 @@ impl Rules {
         }
     }
 
-    /// The rules that can be understood, and what is wrong with the text.
+    /// Returns the rules that can be understood, and the findings about the
+    /// rest.
     pub(in crate::gdl) fn examine(document: &Document) -> (Rules, Vec<Finding>) {
         let mut convert = Convert::default();
         let rules = convert.rules(document);
@@ -158,7 +160,7 @@ impl Rules {
         (rules, convert.findings)
     }
 
-    /// Facts and rules, in the order of the text.
+    /// Returns facts and rules, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter()
     }
@@ -167,17 +169,17 @@ impl Rules {
 #[derive(Default)]
 struct Convert {
     findings: Vec<Finding>,
-    /// The first finding because of which something is left out.
+    /// The first finding because of which something was dropped.
     dropped: Option<Finding>,
-    /// What stands in parentheses without arguments, with its first place.
+    /// Names in parentheses without arguments, with their first places.
     in_parentheses: BTreeMap<String, Place>,
-    /// The sentences without arguments that stand without parentheses.
+    /// Sentences without arguments and without parentheses.
     bare: BTreeSet<String>,
 }
 
 impl Convert {
-    /// A name has parentheses everywhere or nowhere; reasoners may take it
-    /// for two otherwise.
+    /// Reports names that have parentheses in some places only; reasoners may
+    /// treat these as two names.
     fn tell_parentheses(&mut self) {
         for (name, &place) in &self.in_parentheses {
             self.findings.push(if self.bare.contains(name) {
@@ -194,12 +196,12 @@ impl Convert {
         Rules { rules: document.expressions().filter_map(|expr| self.statement(expr)).collect() }
     }
 
-    /// Notes an error; what has it is kept.
+    /// Records an error about a part that is kept.
     fn note(&mut self, code: Code, place: Place, message: impl Into<String>) {
         self.findings.push(Finding::error(code, place, message));
     }
 
-    /// Notes an error because of which its place is left out.
+    /// Records an error because of which its part is dropped.
     fn drop<T>(&mut self, code: Code, place: Place, message: impl Into<String>) -> Option<T> {
         let finding = Finding::error(code, place, message);
         self.dropped.get_or_insert_with(|| finding.clone());
@@ -311,7 +313,7 @@ impl Convert {
         Some(Term::Function { place: expr.place, name: name.to_string(), args: args? })
     }
 
-    /// The name of a sentence or function and its arguments.
+    /// Returns the name of a sentence or function, and its arguments.
     fn name_and_parts<'a>(&mut self, expr: &'a Expr, what: &str) -> Option<(&'a str, &'a [Expr])> {
         let (name, args) = match &expr.kind {
             ExprKind::Symbol(name) => (name.as_str(), &[][..]),
@@ -337,7 +339,7 @@ fn is_connective(name: &str) -> bool {
     CONNECTIVES.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Whether any finding is an error.
+/// Returns whether any finding is an error.
 pub fn has_error(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.severity == Severity::Error)
 }

@@ -1,4 +1,4 @@
-//! Rulesheets under other names and in another order.
+//! Scrambling: rulesheets with other names and in another order.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -9,12 +9,11 @@ use super::kif::{Document, Expr, ExprKind};
 use super::rules::{CONNECTIVES, RELATIONS, Rules, Term};
 use crate::Rng;
 
-/// Other names for the symbols of a rulesheet, and the way back.
+/// A renaming of the symbols of a rulesheet, and its inverse.
 ///
-/// The keywords of the language keep their names, and so do the numbers that
-/// may be goals: those that are told as goals, or all from 0 to 100 if a goal
-/// is a variable. Equal symbols get equal names and different ones different
-/// names.
+/// Keywords keep their names. So do the numbers that may be goals: the
+/// declared ones, or all from 0 to 100 if a goal is a variable. Equal symbols
+/// get equal names, and different symbols get different names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Renaming {
     new: BTreeMap<String, String>,
@@ -22,8 +21,8 @@ pub struct Renaming {
 }
 
 impl Renaming {
-    /// Names for all symbols of a rulesheet, of three to eight letters drawn
-    /// at random.
+    /// Draws random names of three to eight letters for all symbols of a
+    /// rulesheet.
     pub fn random(document: &Document, rng: &mut Rng) -> Renaming {
         let mut symbols = BTreeSet::new();
         document.expressions().for_each(|expr| each_symbol(expr, &mut |name| _ = symbols.insert(name)));
@@ -43,28 +42,28 @@ impl Renaming {
         Renaming { new, old }
     }
 
-    /// The rulesheet under the new names, without comments. A symbol that
-    /// has none is kept.
+    /// Returns the renamed rulesheet without comments. A symbol without a new
+    /// name is kept.
     pub fn document(&self, document: &Document) -> Document {
         document.expressions().map(|expr| renamed(expr, &|name| Some(self.new.get(name)?.clone()))).collect()
     }
 
-    /// A term or sentence of the rulesheet under the new names, or `None` if
-    /// the text is not one expression of symbols of the rulesheet.
+    /// Renames a term or sentence of the rulesheet. Returns `None` if the text
+    /// is not one expression with symbols of the rulesheet.
     pub fn to_new(&self, text: &str) -> Option<String> {
         translate(&self.new, text)
     }
 
-    /// A term or sentence under the new names under the old ones, or `None`
-    /// if the text is not one expression of new names.
+    /// Translates a term or sentence back to the old names. Returns `None` if
+    /// the text is not one expression with new names.
     pub fn to_old(&self, text: &str) -> Option<String> {
         translate(&self.old, text)
     }
 }
 
-/// The rulesheet with its statements, and the parts of each body and each
-/// disjunction, in another order; roles stay in theirs, which is that of goals
-/// and joint moves. It means the same. Comments are left out.
+/// Returns the rulesheet with another order of its statements and of the parts
+/// of each body and disjunction. The meaning does not change. Roles keep their
+/// order, because goals and joint moves depend on it. Comments are dropped.
 pub fn shuffle(document: &Document, rng: &mut Rng) -> Document {
     let is_role =
         |expr: &Expr| matches!(&expr.kind, ExprKind::List(items) if items[0].is_keyword("role") && items.len() == 2);
@@ -75,8 +74,8 @@ pub fn shuffle(document: &Document, rng: &mut Rng) -> Document {
     roles.into_iter().collect()
 }
 
-/// The rulesheet under other names and in another order, so that nothing but
-/// its meaning is left.
+/// Returns the rulesheet with other names and in another order; only its
+/// meaning is kept.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -100,7 +99,7 @@ fn is_keyword(name: &str) -> bool {
     keywords.any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// A word that no other symbol has.
+/// Returns a new word that no other symbol has.
 fn fresh(taken: &mut HashSet<String>, rng: &mut Rng) -> String {
     loop {
         let length = rng.random_range(3..=8);
@@ -142,7 +141,8 @@ fn each_symbol<'a>(expr: &'a Expr, visit: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// The expression with other names, without comments. What has none is kept.
+/// Returns the renamed expression without comments. Names without a new name
+/// are kept.
 fn renamed(expr: &Expr, name: &impl Fn(&str) -> Option<String>) -> Expr {
     match &expr.kind {
         ExprKind::Symbol(old) => Expr::symbol(name(old).unwrap_or_else(|| old.clone())),
@@ -159,8 +159,7 @@ fn translate(names: &BTreeMap<String, String>, text: &str) -> Option<String> {
     known.then(|| renamed(expr, &|name| names.get(name).cloned()).to_string())
 }
 
-/// Brings the parts of a rule's body, and of every disjunction in it, into
-/// another order.
+/// Shuffles the parts of a rule's body and of every disjunction in it.
 fn shuffle_parts(expr: &mut Expr, rng: &mut Rng) {
     let ExprKind::List(items) = &mut expr.kind else { return };
     let fixed = match &items[..] {
@@ -230,7 +229,7 @@ mod tests {
         for unknown in ["(mark z)", "x o", "", "(x", "(mark 1"] {
             assert_eq!(renaming.to_new(unknown), None, "{unknown}");
         }
-        // An old name is not a new one.
+        // An old name is not a new name.
         assert_eq!(renaming.to_old("(mark 1)"), None);
     }
 
@@ -257,7 +256,7 @@ mod tests {
             Rules::parse(&text).unwrap();
             orders.insert(text);
         }
-        // Of 8,640 orders, few are drawn twice.
+        // There are 8,640 orders, so few are drawn twice.
         assert!(orders.len() > 15, "{}", orders.len());
     }
 }
