@@ -6,26 +6,25 @@
 use std::error::Error;
 use std::io;
 
+use indicatif::HumanBytes;
 use sternhalma_builder::BuilderError;
 use sternhalma_data::TableError;
 
-/// Formats an error, its causes and hints on one line.
+/// Formats an error, its causes and a hint on one line.
 pub fn one_line(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for cause in error.chain() {
-        let message = cause.to_string();
-        if !line.contains(&message) {
-            line += if line.is_empty() { "" } else { ": " };
-            line += &message;
+    let causes = error.chain().map(message).collect::<Vec<_>>().join(": ");
+    let hint = error.chain().find_map(hint).map_or(String::new(), |hint| format!("; {hint}"));
+    (causes + &hint).replace(char::is_control, " ")
+}
+
+/// Returns the message of one error of a chain, with sizes in readable units.
+fn message(error: &(dyn Error + 'static)) -> String {
+    match error.downcast_ref() {
+        Some(BuilderError::MemoryLimit { least, limit }) => {
+            format!("at least {} of memory are needed, and the limit is {}", HumanBytes(*least), HumanBytes(*limit))
         }
+        _ => error.to_string(),
     }
-    if let Some(hint) = error.chain().find_map(hint)
-        && !line.contains(hint)
-    {
-        line += "; ";
-        line += hint;
-    }
-    line.replace(char::is_control, " ")
 }
 
 /// Returns whether the reader of stdout has closed it, which is no failure.
@@ -50,7 +49,6 @@ fn table_hint(error: &TableError) -> Option<&'static str> {
         TableError::Exists { .. } => Some("--force replaces it"),
         TableError::Absent { .. } => Some("`sternhalma build` makes tables"),
         TableError::Io { action, source, .. } => match source.kind() {
-            io::ErrorKind::AlreadyExists => Some("--force replaces it"),
             io::ErrorKind::OutOfMemory => Some("give a smaller --load-budget"),
             io::ErrorKind::StorageFull => Some("free some space, or choose another place with -o"),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
@@ -67,7 +65,8 @@ fn table_hint(error: &TableError) -> Option<&'static str> {
 fn builder_hint(error: &BuilderError) -> Option<&'static str> {
     match error {
         BuilderError::Table(error) => table_hint(error),
-        BuilderError::MemoryLimit { .. } => Some("raise --memory"),
+        BuilderError::MemoryLimit { .. } => Some("raise --memory, or --plan-memory for an estimate"),
+        BuilderError::SinglePiece => Some("leave out --mode out-of-core"),
         BuilderError::SameFile { .. } => Some("name another file with -o"),
         BuilderError::DamagedManifest { .. } | BuilderError::WorkDirFormat { .. } => Some("--fresh starts again"),
         BuilderError::WorkDirMismatch { .. } => {

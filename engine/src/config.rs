@@ -173,7 +173,7 @@ pub enum Evaluation {
 #[non_exhaustive]
 pub enum ConfigError {
     /// The text is not TOML.
-    #[error("the players are no TOML: {0}")]
+    #[error("the players are not valid TOML")]
     Toml(#[from] toml::de::Error),
     /// The player does not exist.
     #[error("there is no player `{name}`; there are {known}, and the policies of general game playing, as `nst`")]

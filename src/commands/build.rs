@@ -135,14 +135,6 @@ impl Args {
             (Err(BuilderError::Cancelled), BuildMode::OutOfCore) => {
                 bail!("interrupted: the same command resumes after the last complete layer")
             }
-            (Err(BuilderError::SinglePiece), _) => {
-                bail!("a table with a single piece is built in memory; leave out --mode out-of-core")
-            }
-            (Err(BuilderError::MemoryLimit { least, limit }), _) => bail!(
-                "this build needs at least {} of memory, and the limit is {}; raise --memory",
-                HumanBytes(least),
-                HumanBytes(limit)
-            ),
             (built, _) => Ok(built?),
         }
     }

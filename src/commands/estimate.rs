@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
-use sternhalma_builder::{BuildEstimate, BuilderError, MachineSpec, TableBuilder};
+use sternhalma_builder::{BuildEstimate, MachineSpec, TableBuilder};
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem, parent_directory};
 
 use crate::output::{self, CommandOutcome, status};
@@ -68,14 +68,7 @@ pub fn run(
         cache: total_memory().saturating_sub(limit),
     };
     let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
-    let plans = builder.estimate(&machines, directory).map_err(|error| match error {
-        BuilderError::MemoryLimit { least, limit } => anyhow::anyhow!(
-            "this build needs at least {} of memory and the limit is {}; raise --memory or --plan-memory",
-            HumanBytes(least),
-            HumanBytes(limit)
-        ),
-        error => error.into(),
-    })?;
+    let plans = builder.estimate(&machines, directory)?;
     if as_json {
         output::print_json(
             &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),

@@ -39,11 +39,6 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let verified = if args.deep { verifier.prove(&progress) } else { verifier.check(&progress) };
     progress.finish();
     match verified {
-        Err(BuilderError::MemoryLimit { least, limit }) => bail!(
-            "this proof needs at least {} of memory and the limit is {}; raise --memory",
-            HumanBytes(least),
-            HumanBytes(limit)
-        ),
         Err(BuilderError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
         verified => verified?,
     }

@@ -1,6 +1,5 @@
 mod bench;
 mod check;
-mod replay;
 mod rulesheet;
 mod strategies;
 mod trace;
@@ -20,8 +19,8 @@ pub struct Args {
 #[derive(Subcommand)]
 enum GdlCommand {
     Check(check::Args),
-    Trace(trace::Args),
-    Replay(replay::Args),
+    Trace(trace::TraceArgs),
+    Replay(trace::ReplayArgs),
     Bench(bench::Args),
     Strategies(Box<strategies::Args>),
 }
@@ -29,8 +28,8 @@ enum GdlCommand {
 pub fn run(args: &Args) -> Result<CommandOutcome> {
     match &args.command {
         GdlCommand::Check(args) => check::run(args),
-        GdlCommand::Trace(args) => trace::run(args),
-        GdlCommand::Replay(args) => replay::run(args),
+        GdlCommand::Trace(args) => trace::run_trace(args),
+        GdlCommand::Replay(args) => trace::run_replay(args),
         GdlCommand::Bench(args) => bench::run(args),
         GdlCommand::Strategies(args) => strategies::run(args),
     }
