@@ -1,4 +1,4 @@
-//! Tournaments between contestants that play well, badly and not at all.
+//! Tournaments between strong, weak and faulty contestants.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -18,7 +18,8 @@ use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::statistics::Verdict;
 use sternhalma_ggp::{Game, Rng, SearchStats, Turn};
 
-/// Single-heap Nim of 20 stones: take 1 to 3, the last stone wins.
+/// Nim with one heap of 20 stones: take 1 to 3; the player that takes the last
+/// stone wins.
 struct Nim;
 
 impl PolicyGame for Nim {}
@@ -52,7 +53,7 @@ impl Game for Nim {
     }
 }
 
-/// An opening is the number of stones, a space and who moves.
+/// An opening is the number of stones, a space and the role to move.
 impl ArenaGame for Nim {
     fn move_text(&self, _: &(u32, usize), _: usize, mv: u32) -> String {
         mv.to_string()
@@ -72,18 +73,18 @@ impl ArenaGame for Nim {
     }
 }
 
-/// How a contestant behaves.
+/// The behaviour of a contestant.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Habit {
-    /// Right with this chance, else a random move.
+    /// Plays the right move with this probability, else a random move.
     Right(f64),
-    /// At fault as it begins.
+    /// Fails at the start of a game.
     Refuses,
-    /// At fault on its second move.
+    /// Fails on its second move.
     Faulty(FaultKind),
-    /// Takes more than there is.
+    /// Takes more stones than there are.
     Cheats,
-    /// Takes so many milliseconds a move.
+    /// Takes this number of milliseconds per move.
     Slow(u64),
 }
 
@@ -121,7 +122,8 @@ fn schedule(habits: &[Habit], games: u64) -> Schedule {
     Schedule { margin: 1 << 30, patience: 1 << 30, ..Schedule::new(entrants.collect(), budget, games) }
 }
 
-/// Plays on until `most` games more have been reported, and gives these.
+/// Continues a tournament until `most` more games are reported, and returns
+/// these games.
 fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize) -> Vec<GameRecord> {
     let rng = || Rng::seed_from_u64(0);
     let make = |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], rng(), 0)) };
@@ -136,7 +138,7 @@ fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize
     records
 }
 
-/// A summary without seconds.
+/// Returns a summary without times.
 fn told(standings: &Standings) -> Value {
     fn without_seconds(value: &mut Value) {
         match value {
@@ -234,7 +236,7 @@ fn who_comes_late_loses_on_time() {
     let movetime = Budget { movetime: Some(1), ..Budget::default() };
     assert_eq!(timed(movetime, 10), (BTreeMap::from([(FaultKind::Time, 2)]), 0));
     assert_eq!(timed(movetime, 10_000), (BTreeMap::new(), 2));
-    // The clock lasts for one move, or for as many as the increment adds.
+    // The clock lasts for one move, or for as many as the increment permits.
     let clock = |text: &str| Budget { time: Some(text.parse().unwrap()), ..Budget::default() };
     assert_eq!(timed(clock("0.05"), 1), (BTreeMap::from([(FaultKind::Time, 2)]), 0));
     assert_eq!(timed(clock("10+10"), 1), (BTreeMap::new(), 2));
@@ -273,7 +275,8 @@ fn openings_are_the_pairs_and_listed_ones_are_taken_in_turn() {
         assert_eq!(record.moves.iter().map(|mv| mv.parse::<u32>().unwrap()).sum::<u32>(), stones);
     }
 
-    // Of two plies there are five, of three plies seven; then they get longer.
+    // There are five openings of two plies and seven of three plies; later
+    // ones are longer.
     let mut standings = Standings::new(schedule(&habits, 26));
     let mut records = play(&habits, &mut standings, 2, usize::MAX);
     records.sort_by_key(|record| record.id);
@@ -298,7 +301,7 @@ fn games_end_at_the_ply_limit_and_by_adjudication() {
     }
     let make =
         |entrant: usize| -> Box<dyn Contestant<Nim>> { Box::new(Habitual(habits[entrant], Rng::seed_from_u64(0), 0)) };
-    // Who faces a multiple of four stones has lost.
+    // The player who faces a multiple of four stones has lost.
     let adjudicator = |state: &(u32, usize)| {
         (state.0 < 10 && state.0.is_multiple_of(4))
             .then(|| (0..2).map(|role| if role == state.1 { 0 } else { 100 }).collect())
@@ -318,7 +321,7 @@ fn rulesheet(name: &str) -> NetworkGame {
     NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap())
 }
 
-/// A match of two policies, with its games.
+/// Plays a match of two policies and returns its games.
 fn policies(game: &NetworkGame, names: [&str; 2], games: u64, opening_plies: u32) -> (Standings, Vec<GameRecord>) {
     let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
         Box::new(PolicyPlayer::new(names[entrant].parse().unwrap()))
@@ -353,7 +356,7 @@ fn policies_play_rulesheets_of_any_number_of_roles() {
         assert!(game.opening(text).unwrap_err().contains(why), "{text}");
     }
 
-    // Three roles at once; every way to share them comes.
+    // Three roles move simultaneously; every division of the roles occurs.
     let (standings, records) = policies(&rulesheet("odd-one-out"), ["uct", "random"], 12, 0);
     assert_eq!(standings.played(), 12);
     let ways: std::collections::BTreeSet<Vec<String>> = records.iter().map(|record| record.players.clone()).collect();

@@ -14,7 +14,7 @@ fn engines_agree_on_random_playouts() {
     assert!(bench.ground_seconds() > 0.0);
     for engine in [BenchEngine::Prover, BenchEngine::Sequential, BenchEngine::Lanes] {
         let rates = bench.play(engine, &OPTIONS).unwrap();
-        // The first player scores 64.9% if a draw is half a win.
+        // The first player scores 64.9% if a draw counts as half a win.
         assert!((7.3..7.9).contains(&rates.mean_length), "{engine:?}: {rates:?}");
         assert!((60.0..70.0).contains(&rates.mean_goals[0]), "{engine:?}: {rates:?}");
         assert_eq!(rates.faults, 0);

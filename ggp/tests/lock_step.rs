@@ -1,4 +1,5 @@
-//! Tournaments in lock step against the same one game after another.
+//! Tournaments in lock step, compared with the same tournaments one game at a
+//! time.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -28,7 +29,7 @@ fn schedule(roles: usize, games: u64) -> Schedule {
     Schedule { roles, ..Schedule::new(entrants, budget, games) }
 }
 
-/// Records without times, by game.
+/// Returns records without times, by game.
 fn by_id(records: Vec<GameRecord>) -> BTreeMap<GameId, GameRecord> {
     let count = records.len();
     let without_time = |mut record: GameRecord| {
@@ -44,7 +45,7 @@ fn threads(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap()
 }
 
-/// Plays one game after another.
+/// Plays one game at a time.
 fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameRecord> {
     let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
         Box::new(PolicyPlayer::new(NAMES[entrant].parse().unwrap()))
@@ -60,7 +61,8 @@ fn one_by_one(game: &NetworkGame, schedule: &Schedule) -> BTreeMap<GameId, GameR
     by_id(records)
 }
 
-/// Plays in lock step what the standings lack, and stops after so many games.
+/// Plays the missing games of the standings in lock step, up to a number of
+/// games.
 fn in_lock_step(
     game: &LaneGame,
     standings: &mut Standings,

@@ -1,5 +1,5 @@
-//! MINI-Player's strategies against numbers worked by hand, and what they
-//! look at against one state at a time.
+//! The strategies of MINI-Player compared with values computed by hand, and
+//! the features that they use compared with single evaluations.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -32,7 +32,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-/// A number written as a fraction.
+/// Parses a number that is written as a fraction.
 fn fraction(value: &Value) -> f64 {
     let text = value.as_str().unwrap();
     let (above, below) = text.split_once('/').unwrap_or((text, "1"));
@@ -82,7 +82,7 @@ fn weights_are_those_worked_by_hand() {
     let data = data("symbols.json");
     let mut counts = SymbolCounts::new(data["elements"].as_u64().unwrap() as usize);
     for simulation in data["simulations"].as_array().unwrap() {
-        // One that does not end counts for nothing.
+        // A simulation without an end has no effect.
         counts.begin();
         counts.watch([0, 0, 0, 0]);
         counts.begin();
@@ -111,7 +111,7 @@ fn nothing_weighs_until_something_is_won_and_lost() {
     }
 }
 
-/// An allocator that has tried each strategy once, with these rewards.
+/// Returns an allocator that has tried each strategy once, with these rewards.
 fn tried(allocation: StrategyAllocation, means: &[f64]) -> Allocator {
     let mut allocator = Allocator::new(allocation, means.len());
     for (strategy, &mean) in means.iter().enumerate() {
@@ -136,7 +136,7 @@ fn a_static_round_is_the_one_worked_by_hand() {
         }
         assert_eq!(run, order);
     }
-    // The ranks are those of the means by then.
+    // The ranks follow the means at that time.
     allocator.learn(2, 1000.0);
     assert_eq!(allocator.next(|_| true, true), 2);
 }
@@ -172,8 +172,9 @@ fn upper_bounds_are_those_worked_by_hand() {
     }
 }
 
-/// The share of each strategy in 2,000 simulations by upper bounds, the last of
-/// four ready from the 1,001st on only. The first is by far the best.
+/// Returns the fraction of each strategy in 2,000 simulations with upper
+/// bounds. The last of four strategies is ready only from the 1,001st on. The
+/// first is the best by far.
 fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
     let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 5.0, floor, ceiling, prior: 1.0 }, 4);
     for number in 0..2_000 {
@@ -189,12 +190,13 @@ fn shares_have_a_floor_and_a_ceiling() {
         |shares: &[f64], told: [f64; 4]| shares.iter().zip(told).all(|(share, told)| (share - told).abs() < 2e-3);
     let free = shares(0.0, 1.0);
     assert!(free[0] > 0.99, "{free:?}");
-    // What is ready for half the time has its share of that half.
+    // A strategy that is ready for half of the simulations gets its fraction
+    // of that half.
     assert!(near(&shares(0.1, 1.0), [0.75, 0.1, 0.1, 0.05]), "{:?}", shares(0.1, 1.0));
     let capped = shares(0.0, 0.6);
     assert!((capped[0] - 0.6).abs() < 2e-3, "{capped:?}");
     assert!(capped[1..].iter().all(|&share| share > free[1]), "{capped:?}");
-    // More than there is, and less than there must be, make all the same.
+    // Bounds that cannot be satisfied give all strategies equal fractions.
     let same = shares(1.0, 1.0);
     assert!((same[0] - same[1]).abs() < 2e-3 && (same[1] - same[2]).abs() < 2e-3, "{same:?}");
     assert!(shares(0.0, 0.0).iter().zip(free).all(|(&share, free)| share == free), "at no share all are above");
@@ -210,7 +212,7 @@ fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
     }
     let shares: Vec<u32> = allocator.tallies().iter().map(|tally| tally.simulations).collect();
     assert!(shares[1].abs_diff(900) <= 2 && shares[0].abs_diff(shares[2]) <= 1, "{shares:?}");
-    // What is expected is given up for what is better.
+    // An expected strategy gives way to a better one.
     for _ in 0..1_100 {
         let strategy = allocator.next(|_| true, true);
         allocator.learn(strategy, if strategy == 2 { 0.9 } else { 0.5 });
@@ -286,7 +288,7 @@ fn history_counts_a_move_once_a_simulation() {
     assert_eq!([3, 4, 5].map(|mv| history.average(0, mv)), [Some(0.5), None, Some(0.0)]);
     assert_eq!(history.average(1, 3), Some(0.0));
     for _ in 0..20 {
-        // What was never played is worth less than what always lost.
+        // An unplayed move has a smaller value than one that always lost.
         assert_eq!(history.best(0, [4, 5, 3].into_iter(), &mut rng), 2);
         assert_eq!(history.best(0, [4, 5, 9].into_iter(), &mut rng), 1);
     }
@@ -295,7 +297,7 @@ fn history_counts_a_move_once_a_simulation() {
     assert!(any.iter().all(|&count| count > 20), "{any:?}");
 }
 
-/// Rulesheets that take long to ground, and whose goals are too much for a tree.
+/// Rulesheets that take long to ground and whose goal trees are too large.
 const HEAVY: [&str; 1] = ["farmers"];
 
 /// Returns the names and texts of all rulesheets in a directory except [`HEAVY`].
@@ -305,7 +307,7 @@ fn all_games(dir: &Path) -> Vec<(String, String)> {
     all.into_iter().map(|(name, path)| (name, fs::read_to_string(path).unwrap())).collect()
 }
 
-/// Some joint moves of the acting roles, more than there are lanes.
+/// Returns some joint moves of the acting roles, more than there are lanes.
 fn joints(game: &NetworkGame, state: &<NetworkGame as Game>::State, rng: &mut Rng) -> Vec<u32> {
     let mut moves = Vec::new();
     match game.turn(state) {
@@ -317,7 +319,8 @@ fn joints(game: &NetworkGame, state: &<NetworkGame as Game>::State, rng: &mut Rn
             }
         }
     }
-    // So many that they are told in lanes, and more than there are lanes.
+    // The number selects the evaluation: in lanes, more than there are lanes,
+    // or one by one.
     match rng.random_range(0..4) {
         0 => moves.repeat(600usize.div_ceil(moves.len())),
         1 => moves.repeat(150usize.div_ceil(moves.len())),
@@ -373,8 +376,8 @@ fn successors_are_those_one_by_one(name: &str, game: &NetworkGame, anatomy: &mut
     }
 }
 
-/// Whether the degree is 1 where the goal of highest value holds, and only
-/// there; tells how often it was.
+/// Checks that the degree is 1 exactly if the highest goal holds, and returns
+/// how often it held.
 fn degrees_are_1_at_the_goal(
     name: &str,
     game: &NetworkGame,
@@ -415,7 +418,7 @@ fn degrees_are_1_at_the_goal(
     reached
 }
 
-/// A player that follows one strategy whenever it can.
+/// Returns a player that follows one strategy whenever it can.
 fn always(strategy: Strategy) -> MiniConfig {
     let chances = Chances { goal: 1.0, symbols: 1.0, mobility: 1.0, exploration: 1.0, history: 1.0 };
     MiniConfig { strategies: vec![strategy], chances, ..MiniConfig::mini() }
@@ -425,8 +428,8 @@ fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<N
     MiniPlayout::new(game, role, game.features(), config)
 }
 
-/// The simulations that each strategy had in a match of rewards that are all
-/// the same, of `roles` roles that may do one of two things.
+/// Returns the simulations of each strategy in a match with equal rewards,
+/// with `roles` roles that have two moves each.
 fn expected(roles: usize, with_rules: bool, prior: f64) -> HashMap<&'static str, u32> {
     let names = &["a", "b"][..roles];
     let mut text = "(init start) (<= (next over) (true start)) (<= terminal (true over))".to_owned();
@@ -448,7 +451,7 @@ fn expected(roles: usize, with_rules: bool, prior: f64) -> HashMap<&'static str,
 
 #[test]
 fn what_is_expected_of_strategies_is_by_roles_and_rules() {
-    // 16 of 21 parts are of the one that is expected.
+    // The expected strategy gets 16 of 21 parts.
     for (roles, with_rules, most) in [(1, true, "E"), (2, true, "AGE")] {
         let shares = expected(roles, with_rules, 4.0);
         for (strategy, simulations) in &shares {
@@ -461,7 +464,7 @@ fn what_is_expected_of_strategies_is_by_roles_and_rules() {
     assert!(shares.iter().all(|(strategy, &all)| if *strategy == "AGE" { all == 0 } else { all >= 400 }), "{shares:?}");
 }
 
-/// The moves that a playout chooses in a state, by name.
+/// Returns the names of the moves that a playout chooses in a state.
 fn choices(
     game: &NetworkGame,
     playout: &mut MiniPlayout<NetworkGame>,
@@ -472,7 +475,7 @@ fn choices(
     (0..100).map(|_| game.move_name(0, playout.choose(game, state, 0, trail, &mut rng))).collect()
 }
 
-/// A playout of one strategy in the state after the moves of a case.
+/// Returns a playout of one strategy in the state after the moves of a case.
 fn case(
     name: &str,
     strategy: Strategy,
@@ -504,7 +507,7 @@ fn mobility_counts_for_six_steps() {
         trail.push(|numbers| numbers.extend([0, 0]));
     }
     assert_eq!(choices(&game, &mut playout, &state, &trail).len(), 3);
-    // It counts again in the next simulation.
+    // The next simulation counts it again.
     playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     assert_eq!(choices(&game, &mut playout, &state, &trail), best);
 }
@@ -513,14 +516,14 @@ fn mobility_counts_for_six_steps() {
 fn exploration_looks_at_the_states_before() {
     let (game, mut playout, state, best) = case("exploration.json", Strategy::Exploration);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), best);
-    // A simulation knows nothing of the one before.
+    // A simulation is independent of the previous one.
     playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     playout.watch(&game, &state);
     let names = ["(to s1)", "(to s3)"].map(String::from);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), BTreeSet::from(names));
 }
 
-/// Six letters, of which five are written down; a, b and c are worth most.
+/// A game that writes five of six letters; a, b and c have the highest value.
 const LETTERS: &str = "(role you) (init (step 0))
     (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
     (letter a) (letter b) (letter c) (letter d) (letter e) (letter f) (letter g) (letter h)
@@ -534,7 +537,8 @@ const LETTERS: &str = "(role you) (init (step 0))
     (<= (goal you 40) (true (wrote a)) (not all))
     (<= (goal you 0) (not (true (wrote a))))";
 
-/// A search that keeps to the moves of the root and plays out the rest.
+/// Returns a search that keeps to the moves of the root and plays out the
+/// rest.
 fn search(
     game: &NetworkGame,
     role: usize,
@@ -556,14 +560,14 @@ fn strategies_that_know_the_goal_do_better() {
         search.think(&game, &initial, Limits::playouts(2000), &stop, SearchStats::default(), SearchClock::Start);
     assert_eq!(spent.playouts, 2000);
     let tallies: HashMap<Strategy, StrategyTally> = search.playout().tallies().collect();
-    // Symbols are of use from 1900 simulations on.
+    // Symbols are used from 1900 simulations on.
     assert_eq!(tallies[&Strategy::Symbols].simulations, 100);
     assert!(tallies.values().all(|tally| tally.simulations == 380 || tally.simulations == 100), "{tallies:?}");
     let random = tallies[&Strategy::Random].mean();
     for strategy in [Strategy::Goal, Strategy::Symbols, Strategy::History] {
         assert!(tallies[&strategy].mean() > random + 0.1, "{strategy:?}: {tallies:?}");
     }
-    // From then on the best is used alone.
+    // Afterwards only the best strategy is used.
     search.think(&game, &initial, Limits::playouts(100), &stop, SearchStats::default(), SearchClock::Play);
     let after: HashMap<Strategy, StrategyTally> = search.playout().tallies().collect();
     let best = Strategy::ALL.into_iter().max_by(|a, b| tallies[a].mean().total_cmp(&tallies[b].mean())).unwrap();
@@ -628,10 +632,10 @@ fn players_of_the_family_play() {
     }
 }
 
-/// Random playouts, and what they came to.
+/// Random playouts and their results.
 struct Logged {
     random: RandomPlayout<u32>,
-    /// The first joint moves of each simulation by number, and its rewards.
+    /// The first joint moves of each simulation as numbers, and its rewards.
     log: Vec<Logging>,
 }
 
@@ -654,11 +658,11 @@ impl Playout<NetworkGame> for Logged {
     }
 }
 
-/// The moves of a simulation, a number a role, and its rewards.
+/// The moves of a simulation, one number per role, and its rewards.
 type Logging = (Vec<Vec<u32>>, Vec<f64>);
 
-/// Keeps the moves that were played in the tree, the one after which a node was
-/// added included. `known` are the moves to each node.
+/// Keeps the moves that were played in the tree, including the one after which
+/// a node was added. `known` has the moves to each node.
 fn in_tree((moves, rewards): &Logging, known: &mut HashSet<Vec<Vec<u32>>>) -> Logging {
     let steps = (1..moves.len()).find(|&steps| known.insert(moves[..steps].to_vec()));
     let steps = steps.unwrap_or_else(|| {
@@ -668,7 +672,7 @@ fn in_tree((moves, rewards): &Logging, known: &mut HashSet<Vec<Vec<u32>>>) -> Lo
     (moves[..steps].to_vec(), rewards.clone())
 }
 
-/// The effective quality of each first move of a role, from a log.
+/// Computes the effective quality of each first move of a role from a log.
 fn qualities(
     game: &NetworkGame,
     state: &<NetworkGame as Game>::State,
@@ -743,7 +747,7 @@ fn the_move_played_is_that_of_highest_effective_quality() {
                 game.numbers(&state, &joint, &mut numbers);
                 search.advance(&game, &joint);
                 game.play(&mut state, &joint);
-                // What lies below the joint move is kept, and else nothing.
+                // Only the part below the joint move is kept.
                 kept.retain(|(moves, _)| moves[0] == numbers && moves.len() > 1);
                 kept.iter_mut().for_each(|(moves, _)| drop(moves.remove(0)));
                 let below =
@@ -755,7 +759,8 @@ fn the_move_played_is_that_of_highest_effective_quality() {
     assert!(differ > 5, "{differ}");
 }
 
-/// By hand, with `--ignored --nocapture`: figures 2 and 3 of the paper.
+/// Prints figures 2 and 3 of [Świechowski and Mańdziuk 2014]; run it with
+/// `--ignored --nocapture`.
 #[test]
 #[ignore = "takes minutes and tells figures"]
 fn simulations_of_checkers_are_shared_out_as_in_the_figures() {

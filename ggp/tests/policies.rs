@@ -1,4 +1,5 @@
-//! Searches that learn: what reaches their parts, and matches between them.
+//! Searches that learn: the data that reach their parts, and matches between
+//! them.
 
 use std::cell::RefCell;
 use std::num::NonZeroUsize;
@@ -16,7 +17,8 @@ use sternhalma_ggp::{
     Rng, ToTheEnd, Turn, Uct,
 };
 
-/// One role picks one of four moves, and then goes on without a choice.
+/// A game in which one role picks one of four moves and then continues without
+/// a choice.
 struct Pick;
 
 impl Game for Pick {
@@ -48,7 +50,7 @@ impl Game for Pick {
     }
 }
 
-/// Rewards by the move picked.
+/// The reward of each picked move.
 struct Prices([f64; 4]);
 
 impl Cutoff<Pick> for Prices {
@@ -68,14 +70,15 @@ fn the_authors_form_follows_any_of_what_is_near_the_best() {
         found.moves.iter().map(|(_, stats)| stats.visits).collect::<Vec<_>>()
     };
     assert_eq!(visits(GraveForm::Paper, 1), [1, 1, 1999, 1]);
-    // Within 0.01 of the best is one other; each half the time, but for 6.5
-    // standard deviations of 22.
+    // One other move is within 0.01 of the best. Each gets half of the visits,
+    // within 6.5 standard deviations of 22.
     for seed in 1..4 {
         let visits = visits(GraveForm::Authors, seed);
         assert_eq!((visits[1], visits[3]), (1, 1), "{visits:?}");
         assert!(visits[0].abs_diff(1000) < 145 && visits[2].abs_diff(1000) < 145, "{visits:?}");
     }
-    // An untried move is worth 1 and no more: what is surely better is not left for it.
+    // An untried move has the value 1, so it is not preferred to a move that
+    // is surely better.
     let grave = Grave::new(GraveSettings { c: 0.0, k: 0.0, reference: 0.0, form: GraveForm::Authors });
     let mut mcts = Mcts::new(grave, RandomPlayout::default(), Prices([1.5; 4]), MctsConfig::default(), 1);
     let found = mcts.search(&Pick, &None, 0, Limits::playouts(50), &AtomicBool::new(false));
@@ -83,7 +86,8 @@ fn the_authors_form_follows_any_of_what_is_near_the_best() {
     assert_eq!(tried.count(), 1);
 }
 
-/// Two roles in turn play one of three moves, each as often as the other.
+/// A game in which two roles play one of three moves in turn, all equally
+/// often.
 struct Turns(usize);
 
 impl Game for Turns {
@@ -115,12 +119,13 @@ impl Game for Turns {
     }
 }
 
-/// What a playout was told.
+/// The data that a playout received.
 #[derive(Default, PartialEq, Debug)]
 struct Told {
-    /// By role, 2 and 1 joint moves before the root.
+    /// The joint moves 2 and 1 steps before the root, by role.
     before: Vec<[[u32; 2]; 2]>,
-    /// The joint moves of each simulation, its first and its rewards.
+    /// The joint moves of each simulation: their number, the first, and the
+    /// rewards.
     learnt: Vec<(usize, [u32; 2], Vec<f64>)>,
     advanced: usize,
 }
@@ -155,7 +160,7 @@ fn playouts_know_the_last_moves_of_the_match_and_learn_from_the_root_on() {
     let told = Rc::new(RefCell::new(Told::default()));
     let mut mcts = Mcts::new(Uct::new(0.4), Spy(told.clone()), ToTheEnd, MctsConfig::default(), 1);
     mcts.begin(&game, &0);
-    // The match plays 2, 1 and 0; the root is a new one after each.
+    // The match plays 2, 1 and 0, each followed by a new root.
     let before = [
         [[NONE, NONE], [NONE, NONE]],
         [[NONE, 2], [NONE, WAITS]],
@@ -178,24 +183,24 @@ fn playouts_know_the_last_moves_of_the_match_and_learn_from_the_root_on() {
 struct Match {
     game: String,
     players: [String; 2],
-    /// Simulations a move.
+    /// The number of simulations per move.
     playouts: u64,
     seed: u64,
-    /// Of the first player: its goals over 100, those of its roles in a game as
-    /// their mean.
+    /// The score of the first player: its goals divided by 100, averaged over
+    /// its roles in a game.
     score: f64,
-    /// Of each game: the goals by role, the plies, and the FNV-1a hash of the
-    /// moves, one a line.
+    /// For each game the goals by role, the number of plies, and the FNV-1a
+    /// hash of the moves, one per line.
     games: Vec<(Vec<u8>, u32, String)>,
 }
 
-/// FNV-1a of 64 bits (RFC 9923).
+/// Returns the 64-bit FNV-1a hash (RFC 9923).
 fn hash(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// Plays as many games of a match as it has.
+/// Plays all games of a match.
 fn play(told: &Match, threads: usize) -> Match {
     let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), told.game);
     let game = NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap());

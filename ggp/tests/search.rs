@@ -1,4 +1,4 @@
-//! The search on games of every shape: one role, three roles, all at once.
+//! Searches on games with one role, three roles, and simultaneous moves.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -12,7 +12,8 @@ fn mcts<G: Game>(settings: MctsConfig) -> Mcts<G, Uct, RandomPlayout<G::Move>, T
     Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, settings, 1)
 }
 
-/// One role picks digits; the goal is the number they make, of 99.
+/// A game in which one role picks digits; the goal is the resulting number,
+/// out of 99.
 struct Digits;
 
 impl Game for Digits {
@@ -44,7 +45,8 @@ impl Game for Digits {
     }
 }
 
-/// Three roles in turn take 1 or 2 of some stones; who takes the last gets 100.
+/// A game in which three roles take 1 or 2 stones in turn. The role that takes
+/// the last stone gets 100.
 struct Stones(u32);
 
 impl Game for Stones {
@@ -76,8 +78,8 @@ impl Game for Stones {
     }
 }
 
-/// Two roles at once, for some rounds: role 0 wants to match, and choice 2
-/// loses for whoever makes it alone.
+/// A game of two simultaneous roles for some rounds. Role 0 wants to match,
+/// and choice 2 loses if only one role makes it.
 struct Pennies(usize);
 
 impl Game for Pennies {
@@ -133,12 +135,12 @@ fn three_roles_each_maximise_their_own_reward() {
         mcts(MctsConfig::default()).search(&game, &game.initial(), 0, Limits::playouts(5000), &stop)
     };
     assert_eq!(search(2).best, 2, "taking both stones wins at once");
-    // With 5 stones, by backward induction: a role with 3 stones loses, and the
-    // next role then takes the last stone. After 2 are taken, role 1 has 3, so
-    // that role 2 wins. After 1 is taken, role 1 has 4 and loses either way: by
-    // taking 1 it leaves 3 to role 2, so that role 0 wins, and by taking 2 it
-    // lets role 2 win. If role 2 helped role 0, or role 1 hindered it, the moves
-    // would be worth the same.
+    // With 5 stones, by backward induction: a role with 3 stones loses,
+    // because the next role then takes the last stone. After 2 are taken, role
+    // 1 has 3, so role 2 wins. After 1 is taken, role 1 has 4 and loses either
+    // way: taking 1 leaves 3 to role 2, so role 0 wins; taking 2 lets role 2
+    // win. If role 2 helped role 0, or role 1 opposed it, the moves would have
+    // the same value.
     let found = search(5);
     assert_eq!(found.best, 1);
     assert!(mean(&found, 1) > 0.25 && mean(&found, 2) < 0.2, "{found:?}");
@@ -166,7 +168,8 @@ fn the_tree_is_kept_below_the_moves_played() {
     let visits = first.moves.iter().find(|(mv, _)| *mv == 9).unwrap().1.visits;
     search.advance(&Digits, &[9]);
     let second = search.search(&Digits, &vec![9], 0, limits, &stop);
-    // The node after a move is made by the first simulation that follows it.
+    // The node after a move is created by the first simulation that follows
+    // it.
     let kept: u32 = second.moves.iter().map(|(_, stats)| stats.visits).sum();
     assert_eq!(kept, visits - 1 + 500);
     assert_eq!(second.best, 9);
@@ -179,7 +182,7 @@ fn the_tree_is_kept_below_the_moves_played() {
     let kept: u32 = second.moves.iter().map(|(_, stats)| stats.visits).sum();
     assert!(kept > 510, "some of the first 500 simulations are kept: {kept}");
 
-    // A move the tree does not have begins a new one.
+    // A move that is not in the tree starts a new tree.
     search.advance(&game, &[7, 7]);
     let third = search.search(&game, &vec![[1, 0], [2, 2]], 0, limits, &stop);
     assert_eq!(third.moves.iter().map(|(_, stats)| stats.visits).sum::<u32>(), 500);
@@ -219,7 +222,8 @@ fn limits_end_the_search_whichever_comes_first() {
     let started = Instant::now();
     run(Limits::time(Duration::from_millis(30)).and(Limits::playouts(u64::MAX)));
     assert!(started.elapsed() >= Duration::from_millis(30));
-    // A game that ends inside the tree generates no moves, and the search still ends.
+    // A game that ends inside the tree generates no moves, and the search
+    // still ends.
     let small = Stones(3);
     let spent = mcts(MctsConfig::default()).search(&small, &small.initial(), 0, Limits::expansions(1000), &stop).spent;
     assert!(spent.playouts <= 1000);
@@ -235,7 +239,7 @@ fn a_set_flag_stops_the_search() {
 
 #[test]
 fn short_wins_are_worth_more() {
-    /// The first move chooses how many moves the game takes. Every game is won.
+    /// A game whose first move chooses its length. Every game is won.
     struct Ways;
     impl Game for Ways {
         type State = (u8, u8);
@@ -274,7 +278,7 @@ fn short_wins_are_worth_more() {
     assert_eq!(found.best, 3);
 }
 
-/// Ends every playout at once with a reward for role 0.
+/// A cutoff that ends every playout at once with a reward for role 0.
 struct AtOnce;
 
 impl<G: Game> Cutoff<G> for AtOnce {
@@ -291,11 +295,11 @@ fn a_cutoff_ends_the_playout() {
     let mut search = Mcts::new(Uct::new(0.7), RandomPlayout::default(), AtOnce, MctsConfig::default(), 1);
     let found = search.search(&game, &game.initial(), 0, Limits::playouts(50), &AtomicBool::new(false));
     assert!(found.moves.iter().all(|(_, stats)| stats.mean() == 1.0));
-    // The root and a node a simulation, and no moves beyond.
+    // There is the root and one node per simulation, and no moves beyond.
     assert!(found.spent.expansions <= 51);
 }
 
-/// Thinks that digits are worth 0.1 each, but for one.
+/// An evaluator that values digits at 0.1 each, except one.
 #[derive(Clone)]
 struct Digitwise {
     but: u8,
@@ -313,12 +317,12 @@ fn priors_are_a_softmax_of_what_is_foreseen() {
     let mut guided = Puct::new(Digitwise { but: 2, seems: 0.55 }, 0.3, 0.05);
     let hints = guided.edge_data(&Digits, &Vec::new(), 0, &[7, 2, 5]).to_vec();
     assert_eq!(hints.iter().map(|hint| hint.value).collect::<Vec<_>>(), [0.7, 0.55, 0.5]);
-    // Each is e^(0.15 / 0.05) = e³ times as likely as the next, or e^1.
+    // Each probability is e^(0.15 / 0.05) = e³ times the next, or e^1.
     let sum = 4_f32.exp() + 1_f32.exp() + 1.0;
     for (hint, weight) in hints.iter().zip([4_f32.exp(), 1_f32.exp(), 1.0]) {
         assert!((hint.prior - weight / sum).abs() < 1e-5, "{hints:?}");
     }
-    // Values far apart: nothing overflows.
+    // Values that are far apart must not overflow.
     let mut cold = Puct::new(Digitwise { but: 2, seems: 1000.0 }, 0.3, 0.01);
     let priors: Vec<f32> = cold.edge_data(&Digits, &Vec::new(), 0, &[7, 2, 5]).iter().map(|hint| hint.prior).collect();
     assert_eq!(priors, [0.0, 1.0, 0.0]);
@@ -336,10 +340,10 @@ fn guided_selection_values_moves_by_mean_and_prior() {
             Prior { value: 0.6, prior: 0.25 },
         )
     };
-    // 0.3 · 0.25 · √16 is 0.3, over 1 and the visits.
+    // 0.3 · 0.25 · √16 is 0.3, divided by 1 plus the visits.
     assert!((value(0, 0.0) - (0.6 + 0.3)).abs() < 1e-6);
     assert!((value(5, 2.0) - (0.4 + 0.05)).abs() < 1e-6);
-    // A simulation under way counts as a visit, and not as a loss.
+    // A simulation in progress counts as a visit, but not as a loss.
     let stats = MoveStats { visits: 5, under_way: 1, sum: 2.0 };
     let prepared = Selection::<Digits>::prepare(&mut guided, NodeVisit { node: 0, visits: 16 }, 0);
     let value = Selection::<Digits>::value(&guided, prepared, stats, Prior { value: 0.6, prior: 0.25 });
@@ -353,7 +357,8 @@ fn guided_selection_begins_with_what_it_foresees_and_is_taught_by_rewards() {
         let mut mcts = Mcts::new(guided, RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
         mcts.search(&Digits, &Vec::new(), 0, Limits::playouts(playouts), &AtomicBool::new(false))
     };
-    // The first simulation takes the move that seems best, whatever its place.
+    // The first simulation takes the move with the highest evaluation,
+    // whatever its index.
     for (but, seems, first) in [(3, 2.0, 3), (9, 0.0, 8)] {
         let found = search(but, seems, 1);
         assert_eq!(
@@ -361,7 +366,8 @@ fn guided_selection_begins_with_what_it_foresees_and_is_taught_by_rewards() {
             [first]
         );
     }
-    // Moves that seem bad need not be tried, and one that wrongly seems so is found.
+    // Moves with a low evaluation need not be tried, and a move with a wrong
+    // low evaluation is still found.
     let found = search(3, 2.0, 5000);
     let visits: Vec<u32> = found.moves.iter().map(|(_, stats)| stats.visits).collect();
     assert_eq!(found.best, 9, "{visits:?}");

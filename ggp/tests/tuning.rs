@@ -1,4 +1,4 @@
-//! On-line tuners: what holds of every method.
+//! Properties of all on-line tuners.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -15,15 +15,15 @@ fn methods() -> [(&'static str, Method); 5] {
     ]
 }
 
-/// The mean of what each parameter adds: 1 for its value of index 2, and a
-/// third less for each step away from it.
+/// Returns the mean of the contributions of the parameters: 1 for the value
+/// with index 2, and a third less for each step away from it.
 fn worth(combination: Combination) -> f64 {
     let added = |parameter| (1.0 - combination.index(parameter).abs_diff(2) as f64 / 3.0).max(0.0);
     (0..4).map(added).sum::<f64>() / 4.0
 }
 
-/// Plays `simulations` that are won as often as their combination is worth,
-/// and returns the mean worth of the last 10,000.
+/// Plays `simulations`, which are won with the probability of their
+/// combination's value. Returns the mean value of the last 10,000.
 fn play(tuner: &mut Tuner, simulations: usize, learn: bool) -> f64 {
     let mut rng = Rng::seed_from_u64(1);
     let mut late = 0.0;
@@ -50,7 +50,8 @@ fn every_method_learns() {
         let late = play(&mut learner, 200_000, true);
         assert!(late > 0.8, "{name}: {late}, and {uniform} without learning");
         assert!(worth(learner.best()) > 0.9, "{name}: {:?}", learner.best());
-        // What does not learn shows that the limit tells something.
+        // A tuner that does not learn stays below the limit, so the limit is
+        // meaningful.
         let late = play(&mut tuner(), 20_000, false);
         assert!(late < 0.7, "{name}: {late}");
     }
@@ -76,7 +77,7 @@ fn every_method_learns_the_better_playout() {
             tuner.update(if rng.random_bool(chance) { 1.0 } else { 0.0 });
         }
         assert_eq!(tuner.best().index(playout), 2, "{name}");
-        // Of 5,000; a third by chance.
+        // Out of 5,000; a third would be random.
         assert!(late > 3_500, "{name}: {late}");
     }
 }
@@ -90,7 +91,7 @@ fn statistics_are_those_of_the_simulations() {
         let mut played = Vec::new();
         for i in 0..2_000 {
             let chosen = tuner.choose(&mut rng);
-            // Every third simulation is broken off.
+            // Every third simulation is cancelled.
             if i % 3 > 0 {
                 let reward = f64::from(i % 5) / 4.0;
                 tuner.update(reward);

@@ -1,4 +1,4 @@
-//! A player's place at a match, whatever engine plays the rules.
+//! The engine of a player's match, for any implementation of the rules.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::gdl::{Reasoner, Rules};
 use crate::policy::{PolicyAgent, PolicyGame};
 use crate::{Limits, Policy, SearchClock};
 
-/// Makes an engine for a rulesheet that is faster than the prover, as a
-/// compiled network. It may take long, or fail: a player begins with the
-/// prover, and changes over once the engine is there.
+/// Makes an engine for a rulesheet that is faster than the prover, such as a
+/// compiled network. This may take long, or fail. A player begins with the
+/// prover and switches to the engine when it is ready.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::ProverGame;
@@ -25,13 +25,12 @@ pub struct EngineFactory(Arc<Compile>);
 
 type Compile = dyn Fn(&Rules, &EngineConfig) -> EngineResult + Send + Sync;
 
-/// A engine with a faster engine, or why there is none.
+/// A faster engine, or the reason why it could not be made.
 pub(super) type EngineResult = Result<Box<dyn MatchEngine>, String>;
 
 impl EngineFactory {
-    /// A compiler that makes engines by this function. The flag is set when
-    /// the match is over; what takes long may look at it and give up with any
-    /// error.
+    /// Creates a factory from a function. The flag is set when the match is
+    /// over; a long compilation may test it and return any error.
     pub fn new<G, E>(make: impl Fn(&Rules, &AtomicBool) -> Result<G, E> + Send + Sync + 'static) -> EngineFactory
     where
         G: Reasoner + PolicyGame + Send,
@@ -48,7 +47,7 @@ impl EngineFactory {
     }
 }
 
-/// Who sits down to play, and how.
+/// The settings of an engine: the player's role, policy and flags.
 #[derive(Clone)]
 pub(super) struct EngineConfig {
     pub role: String,
@@ -56,34 +55,34 @@ pub(super) struct EngineConfig {
     pub seed: u64,
     /// Ends a search.
     pub hurry: Arc<AtomicBool>,
-    /// The match is over for this player.
+    /// Set when the match is over for this player.
     pub over: Arc<AtomicBool>,
 }
 
-/// A match as one of its players sees it, by names.
+/// A match from the view of one player, with names as text.
 pub(super) trait MatchEngine: Send {
-    /// Follows a joint move, and returns it in the names of the rulesheet,
-    /// with what was illegal of it, if anything. Nothing changes if it cannot
-    /// be followed.
+    /// Plays a joint move. Returns it in the names of the rulesheet, with a
+    /// description of illegal moves, if any. If it cannot be played, nothing
+    /// changes.
     fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String>;
 
-    /// Whether a joint move is legal, if there is a move for each role.
+    /// Returns whether a joint move is legal and has a move for each role.
     fn allows(&self, joint: &[String]) -> bool;
 
-    /// The legal moves of the player's role.
+    /// Returns the legal moves of the player's role.
     fn options(&self) -> Vec<String>;
 
-    /// Whether thinking may find a better move, now or later.
+    /// Returns whether a search can find a better move, now or later.
     fn thinks(&self) -> bool;
 
-    /// Whether it is proved what the match comes to.
+    /// Returns whether the outcome of the match is proved.
     fn is_solved(&self) -> bool;
 
-    /// Searches for a time under a clock. Returns how many simulations that
-    /// were, and the best move if the role is to act under the clock of a move.
+    /// Searches for a time under a clock. Returns the number of simulations,
+    /// and the best move if the role is to act under the play clock.
     fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>);
 
-    /// The goals reached, in the order of roles.
+    /// Returns the goals, in the order of roles.
     fn goals(&self) -> Vec<u8>;
 }
 
@@ -111,7 +110,7 @@ impl<G: Reasoner + PolicyGame> ReasonerEngine<G> {
         moves.iter().map(|&mv| self.game.move_name(role, mv)).collect()
     }
 
-    /// The move of a name, and whether it is legal.
+    /// Returns the move with a name, and whether it is legal.
     fn named(&self, role: usize, name: &str) -> Option<(G::Move, bool)> {
         let legal = self.game.legal_of(&self.state, role);
         match place_of(name, &self.names_of(role, &legal)) {

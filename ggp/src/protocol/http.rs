@@ -1,12 +1,11 @@
-//! The protocol over HTTP: POST, GET and OPTIONS, 1.0 and 1.1, one message a
-//! connection.
+//! The protocol over HTTP 1.0 and 1.1, with one message per connection.
 //!
-//! A player takes POST with the message as the body, GET with the message as
-//! the path, URL-encoded, and OPTIONS. It answers `200 OK` to every message;
-//! `400` with the reason to what is no message, `405`, `408` and `413` to
-//! other methods, to what comes too slowly and to what is too long. Whatever a
-//! peer sends, a connection takes no more memory than [`MOST_BODY`] and some
-//! buffers, and there are [`MOST_CONNECTIONS`] at once.
+//! A player accepts POST with the message in the body, GET with the
+//! URL-encoded message in the path, and OPTIONS. It answers every message with
+//! `200 OK`. Other answers are `400` with the reason (no message), `405`
+//! (other methods), `408` (too slow) and `413` (too long). A connection takes
+//! at most [`MOST_BODY`] and some buffers of memory, and at most
+//! [`MOST_CONNECTIONS`] are open at once.
 
 use std::convert::Infallible;
 use std::io;
@@ -35,41 +34,43 @@ use tokio::time::{sleep, timeout};
 use super::manager::{Transport, TransportError};
 use super::message::{MessageError, Reply};
 
-/// The longest message that a player takes, in bytes.
+/// The maximum length of a message to a player, in bytes.
 pub const MOST_BODY: usize = 2 << 20;
 
-/// The longest reply that a manager takes, in bytes.
+/// The maximum length of a reply to a manager, in bytes.
 pub const MOST_REPLY: usize = 64 << 10;
 
-/// The connections that a player has at once; further ones wait.
+/// The maximum number of open connections of a player; further ones wait.
 pub const MOST_CONNECTIONS: usize = 256;
 
-/// A request arrives whole within this time, or is answered by 408.
+/// The time in which a request must be complete; otherwise it is answered by
+/// 408.
 pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The longest head of a request or reply, in bytes; a GET is in the head.
+/// The maximum length of the head of a request or reply, in bytes. A GET
+/// message is in the head.
 const MOST_HEAD: usize = 64 << 10;
 
-/// How often those who wait look whether they are to stop.
+/// The interval at which waiting tasks test whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 const ACL: HeaderValue = HeaderValue::from_static("text/acl");
 
-/// Answers a text that arrived at a time.
+/// A function that answers a text, given its time of arrival.
 pub type Answer = Arc<dyn Fn(&str, Instant) -> Result<Reply, MessageError> + Send + Sync>;
 
-/// A player's end: listens, and hands messages on.
+/// The server of a player: accepts connections and forwards messages.
 pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
 }
 
 impl Server {
-    /// Listens at an address; port 0 is a free one.
+    /// Listens at an address; port 0 selects a free port.
     ///
     /// # Errors
     ///
-    /// If the address is not to be had.
+    /// Returns an error if the address is not available.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Server> {
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(MOST_CONNECTIONS).build()?;
         let listener = std::net::TcpListener::bind(address)?;
@@ -81,17 +82,17 @@ impl Server {
         Ok(Server { runtime, listener })
     }
 
-    /// Where it listens.
+    /// Returns the address of the server.
     ///
     /// # Errors
     ///
-    /// If the system does not tell.
+    /// Returns an error if the system does not report the address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers messages until `stop` is set. Those that are being answered
-    /// then are dropped.
+    /// Answers messages until `stop` is set. Unfinished answers are then
+    /// dropped.
     pub fn run(self, answer: Answer, stop: &AtomicBool) {
         let accept = async {
             let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -105,7 +106,8 @@ impl Server {
                             drop(place);
                         });
                     }
-                    // Out of file handles, or the peer has gone: others may do better.
+                    // There are no file handles left or the peer has disconnected;
+                    // other connections may succeed.
                     Err(_) => sleep(LOOK).await,
                 }
             }
@@ -118,8 +120,8 @@ impl Server {
     }
 }
 
-/// Takes one request from a stream and answers it. Messages are answered on
-/// another thread, for it may take as long as a clock.
+/// Reads one request from a stream and answers it. The answer is computed on
+/// another thread, because it may take the whole clock.
 pub async fn converse<S>(stream: S, arrived: Instant, answer: Answer)
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -129,10 +131,11 @@ where
         async move { Ok::<_, Infallible>(respond(request, arrived, answer).await) }
     });
     let mut server = server::conn::http1::Builder::new();
-    // A peer may close its end once it has asked.
+    // A peer may close its end after the request.
     server.half_close(true).keep_alive(false).title_case_headers(true).max_buf_size(MOST_HEAD);
     server.timer(TokioTimer::new()).header_read_timeout(READ_TIMEOUT);
-    // A peer that breaks the rules or the connection is answered as far as it can be.
+    // A peer that violates the protocol or disconnects is answered as far as
+    // possible.
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -165,7 +168,7 @@ where
     }
 }
 
-/// A body within limits of length and time. What is not UTF-8 is replaced.
+/// Reads a body within limits of length and time. Invalid UTF-8 is replaced.
 async fn body<B>(body: B, most: usize, limit: Duration) -> Result<String, StatusCode>
 where
     B: Body,
@@ -191,7 +194,7 @@ fn plain(status: StatusCode, text: String) -> Response<Full<Bytes>> {
     response
 }
 
-/// A manager's end: players at addresses.
+/// The client of a manager: players at addresses.
 pub struct HttpTransport {
     runtime: Runtime,
     /// Their addresses.
@@ -200,13 +203,13 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// Players at addresses, `host:port`. Once `stop` is
-    /// set, nothing more is waited for than a message that is sent later, for
-    /// as long as its limit says.
+    /// Creates a client for players at addresses `host:port`. Once `stop` is
+    /// set, only messages that are sent later are waited for, within their
+    /// limits.
     ///
     /// # Errors
     ///
-    /// If the system gives no resources.
+    /// Returns an error if the system has no resources.
     pub fn new(players: Vec<String>, stop: Arc<AtomicBool>) -> io::Result<HttpTransport> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         Ok(HttpTransport { runtime, players, stop })
@@ -238,13 +241,13 @@ impl Transport for HttpTransport {
     }
 }
 
-/// Sends a message in the way of the public managers, and takes the reply.
+/// Sends a message as public managers do, and returns the reply.
 async fn post(address: &str, message: String) -> Result<String, TransportError> {
     let stream = TcpStream::connect(address).await.map_err(|error| TransportError::Unreachable(error.to_string()))?;
     let mut client = client::conn::http1::Builder::new();
     client.title_case_headers(true).max_buf_size(MOST_HEAD);
     let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
-    // Ends with this future.
+    // The task ends with this future.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
     let request = Request::builder()

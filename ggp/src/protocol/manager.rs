@@ -11,24 +11,25 @@ use super::message::{Message, place_of};
 use crate::Rng;
 use crate::gdl::{Document, Reasoner, Renaming};
 
-/// A manager waits this long beyond the play clock for a move.
+/// The time beyond the play clock that a manager waits for a move.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The characters of a bad reply that are recorded.
+/// The number of characters of an invalid reply that are recorded.
 const MOST_RECORDED: usize = 200;
 
-/// How messages reach the players of a match.
+/// The transport of messages to the players of a match.
 pub trait Transport {
-    /// Sends each player its message, all at once, and waits for the replies,
-    /// no longer than the limit. Each reply comes with the seconds it took.
+    /// Sends each player its message at the same time, and waits for the
+    /// replies within the limit. Returns each reply with its duration in
+    /// seconds.
     fn ask(&mut self, messages: &[String], limit: Duration) -> Vec<(Result<String, TransportError>, f64)>;
 }
 
-/// Why there is no reply.
+/// An error of the transport.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// No connection.
+    /// The connection failed.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
     /// The clock ran out.
@@ -37,23 +38,23 @@ pub enum TransportError {
     /// The connection ended before the reply did.
     #[error("the connection was closed without a reply")]
     Closed,
-    /// What came is no HTTP, or not the status 200.
+    /// The answer is not HTTP, or its status is not 200.
     #[error("the reply is not HTTP with status 200: {0}")]
     Http(String),
     /// The reply is too long.
     #[error("the reply is longer than {0} bytes")]
     TooLong(usize),
-    /// The match is broken off.
+    /// The match was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// What is wrong with the answer of a player.
+/// The kind of a player's error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PlayerErrorKind {
-    /// No connection.
+    /// The connection failed.
     Unreachable,
     /// The clock ran out.
     Timeout,
@@ -65,13 +66,13 @@ pub enum PlayerErrorKind {
     TooLong,
     /// The reply is not one term.
     Unreadable,
-    /// The reply is no legal move.
+    /// The reply is not a legal move.
     Illegal,
-    /// The player answers that it is busy.
+    /// The player answered that it is busy.
     Busy,
-    /// START is answered by anything but `ready`.
+    /// START was not answered by `ready`.
     NotReady,
-    /// The match is broken off.
+    /// The match was interrupted.
     Interrupted,
 }
 
@@ -88,24 +89,25 @@ impl From<&TransportError> for PlayerErrorKind {
     }
 }
 
-/// What a match is held by.
+/// The settings of a match.
 #[derive(Clone, Debug)]
 pub struct MatchConfig {
     /// The name of the match.
     pub id: String,
     /// The name of the game.
     pub game: String,
-    /// The players, one a role.
+    /// The players, one per role.
     pub players: Vec<String>,
     /// The time from START to the first move.
     pub start: Duration,
     /// The time for each move.
     pub play: Duration,
-    /// The joint moves after which the match is broken off.
+    /// The maximum number of joint moves.
     pub steps: usize,
-    /// The seed of the moves that are made for players who give none.
+    /// The seed of the moves that replace missing ones.
     pub seed: u64,
-    /// Other names for the symbols of the rulesheet, as the players see it.
+    /// The names of the symbols for the players, if the rulesheet is
+    /// scrambled.
     pub renaming: Option<Renaming>,
 }
 
@@ -119,37 +121,37 @@ pub struct MatchRecord {
     pub game: String,
     /// The roles, in order.
     pub roles: Vec<String>,
-    /// The players, one a role.
+    /// The players, one per role.
     pub players: Vec<String>,
-    /// Seconds.
+    /// The start clock in seconds.
     pub start_clock: f64,
-    /// Seconds.
+    /// The play clock in seconds.
     pub play_clock: f64,
-    /// The seed of the moves made for players.
+    /// The seed of the moves that replaced missing ones.
     pub seed: u64,
-    /// Whether the players saw other names.
+    /// Whether the players received other names.
     pub scrambled: bool,
-    /// When it began, in seconds since 1970.
+    /// The start of the match in seconds since 1970.
     pub began: f64,
-    /// How long it took, in seconds.
+    /// The duration of the match in seconds.
     pub seconds: f64,
-    /// How long each player took to be ready, in seconds.
+    /// The time until each player was ready, in seconds.
     pub ready_seconds: Vec<f64>,
     /// The joint moves.
     pub steps: Vec<MatchStep>,
     /// The fluents of the last state.
     pub state: Vec<String>,
-    /// What the players did wrong.
+    /// The errors of the players.
     pub errors: Vec<PlayerError>,
-    /// How the match ended.
+    /// The end of the match.
     pub ended: MatchEnd,
-    /// The goal of each role in the last state; 0 where there is not exactly one.
+    /// The goal of each role in the last state; 0 if there is not exactly one.
     pub goals: Vec<u8>,
-    /// The roles that have not exactly one goal in the last state.
+    /// The roles that do not have exactly one goal in the last state.
     pub undefined: Vec<String>,
 }
 
-/// A state and what was played in it.
+/// A state and the joint move that was played in it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MatchStep {
     /// The fluents.
@@ -160,37 +162,37 @@ pub struct MatchStep {
     pub seconds: Vec<f64>,
 }
 
-/// Something that a player did wrong. If it was asked for a move, a random
-/// legal one was made for it.
+/// An error of a player. If a move was requested, the manager played a random
+/// legal move.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct PlayerError {
-    /// The step, counted from 0; none when it was to get ready or to stop.
+    /// The step, counted from 0; `None` at START and STOP.
     pub step: Option<usize>,
     /// The role of the player.
     pub role: String,
-    /// What was wrong.
+    /// The kind of error.
     pub kind: PlayerErrorKind,
-    /// What came, or why nothing did.
+    /// The reply, or the reason why there is none.
     pub detail: String,
 }
 
-/// How a match ended.
+/// The reason for the end of a match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchEnd {
-    /// In a terminal state.
+    /// The state is terminal.
     Terminal,
-    /// After as many steps as were allowed.
+    /// The maximum number of steps was reached.
     Steps,
-    /// Because the caller broke it off.
+    /// The caller interrupted the match.
     Interrupted,
 }
 
-/// Why a match cannot be held.
+/// An error that prevents a match.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MatchError {
-    /// There is not one player a role.
+    /// The number of players is not the number of roles.
     #[error("the game has {roles} roles ({names}) and there are {players} players: give one a role, in this order")]
     Players {
         /// The number of roles.
@@ -200,21 +202,21 @@ pub enum MatchError {
         /// The number of players.
         players: usize,
     },
-    /// A symbol of the rulesheet cannot travel.
+    /// A symbol of the rulesheet is not ASCII and cannot be sent.
     #[error("the rulesheet has characters beyond ASCII, which the protocol cannot carry: scramble it")]
     NotAscii,
 }
 
-/// Holds a match: START, PLAY until the end, and STOP, or ABORT if it is
-/// broken off by `stop` or the limit of steps. Nothing a player does or fails
-/// to do takes longer than its clock, and a second for a move.
+/// Holds a match: START, PLAY until the end, and STOP, or ABORT if it is ended
+/// by `stop` or the limit of steps. A player cannot make the match wait longer
+/// than its clock and, for a move, one second.
 ///
-/// `log` is told what happens, a line an event.
+/// `log` receives one line per event.
 ///
 /// # Errors
 ///
-/// If there is not one player a role, or the rulesheet is not ASCII as the
-/// players would see it.
+/// Returns an error if the number of players is not the number of roles, or if
+/// the rulesheet as sent to the players is not ASCII.
 pub fn play_match<G: Reasoner>(
     game: &G,
     rules: &Document,
@@ -255,7 +257,7 @@ pub fn play_match<G: Reasoner>(
     Ok(MatchRunner { game, terms, peers, stop, log, rng, record }.hold(&rules))
 }
 
-/// A match under way.
+/// A match in progress.
 struct MatchRunner<'a, G> {
     game: &'a G,
     terms: &'a MatchConfig,
@@ -315,7 +317,8 @@ impl<G: Reasoner> MatchRunner<'_, G> {
         }
     }
 
-    /// A joint move, with random legal moves where a player gives none.
+    /// Returns a joint move, with random legal moves for players that give
+    /// none.
     fn ask_for_moves(&mut self, state: &G::State, last: Option<Vec<String>>) -> (Vec<G::Move>, MatchStep) {
         let message = Message::Play { id: self.terms.id.clone(), moves: self.told_all(last) }.to_string();
         let messages = vec![message; self.game.roles()];
@@ -339,7 +342,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
         (joint, told)
     }
 
-    /// The legal move that a reply names.
+    /// Returns the legal move that a reply names.
     fn chosen(
         &self,
         legal: &[G::Move],
@@ -382,7 +385,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
         self.record.errors.push(PlayerError { step, role, kind, detail });
     }
 
-    /// A name as the players see it.
+    /// Returns a name as the players know it.
     fn told(&self, name: &str) -> String {
         let renamed = self.terms.renaming.as_ref().and_then(|renaming| renaming.to_new(name));
         renamed.unwrap_or_else(|| name.to_string())
@@ -454,7 +457,7 @@ mod tests {
             assert_eq!((record.ended, &record.errors), (MatchEnd::Terminal, &vec![]), "{name}");
             assert_eq!(record.goals.iter().map(|&goal| u32::from(goal)).sum::<u32>(), 100, "{name}");
             assert_eq!((record.scrambled, record.undefined.len()), (scrambled, 0));
-            // The record is in the names of the rulesheet and replays.
+            // The record is in the names of the rulesheet and can be replayed.
             let game = ProverGame::new(&Rules::from_document(&rules).unwrap()).unwrap();
             let mut state = crate::Game::initial(&game);
             for step in &record.steps {

@@ -1,4 +1,4 @@
-//! What game managers say, and what players answer.
+//! The messages of game managers, and the replies of players.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,12 +8,13 @@ use thiserror::Error;
 
 use crate::gdl::{Document, Expr, ExprKind, KifError};
 
-/// The longest clock, in seconds: eleven days.
+/// The maximum clock, in seconds: eleven days.
 const MOST_SECONDS: f64 = 1e6;
 
-/// What a game manager says to a player.
+/// A message of a game manager to a player.
 ///
-/// Words may be in any case and any distance apart. Clocks are in seconds.
+/// Words may be in any case and separated by any white space. Clocks are in
+/// seconds.
 ///
 /// ```
 /// use sternhalma_ggp::protocol::Message;
@@ -24,16 +25,16 @@ const MOST_SECONDS: f64 = 1e6;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
-    /// Who are you, and are you free?
+    /// A request for the player's name and status.
     Info,
-    /// A game that may be played soon.
+    /// An announcement of a game that may be played soon.
     Preview {
         /// Its rulesheet.
         rules: Document,
-        /// The time to look at it.
+        /// The time for analysing it.
         clock: Duration,
     },
-    /// A match begins.
+    /// The start of a match.
     Start {
         /// The name of the match.
         id: String,
@@ -41,52 +42,52 @@ pub enum Message {
         role: String,
         /// The rulesheet.
         rules: Document,
-        /// The time until the first move is asked for.
+        /// The time until the first move is requested.
         start: Duration,
         /// The time for each move.
         play: Duration,
     },
-    /// A move is asked for.
+    /// A request for a move.
     Play {
         /// The name of the match.
         id: String,
-        /// The moves just made, in the order of roles; none at first.
+        /// The last joint move, in the order of roles; `None` at first.
         moves: Option<Vec<String>>,
     },
-    /// A match is over.
+    /// The end of a match.
     Stop {
         /// The name of the match.
         id: String,
         /// The last moves.
         moves: Option<Vec<String>>,
     },
-    /// A match is broken off.
+    /// The interruption of a match.
     Abort {
         /// The name of the match.
         id: String,
     },
 }
 
-/// Why a text is no message.
+/// An error in the text of a message.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MessageError {
     /// The text is not KIF.
     #[error(transparent)]
     Kif(#[from] KifError),
-    /// It does not begin as a message.
+    /// The text does not begin like a message.
     #[error("this is no message: expected one list that begins with INFO, PREVIEW, START, PLAY, STOP or ABORT")]
     Unknown,
-    /// Its parts are not those of the message.
+    /// The parts of the message are invalid.
     #[error("expected {expected}")]
     Parts {
-        /// What the message looks like.
+        /// The form of the message.
         expected: &'static str,
     },
-    /// A clock is no time.
+    /// A clock is not a time.
     #[error("`{text}` is no clock: expected seconds from 0 to a million")]
     Clock {
-        /// What stands in its place.
+        /// The text in its place.
         text: String,
     },
 }
@@ -103,7 +104,7 @@ impl FromStr for Message {
             ExprKind::List(items) => (items[0].as_symbol().ok_or(MessageError::Unknown)?, &items[1..]),
         };
         match word.to_ascii_uppercase().as_str() {
-            // Whatever else is told, it asks for nothing more.
+            // Additional parts of INFO are ignored.
             "INFO" => Ok(Message::Info),
             "PREVIEW" => preview(parts),
             "START" => start(parts),
@@ -163,7 +164,7 @@ fn clock(expr: &Expr) -> Result<Duration, MessageError> {
     if (0.0..=MOST_SECONDS).contains(&seconds) { Ok(Duration::from_secs_f64(seconds)) } else { Err(error()) }
 }
 
-/// A symbol, NIL most often, stands for no moves.
+/// A symbol, usually NIL, means that there are no moves.
 fn joint(expr: &Expr) -> Option<Vec<String>> {
     match &expr.kind {
         ExprKind::List(items) => Some(items.iter().map(Expr::to_string).collect()),
@@ -171,8 +172,8 @@ fn joint(expr: &Expr) -> Option<Vec<String>> {
     }
 }
 
-/// On one line, in the spelling of the public managers. Comments of the
-/// rulesheet are left out.
+/// Prints one line in the spelling of the public managers, without the
+/// comments of the rulesheet.
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -201,26 +202,27 @@ fn joint_text(moves: &Option<Vec<String>>) -> String {
     moves.as_ref().map_or_else(|| "NIL".to_string(), |moves| listed(moves.iter()))
 }
 
-/// What a player answers.
+/// A reply of a player.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// To INFO.
+    /// The reply to INFO.
     Info {
         /// The player's name.
         name: String,
         /// Whether it plays a match.
         busy: bool,
     },
-    /// To PREVIEW and START.
+    /// The reply to PREVIEW and START.
     Ready,
-    /// To a START while it plays or of a rulesheet it cannot play, and to
-    /// anything about a match it does not play.
+    /// The reply to a START during a match or with an unplayable rulesheet,
+    /// and to messages about another match.
     Busy,
-    /// To PLAY: the move, and NIL if none is legal or none is known in time.
+    /// The reply to PLAY: the move, or NIL if no move is legal or none is
+    /// known in time.
     Move(Option<String>),
-    /// To STOP.
+    /// The reply to STOP.
     Done,
-    /// To ABORT.
+    /// The reply to ABORT.
     Aborted,
 }
 
@@ -239,8 +241,8 @@ impl fmt::Display for Reply {
     }
 }
 
-/// The place of a name among others: its own, or that of the only one which
-/// differs in the case of letters alone.
+/// Returns the index of a name among others: of the equal name, or of the only
+/// name that differs in case alone.
 pub(super) fn place_of(name: &str, names: &[String]) -> Option<usize> {
     let exact = names.iter().position(|other| other == name);
     exact.or_else(|| {

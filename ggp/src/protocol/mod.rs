@@ -1,9 +1,10 @@
-//! Matches between players and a game manager, as the public managers of
-//! general game playing hold them.
+//! Matches between players and a game manager, in the protocol of the public
+//! managers of general game playing.
 //!
-//! [`Message`] and [`Reply`] are what is said. A [`GgpPlayer`] answers messages
-//! within their clocks; [`play_match`] is a game manager. Neither knows how
-//! the words travel: `http` carries them, if the feature of that name is on.
+//! A manager sends [`Message`]s, a player answers with [`Reply`]s. A
+//! [`GgpPlayer`] answers messages within their clocks; [`play_match`] is a
+//! game manager. Both are independent of the transport. The module `http`,
+//! behind the feature of that name, sends messages over HTTP.
 //!
 //! A match of one move:
 //!

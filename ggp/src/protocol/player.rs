@@ -1,4 +1,4 @@
-//! A player: messages in, replies out, each within its clock.
+//! A player: receives messages and replies within their clocks.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,38 +14,40 @@ use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::{Policy, Rng, SearchClock};
 
-/// Searches go on for so long at a time, a quarter of the time left if that is
-/// less, and twice as long if that was too short for a simulation. In between
-/// the move that is found is made known.
+/// The duration of a part of a search. A part takes a quarter of the remaining
+/// time if that is less, and twice as long if that is too short for a
+/// simulation. The best move is published after each part.
 const PART: Duration = Duration::from_millis(200);
 const LEAST_PART: Duration = Duration::from_millis(10);
 
-/// The rows that one proof of a rulesheet from outside may visit: a hundred
-/// times what the 42 rulesheets of the collection need, and half a gigabyte.
+/// The maximum number of rows that one proof of an external rulesheet may
+/// visit: a hundred times the need of the 42 rulesheets of the collection, and
+/// half a gigabyte.
 const MOST_ROWS: u64 = 10_000_000;
 
-/// Is told what happens, a line an event.
+/// A function that receives one line per event.
 pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How a player plays.
+/// The settings of a player.
 #[derive(Clone)]
 pub struct PlayerOptions {
-    /// What it calls itself.
+    /// Its name.
     pub name: String,
-    /// How it finds its moves.
+    /// The policy that finds its moves.
     pub policy: Policy,
-    /// It answers this long before a clock runs out, or after half of the
-    /// clock if that is later.
+    /// The time before the end of a clock at which it answers. It answers
+    /// after half of the clock if that is later.
     pub margin: Duration,
-    /// A match of which nothing is heard for its clock and this long is given up.
+    /// The time without messages, beyond the clock, after which a match is
+    /// abandoned.
     pub patience: Duration,
-    /// Whether it thinks while it waits for the next message.
+    /// Whether it searches while it waits for the next message.
     pub ponder: bool,
-    /// The seed of its randomness.
+    /// The seed of its random numbers.
     pub seed: u64,
-    /// Makes faster engines than the prover.
+    /// A factory of engines that are faster than the prover.
     pub compiler: Option<EngineFactory>,
-    /// Is told what happens.
+    /// Receives the events.
     pub log: Logger,
 }
 
@@ -64,26 +66,28 @@ impl Default for PlayerOptions {
     }
 }
 
-/// A player of one match at a time, which any number of threads may talk to.
+/// A player of one match at a time, which any number of threads may call.
 ///
-/// Each match has a thread, which proves, searches and keeps the best move
-/// known; whoever asks takes that when the time has come, whatever the thread
-/// is doing. The match begins with the prover and goes on with the engine of
-/// the [`EngineFactory`] once it is there, unless the two differ on what is legal.
+/// Each match has a thread that proves, searches and publishes the best known
+/// move. The reply takes that move when its time has come, whatever the thread
+/// is doing. The match begins with the prover. It continues with the engine of
+/// the [`EngineFactory`] when that is ready, unless the two differ on the
+/// legal moves.
 ///
-/// The match ends with STOP, ABORT, or when nothing is heard of it for its
-/// clock and the patience of the player; then the next START is taken.
+/// The match ends with STOP, with ABORT, or if no message arrives for the
+/// clock plus the patience of the player. The player then accepts the next
+/// START.
 ///
-/// Last moves that the rules do not allow are played all the same, for the
-/// manager decides; those that cannot be played are ignored.
+/// Illegal last moves are played, because the manager decides what is legal.
+/// Moves that cannot be played are ignored.
 pub struct GgpPlayer {
     options: PlayerOptions,
     seat: Mutex<Option<ActiveMatch>>,
-    /// Whether an engine is being made, which outlasts its match.
+    /// Whether an engine is being compiled; this may outlast its match.
     compiling: Arc<AtomicBool>,
 }
 
-/// The match that is played. To leave it is to drop this.
+/// The current match. Dropping it leaves the match.
 struct ActiveMatch {
     id: String,
     play: Duration,
@@ -98,7 +102,7 @@ impl Drop for ActiveMatch {
     }
 }
 
-/// How the thread of a match is reached.
+/// A connection to the thread of a match.
 #[derive(Clone)]
 struct MatchHandle {
     commands: Sender<MatchCommand>,
@@ -109,7 +113,7 @@ struct MatchHandle {
 impl MatchHandle {
     /// The thread ends its search only after it can see the command.
     fn send(&self, command: MatchCommand) {
-        // A thread that has ended answers nothing, and the clock runs out.
+        // If the thread has ended there is no answer, and the clock runs out.
         let _ = self.commands.send(command);
         self.hurry.store(true, Relaxed);
     }
@@ -122,13 +126,14 @@ enum MatchCommand {
     Leave,
 }
 
-/// An answer that gets better until it is taken.
+/// An answer that improves until it is taken.
 struct BestSoFar<T> {
     best: Mutex<(Option<T>, bool)>,
     finished: Condvar,
 }
 
-/// Puts answers into a slot. The last is there when this is dropped.
+/// The sender of improving answers. Dropping it marks the last answer as
+/// final.
 struct Publisher<T>(Arc<BestSoFar<T>>);
 
 impl<T> Publisher<T> {
@@ -150,7 +155,8 @@ impl<T: Clone> BestSoFar<T> {
         (slot.clone(), Publisher(slot))
     }
 
-    /// The best answer at the deadline, or the last if that comes first.
+    /// Returns the best answer at the deadline, or the final answer if it
+    /// comes earlier.
     fn take(&self, deadline: Instant) -> Option<T> {
         let left = deadline.saturating_duration_since(Instant::now());
         let best = self.finished.wait_timeout_while(lock(&self.best), left, |(_, finished)| !*finished);
@@ -158,19 +164,21 @@ impl<T: Clone> BestSoFar<T> {
     }
 }
 
-/// What is locked here is whole after every statement.
+/// Locks a mutex, ignoring poisoning. The locked data are consistent after
+/// every statement.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl GgpPlayer {
-    /// A player that is free.
+    /// Creates a player without a match.
     pub fn new(options: PlayerOptions) -> GgpPlayer {
         GgpPlayer { options, seat: Mutex::new(None), compiling: Arc::default() }
     }
 
-    /// Answers a message that arrived at a time, within its clock: at once, or
-    /// for START and PLAY at the latest a margin before the clock runs out.
+    /// Answers a message that arrived at a given time, within its clock. START
+    /// and PLAY are answered at the latest one margin before the clock runs
+    /// out, other messages at once.
     pub fn answer(&self, message: Message, arrived: Instant) -> Reply {
         match message {
             Message::Info => Reply::Info { name: self.options.name.clone(), busy: self.seat(arrived).is_some() },
@@ -190,11 +198,11 @@ impl GgpPlayer {
         }
     }
 
-    /// Reads and answers a text, as [`GgpPlayer::answer`] does.
+    /// Parses and answers a text like [`GgpPlayer::answer`].
     ///
     /// # Errors
     ///
-    /// If it is no message.
+    /// Returns an error if the text is not a message.
     pub fn answer_text(&self, text: &str, arrived: Instant) -> Result<Reply, MessageError> {
         match text.parse() {
             Ok(message) => Ok(self.answer(message, arrived)),
@@ -205,7 +213,7 @@ impl GgpPlayer {
         }
     }
 
-    /// The seat; none if the player is free.
+    /// Returns the current match, or `None` if the player is free.
     fn seat(&self, now: Instant) -> MutexGuard<'_, Option<ActiveMatch>> {
         let mut seat = lock(&self.seat);
         if seat.as_ref().is_some_and(|seat| seat.expires < now || seat.post.over.load(Relaxed)) {
@@ -214,7 +222,7 @@ impl GgpPlayer {
         seat
     }
 
-    /// Gives the seat of a match up.
+    /// Leaves a match.
     fn leave(&self, now: Instant, id: &str) -> Option<ActiveMatch> {
         self.seat(now).take_if(|seat| seat.id.eq_ignore_ascii_case(id))
     }
@@ -223,7 +231,7 @@ impl GgpPlayer {
         (self.options.log)(&format!("match {id}: {event}"));
     }
 
-    /// When to answer a message with a clock.
+    /// Returns the time at which to answer a message with a clock.
     fn deadline(&self, arrived: Instant, clock: Duration) -> Instant {
         arrived + (clock - self.options.margin.min(clock / 2))
     }
@@ -262,7 +270,7 @@ impl GgpPlayer {
         }
     }
 
-    /// The post of a match from which this was heard.
+    /// Returns the handle of a match after recording the arrival of a message.
     fn post(&self, arrived: Instant, id: &str) -> Option<(MatchHandle, Duration, Instant)> {
         let mut seat = self.seat(arrived);
         let seat = seat.as_mut().filter(|seat| seat.id.eq_ignore_ascii_case(id))?;
@@ -293,14 +301,14 @@ impl GgpPlayer {
     }
 }
 
-/// Drops the seat, and with it the match.
+/// Leaves the current match.
 impl Drop for GgpPlayer {
     fn drop(&mut self) {
         *lock(&self.seat) = None;
     }
 }
 
-/// What START says.
+/// The contents of START.
 struct MatchStart {
     id: String,
     role: String,
@@ -309,13 +317,13 @@ struct MatchStart {
     play: Duration,
 }
 
-/// What the thread of a match begins with.
+/// The input of the thread of a match.
 struct MatchSetup {
     options: PlayerOptions,
     compiling: Arc<AtomicBool>,
     post: MatchHandle,
     receiver: Receiver<MatchCommand>,
-    /// Whether the match can be played.
+    /// Receives whether the match can be played.
     answer: Publisher<bool>,
     deadline: Instant,
     expires: Instant,
@@ -345,7 +353,7 @@ impl MatchSetup {
             Ok(engine) => engine,
             Err(error) => {
                 log(&format!("refused: {error}"));
-                // The player is free before it says so.
+                // The player is free before it reports so.
                 config.over.store(true, Relaxed);
                 return self.answer.put(false);
             }
@@ -367,8 +375,9 @@ impl MatchSetup {
         worker.run(self.deadline, self.answer);
     }
 
-    /// Begins to make a faster engine, which is sent to the match. One is made
-    /// at a time: the last may still be at it.
+    /// Starts to compile a faster engine, which is sent to the match. Only one
+    /// engine is compiled at a time; a previous compilation may still be
+    /// running.
     fn compile(&self, rules: Rules, config: EngineConfig) {
         let Some(compiler) = self.options.compiler.clone() else { return };
         if !config.policy.thinks() || self.compiling.swap(true, Relaxed) {
@@ -381,12 +390,13 @@ impl MatchSetup {
             let engine = compiler.compile(&rules, &config);
             let _ = commands.send(MatchCommand::Compiled(engine));
         };
-        // Without the thread the match is played by the prover.
+        // If the thread cannot be started, the match continues with the
+        // prover.
         let _ = thread::Builder::new().name("compiler".into()).spawn(make);
     }
 }
 
-/// Frees the player when the thread of its match ends, however it does.
+/// Frees the player when the thread of its match ends, in any way.
 struct Over(Arc<AtomicBool>);
 
 impl Drop for Over {
@@ -395,7 +405,7 @@ impl Drop for Over {
     }
 }
 
-/// Held while an engine is made.
+/// Held while an engine is compiled.
 struct Compiling(Arc<AtomicBool>);
 
 impl Drop for Compiling {
@@ -408,8 +418,8 @@ impl Drop for Compiling {
 struct MatchWorker<'a> {
     log: &'a dyn Fn(&str),
     engine: Box<dyn MatchEngine>,
-    /// The prover, once a faster engine plays, and how much of the history it
-    /// has seen.
+    /// The prover, after the switch to a faster engine, and the length of the
+    /// history that it has played.
     proof: Option<(Box<dyn MatchEngine>, usize)>,
     /// The joint moves so far.
     history: Vec<Vec<String>>,
@@ -420,7 +430,7 @@ struct MatchWorker<'a> {
     receiver: Receiver<MatchCommand>,
     pending: VecDeque<MatchCommand>,
     expires: Instant,
-    /// When the start clock began, while it runs.
+    /// The start of the start clock, while it runs.
     started: Option<Instant>,
 }
 
@@ -449,7 +459,7 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// The next command; none once the match is over.
+    /// Returns the next command, or `None` once the match is over.
     fn next(&mut self) -> Option<MatchCommand> {
         loop {
             if let Some(command) = self.pending.pop_front() {
@@ -489,7 +499,8 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// Goes back to the prover, which alone is right after an illegal move.
+    /// Returns to the prover, because only the prover is correct after an
+    /// illegal move.
     fn go_back(&mut self) {
         let Some((mut prover, seen)) = self.proof.take() else { return };
         for joint in &self.history[seen..] {
@@ -502,7 +513,8 @@ impl MatchWorker<'_> {
         (self.log)("back to the prover");
     }
 
-    /// Finds a move until the deadline. Any legal move is known at once.
+    /// Searches for a move until the deadline. A legal move is published at
+    /// once.
     fn choose(&mut self, deadline: Instant, answer: &Publisher<Option<String>>) {
         let options = self.engine.options();
         let first = match options.len() {
@@ -519,21 +531,23 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// The clock at a time before its end.
+    /// Returns the clock at a time before its end.
     fn clock(&self, now: Instant, deadline: Instant) -> SearchClock {
         let Some(started) = self.started else { return SearchClock::Play };
         let whole = deadline.saturating_duration_since(started).as_secs_f64();
         SearchClock::StartAt(((now - started).as_secs_f64() / whole).min(1.0))
     }
 
-    /// Thinks until a time, or until there is a command, or the match is over
-    /// or proved. An engine that is ready is changed over to on the way; what it
-    /// finds counts once it has searched as much as the one before.
+    /// Searches until a time, a command, the end of the match, or a proof of
+    /// its outcome. It switches to a faster engine when that is ready. The
+    /// moves of the new engine are published once it has searched as much as
+    /// the old one.
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
         let mut least = LEAST_PART;
         let (mut done, mut before) = (0, 0);
         while self.engine.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
-            // In this order: a command that sets the flag later is seen by the search.
+            // The order matters: the search sees a command that sets the flag
+            // later.
             self.hurry.store(false, Relaxed);
             match self.receiver.try_recv() {
                 Ok(MatchCommand::Compiled(engine)) => {
@@ -565,11 +579,11 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// Goes on with a faster engine, if it plays the same game so far.
+    /// Switches to a faster engine if it agrees on the match so far.
     fn change_over(&mut self, engine: EngineResult) -> bool {
         let replayed = engine.and_then(|mut engine| {
             for joint in &self.history {
-                // A network is right for legal moves alone.
+                // A network is correct for legal moves only.
                 if let (_, Some(illegal)) = engine.follow(joint)? {
                     return Err(illegal);
                 }
@@ -618,7 +632,7 @@ mod tests {
             .to_string()
     }
 
-    /// A player and the lines of its log.
+    /// Returns a player and the lines of its log.
     fn player(options: PlayerOptions) -> (GgpPlayer, mpsc::Receiver<String>) {
         let (sender, lines) = channel();
         let sender = Mutex::new(sender);
@@ -634,7 +648,7 @@ mod tests {
         player.answer(text.parse().unwrap(), Instant::now()).to_string()
     }
 
-    /// Waits for a line of the log with these words.
+    /// Waits for a line of the log that contains `words`.
     fn await_line(lines: &mpsc::Receiver<String>, words: &str) {
         let mut seen = Vec::new();
         while let Ok(line) = lines.recv_timeout(Duration::from_secs(20)) {
@@ -653,7 +667,7 @@ mod tests {
         assert_eq!(say(&player, "(PREVIEW ((role a)) 10)"), "ready");
         assert_eq!(say(&player, &start("m", "FIRST", "subtraction", 0.5, 0.5)), "ready");
         assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status busy ) )");
-        // From 10 two are taken, from 7 three: 8 and 4 are lost.
+        // From 10 take two, from 7 take three: 8 and 4 are lost.
         assert_eq!(say(&player, "(PLAY M nil)"), "(take 2)");
         assert_eq!(say(&player, "(PLAY m ((TAKE  2) wait))"), "wait");
         assert_eq!(say(&player, "(PLAY m (wait (take 1)))"), "(take 3)");
@@ -690,7 +704,7 @@ mod tests {
             await_line(&lines, "start as x");
             assert_eq!(say(&player, "(INFO)"), "( ( name sternhalma ) ( status busy ) )");
             assert_eq!(say(&player, "(ABORT m)"), "aborted");
-            // It was ready, unless it was stopped before it knew.
+            // The player was ready, unless it was stopped first.
             let answer = waiting.join().unwrap();
             assert!(["ready", "busy"].contains(&&*answer), "{answer}");
         });
@@ -749,14 +763,14 @@ mod tests {
             assert!(answer == "wait" || answer.starts_with("(take ") || answer == "NIL", "{answer}");
             await_line(&lines, line);
         }
-        // From the end there are no moves; nothing is asked for there, but it may be.
+        // At the end there are no moves; the query must still be answered.
         for _ in 0..10 {
             say(&player, "(PLAY m ((take 3) (take 3)))");
         }
         assert_eq!(say(&player, "(STOP m NIL)"), "done");
     }
 
-    /// As `ProverGame`, but says so when it is asked for the legal moves.
+    /// A `ProverGame` that records queries of legal moves.
     struct Marked(ProverGame, Arc<AtomicBool>);
 
     impl Game for Marked {
@@ -835,7 +849,7 @@ mod tests {
         assert_eq!(say(&player, "(PLAY m ((take 2) wait))"), "wait");
         assert_eq!(say(&player, "(PLAY m (wait (take 1)))"), "(take 3)");
         assert!(used.load(Relaxed));
-        // What is not legal is for the prover.
+        // Illegal moves need the prover.
         say(&player, "(PLAY m ((take 9) wait))");
         await_line(&lines, "match m: back to the prover");
         used.store(false, Relaxed);
@@ -867,7 +881,8 @@ mod tests {
             ProverGame::new(rules)
         });
         let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
-        // The engine of the first match is still being made when the second begins.
+        // The engine of the first match is still being compiled when the
+        // second match begins.
         for id in ["m", "n"] {
             assert_eq!(say(&player, &start(id, "first", "subtraction", 0.2, 0.2)), "ready");
             assert_eq!(say(&player, "(PLAY n NIL)") == "busy", id == "m");
@@ -883,7 +898,7 @@ mod tests {
     #[test]
     fn a_rulesheet_that_takes_forever_is_answered_in_time() {
         let facts: String = (0..200).map(|n| format!("(n {n}) ")).collect();
-        // The first state is told at once; what follows joins 200^4 rows.
+        // The first state is cheap; its successors join 200^4 rows.
         let rules = format!(
             "{facts} (role a) (init on) (legal a go) (legal a stay) (goal a 100)
              (<= terminal (not (true on)) (n ?a) (n ?b) (n ?c) (n ?d) (distinct ?a ?a))
@@ -897,7 +912,8 @@ mod tests {
         assert!(["go", "stay", "NIL"].contains(&&*first), "{first}");
         say(&player, "(PLAY m (go))");
         assert_eq!(say(&player, "(ABORT m)"), "aborted");
-        // Three clocks of 0.4 s; the proof alone takes a minute.
+        // The match has three clocks of 0.4 s; the proof alone would take a
+        // minute.
         assert!(began.elapsed() < Duration::from_secs(10));
     }
 }
