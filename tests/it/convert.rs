@@ -68,12 +68,12 @@ fn invalid_conversions_are_refused() {
         ("convert absent.sht --encoding mod3 -o new.sht", "absent.sht: there is no such file"),
         ("convert text.sht --encoding mod3 -o new.sht", "text.sht: this is not a Sternhalma table"),
         ("convert damaged.sht --encoding mod3 -o new.sht", "damaged.sht: the table is damaged"),
-        ("convert t.sht --encoding mod3 -o t.sht", "t.sht: this is the table itself"),
-        ("convert t.sht --encoding mod3 -o t.sht --force", "t.sht: this is the table itself"),
-        ("convert t.sht --encoding mod3 -o text.sht", "text.sht: cannot create: it exists; --force replaces it"),
-        ("convert t.sht --encoding lzma -o new.sht", "`byte`, `mod3` or `zstd`, not `lzma`"),
+        ("convert t.sht --encoding mod3 -o t.sht", "the same file; name another file with -o"),
+        ("convert t.sht --encoding mod3 -o t.sht --force", "the same file; name another file with -o"),
+        ("convert t.sht --encoding mod3 -o text.sht", "text.sht: the file exists; --force replaces it"),
+        ("convert t.sht --encoding lzma -o new.sht", "`byte`, `mod3` or `zstd`, got `lzma`"),
         ("convert t.sht --encoding zstd --block-states 1000 -o new.sht", "a power of two of states"),
-        ("convert t.sht --encoding zstd --level 23 -o new.sht", "levels 1 to 22"),
+        ("convert t.sht --encoding zstd --level 23 -o new.sht", "a zstd level of 1 to 22, got 23"),
         ("convert t.sht --encoding byte --level 3 -o new.sht", "need --encoding zstd"),
     ] {
         let error = env.run(words).failure();

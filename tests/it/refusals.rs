@@ -24,7 +24,7 @@ fn invalid_files_are_refused_in_one_line() {
     env.file("other-rules", other_rules);
     for (file, why) in [
         ("missing", "there is no such file"),
-        ("missing/deep.sht", "there is no such file"),
+        ("missing/deep.sht", "the file does not exist"),
         ("text/below", "text/below"),
         ("dir", "not a Sternhalma table"),
         ("text", "not a Sternhalma table"),
@@ -54,22 +54,22 @@ fn invalid_states_are_refused_in_one_line() {
     let env = TestEnv::new();
     env.build("--side 5 --pieces 3");
     for (state, why) in [
-        ("a1,b1", "2 pieces are given where the board has 3"),
-        ("a1,b1,c1,d1", "4 pieces"),
+        ("a1,b1", "expected 3 pieces, got 2"),
+        ("a1,b1,c1,d1", "got 4"),
         ("a1,b1,a1", "`a1` is given twice"),
-        ("a1,b1,f1", "`f1` is no cell"),
-        ("a1,b1,a6", "`a6` is no cell"),
-        ("a1,b1,", "`` is no cell"),
-        ("", "`` is no cell"),
-        ("hello", "`hello` is no cell"),
+        ("a1,b1,f1", "`f1` is not a cell"),
+        ("a1,b1,a6", "`a6` is not a cell"),
+        ("a1,b1,", "`` is not a cell"),
+        ("", "`` is not a cell"),
+        ("hello", "`hello` is not a cell"),
         ("#2300", "#0 to #2299"),
-        ("#-1", "is no rank"),
-        ("#99999999999999999999", "is no rank"),
-        ("#", "is no rank"),
+        ("#-1", "is not a rank"),
+        ("#99999999999999999999", "is not a rank"),
+        ("#", "is not a rank"),
         ("3oo/4o/5/x4/xx3", "three fields"),
         ("oo/4o/5/x4/xx3 x 0", "shorter"),
-        ("6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0", "9 rows where the board has 5"),
-        ("5/5/5/5/5 x 0", "0 pieces"),
+        ("6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0", "9 rows, and the board has 5"),
+        ("5/5/5/5/5 x 0", "got 0"),
     ] {
         for command in [&["query", "5x5-3"][..], &["line", "5x5-3"], &["rank", "--side", "5", "--pieces", "3"]] {
             let error = env.run_args(command.iter().chain([&state])).refusal();
@@ -86,15 +86,15 @@ fn invalid_states_are_refused_in_one_line() {
 fn invalid_boards_are_refused_in_one_line() {
     let env = TestEnv::new();
     for (words, why) in [
-        ("--pieces 0", "1 to 15 pieces, not 0"),
-        ("--pieces 16", "1 to 15 pieces, not 16"),
-        ("--side 2 --pieces 1", "3 to 11 cells, not 2"),
-        ("--side 12", "3 to 11 cells, not 12"),
-        ("--side 300", "3 to 11 cells, not 300"),
-        ("--side 18446744073709551615", "3 to 11 cells, not 18446744073709551615"),
+        ("--pieces 0", "1 to 15 pieces on a 9x9 board, got 0"),
+        ("--pieces 16", "1 to 15 pieces on a 9x9 board, got 16"),
+        ("--side 2 --pieces 1", "3 to 11 cells along an edge, got 2"),
+        ("--side 12", "3 to 11 cells along an edge, got 12"),
+        ("--side 300", "3 to 11 cells along an edge, got 300"),
+        ("--side 18446744073709551615", "3 to 11 cells along an edge, got 18446744073709551615"),
         ("--pieces 18446744073709551615", "1 to 15 pieces"),
-        ("--side 3 --pieces 9", "1 to 8 pieces, not 9"),
-        ("--side 3 --pieces 10", "1 to 8 pieces, not 10"),
+        ("--side 3 --pieces 9", "1 to 8 pieces on a 3x3 board, got 9"),
+        ("--side 3 --pieces 10", "1 to 8 pieces on a 3x3 board, got 10"),
     ] {
         for command in ["build", "rank a1", "unrank 0"] {
             let error = env.run(&format!("{command} {words}")).refusal();
@@ -102,10 +102,10 @@ fn invalid_boards_are_refused_in_one_line() {
         }
     }
     for (words, why) in [
-        ("--pieces 3 --within 2", "within 3 to 81 cells, not 2"),
-        ("--pieces 3 --within 82", "within 3 to 81 cells, not 82"),
-        ("--pieces 3 --within 0", "within 3 to 81 cells, not 0"),
-        ("--pieces 3 --within 18446744073709551615", "within 3 to 81 cells"),
+        ("--pieces 3 --within 2", "3 to 81 cells for 3 pieces on 81 cells, got 2"),
+        ("--pieces 3 --within 82", "3 to 81 cells for 3 pieces on 81 cells, got 82"),
+        ("--pieces 3 --within 0", "3 to 81 cells for 3 pieces on 81 cells, got 0"),
+        ("--pieces 3 --within 18446744073709551615", "3 to 81 cells for 3 pieces"),
     ] {
         let error = env.run(&format!("build {words}")).refusal();
         assert!(error.contains(why), "{words}: {error}");
