@@ -15,8 +15,8 @@ use rand::SeedableRng;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::network::{InLanes, Network, NetworkGame};
 use sternhalma_ggp::gdl::{
-    CheckOptions, Code, Document, Engine, Finding, Goal, Prover, ProverError, Renaming, ReplayError, Rules, Severity,
-    State, TraceLine, check, replay_line, scramble, trace,
+    CheckOptions, Code, Document, Finding, Goal, Prover, ProverError, ProverState, Renaming, ReplayError, Rules,
+    Severity, TraceEngine, TraceLine, check, replay_line, scramble, trace,
 };
 
 /// Small rulesheets of this project.
@@ -32,7 +32,7 @@ fn errors(findings: &[Finding]) -> Vec<Code> {
 
 #[test]
 fn tic_tac_toe_has_the_known_number_of_short_games() {
-    fn games(prover: &mut Prover, state: &State, depth: u32) -> u64 {
+    fn games(prover: &mut Prover, state: &ProverState, depth: u32) -> u64 {
         if prover.is_terminal(state).unwrap() {
             return 1;
         }
@@ -88,7 +88,7 @@ fn the_same_seed_gives_the_same_trace_and_it_replays() {
 #[test]
 fn every_engine_gives_the_same_trace() {
     for name in OWN {
-        fn lines(engine: &mut impl Engine) -> Vec<TraceLine> {
+        fn lines(engine: &mut impl TraceEngine) -> Vec<TraceLine> {
             let mut lines = Vec::new();
             let visit = |line: &TraceLine| -> Result<(), ReplayError> {
                 lines.push(line.clone());
@@ -104,7 +104,7 @@ fn every_engine_gives_the_same_trace() {
         let mut line = expected[0].clone();
         line.joint.as_mut().unwrap()[0] = "(give up)".into();
         let error = replay_line(&mut engine, &mut None, &line).unwrap_err();
-        assert!(error.to_string().ends_with("the trace says (give up), the engine no such legal move"), "{error}");
+        assert!(error.to_string().ends_with("expected (give up), got no such legal move"), "{error}");
     }
 }
 

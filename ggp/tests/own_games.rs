@@ -9,7 +9,7 @@ use std::fs;
 use common::{collection, files, legal_texts, own, own_dir, prover, public_lengths};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, State, check};
+use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, ProverState, check};
 
 #[test]
 fn all_are_valid() {
@@ -276,7 +276,7 @@ fn values(goals: &[u8]) -> Vec<Goal> {
 fn perft_counts_are_the_published_ones() {
     /// Counts sequences of joint moves of a length, including shorter ones
     /// that end the match.
-    fn perft(prover: &mut Prover, state: &State, depth: u32) -> u64 {
+    fn perft(prover: &mut Prover, state: &ProverState, depth: u32) -> u64 {
         if depth == 0 || prover.is_terminal(state).unwrap() {
             return 1;
         }

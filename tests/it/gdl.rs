@@ -67,7 +67,7 @@ fn the_first_difference_ends_a_replay_with_code_1() {
     for engine in ["prover", "sequential", "lanes"] {
         let (code, out, _) = gdl("replay", &[&own("subtraction"), &changed], &format!("--engine {engine}"));
         assert_eq!(code, 1);
-        assert!(out.ends_with("goals: the trace says undef 100, the engine 0 100\n"), "{out}");
+        assert!(out.ends_with("goals: expected undef 100, got 0 100\n"), "{out}");
     }
 }
 

@@ -1,12 +1,17 @@
-//! The Game Description Language: parsing, checking and playing rulesheets.
+//! The Game Description Language (GDL): reads, checks and plays rulesheets.
 //!
-//! [`Document`] is a text in the Knowledge Interchange Format with its
-//! comments and places. [`Rules`] is a parsed rulesheet, and [`check`] reports
-//! its errors. [`Prover`] plays it by resolution with tabling; it is simple on
-//! purpose, because it is the reference for the other engines. [`network`]
-//! grounds rules and plays them as a circuit, thousands of times faster: for
-//! searches ([`NetworkGame`](network::NetworkGame)), or 512 matches at once
-//! ([`Lanes`](network::Lanes)).
+//! The stages of the pipeline are:
+//!
+//! 1. `syntax`: [`Document`] is a text in the Knowledge Interchange Format (KIF),
+//!    and [`Rules`] are the facts and rules of a rulesheet.
+//! 2. `check`: [`check()`] reports errors in a rulesheet.
+//! 3. `prover`: [`Prover`] plays a rulesheet by resolution with tabling. It is
+//!    simple rather than fast, and the reference for the other engines.
+//! 4. `ground`: instantiates the rules without variables.
+//! 5. [`network`]: builds a circuit from the ground rules and plays on it,
+//!    thousands of times faster than the prover.
+//!    [`NetworkGame`](network::NetworkGame) plays one state at a time and
+//!    [`Lanes`](network::Lanes) 512 matches at once.
 //!
 //! ```
 //! use sternhalma_ggp::gdl::{Prover, Rules};
@@ -31,7 +36,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Syntax and semantics follow [Love et al. 2008].
+//! The semantics are those of the language specification [Love et al. 2008].
 
 mod check;
 mod ground;
@@ -44,10 +49,10 @@ mod trace;
 
 pub use check::{CheckOptions, check};
 pub use ground::GroundError;
-pub use prover::{Match, Prover, ProverError, ProverGame, ProverState, State, TermId};
+pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverState, RandomMatch, TermId};
 pub use reasoner::{Goal, Reasoner};
 pub use syntax::{
     Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, Place, Renaming, Rule, Rules,
     RulesError, Severity, Term, scramble, shuffle,
 };
-pub use trace::{Engine, ReplayError, TraceLine, View, replay_line, trace};
+pub use trace::{ReplayError, StateView, TraceEngine, TraceLine, replay_line, trace};

@@ -1,4 +1,4 @@
-//! The interface of all engines that play rulesheets, with names as text.
+//! The interface of all engines that play a rulesheet.
 
 use crate::game::Game;
 
@@ -11,12 +11,12 @@ pub enum Goal {
     None,
     /// Several goals can be proven.
     Several,
-    /// The provable goal is not a number from 0 to 100.
+    /// The goal that can be proven is not a number from 0 to 100.
     NotANumber,
 }
 
 impl Goal {
-    /// Returns the value; 0 if there is not exactly one.
+    /// Returns the value, or 0 unless there is exactly one.
     pub fn score(self) -> u8 {
         match self {
             Goal::Value(value) => value,
@@ -30,8 +30,7 @@ impl Goal {
     }
 }
 
-/// A game defined by a rulesheet, for any engine. Names are KIF with one space
-/// between words.
+/// A game defined by a rulesheet. Names are KIF with one space between words.
 pub trait Reasoner: Game {
     /// Returns the names of the roles, in order.
     fn role_names(&self) -> &[String];
@@ -39,23 +38,22 @@ pub trait Reasoner: Game {
     /// Returns the fluents that hold in a state, in alphabetical order.
     fn facts(&self, state: &Self::State) -> Vec<String>;
 
-    /// Returns whether the match is over by the rules. A game for searches may
-    /// also end for other reasons.
+    /// Returns whether `terminal` holds. [`Game::is_terminal`] may also hold for
+    /// other reasons.
     fn is_over(&self, state: &Self::State) -> bool {
         self.is_terminal(state)
     }
 
-    /// Returns the legal moves of a role, whether it acts or not, also in a
-    /// terminal state.
+    /// Returns the legal moves of a role, acting or not, also in a terminal state.
     fn legal_of(&self, state: &Self::State, role: usize) -> Vec<Self::Move>;
 
     /// Returns the name of a move.
     fn move_name(&self, role: usize, mv: Self::Move) -> String;
 
-    /// Returns the move with a name, if any state may have it.
+    /// Returns the move with a name, or `None` if no state has it.
     fn move_named(&self, role: usize, name: &str) -> Option<Self::Move>;
 
-    /// Plays one legal move of every role, whether it acts or not.
+    /// Plays one legal move per role, acting or not.
     fn play_all(&self, state: &mut Self::State, joint: &[Self::Move]);
 
     /// Returns the goal of a role in a state, terminal or not.

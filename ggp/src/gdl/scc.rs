@@ -1,13 +1,13 @@
 //! Strongly connected components.
 
-/// Returns the strongly connected components of a graph, each after the
-/// components that it leads to [Tarjan 1972, without recursion].
+/// Returns the strongly connected components of a graph, each after the components
+/// that it leads to. This is the algorithm of [Tarjan 1972], without recursion.
 pub fn components(nodes: usize, edges: impl Fn(usize, &mut dyn FnMut(usize))) -> Vec<Vec<usize>> {
     const UNSEEN: u32 = u32::MAX;
     let (mut index, mut low) = (vec![UNSEEN; nodes], vec![0; nodes]);
     let mut on_stack = vec![false; nodes];
     let (mut stack, mut found, mut next) = (Vec::new(), Vec::new(), 0);
-    // The nodes on the current path, with their remaining neighbours.
+    // The nodes on the current path, each with its unvisited neighbours.
     let mut walk: Vec<(usize, Vec<usize>)> = Vec::new();
     for root in 0..nodes {
         if index[root] != UNSEEN {

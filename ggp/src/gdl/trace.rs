@@ -1,4 +1,4 @@
-//! Traces: matches recorded state by state, for comparison.
+//! Traces: matches recorded state by state, and replayed with any engine.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,13 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::prover::{Prover, ProverError, State, TermId};
+use super::prover::{Prover, ProverError, ProverState, TermId};
 use super::reasoner::{Goal, Reasoner};
 use super::syntax::Document;
 use crate::{Game, Rng};
 
-/// A visited state: its facts and the played move. All terms are KIF.
+/// A visited state of a match: what holds, and the joint move that is played.
+/// All terms are KIF.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct TraceLine {
     /// The match, counted from 0.
@@ -22,52 +23,52 @@ pub struct TraceLine {
     pub state: Vec<String>,
     /// Whether the match is over.
     pub terminal: bool,
-    /// The goals in the order of roles; `undef` if a role does not have
+    /// The goal of each role, in the order of roles. `undef` unless there is
     /// exactly one.
     pub goals: Vec<String>,
-    /// The legal moves of each role; absent at the end.
+    /// The legal moves of each role. `None` in a terminal state.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub legal: Option<BTreeMap<String, Vec<String>>>,
-    /// The joint move that is then played, in the order of roles; absent at
-    /// the end.
+    /// The joint move that is played, in the order of roles. `None` in a terminal
+    /// state.
     #[serde(rename = "move", skip_serializing_if = "Option::is_none", default)]
     pub joint: Option<Vec<String>>,
 }
 
-/// A difference from a trace, or an error of making or replaying it.
+/// An error while a trace is recorded or replayed.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The engine and the trace differ.
-    #[error("playout {p}, step {t}: {what}: the trace says {expected}, the engine {found}")]
+    /// The engine and the trace disagree.
+    #[error("playout {p}, step {t}: {what}: expected {expected}, got {found}")]
     Differs {
         /// The match.
         p: u64,
         /// The step.
         t: u64,
-        /// The part that differs.
+        /// The part of the state that differs.
         what: String,
-        /// The value in the trace.
+        /// The content of the trace.
         expected: String,
-        /// The value of the engine.
+        /// The answer of the engine.
         found: String,
     },
-    /// A played move exists in no state.
-    #[error("`{text}` is no move of role {role}")]
+    /// A recorded move is not a move of its role in any state.
+    #[error("`{text}` is not a move of role {role}")]
     NoMove {
         /// The role.
         role: String,
         /// The move.
         text: String,
     },
-    /// The prover failed.
+    /// The prover fails.
     #[error(transparent)]
     Prover(#[from] ProverError),
 }
 
-/// An engine that plays the matches of a trace: the [`Prover`] and every
+/// An engine that records and replays traces: the [`Prover`] or any
 /// [`Reasoner`].
-pub trait Engine {
+pub trait TraceEngine {
     /// A state of the game.
     type State;
 
@@ -78,29 +79,27 @@ pub trait Engine {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`]; so do the other
-    /// queries.
+    /// As [`Prover::initial`].
     fn start(&mut self) -> Result<Self::State, ProverError>;
 
-    /// Returns the facts, end, goals and legal moves of a state.
+    /// Returns what a trace records about a state.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`].
-    fn view(&mut self, state: &Self::State) -> Result<View, ProverError>;
+    /// As [`Prover::initial`].
+    fn view(&mut self, state: &Self::State) -> Result<StateView, ProverError>;
 
-    /// Plays a joint move, with one move per role.
+    /// Plays a joint move, one move per role.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::next`], and
-    /// [`ReplayError::NoMove`].
+    /// As [`Prover::next`], and [`ReplayError::NoMove`].
     fn follow(&mut self, state: &mut Self::State, joint: &[String]) -> Result<(), ReplayError>;
 }
 
-/// An engine's evaluation of a state. Names are unordered.
+/// The facts, goals and legal moves of a state. Names are in no particular order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct View {
+pub struct StateView {
     /// The true fluents.
     pub facts: Vec<String>,
     /// Whether the match is over.
@@ -111,23 +110,23 @@ pub struct View {
     pub legal: Vec<Vec<String>>,
 }
 
-impl Engine for Prover {
-    type State = State;
+impl TraceEngine for Prover {
+    type State = ProverState;
 
     fn names(&self) -> Vec<String> {
         texts(self, self.roles())
     }
 
-    fn start(&mut self) -> Result<State, ProverError> {
+    fn start(&mut self) -> Result<ProverState, ProverError> {
         self.initial()
     }
 
-    fn view(&mut self, state: &State) -> Result<View, ProverError> {
+    fn view(&mut self, state: &ProverState) -> Result<StateView, ProverError> {
         let legal = (0..self.roles().len()).map(|role| {
             let moves = self.legal(state, role)?;
             Ok(texts(self, &moves))
         });
-        Ok(View {
+        Ok(StateView {
             legal: legal.collect::<Result<_, _>>()?,
             facts: texts(self, state.fluents()),
             terminal: self.is_terminal(state)?,
@@ -135,8 +134,8 @@ impl Engine for Prover {
         })
     }
 
-    /// Any ground term is a move.
-    fn follow(&mut self, state: &mut State, joint: &[String]) -> Result<(), ReplayError> {
+    /// Accepts any ground term as a move.
+    fn follow(&mut self, state: &mut ProverState, joint: &[String]) -> Result<(), ReplayError> {
         let joint = joint.iter().map(|mv| self.term(mv)).collect::<Result<Vec<_>, _>>()?;
         *state = self.next(state, &joint)?;
         Ok(())
@@ -147,7 +146,7 @@ fn texts(prover: &Prover, terms: &[TermId]) -> Vec<String> {
     terms.iter().map(|&term| prover.text(term)).collect()
 }
 
-impl<R: Reasoner> Engine for R {
+impl<R: Reasoner> TraceEngine for R {
     type State = <R as Game>::State;
 
     fn names(&self) -> Vec<String> {
@@ -158,10 +157,10 @@ impl<R: Reasoner> Engine for R {
         Ok(self.initial())
     }
 
-    fn view(&mut self, state: &Self::State) -> Result<View, ProverError> {
+    fn view(&mut self, state: &Self::State) -> Result<StateView, ProverError> {
         let roles = 0..self.roles();
         let legal = |role| self.legal_of(state, role).into_iter().map(|mv| self.move_name(role, mv)).collect();
-        Ok(View {
+        Ok(StateView {
             facts: self.facts(state),
             terminal: self.is_over(state),
             goals: roles.clone().map(|role| self.reached(state, role)).collect(),
@@ -185,14 +184,14 @@ pub(super) fn moves_named<R: Reasoner>(game: &R, joint: &[String]) -> Result<Vec
     joint.iter().enumerate().map(named).collect()
 }
 
-/// Plays random matches and passes each visited state to `visit`. The same
-/// seed gives the same matches for any engine.
+/// Plays random matches and passes each visited state to `visit`. The same seed
+/// gives the same matches with every engine.
 ///
 /// # Errors
 ///
-/// Returns the errors of the engine and of `visit`. Also returns an error if a
-/// role has no legal move or a match has more than `most_steps` steps.
-pub fn trace<T: Engine, E: From<ReplayError>>(
+/// Returns errors of the engine and of `visit`, and an error if a role has no
+/// legal move or a match exceeds `most_steps`.
+pub fn trace<T: TraceEngine, E: From<ReplayError>>(
     engine: &mut T,
     seed: u64,
     playouts: u64,
@@ -226,9 +225,9 @@ pub fn trace<T: Engine, E: From<ReplayError>>(
     Ok(())
 }
 
-/// Returns the evaluation of a state. Lists are in alphabetical order.
-fn line<T: Engine>(engine: &mut T, p: u64, t: u64, state: &T::State) -> Result<TraceLine, ProverError> {
-    let View { facts, terminal, goals, legal } = engine.view(state)?;
+/// Returns the trace line of a state, without a joint move. Lists are sorted.
+fn line<T: TraceEngine>(engine: &mut T, p: u64, t: u64, state: &T::State) -> Result<TraceLine, ProverError> {
+    let StateView { facts, terminal, goals, legal } = engine.view(state)?;
     let legal = engine.names().into_iter().zip(legal).map(|(role, moves)| (role, sorted(moves))).collect();
     Ok(TraceLine {
         p,
@@ -253,56 +252,58 @@ fn sorted(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// Compares a line with an engine in the state `state` and plays the move of
-/// the line, so that `state` belongs to the next line. A line of step 0 begins
-/// a match, and so does the first line.
+/// Compares a line of a trace with an engine, and plays the recorded joint move.
+///
+/// `state` is the state of the line before the call, and the state of the next
+/// line after it. A line with step 0 begins a match, and so does the first line.
 ///
 /// # Errors
 ///
-/// Returns the first difference, or the error that prevents the replay.
-pub fn replay_line<T: Engine>(
+/// Returns the first difference, or an error that keeps the line from being
+/// replayed.
+pub fn replay_line<T: TraceEngine>(
     engine: &mut T,
     state: &mut Option<T::State>,
-    told: &TraceLine,
+    recorded: &TraceLine,
 ) -> Result<(), ReplayError> {
     let state = match state {
-        Some(state) if told.t > 0 => state,
+        Some(state) if recorded.t > 0 => state,
         state => state.insert(engine.start()?),
     };
     let differs = |what: &str, expected: String, found: String| ReplayError::Differs {
-        p: told.p,
-        t: told.t,
+        p: recorded.p,
+        t: recorded.t,
         what: what.into(),
         expected,
         found,
     };
-    let found = line(engine, told.p, told.t, state)?;
+    let found = line(engine, recorded.p, recorded.t, state)?;
     let lists = |what: &str, expected: &[String], found: &[String]| match compare(expected, found) {
         Some((expected, found)) => Err(differs(what, expected, found)),
         None => Ok(()),
     };
-    lists("state", &told.state, &found.state)?;
-    if told.terminal != found.terminal {
-        return Err(differs("terminal", told.terminal.to_string(), found.terminal.to_string()));
+    lists("state", &recorded.state, &found.state)?;
+    if recorded.terminal != found.terminal {
+        return Err(differs("terminal", recorded.terminal.to_string(), found.terminal.to_string()));
     }
-    if told.goals != found.goals {
-        return Err(differs("goals", told.goals.join(" "), found.goals.join(" ")));
+    if recorded.goals != found.goals {
+        return Err(differs("goals", recorded.goals.join(" "), found.goals.join(" ")));
     }
-    if let (Some(told), Some(found)) = (&told.legal, &found.legal) {
-        lists("roles", &keys(told), &keys(found))?;
-        for (role, moves) in told {
+    if let (Some(recorded), Some(found)) = (&recorded.legal, &found.legal) {
+        lists("roles", &keys(recorded), &keys(found))?;
+        for (role, moves) in recorded {
             let role = normal(role);
             lists(&format!("legal moves of {role}"), moves, found.get(&role).map_or(&[], Vec::as_slice))?;
         }
     }
-    let Some(joint) = &told.joint else { return Ok(()) };
+    let Some(joint) = &recorded.joint else { return Ok(()) };
     let roles = engine.names().len();
     if joint.len() != roles {
         return Err(differs("move", joint.join(" "), format!("{roles} roles")));
     }
     for (role, mv) in engine.names().iter().zip(joint) {
         let legal = found.legal.as_ref().and_then(|legal| legal.get(role));
-        // The engine refuses a text that is not a term.
+        // The engine rejects moves that are not terms.
         if Document::parse(mv).is_ok() && !legal.is_some_and(|legal| legal.contains(&normal(mv))) {
             return Err(differs(&format!("move of {role}"), normal(mv), "no such legal move".into()));
         }
@@ -314,14 +315,13 @@ fn keys(legal: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     legal.keys().cloned().collect()
 }
 
-/// Returns a sentence with one space between words. A text that is not KIF is
-/// unchanged.
+/// Returns a sentence with one space between words, or any other text unchanged.
 fn normal(text: &str) -> String {
     Document::parse(text).map_or_else(|_| text.to_string(), |document| document.to_string())
 }
 
-/// Returns the elements that only one of two lists has, if they differ as
-/// sets.
+/// Returns the elements that only one of two lists has, or `None` if the lists are
+/// equal as sets.
 fn compare(expected: &[String], found: &[String]) -> Option<(String, String)> {
     let sorted = |texts: &[String]| {
         let mut texts: Vec<String> = texts.iter().map(|text| normal(text)).collect();

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sternhalma_ggp::gdl::{Prover, Rules, State};
+use sternhalma_ggp::gdl::{Prover, ProverState, Rules};
 
 /// Returns the text of a rulesheet of this project.
 pub fn own(name: &str) -> String {
@@ -73,7 +73,7 @@ pub fn prover(text: &str) -> Prover {
 }
 
 /// Returns the names of the legal moves of a role.
-pub fn legal_texts(prover: &mut Prover, state: &State, role: usize) -> Vec<String> {
+pub fn legal_texts(prover: &mut Prover, state: &ProverState, role: usize) -> Vec<String> {
     let moves = prover.legal(state, role).unwrap();
     moves.into_iter().map(|mv| prover.text(mv)).collect()
 }

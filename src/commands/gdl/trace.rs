@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use flate2::read::MultiGzDecoder;
 use sternhalma_ggp::gdl::network::InLanes;
-use sternhalma_ggp::gdl::{Engine, ReplayError, TraceLine, replay_line, trace};
+use sternhalma_ggp::gdl::{ReplayError, TraceEngine, TraceLine, replay_line, trace};
 
 use super::rulesheet::{EngineArg, network, prover};
 use crate::output::{self, CommandOutcome};
@@ -58,7 +58,7 @@ pub fn run_replay(args: &ReplayArgs) -> Result<CommandOutcome> {
     }
 }
 
-fn replay(args: &ReplayArgs, engine: &mut impl Engine) -> Result<CommandOutcome> {
+fn replay(args: &ReplayArgs, engine: &mut impl TraceEngine) -> Result<CommandOutcome> {
     let mut state = None;
     let mut lines = 0;
     for (number, text) in open(&args.trace)?.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! Checking rulesheets.
+//! Validation of rulesheets.
 
 mod options;
 mod random_play;
@@ -8,14 +8,14 @@ mod tests;
 
 use super::syntax::{Code, Document, Finding, Place, Rules, Severity, has_error};
 use random_play::simulate;
-use static_check::Checks;
+use static_check::StaticCheck;
 
 pub use options::CheckOptions;
 
-/// Returns the errors and warnings of a rulesheet, in the order of the text.
+/// Returns the errors and warnings about a rulesheet, in the order of the text.
 ///
-/// A text that defines no relation of the language is a fragment; missing
-/// relations are then not reported.
+/// A text that defines no relation of the language is a fragment. Missing
+/// relations are not reported for fragments.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::{CheckOptions, check};
@@ -29,20 +29,20 @@ pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
         Err(error) => return vec![error.into()],
     };
     let (rules, mut findings) = Rules::examine(&document);
-    findings.extend(Checks::new(&rules).run());
+    findings.extend(StaticCheck::new(&rules).run());
     if options.lenient {
-        findings.iter_mut().for_each(excuse);
+        findings.iter_mut().for_each(make_lenient);
     }
-    let played = rules.iter().any(|rule| rule.head.name == "role");
-    if played && !has_error(&findings) {
+    let is_game = rules.iter().any(|rule| rule.head.name == "role");
+    if is_game && !has_error(&findings) {
         findings.extend(simulate(&rules, options));
     }
     findings.sort_by_key(|finding| finding.place.unwrap_or(Place { line: u32::MAX, column: 0 }));
     findings
 }
 
-/// Turns an error that most reasoners accept into a warning.
-fn excuse(finding: &mut Finding) {
+/// Makes findings that reasoners tolerate warnings.
+fn make_lenient(finding: &mut Finding) {
     let codes = [Code::SentenceArity, Code::FunctionArity, Code::EmptyBody, Code::EmptyArguments];
     if codes.contains(&finding.code) {
         finding.severity = Severity::Warning;

@@ -1,18 +1,17 @@
-//! Options for checking a rulesheet.
+//! Options of the validation.
 
-/// Options for checking a rulesheet.
+/// Options of [`check`](crate::gdl::check()).
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// Whether problems that most reasoners accept are warnings: differing
-    /// arities, rules without bodies, and parentheses without arguments.
+    /// Whether different arities, rules without bodies and parentheses without
+    /// arguments are warnings instead of errors.
     pub lenient: bool,
-    /// The number of random matches to play. They are only played if there is
-    /// no other error.
+    /// The number of random matches to play. They are played only if the static
+    /// checks report no error.
     pub playouts: u64,
-    /// The seed of the matches.
+    /// The seed of the random matches.
     pub seed: u64,
-    /// The maximum number of rows that one proof of the random matches may
-    /// visit.
+    /// The maximum number of rows that one proof of the simulation visits.
     pub rows: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Errors that random matches reveal.
+//! Dynamic checks: random matches.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use rand::SeedableRng;
 
 use super::options::CheckOptions;
 use crate::Rng;
-use crate::gdl::prover::{Prover, ProverError, State};
+use crate::gdl::prover::{Prover, ProverError, ProverState};
 use crate::gdl::reasoner::Goal;
 use crate::gdl::syntax::{Code, Finding, Place, Rules, Severity};
 
 /// The maximum number of steps of a match.
 const MOST_STEPS: usize = 2_000;
 
-/// Plays random matches until the playouts or the rows are used up. Reports
-/// each kind of finding once per role.
+/// Plays random matches and returns the findings, each kind once per role. Stops
+/// early when a proof exceeds its limit of rows.
 pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
     if options.playouts == 0 {
         return Vec::new();
@@ -24,55 +24,55 @@ pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
         Err(error) => return vec![not_played(&error)],
     };
     prover.set_limit(options.rows);
-    let mut simulation = Simulation { prover, findings: Vec::new(), told: BTreeSet::new() };
+    let mut play = RandomPlay { prover, findings: Vec::new(), reported: BTreeSet::new() };
     let mut rng = Rng::seed_from_u64(options.seed);
     for _ in 0..options.playouts {
-        if let Err(error) = simulation.play(&mut rng) {
-            simulation.findings.push(not_played(&error));
+        if let Err(error) = play.play(&mut rng) {
+            play.findings.push(not_played(&error));
             break;
         }
     }
-    simulation.findings
+    play.findings
 }
 
 fn not_played(error: &ProverError) -> Finding {
-    Finding::warning(Code::NotPlayed, Place::default(), format!("The simulation stopped: {error}.")).without_place()
+    Finding::warning(Code::NotPlayed, Place::default(), format!("The play stopped: {error}.")).without_place()
 }
 
-struct Simulation {
+struct RandomPlay {
     prover: Prover,
     findings: Vec<Finding>,
-    told: BTreeSet<(Code, usize)>,
+    reported: BTreeSet<(Code, usize)>,
 }
 
-impl Simulation {
+impl RandomPlay {
     fn play(&mut self, rng: &mut Rng) -> Result<(), ProverError> {
         let mut state = self.prover.initial()?;
         for _ in 0..MOST_STEPS {
             if self.prover.is_terminal(&state)? {
-                return self.end(&state);
+                return self.check_goals(&state);
             }
             match self.prover.random_moves(&state, rng) {
                 Ok(joint) => state = self.prover.next(&state, &joint)?,
-                Err(ProverError::NoLegalMove { .. }) => return self.stuck(&state),
+                Err(ProverError::NoLegalMove { .. }) => return self.report_stuck_roles(&state),
                 Err(error) => return Err(error),
             }
         }
         Err(ProverError::Endless { steps: MOST_STEPS })
     }
 
-    fn stuck(&mut self, state: &State) -> Result<(), ProverError> {
+    fn report_stuck_roles(&mut self, state: &ProverState) -> Result<(), ProverError> {
         for role in 0..self.prover.roles().len() {
             if self.prover.legal(state, role)?.is_empty() {
                 let name = self.prover.text(self.prover.roles()[role]);
                 let message = format!("{name} has no legal move in a state that is not terminal.");
-                self.tell(Severity::Error, Code::NoLegalMove, role, message);
+                self.report(Severity::Error, Code::NoLegalMove, role, message);
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, state: &State) -> Result<(), ProverError> {
+    fn check_goals(&mut self, state: &ProverState) -> Result<(), ProverError> {
         for (role, goal) in self.prover.goals(state)?.into_iter().enumerate() {
             let name = self.prover.text(self.prover.roles()[role]);
             let (code, what) = match goal {
@@ -81,13 +81,13 @@ impl Simulation {
                 Goal::Several => (Code::SeveralGoals, "has several goals in a terminal state, which count as 0"),
                 Goal::NotANumber => (Code::GoalValue, "has a goal that is not a number from 0 to 100"),
             };
-            self.tell(Severity::Error, code, role, format!("{name} {what}."));
+            self.report(Severity::Error, code, role, format!("{name} {what}."));
         }
         Ok(())
     }
 
-    fn tell(&mut self, severity: Severity, code: Code, role: usize, message: String) {
-        if self.told.insert((code, role)) {
+    fn report(&mut self, severity: Severity, code: Code, role: usize, message: String) {
+        if self.reported.insert((code, role)) {
             self.findings.push(Finding { severity, code, place: None, message });
         }
     }

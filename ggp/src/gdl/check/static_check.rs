@@ -1,18 +1,20 @@
-//! Errors in the text of a rulesheet.
+//! Static checks of rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::gdl::syntax::{Atom, Code, Finding, Graph, Literal, Place, RELATIONS, Rule, Rules, Term, for_each_atom};
+use crate::gdl::syntax::{
+    Atom, Code, DependencyGraph, Finding, Literal, Place, RELATIONS, Rule, Rules, Term, for_each_atom,
+};
 
-pub struct Checks<'a> {
+pub struct StaticCheck<'a> {
     rules: &'a Rules,
-    graph: Graph<'a>,
+    graph: DependencyGraph<'a>,
     findings: Vec<Finding>,
 }
 
-impl<'a> Checks<'a> {
-    pub fn new(rules: &'a Rules) -> Checks<'a> {
-        Checks { rules, graph: Graph::new(rules), findings: Vec::new() }
+impl<'a> StaticCheck<'a> {
+    pub fn new(rules: &'a Rules) -> StaticCheck<'a> {
+        StaticCheck { rules, graph: DependencyGraph::new(rules), findings: Vec::new() }
     }
 
     pub fn run(mut self) -> Vec<Finding> {
@@ -36,29 +38,28 @@ impl<'a> Checks<'a> {
         self.findings.push(Finding::error(code, place, message));
     }
 
-    /// Checks that every variable of the head, of a negation and of a
-    /// `distinct` is bound by a positive literal. Variables of facts are
-    /// reported elsewhere.
+    /// Checks that a positive literal binds every variable of the head, of
+    /// negations and of `distinct`. The parser reports variables of facts.
     fn safety(&mut self, rule: &'a Rule) {
         if rule.body.is_empty() {
             return;
         }
-        let mut asked = rule.head.variables();
-        ask(&rule.body, &mut asked);
+        let mut needed = rule.head.variables();
+        test_variables(&rule.body, &mut needed);
         let bound = binds(&rule.body);
-        if let Some(name) = asked.difference(&bound).next() {
+        if let Some(name) = needed.difference(&bound).next() {
             self.error(Code::Unsafe, rule.place, format!("No positive literal of the body binds {name}."));
         }
     }
 
     fn reserved(&mut self, rule: &'a Rule) {
         if ["true", "does"].contains(&rule.head.name.as_str()) {
-            let message = format!("`{}` is told by the match: no rule may define it.", rule.head.name);
+            let message = format!("`{}` is a built-in relation: rules cannot define it.", rule.head.name);
             self.error(Code::ReservedHead, rule.place, message);
         }
         for_each_atom(&rule.body, true, &mut |atom, _| {
             if ["init", "next", "base", "input"].contains(&atom.name.as_str()) {
-                let message = format!("`{}` stands in the body of a rule.", atom.name);
+                let message = format!("`{}` cannot be read in the body of a rule.", atom.name);
                 self.findings.push(match atom.name.as_str() {
                     "init" | "next" => Finding::error(Code::ReservedBody, atom.place, message),
                     _ => Finding::warning(Code::ReservedBody, atom.place, message),
@@ -67,7 +68,7 @@ impl<'a> Checks<'a> {
         });
     }
 
-    /// Checks that a negated relation does not depend on the head.
+    /// Checks that no negated relation depends on the head.
     fn negation_cycle(&mut self, rule: &'a Rule) {
         let head = &rule.head.name;
         for_each_atom(&rule.body, true, &mut |atom, positive| {
@@ -78,10 +79,9 @@ impl<'a> Checks<'a> {
         });
     }
 
-    /// Checks the recursion restriction [Love et al. 2008, definition 15]: in
-    /// a literal that depends on the head, each argument must be ground, an
-    /// argument of the head, or an argument of a literal that does not depend
-    /// on the head.
+    /// Checks the recursion restriction [Love et al. 2008, definition 15]. In a
+    /// literal that depends on the head, each argument must be ground, an argument
+    /// of the head, or an argument of a literal that does not depend on the head.
     fn recursion(&mut self, rule: &'a Rule) {
         let head = &rule.head;
         let recursive = |atom: &Atom| atom.name == head.name || self.graph.depends(&atom.name, &head.name);
@@ -95,7 +95,8 @@ impl<'a> Checks<'a> {
         let restricted = |arg: &&Term| arg.is_ground() || others.contains(arg);
         for call in calls {
             if let Some(arg) = call.args.iter().find(|arg| !restricted(arg)) {
-                let message = format!("{} recurs with {}, which nothing else restricts.", head.name, term_text(arg));
+                let message =
+                    format!("{} recurs with {}, which no other literal restricts.", head.name, term_text(arg));
                 self.error(Code::Recursion, call.place, message);
             }
         }
@@ -113,7 +114,7 @@ impl<'a> Checks<'a> {
         self.error(Code::GoalValue, rule.place, message);
     }
 
-    /// Checks that each relation and each function has one number of
+    /// Checks that each relation and each function always has the same number of
     /// arguments. A name may be a relation, a function and a constant at once.
     fn arities(&mut self) {
         let mut arities = Arities::default();
@@ -128,13 +129,13 @@ impl<'a> Checks<'a> {
         self.findings.append(&mut arities.findings);
     }
 
-    /// Checks that roles are facts, or follow from facts alone.
+    /// Checks that roles are facts, or at least follow from facts alone.
     fn roles(&mut self) {
         for rule in self.rules.iter().filter(|rule| rule.head.name == "role") {
             if self.graph.depends("role", "true") || self.graph.depends("role", "does") {
-                self.error(Code::Role, rule.place, "The roles depend on the state: they must not vary.");
+                self.error(Code::Role, rule.place, "The roles depend on the state: define them by facts.");
             } else if !rule.body.is_empty() {
-                let message = "A rule tells a role: roles are to be told by facts.";
+                let message = "A rule defines a role: define roles by facts.";
                 self.findings.push(Finding::warning(Code::Role, rule.place, message));
             }
         }
@@ -151,22 +152,22 @@ impl<'a> Checks<'a> {
         ];
         for (name, others) in never {
             for rule in self.rules.iter().filter(|rule| rule.head.name == name) {
-                let mut asked = None;
+                let mut forbidden = None;
                 for_each_atom(&rule.body, true, &mut |atom, _| {
                     let reaches = |other: &&&str| atom.name == **other || self.graph.depends(&atom.name, other);
-                    asked = asked.or_else(|| others.iter().find(reaches).map(|other| (atom.place, *other)));
+                    forbidden = forbidden.or_else(|| others.iter().find(reaches).map(|other| (atom.place, *other)));
                 });
-                if let Some((place, other)) = asked {
-                    let message = format!("`{name}` depends on `{other}`, which it must not.");
+                if let Some((place, other)) = forbidden {
+                    let message = format!("`{name}` must not depend on `{other}`.");
                     self.findings.push(Finding::error(Code::Dependence, place, message));
                 }
             }
         }
     }
 
-    /// Reports missing relations. A game without `init` begins in the empty
-    /// state, and one without `next` stays there; both occur in valid
-    /// rulesheets.
+    /// Reports missing relations. A missing `init` or `next` is only a warning: a
+    /// game without `init` begins in the empty state, and `next` is missing in some
+    /// valid rulesheets.
     fn missing(&mut self) {
         let defines = |name: &&str| self.graph.defines(name);
         if !RELATIONS.iter().any(|(name, _)| self.graph.defines(name)) {
@@ -185,12 +186,12 @@ impl<'a> Checks<'a> {
     }
 
     fn undefined(&mut self) {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         let known = |name: &str| ["true", "does"].contains(&name) || self.graph.defines(name);
         let mut findings = Vec::new();
         for rule in self.rules.iter() {
             for_each_atom(&rule.body, true, &mut |atom, _| {
-                if !known(&atom.name) && told.insert(&atom.name) {
+                if !known(&atom.name) && reported.insert(&atom.name) {
                     let message = format!("Nothing defines {}, so it never holds.", atom.name);
                     findings.push(Finding::warning(Code::Undefined, atom.place, message));
                 }
@@ -200,8 +201,8 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Collects the variables of the tests of a body.
-fn ask<'a>(body: &'a [Literal], names: &mut BTreeSet<&'a str>) {
+/// Adds the variables of the tests of a body to `names`.
+fn test_variables<'a>(body: &'a [Literal], names: &mut BTreeSet<&'a str>) {
     for literal in body {
         match literal {
             Literal::Holds(_) => {}
@@ -210,7 +211,7 @@ fn ask<'a>(body: &'a [Literal], names: &mut BTreeSet<&'a str>) {
                 left.variables(names);
                 right.variables(names);
             }
-            Literal::Or(_, parts) => ask(parts, names),
+            Literal::Or(_, parts) => test_variables(parts, names),
         }
     }
 }
@@ -228,7 +229,7 @@ fn for_each_variable<'a>(literal: &'a Literal, names: &mut BTreeSet<&'a str>) {
 }
 
 /// Returns the variables that a conjunction binds. A disjunction binds the
-/// variables that every alternative binds.
+/// variables that all alternatives bind.
 fn binds(body: &[Literal]) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for literal in body {
@@ -266,20 +267,21 @@ fn term_text(term: &Term) -> String {
     }
 }
 
-/// The numbers of arguments found so far; each difference is reported once.
+/// The first number of arguments of each name, for reporting each difference
+/// once.
 #[derive(Default)]
 struct Arities<'a> {
     sentences: BTreeMap<&'a str, usize>,
     functions: BTreeMap<&'a str, usize>,
-    told: BTreeSet<(bool, &'a str)>,
+    reported: BTreeSet<(bool, &'a str)>,
     findings: Vec<Finding>,
 }
 
 impl<'a> Arities<'a> {
     fn atom(&mut self, atom: &'a Atom) {
         let first = *self.sentences.entry(&atom.name).or_insert(atom.args.len());
-        if first != atom.args.len() && self.told.insert((true, &atom.name)) {
-            self.tell(Code::SentenceArity, "relation", atom.place, &atom.name, first, atom.args.len());
+        if first != atom.args.len() && self.reported.insert((true, &atom.name)) {
+            self.report(Code::SentenceArity, "relation", atom.place, &atom.name, first, atom.args.len());
         }
         atom.args.iter().for_each(|arg| self.term(arg));
     }
@@ -287,13 +289,13 @@ impl<'a> Arities<'a> {
     fn term(&mut self, term: &'a Term) {
         let Term::Function { place, name, args } = term else { return };
         let first = *self.functions.entry(name).or_insert(args.len());
-        if first != args.len() && self.told.insert((false, name)) {
-            self.tell(Code::FunctionArity, "function", *place, name, first, args.len());
+        if first != args.len() && self.reported.insert((false, name)) {
+            self.report(Code::FunctionArity, "function", *place, name, first, args.len());
         }
         args.iter().for_each(|arg| self.term(arg));
     }
 
-    fn tell(&mut self, code: Code, what: &str, place: Place, name: &str, first: usize, then: usize) {
+    fn report(&mut self, code: Code, what: &str, place: Place, name: &str, first: usize, then: usize) {
         let message = format!("The {what} {name} has {then} argument(s) here and {first} elsewhere.");
         self.findings.push(Finding::error(code, place, message));
     }

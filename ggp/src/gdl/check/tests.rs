@@ -8,7 +8,8 @@ fn found(text: &str) -> Vec<(Severity, Code, Option<Place>)> {
     findings.into_iter().map(|finding| (finding.severity, finding.code, finding.place)).collect()
 }
 
-/// Returns the findings for a statement on the second line of a valid game.
+/// Returns the findings about a statement that follows a valid game on the
+/// second line.
 fn in_game(statement: &str) -> Vec<(Severity, Code, u32)> {
     let placed = found(&format!("{GAME}{statement}")).into_iter();
     placed.map(|(severity, code, place)| (severity, code, place.map_or(0, |place| place.column))).collect()
@@ -85,7 +86,7 @@ fn warnings_leave_a_game_valid() {
 }
 
 #[test]
-fn leniency_excuses_arities() {
+fn lenient_checks_make_arities_warnings() {
     let text = format!("{GAME}(p a) (p a b) (<= (q a)) (r (f a)) (r (f a b))");
     let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
     let severities =
@@ -95,7 +96,7 @@ fn leniency_excuses_arities() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn missing_relations_are_reported() {
     let missing =
         |text: &str| found(text).iter().filter(|found| found.1 == Code::Missing).map(|found| found.0).collect();
     let all: Vec<Severity> = missing("(role a)");
@@ -103,7 +104,7 @@ fn what_is_missing_is_told() {
 }
 
 #[test]
-fn play_finds_what_the_rules_hide() {
+fn random_play_finds_dynamic_errors() {
     let cases = [
         ("(<= (legal a go) (true on)) (<= terminal (true no))", Code::NoLegalMove),
         ("(legal a go) (<= terminal (true on)) (<= (goal a 1) (true off))", Code::NoGoal),

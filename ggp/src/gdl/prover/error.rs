@@ -1,69 +1,71 @@
-//! Errors of evaluating a rulesheet.
+//! Errors of the prover.
 
 use thiserror::Error;
 
 use crate::gdl::syntax::Place;
 
-/// An error of evaluating a rulesheet.
+/// An error that keeps the prover from playing a rulesheet or a match.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ProverError {
     /// A rule has an unbound variable.
-    #[error("{place}: the rule is unsafe: a variable of its head, a negation or a `distinct` is bound by nothing")]
+    #[error(
+        "{place}: the rule is unsafe: no positive literal binds a variable of its head, a negation or a `distinct`"
+    )]
     Unsafe {
-        /// The rule.
+        /// The place of the rule.
         place: Place,
     },
     /// A rule has too many disjunctions.
-    #[error("{place}: the disjunctions of the rule spread into more than {limit} conjunctions: split the rule")]
+    #[error("{place}: the disjunctions of the rule expand to more than {limit} conjunctions: split the rule")]
     Alternatives {
-        /// The rule.
+        /// The place of the rule.
         place: Place,
-        /// The maximum number.
+        /// The limit.
         limit: usize,
     },
     /// A relation has too many arguments.
     #[error("{place}: the relation has more than {limit} arguments")]
     Arity {
-        /// The rule that defines it.
+        /// The place of a rule that defines it.
         place: Place,
-        /// The maximum number.
+        /// The limit.
         limit: usize,
     },
-    /// The rulesheet has no role.
+    /// Nothing defines a role.
     #[error("the rulesheet has no role")]
     NoRole,
-    /// Proofs are too deep, for example because of unbounded recursion.
-    #[error("a proof needs more than {limit} calls within calls")]
+    /// Calls of a proof are nested too deep, for example in unbounded recursion.
+    #[error("a proof nests more than {limit} calls")]
     TooDeep {
-        /// The maximum depth.
+        /// The limit.
         limit: u32,
     },
     /// Terms grow without bound.
-    #[error("a proof makes terms nested deeper than {limit}")]
+    #[error("a proof creates terms nested deeper than {limit}")]
     TermTooDeep {
-        /// The maximum depth.
+        /// The limit.
         limit: usize,
     },
-    /// A proof takes too long.
+    /// A proof visits too many rows.
     #[error("a proof visits more than {limit} rows")]
     TooLong {
-        /// The maximum number of rows.
+        /// The limit.
         limit: u64,
     },
-    /// A long query was interrupted.
-    #[error("the question was interrupted")]
+    /// The caller interrupted a query.
+    #[error("the query was interrupted")]
     Interrupted,
-    /// A role has no legal move although the match is not over.
+    /// A role has no legal move in a state that is not terminal.
     #[error("role {role} has no legal move in a state that is not terminal")]
     NoLegalMove {
         /// The role.
         role: String,
     },
-    /// A match does not end.
+    /// A match exceeds the maximum number of steps.
     #[error("the match is not over after {steps} steps")]
     Endless {
-        /// The number of played steps.
+        /// The number of steps played.
         steps: usize,
     },
     /// A text is not a ground term.

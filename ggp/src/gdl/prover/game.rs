@@ -1,25 +1,25 @@
-//! A rulesheet as a game for searches, played with the prover.
+//! A [`Game`] that the prover plays.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::error::ProverError;
-use super::prove::{Prover, State};
+use super::prove::{Prover, ProverState};
 use super::terms::TermId;
 use crate::game::{Game, Turn};
 use crate::gdl::reasoner::{Goal, Reasoner};
 use crate::gdl::syntax::Rules;
 
-/// A game played with the [`Prover`]: slow, but able to play games that no
-/// network can hold. All threads share one prover.
+/// A game played by the [`Prover`]. It is slow, but plays games that are too
+/// large for a network. Threads share one prover and use it in turn.
 ///
-/// A game cannot fail, but a proof can. A state is terminal here, with goal 0
-/// for every role, if the prover cannot evaluate it or if a role has no legal
-/// move, so that searches avoid it. [`failure`](ProverGame::failure) returns
-/// the first such error.
+/// The methods of [`Game`] cannot return errors, but proofs can fail. A state is
+/// terminal with goal 0 for every role if the prover fails on it or a role has no
+/// legal move, so that a search avoids it. [`failure`](ProverGame::failure)
+/// returns the first such error.
 ///
-/// If at most one role has more than one legal move, it moves alone
-/// ([`Turn::One`]; role 0 if no role has a choice). Otherwise all roles move.
+/// If at most one role has more than one legal move, it alone acts
+/// ([`Turn::One`], with role 0 if no role has a choice). Otherwise all roles act.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::{ProverGame, Reasoner, Rules};
@@ -42,72 +42,70 @@ use crate::gdl::syntax::Rules;
 /// ```
 pub struct ProverGame {
     roles: Vec<String>,
-    initial: ProverState,
-    asked: Mutex<Asked>,
+    initial: ProverGameState,
+    shared: Mutex<SharedProver>,
 }
 
-/// The prover, and its first error.
-struct Asked {
+/// The prover and the first error of a query.
+struct SharedProver {
     prover: Prover,
     failure: Option<ProverError>,
 }
 
-/// A state with the facts that searches need.
+/// A state of a [`ProverGame`] with the answers that a search needs.
 #[derive(Clone)]
-pub struct ProverState(Arc<View>);
+pub struct ProverGameState(Arc<StateAnswers>);
 
-struct View {
-    facts: State,
+struct StateAnswers {
+    facts: ProverState,
     terminal: bool,
-    /// The legal moves of each role; empty in a terminal state.
+    /// The legal moves of each role, empty in a terminal state.
     legal: Vec<Vec<TermId>>,
     goals: OnceLock<Vec<Goal>>,
 }
 
 impl ProverGame {
-    /// Creates the game of a rulesheet.
+    /// Prepares the rules of a game.
     ///
     /// # Errors
     ///
-    /// Returns an error if the rules cannot be evaluated, or if the initial
-    /// state cannot be evaluated or leaves a role without a legal move.
+    /// Returns an error if a rule cannot be evaluated, the initial state cannot be
+    /// computed, or a role has no legal move in it.
     pub fn new(rules: &Rules) -> Result<ProverGame, ProverError> {
         ProverGame::bounded(rules, u64::MAX, Arc::default())
     }
 
-    /// Creates the game with a limit of visited rows per proof, and an
-    /// interrupt flag.
+    /// Prepares the rules of a game with a limit on the rows that one proof visits.
     ///
-    /// The limit also bounds the memory, at about 50 bytes per row. While the
-    /// flag is set, long proofs are aborted. The affected states are terminal
-    /// with goal 0, so the game must not be used any more.
+    /// The limit also bounds memory, to about 50 bytes per row. Long proofs end
+    /// while the flag is set. States computed then are terminal with goals 0, so
+    /// the game cannot be used any longer.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`ProverGame::new`].
+    /// As [`ProverGame::new`].
     pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<ProverGame, ProverError> {
         let mut prover = Prover::bounded(rules, rows, interrupt)?;
         let facts = prover.initial()?;
-        let initial = ProverState(Arc::new(view(&mut prover, facts)?));
+        let initial = ProverGameState(Arc::new(answers(&mut prover, facts)?));
         let roles = prover.roles().iter().map(|&role| prover.text(role)).collect();
-        Ok(ProverGame { roles, initial, asked: Mutex::new(Asked { prover, failure: None }) })
+        Ok(ProverGame { roles, initial, shared: Mutex::new(SharedProver { prover, failure: None }) })
     }
 
-    /// Returns the first error because of which a state was treated as
-    /// terminal, if there was one.
+    /// Returns the first error because of which a state counts as terminal.
     pub fn failure(&self) -> Option<ProverError> {
-        self.asked().failure.clone()
+        self.lock().failure.clone()
     }
 
-    /// Locks the prover. After a panic in another thread the prover is still
-    /// usable, because it discards unfinished work.
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the prover. A panic of another thread does no harm, since the prover
+    /// discards incomplete work itself.
+    fn lock(&self) -> MutexGuard<'_, SharedProver> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Evaluates a state.
-fn view(prover: &mut Prover, facts: State) -> Result<View, ProverError> {
+/// Computes the answers for a state.
+fn answers(prover: &mut Prover, facts: ProverState) -> Result<StateAnswers, ProverError> {
     let terminal = prover.is_terminal(&facts)?;
     let mut legal = Vec::new();
     for role in 0..prover.roles().len() {
@@ -117,21 +115,21 @@ fn view(prover: &mut Prover, facts: State) -> Result<View, ProverError> {
         }
         legal.push(moves);
     }
-    Ok(View { facts, terminal, legal, goals: OnceLock::new() })
+    Ok(StateAnswers { facts, terminal, legal, goals: OnceLock::new() })
 }
 
-impl Asked {
-    /// Returns the answer to a query, and keeps the first error.
-    fn ask<T>(&mut self, question: impl FnOnce(&mut Prover) -> Result<T, ProverError>) -> Option<T> {
-        question(&mut self.prover).map_err(|error| self.failure.get_or_insert(error).clone()).ok()
+impl SharedProver {
+    /// Returns the answer to a query, and records an error.
+    fn query<T>(&mut self, query: impl FnOnce(&mut Prover) -> Result<T, ProverError>) -> Option<T> {
+        query(&mut self.prover).map_err(|error| self.failure.get_or_insert(error).clone()).ok()
     }
 
-    /// Returns the state after a joint move. If it cannot be evaluated, the
-    /// result is a terminal state with the known facts.
-    fn next(&mut self, from: &View, joint: &[TermId]) -> View {
-        let facts = self.ask(|prover| prover.next(&from.facts, joint));
-        let known = facts.clone().and_then(|facts| self.ask(|prover| view(prover, facts)));
-        known.unwrap_or_else(|| View {
+    /// Returns the state after a joint move. If the prover fails, the state is
+    /// terminal and has the facts that are known.
+    fn next(&mut self, from: &StateAnswers, joint: &[TermId]) -> StateAnswers {
+        let facts = self.query(|prover| prover.next(&from.facts, joint));
+        let known = facts.clone().and_then(|facts| self.query(|prover| answers(prover, facts)));
+        known.unwrap_or_else(|| StateAnswers {
             facts: facts.unwrap_or_default(),
             terminal: true,
             legal: vec![Vec::new(); joint.len()],
@@ -141,18 +139,18 @@ impl Asked {
 }
 
 impl Game for ProverGame {
-    type State = ProverState;
+    type State = ProverGameState;
     type Move = TermId;
 
     fn roles(&self) -> usize {
         self.roles.len()
     }
 
-    fn initial(&self) -> ProverState {
+    fn initial(&self) -> ProverGameState {
         self.initial.clone()
     }
 
-    fn turn(&self, state: &ProverState) -> Turn {
+    fn turn(&self, state: &ProverGameState) -> Turn {
         let mut choosing = state.0.legal.iter().enumerate().filter(|(_, moves)| moves.len() > 1);
         match (choosing.next(), choosing.next()) {
             (first, None) => Turn::One(first.map_or(0, |(role, _)| role)),
@@ -160,11 +158,11 @@ impl Game for ProverGame {
         }
     }
 
-    fn has_choice(&self, state: &ProverState, role: usize) -> bool {
+    fn has_choice(&self, state: &ProverGameState, role: usize) -> bool {
         state.0.legal[role].len() > 1
     }
 
-    fn legal(&self, state: &ProverState, role: usize, moves: &mut Vec<TermId>) {
+    fn legal(&self, state: &ProverGameState, role: usize, moves: &mut Vec<TermId>) {
         moves.extend_from_slice(&state.0.legal[role]);
     }
 
@@ -172,7 +170,7 @@ impl Game for ProverGame {
         mv.number()
     }
 
-    fn numbers(&self, state: &ProverState, joint: &[TermId], numbers: &mut Vec<u32>) {
+    fn numbers(&self, state: &ProverGameState, joint: &[TermId], numbers: &mut Vec<u32>) {
         match self.turn(state) {
             Turn::All => numbers.extend(joint.iter().map(|mv| mv.number())),
             Turn::One(acting) => {
@@ -184,8 +182,8 @@ impl Game for ProverGame {
 
     /// # Panics
     ///
-    /// Panics if the state is terminal.
-    fn play(&self, state: &mut ProverState, joint: &[TermId]) {
+    /// If the state is terminal.
+    fn play(&self, state: &mut ProverGameState, joint: &[TermId]) {
         match self.turn(state) {
             Turn::All => self.play_all(state, joint),
             Turn::One(acting) => {
@@ -196,11 +194,11 @@ impl Game for ProverGame {
         }
     }
 
-    fn is_terminal(&self, state: &ProverState) -> bool {
+    fn is_terminal(&self, state: &ProverGameState) -> bool {
         state.0.terminal
     }
 
-    fn goal(&self, state: &ProverState, role: usize) -> u8 {
+    fn goal(&self, state: &ProverGameState, role: usize) -> u8 {
         self.reached(state, role).score()
     }
 }
@@ -210,38 +208,38 @@ impl Reasoner for ProverGame {
         &self.roles
     }
 
-    fn facts(&self, state: &ProverState) -> Vec<String> {
-        let asked = self.asked();
-        let mut facts: Vec<String> = state.0.facts.fluents().iter().map(|&fact| asked.prover.text(fact)).collect();
+    fn facts(&self, state: &ProverGameState) -> Vec<String> {
+        let shared = self.lock();
+        let mut facts: Vec<String> = state.0.facts.fluents().iter().map(|&fact| shared.prover.text(fact)).collect();
         facts.sort_unstable();
         facts
     }
 
-    /// Returns no moves if they cannot be evaluated.
-    fn legal_of(&self, state: &ProverState, role: usize) -> Vec<TermId> {
+    /// Returns no moves if the prover fails.
+    fn legal_of(&self, state: &ProverGameState, role: usize) -> Vec<TermId> {
         if !state.0.terminal {
             return state.0.legal[role].clone();
         }
-        self.asked().ask(|prover| prover.legal(&state.0.facts, role)).unwrap_or_default()
+        self.lock().query(|prover| prover.legal(&state.0.facts, role)).unwrap_or_default()
     }
 
     fn move_name(&self, _: usize, mv: TermId) -> String {
-        self.asked().prover.text(mv)
+        self.lock().prover.text(mv)
     }
 
-    /// Every ground term is considered a possible move.
+    /// Accepts any ground term as a move.
     fn move_named(&self, _: usize, name: &str) -> Option<TermId> {
-        self.asked().prover.term(name).ok()
+        self.lock().prover.term(name).ok()
     }
 
-    fn play_all(&self, state: &mut ProverState, joint: &[TermId]) {
-        *state = ProverState(Arc::new(self.asked().next(&state.0, joint)));
+    fn play_all(&self, state: &mut ProverGameState, joint: &[TermId]) {
+        *state = ProverGameState(Arc::new(self.lock().next(&state.0, joint)));
     }
 
-    /// Also returns [`Goal::None`] if the goal cannot be evaluated.
-    fn reached(&self, state: &ProverState, role: usize) -> Goal {
+    /// Returns [`Goal::None`] also if the prover fails.
+    fn reached(&self, state: &ProverGameState, role: usize) -> Goal {
         let goals = state.0.goals.get_or_init(|| {
-            let goals = self.asked().ask(|prover| prover.goals(&state.0.facts));
+            let goals = self.lock().query(|prover| prover.goals(&state.0.facts));
             goals.unwrap_or_else(|| vec![Goal::None; self.roles.len()])
         });
         goals[role]
@@ -271,26 +269,26 @@ mod tests {
         for name in ["tic-tac-toe", "matching-pennies", "subtraction"] {
             let rules = Rules::parse(&own(name)).unwrap();
             let (game, mut prover) = (ProverGame::new(&rules).unwrap(), Prover::new(&rules).unwrap());
-            let (mut state, mut told) = (game.initial(), prover.initial().unwrap());
+            let (mut state, mut expected) = (game.initial(), prover.initial().unwrap());
             for _ in 0..100 {
-                let mut facts: Vec<String> = told.fluents().iter().map(|&fact| prover.text(fact)).collect();
+                let mut facts: Vec<String> = expected.fluents().iter().map(|&fact| prover.text(fact)).collect();
                 facts.sort();
                 assert_eq!(game.facts(&state), facts);
-                assert_eq!(game.is_terminal(&state), prover.is_terminal(&told).unwrap());
+                assert_eq!(game.is_terminal(&state), prover.is_terminal(&expected).unwrap());
                 for role in 0..game.roles() {
                     let legal = |game: &ProverGame| -> Vec<String> {
                         game.legal_of(&state, role).iter().map(|&mv| game.move_name(role, mv)).collect()
                     };
                     let right: Vec<String> =
-                        prover.legal(&told, role).unwrap().iter().map(|&mv| prover.text(mv)).collect();
+                        prover.legal(&expected, role).unwrap().iter().map(|&mv| prover.text(mv)).collect();
                     assert_eq!(legal(&game), right);
-                    assert_eq!(game.reached(&state, role), prover.goals(&told).unwrap()[role]);
+                    assert_eq!(game.reached(&state, role), prover.goals(&expected).unwrap()[role]);
                 }
                 if game.is_terminal(&state) {
-                    (state, told) = (game.initial(), prover.initial().unwrap());
+                    (state, expected) = (game.initial(), prover.initial().unwrap());
                     continue;
                 }
-                let joint = prover.random_moves(&told, &mut rng).unwrap();
+                let joint = prover.random_moves(&expected, &mut rng).unwrap();
                 let texts: Vec<String> = joint.iter().map(|&mv| prover.text(mv)).collect();
                 let all: Vec<TermId> =
                     texts.iter().enumerate().map(|(role, text)| game.move_named(role, text).unwrap()).collect();
@@ -300,7 +298,7 @@ mod tests {
                 game.play_all(&mut other, &all);
                 game.play(&mut state, &all[acting]);
                 assert_eq!(game.facts(&state), game.facts(&other));
-                told = prover.next(&told, &joint).unwrap();
+                expected = prover.next(&expected, &joint).unwrap();
             }
             assert_eq!(game.failure(), None);
         }
@@ -325,12 +323,12 @@ mod tests {
         let game = game(&own("subtraction"));
         let mut mcts = Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), 1);
         let found = mcts.search(&game, &game.initial(), 0, Limits::playouts(2_000), &AtomicBool::new(false));
-        // A position of ten stones is lost: two more than a multiple of four.
+        // Ten stones are left at two more than a multiple of four.
         assert_eq!(game.move_name(0, found.best), "(take 2)");
     }
 
     #[test]
-    fn a_state_that_cannot_be_told_ends_the_match() {
+    fn a_state_on_which_the_prover_fails_ends_the_match() {
         let stuck = "(role a) (init on) (<= (legal a go) (true on)) (legal b x) (<= (goal a 100) (role a))";
         let endless = "(role a) (init on) (legal a go) (<= (bad ?x) (bad (s ?x)))
             (<= terminal (not (true on)) (bad 0)) (goal a 100)";
@@ -353,8 +351,7 @@ mod tests {
 
     #[test]
     fn long_proofs_are_interrupted() {
-        // This is a join of a million rows, which the first state does not
-        // need.
+        // A join of a million rows, which the first state does not need.
         let facts: String = (0..32).map(|n| format!("(n {n}) ")).collect();
         let rules = format!(
             "{facts} (role a) (init on) (legal a go) (goal a 100)

@@ -1,4 +1,4 @@
-//! The prover: resolution with tabling.
+//! The reference engine: resolution with tabling.
 
 mod error;
 mod game;
@@ -9,6 +9,6 @@ mod tabling;
 mod terms;
 
 pub use error::ProverError;
-pub use game::{ProverGame, ProverState};
-pub use prove::{Match, Prover, State};
+pub use game::{ProverGame, ProverGameState};
+pub use prove::{Prover, ProverState, RandomMatch};
 pub use terms::TermId;

@@ -1,97 +1,98 @@
-//! Compilation of rules for evaluation. Names are interned, disjunctions are
-//! expanded, and bodies are ordered so that the variables of every test are
-//! bound.
+//! Preparation of rules for the tabling engine.
+//!
+//! Names are interned and disjunctions expanded. The parts of each body are put
+//! in an order in which the variables of every test are bound.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::error::ProverError;
-use super::rows::Rows;
-use super::terms::Terms;
-use crate::gdl::syntax::Graph;
+use super::rows::TupleSet;
+use super::terms::TermStore;
+use crate::gdl::syntax::DependencyGraph;
 use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
 
-/// The maximum number of conjunctions that a rule expands to.
+/// The maximum number of conjunctions to which a rule expands.
 const MAX_ALTERNATIVES: usize = 1024;
 
-/// The maximum number of arguments; calls mark bound arguments by the bits of
-/// a word.
+/// The maximum number of arguments of a relation: the bits of a word mark the
+/// bound arguments of a call.
 pub const MAX_ARITY: usize = 64;
 
-/// A term of a rule. Variables are indices into the environment of the rule.
+/// A term of a rule. Variables are indexes into the rule's environment.
 #[derive(Clone, Debug)]
-enum Shape {
+enum RuleTerm {
     Const(u32),
     Var(usize),
-    Fun(u32, Vec<Shape>),
+    Fun(u32, Vec<RuleTerm>),
 }
 
 #[derive(Clone, Debug)]
-enum Part {
-    Rel(u32, Vec<Shape>),
-    True(Shape),
-    Does(Vec<Shape>),
-    Distinct(Shape, Shape),
-    Not(Box<Part>),
-    /// Alternatives that bind no variable; each is a list of tests.
-    AnyOf(Vec<Vec<Part>>),
+enum BodyPart {
+    Rel(u32, Vec<RuleTerm>),
+    True(RuleTerm),
+    Does(Vec<RuleTerm>),
+    Distinct(RuleTerm, RuleTerm),
+    Not(Box<BodyPart>),
+    /// A disjunction of tests. It binds nothing, and each alternative is a list.
+    AnyOf(Vec<Vec<BodyPart>>),
 }
 
-/// A rule whose body is a conjunction.
-struct Clause {
-    args: Vec<Shape>,
-    body: Vec<Part>,
+/// A clause: a rule whose body is a conjunction.
+struct PlanClause {
+    args: Vec<RuleTerm>,
+    body: Vec<BodyPart>,
     variables: usize,
 }
 
-/// The validity of an answer.
+/// The scope of time for which an answer is valid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Span {
-    /// Valid in every state.
+pub enum AnswerScope {
+    /// All states.
     Always,
-    /// Valid in one state.
+    /// One state.
     State,
-    /// Valid in one state with one joint move.
+    /// One state with one joint move.
     Joint,
 }
 
 /// A relation that rules define.
-pub struct Pred {
-    pub span: Span,
-    /// Its facts.
-    pub facts: Rows,
-    clauses: Vec<Clause>,
+pub struct PlanRelation {
+    pub scope: AnswerScope,
+    /// The tuples that facts define.
+    pub facts: TupleSet,
+    clauses: Vec<PlanClause>,
 }
 
-impl Pred {
-    /// Returns whether it has no rules.
+impl PlanRelation {
+    /// Returns whether the relation has facts only.
     pub fn is_facts(&self) -> bool {
         self.clauses.is_empty()
     }
 }
 
-/// The matching of a column of a row. The bound variables are known in
-/// advance, because every answer is ground.
+/// A pattern for a column of a row. Since all answers are ground, the bound
+/// variables are known when the rules are prepared.
 #[derive(Clone, Debug)]
-pub enum Pat {
+pub enum ColumnPattern {
     Const(u32),
     /// Binds a variable.
     Bind(usize),
     /// Compares with a bound variable.
     Check(usize),
-    Fun(u32, Box<[Pat]>),
+    Fun(u32, Box<[ColumnPattern]>),
 }
 
-/// The construction of a bound term.
+/// Instructions for building a term whose variables are bound.
 #[derive(Clone, Debug)]
-pub enum Build {
+pub enum TermBuilder {
     Const(u32),
     Var(usize),
-    Fun(u32, Box<[Build]>),
+    Fun(u32, Box<[TermBuilder]>),
 }
 
-/// A set of rows to scan.
+/// A source of rows.
 #[derive(Clone, Copy, Debug)]
-pub enum Source {
+pub enum RowSource {
     Facts(u32),
     /// The arguments of the fluents of a functor.
     Functor(u32),
@@ -101,50 +102,53 @@ pub enum Source {
 }
 
 #[derive(Clone, Debug)]
-pub enum Goal {
-    /// Matches rows. `keys` are bound columns by which rows can be looked up.
+pub enum PlanStep {
+    /// Matches rows with patterns. `keys` are the bound columns that an index
+    /// may use.
     Scan {
-        source: Source,
-        pats: Box<[Pat]>,
-        keys: Box<[(usize, Build)]>,
+        source: RowSource,
+        pats: Box<[ColumnPattern]>,
+        keys: Box<[(usize, TermBuilder)]>,
     },
-    /// Matches the answers of a call. The call has one entry per column: a
-    /// construction if the argument is bound. `pats` match the other columns.
+    /// Matches the answers of a call. `args` has an entry per column, which is
+    /// `Some` if the column is bound. `pats` are for the other columns.
     Call {
         pred: u32,
-        args: Box<[Option<Build>]>,
-        pats: Box<[Pat]>,
+        args: Box<[Option<TermBuilder>]>,
+        pats: Box<[ColumnPattern]>,
     },
-    Distinct(Build, Build),
-    Not(Box<Goal>),
-    AnyOf(Box<[Box<[Goal]>]>),
+    Distinct(TermBuilder, TermBuilder),
+    Not(Box<PlanStep>),
+    AnyOf(Box<[Box<[PlanStep]>]>),
 }
 
-/// A clause compiled for calls with certain bound arguments.
+/// A clause prepared for calls with certain arguments bound.
 #[derive(Debug)]
 pub struct RulePlan {
     pub variables: usize,
-    /// Matches the bound arguments of the call, in order.
-    pub bound: Box<[Pat]>,
-    pub body: Box<[Goal]>,
-    /// Constructs the free arguments, in order.
-    pub free: Box<[Build]>,
+    /// The patterns of the bound arguments of the call, in order.
+    pub bound: Box<[ColumnPattern]>,
+    pub body: Box<[PlanStep]>,
+    /// The instructions for the other arguments, in order.
+    pub free: Box<[TermBuilder]>,
 }
 
-/// A compiled rulesheet.
-pub struct Program {
-    pub preds: Vec<Pred>,
+/// All relations of a rulesheet, prepared for the tabling engine.
+pub struct PlannedRules {
+    pub preds: Vec<PlanRelation>,
     names: HashMap<(String, usize), u32>,
 }
 
-impl Program {
+impl PlannedRules {
+    /// Prepares the rules of a game.
+    ///
     /// # Errors
     ///
-    /// Returns an error for unsafe rules, rules that expand too far, and
-    /// relations with too many arguments.
-    pub fn new(rules: &Rules, terms: &mut Terms) -> Result<Program, ProverError> {
-        let mut program = Program { preds: Vec::new(), names: HashMap::new() };
-        let graph = Graph::new(rules);
+    /// Returns an error if a rule is unsafe or expands to too many conjunctions,
+    /// or if a relation has too many arguments.
+    pub fn new(rules: &Rules, terms: &mut TermStore) -> Result<PlannedRules, ProverError> {
+        let mut program = PlannedRules { preds: Vec::new(), names: HashMap::new() };
+        let graph = DependencyGraph::new(rules);
         for rule in rules.iter() {
             program.add(rule, terms)?;
         }
@@ -152,14 +156,14 @@ impl Program {
             let reads = |what: &str| graph.depends(name, what);
             let joint = reads("does");
             let state = reads("true");
-            let span = if joint {
-                Span::Joint
+            let scope = if joint {
+                AnswerScope::Joint
             } else if state {
-                Span::State
+                AnswerScope::State
             } else {
-                Span::Always
+                AnswerScope::Always
             };
-            program.preds[pred as usize].span = span;
+            program.preds[pred as usize].scope = scope;
         }
         Ok(program)
     }
@@ -172,22 +176,26 @@ impl Program {
         let next = self.preds.len() as u32;
         let pred = *self.names.entry((name.to_string(), arity)).or_insert(next);
         if pred == next {
-            self.preds.push(Pred { span: Span::Always, facts: Rows::new(arity), clauses: Vec::new() });
+            self.preds.push(PlanRelation {
+                scope: AnswerScope::Always,
+                facts: TupleSet::new(arity),
+                clauses: Vec::new(),
+            });
         }
         pred
     }
 
-    fn add(&mut self, rule: &Rule, terms: &mut Terms) -> Result<(), ProverError> {
+    fn add(&mut self, rule: &Rule, terms: &mut TermStore) -> Result<(), ProverError> {
         if rule.head.args.len() > MAX_ARITY {
             return Err(ProverError::Arity { place: rule.place, limit: MAX_ARITY });
         }
         let pred = self.pred_or_new(&rule.head.name, rule.head.args.len());
         for body in alternatives(rule)? {
-            let mut scope = Scope { program: self, terms, variables: HashMap::new() };
-            let args: Vec<Shape> = rule.head.args.iter().map(|arg| scope.shape(arg)).collect();
-            let body: Vec<Part> = body.iter().map(|literal| scope.part(literal)).collect();
-            let clause = Clause { args, body, variables: scope.variables.len() };
-            let constants: Option<Vec<u32>> = clause.args.iter().map(Shape::as_const).collect();
+            let mut converter = RuleConverter { program: self, terms, variables: HashMap::new() };
+            let args: Vec<RuleTerm> = rule.head.args.iter().map(|arg| converter.shape(arg)).collect();
+            let body: Vec<BodyPart> = body.iter().map(|literal| converter.part(literal)).collect();
+            let clause = PlanClause { args, body, variables: converter.variables.len() };
+            let constants: Option<Vec<u32>> = clause.args.iter().map(RuleTerm::as_const).collect();
             match constants {
                 Some(row) if clause.body.is_empty() => {
                     self.preds[pred as usize].facts.insert(&row);
@@ -203,18 +211,18 @@ impl Program {
         Ok(())
     }
 
-    /// Returns the compiled clauses of a relation for calls whose bound
-    /// arguments are the bits of `mask`.
+    /// Returns the clauses of a relation, prepared for calls whose bound arguments
+    /// are the bits of `mask`.
     pub fn plans(&self, pred: u32, mask: u64) -> Vec<RulePlan> {
-        let ready = |clause: &Clause| clause.plan(mask, &self.preds);
-        // A clause that can be evaluated without bound arguments can be
+        let ready = |clause: &PlanClause| clause.plan(mask, &self.preds);
+        // A clause that can be evaluated without bound arguments can also be
         // evaluated with them.
         self.preds[pred as usize].clauses.iter().filter_map(ready).collect()
     }
 }
 
-/// Expands disjunctions to conjunctions. Disjunctions of tests are kept,
-/// because they bind no variable.
+/// Returns the conjunctions to which the disjunctions of a rule expand.
+/// Disjunctions of tests are not expanded, since they bind nothing.
 fn alternatives(rule: &Rule) -> Result<Vec<Vec<Literal>>, ProverError> {
     let mut all: Vec<Vec<Literal>> = vec![Vec::new()];
     for literal in &rule.body {
@@ -233,8 +241,8 @@ fn alternatives(rule: &Rule) -> Result<Vec<Vec<Literal>>, ProverError> {
     Ok(all)
 }
 
-/// Merges nested disjunctions and removes double negations. A negated
-/// disjunction is a test and is kept.
+/// Flattens nested disjunctions and removes double negations. A negated
+/// disjunction stays as it is, since it is a test.
 fn simplify(literal: &Literal) -> Literal {
     match literal {
         Literal::Or(place, parts) => {
@@ -263,64 +271,64 @@ fn is_test(literal: &Literal) -> bool {
     }
 }
 
-/// Converts the parts of one rule to shapes.
-struct Scope<'a> {
-    program: &'a mut Program,
-    terms: &'a mut Terms,
+/// The context for converting the parts of one rule.
+struct RuleConverter<'a> {
+    program: &'a mut PlannedRules,
+    terms: &'a mut TermStore,
     variables: HashMap<String, usize>,
 }
 
-impl Scope<'_> {
-    fn shape(&mut self, term: &Term) -> Shape {
+impl RuleConverter<'_> {
+    fn shape(&mut self, term: &Term) -> RuleTerm {
         match term {
-            Term::Constant(name) => Shape::Const(self.terms.constant(name)),
+            Term::Constant(name) => RuleTerm::Const(self.terms.constant(name)),
             Term::Variable(name) => {
                 let next = self.variables.len();
-                Shape::Var(*self.variables.entry(name.clone()).or_insert(next))
+                RuleTerm::Var(*self.variables.entry(name.clone()).or_insert(next))
             }
             Term::Function { name, args, .. } => {
                 let functor = self.terms.functor(name, args.len()).0;
-                let args: Vec<Shape> = args.iter().map(|arg| self.shape(arg)).collect();
-                match args.iter().map(Shape::as_const).collect::<Option<Vec<u32>>>() {
-                    Some(constants) => Shape::Const(self.terms.intern(&[&[functor], &constants[..]].concat())),
-                    None => Shape::Fun(functor, args),
+                let args: Vec<RuleTerm> = args.iter().map(|arg| self.shape(arg)).collect();
+                match args.iter().map(RuleTerm::as_const).collect::<Option<Vec<u32>>>() {
+                    Some(constants) => RuleTerm::Const(self.terms.intern(&[&[functor], &constants[..]].concat())),
+                    None => RuleTerm::Fun(functor, args),
                 }
             }
         }
     }
 
-    fn atom(&mut self, atom: &Atom) -> Part {
-        let mut args: Vec<Shape> = atom.args.iter().map(|arg| self.shape(arg)).collect();
+    fn atom(&mut self, atom: &Atom) -> BodyPart {
+        let mut args: Vec<RuleTerm> = atom.args.iter().map(|arg| self.shape(arg)).collect();
         match (atom.name.as_str(), args.len()) {
-            ("true", 1) => Part::True(args.swap_remove(0)),
-            ("does", 2) => Part::Does(args),
-            (name, arity) => Part::Rel(self.program.pred_or_new(name, arity), args),
+            ("true", 1) => BodyPart::True(args.swap_remove(0)),
+            ("does", 2) => BodyPart::Does(args),
+            (name, arity) => BodyPart::Rel(self.program.pred_or_new(name, arity), args),
         }
     }
 
-    fn part(&mut self, literal: &Literal) -> Part {
+    fn part(&mut self, literal: &Literal) -> BodyPart {
         match literal {
             Literal::Holds(atom) => self.atom(atom),
-            Literal::Distinct(_, left, right) => Part::Distinct(self.shape(left), self.shape(right)),
-            Literal::Not(_, inner) => Part::Not(Box::new(self.part(inner))),
-            Literal::Or(_, parts) => Part::AnyOf(parts.iter().map(|part| vec![self.part(part)]).collect()),
+            Literal::Distinct(_, left, right) => BodyPart::Distinct(self.shape(left), self.shape(right)),
+            Literal::Not(_, inner) => BodyPart::Not(Box::new(self.part(inner))),
+            Literal::Or(_, parts) => BodyPart::AnyOf(parts.iter().map(|part| vec![self.part(part)]).collect()),
         }
     }
 }
 
-impl Shape {
+impl RuleTerm {
     fn as_const(&self) -> Option<u32> {
         match self {
-            Shape::Const(id) => Some(*id),
+            RuleTerm::Const(id) => Some(*id),
             _ => None,
         }
     }
 
     fn any_variable(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         match self {
-            Shape::Const(_) => false,
-            Shape::Var(variable) => test(*variable),
-            Shape::Fun(_, args) => args.iter().any(|arg| arg.any_variable(test)),
+            RuleTerm::Const(_) => false,
+            RuleTerm::Var(variable) => test(*variable),
+            RuleTerm::Fun(_, args) => args.iter().any(|arg| arg.any_variable(test)),
         }
     }
 
@@ -328,36 +336,38 @@ impl Shape {
         !self.any_variable(&mut |variable| !bound[variable])
     }
 
-    /// Returns the pattern, after which all its variables are bound.
-    fn pat(&self, bound: &mut [bool]) -> Pat {
+    /// Returns the pattern of a term and marks its variables as bound.
+    fn pat(&self, bound: &mut [bool]) -> ColumnPattern {
         match self {
-            Shape::Const(id) => Pat::Const(*id),
-            Shape::Var(variable) if bound[*variable] => Pat::Check(*variable),
-            Shape::Var(variable) => {
+            RuleTerm::Const(id) => ColumnPattern::Const(*id),
+            RuleTerm::Var(variable) if bound[*variable] => ColumnPattern::Check(*variable),
+            RuleTerm::Var(variable) => {
                 bound[*variable] = true;
-                Pat::Bind(*variable)
+                ColumnPattern::Bind(*variable)
             }
-            Shape::Fun(functor, args) => Pat::Fun(*functor, args.iter().map(|arg| arg.pat(bound)).collect()),
+            RuleTerm::Fun(functor, args) => {
+                ColumnPattern::Fun(*functor, args.iter().map(|arg| arg.pat(bound)).collect())
+            }
         }
     }
 
-    fn build(&self) -> Build {
+    fn build(&self) -> TermBuilder {
         match self {
-            Shape::Const(id) => Build::Const(*id),
-            Shape::Var(variable) => Build::Var(*variable),
-            Shape::Fun(functor, args) => Build::Fun(*functor, args.iter().map(Shape::build).collect()),
+            RuleTerm::Const(id) => TermBuilder::Const(*id),
+            RuleTerm::Var(variable) => TermBuilder::Var(*variable),
+            RuleTerm::Fun(functor, args) => TermBuilder::Fun(*functor, args.iter().map(RuleTerm::build).collect()),
         }
     }
 }
 
-impl Part {
+impl BodyPart {
     fn any_variable(&self, test: &mut dyn FnMut(usize) -> bool) -> bool {
         match self {
-            Part::Rel(_, args) | Part::Does(args) => args.iter().any(|arg| arg.any_variable(test)),
-            Part::True(fluent) => fluent.any_variable(test),
-            Part::Distinct(left, right) => left.any_variable(test) || right.any_variable(test),
-            Part::Not(inner) => inner.any_variable(test),
-            Part::AnyOf(branches) => branches.iter().flatten().any(|part| part.any_variable(test)),
+            BodyPart::Rel(_, args) | BodyPart::Does(args) => args.iter().any(|arg| arg.any_variable(test)),
+            BodyPart::True(fluent) => fluent.any_variable(test),
+            BodyPart::Distinct(left, right) => left.any_variable(test) || right.any_variable(test),
+            BodyPart::Not(inner) => inner.any_variable(test),
+            BodyPart::AnyOf(branches) => branches.iter().flatten().any(|part| part.any_variable(test)),
         }
     }
 
@@ -365,7 +375,7 @@ impl Part {
         !self.any_variable(&mut |variable| !bound[variable])
     }
 
-    /// Returns the number of unbound variables.
+    /// Returns the number of variables that are not bound.
     fn unbound(&self, bound: &[bool]) -> usize {
         let mut variables = BTreeSet::new();
         self.any_variable(&mut |variable| {
@@ -378,64 +388,66 @@ impl Part {
     }
 
     fn is_generator(&self) -> bool {
-        matches!(self, Part::Rel(..) | Part::True(_) | Part::Does(_))
+        matches!(self, BodyPart::Rel(..) | BodyPart::True(_) | BodyPart::Does(_))
     }
 
-    /// Returns whether it is cheap to evaluate once its variables are bound.
-    fn is_cheap(&self, preds: &[Pred]) -> bool {
+    /// Returns whether the part is cheap to evaluate once its variables are bound.
+    fn is_cheap(&self, preds: &[PlanRelation]) -> bool {
         match self {
-            Part::Rel(pred, _) => preds[*pred as usize].is_facts(),
-            Part::Not(inner) => inner.is_cheap(preds),
-            Part::AnyOf(branches) => branches.iter().flatten().all(|part| part.is_cheap(preds)),
-            Part::True(_) | Part::Does(_) | Part::Distinct(..) => true,
+            BodyPart::Rel(pred, _) => preds[*pred as usize].is_facts(),
+            BodyPart::Not(inner) => inner.is_cheap(preds),
+            BodyPart::AnyOf(branches) => branches.iter().flatten().all(|part| part.is_cheap(preds)),
+            BodyPart::True(_) | BodyPart::Does(_) | BodyPart::Distinct(..) => true,
         }
     }
 
-    fn is_of_state(&self, preds: &[Pred]) -> bool {
+    fn is_of_state(&self, preds: &[PlanRelation]) -> bool {
         match self {
-            Part::Rel(pred, _) => preds[*pred as usize].span > Span::Always,
+            BodyPart::Rel(pred, _) => preds[*pred as usize].scope > AnswerScope::Always,
             _ => true,
         }
     }
 
-    fn goal(&self, bound: &mut [bool], preds: &[Pred]) -> Goal {
+    fn goal(&self, bound: &mut [bool], preds: &[PlanRelation]) -> PlanStep {
         match self {
-            Part::Rel(pred, args) if preds[*pred as usize].is_facts() => scan(Source::Facts(*pred), args, bound),
-            Part::Rel(pred, args) => call(*pred, args, bound),
-            Part::True(Shape::Fun(functor, args)) => scan(Source::Functor(*functor), args, bound),
-            Part::True(fluent) => scan(Source::Fluents, std::slice::from_ref(fluent), bound),
-            Part::Does(args) => scan(Source::Does, args, bound),
-            Part::Distinct(left, right) => Goal::Distinct(left.build(), right.build()),
-            Part::Not(inner) => Goal::Not(Box::new(inner.goal(bound, preds))),
-            Part::AnyOf(branches) => {
-                let goals =
-                    |parts: &Vec<Part>, bound: &mut [bool]| parts.iter().map(|part| part.goal(bound, preds)).collect();
-                Goal::AnyOf(branches.iter().map(|parts| goals(parts, bound)).collect())
+            BodyPart::Rel(pred, args) if preds[*pred as usize].is_facts() => scan(RowSource::Facts(*pred), args, bound),
+            BodyPart::Rel(pred, args) => call(*pred, args, bound),
+            BodyPart::True(RuleTerm::Fun(functor, args)) => scan(RowSource::Functor(*functor), args, bound),
+            BodyPart::True(fluent) => scan(RowSource::Fluents, std::slice::from_ref(fluent), bound),
+            BodyPart::Does(args) => scan(RowSource::Does, args, bound),
+            BodyPart::Distinct(left, right) => PlanStep::Distinct(left.build(), right.build()),
+            BodyPart::Not(inner) => PlanStep::Not(Box::new(inner.goal(bound, preds))),
+            BodyPart::AnyOf(branches) => {
+                let goals = |parts: &Vec<BodyPart>, bound: &mut [bool]| {
+                    parts.iter().map(|part| part.goal(bound, preds)).collect()
+                };
+                PlanStep::AnyOf(branches.iter().map(|parts| goals(parts, bound)).collect())
             }
         }
     }
 }
 
-fn scan(source: Source, args: &[Shape], bound: &mut [bool]) -> Goal {
-    let keys = args.iter().enumerate().filter(|(_, arg)| arg.is_bound(bound) && !matches!(arg, Shape::Fun(..)));
+fn scan(source: RowSource, args: &[RuleTerm], bound: &mut [bool]) -> PlanStep {
+    let keys = args.iter().enumerate().filter(|(_, arg)| arg.is_bound(bound) && !matches!(arg, RuleTerm::Fun(..)));
     let keys = keys.map(|(column, arg)| (column, arg.build())).collect();
-    Goal::Scan { source, pats: args.iter().map(|arg| arg.pat(bound)).collect(), keys }
+    PlanStep::Scan { source, pats: args.iter().map(|arg| arg.pat(bound)).collect(), keys }
 }
 
-fn call(pred: u32, args: &[Shape], bound: &mut [bool]) -> Goal {
-    let made: Box<[Option<Build>]> = args.iter().map(|arg| arg.is_bound(bound).then(|| arg.build())).collect();
+fn call(pred: u32, args: &[RuleTerm], bound: &mut [bool]) -> PlanStep {
+    let made: Box<[Option<TermBuilder>]> = args.iter().map(|arg| arg.is_bound(bound).then(|| arg.build())).collect();
     let free = args.iter().zip(&made).filter(|(_, made)| made.is_none());
-    Goal::Call { pred, pats: free.map(|(arg, _)| arg.pat(bound)).collect(), args: made }
+    PlanStep::Call { pred, pats: free.map(|(arg, _)| arg.pat(bound)).collect(), args: made }
 }
 
-impl Clause {
-    /// Returns `None` if a variable of a test or of the head remains unbound.
-    fn plan(&self, mask: u64, preds: &[Pred]) -> Option<RulePlan> {
+impl PlanClause {
+    /// Orders the body for calls whose bound arguments are the bits of `mask`.
+    /// Returns `None` if nothing binds a variable of a test or of the head.
+    fn plan(&self, mask: u64, preds: &[PlanRelation]) -> Option<RulePlan> {
         let mut known = vec![false; self.variables];
         let is_bound = |column: usize| mask >> column & 1 == 1;
         let columns = |wanted: bool| (0..self.args.len()).filter(move |&column| is_bound(column) == wanted);
         let bound = columns(true).map(|column| self.args[column].pat(&mut known)).collect();
-        let mut left: Vec<&Part> = self.body.iter().collect();
+        let mut left: Vec<&BodyPart> = self.body.iter().collect();
         let mut body = Vec::new();
         while !left.is_empty() {
             let part = left.remove(pick(&left, &known, preds)?);
@@ -445,23 +457,31 @@ impl Clause {
         if free.clone().any(|arg| !arg.is_bound(&known)) {
             return None;
         }
-        Some(RulePlan { variables: self.variables, bound, body: body.into(), free: free.map(Shape::build).collect() })
+        Some(RulePlan {
+            variables: self.variables,
+            bound,
+            body: body.into(),
+            free: free.map(RuleTerm::build).collect(),
+        })
     }
 }
 
-/// Returns the part to evaluate next.
+/// Returns the part to evaluate next, by these rules in order:
 ///
-/// The order of preference is: a cheap test; the moves; among tests and parts
-/// that share a bound variable, the first with the fewest unbound variables;
-/// the first binding part that depends on the state, because fewer rows
-/// usually hold; the first part.
-fn pick(left: &[&Part], known: &[bool], preds: &[Pred]) -> Option<usize> {
-    let ready = |part: &Part| part.is_bound(known);
-    let joined = |part: &Part| part.is_generator() && part.any_variable(&mut |variable| known[variable]);
+/// 1. a cheap test;
+/// 2. the moves played;
+/// 3. among the tests and the parts with a bound variable, the one with the
+///    fewest unbound variables, and the first of these;
+/// 4. the first generator that depends on the state, since such relations
+///    usually have fewer rows;
+/// 5. the first generator.
+fn pick(left: &[&BodyPart], known: &[bool], preds: &[PlanRelation]) -> Option<usize> {
+    let ready = |part: &BodyPart| part.is_bound(known);
+    let joined = |part: &BodyPart| part.is_generator() && part.any_variable(&mut |variable| known[variable]);
     let next = left.iter().enumerate().filter(|(_, part)| joined(part) || ready(part));
     left.iter()
         .position(|part| ready(part) && part.is_cheap(preds))
-        .or_else(|| left.iter().position(|part| matches!(part, Part::Does(_))))
+        .or_else(|| left.iter().position(|part| matches!(part, BodyPart::Does(_))))
         .or_else(|| next.min_by_key(|(_, part)| part.unbound(known)).map(|(place, _)| place))
         .or_else(|| left.iter().position(|part| part.is_generator() && part.is_of_state(preds)))
         .or_else(|| left.iter().position(|part| part.is_generator()))

@@ -1,4 +1,4 @@
-//! A prover that plays a rulesheet.
+//! The prover: answers queries about a rulesheet.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -6,26 +6,27 @@ use std::sync::atomic::AtomicBool;
 use rand::RngExt;
 
 use super::error::ProverError;
-use super::plan::Program;
-use super::tabling::Machine;
-use super::terms::{TermId, Terms};
+use super::plan::PlannedRules;
+use super::tabling::TablingEngine;
+use super::terms::{TermId, TermStore};
 use crate::Rng;
 use crate::gdl::reasoner::Goal;
 use crate::gdl::syntax::{Document, Expr, ExprKind, Rules};
 
-/// A state: the true fluents, each once, in the order of their ids.
+/// A state of a match: the fluents that hold, each once, in the order of their
+/// ids.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct State(Arc<[TermId]>);
+pub struct ProverState(Arc<[TermId]>);
 
-impl State {
-    /// Creates the state in which these fluents are true.
-    pub fn new(mut fluents: Vec<TermId>) -> State {
+impl ProverState {
+    /// Creates the state in which exactly these fluents hold.
+    pub fn new(mut fluents: Vec<TermId>) -> ProverState {
         fluents.sort_unstable();
         fluents.dedup();
-        State(fluents.into())
+        ProverState(fluents.into())
     }
 
-    /// Returns the fluents.
+    /// Returns the fluents that hold.
     pub fn fluents(&self) -> &[TermId] {
         &self.0
     }
@@ -33,52 +34,52 @@ impl State {
 
 /// The end of a random match.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Match {
+pub struct RandomMatch {
     /// The terminal state.
-    pub end: State,
-    /// The number of joint moves from the start.
+    pub end: ProverState,
+    /// The number of joint moves played.
     pub steps: usize,
     /// The goal of each role.
     pub goals: Vec<Goal>,
 }
 
-/// A reasoner that derives every answer from the rules by resolution with
-/// tabling, state by state. Nothing is compiled or approximated.
+/// The reference engine for rulesheets. It answers queries about one state at a
+/// time by resolution with tabling, without compilation or approximation.
 ///
-/// Answers that depend on the state are kept while the state is the same.
-/// Answers that do not depend on a state are kept permanently.
+/// Answers that depend on the state are cached until the state changes. Answers
+/// that do not are cached permanently.
 pub struct Prover {
-    machine: Machine,
+    engine: TablingEngine,
     roles: Vec<TermId>,
-    /// The current state of the evaluation.
-    state: Option<State>,
+    /// The state for which the engine has cached answers.
+    state: Option<ProverState>,
 }
 
 impl Prover {
-    /// Creates the prover of a rulesheet.
+    /// Prepares the rules of a game.
     ///
     /// # Errors
     ///
-    /// Returns an error if the rules cannot be evaluated or there is no role.
+    /// Returns an error if a rule cannot be evaluated or there is no role.
     pub fn new(rules: &Rules) -> Result<Prover, ProverError> {
         Prover::bounded(rules, u64::MAX, Arc::default())
     }
 
-    /// Creates a prover with a limit of rows (see [`Prover::set_limit`]) and
-    /// an interrupt flag. While the flag is set, long queries fail with
+    /// Prepares the rules of a game as [`Prover::new`] does, with a limit of rows
+    /// as in [`Prover::set_limit`]. While the flag is set, long queries end with
     /// [`ProverError::Interrupted`].
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::new`].
+    /// As [`Prover::new`].
     pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<Prover, ProverError> {
-        let mut terms = Terms::default();
-        let program = Program::new(rules, &mut terms)?;
-        let mut prover = Prover { machine: Machine::new(program, terms), roles: Vec::new(), state: None };
-        prover.machine.set_limit(rows);
-        prover.machine.set_interrupt(interrupt);
-        prover.go_to(&State::default());
-        let roles = prover.machine.query("role", &[None])?;
+        let mut terms = TermStore::default();
+        let plans = PlannedRules::new(rules, &mut terms)?;
+        let mut prover = Prover { engine: TablingEngine::new(plans, terms), roles: Vec::new(), state: None };
+        prover.engine.set_limit(rows);
+        prover.engine.set_interrupt(interrupt);
+        prover.go_to(&ProverState::default());
+        let roles = prover.engine.query("role", &[None])?;
         prover.roles = roles.into_iter().flatten().map(TermId).collect();
         if prover.roles.is_empty() {
             return Err(ProverError::NoRole);
@@ -86,13 +87,13 @@ impl Prover {
         Ok(prover)
     }
 
-    /// Sets the maximum number of rows that a query may visit; the default is
-    /// 2 × 10⁹. A query that visits more fails with [`ProverError::TooLong`].
+    /// Limits the number of rows that one query visits. The default is two billion.
+    /// A query that exceeds the limit ends with [`ProverError::TooLong`].
     pub fn set_limit(&mut self, rows: u64) {
-        self.machine.set_limit(rows);
+        self.engine.set_limit(rows);
     }
 
-    /// Returns the roles, in the order of the rulesheet.
+    /// Returns the roles in the order of the rulesheet.
     pub fn roles(&self) -> &[TermId] {
         &self.roles
     }
@@ -101,72 +102,72 @@ impl Prover {
     ///
     /// # Errors
     ///
-    /// Returns an error if a proof is too deep or takes too long. The other
-    /// queries fail in the same way.
-    pub fn initial(&mut self) -> Result<State, ProverError> {
-        self.go_to(&State::default());
+    /// Returns an error if a proof is nested too deep or visits too many rows, as
+    /// do the other queries.
+    pub fn initial(&mut self) -> Result<ProverState, ProverError> {
+        self.go_to(&ProverState::default());
         self.fluents("init")
     }
 
-    /// Returns the legal moves of a role, counted from 0, in an order that
-    /// depends on the state alone.
+    /// Returns the legal moves of a role. Their order depends on the state only.
+    /// Roles are numbered from 0.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`].
+    /// As [`Prover::initial`].
     ///
     /// # Panics
     ///
-    /// Panics if the role does not exist.
-    pub fn legal(&mut self, state: &State, role: usize) -> Result<Vec<TermId>, ProverError> {
+    /// If the role does not exist.
+    pub fn legal(&mut self, state: &ProverState, role: usize) -> Result<Vec<TermId>, ProverError> {
         self.go_to(state);
-        let rows = self.machine.query("legal", &[Some(self.roles[role].0), None])?;
+        let rows = self.engine.query("legal", &[Some(self.roles[role].0), None])?;
         let mut moves: Vec<TermId> = rows.into_iter().map(|row| TermId(row[1])).collect();
-        moves.sort_unstable_by(|a, b| self.machine.terms.compare(a.0, b.0));
+        moves.sort_unstable_by(|a, b| self.engine.terms.compare(a.0, b.0));
         Ok(moves)
     }
 
-    /// Returns the state after a joint move, with one move per role.
+    /// Returns the state after a joint move, which has one move per role.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`].
+    /// As [`Prover::initial`].
     ///
     /// # Panics
     ///
-    /// Panics if the number of moves is not the number of roles.
-    pub fn next(&mut self, state: &State, joint: &[TermId]) -> Result<State, ProverError> {
-        assert_eq!(joint.len(), self.roles.len(), "a joint move has one move a role");
+    /// If the joint move does not have one move per role.
+    pub fn next(&mut self, state: &ProverState, joint: &[TermId]) -> Result<ProverState, ProverError> {
+        assert_eq!(joint.len(), self.roles.len(), "a joint move has one move per role");
         self.go_to(state);
         let moves: Vec<[u32; 2]> = self.roles.iter().zip(joint).map(|(role, mv)| [role.0, mv.0]).collect();
-        self.machine.set_moves(&moves);
+        self.engine.set_moves(&moves);
         let next = self.fluents("next");
-        self.machine.set_moves(&[]);
+        self.engine.set_moves(&[]);
         next
     }
 
-    /// Returns whether the match is over.
+    /// Returns whether a state is terminal.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`].
-    pub fn is_terminal(&mut self, state: &State) -> Result<bool, ProverError> {
+    /// As [`Prover::initial`].
+    pub fn is_terminal(&mut self, state: &ProverState) -> Result<bool, ProverError> {
         self.go_to(state);
-        Ok(!self.machine.query("terminal", &[])?.is_empty())
+        Ok(!self.engine.query("terminal", &[])?.is_empty())
     }
 
     /// Returns the goal of each role.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`].
-    pub fn goals(&mut self, state: &State) -> Result<Vec<Goal>, ProverError> {
+    /// As [`Prover::initial`].
+    pub fn goals(&mut self, state: &ProverState) -> Result<Vec<Goal>, ProverError> {
         self.go_to(state);
         (0..self.roles.len()).map(|role| self.goal(role)).collect()
     }
 
     fn goal(&mut self, role: usize) -> Result<Goal, ProverError> {
-        let rows = self.machine.query("goal", &[Some(self.roles[role].0), None])?;
+        let rows = self.engine.query("goal", &[Some(self.roles[role].0), None])?;
         let [row] = &rows[..] else {
             return Ok(if rows.is_empty() { Goal::None } else { Goal::Several });
         };
@@ -178,9 +179,9 @@ impl Prover {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`]. Also returns an error
-    /// if a role has no legal move or the match has more than `most` steps.
-    pub fn playout(&mut self, from: &State, most: usize, rng: &mut Rng) -> Result<Match, ProverError> {
+    /// As [`Prover::initial`]. Also returns an error if a role has no legal move
+    /// or the match exceeds `most` steps.
+    pub fn playout(&mut self, from: &ProverState, most: usize, rng: &mut Rng) -> Result<RandomMatch, ProverError> {
         let mut state = from.clone();
         let mut steps = 0;
         while !self.is_terminal(&state)? {
@@ -191,16 +192,15 @@ impl Prover {
             state = self.next(&state, &joint)?;
             steps += 1;
         }
-        Ok(Match { goals: self.goals(&state)?, end: state, steps })
+        Ok(RandomMatch { goals: self.goals(&state)?, end: state, steps })
     }
 
-    /// Returns one uniformly random legal move per role.
+    /// Returns a uniformly random legal move for each role.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Prover::initial`]. Also returns an error
-    /// if a role has no legal move.
-    pub fn random_moves(&mut self, state: &State, rng: &mut Rng) -> Result<Vec<TermId>, ProverError> {
+    /// As [`Prover::initial`]. Also returns an error if a role has no legal move.
+    pub fn random_moves(&mut self, state: &ProverState, rng: &mut Rng) -> Result<Vec<TermId>, ProverError> {
         (0..self.roles.len())
             .map(|role| {
                 let moves = self.legal(state, role)?;
@@ -216,10 +216,10 @@ impl Prover {
     ///
     /// # Panics
     ///
-    /// May panic, or return another term, if the term is from another prover.
+    /// May panic or return another term if the term is from another prover.
     pub fn text(&self, term: TermId) -> String {
         let mut text = String::new();
-        self.machine.terms.write(term.0, &mut text);
+        self.engine.terms.write(term.0, &mut text);
         text
     }
 
@@ -227,7 +227,7 @@ impl Prover {
     ///
     /// # Errors
     ///
-    /// Returns an error if the text is not one ground term.
+    /// Returns an error unless the text is one ground term.
     pub fn term(&mut self, text: &str) -> Result<TermId, ProverError> {
         let error = || ProverError::NotGround { text: text.to_string() };
         let document = Document::parse(text).map_err(|_| error())?;
@@ -248,19 +248,19 @@ impl Prover {
             return None;
         }
         let args: Vec<u32> = args.iter().map(|arg| self.intern(arg)).collect::<Option<_>>()?;
-        let functor = self.machine.terms.functor(name, args.len()).0;
-        Some(self.machine.terms.intern(&[&[functor], &args[..]].concat()))
+        let functor = self.engine.terms.functor(name, args.len()).0;
+        Some(self.engine.terms.intern(&[&[functor], &args[..]].concat()))
     }
 
-    fn fluents(&mut self, relation: &str) -> Result<State, ProverError> {
-        let rows = self.machine.query(relation, &[None])?;
-        Ok(State::new(rows.into_iter().flatten().map(TermId).collect()))
+    fn fluents(&mut self, relation: &str) -> Result<ProverState, ProverError> {
+        let rows = self.engine.query(relation, &[None])?;
+        Ok(ProverState::new(rows.into_iter().flatten().map(TermId).collect()))
     }
 
-    fn go_to(&mut self, state: &State) {
+    fn go_to(&mut self, state: &ProverState) {
         if self.state.as_ref() != Some(state) {
             let fluents: Vec<u32> = state.fluents().iter().map(|fluent| fluent.0).collect();
-            self.machine.set_state(&fluents);
+            self.engine.set_state(&fluents);
             self.state = Some(state.clone());
         }
     }
@@ -275,8 +275,8 @@ mod tests {
         Prover::new(&Rules::parse(text).unwrap()).unwrap()
     }
 
-    /// Returns the legal moves of the only role `a` in the state `(on)`, in
-    /// alphabetical order.
+    /// The legal moves of the one role `a` in the state `(on)`, in order of
+    /// text.
     fn moves(rules: &str) -> Result<Vec<String>, ProverError> {
         let mut prover = prover(&format!("(role a) (init on) {rules}"));
         let start = prover.initial()?;
@@ -286,7 +286,7 @@ mod tests {
         Ok(texts)
     }
 
-    /// Returns a rule that makes a move of each answer.
+    /// A rule that makes a move of each answer.
     fn asked(call: &str) -> String {
         format!("(<= (legal a (m ?x)) {call})")
     }

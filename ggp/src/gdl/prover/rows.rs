@@ -1,4 +1,4 @@
-//! Sets of tuples of terms.
+//! Sets of tuples of terms, with indexes by column.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -46,15 +46,15 @@ impl Hasher for WordHasher {
 
 pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
-/// An open hash table of numbers whose contents are stored elsewhere.
+/// An open-addressing hash table of row numbers. The rows are stored elsewhere.
 #[derive(Default)]
-pub struct Slots {
-    /// A number plus one, or 0 if free. At most half are used.
+pub struct IndexTable {
+    /// A number plus 1, or 0 for an empty slot. At most half of the slots are taken.
     slots: Vec<u32>,
     len: usize,
 }
 
-impl Slots {
+impl IndexTable {
     #[inline]
     pub fn find(&self, hash: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
         if self.slots.is_empty() {
@@ -71,7 +71,8 @@ impl Slots {
         None
     }
 
-    /// Inserts a new number; `rehash` returns the hash of a number.
+    /// Inserts a number that is not in the table. `rehash` returns the hash of any
+    /// number in the table.
     pub fn insert(&mut self, hash: u64, number: u32, rehash: impl Fn(u32) -> u64) {
         if 2 * (self.len + 1) > self.slots.len() {
             let old = std::mem::take(&mut self.slots);
@@ -99,37 +100,37 @@ impl Slots {
     }
 }
 
-/// The number that means "no row".
+/// The row number that means no row.
 pub const NONE: u32 = u32::MAX;
 
-/// The maximum size of a set that is searched linearly.
+/// The maximum size of sets that are searched linearly.
 const SMALL: usize = 8;
 
-/// An index of a column: for each value a chain of its rows, in order.
+/// An index of a column: the rows with each value, as a chain in their order.
 #[derive(Default)]
 struct Column {
     built: bool,
-    /// The first row with each value, and the number of rows.
+    /// The first row with each value, and the number of rows with it.
     first: WordMap<u32, (u32, u32)>,
     next: Vec<u32>,
 }
 
-/// A set of tuples of one width, in order of insertion.
+/// A set of tuples of the same width, in the order of insertion.
 #[derive(Default)]
-pub struct Rows {
+pub struct TupleSet {
     width: usize,
     len: usize,
     words: Vec<u32>,
-    slots: Slots,
+    slots: IndexTable,
     columns: Vec<Column>,
 }
 
-impl Rows {
-    pub fn new(width: usize) -> Rows {
-        Rows { width, ..Rows::default() }
+impl TupleSet {
+    pub fn new(width: usize) -> TupleSet {
+        TupleSet { width, ..TupleSet::default() }
     }
 
-    /// Removes all tuples and sets the width.
+    /// Removes all tuples and changes the width.
     pub fn reset(&mut self, width: usize) {
         self.width = width;
         self.len = 0;
@@ -154,14 +155,14 @@ impl Rows {
         (0..self.len as u32).map(|row| self.row(row))
     }
 
-    /// Adds a tuple that is not in the set.
+    /// Adds a tuple that is known not to be in the set.
     pub fn push(&mut self, words: &[u32]) {
         debug_assert_eq!(words.len(), self.width);
         self.words.extend_from_slice(words);
         self.len += 1;
     }
 
-    /// Adds a tuple and returns whether it was new.
+    /// Adds a tuple. Returns `false` if it was already in the set.
     pub fn insert(&mut self, words: &[u32]) -> bool {
         if self.len <= SMALL {
             if self.iter().any(|row| row == words) {
@@ -184,18 +185,18 @@ impl Rows {
     }
 
     fn enter(&mut self, row: u32) {
-        let Rows { width, words, slots, .. } = self;
+        let TupleSet { width, words, slots, .. } = self;
         let row_hash = |row: u32| hash(&words[row as usize * *width..][..*width]);
         slots.insert(row_hash(row), row, row_hash);
     }
 
-    /// Returns whether looking up rows by a column is worthwhile.
+    /// Returns whether the set is large enough for an index.
     pub fn wants_index(&self) -> bool {
         self.len > SMALL
     }
 
-    /// Returns the first row with a value in a column, and the number of such
-    /// rows. No row may be added afterwards.
+    /// Returns the first row with a value in a column, and the number of such rows.
+    /// Builds the index of the column. No row may be added afterwards.
     pub fn first_with(&mut self, column: usize, value: u32) -> (u32, u32) {
         if self.columns.len() < self.width {
             self.columns.resize_with(self.width, Column::default);
@@ -233,7 +234,7 @@ mod tests {
     proptest! {
         #[test]
         fn rows_are_a_set_and_columns_find_them(tuples in proptest::collection::vec((0u32..6, 0u32..6), 0..60)) {
-            let mut rows = Rows::new(2);
+            let mut rows = TupleSet::new(2);
             let mut set = BTreeSet::new();
             for &(a, b) in &tuples {
                 prop_assert_eq!(rows.insert(&[a, b]), set.insert((a, b)));
@@ -249,8 +250,8 @@ mod tests {
                         row = rows.next_with(column, row);
                     }
                     prop_assert_eq!(found, count);
-                    let told = set.iter().filter(|pair| [pair.0, pair.1][column] == value).count();
-                    prop_assert_eq!(found as usize, told);
+                    let expected = set.iter().filter(|pair| [pair.0, pair.1][column] == value).count();
+                    prop_assert_eq!(found as usize, expected);
                 }
             }
         }

@@ -1,76 +1,76 @@
-//! Resolution with tabling [Zhou and Sato 2003].
+//! Resolution with linear tabling [Zhou and Sato 2003].
 //!
-//! Each call, identified by its relation and bound arguments, has a table of
-//! its answers. A call that occurs again during its own evaluation (recursion)
-//! returns the answers so far. The first call of a group of mutually dependent
-//! calls, the *leader*, is evaluated repeatedly until no answer is added; then
-//! all their tables are complete. Negation only uses complete tables: in a
-//! stratified rulesheet a negated call does not depend on its caller.
+//! Each call, identified by its relation and bound arguments, has a table of its
+//! answers. A call that recurs while it is evaluated returns the answers found so
+//! far. The first of the calls that depend on each other is the *leader*. It is
+//! evaluated again until no answer is added. Then all their tables are complete.
+//!
+//! Negation reads complete tables only: in a stratified rulesheet, a negated call
+//! does not depend on its caller.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::error::ProverError;
-use super::plan::{Build, Goal, Pat, Program, RulePlan, Source, Span};
-use super::rows::{NONE, Rows, WordMap};
-use super::terms::Terms;
+use super::plan::{AnswerScope, ColumnPattern, PlanStep, PlannedRules, RowSource, RulePlan, TermBuilder};
+use super::rows::{NONE, TupleSet, WordMap};
+use super::terms::TermStore;
 use crate::gdl::syntax::MAX_DEPTH;
 
-/// The maximum depth of nested calls.
+/// The maximum nesting depth of calls.
 const MAX_CALLS: u32 = 1_500;
 
-/// The default maximum number of rows that one query may visit.
+/// The maximum number of rows that one query visits.
 const MAX_VISITS: u64 = 2_000_000_000;
 
-/// The number of visited rows between two tests of the interrupt flag.
-const LOOK_EVERY: u64 = 1 << 12;
+/// The number of visited rows between two checks of the interrupt flag.
+const CHECK_INTERVAL: u64 = 1 << 12;
 
-/// The maximum number of static tables that are kept between queries.
+/// The number of static tables above which they are dropped between queries.
 const MAX_STATIC_TABLES: usize = 2_000_000;
 
-/// Marks a free argument. No term has this id.
+/// The mark of a free argument. No term has this id.
 const FREE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Status {
-    /// Not complete: its answers are correct, but more may follow.
+    /// Not evaluated completely: the answers are correct, but some may be missing.
     Open,
     /// Being evaluated.
     Active,
-    /// Evaluated in `round`, and waiting for an outer leader.
+    /// Evaluated in `round`, and waiting for a leader.
     Waiting,
     Complete,
 }
 
-struct Table {
+struct CallTable {
     pred: u32,
     /// The arguments of the call.
     key: Arc<[u32]>,
     status: Status,
     depth: u32,
-    /// The smallest depth of an active call that it depends on.
+    /// The smallest depth of an active call on which it depends.
     low: u32,
     round: u64,
-    rows: Rows,
+    rows: TupleSet,
 }
 
-/// The tables with one validity.
+/// The tables whose answers are valid for the same scope of time.
 #[derive(Default)]
-struct Layer {
+struct TableCache {
     numbers: HashMap<Arc<[u32]>, u32, std::hash::BuildHasherDefault<super::rows::WordHasher>>,
-    tables: Vec<Table>,
+    tables: Vec<CallTable>,
     used: usize,
 }
 
-impl Layer {
+impl TableCache {
     fn clear(&mut self) {
         self.numbers.clear();
         self.used = 0;
     }
 
-    /// Returns the table of a call whose key is the relation and the
-    /// arguments.
+    /// Returns the table of a call. The key is the relation and the arguments.
     fn table(&mut self, key: &[u32]) -> u32 {
         if let Some(&number) = self.numbers.get(key) {
             return number;
@@ -80,9 +80,9 @@ impl Layer {
         let shared: Arc<[u32]> = key.into();
         self.numbers.insert(shared.clone(), number);
         if self.used == self.tables.len() {
-            let rows = Rows::new(width);
+            let rows = TupleSet::new(width);
             let status = Status::Open;
-            self.tables.push(Table { pred: key[0], key: shared, status, depth: 0, low: NONE, round: 0, rows });
+            self.tables.push(CallTable { pred: key[0], key: shared, status, depth: 0, low: NONE, round: 0, rows });
         } else {
             let table = &mut self.tables[self.used];
             table.rows.reset(width);
@@ -95,7 +95,7 @@ impl Layer {
 
 #[derive(Clone, Copy, Debug)]
 struct TableRef {
-    span: Span,
+    scope: AnswerScope,
     number: u32,
 }
 
@@ -109,18 +109,18 @@ enum RowsRef {
 }
 
 /// All sources of rows.
-struct Store {
-    program: Program,
-    /// For each functor, the arguments of its fluents in the state.
-    functors: Vec<Rows>,
-    fluents: Rows,
-    does: Rows,
-    layers: [Layer; 3],
+struct RowStore {
+    program: PlannedRules,
+    /// The arguments of the fluents in the state, by functor.
+    functors: Vec<TupleSet>,
+    fluents: TupleSet,
+    does: TupleSet,
+    caches: [TableCache; 3],
 }
 
-impl Store {
+impl RowStore {
     #[inline]
-    fn rows(&self, at: RowsRef) -> &Rows {
+    fn rows(&self, at: RowsRef) -> &TupleSet {
         match at {
             RowsRef::Facts(pred) => &self.program.preds[pred as usize].facts,
             RowsRef::Functor(functor) => &self.functors[functor as usize],
@@ -130,7 +130,7 @@ impl Store {
         }
     }
 
-    fn rows_mut(&mut self, at: RowsRef) -> &mut Rows {
+    fn rows_mut(&mut self, at: RowsRef) -> &mut TupleSet {
         match at {
             RowsRef::Facts(pred) => &mut self.program.preds[pred as usize].facts,
             RowsRef::Functor(functor) => &mut self.functors[functor as usize],
@@ -141,34 +141,34 @@ impl Store {
     }
 
     #[inline]
-    fn table(&self, at: TableRef) -> &Table {
-        &self.layers[at.span as usize].tables[at.number as usize]
+    fn table(&self, at: TableRef) -> &CallTable {
+        &self.caches[at.scope as usize].tables[at.number as usize]
     }
 
     #[inline]
-    fn table_mut(&mut self, at: TableRef) -> &mut Table {
-        &mut self.layers[at.span as usize].tables[at.number as usize]
+    fn table_mut(&mut self, at: TableRef) -> &mut CallTable {
+        &mut self.caches[at.scope as usize].tables[at.number as usize]
     }
 }
 
-/// The position of the search in the alternatives of a goal.
+/// The position of the search in the alternatives of a step.
 #[derive(Clone, Copy)]
-enum Cursor {
-    /// A test that is finished.
+enum StepCursor {
+    /// A test that failed or has been used; there are no more alternatives.
     Spent,
     /// A test that holds and has not been used.
     Once,
-    /// The rows from one on, along a column's chain if there is one.
+    /// The rows from `row` on, along a column's chain unless `chain` is [`NONE`].
     Rows { rows: RowsRef, row: u32, chain: u32 },
 }
 
-/// Evaluates calls in a state with a joint move.
-pub struct Machine {
-    pub terms: Terms,
-    store: Store,
+/// Evaluates calls in a state and with a joint move.
+pub struct TablingEngine {
+    pub terms: TermStore,
+    store: RowStore,
     plans: WordMap<(u32, u64), Arc<[RulePlan]>>,
     env: Vec<u32>,
-    cursors: Vec<Cursor>,
+    cursors: Vec<StepCursor>,
     /// Keys under construction.
     scratch: Vec<u32>,
     depth: u32,
@@ -177,18 +177,18 @@ pub struct Machine {
     added: u64,
     waiting: Vec<TableRef>,
     visits: u64,
-    /// The number of visits at which limit and interrupt are tested next.
-    next_look: u64,
+    /// The number of visits at which the limit and the flag are checked next.
+    next_check: u64,
     limit: u64,
     interrupt: Arc<AtomicBool>,
 }
 
-impl Machine {
-    pub fn new(program: Program, terms: Terms) -> Machine {
-        let (fluents, does) = (Rows::new(1), Rows::new(2));
-        Machine {
+impl TablingEngine {
+    pub fn new(program: PlannedRules, terms: TermStore) -> TablingEngine {
+        let (fluents, does) = (TupleSet::new(1), TupleSet::new(2));
+        TablingEngine {
             terms,
-            store: Store { program, functors: Vec::new(), fluents, does, layers: Default::default() },
+            store: RowStore { program, functors: Vec::new(), fluents, does, caches: Default::default() },
             plans: WordMap::default(),
             env: Vec::new(),
             cursors: Vec::new(),
@@ -199,28 +199,28 @@ impl Machine {
             added: 0,
             waiting: Vec::new(),
             visits: 0,
-            next_look: 0,
+            next_check: 0,
             limit: MAX_VISITS,
             interrupt: Arc::default(),
         }
     }
 
-    /// Sets the maximum number of rows that one query may visit.
+    /// Limits the number of rows that one query visits.
     pub fn set_limit(&mut self, visits: u64) {
         self.limit = visits.min(MAX_VISITS);
     }
 
-    /// Sets the flag that aborts queries.
+    /// Sets the flag that ends queries.
     pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = flag;
     }
 
-    /// Sets the state, without moves.
+    /// Changes the state, without moves.
     pub fn set_state(&mut self, fluents: &[u32]) {
-        self.store.layers[Span::State as usize].clear();
+        self.store.caches[AnswerScope::State as usize].clear();
         self.set_moves(&[]);
-        let Store { functors, fluents: all, .. } = &mut self.store;
-        functors.resize_with(self.terms.functors(), Rows::default);
+        let RowStore { functors, fluents: all, .. } = &mut self.store;
+        functors.resize_with(self.terms.functors(), TupleSet::default);
         functors.iter_mut().for_each(|rows| rows.reset(0));
         all.reset(1);
         for &fluent in fluents {
@@ -234,30 +234,30 @@ impl Machine {
         }
     }
 
-    /// Sets the moves, as pairs of role and move.
+    /// Sets the joint move: pairs of role and move.
     pub fn set_moves(&mut self, moves: &[[u32; 2]]) {
-        self.store.layers[Span::Joint as usize].clear();
+        self.store.caches[AnswerScope::Joint as usize].clear();
         self.store.does.reset(2);
         for pair in moves {
             self.store.does.push(pair);
         }
     }
 
-    /// Returns the answers of a call, each with all its arguments. `None` is a
-    /// free argument.
+    /// Returns the answers of a call, each with all its arguments. `None` is a free
+    /// argument.
     pub fn query(&mut self, name: &str, args: &[Option<u32>]) -> Result<Vec<Vec<u32>>, ProverError> {
         let Some(pred) = self.store.program.pred(name, args.len()) else { return Ok(Vec::new()) };
-        if self.store.layers[Span::Always as usize].used > MAX_STATIC_TABLES {
-            self.store.layers[Span::Always as usize].clear();
+        if self.store.caches[AnswerScope::Always as usize].used > MAX_STATIC_TABLES {
+            self.store.caches[AnswerScope::Always as usize].clear();
         }
-        (self.visits, self.next_look) = (0, self.limit.saturating_add(1).min(LOOK_EVERY));
+        (self.visits, self.next_check) = (0, self.limit.saturating_add(1).min(CHECK_INTERVAL));
         self.scratch.clear();
         self.scratch.push(pred);
         self.scratch.extend(args.iter().map(|arg| arg.unwrap_or(FREE)));
         let table = match self.solve(pred, 0) {
             Ok(table) => table,
             Err(error) => {
-                self.forget();
+                self.discard();
                 return Err(error);
             }
         };
@@ -268,24 +268,24 @@ impl Machine {
         Ok(self.store.table(table).rows.iter().map(whole).collect())
     }
 
-    /// Discards unfinished work.
-    fn forget(&mut self) {
-        self.store.layers.iter_mut().for_each(Layer::clear);
+    /// Discards all incomplete work.
+    fn discard(&mut self) {
+        self.store.caches.iter_mut().for_each(TableCache::clear);
         self.env.clear();
         self.cursors.clear();
         self.waiting.clear();
         (self.depth, self.low) = (0, NONE);
-        self.terms.forgive_depth();
+        self.terms.clear_too_deep();
     }
 
-    /// Returns the table of the call whose key begins at `start` of the
-    /// scratch buffer, and removes the key. The table has all answers unless
-    /// the call is being evaluated.
+    /// Returns the table of the call whose key begins at `start` of the scratch
+    /// buffer, and removes the key. The table has all answers unless the call is
+    /// being evaluated.
     fn solve(&mut self, pred: u32, start: usize) -> Result<TableRef, ProverError> {
-        let span = self.store.program.preds[pred as usize].span;
-        let number = self.store.layers[span as usize].table(&self.scratch[start..]);
+        let scope = self.store.program.preds[pred as usize].scope;
+        let number = self.store.caches[scope as usize].table(&self.scratch[start..]);
         self.scratch.truncate(start);
-        let at = TableRef { span, number };
+        let at = TableRef { scope, number };
         let table = self.store.table(at);
         match table.status {
             Status::Complete => {}
@@ -313,8 +313,8 @@ impl Machine {
             (table.status, table.depth, table.round) = (Status::Active, depth, round);
             self.low = NONE;
             if self.run(at, pred, &key, &plans)? {
-                // The only possible answer was found. Calls that waited for
-                // this one may have missed it.
+                // The only possible answer is found. Tables that waited for this one
+                // may have missed it.
                 self.settle(at, mark, u64::MAX);
                 self.low = outer;
                 break;
@@ -335,9 +335,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Completes a table and ends the waiting of tables that began since
-    /// `mark`. Those that were evaluated in the last round, which added no
-    /// answer, are complete.
+    /// Completes a table and releases the tables that wait since `mark`. Those
+    /// evaluated in the last round, which added no answer, are complete.
     fn settle(&mut self, at: TableRef, mark: usize, last_round: u64) {
         for waiting in self.waiting.split_off(mark) {
             let table = self.store.table_mut(waiting);
@@ -346,7 +345,7 @@ impl Machine {
         self.store.table_mut(at).status = Status::Complete;
     }
 
-    /// Leaves a table, and all tables that wait for it, to an outer leader.
+    /// Makes a table, and all tables that waited for it, wait for an outer leader.
     fn wait(&mut self, at: TableRef, mark: usize) {
         self.waiting.push(at);
         for &waiting in &self.waiting[mark..] {
@@ -359,12 +358,12 @@ impl Machine {
     fn plans(&mut self, pred: u32, key: &[u32]) -> Arc<[RulePlan]> {
         let bits = key[1..].iter().enumerate().filter(|(_, arg)| **arg != FREE);
         let mask = bits.fold(0, |mask, (column, _)| mask | 1 << column);
-        let Machine { plans, store, .. } = self;
+        let TablingEngine { plans, store, .. } = self;
         plans.entry((pred, mask)).or_insert_with(|| store.program.plans(pred, mask).into()).clone()
     }
 
-    /// Adds the answers of facts and rules. Returns whether there can be no
-    /// other answer.
+    /// Adds the answers of facts and rules. Returns `true` if there can be no other
+    /// answer.
     fn run(&mut self, at: TableRef, pred: u32, key: &[u32], plans: &[RulePlan]) -> Result<bool, ProverError> {
         self.run_facts(at, pred, &key[1..])?;
         let ground = !key.contains(&FREE);
@@ -398,39 +397,39 @@ impl Machine {
         Ok(())
     }
 
-    /// Adds the answer that begins at `start` of the scratch buffer, and
-    /// removes it there.
+    /// Adds the answer that begins at `start` of the scratch buffer, and removes it
+    /// from the buffer.
     fn add(&mut self, at: TableRef, start: usize) {
-        let Machine { scratch, store, added, .. } = self;
+        let TablingEngine { scratch, store, added, .. } = self;
         *added += u64::from(store.table_mut(at).rows.insert(&scratch[start..]));
         scratch.truncate(start);
     }
 
     fn visit(&mut self) -> Result<(), ProverError> {
         self.visits += 1;
-        self.go_on()
+        self.check_visits()
     }
 
-    /// Returns an error if too many rows were visited or the query is
-    /// interrupted.
+    /// Returns an error if too many rows were visited or the query is interrupted.
     #[inline]
-    fn go_on(&mut self) -> Result<(), ProverError> {
-        if self.visits < self.next_look { Ok(()) } else { self.look() }
+    fn check_visits(&mut self) -> Result<(), ProverError> {
+        if self.visits < self.next_check { Ok(()) } else { self.check_limits() }
     }
 
     #[cold]
-    fn look(&mut self) -> Result<(), ProverError> {
+    fn check_limits(&mut self) -> Result<(), ProverError> {
         if self.visits > self.limit {
             return Err(ProverError::TooLong { limit: self.limit });
         }
         if self.interrupt.load(Relaxed) {
             return Err(ProverError::Interrupted);
         }
-        self.next_look = self.limit.saturating_add(1).min(self.visits + LOOK_EVERY);
+        self.next_check = self.limit.saturating_add(1).min(self.visits + CHECK_INTERVAL);
         Ok(())
     }
 
-    /// Searches the body depth-first; `once` stops at the first answer.
+    /// Adds the answers of a rule by depth-first search. With `once`, stops at the
+    /// first answer.
     fn run_rule(&mut self, at: TableRef, args: &[u32], plan: &RulePlan, once: bool) -> Result<(), ProverError> {
         let base = self.env.len();
         self.env.resize(base + plan.variables, FREE);
@@ -447,12 +446,12 @@ impl Machine {
         let first = self.cursors.len();
         let mut level = 0;
         loop {
-            if let Some(goal) = plan.body.get(level) {
+            if let Some(step) = plan.body.get(level) {
                 if self.cursors.len() == first + level {
-                    let cursor = self.open(goal, base)?;
+                    let cursor = self.open(step, base)?;
                     self.cursors.push(cursor);
                 }
-                if self.advance(goal, base)? {
+                if self.advance(step, base)? {
                     level += 1;
                     continue;
                 }
@@ -480,30 +479,30 @@ impl Machine {
         Ok(())
     }
 
-    /// Returns the first position in the alternatives of a goal.
-    fn open(&mut self, goal: &Goal, base: usize) -> Result<Cursor, ProverError> {
-        Ok(match goal {
-            Goal::Scan { source, keys, .. } => {
+    /// Returns the cursor before the first alternative of a step.
+    fn open(&mut self, step: &PlanStep, base: usize) -> Result<StepCursor, ProverError> {
+        Ok(match step {
+            PlanStep::Scan { source, keys, .. } => {
                 let rows = match *source {
-                    Source::Facts(pred) => RowsRef::Facts(pred),
-                    Source::Functor(functor) if functor as usize >= self.store.functors.len() => {
-                        return Ok(Cursor::Spent);
+                    RowSource::Facts(pred) => RowsRef::Facts(pred),
+                    RowSource::Functor(functor) if functor as usize >= self.store.functors.len() => {
+                        return Ok(StepCursor::Spent);
                     }
-                    Source::Functor(functor) => RowsRef::Functor(functor),
-                    Source::Fluents => RowsRef::Fluents,
-                    Source::Does => RowsRef::Does,
+                    RowSource::Functor(functor) => RowsRef::Functor(functor),
+                    RowSource::Fluents => RowsRef::Fluents,
+                    RowSource::Does => RowsRef::Does,
                 };
-                let Machine { env, store, .. } = self;
-                let value = |build: &Build| match *build {
-                    Build::Const(id) => id,
-                    Build::Var(variable) => env[base + variable],
-                    Build::Fun(..) => FREE,
+                let TablingEngine { env, store, .. } = self;
+                let value = |build: &TermBuilder| match *build {
+                    TermBuilder::Const(id) => id,
+                    TermBuilder::Var(variable) => env[base + variable],
+                    TermBuilder::Fun(..) => FREE,
                 };
                 let keys = keys.iter().map(|(column, build)| (*column, value(build)));
                 let (row, chain) = start_rows(store, rows, keys);
-                Cursor::Rows { rows, row, chain }
+                StepCursor::Rows { rows, row, chain }
             }
-            Goal::Call { pred, args, .. } => {
+            PlanStep::Call { pred, args, .. } => {
                 let start = self.scratch.len();
                 self.scratch.push(*pred);
                 for arg in args {
@@ -514,21 +513,21 @@ impl Machine {
                     return Err(ProverError::TermTooDeep { limit: MAX_DEPTH });
                 }
                 let table = self.solve(*pred, start)?;
-                Cursor::Rows { rows: RowsRef::Table(table), row: 0, chain: NONE }
+                StepCursor::Rows { rows: RowsRef::Table(table), row: 0, chain: NONE }
             }
-            Goal::Distinct(left, right) => once(self.build(left, base) != self.build(right, base)),
-            Goal::Not(inner) => once(!self.holds(inner, base)?),
-            Goal::AnyOf(branches) => {
+            PlanStep::Distinct(left, right) => once(self.build(left, base) != self.build(right, base)),
+            PlanStep::Not(inner) => once(!self.holds(inner, base)?),
+            PlanStep::AnyOf(branches) => {
                 for branch in branches {
                     let mut all = true;
-                    for goal in branch {
-                        all = all && self.holds(goal, base)?;
+                    for step in branch {
+                        all = all && self.holds(step, base)?;
                     }
                     if all {
-                        return Ok(Cursor::Once);
+                        return Ok(StepCursor::Once);
                     }
                 }
-                Cursor::Spent
+                StepCursor::Spent
             }
         })
     }
@@ -537,27 +536,28 @@ impl Machine {
         start_rows(&mut self.store, rows, keys)
     }
 
-    /// Returns whether a goal with bound variables holds.
-    fn holds(&mut self, goal: &Goal, base: usize) -> Result<bool, ProverError> {
-        let cursor = self.open(goal, base)?;
+    /// Returns whether a step whose variables are bound holds.
+    fn holds(&mut self, step: &PlanStep, base: usize) -> Result<bool, ProverError> {
+        let cursor = self.open(step, base)?;
         self.cursors.push(cursor);
-        let found = self.advance(goal, base)?;
+        let found = self.advance(step, base)?;
         self.cursors.pop();
         Ok(found)
     }
 
-    /// Moves the last cursor to its next alternative and binds its variables.
-    fn advance(&mut self, goal: &Goal, base: usize) -> Result<bool, ProverError> {
+    /// Moves the last cursor to its next alternative and binds the variables.
+    /// Returns `false` if there is none.
+    fn advance(&mut self, step: &PlanStep, base: usize) -> Result<bool, ProverError> {
         let Some(cursor) = self.cursors.last_mut() else { return Ok(false) };
         let (rows, mut row, chain) = match *cursor {
-            Cursor::Spent => return Ok(false),
-            Cursor::Once => {
-                *cursor = Cursor::Spent;
+            StepCursor::Spent => return Ok(false),
+            StepCursor::Once => {
+                *cursor = StepCursor::Spent;
                 return Ok(true);
             }
-            Cursor::Rows { rows, row, chain } => (rows, row, chain),
+            StepCursor::Rows { rows, row, chain } => (rows, row, chain),
         };
-        let (Goal::Scan { pats, .. } | Goal::Call { pats, .. }) = goal else { return Ok(false) };
+        let (PlanStep::Scan { pats, .. } | PlanStep::Call { pats, .. }) = step else { return Ok(false) };
         let all = self.store.rows(rows);
         let env = &mut self.env[base..];
         while (row as usize) < all.len() {
@@ -565,19 +565,19 @@ impl Machine {
             let words = all.row(row);
             row = following(all, row, chain);
             if pats.iter().zip(words).all(|(pat, &word)| meets(pat, word, &self.terms, env)) {
-                *cursor = Cursor::Rows { rows, row, chain };
+                *cursor = StepCursor::Rows { rows, row, chain };
                 return Ok(true);
             }
         }
-        self.go_on()?;
+        self.check_visits()?;
         Ok(false)
     }
 
-    fn build(&mut self, build: &Build, base: usize) -> u32 {
+    fn build(&mut self, build: &TermBuilder, base: usize) -> u32 {
         match build {
-            Build::Const(id) => *id,
-            Build::Var(variable) => self.env[base + variable],
-            Build::Fun(functor, args) => {
+            TermBuilder::Const(id) => *id,
+            TermBuilder::Var(variable) => self.env[base + variable],
+            TermBuilder::Fun(functor, args) => {
                 let start = self.scratch.len();
                 self.scratch.push(*functor);
                 for arg in args {
@@ -592,18 +592,18 @@ impl Machine {
     }
 }
 
-fn once(holds: bool) -> Cursor {
-    if holds { Cursor::Once } else { Cursor::Spent }
+fn once(holds: bool) -> StepCursor {
+    if holds { StepCursor::Once } else { StepCursor::Spent }
 }
 
 #[inline]
-fn following(rows: &Rows, row: u32, chain: u32) -> u32 {
+fn following(rows: &TupleSet, row: u32, chain: u32) -> u32 {
     if chain == NONE { row + 1 } else { rows.next_with(chain as usize, row) }
 }
 
-/// Returns the first row to try and the column whose chain to follow: the key
-/// with the fewest rows.
-fn start_rows(store: &mut Store, at: RowsRef, keys: impl Iterator<Item = (usize, u32)>) -> (u32, u32) {
+/// Returns the first row to try and the column whose chain to follow. The column
+/// is the one whose key has the fewest rows.
+fn start_rows(store: &mut RowStore, at: RowsRef, keys: impl Iterator<Item = (usize, u32)>) -> (u32, u32) {
     if !store.rows(at).wants_index() {
         return (0, NONE);
     }
@@ -618,18 +618,17 @@ fn start_rows(store: &mut Store, at: RowsRef, keys: impl Iterator<Item = (usize,
     (best.0, best.1)
 }
 
-/// Returns whether a term matches a pattern, and binds the variables of the
-/// pattern.
+/// Matches a term with a pattern and binds the variables of the pattern.
 #[inline]
-fn meets(pat: &Pat, term: u32, terms: &Terms, env: &mut [u32]) -> bool {
+fn meets(pat: &ColumnPattern, term: u32, terms: &TermStore, env: &mut [u32]) -> bool {
     match pat {
-        Pat::Const(id) => *id == term,
-        Pat::Bind(variable) => {
+        ColumnPattern::Const(id) => *id == term,
+        ColumnPattern::Bind(variable) => {
             env[*variable] = term;
             true
         }
-        Pat::Check(variable) => env[*variable] == term,
-        Pat::Fun(functor, args) => {
+        ColumnPattern::Check(variable) => env[*variable] == term,
+        ColumnPattern::Fun(functor, args) => {
             let words = terms.words(term);
             words[0] == *functor && args.iter().zip(&words[1..]).all(|(arg, &word)| meets(arg, word, terms, env))
         }

@@ -1,18 +1,17 @@
-//! Ground terms, each stored once.
+//! Ground terms of the prover, each stored once.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::rows::{Slots, hash};
+use super::rows::{IndexTable, hash};
 use crate::gdl::syntax::MAX_DEPTH;
 
-/// A ground term of one [`Prover`](super::prove::Prover). Equal terms have
-/// equal ids.
+/// A ground term of one [`Prover`](super::prove::Prover). Equal terms have equal ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TermId(pub(super) u32);
 
 impl TermId {
-    /// Returns the number of the term.
+    /// Returns the position of the term in the order of first occurrence.
     pub(super) fn number(self) -> u32 {
         self.0
     }
@@ -20,25 +19,25 @@ impl TermId {
 
 /// A name with a number of arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Functor(pub u32);
+pub struct FunctorId(pub u32);
 
-/// All ground terms so far.
+/// All ground terms that have occurred.
 #[derive(Default)]
-pub struct Terms {
+pub struct TermStore {
     names: Vec<(String, usize)>,
-    functors: HashMap<(String, usize), Functor>,
-    /// For each term its functor and its arguments.
+    functors: HashMap<(String, usize), FunctorId>,
+    /// The functor and the arguments of each term, one term after another.
     words: Vec<u32>,
     starts: Vec<u32>,
     depths: Vec<u16>,
-    /// Whether a term was requested that is nested too deep.
+    /// Whether a term was rejected because it is nested too deep to recurse into.
     too_deep: bool,
-    slots: Slots,
+    slots: IndexTable,
 }
 
-impl Terms {
-    pub fn functor(&mut self, name: &str, arity: usize) -> Functor {
-        let next = Functor(self.names.len() as u32);
+impl TermStore {
+    pub fn functor(&mut self, name: &str, arity: usize) -> FunctorId {
+        let next = FunctorId(self.names.len() as u32);
         let found = *self.functors.entry((name.to_string(), arity)).or_insert(next);
         if found == next {
             self.names.push((name.to_string(), arity));
@@ -55,26 +54,26 @@ impl Terms {
         self.intern(&[functor.0])
     }
 
-    /// Returns whether a term was too deep since the last reset.
+    /// Returns whether a term was too deep since the last
+    /// [`clear_too_deep`](TermStore::clear_too_deep).
     #[inline]
     pub fn too_deep(&self) -> bool {
         self.too_deep
     }
 
-    pub fn forgive_depth(&mut self) {
+    pub fn clear_too_deep(&mut self) {
         self.too_deep = false;
     }
 
-    /// Returns the term of a functor and its arguments. A term that is nested
-    /// deeper than [`MAX_DEPTH`] is recorded as an error and replaced by its
-    /// first argument.
+    /// Returns the term of a functor and its arguments. For a term nested deeper
+    /// than [`MAX_DEPTH`], sets the flag `too_deep` and returns its first argument.
     pub fn intern(&mut self, words: &[u32]) -> u32 {
         let depth = words[1..].iter().map(|&arg| self.depths[arg as usize] + 1).max().unwrap_or(0);
         if usize::from(depth) > MAX_DEPTH {
             self.too_deep = true;
             return words[1];
         }
-        let Terms { words: all, starts, slots, depths, .. } = self;
+        let TermStore { words: all, starts, slots, depths, .. } = self;
         let next = starts.len() as u32;
         let same = |id: u32| slice(all, starts, id) == words;
         if let Some(id) = slots.find(hash(words), same) {
@@ -87,14 +86,14 @@ impl Terms {
         next
     }
 
-    /// Returns functor and arguments.
+    /// Returns the functor and the arguments of a term.
     #[inline]
     pub fn words(&self, id: u32) -> &[u32] {
         slice(&self.words, &self.starts, id)
     }
 
-    /// Compares terms by the order of names in the rulesheet, independent of
-    /// earlier queries.
+    /// Compares terms by the order of names in the rulesheet, which does not depend
+    /// on the order in which terms occurred.
     pub fn compare(&self, a: u32, b: u32) -> Ordering {
         if a == b {
             return Ordering::Equal;

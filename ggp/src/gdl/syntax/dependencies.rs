@@ -1,30 +1,31 @@
-//! The dependencies between relations.
+//! Dependencies between relations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rules::{Atom, Literal, Rules};
 
-/// The relations by name, each with the relations that its rules use.
+/// The dependency graph of relations. An edge leads from a relation to each
+/// relation that its rules read.
 #[derive(Default)]
-pub struct Graph<'a> {
+pub struct DependencyGraph<'a> {
     edges: BTreeMap<&'a str, BTreeSet<&'a str>>,
     reached: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
-impl<'a> Graph<'a> {
-    pub fn new(rules: &'a Rules) -> Graph<'a> {
+impl<'a> DependencyGraph<'a> {
+    pub fn new(rules: &'a Rules) -> DependencyGraph<'a> {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for rule in rules.iter() {
-            let asked = edges.entry(&rule.head.name).or_default();
+            let read = edges.entry(&rule.head.name).or_default();
             for_each_atom(&rule.body, true, &mut |atom, _| {
-                asked.insert(&atom.name);
+                read.insert(&atom.name);
             });
         }
         let reached = edges.keys().map(|&name| (name, reach(&edges, name))).collect();
-        Graph { edges, reached }
+        DependencyGraph { edges, reached }
     }
 
-    /// Returns whether a relation depends on another, in one or more steps.
+    /// Returns whether a relation depends on another, directly or indirectly.
     pub fn depends(&self, name: &str, on: &str) -> bool {
         self.reached.get(name).is_some_and(|reached| reached.contains(on))
     }
@@ -48,7 +49,7 @@ fn reach<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeS
     reached
 }
 
-/// Visits the sentences of a body, each with whether it is positive.
+/// Visits the sentences of a body, each with `true` if it is not negated.
 pub fn for_each_atom<'a>(body: &'a [Literal], positive: bool, visit: &mut dyn FnMut(&'a Atom, bool)) {
     for literal in body {
         match literal {

@@ -1,13 +1,13 @@
-//! Findings of the checker.
+//! Findings of the validator.
 
 use std::fmt;
 
 use super::kif::{KifError, Place};
 
-/// The severity of a finding.
+/// Whether a finding makes a rulesheet invalid.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// The rulesheet is valid, but probably not as intended.
+    /// The rulesheet is valid but probably not as intended.
     Warning,
     /// The rulesheet is not valid GDL.
     Error,
@@ -32,7 +32,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Returns the stable name, for scripts.
+            /// Returns the stable name, for use in scripts.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Code::$variant => $text,)*
@@ -45,7 +45,7 @@ macro_rules! codes {
 codes! {
     Syntax "syntax" "The text is not KIF.",
     Statement "statement" "A statement is neither a fact nor a rule.",
-    MisplacedKeyword "misplaced-keyword" "A connective stands where it means nothing.",
+    MisplacedKeyword "misplaced-keyword" "A connective in a place where it has no meaning.",
     EmptyDisjunction "empty-disjunction" "An `or` without alternatives.",
     EmptyBody "empty-body" "A rule without a body.",
     EmptyArguments "empty-arguments" "A sentence or function in parentheses without arguments.",
@@ -58,28 +58,28 @@ codes! {
     Unstratified "unstratified" "A relation that depends on its own negation.",
     Recursion "recursion" "Recursion through an argument that may grow without bound.",
     ReservedHead "reserved-head" "A rule that defines `true`, `does`, or a connective.",
-    ReservedBody "reserved-body" "A body that asks for `init`, `next`, `base` or `input`.",
-    Dependence "dependence" "A relation that depends on the state or the moves and must not.",
-    Role "role" "Roles that are not constants told by facts.",
+    ReservedBody "reserved-body" "A rule body that reads `init`, `next`, `base` or `input`.",
+    Dependence "dependence" "A relation that must not depend on the state or the moves but does.",
+    Role "role" "Roles that are not given as facts.",
     GoalValue "goal-value" "A goal that is not a number from 0 to 100.",
-    Missing "missing" "A relation that every game needs is not defined.",
-    Undefined "undefined" "A relation that a body asks for and nothing defines.",
+    Missing "missing" "A relation that every game needs and nothing defines.",
+    Undefined "undefined" "A relation that a rule body reads and nothing defines.",
     NoLegalMove "no-legal-move" "A role without a legal move in a state that is not terminal.",
     NoGoal "no-goal" "A role without a goal in a terminal state.",
     SeveralGoals "several-goals" "A role with several goals in a terminal state.",
-    NotPlayed "not-played" "The simulation could not be carried through.",
+    NotPlayed "not-played" "The simulation stopped early.",
 }
 
-/// An error or a warning about a rulesheet.
+/// An error or warning about a rulesheet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// Its severity.
+    /// The severity.
     pub severity: Severity,
-    /// Its kind.
+    /// The kind.
     pub code: Code,
-    /// Its place, if it has one.
+    /// The place in the text, if there is one.
     pub place: Option<Place>,
-    /// The message, one sentence.
+    /// The message, a sentence.
     pub message: String,
 }
 
@@ -106,8 +106,8 @@ impl From<KifError> for Finding {
 }
 
 impl fmt::Display for Finding {
-    /// Prints `LINE:COLUMN: severity[code]: message`; the place is omitted if
-    /// there is none.
+    /// Writes `LINE:COLUMN: severity[code]: message`. A finding without a place
+    /// begins with the severity.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = self.place {
             write!(f, "{place}: ")?;

@@ -1,19 +1,19 @@
-//! The Knowledge Interchange Format: parsing and printing expressions.
+//! The Knowledge Interchange Format: text to expressions and back.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The maximum depth of nested lists. Code that walks expressions may
-/// therefore recurse.
+/// The maximum nesting depth of lists. Because of this limit, functions on
+/// expressions may recurse.
 pub const MAX_DEPTH: usize = 200;
 
-/// A place in a text. Lines and columns count from 1, columns in characters.
+/// A position in a text. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Place {
-    /// The line.
+    /// The line number.
     pub line: u32,
-    /// The character in the line.
+    /// The column, in characters.
     pub column: u32,
 }
 
@@ -23,7 +23,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// A syntax error, with its place.
+/// A syntax error in a KIF text. Each variant has its place, and its message
+/// states what was expected there.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KifError {
@@ -33,7 +34,7 @@ pub enum KifError {
         /// The innermost open parenthesis.
         place: Place,
     },
-    /// A closing parenthesis has no opening one.
+    /// A parenthesis closes nothing.
     #[error("{place}: `)` closes nothing: expected a symbol, `(` or the end of the text")]
     Unopened {
         /// The closing parenthesis.
@@ -48,7 +49,7 @@ pub enum KifError {
     /// Lists are nested deeper than [`MAX_DEPTH`].
     #[error("{place}: lists are nested deeper than {MAX_DEPTH}: expected `)` or a symbol")]
     TooDeep {
-        /// The first parenthesis that is too deep.
+        /// The opening parenthesis that exceeds the limit.
         place: Place,
     },
     /// The text ends within a string.
@@ -74,15 +75,14 @@ impl KifError {
 
 /// A symbol or a list, with its place and the comments before it.
 ///
-/// Two expressions are equal if their contents are; places and comments do not
-/// count.
+/// Equality compares the content and ignores places and comments.
 #[derive(Clone, Debug)]
 pub struct Expr {
     /// The place of its first character.
     pub place: Place,
     /// The comments since the previous expression, each with its semicolons.
     pub comments: Vec<String>,
-    /// Its content.
+    /// The symbol or list itself.
     pub kind: ExprKind,
 }
 
@@ -104,17 +104,17 @@ impl PartialEq for Expr {
 impl Eq for Expr {}
 
 impl Expr {
-    /// Creates a symbol without a place in a text.
+    /// Creates a symbol without a place.
     pub fn symbol(name: impl Into<String>) -> Expr {
         Expr { place: Place::default(), comments: Vec::new(), kind: ExprKind::Symbol(name.into()) }
     }
 
-    /// Creates a list without a place in a text.
+    /// Creates a list without a place.
     pub fn list(items: Vec<Expr>) -> Expr {
         Expr { place: Place::default(), comments: Vec::new(), kind: ExprKind::List(items) }
     }
 
-    /// Returns the symbol, if it is one.
+    /// Returns the symbol, or `None` for a list.
     pub fn as_symbol(&self) -> Option<&str> {
         match &self.kind {
             ExprKind::Symbol(name) => Some(name),
@@ -122,12 +122,13 @@ impl Expr {
         }
     }
 
-    /// Returns whether it is the keyword, ignoring case.
+    /// Returns whether the expression is the keyword, ignoring case.
     pub fn is_keyword(&self, keyword: &str) -> bool {
         self.as_symbol().is_some_and(|name| name.eq_ignore_ascii_case(keyword))
     }
 
-    /// Appends the comments of all parts to `comments`, in order.
+    /// Adds the comments of the expression and of all its parts to `comments`, in
+    /// order.
     fn gather_comments<'a>(&'a self, comments: &mut Vec<&'a str>) {
         comments.extend(self.comments.iter().map(String::as_str));
         if let ExprKind::List(items) = &self.kind {
@@ -139,7 +140,7 @@ impl Expr {
 }
 
 impl fmt::Display for Expr {
-    /// Prints the expression on one line, without comments.
+    /// Writes the expression on one line, without comments.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ExprKind::Symbol(name) => f.write_str(name),
@@ -153,10 +154,10 @@ impl fmt::Display for Expr {
     }
 }
 
-/// A whole text: expressions, comments, and the blank lines between them.
+/// A parsed text: its expressions, comments and blank lines.
 ///
-/// `to_string` prints a canonical form: one statement per line, the body of a
-/// rule indented, with comments and single blank lines.
+/// `to_string` prints a normal form: one statement per line, the bodies of rules
+/// indented, and comments and single blank lines kept.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::Document;
@@ -170,7 +171,7 @@ pub struct Document {
     items: Vec<Item>,
 }
 
-/// Two documents are equal if their expressions are.
+/// Compares the expressions of two documents.
 impl PartialEq for Document {
     fn eq(&self, other: &Document) -> bool {
         self.expressions().eq(other.expressions())
@@ -182,18 +183,18 @@ impl Eq for Document {}
 #[derive(Clone, Debug)]
 struct Item {
     after_blank: bool,
-    content: Content,
+    content: ItemContent,
 }
 
 #[derive(Clone, Debug)]
-enum Content {
+enum ItemContent {
     Comment(String),
     Expr(Expr),
 }
 
 impl FromIterator<Expr> for Document {
     fn from_iter<T: IntoIterator<Item = Expr>>(exprs: T) -> Document {
-        let item = |expr| Item { after_blank: false, content: Content::Expr(expr) };
+        let item = |expr| Item { after_blank: false, content: ItemContent::Expr(expr) };
         Document { items: exprs.into_iter().map(item).collect() }
     }
 }
@@ -203,16 +204,16 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Returns the first place at which the text is not KIF.
+    /// Returns the first syntax error.
     pub fn parse(text: &str) -> Result<Document, KifError> {
         Reader::new(text).document()
     }
 
-    /// Returns the expressions, in order.
+    /// Returns the expressions in order.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.items.iter().filter_map(|item| match &item.content {
-            Content::Expr(expr) => Some(expr),
-            Content::Comment(_) => None,
+            ItemContent::Expr(expr) => Some(expr),
+            ItemContent::Comment(_) => None,
         })
     }
 }
@@ -224,16 +225,16 @@ impl fmt::Display for Document {
                 f.write_str(if item.after_blank { "\n\n" } else { "\n" })?;
             }
             match &item.content {
-                Content::Comment(text) => f.write_str(text)?,
-                Content::Expr(expr) => print_statement(expr, f)?,
+                ItemContent::Comment(text) => f.write_str(text)?,
+                ItemContent::Expr(expr) => print_statement(expr, f)?,
             }
         }
         Ok(())
     }
 }
 
-/// Prints the head of a rule on the first line and each part of its body on
-/// its own line. Inner comments precede the line of their part.
+/// Prints a statement. A rule has its head on the first line and each part of
+/// its body on a separate line. Comments inside a part precede its line.
 fn print_statement(expr: &Expr, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let rule = match &expr.kind {
         ExprKind::List(items) if items.len() > 1 && items[0].is_keyword("<=") => items,
@@ -259,14 +260,14 @@ fn print_comments(expr: &Expr, indent: &str, f: &mut fmt::Formatter<'_>) -> fmt:
     comments.iter().try_for_each(|comment| write!(f, "{comment}\n{indent}"))
 }
 
-/// Returns whether a character separates symbols. A byte order mark does,
-/// because concatenated files have it anywhere.
+/// Returns whether a character separates symbols. A byte order mark does, since
+/// concatenated files contain it anywhere.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
 }
 
-/// A list whose end has not been parsed.
-struct Open {
+/// A list whose closing parenthesis has not been read yet.
+struct OpenList {
     place: Place,
     comments: Vec<String>,
     items: Vec<Expr>,
@@ -278,7 +279,7 @@ struct Reader<'a> {
     /// The line on which the last token or comment ended.
     last_line: u32,
     document: Document,
-    open: Vec<Open>,
+    open: Vec<OpenList>,
     comments: Vec<String>,
 }
 
@@ -324,7 +325,7 @@ impl<'a> Reader<'a> {
         let start = self.place;
         let text = self.take_while(|c| c != '\n').trim_end().to_string();
         if self.open.is_empty() {
-            self.item(start, Content::Comment(text));
+            self.item(start, ItemContent::Comment(text));
         } else {
             self.comments.push(text);
         }
@@ -337,11 +338,11 @@ impl<'a> Reader<'a> {
             return Err(KifError::TooDeep { place });
         }
         self.skip();
-        self.open.push(Open { place, comments: std::mem::take(&mut self.comments), items: Vec::new() });
+        self.open.push(OpenList { place, comments: std::mem::take(&mut self.comments), items: Vec::new() });
         Ok(())
     }
 
-    /// Closes a list. Comments before the closing parenthesis belong to the
+    /// Closes the innermost list. Comments before the parenthesis are added to the
     /// last part.
     fn close(&mut self) -> Result<(), KifError> {
         let place = self.place;
@@ -359,8 +360,8 @@ impl<'a> Reader<'a> {
         self.add_symbol(place, name);
     }
 
-    /// Parses a string. It keeps its quotation marks and escapes; a backslash
-    /// escapes the next character.
+    /// Reads a string with its quotation marks and escapes. A backslash escapes the
+    /// next character.
     fn string(&mut self) -> Result<(), KifError> {
         let place = self.place;
         let mut text = String::new();
@@ -400,11 +401,11 @@ impl<'a> Reader<'a> {
     fn add(&mut self, expr: Expr) {
         match self.open.last_mut() {
             Some(open) => open.items.push(expr),
-            None => self.item(expr.place, Content::Expr(expr)),
+            None => self.item(expr.place, ItemContent::Expr(expr)),
         }
     }
 
-    fn item(&mut self, start: Place, content: Content) {
+    fn item(&mut self, start: Place, content: ItemContent) {
         let after_blank = !self.document.items.is_empty() && start.line > self.last_line + 1;
         self.document.items.push(Item { after_blank, content });
         self.last_line = self.place.line;
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_inputs_name_their_place() {
+    fn syntax_errors_have_their_place() {
         assert_eq!(error("a\n (b (c)"), KifError::Unclosed { place: at(2, 2) });
         assert_eq!(error("(a))"), KifError::Unopened { place: at(1, 4) });
         assert_eq!(error("; (\n)"), KifError::Unopened { place: at(2, 1) });
@@ -452,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_may_be_odd() {
+    fn symbols_may_contain_unusual_characters() {
         let text = "(a\"b +1 <=> @#$% \"a (;) \\\" b\" ?x)";
         let document = Document::parse(text).unwrap();
         let ExprKind::List(items) = &document.expressions().next().unwrap().kind else { panic!("a list") };
@@ -463,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_comments_is_a_text() {
+    fn a_text_may_consist_of_comments() {
         for text in ["", " \r\n\t", ";", ";;;\n", "\u{feff}; a", "\u{feff}\u{feff}", "\n\u{feff}"] {
             assert_eq!(Document::parse(text).unwrap().expressions().count(), 0);
         }
@@ -504,13 +505,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_the_same(exprs in proptest::collection::vec(expr(), 0..8)) {
+        fn printed_documents_parse_to_the_same_expressions(exprs in proptest::collection::vec(expr(), 0..8)) {
             let document: Document = exprs.into_iter().collect();
             prop_assert_eq!(Document::parse(&document.to_string()).unwrap(), document);
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "[ab()\\\\;\"\n ?<=é]{0,60}") {
+        fn any_text_is_parsed_or_rejected(text in "[ab()\\\\;\"\n ?<=é]{0,60}") {
             if let Ok(document) = Document::parse(&text) {
                 let printed = document.to_string();
                 let again = Document::parse(&printed).unwrap();

@@ -1,4 +1,4 @@
-//! The syntax of rulesheets.
+//! The text of rulesheets: parsing, printing, diagnostics and renaming.
 
 mod dependencies;
 mod diagnostics;
@@ -6,7 +6,7 @@ mod kif;
 mod rules;
 mod scramble;
 
-pub(super) use dependencies::{Graph, for_each_atom};
+pub(super) use dependencies::{DependencyGraph, for_each_atom};
 pub use diagnostics::{Code, Finding, Severity};
 
 pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};

@@ -1,4 +1,4 @@
-//! Rulesheets: facts and rules, made from expressions.
+//! Rulesheets: conversion of expressions to facts and rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use thiserror::Error;
 use super::diagnostics::{Code, Finding, Severity};
 use super::kif::{Document, Expr, ExprKind, KifError, Place};
 
-/// Keywords that combine sentences.
+/// The keywords that combine sentences.
 pub const CONNECTIVES: [&str; 4] = ["<=", "not", "or", "distinct"];
 
-/// The relations of the language and their numbers of arguments.
+/// The relations of the language with their numbers of arguments.
 pub const RELATIONS: [(&str, usize); 10] = [
     ("role", 1),
     ("init", 1),
@@ -24,7 +24,7 @@ pub const RELATIONS: [(&str, usize); 10] = [
     ("input", 2),
 ];
 
-/// A term of a rule. Constants keep their case.
+/// A term of a rule. Constants are case-sensitive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Term {
     /// A name.
@@ -33,7 +33,7 @@ pub enum Term {
     Variable(String),
     /// A function of at least one argument.
     Function {
-        /// The place of its name.
+        /// The place of the function.
         place: Place,
         /// Its name.
         name: String,
@@ -43,7 +43,7 @@ pub enum Term {
 }
 
 impl Term {
-    /// Adds the variables to `names`.
+    /// Adds the names of all variables to `names`.
     pub(in crate::gdl) fn variables<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Term::Constant(_) => {}
@@ -63,10 +63,10 @@ impl Term {
     }
 }
 
-/// A sentence: a relation and its arguments. Keywords are in lower case.
+/// A sentence: a relation with its arguments. Keywords are in lower case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Atom {
-    /// Its place.
+    /// The place where it begins.
     pub place: Place,
     /// The relation.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct Atom {
 }
 
 impl Atom {
-    /// Returns the variables.
+    /// Returns the names of the variables.
     pub(in crate::gdl) fn variables(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.args.iter().for_each(|arg| arg.variables(&mut names));
@@ -83,12 +83,12 @@ impl Atom {
     }
 }
 
-/// A part of the body of a rule.
+/// A condition in the body of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Literal {
     /// A sentence that must hold.
     Holds(Atom),
-    /// A literal that must not hold. In valid GDL it is a sentence.
+    /// A literal that must not hold. Valid GDL negates sentences only.
     Not(Place, Box<Literal>),
     /// Two terms that must differ.
     Distinct(Place, Term, Term),
@@ -96,43 +96,42 @@ pub enum Literal {
     Or(Place, Vec<Literal>),
 }
 
-/// A rule, or a fact if its body is empty.
+/// A rule, or a fact if the body is empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Its place.
+    /// The place where it begins.
     pub place: Place,
-    /// The conclusion.
+    /// The consequence.
     pub head: Atom,
     /// The conditions.
     pub body: Vec<Literal>,
 }
 
-/// An error that prevents a text from being a rulesheet.
+/// An error that keeps a text from being read as a rulesheet.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RulesError {
     /// The text is not KIF.
     #[error(transparent)]
     Kif(#[from] KifError),
-    /// A statement is meaningless.
+    /// A statement has no meaning in GDL.
     #[error("{0}")]
     Statement(Box<Finding>),
 }
 
-/// A rulesheet: facts and rules in the order of the text.
+/// A rulesheet: its facts and rules in the order of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
 }
 
 impl Rules {
-    /// Parses a rulesheet without checking it; see
-    /// [`check`](crate::gdl::check()).
+    /// Parses a rulesheet. [`check`](crate::gdl::check()) validates it.
     ///
     /// # Errors
     ///
-    /// Returns the first place at which the text is not KIF, or the first
-    /// statement that is neither a fact nor a rule.
+    /// Returns the first syntax error, or the first statement that is neither a
+    /// fact nor a rule.
     pub fn parse(text: &str) -> Result<Rules, RulesError> {
         Rules::from_document(&Document::parse(text)?)
     }
@@ -143,50 +142,51 @@ impl Rules {
     ///
     /// Returns the first statement that is neither a fact nor a rule.
     pub fn from_document(document: &Document) -> Result<Rules, RulesError> {
-        let mut convert = Convert::default();
-        let rules = convert.rules(document);
-        match convert.dropped {
+        let mut converter = Converter::default();
+        let rules = converter.rules(document);
+        match converter.dropped {
             Some(finding) => Err(RulesError::Statement(Box::new(finding))),
             None => Ok(rules),
         }
     }
 
-    /// Returns the rules that can be understood, and the findings about the
-    /// rest.
+    /// Returns the statements that can be converted, and all findings about the
+    /// text.
     pub(in crate::gdl) fn examine(document: &Document) -> (Rules, Vec<Finding>) {
-        let mut convert = Convert::default();
-        let rules = convert.rules(document);
-        convert.tell_parentheses();
-        (rules, convert.findings)
+        let mut converter = Converter::default();
+        let rules = converter.rules(document);
+        converter.report_parentheses();
+        (rules, converter.findings)
     }
 
-    /// Returns facts and rules, in the order of the text.
+    /// Returns the facts and rules in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter()
     }
 }
 
 #[derive(Default)]
-struct Convert {
+struct Converter {
     findings: Vec<Finding>,
-    /// The first finding because of which something was dropped.
+    /// The first finding that made the conversion leave something out.
     dropped: Option<Finding>,
-    /// Names in parentheses without arguments, with their first places.
+    /// The names in parentheses without arguments, each with its first place.
     in_parentheses: BTreeMap<String, Place>,
-    /// Sentences without arguments and without parentheses.
+    /// The sentences without arguments and without parentheses.
     bare: BTreeSet<String>,
 }
 
-impl Convert {
-    /// Reports names that have parentheses in some places only; reasoners may
-    /// treat these as two names.
-    fn tell_parentheses(&mut self) {
+impl Converter {
+    /// Reports names in parentheses without arguments. A name must have
+    /// parentheses everywhere or nowhere, since some reasoners treat `p` and `(p)`
+    /// as different.
+    fn report_parentheses(&mut self) {
         for (name, &place) in &self.in_parentheses {
             self.findings.push(if self.bare.contains(name) {
-                let message = format!("({name}) stands in parentheses here and without them elsewhere.");
+                let message = format!("({name}) has parentheses here and none elsewhere.");
                 Finding::error(Code::EmptyArguments, place, message)
             } else {
-                let message = format!("({name}) has parentheses and no arguments: it is written {name}.");
+                let message = format!("({name}) has parentheses but no arguments: write {name}.");
                 Finding::warning(Code::EmptyArguments, place, message)
             });
         }
@@ -196,12 +196,12 @@ impl Convert {
         Rules { rules: document.expressions().filter_map(|expr| self.statement(expr)).collect() }
     }
 
-    /// Records an error about a part that is kept.
+    /// Reports an error in an expression that is kept.
     fn note(&mut self, code: Code, place: Place, message: impl Into<String>) {
         self.findings.push(Finding::error(code, place, message));
     }
 
-    /// Records an error because of which its part is dropped.
+    /// Reports an error in an expression that is left out.
     fn drop<T>(&mut self, code: Code, place: Place, message: impl Into<String>) -> Option<T> {
         let finding = Finding::error(code, place, message);
         self.dropped.get_or_insert_with(|| finding.clone());
@@ -223,7 +223,7 @@ impl Convert {
         let head = self.sentence(head);
         let body: Option<Vec<Literal>> = parts.iter().map(|part| self.literal(part)).collect();
         if parts.is_empty() {
-            self.note(Code::EmptyBody, expr.place, "The rule has no body: a fact is written without `<=`.");
+            self.note(Code::EmptyBody, expr.place, "The rule has no body: write a fact without `<=`.");
         }
         Some(Rule { place: expr.place, head: head?, body: body? })
     }
@@ -231,7 +231,7 @@ impl Convert {
     fn fact(&mut self, expr: &Expr) -> Option<Rule> {
         let head = self.sentence(expr)?;
         if let Some(name) = head.variables().first() {
-            let message = format!("The fact has the variable {name}: facts hold for constants alone.");
+            let message = format!("The fact contains the variable {name}: expected constants only.");
             self.note(Code::FactVariable, expr.place, message);
         }
         Some(Rule { place: expr.place, head, body: Vec::new() })
@@ -265,7 +265,7 @@ impl Convert {
         };
         let inner = self.literal(part)?;
         if !matches!(inner, Literal::Holds(_)) {
-            self.note(Code::MisplacedKeyword, part.place, "`not` takes a sentence: a connective stands in its place.");
+            self.note(Code::MisplacedKeyword, part.place, "`not` takes a sentence, got a connective.");
         }
         Some(Literal::Not(place, Box::new(inner)))
     }
@@ -276,7 +276,7 @@ impl Convert {
             self.bare.insert(name.to_string());
         }
         if let Some(word) = CONNECTIVES.iter().find(|word| name.eq_ignore_ascii_case(word)) {
-            let message = format!("`{word}` stands where a sentence is expected.");
+            let message = format!("Expected a sentence, got the connective `{word}`.");
             return self.drop(Code::MisplacedKeyword, expr.place, message);
         }
         let args: Option<Vec<Term>> = args.iter().map(|arg| self.term(arg)).collect();
@@ -285,7 +285,7 @@ impl Convert {
         if let Some(&(word, arity)) = keyword
             && args.len() != arity
         {
-            let message = format!("`{word}` takes {arity} argument(s) and has {}.", args.len());
+            let message = format!("`{word}` takes {arity} argument(s), got {}.", args.len());
             return self.drop(Code::KeywordArity, expr.place, message);
         }
         let name = keyword.map_or(name, |(word, _)| word);
@@ -300,10 +300,10 @@ impl Convert {
         }
         let (name, args) = self.name_and_parts(expr, "term")?;
         if CONNECTIVES.iter().any(|word| name.eq_ignore_ascii_case(word)) {
-            self.note(Code::MisplacedKeyword, expr.place, format!("`{name}` stands where a term is expected."));
+            self.note(Code::MisplacedKeyword, expr.place, format!("Expected a term, got the connective `{name}`."));
         }
         if !args.is_empty() && RELATIONS.iter().any(|(word, _)| name.eq_ignore_ascii_case(word)) {
-            let message = format!("`{name}` is a relation of the language and stands here as a function.");
+            let message = format!("`{name}` is a relation of the language, used here as a function.");
             self.findings.push(Finding::warning(Code::KeywordAsTerm, expr.place, message));
         }
         if args.is_empty() {
@@ -326,7 +326,7 @@ impl Convert {
             },
         };
         if name.starts_with('?') {
-            return self.drop(Code::Statement, expr.place, format!("The variable {name} stands for a {what}."));
+            return self.drop(Code::Statement, expr.place, format!("Expected a {what}, got the variable {name}."));
         }
         if args.is_empty() && matches!(expr.kind, ExprKind::List(_)) && !is_connective(name) {
             self.in_parentheses.entry(name.to_string()).or_insert(expr.place);

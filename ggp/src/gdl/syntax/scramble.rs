@@ -1,4 +1,4 @@
-//! Scrambling: rulesheets with other names and in another order.
+//! Renaming and reordering of rulesheets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -9,11 +9,11 @@ use super::kif::{Document, Expr, ExprKind};
 use super::rules::{CONNECTIVES, RELATIONS, Rules, Term};
 use crate::Rng;
 
-/// A renaming of the symbols of a rulesheet, and its inverse.
+/// A one-to-one renaming of the symbols of a rulesheet, with its inverse.
 ///
-/// Keywords keep their names. So do the numbers that may be goals: the
-/// declared ones, or all from 0 to 100 if a goal is a variable. Equal symbols
-/// get equal names, and different symbols get different names.
+/// The keywords of the language keep their names. So do numbers that may be
+/// goals: the constants in rules for `goal`, or all numbers from 0 to 100 if a
+/// goal is a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Renaming {
     new: BTreeMap<String, String>,
@@ -21,12 +21,12 @@ pub struct Renaming {
 }
 
 impl Renaming {
-    /// Draws random names of three to eight letters for all symbols of a
+    /// Creates random names of three to eight letters for all symbols of a
     /// rulesheet.
     pub fn random(document: &Document, rng: &mut Rng) -> Renaming {
         let mut symbols = BTreeSet::new();
         document.expressions().for_each(|expr| each_symbol(expr, &mut |name| _ = symbols.insert(name)));
-        let goals = Goals::of(document);
+        let goals = GoalValues::of(document);
         let kept = |name: &str| is_keyword(name) || goals.may_be(name);
         let mut taken = HashSet::new();
         let mut new = BTreeMap::new();
@@ -42,28 +42,30 @@ impl Renaming {
         Renaming { new, old }
     }
 
-    /// Returns the renamed rulesheet without comments. A symbol without a new
-    /// name is kept.
+    /// Returns the rulesheet with the new names, without comments. Unknown symbols
+    /// are kept.
     pub fn document(&self, document: &Document) -> Document {
         document.expressions().map(|expr| renamed(expr, &|name| Some(self.new.get(name)?.clone()))).collect()
     }
 
-    /// Renames a term or sentence of the rulesheet. Returns `None` if the text
-    /// is not one expression with symbols of the rulesheet.
+    /// Translates a term or sentence to the new names. Returns `None` unless the
+    /// text is one expression of symbols of the rulesheet.
     pub fn to_new(&self, text: &str) -> Option<String> {
         translate(&self.new, text)
     }
 
-    /// Translates a term or sentence back to the old names. Returns `None` if
-    /// the text is not one expression with new names.
+    /// Translates a term or sentence back to the old names. Returns `None` unless
+    /// the text is one expression of new names.
     pub fn to_old(&self, text: &str) -> Option<String> {
         translate(&self.old, text)
     }
 }
 
-/// Returns the rulesheet with another order of its statements and of the parts
-/// of each body and disjunction. The meaning does not change. Roles keep their
-/// order, because goals and joint moves depend on it. Comments are dropped.
+/// Returns the rulesheet with its statements, and the parts of each body and
+/// disjunction, in random order.
+///
+/// The meaning is unchanged. Roles keep their order, since it is the order of
+/// goals and joint moves. Comments are left out.
 pub fn shuffle(document: &Document, rng: &mut Rng) -> Document {
     let is_role =
         |expr: &Expr| matches!(&expr.kind, ExprKind::List(items) if items[0].is_keyword("role") && items.len() == 2);
@@ -74,8 +76,8 @@ pub fn shuffle(document: &Document, rng: &mut Rng) -> Document {
     roles.into_iter().collect()
 }
 
-/// Returns the rulesheet with other names and in another order; only its
-/// meaning is kept.
+/// Renames the symbols of a rulesheet and shuffles its statements, so that a
+/// reader can use nothing but its meaning.
 ///
 /// ```
 /// use rand::SeedableRng;
@@ -99,7 +101,7 @@ fn is_keyword(name: &str) -> bool {
     keywords.any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Returns a new word that no other symbol has.
+/// Returns a new word that is not taken.
 fn fresh(taken: &mut HashSet<String>, rng: &mut Rng) -> String {
     loop {
         let length = rng.random_range(3..=8);
@@ -110,26 +112,26 @@ fn fresh(taken: &mut HashSet<String>, rng: &mut Rng) -> String {
     }
 }
 
-/// The numbers that goals may have.
-enum Goals {
+/// The values that goals may have.
+enum GoalValues {
     These(HashSet<String>),
     Any,
 }
 
-impl Goals {
-    fn of(document: &Document) -> Goals {
+impl GoalValues {
+    fn of(document: &Document) -> GoalValues {
         let (rules, _) = Rules::examine(document);
         let values = rules.iter().filter(|rule| rule.head.name == "goal").map(|rule| match &rule.head.args[1] {
             Term::Constant(value) => Some(value.clone()),
             _ => None,
         });
-        values.collect::<Option<_>>().map_or(Goals::Any, Goals::These)
+        values.collect::<Option<_>>().map_or(GoalValues::Any, GoalValues::These)
     }
 
     fn may_be(&self, name: &str) -> bool {
         match self {
-            Goals::These(values) => values.contains(name),
-            Goals::Any => name.parse().is_ok_and(|value: u8| value <= 100),
+            GoalValues::These(values) => values.contains(name),
+            GoalValues::Any => name.parse().is_ok_and(|value: u8| value <= 100),
         }
     }
 }
@@ -141,8 +143,8 @@ fn each_symbol<'a>(expr: &'a Expr, visit: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// Returns the renamed expression without comments. Names without a new name
-/// are kept.
+/// Returns the expression with other names, without comments. Symbols for which
+/// `name` returns `None` are kept.
 fn renamed(expr: &Expr, name: &impl Fn(&str) -> Option<String>) -> Expr {
     match &expr.kind {
         ExprKind::Symbol(old) => Expr::symbol(name(old).unwrap_or_else(|| old.clone())),
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_go_there_and_back() {
+    fn renaming_is_inverted() {
         let old = document(TEXT);
         let renaming = Renaming::random(&old, &mut Rng::seed_from_u64(2));
         assert_eq!(
@@ -229,7 +231,7 @@ mod tests {
         for unknown in ["(mark z)", "x o", "", "(x", "(mark 1"] {
             assert_eq!(renaming.to_new(unknown), None, "{unknown}");
         }
-        // An old name is not a new name.
+        // An old name is not a new one.
         assert_eq!(renaming.to_old("(mark 1)"), None);
     }
 
@@ -256,7 +258,7 @@ mod tests {
             Rules::parse(&text).unwrap();
             orders.insert(text);
         }
-        // There are 8,640 orders, so few are drawn twice.
+        // Few of the 8,640 orders are drawn twice.
         assert!(orders.len() > 15, "{}", orders.len());
     }
 }

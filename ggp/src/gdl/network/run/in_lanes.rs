@@ -5,7 +5,7 @@ use super::game::NetworkGame;
 use super::lanes::{Lanes, LanesError};
 use crate::Game;
 use crate::gdl::trace::moves_named;
-use crate::gdl::{Engine, ProverError, Reasoner, ReplayError, View};
+use crate::gdl::{ProverError, Reasoner, ReplayError, StateView, TraceEngine};
 use crate::util::FluentSet;
 
 /// Lanes that follow one match, with each state in another lane than its
@@ -28,7 +28,7 @@ impl InLanes {
     }
 }
 
-impl Engine for InLanes {
+impl TraceEngine for InLanes {
     type State = FluentSet;
 
     fn names(&self) -> Vec<String> {
@@ -39,14 +39,14 @@ impl Engine for InLanes {
         Ok(FluentSet::of(&self.game.network().netlist.initial))
     }
 
-    fn view(&mut self, state: &FluentSet) -> Result<View, ProverError> {
+    fn view(&mut self, state: &FluentSet) -> Result<StateView, ProverError> {
         self.lane = (self.lane + 1) % LANES;
         self.lanes.set(self.lane, state);
         self.lanes.evaluate();
         let network = self.game.network();
         let roles = 0..self.game.roles();
         let legal = |role| self.lanes.legal(self.lane, role).map(|mv| network.moves[mv].clone()).collect();
-        Ok(View {
+        Ok(StateView {
             facts: self.lanes.state(self.lane).iter().map(|fluent| network.fluents[fluent].clone()).collect(),
             terminal: self.lanes.is_terminal(self.lane),
             goals: roles.clone().map(|role| self.lanes.goal(self.lane, role)).collect(),
