@@ -1,41 +1,55 @@
-//! The literals of a netlist.
+//! The literals of circuits.
 
 use std::ops::Not;
 
-/// A node of a netlist, or its negation.
+/// A node of a circuit, or its negation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Lit(u32);
 
 impl Lit {
-    /// Never holds.
+    /// The literal that never holds.
     pub const FALSE: Lit = Lit(0);
-    /// Always holds.
+    /// The literal that always holds.
     pub const TRUE: Lit = Lit(1);
 
-    /// The node as it is, or inverted.
+    /// Creates the literal of a node, inverted or not.
     pub fn new(node: usize, inverted: bool) -> Lit {
         Lit((node as u32) << 1 | u32::from(inverted))
     }
 
-    /// The node.
+    /// Returns the node.
     #[inline]
     pub fn node(self) -> usize {
         (self.0 >> 1) as usize
     }
 
-    /// Whether the literal is the negation of its node.
+    /// Returns whether the literal is the negation of its node.
     #[inline]
     pub fn is_inverted(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// Whether it is [`Lit::FALSE`] or [`Lit::TRUE`].
+    /// Returns whether the literal is [`Lit::FALSE`] or [`Lit::TRUE`].
     #[inline]
     pub fn is_constant(self) -> bool {
         self.0 < 2
     }
 
-    /// The value, of the values of all nodes.
+    /// Returns the literal, negated if `inverted` is set.
+    #[inline]
+    #[must_use]
+    pub fn xor(self, inverted: bool) -> Lit {
+        Lit(self.0 ^ u32::from(inverted))
+    }
+
+    /// Returns the literal that results from replacing the node by another literal.
+    #[inline]
+    #[must_use]
+    pub fn map(self, replace: impl FnOnce(usize) -> Lit) -> Lit {
+        replace(self.node()).xor(self.is_inverted())
+    }
+
+    /// Returns the value of the literal, given the values of all nodes.
     #[inline]
     pub fn of(self, values: &[bool]) -> bool {
         values[self.node()] ^ self.is_inverted()

@@ -1,4 +1,5 @@
-//! Forward chaining: everything that may hold, and all ways in which it may.
+//! Forward chaining: finds all sentences that may hold, and the instances of
+//! clauses from which they follow.
 
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -6,121 +7,131 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hashbrown::HashTable;
 
-use super::clause::{Clause, Literal, Name, Pat, Pred, Program, Test, Var, VarSet};
+use super::clause::{
+    GroundClause, GroundClauses, GroundLiteral, GroundTest, PredId, RelationName, TermPattern, Var, VarSet,
+};
 use super::error::GroundError;
-use super::limits::Limits;
-use super::tables::{NONE, Table, hash};
-use super::terms::{Functor, Terms};
+use super::limits::GroundLimits;
+use super::tables::{NONE, RowTable, hash};
+use super::terms::{Functor, GroundTerms};
 
-/// What a fact takes besides its arguments, in words: its time, atom and
-/// places in indexes.
+/// The memory of a fact besides its arguments, in words: its time, its atom and
+/// its entries in indexes.
 const WORDS_A_FACT: usize = 12;
 
-/// A literal of an instance: an atom, or the absence of what is mentioned.
+/// A literal of an instance: an atom, or the absence of a mentioned sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ref(u32);
+pub struct InstanceLiteral(u32);
 
-impl Ref {
-    fn atom(atom: u32) -> Ref {
-        Ref(atom << 1)
+impl InstanceLiteral {
+    fn atom(atom: u32) -> InstanceLiteral {
+        InstanceLiteral(atom << 1)
     }
 
-    fn mention(mention: u32) -> Ref {
-        Ref(mention << 1 | 1)
+    fn mention(mention: u32) -> InstanceLiteral {
+        InstanceLiteral(mention << 1 | 1)
     }
 }
 
-/// What an atom is to the network.
+/// The kind of an atom in the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtomKind {
     /// The fluent of a term.
     Fluent(u32),
-    /// The move of a role.
+    /// The move of a role, as the terms of both.
     Move(u32, u32),
-    /// What clauses say.
+    /// A sentence that clauses derive.
     Derived,
 }
 
-/// A column of a row as a join meets it.
+/// A pattern for a column of a row in a join.
 #[derive(Debug)]
-enum Meet {
+enum ColumnMatch {
     Const(u32),
     Bind(Var),
     Check(Var),
-    Fun(Functor, Box<[Meet]>),
+    Fun(Functor, Box<[ColumnMatch]>),
 }
 
 #[derive(Debug)]
-enum Step {
-    /// Meets the rows of a literal of the body.
+enum JoinStep {
+    /// Matches the rows of a literal of the body.
     Scan {
-        pred: Pred,
-        meets: Box<[Meet]>,
-        access: Access,
-        /// Whether the row is to be older than the fact that began the join.
+        pred: PredId,
+        meets: Box<[ColumnMatch]>,
+        access: RowAccess,
+        /// Whether rows must be older than the fact that began the join.
         before: bool,
         is_dynamic: bool,
     },
-    Test(Test),
+    Test(GroundTest),
 }
 
 #[derive(Debug)]
-enum Access {
+enum RowAccess {
     All,
     /// All columns are bound.
-    Row(Box<[Pat]>),
-    /// An index and the values of its columns.
-    Chain(usize, Box<[Pat]>),
+    Row(Box<[TermPattern]>),
+    /// Some columns are bound: an index with the values of its columns.
+    Chain(usize, Box<[TermPattern]>),
 }
 
-/// A join: the literal whose new row begins it, and the others in order.
-struct Plan {
-    start: Option<(Box<[Meet]>, bool)>,
-    steps: Vec<Step>,
-    /// The count of facts at which another order may be better.
+/// A plan of a join: the literal whose new row begins it, and the other literals
+/// in order.
+struct JoinPlan {
+    start: Option<(Box<[ColumnMatch]>, bool)>,
+    steps: Vec<JoinStep>,
+    /// The number of facts at which the order is computed again.
     until: usize,
 }
 
-pub struct Chain<'a> {
-    pub terms: &'a mut Terms,
-    pub program: &'a Program,
-    pub tables: Vec<Table>,
-    /// All facts in the order in which they were found.
-    facts: Vec<(Pred, u32)>,
-    /// Of each atom, what it is.
+pub struct ForwardChaining<'a> {
+    pub terms: &'a mut GroundTerms,
+    pub program: &'a GroundClauses,
+    pub tables: Vec<RowTable>,
+    /// All facts in the order in which they were derived.
+    facts: Vec<(PredId, u32)>,
+    /// The kind of each atom.
     pub kinds: Vec<AtomKind>,
-    /// Instances of dynamic clauses: the head, the number of literals, the literals.
+    /// Instances of dynamic clauses. Each is its head, the number of its literals
+    /// and the literals.
     pub instances: Vec<u32>,
-    /// What is mentioned as absent: a relation and its arguments.
+    /// The sentences whose absence instances require: a relation and its arguments.
     mentions: Vec<Box<[u32]>>,
     mentioned: HashTable<u32>,
-    special: Special,
-    limits: Limits,
+    special: SpecialRelations,
+    limits: GroundLimits,
     stop: &'a AtomicBool,
     env: Vec<u32>,
     refs: Vec<u32>,
     visits: u64,
-    /// Words of all facts.
+    /// The memory of all facts, in words.
     kept: usize,
-    /// Heads found, to be added: the relation, the arguments, the literals.
+    /// Derived heads that are not added yet: the arguments, the number of
+    /// literals and the literals.
     pending: Vec<u32>,
 }
 
-/// The relations that the language ties to others.
-struct Special {
-    init: Option<Pred>,
-    next: Option<Pred>,
-    legal: Option<Pred>,
+/// The relations with a special meaning in the language.
+struct SpecialRelations {
+    init: Option<PredId>,
+    next: Option<PredId>,
+    legal: Option<PredId>,
 }
 
-impl<'a> Chain<'a> {
-    pub fn new(program: &'a Program, terms: &'a mut Terms, limits: Limits, stop: &'a AtomicBool) -> Chain<'a> {
-        let named = |name: &str, arity| program.names.get(&Name::Named(name.into(), arity)).copied();
-        let special = Special { init: named("init", 1), next: named("next", 1), legal: named("legal", 2) };
-        Chain {
+impl<'a> ForwardChaining<'a> {
+    pub fn new(
+        program: &'a GroundClauses,
+        terms: &'a mut GroundTerms,
+        limits: GroundLimits,
+        stop: &'a AtomicBool,
+    ) -> ForwardChaining<'a> {
+        let named = |name: &str, arity| program.names.get(&RelationName::Named(name.into(), arity)).copied();
+        let special = SpecialRelations { init: named("init", 1), next: named("next", 1), legal: named("legal", 2) };
+        ForwardChaining {
             terms,
             program,
-            tables: program.relations.iter().map(|relation| Table::new(relation.arity)).collect(),
+            tables: program.relations.iter().map(|relation| RowTable::new(relation.arity)).collect(),
             facts: Vec::new(),
             kinds: Vec::new(),
             instances: Vec::new(),
@@ -137,11 +148,12 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Runs the clauses, group by group; a group sees all of those before it.
+    /// Runs the clauses group by group. A group reads the facts of all groups
+    /// before it.
     ///
     /// # Errors
     ///
-    /// If there is more of it than the limits allow, or it is stopped.
+    /// Returns an error if a limit is exceeded or the caller stops the run.
     pub fn run(&mut self, groups: &[Vec<usize>]) -> Result<(), GroundError> {
         for group in groups {
             self.run_group(group)?;
@@ -156,7 +168,8 @@ impl<'a> Chain<'a> {
         group.iter().for_each(|&clause| heads[program.clauses[clause].head.pred] = true);
         let mut at = self.facts.len();
         if group.iter().any(is_late) {
-            // All that depends on the state is one group, the state included.
+            // All relations that depend on the state, and the state itself, are one
+            // group.
             for (head, relation) in heads.iter_mut().zip(&program.relations) {
                 *head |= relation.is_late();
             }
@@ -165,7 +178,7 @@ impl<'a> Chain<'a> {
             }
         }
         let mut triggers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); heads.len()];
-        let mut plans: Vec<Vec<Option<Rc<Plan>>>> = Vec::new();
+        let mut plans: Vec<Vec<Option<Rc<JoinPlan>>>> = Vec::new();
         for (place, &number) in group.iter().enumerate() {
             let clause = &program.clauses[number];
             plans.push((0..clause.body.len()).map(|_| None).collect());
@@ -204,7 +217,7 @@ impl<'a> Chain<'a> {
                 if meets.iter().zip(words).all(|(meet, &word)| met(meet, word, self.terms, &mut self.env)) {
                     self.refs.clear();
                     if *is_dynamic {
-                        self.refs.push(Ref::atom(self.tables[pred].atom(row)).0);
+                        self.refs.push(InstanceLiteral::atom(self.tables[pred].atom(row)).0);
                     }
                     self.join(clause, &plan, 0, time)?;
                     self.add_pending(clause.head.pred);
@@ -214,9 +227,8 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// Follows a plan from one of its steps on, and puts what is found with
-    /// the pending heads.
-    fn join(&mut self, clause: &Clause, plan: &Plan, at: usize, time: u32) -> Result<(), GroundError> {
+    /// Runs a plan from step `at` on, and adds the derived heads to `pending`.
+    fn join(&mut self, clause: &GroundClause, plan: &JoinPlan, at: usize, time: u32) -> Result<(), GroundError> {
         if at == 0 && plan.start.is_none() {
             self.env.clear();
             self.env.resize(clause.variables, NONE);
@@ -224,20 +236,20 @@ impl<'a> Chain<'a> {
         }
         let Some(step) = plan.steps.get(at) else { return self.found(clause) };
         match step {
-            Step::Test(test) => {
+            JoinStep::Test(test) => {
                 if self.passes(test) {
                     self.join(clause, plan, at + 1, time)?;
                 }
             }
-            Step::Scan { pred, meets, access, before, is_dynamic } => {
+            JoinStep::Scan { pred, meets, access, before, is_dynamic } => {
                 let refs = self.refs.len();
                 let (mut row, chain) = match access {
-                    Access::All => (if self.tables[*pred].len() == 0 { NONE } else { 0 }, NONE),
-                    Access::Row(args) => {
+                    RowAccess::All => (if self.tables[*pred].len() == 0 { NONE } else { 0 }, NONE),
+                    RowAccess::Row(args) => {
                         let words = self.make_all(args);
                         (self.tables[*pred].find(&words).unwrap_or(NONE), NONE - 1)
                     }
-                    Access::Chain(index, key) => {
+                    RowAccess::Chain(index, key) => {
                         let words = self.make_all(key);
                         (self.tables[*pred].first(*index, &words), *index as u32)
                     }
@@ -261,7 +273,7 @@ impl<'a> Chain<'a> {
                     };
                     if is_met {
                         if *is_dynamic {
-                            self.refs.push(Ref::atom(atom).0);
+                            self.refs.push(InstanceLiteral::atom(atom).0);
                         }
                         self.join(clause, plan, at + 1, time)?;
                         self.refs.truncate(refs);
@@ -278,7 +290,7 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    fn found(&mut self, clause: &Clause) -> Result<(), GroundError> {
+    fn found(&mut self, clause: &GroundClause) -> Result<(), GroundError> {
         for arg in &clause.head.args {
             let term = make(arg, self.terms, &self.env);
             if self.terms.depth(term) > self.limits.depth {
@@ -291,9 +303,9 @@ impl<'a> Chain<'a> {
         self.pending.extend_from_slice(&self.refs);
         for literal in &clause.absent {
             let mention = self.mention(literal);
-            self.pending.push(Ref::mention(mention).0);
+            self.pending.push(InstanceLiteral::mention(mention).0);
         }
-        // What depends on no state has no literals.
+        // Static heads have no literals.
         self.pending[count] = (self.pending.len() - count - 1) as u32;
         if self.pending.len() + self.instances.len() + self.kept > self.limits.words {
             return Err(GroundError::TooLarge);
@@ -301,7 +313,7 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    fn mention(&mut self, literal: &Literal) -> u32 {
+    fn mention(&mut self, literal: &GroundLiteral) -> u32 {
         let mut words = vec![literal.pred as u32];
         words.extend(literal.args.iter().map(|arg| make(arg, self.terms, &self.env)));
         let key = hash(&words);
@@ -315,8 +327,8 @@ impl<'a> Chain<'a> {
         mention
     }
 
-    /// Adds the heads of a relation that joins have found.
-    fn add_pending(&mut self, pred: Pred) {
+    /// Adds the derived heads of a relation.
+    fn add_pending(&mut self, pred: PredId) {
         let relation = &self.program.relations[pred];
         let mut pending = std::mem::take(&mut self.pending);
         let mut at = 0;
@@ -325,8 +337,8 @@ impl<'a> Chain<'a> {
             let refs = &rest[1..1 + rest[0] as usize];
             at += relation.arity + 1 + refs.len();
             let atom = self.add(pred, words);
-            // What follows from itself follows from something else too.
-            if relation.is_dynamic() && !refs.contains(&Ref::atom(atom).0) {
+            // An instance whose head is one of its own literals is redundant.
+            if relation.is_dynamic() && !refs.contains(&InstanceLiteral::atom(atom).0) {
                 self.instances.extend([atom, refs.len() as u32]);
                 self.instances.extend_from_slice(refs);
             }
@@ -335,8 +347,8 @@ impl<'a> Chain<'a> {
         self.pending = pending;
     }
 
-    /// The atom of a fact, which is added if it is new.
-    fn add(&mut self, pred: Pred, words: &[u32]) -> u32 {
+    /// Returns the atom of a fact. Adds the fact if it is new.
+    fn add(&mut self, pred: PredId, words: &[u32]) -> u32 {
         if let Some(row) = self.tables[pred].find(words) {
             return self.tables[pred].atom(row);
         }
@@ -355,7 +367,7 @@ impl<'a> Chain<'a> {
         self.kinds.len() as u32 - 1
     }
 
-    fn add_fact(&mut self, pred: Pred, words: &[u32], atom: u32) {
+    fn add_fact(&mut self, pred: PredId, words: &[u32], atom: u32) {
         self.kept += words.len() + WORDS_A_FACT;
         self.facts.push((pred, self.tables[pred].len() as u32));
         self.tables[pred].add(words, self.facts.len() as u32, atom);
@@ -368,7 +380,7 @@ impl<'a> Chain<'a> {
         let atom = self.new_atom(AtomKind::Fluent(term));
         self.add_fact(self.program.fluents(), &[term], atom);
         let words = self.terms.words(term).to_vec();
-        if let Some(&pred) = self.program.names.get(&Name::True(Some(words[0]))) {
+        if let Some(&pred) = self.program.names.get(&RelationName::True(Some(words[0]))) {
             self.add_fact(pred, &words[1..], atom);
         }
     }
@@ -377,36 +389,38 @@ impl<'a> Chain<'a> {
         let atom = self.new_atom(AtomKind::Move(role, term));
         self.add_fact(self.program.moves(), &[role, term], atom);
         let mut words = self.terms.words(term).to_vec();
-        if let Some(&pred) = self.program.names.get(&Name::Does(Some(words[0]))) {
+        if let Some(&pred) = self.program.names.get(&RelationName::Does(Some(words[0]))) {
             words[0] = role;
             self.add_fact(pred, &words, atom);
         }
     }
 
-    fn make_all(&mut self, pats: &[Pat]) -> Vec<u32> {
+    fn make_all(&mut self, pats: &[TermPattern]) -> Vec<u32> {
         pats.iter().map(|pat| make(pat, self.terms, &self.env)).collect()
     }
 
-    fn passes(&mut self, test: &Test) -> bool {
+    fn passes(&mut self, test: &GroundTest) -> bool {
         match test {
-            Test::Distinct(left, right) => make(left, self.terms, &self.env) != make(right, self.terms, &self.env),
-            Test::Same(left, right) => make(left, self.terms, &self.env) == make(right, self.terms, &self.env),
-            Test::Absent(literal) => {
+            GroundTest::Distinct(left, right) => {
+                make(left, self.terms, &self.env) != make(right, self.terms, &self.env)
+            }
+            GroundTest::Same(left, right) => make(left, self.terms, &self.env) == make(right, self.terms, &self.env),
+            GroundTest::Absent(literal) => {
                 let words = self.make_all(&literal.args);
                 self.tables[literal.pred].find(&words).is_none()
             }
-            Test::All(parts) => parts.iter().all(|part| self.passes(part)),
-            Test::Any(parts) => parts.iter().any(|part| self.passes(part)),
+            GroundTest::All(parts) => parts.iter().all(|part| self.passes(part)),
+            GroundTest::Any(parts) => parts.iter().any(|part| self.passes(part)),
         }
     }
 
-    /// The join that begins with a new row of a literal, or with none: next
-    /// is always the literal that promises the fewest rows.
-    fn plan(&mut self, clause: &Clause, start: Option<usize>) -> Plan {
+    /// Plans the join that begins with a new row of the literal `start`, or without
+    /// one. The next literal is always the one with the fewest expected rows.
+    fn plan(&mut self, clause: &GroundClause, start: Option<usize>) -> JoinPlan {
         let mut bound: VarSet = 0;
         let mut left: Vec<usize> = (0..clause.body.len()).filter(|&index| Some(index) != start).collect();
-        let mut tests: Vec<&Test> = clause.tests.iter().collect();
-        let is_dynamic = |literal: &Literal| self.program.relations[literal.pred].is_dynamic();
+        let mut tests: Vec<&GroundTest> = clause.tests.iter().collect();
+        let is_dynamic = |literal: &GroundLiteral| self.program.relations[literal.pred].is_dynamic();
         let start_meets = start.map(|index| {
             let literal = &clause.body[index];
             (meets(&literal.args, &mut bound), is_dynamic(literal))
@@ -416,11 +430,11 @@ impl<'a> Chain<'a> {
             tests.retain(|test| {
                 let ready = test.vars() & !bound == 0;
                 if ready {
-                    steps.push(Step::Test((*test).clone()));
+                    steps.push(JoinStep::Test((*test).clone()));
                 }
                 !ready
             });
-            let costs = left.iter().map(|&index| Chain::cost(&mut self.tables, &clause.body[index], bound));
+            let costs = left.iter().map(|&index| ForwardChaining::cost(&mut self.tables, &clause.body[index], bound));
             let cheapest = costs.enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
             let Some((place, _)) = cheapest else { break };
             let index = left.remove(place);
@@ -428,13 +442,13 @@ impl<'a> Chain<'a> {
             let columns = bound_columns(literal, bound);
             let pats = |columns: &[usize]| columns.iter().map(|&column| literal.args[column].clone()).collect();
             let access = if columns.len() == literal.args.len() {
-                Access::Row(literal.args.clone())
+                RowAccess::Row(literal.args.clone())
             } else if columns.is_empty() {
-                Access::All
+                RowAccess::All
             } else {
-                Access::Chain(self.tables[literal.pred].index(&columns), pats(&columns))
+                RowAccess::Chain(self.tables[literal.pred].index(&columns), pats(&columns))
             };
-            steps.push(Step::Scan {
+            steps.push(JoinStep::Scan {
                 pred: literal.pred,
                 meets: meets(&literal.args, &mut bound),
                 access,
@@ -442,11 +456,11 @@ impl<'a> Chain<'a> {
                 is_dynamic: self.program.relations[literal.pred].is_dynamic(),
             });
         }
-        Plan { start: start_meets, steps, until: 2 * self.facts.len() + 256 }
+        JoinPlan { start: start_meets, steps, until: 2 * self.facts.len() + 256 }
     }
 
-    /// The rows a literal is expected to have for one binding.
-    fn cost(tables: &mut [Table], literal: &Literal, bound: VarSet) -> f64 {
+    /// Returns the expected number of rows of a literal for one binding.
+    fn cost(tables: &mut [RowTable], literal: &GroundLiteral, bound: VarSet) -> f64 {
         let columns = bound_columns(literal, bound);
         let table = &mut tables[literal.pred];
         if columns.len() == literal.args.len() {
@@ -459,31 +473,32 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// The rows of a relation of the rulesheet, in the order in which they
-    /// were found.
+    /// Returns the rows of a relation of the rulesheet in the order in which they
+    /// were derived.
     pub fn rows(&self, name: &str, arity: usize) -> impl Iterator<Item = &[u32]> {
-        let pred = self.program.names.get(&Name::Named(name.into(), arity));
+        let pred = self.program.names.get(&RelationName::Named(name.into(), arity));
         let table = pred.map(|&pred| &self.tables[pred]);
         table.into_iter().flat_map(|table| (0..table.len() as u32).map(|row| table.row(row)))
     }
 
-    /// The atom of a sentence of the rulesheet that may hold.
+    /// Returns the atom of a sentence of the rulesheet, or `None` if it never
+    /// holds.
     pub fn find(&self, name: &str, words: &[u32]) -> Option<u32> {
-        self.find_in(*self.program.names.get(&Name::Named(name.into(), words.len()))?, words)
+        self.find_in(*self.program.names.get(&RelationName::Named(name.into(), words.len()))?, words)
     }
 
-    /// Whether a sentence may hold.
+    /// Returns whether a sentence may hold.
     pub fn holds(&self, name: &str, words: &[u32]) -> bool {
         self.find(name, words).is_some()
     }
 
-    pub fn find_in(&self, pred: Pred, words: &[u32]) -> Option<u32> {
+    pub fn find_in(&self, pred: PredId, words: &[u32]) -> Option<u32> {
         let table = &self.tables[pred];
         table.find(words).map(|row| table.atom(row))
     }
 
-    /// The atom that a literal of an instance refers to, if it may hold, and
-    /// whether it is its absence that counts.
+    /// Returns the atom of a literal of an instance, or `None` if the sentence
+    /// never holds, and whether the literal is negated.
     pub fn resolve(&self, literal: u32) -> (Option<u32>, bool) {
         let (id, is_mention) = (literal >> 1, literal & 1 == 1);
         if !is_mention {
@@ -495,47 +510,47 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// The columns whose terms are known.
-fn bound_columns(literal: &Literal, bound: VarSet) -> Vec<usize> {
+/// Returns the columns of a literal whose terms are bound.
+fn bound_columns(literal: &GroundLiteral, bound: VarSet) -> Vec<usize> {
     (0..literal.args.len()).filter(|&column| literal.args[column].vars() & !bound == 0).collect()
 }
 
-/// How columns are met, after which their variables are bound.
-fn meets(args: &[Pat], bound: &mut VarSet) -> Box<[Meet]> {
+/// Returns the patterns of columns and marks their variables as bound.
+fn meets(args: &[TermPattern], bound: &mut VarSet) -> Box<[ColumnMatch]> {
     args.iter()
         .map(|arg| match arg {
-            Pat::Const(term) => Meet::Const(*term),
-            Pat::Var(var) if *bound >> var & 1 == 1 => Meet::Check(*var),
-            Pat::Var(var) => {
+            TermPattern::Const(term) => ColumnMatch::Const(*term),
+            TermPattern::Var(var) if *bound >> var & 1 == 1 => ColumnMatch::Check(*var),
+            TermPattern::Var(var) => {
                 *bound |= 1 << var;
-                Meet::Bind(*var)
+                ColumnMatch::Bind(*var)
             }
-            Pat::Fun(functor, args) => Meet::Fun(*functor, meets(args, bound)),
+            TermPattern::Fun(functor, args) => ColumnMatch::Fun(*functor, meets(args, bound)),
         })
         .collect()
 }
 
 #[inline]
-fn met(meet: &Meet, term: u32, terms: &Terms, env: &mut [u32]) -> bool {
+fn met(meet: &ColumnMatch, term: u32, terms: &GroundTerms, env: &mut [u32]) -> bool {
     match meet {
-        Meet::Const(other) => *other == term,
-        Meet::Bind(var) => {
+        ColumnMatch::Const(other) => *other == term,
+        ColumnMatch::Bind(var) => {
             env[*var] = term;
             true
         }
-        Meet::Check(var) => env[*var] == term,
-        Meet::Fun(functor, args) => {
+        ColumnMatch::Check(var) => env[*var] == term,
+        ColumnMatch::Fun(functor, args) => {
             let words = terms.words(term);
             words[0] == *functor && args.iter().zip(&words[1..]).all(|(arg, &word)| met(arg, word, terms, env))
         }
     }
 }
 
-fn make(pat: &Pat, terms: &mut Terms, env: &[u32]) -> u32 {
+fn make(pat: &TermPattern, terms: &mut GroundTerms, env: &[u32]) -> u32 {
     match pat {
-        Pat::Const(term) => *term,
-        Pat::Var(var) => env[*var],
-        Pat::Fun(functor, args) => {
+        TermPattern::Const(term) => *term,
+        TermPattern::Var(var) => env[*var],
+        TermPattern::Fun(functor, args) => {
             let mut words = Vec::with_capacity(args.len() + 1);
             words.push(*functor);
             words.extend(args.iter().map(|arg| make(arg, terms, env)));

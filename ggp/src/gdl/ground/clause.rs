@@ -1,119 +1,120 @@
-//! Rules made ready for grounding: conjunctions of literals over patterns.
+//! Conversion of rules to clauses for grounding: conjunctions of literals with
+//! patterns as arguments.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::error::GroundError;
-use super::terms::{Functor, Terms};
-use crate::gdl::syntax::{Atom, Literal as Sentence, Rule, Rules, Term};
+use super::terms::{Functor, GroundTerms};
+use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
 
-/// A rule may spread into this many conjunctions.
+/// The maximum number of conjunctions to which a rule expands.
 const MAX_ALTERNATIVES: usize = 1024;
-/// A conjunction has at most so many literals: joins recurse into them.
+/// The maximum number of literals of a conjunction. Joins recurse to this depth.
 pub const MAX_LITERALS: usize = 256;
-/// Relations have at most so many arguments.
+/// The maximum number of arguments of a relation.
 pub const MAX_ARITY: usize = 32;
-/// A conjunction has at most so many variables: sets of them are words.
+/// The maximum number of variables of a conjunction: the bits of a [`VarSet`].
 pub const MAX_VARIABLES: usize = 128;
 
 pub type Var = usize;
-pub type Pred = usize;
+pub type PredId = usize;
 
 /// A set of variables of a clause.
 pub type VarSet = u128;
 
 /// A term of a clause.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Pat {
+pub enum TermPattern {
     Const(u32),
     Var(Var),
-    Fun(Functor, Box<[Pat]>),
+    Fun(Functor, Box<[TermPattern]>),
 }
 
-impl Pat {
+impl TermPattern {
     pub fn vars(&self) -> VarSet {
         match self {
-            Pat::Const(_) => 0,
-            Pat::Var(var) => 1 << var,
-            Pat::Fun(_, args) => vars(args),
+            TermPattern::Const(_) => 0,
+            TermPattern::Var(var) => 1 << var,
+            TermPattern::Fun(_, args) => vars(args),
         }
     }
 }
 
-pub fn vars(args: &[Pat]) -> VarSet {
+pub fn vars(args: &[TermPattern]) -> VarSet {
     args.iter().fold(0, |set, arg| set | arg.vars())
 }
 
-/// A relation of patterns.
+/// A literal: a relation with patterns as arguments.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Literal {
-    pub pred: Pred,
-    pub args: Box<[Pat]>,
+pub struct GroundLiteral {
+    pub pred: PredId,
+    pub args: Box<[TermPattern]>,
 }
 
-impl Literal {
+impl GroundLiteral {
     pub fn vars(&self) -> VarSet {
         vars(&self.args)
     }
 }
 
-/// A condition that grounding itself decides, once its variables are bound.
+/// A condition that grounding evaluates once its variables are bound.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Test {
-    Distinct(Pat, Pat),
-    Same(Pat, Pat),
-    /// A sentence that depends on no state does not hold.
-    Absent(Literal),
-    All(Vec<Test>),
-    Any(Vec<Test>),
+pub enum GroundTest {
+    Distinct(TermPattern, TermPattern),
+    Same(TermPattern, TermPattern),
+    /// A sentence that does not depend on the state must not hold.
+    Absent(GroundLiteral),
+    All(Vec<GroundTest>),
+    Any(Vec<GroundTest>),
 }
 
-impl Test {
+impl GroundTest {
     pub fn vars(&self) -> VarSet {
         match self {
-            Test::Distinct(left, right) | Test::Same(left, right) => left.vars() | right.vars(),
-            Test::Absent(literal) => literal.vars(),
-            Test::All(parts) | Test::Any(parts) => parts.iter().fold(0, |set, part| set | part.vars()),
+            GroundTest::Distinct(left, right) | GroundTest::Same(left, right) => left.vars() | right.vars(),
+            GroundTest::Absent(literal) => literal.vars(),
+            GroundTest::All(parts) | GroundTest::Any(parts) => parts.iter().fold(0, |set, part| set | part.vars()),
         }
     }
 }
 
-impl Test {
-    /// Shows all sentences whose absence is tested.
-    pub fn absent(&self, see: &mut dyn FnMut(&Literal)) {
+impl GroundTest {
+    /// Calls `see` with all sentences whose absence is tested.
+    pub fn absent(&self, see: &mut dyn FnMut(&GroundLiteral)) {
         match self {
-            Test::Distinct(..) | Test::Same(..) => {}
-            Test::Absent(literal) => see(literal),
-            Test::All(parts) | Test::Any(parts) => parts.iter().for_each(|part| part.absent(see)),
+            GroundTest::Distinct(..) | GroundTest::Same(..) => {}
+            GroundTest::Absent(literal) => see(literal),
+            GroundTest::All(parts) | GroundTest::Any(parts) => parts.iter().for_each(|part| part.absent(see)),
         }
     }
 }
 
-/// A conjunction from which a head follows.
+/// A clause: a head and the conjunction from which it follows.
 #[derive(Clone, Debug)]
-pub struct Clause {
-    pub head: Literal,
-    pub body: Vec<Literal>,
-    /// Sentences that must not hold, and that depend on the state.
-    pub absent: Vec<Literal>,
-    pub tests: Vec<Test>,
+pub struct GroundClause {
+    pub head: GroundLiteral,
+    pub body: Vec<GroundLiteral>,
+    /// The sentences that must not hold and that depend on the state.
+    pub absent: Vec<GroundLiteral>,
+    pub tests: Vec<GroundTest>,
     pub variables: usize,
 }
 
-impl Clause {
+impl GroundClause {
     pub fn vars(&self) -> VarSet {
-        let parts = self.body.iter().chain(&self.absent).map(Literal::vars);
-        parts.chain(self.tests.iter().map(Test::vars)).fold(self.head.vars(), |set, vars| set | vars)
+        let parts = self.body.iter().chain(&self.absent).map(GroundLiteral::vars);
+        parts.chain(self.tests.iter().map(GroundTest::vars)).fold(self.head.vars(), |set, vars| set | vars)
     }
 }
 
-/// What a relation depends on.
+/// The kind of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Neither on the state nor on moves.
+pub enum RelationKind {
+    /// It depends neither on the state nor on moves.
     Static,
-    /// On the state or on moves.
+    /// It depends on the state or on moves.
     Dynamic,
-    /// It only says what may be asked: the network has nothing of it.
+    /// It restricts the instances of clauses. The network has no gates for it.
     Demand,
 }
 
@@ -121,55 +122,58 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub arity: usize,
-    pub kind: Kind,
+    pub kind: RelationKind,
 }
 
 impl Relation {
-    /// Whether it is found together with what may hold in states.
+    /// Returns whether the relation belongs to the last group of clauses.
     pub fn is_late(&self) -> bool {
-        self.kind != Kind::Static
+        self.kind != RelationKind::Static
     }
 
-    /// Whether the network has gates for it.
+    /// Returns whether the network has gates for the relation.
     pub fn is_dynamic(&self) -> bool {
-        self.kind == Kind::Dynamic
+        self.kind == RelationKind::Dynamic
     }
 }
 
-/// What a relation is called.
+/// The name of a relation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Name {
+pub enum RelationName {
     /// A relation of the rulesheet.
     Named(String, usize),
-    /// The fluents, or those of one functor by their arguments.
+    /// The fluents, or the arguments of the fluents with one functor.
     True(Option<Functor>),
-    /// The moves played, or those of one functor: the role, and the move or
-    /// its arguments.
+    /// The moves played: the role and the move. With a functor, the role and the
+    /// arguments of the moves with this functor.
     Does(Option<Functor>),
-    /// One that the grounder makes.
+    /// A relation that grounding introduces.
     Made(usize),
 }
 
 /// The clauses of a rulesheet.
 #[derive(Default)]
-pub struct Program {
+pub struct GroundClauses {
     pub relations: Vec<Relation>,
-    pub clauses: Vec<Clause>,
-    pub names: HashMap<Name, Pred>,
-    /// The relations that stand in the place of one, each for a way in which
-    /// it is asked.
-    pub answers: HashMap<Pred, Vec<Pred>>,
+    pub clauses: Vec<GroundClause>,
+    pub names: HashMap<RelationName, PredId>,
+    /// The relations that replace a relation, one per combination of bound
+    /// arguments.
+    pub answers: HashMap<PredId, Vec<PredId>>,
 }
 
-impl Program {
+impl GroundClauses {
+    /// Converts the rules of a game.
+    ///
     /// # Errors
     ///
-    /// Rules that are unsafe or spread too far.
-    pub fn new(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
-        let mut program = Program::default();
+    /// Returns an error if a rule is unsafe, too wide, or expands to too many
+    /// conjunctions.
+    pub fn new(rules: &Rules, terms: &mut GroundTerms) -> Result<GroundClauses, GroundError> {
+        let mut program = GroundClauses::default();
         let starts_late = |rule: &&Rule| matches!(rule.head.name.as_str(), "init" | "role");
-        program.relation(Name::True(None), 1, Kind::Dynamic);
-        program.relation(Name::Does(None), 2, Kind::Dynamic);
+        program.relation(RelationName::True(None), 1, RelationKind::Dynamic);
+        program.relation(RelationName::Does(None), 2, RelationKind::Dynamic);
         let dynamic = dynamic_relations(rules);
         let depends =
             |rule: &&Rule| !rule.body.is_empty() && dynamic.contains(&(rule.head.name.as_str(), rule.head.args.len()));
@@ -178,7 +182,7 @@ impl Program {
         }
         for rule in rules.iter() {
             for conjunction in conjunctions(rule, &dynamic)? {
-                let clause = Scope { program: &mut program, terms, dynamic: &dynamic, vars: Vec::new() }
+                let clause = ClauseConverter { program: &mut program, terms, dynamic: &dynamic, vars: Vec::new() }
                     .clause(&rule.head, &conjunction);
                 let clause = clause.ok_or(GroundError::TooWide { place: rule.place })?;
                 let bound = clause.body.iter().fold(0, |set, literal| set | literal.vars());
@@ -191,33 +195,33 @@ impl Program {
         Ok(program)
     }
 
-    /// The relation of all fluents.
-    pub fn fluents(&self) -> Pred {
+    /// Returns the relation of all fluents.
+    pub fn fluents(&self) -> PredId {
         0
     }
 
-    /// The relation of all moves with their roles.
-    pub fn moves(&self) -> Pred {
+    /// Returns the relation of all moves with their roles.
+    pub fn moves(&self) -> PredId {
         1
     }
 
-    /// The facts of a relation, in the order of the text.
+    /// Returns the facts of a relation in the order of the text.
     pub fn facts(&self, name: &str, arity: usize) -> Vec<Vec<u32>> {
-        let pred = self.names.get(&Name::Named(name.into(), arity));
+        let pred = self.names.get(&RelationName::Named(name.into(), arity));
         let facts = self.clauses.iter().filter(|clause| Some(&clause.head.pred) == pred && clause.body.is_empty());
-        let constant = |arg: &Pat| match arg {
-            Pat::Const(term) => Some(*term),
+        let constant = |arg: &TermPattern| match arg {
+            TermPattern::Const(term) => Some(*term),
             _ => None,
         };
         facts.filter_map(|clause| clause.head.args.iter().map(constant).collect()).collect()
     }
 
-    /// A relation that the rulesheet does not have.
-    pub fn made(&mut self, arity: usize, kind: Kind) -> Pred {
-        self.relation(Name::Made(self.relations.len()), arity, kind)
+    /// Adds a relation that the rulesheet does not have.
+    pub fn made(&mut self, arity: usize, kind: RelationKind) -> PredId {
+        self.relation(RelationName::Made(self.relations.len()), arity, kind)
     }
 
-    fn relation(&mut self, name: Name, arity: usize, kind: Kind) -> Pred {
+    fn relation(&mut self, name: RelationName, arity: usize, kind: RelationKind) -> PredId {
         let next = self.relations.len();
         let pred = *self.names.entry(name).or_insert(next);
         if pred == next {
@@ -227,14 +231,14 @@ impl Program {
     }
 }
 
-/// The relations that depend on the state or the moves.
+/// Returns the relations that depend on the state or the moves.
 fn dynamic_relations(rules: &Rules) -> BTreeSet<(&str, usize)> {
-    fn reads(literal: &Sentence, dynamic: &BTreeSet<(&str, usize)>) -> bool {
+    fn reads(literal: &Literal, dynamic: &BTreeSet<(&str, usize)>) -> bool {
         match literal {
-            Sentence::Holds(atom) => dynamic.contains(&(atom.name.as_str(), atom.args.len())),
-            Sentence::Not(_, inner) => reads(inner, dynamic),
-            Sentence::Distinct(..) => false,
-            Sentence::Or(_, parts) => parts.iter().any(|part| reads(part, dynamic)),
+            Literal::Holds(atom) => dynamic.contains(&(atom.name.as_str(), atom.args.len())),
+            Literal::Not(_, inner) => reads(inner, dynamic),
+            Literal::Distinct(..) => false,
+            Literal::Or(_, parts) => parts.iter().any(|part| reads(part, dynamic)),
         }
     }
     let mut dynamic =
@@ -252,54 +256,60 @@ fn dynamic_relations(rules: &Rules) -> BTreeSet<(&str, usize)> {
     }
 }
 
-/// What a conjunction is made of.
+/// A part of a conjunction.
 #[derive(Clone)]
-enum Leaf<'a> {
+enum ConjunctionPart<'a> {
     Holds(&'a Atom),
     Absent(&'a Atom),
     Distinct(&'a Term, &'a Term),
     Same(&'a Term, &'a Term),
-    /// A disjunction of tests, which stays whole.
-    Tests(Vec<Vec<Leaf<'a>>>),
+    /// A disjunction of tests, which is not expanded.
+    Tests(Vec<Vec<ConjunctionPart<'a>>>),
 }
 
-/// The conjunctions into which a rule spreads.
-fn conjunctions<'a>(rule: &'a Rule, dynamic: &BTreeSet<(&str, usize)>) -> Result<Vec<Vec<Leaf<'a>>>, GroundError> {
+/// Returns the conjunctions to which a rule expands.
+fn conjunctions<'a>(
+    rule: &'a Rule,
+    dynamic: &BTreeSet<(&str, usize)>,
+) -> Result<Vec<Vec<ConjunctionPart<'a>>>, GroundError> {
     let too_many = GroundError::Alternatives { place: rule.place, limit: MAX_ALTERNATIVES };
     let parts = rule.body.iter().map(|literal| alternatives(literal, true, dynamic));
     product(parts).ok_or(too_many)
 }
 
-/// The alternatives of a literal, or of its negation, each a conjunction.
+/// Returns the alternatives of a literal, or of its negation, each a conjunction.
+/// Returns `None` if there are too many.
 fn alternatives<'a>(
-    literal: &'a Sentence,
+    literal: &'a Literal,
     holds: bool,
     dynamic: &BTreeSet<(&str, usize)>,
-) -> Option<Vec<Vec<Leaf<'a>>>> {
+) -> Option<Vec<Vec<ConjunctionPart<'a>>>> {
     Some(match (literal, holds) {
-        (Sentence::Holds(atom), true) => vec![vec![Leaf::Holds(atom)]],
-        (Sentence::Holds(atom), false) => vec![vec![Leaf::Absent(atom)]],
-        (Sentence::Distinct(_, left, right), true) => vec![vec![Leaf::Distinct(left, right)]],
-        (Sentence::Distinct(_, left, right), false) => vec![vec![Leaf::Same(left, right)]],
-        (Sentence::Not(_, inner), _) => alternatives(inner, !holds, dynamic)?,
-        (Sentence::Or(_, parts), false) => product(parts.iter().map(|part| alternatives(part, false, dynamic)))?,
-        (Sentence::Or(_, parts), true) => {
+        (Literal::Holds(atom), true) => vec![vec![ConjunctionPart::Holds(atom)]],
+        (Literal::Holds(atom), false) => vec![vec![ConjunctionPart::Absent(atom)]],
+        (Literal::Distinct(_, left, right), true) => vec![vec![ConjunctionPart::Distinct(left, right)]],
+        (Literal::Distinct(_, left, right), false) => vec![vec![ConjunctionPart::Same(left, right)]],
+        (Literal::Not(_, inner), _) => alternatives(inner, !holds, dynamic)?,
+        (Literal::Or(_, parts), false) => product(parts.iter().map(|part| alternatives(part, false, dynamic)))?,
+        (Literal::Or(_, parts), true) => {
             let mut all = Vec::new();
             for part in parts {
                 all.extend(alternatives(part, true, dynamic)?);
             }
-            let is_test = |leaf: &Leaf| match leaf {
-                Leaf::Holds(_) => false,
-                Leaf::Absent(atom) => !dynamic.contains(&(atom.name.as_str(), atom.args.len())),
-                Leaf::Distinct(..) | Leaf::Same(..) | Leaf::Tests(_) => true,
+            let is_test = |leaf: &ConjunctionPart| match leaf {
+                ConjunctionPart::Holds(_) => false,
+                ConjunctionPart::Absent(atom) => !dynamic.contains(&(atom.name.as_str(), atom.args.len())),
+                ConjunctionPart::Distinct(..) | ConjunctionPart::Same(..) | ConjunctionPart::Tests(_) => true,
             };
-            if all.iter().flatten().all(is_test) { vec![vec![Leaf::Tests(all)]] } else { all }
+            if all.iter().flatten().all(is_test) { vec![vec![ConjunctionPart::Tests(all)]] } else { all }
         }
     })
 }
 
-fn product<'a>(parts: impl Iterator<Item = Option<Vec<Vec<Leaf<'a>>>>>) -> Option<Vec<Vec<Leaf<'a>>>> {
-    let mut all: Vec<Vec<Leaf>> = vec![Vec::new()];
+fn product<'a>(
+    parts: impl Iterator<Item = Option<Vec<Vec<ConjunctionPart<'a>>>>>,
+) -> Option<Vec<Vec<ConjunctionPart<'a>>>> {
+    let mut all: Vec<Vec<ConjunctionPart>> = vec![Vec::new()];
     for part in parts {
         let part = part?;
         if all.len() * part.len() > MAX_ALTERNATIVES {
@@ -310,80 +320,84 @@ fn product<'a>(parts: impl Iterator<Item = Option<Vec<Vec<Leaf<'a>>>>>) -> Optio
     Some(all)
 }
 
-/// Turns the sentences of one conjunction into patterns.
-struct Scope<'a> {
-    program: &'a mut Program,
-    terms: &'a mut Terms,
+/// The context for converting one conjunction.
+struct ClauseConverter<'a> {
+    program: &'a mut GroundClauses,
+    terms: &'a mut GroundTerms,
     dynamic: &'a BTreeSet<(&'a str, usize)>,
     vars: Vec<&'a str>,
 }
 
-impl<'a> Scope<'a> {
-    /// None if the clause has too many variables, arguments or literals.
-    fn clause(mut self, head: &'a Atom, leaves: &[Leaf<'a>]) -> Option<Clause> {
+impl<'a> ClauseConverter<'a> {
+    /// Returns the clause, or `None` if it has too many variables, arguments or
+    /// literals.
+    fn clause(mut self, head: &'a Atom, leaves: &[ConjunctionPart<'a>]) -> Option<GroundClause> {
         let (mut body, mut absent, mut tests) = (Vec::new(), Vec::new(), Vec::new());
-        let args: Box<[Pat]> = head.args.iter().map(|arg| self.pat(arg)).collect();
-        let name = Name::Named(head.name.clone(), args.len());
-        let head = Literal { pred: self.program.relation(name, args.len(), self.kind(head)), args };
+        let args: Box<[TermPattern]> = head.args.iter().map(|arg| self.pat(arg)).collect();
+        let name = RelationName::Named(head.name.clone(), args.len());
+        let head = GroundLiteral { pred: self.program.relation(name, args.len(), self.kind(head)), args };
         for leaf in leaves {
             match leaf {
-                Leaf::Holds(atom) => body.push(self.literal(atom)),
-                Leaf::Absent(atom) if self.kind(atom) == Kind::Dynamic => absent.push(self.literal(atom)),
+                ConjunctionPart::Holds(atom) => body.push(self.literal(atom)),
+                ConjunctionPart::Absent(atom) if self.kind(atom) == RelationKind::Dynamic => {
+                    absent.push(self.literal(atom))
+                }
                 leaf => tests.push(self.test(leaf)),
             }
         }
-        let wide = |literal: &Literal| literal.args.len() > MAX_ARITY;
+        let wide = |literal: &GroundLiteral| literal.args.len() > MAX_ARITY;
         let long = body.len() + absent.len() + tests.len() > MAX_LITERALS;
         if long || self.vars.len() > MAX_VARIABLES || wide(&head) || body.iter().chain(&absent).any(wide) {
             return None;
         }
-        Some(Clause { head, body, absent, tests, variables: self.vars.len() })
+        Some(GroundClause { head, body, absent, tests, variables: self.vars.len() })
     }
 
-    fn kind(&self, atom: &Atom) -> Kind {
+    fn kind(&self, atom: &Atom) -> RelationKind {
         let is_dynamic = self.dynamic.contains(&(atom.name.as_str(), atom.args.len()));
-        if is_dynamic { Kind::Dynamic } else { Kind::Static }
+        if is_dynamic { RelationKind::Dynamic } else { RelationKind::Static }
     }
 
-    fn test(&mut self, leaf: &Leaf<'a>) -> Test {
+    fn test(&mut self, leaf: &ConjunctionPart<'a>) -> GroundTest {
         match leaf {
-            Leaf::Distinct(left, right) => Test::Distinct(self.pat(left), self.pat(right)),
-            Leaf::Same(left, right) => Test::Same(self.pat(left), self.pat(right)),
-            Leaf::Absent(atom) | Leaf::Holds(atom) => Test::Absent(self.literal(atom)),
-            Leaf::Tests(any) => {
-                Test::Any(any.iter().map(|all| Test::All(all.iter().map(|leaf| self.test(leaf)).collect())).collect())
-            }
+            ConjunctionPart::Distinct(left, right) => GroundTest::Distinct(self.pat(left), self.pat(right)),
+            ConjunctionPart::Same(left, right) => GroundTest::Same(self.pat(left), self.pat(right)),
+            ConjunctionPart::Absent(atom) | ConjunctionPart::Holds(atom) => GroundTest::Absent(self.literal(atom)),
+            ConjunctionPart::Tests(any) => GroundTest::Any(
+                any.iter().map(|all| GroundTest::All(all.iter().map(|leaf| self.test(leaf)).collect())).collect(),
+            ),
         }
     }
 
-    fn literal(&mut self, atom: &'a Atom) -> Literal {
-        let args: Vec<Pat> = atom.args.iter().map(|arg| self.pat(arg)).collect();
+    fn literal(&mut self, atom: &'a Atom) -> GroundLiteral {
+        let args: Vec<TermPattern> = atom.args.iter().map(|arg| self.pat(arg)).collect();
         let (name, args) = match (atom.name.as_str(), &args[..]) {
-            ("true", [Pat::Fun(functor, inner)]) => (Name::True(Some(*functor)), inner.to_vec()),
-            ("true", _) => (Name::True(None), args),
-            ("does", [role, Pat::Fun(functor, inner)]) => {
-                (Name::Does(Some(*functor)), [std::slice::from_ref(role), inner].concat())
+            ("true", [TermPattern::Fun(functor, inner)]) => (RelationName::True(Some(*functor)), inner.to_vec()),
+            ("true", _) => (RelationName::True(None), args),
+            ("does", [role, TermPattern::Fun(functor, inner)]) => {
+                (RelationName::Does(Some(*functor)), [std::slice::from_ref(role), inner].concat())
             }
-            ("does", _) => (Name::Does(None), args),
-            (name, _) => (Name::Named(name.to_string(), args.len()), args),
+            ("does", _) => (RelationName::Does(None), args),
+            (name, _) => (RelationName::Named(name.to_string(), args.len()), args),
         };
-        Literal { pred: self.program.relation(name, args.len(), self.kind(atom)), args: args.into() }
+        GroundLiteral { pred: self.program.relation(name, args.len(), self.kind(atom)), args: args.into() }
     }
 
-    /// Ground functions stay functions: they meet the rows of their functor.
-    fn pat(&mut self, term: &'a Term) -> Pat {
+    /// Converts a term. Ground functions remain functions, so that they match the
+    /// rows of their functor.
+    fn pat(&mut self, term: &'a Term) -> TermPattern {
         match term {
-            Term::Constant(name) => Pat::Const(self.terms.constant(name)),
+            Term::Constant(name) => TermPattern::Const(self.terms.constant(name)),
             Term::Variable(name) => {
                 let known = self.vars.iter().position(|var| var == name);
-                Pat::Var(known.unwrap_or_else(|| {
+                TermPattern::Var(known.unwrap_or_else(|| {
                     self.vars.push(name);
                     self.vars.len() - 1
                 }))
             }
             Term::Function { name, args, .. } => {
                 let functor = self.terms.functor(name, args.len());
-                Pat::Fun(functor, args.iter().map(|arg| self.pat(arg)).collect())
+                TermPattern::Fun(functor, args.iter().map(|arg| self.pat(arg)).collect())
             }
         }
     }

@@ -1,50 +1,52 @@
-//! What keeps a rulesheet from being grounded.
+//! Errors of grounding.
 
 use thiserror::Error;
 
 use crate::gdl::syntax::Place;
 
-/// Why a rulesheet cannot be grounded.
+/// An error that keeps a rulesheet from being grounded.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum GroundError {
-    /// A rule has a variable that nothing binds.
-    #[error("{place}: the rule is unsafe: a variable of its head, a negation or a `distinct` is bound by nothing")]
+    /// A rule has an unbound variable.
+    #[error(
+        "{place}: the rule is unsafe: no positive literal binds a variable of its head, a negation or a `distinct`"
+    )]
     Unsafe {
-        /// The rule.
+        /// The place of the rule.
         place: Place,
     },
     /// A rule has too many disjunctions.
-    #[error("{place}: the disjunctions of the rule spread into more than {limit} conjunctions: split the rule")]
+    #[error("{place}: the disjunctions of the rule expand to more than {limit} conjunctions: split the rule")]
     Alternatives {
-        /// The rule.
+        /// The place of the rule.
         place: Place,
-        /// The most there may be.
+        /// The limit.
         limit: usize,
     },
-    /// A rule has too many variables or literals, or a relation too many
+    /// A rule has too many variables or literals, or a relation has too many
     /// arguments.
     #[error("{place}: the rule has more than 128 variables or 256 literals, or a relation of more than 32 arguments")]
     TooWide {
-        /// The rule.
+        /// The place of the rule.
         place: Place,
     },
-    /// What holds at the start, or who plays, depends on the state.
+    /// The initial state or a role depends on the state.
     #[error("{place}: a role or the initial state depends on the state")]
     Start {
-        /// The rule.
+        /// The place of the rule.
         place: Place,
     },
     /// A relation depends on its own negation.
     #[error("the rules are not stratified")]
     NotStratified,
-    /// Nothing says who plays.
+    /// Nothing defines a role.
     #[error("the rulesheet has no role")]
     NoRole,
-    /// The rules without variables are too many, or their terms too deep.
-    #[error("the rules without variables are too many or too deep")]
+    /// There are too many ground rules, or their terms are nested too deep.
+    #[error("there are too many ground rules, or their terms are nested too deep")]
     TooLarge,
-    /// Whoever asked has asked to stop.
+    /// Cancelled by the caller.
     #[error("grounding was stopped")]
     Stopped,
 }

@@ -1,20 +1,20 @@
-//! How far grounding goes.
+//! Limits of grounding.
 
 use crate::gdl::syntax::MAX_DEPTH;
 
-/// How far grounding goes before it is given up.
+/// The limits at which grounding fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    /// Rows that joins may visit.
+pub struct GroundLimits {
+    /// The maximum number of rows that joins visit.
     pub visits: u64,
-    /// Words of facts and instances that may be kept, of 4 bytes each.
+    /// The maximum memory for facts and instances, in words of 4 bytes.
     pub words: usize,
-    /// Functions in one another.
+    /// The maximum nesting depth of functions.
     pub depth: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits { visits: 200_000_000, words: 50_000_000, depth: MAX_DEPTH }
+impl Default for GroundLimits {
+    fn default() -> GroundLimits {
+        GroundLimits { visits: 200_000_000, words: 50_000_000, depth: MAX_DEPTH }
     }
 }

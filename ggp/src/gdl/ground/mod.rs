@@ -1,11 +1,11 @@
-//! Rules without variables: everything that may hold in some state, and the
-//! ways in which it may.
+//! Grounding: all sentences that may hold in some state, and the rule instances
+//! from which they follow.
 //!
-//! What may hold is found by forward chaining in which every sentence that
-//! depends on the state and is negated may hold or not (relaxed
-//! reachability). Two changes of the clauses keep it from exploding: they are
-//! [`split`] where variables concern few of their literals, and they wait
-//! for the [`demand`] of those that read them.
+//! Forward chaining finds the sentences that may hold. It assumes that negated
+//! sentences that depend on the state may or may not hold (relaxed reachability).
+//! Two transformations of the clauses limit the number of instances: [`split`]
+//! cuts clauses whose variables occur in few literals, and [`demand`] restricts
+//! clauses to the queries of their readers.
 
 mod chain;
 mod clause;
@@ -21,17 +21,16 @@ mod tests;
 
 use super::syntax::Rules;
 
-pub use chain::{AtomKind, Chain};
-pub use clause::{Name, Pred, Program};
+pub use chain::{AtomKind, ForwardChaining};
+pub use clause::{GroundClauses, PredId, RelationName};
 pub use error::GroundError;
-pub use limits::Limits;
-pub use strata::groups;
-pub use terms::Terms;
+pub use limits::GroundLimits;
+pub use strata::clause_groups;
+pub use terms::GroundTerms;
 
-/// The clauses of a rulesheet, cut into pieces and restricted to what the
-/// game asks.
-pub fn program(rules: &Rules, terms: &mut Terms) -> Result<Program, GroundError> {
-    let mut program = Program::new(rules, terms)?;
+/// Returns the clauses of a rulesheet, split and restricted to the demand.
+pub fn ground_clauses(rules: &Rules, terms: &mut GroundTerms) -> Result<GroundClauses, GroundError> {
+    let mut program = GroundClauses::new(rules, terms)?;
     split::split(&mut program);
     demand::restrict(&mut program)?;
     Ok(program)

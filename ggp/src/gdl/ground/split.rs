@@ -1,25 +1,26 @@
-//! Clauses cut into smaller ones where a join order alone would not help.
+//! Splitting of clauses: variable elimination on the join graph.
 //!
-//! A variable that only some literals of a body have, and the head has not,
-//! is no concern of the others: these literals become a clause of their own,
-//! without the variable in its head. What would be met once for each value
-//! of it is then met once. This is variable elimination on the join graph.
+//! If only some literals of a body contain a variable, and the head does not,
+//! these literals become a separate clause. Its head lacks the variable. The
+//! other literals are then joined once instead of once per value of the variable.
 
-use super::clause::{Clause, Kind, Literal, MAX_ARITY, Pat, Program, Test, Var, VarSet, vars};
+use super::clause::{
+    GroundClause, GroundClauses, GroundLiteral, GroundTest, MAX_ARITY, RelationKind, TermPattern, Var, VarSet, vars,
+};
 
-/// Clauses are no more spread once there are so many more than before.
-const MOST_SPREAD: usize = 4096;
+/// The number of additional clauses above which no test is expanded.
+const MAX_ADDED_CLAUSES: usize = 4096;
 
-/// Splits every clause of a program as far as it helps.
-pub fn split(program: &mut Program) {
+/// Splits every clause as far as this reduces variables.
+pub fn split(program: &mut GroundClauses) {
     let mut all = std::mem::take(&mut program.clauses);
-    let most = all.len() + MOST_SPREAD;
+    let most = all.len() + MAX_ADDED_CLAUSES;
     while let Some(mut clause) = all.pop() {
         while let Some(group) = best_group(&clause) {
             let part = cut(&mut clause, group, program);
             all.push(part);
         }
-        match spread(&clause) {
+        match expand_test(&clause) {
             Some(alternatives) if all.len() + program.clauses.len() < most => all.extend(alternatives),
             _ => program.clauses.push(clause),
         }
@@ -27,9 +28,9 @@ pub fn split(program: &mut Program) {
     program.clauses.reverse();
 }
 
-/// A variable whose literals are to be cut off, as a set, if cutting helps:
-/// they and what is left have fewer variables each.
-fn best_group(clause: &Clause) -> Option<VarSet> {
+/// Returns the variable to eliminate, as a set, if any. The clause of its
+/// literals, and the remaining clause, must both have fewer variables.
+fn best_group(clause: &GroundClause) -> Option<VarSet> {
     let all = clause.vars();
     let head = clause.head.vars();
     let candidates = (0..clause.variables).filter(|&var| (all & !head) >> var & 1 == 1);
@@ -37,8 +38,8 @@ fn best_group(clause: &Clause) -> Option<VarSet> {
         let eliminated = 1 << var;
         let (mut bound, mut used) = (0, 0);
         let has = |set: VarSet| set & eliminated != 0;
-        clause.body.iter().map(Literal::vars).filter(|&set| has(set)).for_each(|set| bound |= set);
-        let others = clause.absent.iter().map(Literal::vars).chain(clause.tests.iter().map(Test::vars));
+        clause.body.iter().map(GroundLiteral::vars).filter(|&set| has(set)).for_each(|set| bound |= set);
+        let others = clause.absent.iter().map(GroundLiteral::vars).chain(clause.tests.iter().map(GroundTest::vars));
         others.filter(|&set| has(set)).for_each(|set| used |= set);
         let narrow = bound.count_ones() as usize <= MAX_ARITY + 1;
         (narrow && used & !bound == 0 && bound != all).then_some((bound.count_ones(), eliminated))
@@ -46,24 +47,24 @@ fn best_group(clause: &Clause) -> Option<VarSet> {
     candidates.filter_map(group).min().map(|(_, eliminated)| eliminated)
 }
 
-/// A clause for each alternative of a test, if all of them can be cut where
-/// the clause itself cannot: a test that ties all variables together may have
-/// alternatives that tie few.
-fn spread(clause: &Clause) -> Option<Vec<Clause>> {
+/// Returns a clause for each alternative of a test, if all of these can be split.
+/// A test that contains all variables may have alternatives that contain few.
+fn expand_test(clause: &GroundClause) -> Option<Vec<GroundClause>> {
     clause.tests.iter().enumerate().find_map(|(index, test)| {
-        let Test::Any(parts) = test else { return None };
-        let with = |part: &Test| {
+        let GroundTest::Any(parts) = test else { return None };
+        let with = |part: &GroundTest| {
             let mut clause = clause.clone();
             clause.tests[index] = part.clone();
             clause
         };
-        let clauses: Vec<Clause> = parts.iter().map(with).collect();
+        let clauses: Vec<GroundClause> = parts.iter().map(with).collect();
         clauses.iter().all(|clause| best_group(clause).is_some()).then_some(clauses)
     })
 }
 
-/// Cuts off the literals that have an eliminated variable.
-fn cut(clause: &mut Clause, eliminated: VarSet, program: &mut Program) -> Clause {
+/// Moves the literals with the eliminated variable to a new clause, and returns
+/// it.
+fn cut(clause: &mut GroundClause, eliminated: VarSet, program: &mut GroundClauses) -> GroundClause {
     let has = |set: VarSet| set & eliminated != 0;
     let (mut body, rest): (Vec<_>, Vec<_>) = clause.body.drain(..).partition(|literal| has(literal.vars()));
     clause.body = rest;
@@ -71,19 +72,20 @@ fn cut(clause: &mut Clause, eliminated: VarSet, program: &mut Program) -> Clause
     clause.absent = rest;
     let (mut tests, rest): (Vec<_>, Vec<_>) = clause.tests.drain(..).partition(|test| has(test.vars()));
     clause.tests = rest;
-    // Tests that need no more than what is bound here belong here.
+    // Tests whose variables are all bound here belong to the new clause.
     let bound = body.iter().fold(0, |set, literal| set | literal.vars());
     let (here, rest): (Vec<_>, Vec<_>) = clause.tests.drain(..).partition(|test| test.vars() & !bound == 0);
     clause.tests = rest;
     tests.extend(here);
     let kept = bound & clause.vars();
-    // The new clause numbers its variables anew.
+    // The variables of the new clause are renumbered.
     let places: Vec<Var> = (0..clause.variables).filter(|&var| bound >> var & 1 == 1).collect();
     let rename = |var: Var| places.iter().position(|&place| place == var).unwrap_or(0);
-    let head: Box<[Pat]> = places.iter().filter(|&&var| kept >> var & 1 == 1).map(|&var| Pat::Var(var)).collect();
+    let head: Box<[TermPattern]> =
+        places.iter().filter(|&&var| kept >> var & 1 == 1).map(|&var| TermPattern::Var(var)).collect();
     let is_dynamic = !absent.is_empty() || body.iter().any(|literal| program.relations[literal.pred].is_dynamic());
-    let pred = program.made(head.len(), if is_dynamic { Kind::Dynamic } else { Kind::Static });
-    let head = Literal { pred, args: head };
+    let pred = program.made(head.len(), if is_dynamic { RelationKind::Dynamic } else { RelationKind::Static });
+    let head = GroundLiteral { pred, args: head };
     clause.body.push(head.clone());
     debug_assert_eq!(vars(&head.args), kept);
     body.iter_mut()
@@ -92,24 +94,24 @@ fn cut(clause: &mut Clause, eliminated: VarSet, program: &mut Program) -> Clause
     tests.iter_mut().for_each(|test| test_renamed(test, &rename));
     let mut head = head;
     head.args.iter_mut().for_each(|arg| renamed(arg, &rename));
-    Clause { head, body, absent, tests, variables: places.len() }
+    GroundClause { head, body, absent, tests, variables: places.len() }
 }
 
-fn renamed(pat: &mut Pat, rename: &impl Fn(Var) -> Var) {
+fn renamed(pat: &mut TermPattern, rename: &impl Fn(Var) -> Var) {
     match pat {
-        Pat::Const(_) => {}
-        Pat::Var(var) => *var = rename(*var),
-        Pat::Fun(_, args) => args.iter_mut().for_each(|arg| renamed(arg, rename)),
+        TermPattern::Const(_) => {}
+        TermPattern::Var(var) => *var = rename(*var),
+        TermPattern::Fun(_, args) => args.iter_mut().for_each(|arg| renamed(arg, rename)),
     }
 }
 
-fn test_renamed(test: &mut Test, rename: &impl Fn(Var) -> Var) {
+fn test_renamed(test: &mut GroundTest, rename: &impl Fn(Var) -> Var) {
     match test {
-        Test::Distinct(left, right) | Test::Same(left, right) => {
+        GroundTest::Distinct(left, right) | GroundTest::Same(left, right) => {
             renamed(left, rename);
             renamed(right, rename);
         }
-        Test::Absent(literal) => literal.args.iter_mut().for_each(|arg| renamed(arg, rename)),
-        Test::All(parts) | Test::Any(parts) => parts.iter_mut().for_each(|part| test_renamed(part, rename)),
+        GroundTest::Absent(literal) => literal.args.iter_mut().for_each(|arg| renamed(arg, rename)),
+        GroundTest::All(parts) | GroundTest::Any(parts) => parts.iter_mut().for_each(|part| test_renamed(part, rename)),
     }
 }

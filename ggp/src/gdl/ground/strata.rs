@@ -1,12 +1,13 @@
-//! The order in which clauses are run.
+//! The order in which forward chaining runs clauses.
 
-use super::clause::Program;
+use super::clause::GroundClauses;
 use super::error::GroundError;
 use crate::gdl::scc::components;
 
-/// The order in which the clauses that depend on no state are run, a group
-/// after all that it reads, and then those that do, as one group.
-pub fn groups(program: &Program) -> Result<Vec<Vec<usize>>, GroundError> {
+/// Returns groups of clauses in the order in which they run. Clauses that do not
+/// depend on the state form groups, each after the groups that it reads. All
+/// clauses that depend on the state form the last group.
+pub fn clause_groups(program: &GroundClauses) -> Result<Vec<Vec<usize>>, GroundError> {
     let count = program.relations.len();
     let mut reads: Vec<Vec<(usize, bool)>> = vec![Vec::new(); count];
     for clause in &program.clauses {

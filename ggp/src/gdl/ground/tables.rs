@@ -1,43 +1,42 @@
-//! What may hold: relations as rows of terms.
+//! Tables of the sentences that may hold: rows of terms.
 
 use hashbrown::{HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 
-/// No row, no index.
+/// The number that means no row or no index.
 pub const NONE: u32 = u32::MAX;
 
-/// A hash of words, good in all bits.
+/// Returns a hash of words whose bits are all well mixed.
 pub fn hash(words: &[u32]) -> u64 {
     use std::hash::BuildHasher;
     FxBuildHasher.hash_one(words)
 }
 
-/// The rows of a relation, each once, in the order in which they were found.
+/// The rows of a relation, each once, in the order in which they were derived.
 #[derive(Default)]
-pub struct Table {
+pub struct RowTable {
     arity: usize,
     words: Vec<u32>,
-    /// When each row was found, by the count of all facts.
+    /// The number of facts at the time each row was derived.
     times: Vec<u32>,
-    /// What the network calls each row.
+    /// The atom of each row.
     atoms: Vec<u32>,
     known: HashTable<u32>,
-    indexes: Vec<Index>,
+    indexes: Vec<ColumnIndex>,
 }
 
-/// The rows that agree in some columns, as chains in order of time. Keys are
-/// hashes, so a chain may hold rows of another key: whoever follows it
-/// compares the columns.
-struct Index {
+/// An index by some columns: chains of rows in the order of time. Keys are hashes,
+/// so a chain may contain rows of other keys. The caller compares the columns.
+struct ColumnIndex {
     columns: Box<[usize]>,
-    /// The first row, the last and the number of rows.
+    /// The first row, the last row and the number of rows of each chain.
     chains: HashMap<u64, (u32, u32, u32), FxBuildHasher>,
     following: Vec<u32>,
 }
 
-impl Table {
-    pub fn new(arity: usize) -> Table {
-        Table { arity, ..Table::default() }
+impl RowTable {
+    pub fn new(arity: usize) -> RowTable {
+        RowTable { arity, ..RowTable::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -59,12 +58,12 @@ impl Table {
         self.atoms[row as usize]
     }
 
-    /// The row of these words.
+    /// Returns the row with these words.
     pub fn find(&self, words: &[u32]) -> Option<u32> {
         self.known.find(hash(words), |&row| self.row(row) == words).copied()
     }
 
-    /// Adds a row that is not there yet.
+    /// Adds a row that is not in the table.
     pub fn add(&mut self, words: &[u32], time: u32, atom: u32) {
         let row = self.times.len() as u32;
         self.words.extend_from_slice(words);
@@ -75,12 +74,12 @@ impl Table {
         self.indexes.iter_mut().for_each(|index| index.add(words, row));
     }
 
-    /// The index by these columns, which is kept from now on.
+    /// Returns the index by these columns. Creates and maintains it from now on.
     pub fn index(&mut self, columns: &[usize]) -> usize {
         if let Some(known) = self.indexes.iter().position(|index| &*index.columns == columns) {
             return known;
         }
-        let mut index = Index { columns: columns.into(), chains: HashMap::default(), following: Vec::new() };
+        let mut index = ColumnIndex { columns: columns.into(), chains: HashMap::default(), following: Vec::new() };
         for row in 0..self.len() as u32 {
             index.add(self.row(row), row);
         }
@@ -88,25 +87,25 @@ impl Table {
         self.indexes.len() - 1
     }
 
-    /// The rows a chain of an index has on average.
+    /// Returns the average number of rows per chain of an index.
     pub fn chain_length(&self, index: usize) -> f64 {
         self.len() as f64 / self.indexes[index].chains.len().max(1) as f64
     }
 
-    /// The first row of the chain of a key, in the order of its columns.
+    /// Returns the first row of the chain of a key, or [`NONE`].
     #[inline]
     pub fn first(&self, index: usize, key: &[u32]) -> u32 {
         self.indexes[index].chains.get(&hash(key)).map_or(NONE, |&(first, ..)| first)
     }
 
-    /// The row after a row in its chain.
+    /// Returns the next row in a chain, or [`NONE`].
     #[inline]
     pub fn following(&self, index: usize, row: u32) -> u32 {
         self.indexes[index].following[row as usize]
     }
 }
 
-impl Index {
+impl ColumnIndex {
     fn add(&mut self, words: &[u32], row: u32) {
         let mut key = [0; 64];
         for (place, &column) in key.iter_mut().zip(&self.columns) {

@@ -1,4 +1,4 @@
-//! Ground terms of the grounder, each kept once.
+//! Ground terms of grounding, each stored once.
 
 use std::fmt::Write;
 
@@ -7,22 +7,22 @@ use rustc_hash::FxBuildHasher;
 
 use super::tables::hash;
 
-/// A name with its number of arguments.
+/// The number of a functor: a name with a number of arguments.
 pub type Functor = u32;
 
-/// Terms by number; equal terms have equal numbers.
+/// Ground terms by number. Equal terms have equal numbers.
 #[derive(Default)]
-pub struct Terms {
+pub struct GroundTerms {
     names: Vec<(String, usize)>,
     functors: HashMap<(String, usize), Functor, FxBuildHasher>,
-    /// Of each term, its functor and then its arguments.
+    /// The functor and the arguments of each term, one term after another.
     words: Vec<u32>,
     starts: Vec<u32>,
     depths: Vec<u8>,
     known: HashTable<u32>,
 }
 
-impl Terms {
+impl GroundTerms {
     pub fn functor(&mut self, name: &str, arity: usize) -> Functor {
         let next = self.names.len() as Functor;
         let functor = *self.functors.entry((name.to_string(), arity)).or_insert(next);
@@ -37,10 +37,10 @@ impl Terms {
         self.intern(&[functor])
     }
 
-    /// The term of a functor and its arguments.
+    /// Returns the term of a functor and its arguments.
     pub fn intern(&mut self, words: &[u32]) -> u32 {
         let key = hash(words);
-        let Terms { words: all, starts, known, depths, .. } = self;
+        let GroundTerms { words: all, starts, known, depths, .. } = self;
         if let Some(&term) = known.find(key, |&term| slice(all, starts, term) == words) {
             return term;
         }
@@ -53,25 +53,25 @@ impl Terms {
         term
     }
 
-    /// The functor and the arguments of a term.
+    /// Returns the functor and the arguments of a term.
     #[inline]
     pub fn words(&self, term: u32) -> &[u32] {
         slice(&self.words, &self.starts, term)
     }
 
-    /// The arguments of a term, if it has this functor.
+    /// Returns the arguments of a term, or `None` if it has another functor.
     pub fn arguments(&self, term: u32, name: &str, arity: usize) -> Option<&[u32]> {
         let words = self.words(term);
         let (found, _) = &self.names[words[0] as usize];
         (found == name && words.len() == arity + 1).then(|| &words[1..])
     }
 
-    /// How many functions are in one another, at most.
+    /// Returns the nesting depth of a term.
     pub fn depth(&self, term: u32) -> usize {
         usize::from(self.depths[term as usize])
     }
 
-    /// The term in KIF.
+    /// Returns a term as KIF.
     pub fn text(&self, term: u32) -> String {
         let mut text = String::new();
         self.write(term, &mut text);

@@ -6,7 +6,7 @@ fn network(text: &str) -> Result<Network, GroundError> {
     Network::new(&Rules::parse(text).unwrap())
 }
 
-/// A rulesheet of one role with a rest.
+/// Returns a rulesheet with one role and the given additional rules.
 fn game(rest: &str) -> String {
     format!("(role you) (init (on 0)) (legal you wait) (<= terminal (true (on 0))) (goal you 50) {rest}")
 }
@@ -16,7 +16,7 @@ fn numbers(name: &str, count: usize) -> String {
 }
 
 #[test]
-fn what_cannot_be_grounded_is_told() {
+fn errors_have_their_place() {
     let place = Place { line: 2, column: 1 };
     let error = |rest: &str| network(&game(&format!("\n{rest}"))).unwrap_err();
     assert_eq!(error("(<= (p ?x) (true (on ?y)))"), GroundError::Unsafe { place });
@@ -30,9 +30,9 @@ fn what_cannot_be_grounded_is_told() {
     assert!(matches!(network(&game(&format!("(<= p {many})"))), Err(GroundError::TooWide { .. })));
 }
 
-/// What grows without bound as rules are cut, spread and asked is bounded.
+/// Splitting, expansion and demand must not let the number of clauses explode.
 #[test]
-fn rules_made_to_explode_are_refused_or_left_whole() {
+fn explosive_rules_are_rejected_or_not_split() {
     let repeated = format!("(<= (next (on 1)) {})", "(true (on 0)) ".repeat(20_000));
     assert!(matches!(network(&game(&repeated)), Err(GroundError::TooWide { .. })));
     let choices: String = (0..20)
@@ -40,7 +40,7 @@ fn rules_made_to_explode_are_refused_or_left_whole() {
         .collect();
     let choices = network(&game(&format!("(n 0) (n 1) (<= (legal you go) (true (on 0)) {choices})")));
     assert!(matches!(choices, Ok(_) | Err(GroundError::TooLarge)), "{choices:?}");
-    // Each block alone would be cut off with more columns than relations have.
+    // Splitting off a block would need a relation with too many columns.
     let blocks: String = (0..7)
         .map(|block| {
             let vars: String = (0..16).map(|var| format!(" ?b{block}v{var}")).collect();
@@ -59,9 +59,9 @@ fn grounding_is_stopped() {
     assert_eq!(stopped.unwrap_err(), GroundError::Stopped);
 }
 
-/// Roles are in the order in which the prover has them, told by facts first.
+/// Roles have the same order as in the prover: roles defined by facts come first.
 #[test]
-fn roles_told_by_rules_come_last() {
+fn roles_defined_by_rules_come_last() {
     let text = "(<= (role ?r) (player ?r)) (player a) (role b) (init on)
         (<= (legal ?r stay) (role ?r)) (<= terminal (not (true on)))";
     assert_eq!(network(text).unwrap().roles, ["b", "a"]);
@@ -69,8 +69,8 @@ fn roles_told_by_rules_come_last() {
     assert_eq!(prover.initial().map(|_| prover.text(prover.roles()[0])).unwrap(), "b");
 }
 
-/// A sum that no match reaches is no reason to refuse a game; one that a
-/// match reaches is no goal.
+/// A goal out of range that no match reaches must not make a game invalid. A
+/// goal out of range that a match reaches counts as none.
 #[test]
 fn goals_out_of_range_count_as_none() {
     let rest = "(init (score 0)) (plus 0 60) (plus 60 120) (plus 120 180)
@@ -87,7 +87,7 @@ fn goals_out_of_range_count_as_none() {
 }
 
 #[test]
-fn negation_of_oneself_is_told() {
+fn unstratified_negation_is_an_error() {
     let by_facts = "(<= (p ?x) (q ?x) (not (r ?x))) (<= (r ?x) (q ?x) (not (p ?x))) (q 0)";
     assert_eq!(network(&game(by_facts)).unwrap_err(), GroundError::NotStratified);
     let by_state = "(<= p (true (on 0)) (not r)) (<= r (true (on 0)) (not p)) (<= (legal you go) p)";
@@ -95,7 +95,7 @@ fn negation_of_oneself_is_told() {
 }
 
 #[test]
-fn terms_without_end_are_given_up() {
+fn unbounded_terms_are_an_error() {
     for rest in [
         "(<= (next (on (s ?x))) (true (on ?x)))",
         "(n 0) (<= (n (s ?x)) (n ?x)) (<= (legal you ?x) (n ?x))",
@@ -105,10 +105,10 @@ fn terms_without_end_are_given_up() {
     }
 }
 
-/// Six values of a hundred each that have nothing to do with one another
-/// would be a million millions of instances.
+/// Six independent variables with a hundred values each would have 10^12
+/// instances.
 #[test]
-fn variables_that_do_not_meet_are_not_multiplied() {
+fn independent_variables_are_not_multiplied() {
     let parts: String = (0..6).map(|part| format!("(true (at {part} ?v{part}))")).collect();
     let rest = format!(
         "{} (part 0) (part 1) (part 2) (part 3) (part 4) (part 5)
@@ -119,9 +119,9 @@ fn variables_that_do_not_meet_are_not_multiplied() {
     assert!(network(&game(&rest)).unwrap().netlist.gates().len() < 5_000);
 }
 
-/// A count that begins at nothing need not be known from everywhere else.
+/// A count that begins at 0 need not be derived from other starts.
 #[test]
-fn only_what_is_asked_is_grounded() {
+fn only_queried_sentences_are_grounded() {
     let rest = format!(
         "{} {} (<= (number ?x) (succ ?x ?y))
          (<= (init (cell ?c white)) (after ?c ?d)) (<= (next (cell ?c ?p)) (true (cell ?c ?p)))
@@ -137,7 +137,7 @@ fn only_what_is_asked_is_grounded() {
     assert_eq!(network.moves.len(), 22, "{:?}", network.moves);
 }
 
-/// Paths in a ring are found though each step depends on all others.
+/// Paths in a ring are found although each step depends on all others.
 #[test]
 fn recursion_within_a_state_ends() {
     let rest = "(next0 0 1) (next0 1 2) (next0 2 3) (next0 3 0)

@@ -17,7 +17,7 @@ const STEPS: usize = 1_000;
 pub fn accumulates(game: &NetworkGame) -> bool {
     let mut rng = Rng::seed_from_u64(0);
     let none = || FluentSet::new(game.network().netlist.fluents());
-    let (mut came, mut ceased) = (none(), none());
+    let (mut added, mut removed) = (none(), none());
     let mut joint = Vec::new();
     for _ in 0..MATCHES {
         let mut state = game.initial();
@@ -30,13 +30,13 @@ pub fn accumulates(game: &NetworkGame) -> bool {
             joint.extend((0..game.roles()).filter_map(|role| game.engine().random_legal(&state, role, &mut rng)));
             game.engine().step(&mut state, &joint);
             let words = || before.words().iter().zip(state.fluents().words());
-            came.words_mut().iter_mut().zip(words()).for_each(|(came, (was, is))| *came |= !was & is);
-            ceased.words_mut().iter_mut().zip(words()).for_each(|(ceased, (was, is))| *ceased |= was & !is);
+            added.words_mut().iter_mut().zip(words()).for_each(|(added, (was, is))| *added |= !was & is);
+            removed.words_mut().iter_mut().zip(words()).for_each(|(removed, (was, is))| *removed |= was & !is);
         }
     }
     let free = without_moves(&game.network().netlist);
-    let brought = came.iter().filter(|&fluent| !free[fluent]);
-    let (gone, stayed): (Vec<usize>, Vec<usize>) = brought.partition(|&fluent| ceased.contains(fluent));
+    let by_moves = added.iter().filter(|&fluent| !free[fluent]);
+    let (gone, stayed): (Vec<usize>, Vec<usize>) = by_moves.partition(|&fluent| removed.contains(fluent));
     stayed.len() > gone.len()
 }
 
@@ -46,11 +46,11 @@ mod tests {
     use crate::gdl::network::testing;
 
     #[test]
-    fn stones_that_are_put_accumulate() {
-        for (network, told) in testing::games().into_iter().zip([true, true, true, false, false, false]) {
+    fn placed_stones_accumulate() {
+        for (network, expected) in testing::games().into_iter().zip([true, true, true, false, false, false]) {
             let first = network.fluents[0].clone();
             let game = NetworkGame::new(network);
-            assert_eq!(game.accumulates(), told, "{first}");
+            assert_eq!(game.accumulates(), expected, "{first}");
         }
     }
 }

@@ -60,7 +60,7 @@ impl NetworkFeatures {
     /// they are known. Compiles the network for lanes.
     pub(in crate::gdl::network) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkFeatures {
         let network = game.network();
-        let mut anatomy = NetworkFeatures {
+        let mut features = NetworkFeatures {
             elements: Arc::new(Elements::new(&network.fluents)),
             goals,
             mean_goals: network.netlist.outputs.goals.iter().map(|goals| mean_value(goals)).collect(),
@@ -70,13 +70,13 @@ impl NetworkFeatures {
             idle: Vec::new(),
             after: game.initial(),
         };
-        anatomy.many = anatomy.measured(game);
-        anatomy
+        features.many = features.measure(game);
+        features
     }
 
     /// Measures the number of successors from which lanes are faster on this
     /// machine. The results do not depend on it.
-    fn measured(&mut self, game: &NetworkGame) -> usize {
+    fn measure(&mut self, game: &NetworkGame) -> usize {
         let state = game.initial();
         if game.is_terminal(&state) {
             return 1;
@@ -94,16 +94,16 @@ impl NetworkFeatures {
             });
             times.fold(f64::INFINITY, f64::min)
         };
-        let together = best(&mut |found| {
+        let batched = best(&mut |found| {
             self.in_lanes(game, &state, &joint, true, found);
         });
         let some = joint.repeat(SOME);
-        let apart = best(&mut |found| self.apart(game, &state, &some, true, found)) / SOME as f64;
-        (together / apart) as usize + 1
+        let separate = best(&mut |found| self.one_by_one(game, &state, &some, true, found)) / SOME as f64;
+        (batched / separate) as usize + 1
     }
 
     /// Evaluates the successors one by one.
-    fn apart(
+    fn one_by_one(
         &mut self,
         game: &NetworkGame,
         state: &State,
@@ -256,7 +256,7 @@ impl StateFeatures<NetworkGame> for NetworkFeatures {
         let seats = game.turn(state).acting(game.roles()).len();
         let are_many = joints.len() >= self.many.saturating_mul(seats);
         if !are_many || !self.in_lanes(game, state, joints, with_mobility, found) {
-            self.apart(game, state, joints, with_mobility, found);
+            self.one_by_one(game, state, joints, with_mobility, found);
         }
     }
 }

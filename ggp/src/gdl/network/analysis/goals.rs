@@ -10,11 +10,14 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use crate::features::{GoalTree, GoalTreeBuilder};
-use crate::gdl::ground::{Chain, GroundError, Limits, Name, Pred, Program, Terms, groups, program};
+use crate::gdl::ground::{
+    ForwardChaining, GroundClauses, GroundError, GroundLimits, GroundTerms, PredId, RelationName, clause_groups,
+    ground_clauses,
+};
 use crate::gdl::scc::components;
 use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
 
-use crate::gdl::network::build::Builder;
+use crate::gdl::network::build::{Gates, NetworkBuilder};
 use crate::util::Lit;
 
 /// The maximum number of nodes and branches of a tree.
@@ -37,16 +40,16 @@ const MOST_VISITS: usize = 1_000_000;
 /// Returns the same errors as
 /// [`Network::unless`](crate::gdl::network::Network::unless).
 pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTree>>, GroundError> {
-    let mut terms = Terms::default();
-    let program = program(rules, &mut terms)?;
-    let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
-    chain.run(&groups(&program)?)?;
-    let builder = Builder::new(&program, &chain)?;
+    let mut terms = GroundTerms::default();
+    let clauses = ground_clauses(rules, &mut terms)?;
+    let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::default(), stop);
+    chain.run(&clause_groups(&clauses)?)?;
+    let builder = NetworkBuilder::new(&clauses, &chain)?;
     let (roles, fluents, gates, lits) = (builder.roles, builder.fluents, builder.gates, builder.lits);
-    let mut sheet = Sheet::new(rules, &program, &mut chain);
+    let mut sheet = GroundedRules::new(rules, &clauses, &mut chain);
     let tree_of = |&role: &u32| {
         let best = sheet.best_goal(role)?;
-        let mut tree = Instances {
+        let mut tree = TreeBuilder {
             sheet: &mut sheet,
             builder: GoalTreeBuilder::new(),
             known: HashMap::new(),
@@ -64,33 +67,37 @@ type Env<'r> = Vec<(&'r str, u32)>;
 
 /// A relation and its number of arguments. A fluent has its own name and
 /// number of arguments.
-type Key<'r> = (bool, &'r str, usize);
+type RelationKey<'r> = (bool, &'r str, usize);
 
 /// The rows of a relation that may hold.
 #[derive(Default)]
-struct Rows {
+struct RelationRows {
     rows: Vec<Box<[u32]>>,
     /// The rows by the term in a column.
     by_column: HashMap<(usize, u32), Vec<u32>>,
 }
 
 /// A rulesheet with the facts that may hold.
-struct Sheet<'r, 'a, 'c> {
+struct GroundedRules<'r, 'a, 'c> {
     rules: HashMap<(&'r str, usize), Vec<&'r Rule>>,
     recursive: HashSet<(&'r str, usize)>,
-    program: &'a Program,
-    chain: &'c mut Chain<'a>,
-    rows: HashMap<Key<'r>, Rc<Rows>>,
+    clauses: &'a GroundClauses,
+    chain: &'c mut ForwardChaining<'a>,
+    rows: HashMap<RelationKey<'r>, Rc<RelationRows>>,
 }
 
-impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
-    fn new(rules: &'r Rules, program: &'a Program, chain: &'c mut Chain<'a>) -> Sheet<'r, 'a, 'c> {
+impl<'r, 'a, 'c> GroundedRules<'r, 'a, 'c> {
+    fn new(
+        rules: &'r Rules,
+        clauses: &'a GroundClauses,
+        chain: &'c mut ForwardChaining<'a>,
+    ) -> GroundedRules<'r, 'a, 'c> {
         let mut by_head: HashMap<(&str, usize), Vec<&Rule>> = HashMap::new();
         for rule in rules.iter() {
             by_head.entry((rule.head.name.as_str(), rule.head.args.len())).or_default().push(rule);
         }
         let recursive = recursive(&by_head);
-        Sheet { rules: by_head, recursive, program, chain, rows: HashMap::new() }
+        GroundedRules { rules: by_head, recursive, clauses, chain, rows: HashMap::new() }
     }
 
     /// Returns the highest value of a role's goals, as a term.
@@ -101,15 +108,15 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
     }
 
     /// Returns the grounder's relation with a name, if the rulesheet has it.
-    fn pred(&self, name: &str, arity: usize) -> Option<Pred> {
+    fn pred(&self, name: &str, arity: usize) -> Option<PredId> {
         if (name, arity) == ("true", 1) {
-            return Some(self.program.fluents());
+            return Some(self.clauses.fluents());
         }
-        self.program.names.get(&Name::Named(name.to_string(), arity)).copied()
+        self.clauses.names.get(&RelationName::Named(name.to_string(), arity)).copied()
     }
 
     fn is_dynamic(&self, name: &str, arity: usize) -> bool {
-        self.pred(name, arity).is_some_and(|pred| self.program.relations[pred].is_dynamic())
+        self.pred(name, arity).is_some_and(|pred| self.clauses.relations[pred].is_dynamic())
     }
 
     /// Returns whether the truth of a relation is determined by rules with
@@ -119,9 +126,9 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
     }
 
     /// Returns the grounder's relations that represent a relation.
-    fn answers(&self, name: &str, arity: usize) -> Vec<Pred> {
+    fn answers(&self, name: &str, arity: usize) -> Vec<PredId> {
         let Some(pred) = self.pred(name, arity) else { return Vec::new() };
-        let others = self.program.answers.get(&pred).into_iter().flatten();
+        let others = self.clauses.answers.get(&pred).into_iter().flatten();
         std::iter::once(pred).chain(others.copied()).collect()
     }
 
@@ -131,13 +138,13 @@ impl<'r, 'a, 'c> Sheet<'r, 'a, 'c> {
     }
 
     /// Returns the possible rows of an atom's relation.
-    fn rows_of(&mut self, key: Key<'r>) -> Rc<Rows> {
+    fn rows_of(&mut self, key: RelationKey<'r>) -> Rc<RelationRows> {
         if let Some(known) = self.rows.get(&key) {
             return known.clone();
         }
         let (is_function, name, arity) = key;
-        let (mut seen, mut found) = (HashSet::new(), Rows::default());
-        let answers = if is_function { vec![self.program.fluents()] } else { self.answers(name, arity) };
+        let (mut seen, mut found) = (HashSet::new(), RelationRows::default());
+        let answers = if is_function { vec![self.clauses.fluents()] } else { self.answers(name, arity) };
         for pred in answers {
             let table = &self.chain.tables[pred];
             for row in (0..table.len() as u32).map(|row| table.row(row)) {
@@ -217,7 +224,7 @@ fn recursive<'r>(rules: &HashMap<(&'r str, usize), Vec<&'r Rule>>) -> HashSet<(&
 /// The circuit of all atoms; a tree copies the parts that its leaves read.
 struct Wires<'c> {
     fluents: usize,
-    gates: &'c crate::gdl::network::build::Gates,
+    gates: &'c Gates,
     lits: &'c [Lit],
     /// The signals of the nodes that were copied to the tree.
     signals: HashMap<usize, Lit>,
@@ -239,7 +246,7 @@ impl Wires<'_> {
                     if open.len() > before {
                         continue;
                     }
-                    tree.and(lits.iter().map(|lit| inverted_if(self.signals[&lit.node()], lit.is_inverted())))
+                    tree.and(lits.iter().map(|lit| lit.map(|node| self.signals[&node])))
                 }
                 None if (1..=self.fluents).contains(&node) => tree.fact(node as u32 - 1),
                 // Goals do not depend on moves.
@@ -247,18 +254,14 @@ impl Wires<'_> {
             };
             self.signals.insert(node, signal);
         }
-        inverted_if(self.signals[&lit.node()], lit.is_inverted())
+        lit.map(|node| self.signals[&node])
     }
-}
-
-fn inverted_if(lit: Lit, inverted: bool) -> Lit {
-    if inverted { !lit } else { lit }
 }
 
 /// The instances of the rules that lead to a goal. Methods return `None` if
 /// there are too many.
-struct Instances<'s, 'r, 'a, 'c> {
-    sheet: &'s mut Sheet<'r, 'a, 'c>,
+struct TreeBuilder<'s, 'r, 'a, 'c> {
+    sheet: &'s mut GroundedRules<'r, 'a, 'c>,
     builder: GoalTreeBuilder,
     /// The nodes of sentences.
     known: HashMap<(&'r str, Vec<u32>), u32>,
@@ -267,13 +270,13 @@ struct Instances<'s, 'r, 'a, 'c> {
 }
 
 /// The rows to visit for a sentence: those with a term in a column, or all.
-struct Access {
+struct JoinAccess {
     count: usize,
     column: Option<(usize, u32)>,
     index: usize,
 }
 
-impl<'r> Instances<'_, 'r, '_, '_> {
+impl<'r> TreeBuilder<'_, 'r, '_, '_> {
     /// Returns the node of a sentence, with the instances of its rules.
     fn relation(&mut self, name: &'r str, words: &[u32]) -> Option<u32> {
         if let Some(&known) = self.known.get(&(name, words.to_vec())) {
@@ -460,14 +463,14 @@ impl<'r> Instances<'_, 'r, '_, '_> {
     }
 
     /// Returns the access with the fewest rows for a sentence.
-    fn access(&mut self, left: &[&'r Atom], index: usize, env: &Env<'r>) -> Access {
+    fn access(&mut self, left: &[&'r Atom], index: usize, env: &Env<'r>) -> JoinAccess {
         let (rows, args) = self.rows_of(left[index]);
-        let mut best = Access { count: rows.rows.len(), column: None, index };
+        let mut best = JoinAccess { count: rows.rows.len(), column: None, index };
         for (column, arg) in args.iter().enumerate() {
             let Some(term) = self.sheet.make(arg, env) else { continue };
             let count = rows.by_column.get(&(column, term)).map_or(0, Vec::len);
             if count <= best.count {
-                best = Access { count, column: Some((column, term)), index };
+                best = JoinAccess { count, column: Some((column, term)), index };
             }
         }
         best
@@ -475,7 +478,7 @@ impl<'r> Instances<'_, 'r, '_, '_> {
 
     /// Returns the possible rows of a sentence's relation, and its arguments
     /// there.
-    fn rows_of(&mut self, atom: &'r Atom) -> (Rc<Rows>, &'r [Term]) {
+    fn rows_of(&mut self, atom: &'r Atom) -> (Rc<RelationRows>, &'r [Term]) {
         match (atom.name.as_str(), &atom.args[..]) {
             ("true", [Term::Function { name, args, .. }]) => (self.sheet.rows_of((true, name, args.len())), args),
             (name, args) => (self.sheet.rows_of((false, name, args.len())), args),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn games_are_told_apart() {
+    fn profiles_differ_between_games() {
         let turns = observe(testing::tic_tac_toe());
         assert!(turns.turn_taking && !turns.one_player && turns.step_counter.is_empty());
         assert_eq!(turns.fixed_sum, Some(100));

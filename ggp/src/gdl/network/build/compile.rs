@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::gdl::ground::{AtomKind, Chain, GroundError, Limits, Program, Terms, groups, program};
+use crate::gdl::ground::{
+    AtomKind, ForwardChaining, GroundClauses, GroundError, GroundLimits, GroundTerms, clause_groups, ground_clauses,
+};
 use crate::gdl::scc::components;
 use crate::gdl::syntax::Rules;
 
@@ -51,18 +53,18 @@ impl Network {
 
     /// Builds the network of the rules without simplification.
     pub(super) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
-        let mut terms = Terms::default();
-        let program = program(rules, &mut terms)?;
-        let mut chain = Chain::new(&program, &mut terms, Limits::default(), stop);
-        chain.run(&groups(&program)?)?;
-        Ok(Builder::new(&program, &chain)?.build())
+        let mut terms = GroundTerms::default();
+        let clauses = ground_clauses(rules, &mut terms)?;
+        let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::default(), stop);
+        chain.run(&clause_groups(&clauses)?)?;
+        Ok(NetworkBuilder::new(&clauses, &chain)?.build())
     }
 }
 
 /// A builder with the gates of all atoms that may hold.
-pub struct Builder<'b, 'a> {
-    program: &'b Program,
-    chain: &'b Chain<'a>,
+pub struct NetworkBuilder<'b, 'a> {
+    clauses: &'b GroundClauses,
+    chain: &'b ForwardChaining<'a>,
     pub roles: Vec<u32>,
     pub fluents: Vec<u32>,
     /// The moves of all roles; those of a role are adjacent.
@@ -72,14 +74,17 @@ pub struct Builder<'b, 'a> {
     pub lits: Vec<Lit>,
 }
 
-impl<'b, 'a> Builder<'b, 'a> {
+impl<'b, 'a> NetworkBuilder<'b, 'a> {
     /// # Errors
     ///
     /// Returns an error if there is no role, or if recursion is not stratified
     /// or too large.
-    pub fn new(program: &'b Program, chain: &'b Chain<'a>) -> Result<Builder<'b, 'a>, GroundError> {
+    pub fn new(
+        clauses: &'b GroundClauses,
+        chain: &'b ForwardChaining<'a>,
+    ) -> Result<NetworkBuilder<'b, 'a>, GroundError> {
         // Roles from facts come first, as in the prover.
-        let facts = program.facts("role", 1);
+        let facts = clauses.facts("role", 1);
         let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
         roles.sort_by_key(|role| facts.iter().position(|fact| fact[0] == *role).unwrap_or(facts.len()));
         if roles.is_empty() {
@@ -99,7 +104,7 @@ impl<'b, 'a> Builder<'b, 'a> {
         moves.sort_by_key(|&(role, _)| role);
         let gates = Gates::new(fluents.len(), moves.len());
         let lits = vec![Lit::FALSE; chain.kinds.len()];
-        let mut builder = Builder { program, chain, roles, fluents, moves, gates, lits };
+        let mut builder = NetworkBuilder { clauses, chain, roles, fluents, moves, gates, lits };
         builder.place_inputs();
         builder.place_gates()?;
         Ok(builder)
@@ -140,12 +145,12 @@ impl<'b, 'a> Builder<'b, 'a> {
 
     fn place_inputs(&mut self) {
         for (index, &term) in self.fluents.iter().enumerate() {
-            if let Some(atom) = self.chain.find_in(self.program.fluents(), &[term]) {
+            if let Some(atom) = self.chain.find_in(self.clauses.fluents(), &[term]) {
                 self.lits[atom as usize] = Lit::new(1 + index, false);
             }
         }
         for (index, &(role, term)) in self.moves.iter().enumerate() {
-            if let Some(atom) = self.chain.find_in(self.program.moves(), &[self.roles[role], term]) {
+            if let Some(atom) = self.chain.find_in(self.clauses.moves(), &[self.roles[role], term]) {
                 self.lits[atom as usize] = Lit::new(1 + self.fluents.len() + index, false);
             }
         }
@@ -154,7 +159,7 @@ impl<'b, 'a> Builder<'b, 'a> {
     /// Creates the gates of each atom, after those of all atoms that it
     /// depends on.
     fn place_gates(&mut self) -> Result<(), GroundError> {
-        let instances = Instances::new(self.chain);
+        let instances = AtomInstances::new(self.chain);
         let atoms = self.chain.kinds.len();
         let order = components(atoms, |atom, see| {
             instances.of(atom).flatten().for_each(|&(other, _)| see(other as usize));
@@ -184,10 +189,7 @@ impl<'b, 'a> Builder<'b, 'a> {
         let mut any = Vec::new();
         for instance in instances {
             let lits = &self.lits;
-            any.push(self.gates.and(instance.iter().map(|&(atom, negated)| {
-                let lit = lits[atom as usize];
-                if negated { !lit } else { lit }
-            })));
+            any.push(self.gates.and(instance.iter().map(|&(atom, negated)| lits[atom as usize].xor(negated))));
         }
         self.gates.or(any)
     }
@@ -195,7 +197,7 @@ impl<'b, 'a> Builder<'b, 'a> {
     /// Unrolls the recursion of atoms that depend on one another. Such atoms
     /// hold if they follow from nothing in some number of rounds, at most the
     /// number of atoms.
-    fn unroll(&mut self, component: &[usize], instances: &Instances) -> Result<(), GroundError> {
+    fn unroll(&mut self, component: &[usize], instances: &AtomInstances) -> Result<(), GroundError> {
         for _ in 0..component.len() {
             let round: Vec<Lit> = component.iter().map(|&atom| self.gate(instances.of(atom))).collect();
             let mut changed = false;
@@ -216,7 +218,7 @@ impl<'b, 'a> Builder<'b, 'a> {
 
 /// The instances of each atom: lists of atoms, each with whether it is
 /// negated.
-struct Instances {
+struct AtomInstances {
     lits: Vec<(u32, bool)>,
     /// The start of each instance in `lits`, and the end of the last.
     starts: Vec<u32>,
@@ -224,8 +226,8 @@ struct Instances {
     firsts: Vec<u32>,
 }
 
-impl Instances {
-    fn new(chain: &Chain) -> Instances {
+impl AtomInstances {
+    fn new(chain: &ForwardChaining) -> AtomInstances {
         let heads = || {
             let mut at = 0;
             std::iter::from_fn(move || {
@@ -253,7 +255,7 @@ impl Instances {
             }
             starts.push(lits.len() as u32);
         }
-        Instances { lits, starts, firsts }
+        AtomInstances { lits, starts, firsts }
     }
 
     fn of(&self, atom: usize) -> impl Iterator<Item = &[(u32, bool)]> {

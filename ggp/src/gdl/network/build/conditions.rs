@@ -26,7 +26,7 @@ pub fn conditions(netlist: &Netlist) -> (Netlist, Vec<Lit>) {
     let mut rewriter = Rewriter::new(netlist);
     let mut outputs = netlist.outputs.clone();
     outputs.replace(|lit| rewriter.rewrite(lit));
-    let mut finder = Needs::new(netlist);
+    let mut finder = NeededLiterals::new(netlist);
     finder.with_disjunctions = true;
     let mut conditions = vec![Lit::TRUE; netlist.moves()];
     for range in &netlist.roles {
@@ -91,7 +91,7 @@ impl<'a> Rewriter<'a> {
     /// Assumes that a literal holds.
     fn assume(&mut self, lit: Lit) {
         self.written.clear();
-        self.written.insert(lit.node(), if lit.is_inverted() { Lit::FALSE } else { Lit::TRUE });
+        self.written.insert(lit.node(), Lit::TRUE.xor(lit.is_inverted()));
     }
 
     /// Rewrites a literal under the assumption.
@@ -119,8 +119,7 @@ impl<'a> Rewriter<'a> {
 
     /// Returns the literal of a node that has been rewritten.
     fn literal(&self, lit: Lit) -> Lit {
-        let written = self.written[&lit.node()];
-        if lit.is_inverted() { !written } else { written }
+        lit.map(|node| self.written[&node])
     }
 
     fn conjunction(&mut self, mut lits: Vec<Lit>) -> Lit {
@@ -132,7 +131,7 @@ impl<'a> Rewriter<'a> {
 }
 
 /// A search for the literals that other literals need.
-pub struct Needs<'a> {
+pub struct NeededLiterals<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
     known: HashMap<Lit, Vec<Lit>>,
@@ -140,10 +139,10 @@ pub struct Needs<'a> {
     with_disjunctions: bool,
 }
 
-impl<'a> Needs<'a> {
+impl<'a> NeededLiterals<'a> {
     /// Creates a search without results.
-    pub fn new(netlist: &'a Netlist) -> Needs<'a> {
-        Needs { netlist, gates: netlist.gates().collect(), known: HashMap::new(), with_disjunctions: false }
+    pub fn new(netlist: &'a Netlist) -> NeededLiterals<'a> {
+        NeededLiterals { netlist, gates: netlist.gates().collect(), known: HashMap::new(), with_disjunctions: false }
     }
 
     /// Returns the literals of fluents that a literal needs to hold, in order:
@@ -170,7 +169,7 @@ impl<'a> Needs<'a> {
         if depth == 0 {
             return Vec::new();
         }
-        let parts = self.gates[gate].iter().map(|&part| if lit.is_inverted() { !part } else { part });
+        let parts = self.gates[gate].iter().map(|&part| part.xor(lit.is_inverted()));
         let mut needs = parts.map(|part| self.within(part, depth - 1));
         if lit.is_inverted() {
             let mut common = needs.next().unwrap_or_default();
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_and_what_is_left_are_legality() {
+    fn conditions_and_remainders_give_legality() {
         let mut rng = Rng::seed_from_u64(1);
         for network in games() {
             agree(&network, &mut rng);
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_drops_is_in_control() {
+    fn dropping_a_disc_has_the_condition_control() {
         let network = connect_four();
         let (netlist, conditions) = conditions(&network.netlist);
         for (mv, name) in network.moves.iter().enumerate().filter(|(_, name)| name.starts_with("( drop")) {
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn conjunctions_are_cut() {
+    fn wide_conjunctions_are_split() {
         let fluents = 2 * WIDEST + 5;
         let mut gates = Gates::new(fluents, 1);
         let all = gates.and((0..fluents).map(|fluent| Lit::new(1 + fluent, false)));

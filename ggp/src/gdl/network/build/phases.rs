@@ -14,7 +14,7 @@ const LONGEST: usize = 8;
 
 /// A phase of the cycle.
 #[derive(Clone)]
-pub struct Phase {
+pub struct GamePhase {
     /// The fluents that the phase determines, with their values.
     pub fluents: Vec<(usize, bool)>,
     /// The circuit of the game in this phase, with all fluents and moves.
@@ -26,9 +26,9 @@ pub struct Phase {
 
 /// Returns the phases of a game, at least one, beginning with that of the
 /// initial state.
-pub fn phases(netlist: &Netlist) -> Vec<Phase> {
+pub fn phases(netlist: &Netlist) -> Vec<GamePhase> {
     let cycle = cycle(netlist).into_iter();
-    cycle.map(|fluents| Phase { netlist: specialise(netlist, &fluents), fluents }).collect()
+    cycle.map(|fluents| GamePhase { netlist: specialise(netlist, &fluents), fluents }).collect()
 }
 
 /// Returns the fluents that each phase determines, with their values.
@@ -155,11 +155,11 @@ fn specialise(netlist: &Netlist, fluents: &[(usize, bool)]) -> Netlist {
 
 /// Returns the netlist with some of its inputs replaced by constants.
 fn fold(netlist: &Netlist, known: &[Option<bool>]) -> Netlist {
-    let constant = |value| if value { Lit::TRUE } else { Lit::FALSE };
+    let constant = |value| Lit::FALSE.xor(value);
     let inputs = known.iter().enumerate().map(|(node, value)| value.map_or(Lit::new(node, false), constant));
     let mut lits: Vec<Lit> = inputs.collect();
     let mut gates = Gates::new(netlist.fluents(), netlist.moves());
-    let of = |lit: Lit, lits: &[Lit]| if lit.is_inverted() { !lits[lit.node()] } else { lits[lit.node()] };
+    let of = |lit: Lit, lits: &[Lit]| lit.map(|node| lits[node]);
     for gate in netlist.gates() {
         let folded = gates.and(gate.iter().map(|&lit| of(lit, &lits)));
         lits.push(folded);
@@ -178,7 +178,7 @@ mod tests {
     use crate::gdl::network::testing::{Sizes, lamps, pennies, random_network, three_in_turn, tic_tac_toe};
 
     #[test]
-    fn control_goes_round() {
+    fn control_is_a_cycle() {
         let names = |network: &crate::gdl::network::Network| -> Vec<Vec<String>> {
             let phases = phases(&network.netlist);
             let holding = phases.iter().map(|phase| phase.fluents.iter().filter(|(_, value)| *value));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_has_no_gates() {
+    fn a_role_that_waits_has_no_gates() {
         let netlist = tic_tac_toe().netlist;
         for (turn, phase) in phases(&netlist).iter().enumerate() {
             assert!(phase.netlist.nodes() < netlist.nodes());
@@ -205,7 +205,7 @@ mod tests {
 
     /// Plays at random by definition and compares the outputs of the phases.
     #[test]
-    fn phases_are_the_game() {
+    fn phases_agree_with_the_game() {
         let mut rng = Rng::seed_from_u64(1);
         let sizes = Sizes { roles: 2, moves: 5, fluents: 8, gates: 50, steps: 30 };
         let mut networks: Vec<_> = (0..100).map(|_| random_network(&mut rng, sizes)).collect();

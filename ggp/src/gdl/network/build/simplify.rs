@@ -8,11 +8,11 @@ use super::netlist::{Gates, Netlist, Outputs};
 use crate::util::Lit;
 
 /// Weight of a move-dependent literal relative to any other literal (1).
-const WORTH: usize = 8;
+const MOVE_WEIGHT: usize = 8;
 
 /// The maximum number of literals of a conjunction that are compared. A larger
 /// conjunction is not factored, because that would take too long.
-const MOST_LOOKED_AT: usize = 2_000_000;
+const MAX_FACTORING_WORK: usize = 2_000_000;
 
 /// The number of rounds; a round uses the results of the one before.
 const ROUNDS: usize = 2;
@@ -43,10 +43,10 @@ pub fn simplify(netlist: &Netlist) -> Netlist {
 
 /// Applies each step once, beginning with the inputs.
 fn rewrite(netlist: &Netlist) -> Netlist {
-    let mut facts = Facts::new(netlist);
+    let mut facts = PlayFacts::new(netlist);
     let mut written = Simplifier::new(netlist, &facts).rewrite();
     if facts.turns && !facts.hold_next(&written.1.next) {
-        facts = Facts { turns: false, ..facts }.with_waiting();
+        facts = PlayFacts { turns: false, ..facts }.with_waiting();
         written = Simplifier::new(netlist, &facts).rewrite();
     }
     let (gates, outputs) = written;
@@ -60,8 +60,7 @@ fn flatten(netlist: &Netlist) -> Netlist {
     netlist.gates().flatten().copied().chain(netlist.outputs.lits()).for_each(|lit| uses[lit.node()] += 1);
     let mut gates = Gates::new(netlist.fluents(), netlist.moves());
     let mut written: Vec<Lit> = (0..netlist.first_gate()).map(|node| Lit::new(node, false)).collect();
-    let literal =
-        |lit: Lit, written: &[Lit]| if lit.is_inverted() { !written[lit.node()] } else { written[lit.node()] };
+    let literal = |lit: Lit, written: &[Lit]| lit.map(|node| written[node]);
     for gate in netlist.gates() {
         let mut lits = Vec::new();
         for &lit in gate {
@@ -79,9 +78,9 @@ fn flatten(netlist: &Netlist) -> Netlist {
     gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
 }
 
-/// Facts about reachable states and played moves.
+/// PlayFacts about reachable states and played moves.
 #[derive(Clone)]
-struct Facts {
+struct PlayFacts {
     /// The literals of fluents that the legality of each move needs, in order.
     needs: Vec<Vec<Lit>>,
     /// The role of each move.
@@ -97,8 +96,8 @@ struct Facts {
     waiting: BTreeMap<usize, Lit>,
 }
 
-impl Facts {
-    fn new(netlist: &Netlist) -> Facts {
+impl PlayFacts {
+    fn new(netlist: &Netlist) -> PlayFacts {
         let mut finder = Needs::new(netlist);
         let needs: Vec<Vec<Lit>> = netlist.outputs.legal.iter().map(|&lit| finder.of(lit)).collect();
         let mut role_of = vec![0; netlist.moves()];
@@ -123,11 +122,11 @@ impl Facts {
             netlist.roles[role].clone().find(|&mv| control.is_some_and(|control| !needs[mv].contains(&control)))
         };
         let passes = controls.iter().enumerate().map(pass).collect();
-        Facts { needs, role_of, controls, turns, passes, waiting: BTreeMap::new() }.with_waiting()
+        PlayFacts { needs, role_of, controls, turns, passes, waiting: BTreeMap::new() }.with_waiting()
     }
 
     /// Finds the waiting moves.
-    fn with_waiting(mut self) -> Facts {
+    fn with_waiting(mut self) -> PlayFacts {
         self.waiting.clear();
         for (&control, &pass) in self.controls.iter().zip(&self.passes) {
             if let (Some(control), Some(mv)) = (control, pass)
@@ -152,8 +151,7 @@ impl Facts {
         let controls: Vec<Lit> = self.controls.iter().copied().flatten().collect();
         let mut from: Vec<Lit> = Vec::new();
         for &control in &controls {
-            let lit = next[control.node() - 1];
-            let lit = if control.is_inverted() { !lit } else { lit };
+            let lit = control.map(|node| next[node - 1]);
             // With two roles, the negation of one control implies the other.
             let other = |&&other: &&Lit| controls.len() == 2 && other != lit && lit == !other;
             match controls.iter().find(other) {
@@ -171,14 +169,14 @@ impl Facts {
 /// A rewriter of a netlist.
 struct Simplifier<'a> {
     netlist: &'a Netlist,
-    facts: &'a Facts,
+    facts: &'a PlayFacts,
     gates: Gates,
     /// Whether each new gate depends on moves.
     moving: Vec<bool>,
 }
 
 impl<'a> Simplifier<'a> {
-    fn new(netlist: &'a Netlist, facts: &'a Facts) -> Simplifier<'a> {
+    fn new(netlist: &'a Netlist, facts: &'a PlayFacts) -> Simplifier<'a> {
         Simplifier { netlist, facts, gates: Gates::new(netlist.fluents(), netlist.moves()), moving: Vec::new() }
     }
 
@@ -338,13 +336,13 @@ impl<'a> Simplifier<'a> {
 
     /// Factors: not (x and a) and not (x and b) becomes not (x and (a or b)).
     fn take_out(&mut self, lits: &mut Vec<Lit>) {
-        for _ in 0..MOST_LOOKED_AT / lits.len().max(1) {
+        for _ in 0..MAX_FACTORING_WORK / lits.len().max(1) {
             let mut counts: BTreeMap<Lit, usize> = BTreeMap::new();
             for &lit in &*lits {
-                self.shareable(lit).for_each(|(part, worth)| *counts.entry(part).or_default() += worth);
+                self.shareable(lit).for_each(|(part, weight)| *counts.entry(part).or_default() += weight);
             }
             let Some((common, count)) = counts.into_iter().rev().max_by_key(|&(_, count)| count) else { return };
-            if count < 2 * WORTH {
+            if count < 2 * MOVE_WEIGHT {
                 return;
             }
             let mut rests = Vec::new();
@@ -370,8 +368,8 @@ impl<'a> Simplifier<'a> {
         let gate = lit.node().checked_sub(self.netlist.first_gate()).filter(|_| lit.is_inverted());
         let moving = gate.is_some_and(|gate| self.moving[gate]);
         let parts = gate.and_then(|_| self.gates.literals(lit.node())).unwrap_or_default();
-        let worth = move |part| if moving || self.facts.controls.contains(&Some(part)) { WORTH } else { 1 };
-        parts.iter().map(move |&part| (part, worth(part)))
+        let weight = move |part| if moving || self.facts.controls.contains(&Some(part)) { MOVE_WEIGHT } else { 1 };
+        parts.iter().map(move |&part| (part, weight(part)))
     }
 
     /// Drops control if it only selects whose moves are tested.
@@ -438,7 +436,7 @@ mod tests {
     /// Plays a random match of legal moves and compares all outputs.
     fn agree(netlist: &Netlist, rng: &mut Rng) {
         let simple = simplify(netlist);
-        let told = |netlist: &Netlist, fluents: &[bool], does: &[bool]| -> Vec<bool> {
+        let outputs = |netlist: &Netlist, fluents: &[bool], does: &[bool]| -> Vec<bool> {
             let values = netlist.evaluate(fluents, does);
             netlist.outputs.lits().map(|lit| lit.of(&values)).collect()
         };
@@ -446,8 +444,8 @@ mod tests {
         loop {
             let mut does = vec![false; netlist.moves()];
             let values = netlist.evaluate(&fluents, &does);
-            let state = |told: Vec<bool>| told[netlist.fluents()..].to_vec();
-            assert_eq!(state(told(&simple, &fluents, &does)), state(told(netlist, &fluents, &does)));
+            let state = |values: Vec<bool>| values[netlist.fluents()..].to_vec();
+            assert_eq!(state(outputs(&simple, &fluents, &does)), state(outputs(netlist, &fluents, &does)));
             if netlist.outputs.terminal.of(&values) {
                 break;
             }
@@ -455,7 +453,7 @@ mod tests {
                 let legal: Vec<usize> = range.clone().filter(|&mv| netlist.outputs.legal[mv].of(&values)).collect();
                 does[legal[rng.random_range(0..legal.len())]] = true;
             }
-            assert_eq!(told(&simple, &fluents, &does), told(netlist, &fluents, &does));
+            assert_eq!(outputs(&simple, &fluents, &does), outputs(netlist, &fluents, &does));
             let values = netlist.evaluate(&fluents, &does);
             fluents = netlist.outputs.next.iter().map(|lit| lit.of(&values)).collect();
         }
@@ -500,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_does_not_ask_who_plays() {
+    fn unchanged_fluents_do_not_read_control() {
         let (other, not) = ("(true (control ?s)) (role ?s) (distinct ?r ?s)", "(not (true (control ?r)))");
         let stuck = "(or (not (true (control ?r))) (not open))";
         let swap = "(<= (next (control x)) (true (control o))) (<= (next (control o)) (true (control x)))";
@@ -519,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn control_that_is_lost_is_no_control() {
+    fn a_literal_that_stops_holding_is_not_a_control() {
         // After the first step no role is in control, and both wait.
         let lost = marks("(not (true (control ?r)))", "(<= (next (ended)) (role x))");
         let mut netlist = lost.netlist.clone();

@@ -192,7 +192,7 @@ impl LaneGame {
     ///
     /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(game: NetworkGame) -> Result<LaneGame, LanesError> {
-        let phase = |phase: crate::gdl::network::build::Phase| {
+        let phase = |phase: crate::gdl::network::build::GamePhase| {
             let program = Program::new(&phase.netlist).ok_or(LanesError::TooLarge)?;
             Ok(LanePhase::new(&game, phase.fluents, program))
         };

@@ -8,7 +8,7 @@ use super::program::{Program, Slots};
 use crate::Rng;
 use crate::gdl::Goal;
 use crate::gdl::network::build::Netlist;
-use crate::gdl::network::build::{Phase, phases};
+use crate::gdl::network::build::{GamePhase, phases};
 use crate::util::FluentSet;
 
 /// The number of steps after which a playout counts as endless.
@@ -82,7 +82,7 @@ pub struct Lanes {
     general: Program,
     /// The programs for the phases of the game, beginning with the initial
     /// state.
-    phases: Vec<(Phase, Program)>,
+    phases: Vec<(GamePhase, Program)>,
     initial: Vec<bool>,
     slots: Box<Slots>,
     /// The lanes whose evaluated states are terminal.
@@ -97,7 +97,7 @@ impl Lanes {
     ///
     /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(netlist: &Netlist) -> Result<Lanes, LanesError> {
-        let compiled = |phase: Phase| compile(&phase.netlist).map(|program| (phase, program));
+        let compiled = |phase: GamePhase| compile(&phase.netlist).map(|program| (phase, program));
         Lanes::with(netlist, phases(netlist).into_iter().map(compiled).collect::<Result<_, _>>()?)
     }
 
@@ -111,7 +111,7 @@ impl Lanes {
         Lanes::with(netlist, Vec::new())
     }
 
-    fn with(netlist: &Netlist, phases: Vec<(Phase, Program)>) -> Result<Lanes, LanesError> {
+    fn with(netlist: &Netlist, phases: Vec<(GamePhase, Program)>) -> Result<Lanes, LanesError> {
         if netlist.roles.iter().any(|moves| moves.len() > MOST_MOVES) {
             return Err(LanesError::TooLarge);
         }
@@ -294,7 +294,7 @@ fn compile(netlist: &Netlist) -> Result<Program, LanesError> {
 
 /// Returns the programs to continue with: those of the phases from the current
 /// one on if all lanes are in one phase, otherwise the general one.
-fn programs<'a>(phases: &'a [(Phase, Program)], general: &'a Program, slots: &Slots) -> Vec<&'a Program> {
+fn programs<'a>(phases: &'a [(GamePhase, Program)], general: &'a Program, slots: &Slots) -> Vec<&'a Program> {
     let here = |(fluent, value): &(usize, bool)| slots[Program::fluent(*fluent)] == Bits::all_if(*value);
     match phases.iter().position(|(phase, _)| phase.fluents.iter().all(here)) {
         Some(phase) => {
