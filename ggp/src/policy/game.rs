@@ -58,7 +58,7 @@ impl PolicyGame for NetworkGame {
 
     fn together(&self) -> Option<Together<'_, NetworkGame>> {
         let lanes = self.lane_game()?;
-        Some(Together { lanes, state: |state| LaneState::Alone(state.clone()), mv: |number| number })
+        Some(Together { lanes, state: |state| LaneState::Single(state.clone()), mv: |number| number })
     }
 
     fn agent(&self, policy: &Policy, role: usize, seed: u64) -> Box<dyn PolicyAgent<NetworkGame>> {
@@ -74,6 +74,6 @@ impl PolicyGame for ProverGame {
 
 impl PolicyGame for LaneGame {
     fn accumulates(&self) -> bool {
-        self.alone().accumulates()
+        self.single().accumulates()
     }
 }

@@ -10,6 +10,7 @@ pub use crate::util::Lit;
 pub use analysis::Profile;
 pub use build::{Gates, Netlist, Network, Outputs};
 pub use run::{
-    InLanes, LANES, LaneGame, LaneState, LaneView, Lanes, LanesError, NetworkGame, Playouts, Sequential, State,
+    InLanes, LANES, LaneGame, LaneState, LaneView, Lanes, LanesError, NetworkGame, NetworkState, Playouts,
+    SequentialEngine,
 };
 pub(crate) use run::{LaneStates, Seats};

@@ -9,7 +9,7 @@ use crate::features::{GoalTree, StateFeatures, Successors};
 use crate::gdl::network::run::LANES;
 use crate::gdl::network::run::Lanes;
 use crate::gdl::network::run::NetworkGame;
-use crate::gdl::network::run::State;
+use crate::gdl::network::run::NetworkState;
 use crate::gdl::{Document, ExprKind};
 use crate::util::FluentSet;
 use crate::util::Lit;
@@ -39,7 +39,7 @@ pub struct NetworkFeatures {
     /// The moves of the roles that do not act.
     idle: Vec<usize>,
     /// A buffer for the state after a move.
-    after: State,
+    after: NetworkState,
 }
 
 /// The elements, and the elements of each fluent.
@@ -106,7 +106,7 @@ impl NetworkFeatures {
     fn one_by_one(
         &mut self,
         game: &NetworkGame,
-        state: &State,
+        state: &NetworkState,
         joints: &[u32],
         with_mobility: bool,
         found: &mut Successors,
@@ -130,7 +130,7 @@ impl NetworkFeatures {
     fn in_lanes(
         &mut self,
         game: &NetworkGame,
-        state: &State,
+        state: &NetworkState,
         joints: &[u32],
         with_mobility: bool,
         found: &mut Successors,
@@ -162,7 +162,7 @@ impl NetworkFeatures {
     }
 
     /// Writes joint moves of all roles, given those of the acting roles.
-    fn widen(&mut self, game: &NetworkGame, state: &State, joints: &[u32]) {
+    fn widen(&mut self, game: &NetworkGame, state: &NetworkState, joints: &[u32]) {
         self.joints.clear();
         let Turn::One(acting) = game.turn(state) else {
             self.joints.extend(joints.iter().map(|&mv| mv as usize));
@@ -225,11 +225,11 @@ impl StateFeatures<NetworkGame> for NetworkFeatures {
         &self.elements.of_fluent[fact]
     }
 
-    fn mark(&self, _: &NetworkGame, state: &State, facts: &mut FluentSet) {
+    fn mark(&self, _: &NetworkGame, state: &NetworkState, facts: &mut FluentSet) {
         facts.clone_from(state.fluents());
     }
 
-    fn mobility(&self, game: &NetworkGame, state: &State, role: usize) -> u32 {
+    fn mobility(&self, game: &NetworkGame, state: &NetworkState, role: usize) -> u32 {
         game.engine().count_legal(state, role) as u32
     }
 
@@ -248,7 +248,7 @@ impl StateFeatures<NetworkGame> for NetworkFeatures {
     fn successors(
         &mut self,
         game: &NetworkGame,
-        state: &State,
+        state: &NetworkState,
         joints: &[u32],
         with_mobility: bool,
         found: &mut Successors,

@@ -6,8 +6,8 @@ mod netlist;
 mod phases;
 mod simplify;
 
-pub(super) use compile::Builder;
 pub use compile::Network;
+pub(super) use compile::NetworkBuilder;
 pub(super) use conditions::conditions;
 pub use netlist::{Gates, Netlist, Outputs};
-pub(super) use phases::{Phase, phases, without_moves};
+pub(super) use phases::{GamePhase, phases, without_moves};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::conditions::Needs;
+use super::conditions::NeededLiterals;
 use super::netlist::{Gates, Netlist, Outputs};
 use crate::util::Lit;
 
@@ -98,7 +98,7 @@ struct PlayFacts {
 
 impl PlayFacts {
     fn new(netlist: &Netlist) -> PlayFacts {
-        let mut finder = Needs::new(netlist);
+        let mut finder = NeededLiterals::new(netlist);
         let needs: Vec<Vec<Lit>> = netlist.outputs.legal.iter().map(|&lit| finder.of(lit)).collect();
         let mut role_of = vec![0; netlist.moves()];
         let mut controls = Vec::new();

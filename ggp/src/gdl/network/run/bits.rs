@@ -231,11 +231,11 @@ mod tests {
         let mut random = RandomBits::new(&mut Rng::seed_from_u64(2));
         let seed =
             |word: usize| -> [u8; 32] { std::array::from_fn(|byte| random.0[byte / 8][word].to_le_bytes()[byte % 8]) };
-        let mut told: [_; Bits::WORDS] = std::array::from_fn(|word| Xoshiro256PlusPlus::from_seed(seed(word)));
+        let mut expected: [_; Bits::WORDS] = std::array::from_fn(|word| Xoshiro256PlusPlus::from_seed(seed(word)));
         let mut coins = Bits::NONE;
         for _ in 0..100 {
             random.toss(&mut coins);
-            assert_eq!(coins.0, told.each_mut().map(|told| told.random::<u64>()));
+            assert_eq!(coins.0, expected.each_mut().map(|generator| generator.random::<u64>()));
         }
     }
 }

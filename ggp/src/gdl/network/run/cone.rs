@@ -1,6 +1,6 @@
 //! The gates that only goals need.
 
-use super::state::State;
+use super::state::NetworkState;
 use crate::gdl::Goal;
 use crate::gdl::network::build::Netlist;
 use crate::util::Lit;
@@ -10,9 +10,9 @@ use crate::util::Lit;
 const AT_ONCE: usize = 8;
 
 /// The goals of all roles, with the gates between them and the values that a
-/// [`State`] keeps up to date. They are evaluated on request.
+/// [`NetworkState`] keeps up to date. They are evaluated on request.
 #[derive(Debug)]
-pub struct Cone {
+pub struct GoalCone {
     /// The inputs: the fluents and slots that gates or goals read.
     fluents: Vec<u32>,
     slots: Vec<u32>,
@@ -24,10 +24,10 @@ pub struct Cone {
     goals: Vec<Vec<(u8, Lit)>>,
 }
 
-impl Cone {
+impl GoalCone {
     /// Creates the cone of the goals of each role. `slot` returns the slot of
     /// a gate if it is kept up to date.
-    pub fn new(goals: &[Vec<(u8, Lit)>], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> Cone {
+    pub fn new(goals: &[Vec<(u8, Lit)>], netlist: &Netlist, slot: impl Fn(usize) -> Option<u32>) -> GoalCone {
         let gates: Vec<&[Lit]> = netlist.gates().collect();
         let first_gate = netlist.first_gate();
         let gate_of = |node: usize| node.checked_sub(first_gate);
@@ -53,7 +53,7 @@ impl Cone {
             lits.extend(gates[gate].iter().map(|&lit| moved(lit)));
             starts.push(lits.len() as u32);
         }
-        Cone {
+        GoalCone {
             fluents: fluents.iter().map(|&node| node as u32 - 1).collect(),
             slots: kept.iter().filter_map(|&node| slot(gate_of(node)?)).collect(),
             lits,
@@ -63,7 +63,7 @@ impl Cone {
     }
 
     /// Returns the goal of each role in a state.
-    pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
+    pub fn goals(&self, state: &NetworkState) -> impl Iterator<Item = Goal> {
         let mut values = Vec::with_capacity(self.fluents.len() + self.slots.len() + self.starts.len());
         values.push(false);
         values.extend(self.fluents.iter().map(|&fluent| state.fluents().contains(fluent as usize)));

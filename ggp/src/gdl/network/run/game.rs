@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use super::lane_game::LaneGame;
-use super::sequential::Sequential;
-use super::state::State;
+use super::sequential::SequentialEngine;
+use super::state::NetworkState;
 use crate::features::StateFeatures;
 use crate::game::{Game, Turn};
 use crate::gdl::network::Network;
@@ -26,7 +26,7 @@ use crate::util::FluentSet;
 #[derive(Debug)]
 pub struct NetworkGame {
     network: Network,
-    engine: Sequential,
+    engine: SequentialEngine,
     /// The moves of each role by name.
     named: Vec<HashMap<String, u32>>,
     /// The rules of the network, if they are given, and their goal trees, once
@@ -45,7 +45,7 @@ pub struct NetworkGame {
 impl NetworkGame {
     /// Creates the game of a network.
     pub fn new(network: Network) -> NetworkGame {
-        let engine = Sequential::new(&network.netlist);
+        let engine = SequentialEngine::new(&network.netlist);
         let names =
             |range: &std::ops::Range<usize>| range.clone().map(|mv| (network.moves[mv].clone(), mv as u32)).collect();
         let named = network.netlist.roles.iter().map(names).collect();
@@ -94,19 +94,19 @@ impl NetworkGame {
     }
 
     /// Returns the engine that steps the network.
-    pub fn engine(&self) -> &Sequential {
+    pub fn engine(&self) -> &SequentialEngine {
         &self.engine
     }
 
     /// Returns the state in which exactly these fluents hold. The engine may
     /// evaluate an unreachable state incorrectly.
-    pub fn state_from(&self, fluents: &FluentSet) -> State {
+    pub fn state_from(&self, fluents: &FluentSet) -> NetworkState {
         self.engine.state(fluents)
     }
 
     /// Plays uniformly random moves until the match ends, `most` steps were
     /// played, or a role has no legal move. Returns the number of steps.
-    pub fn playout(&self, state: &mut State, most: usize, rng: &mut Rng) -> usize {
+    pub fn playout(&self, state: &mut NetworkState, most: usize, rng: &mut Rng) -> usize {
         let mut joint = std::mem::take(&mut state.joint);
         let mut steps = 0;
         while steps < most && !self.engine.is_terminal(state) {
@@ -125,7 +125,7 @@ impl NetworkGame {
 }
 
 impl Game for NetworkGame {
-    type State = State;
+    type State = NetworkState;
     /// The number of a move in the network.
     type Move = u32;
 
@@ -133,11 +133,11 @@ impl Game for NetworkGame {
         self.network.roles.len()
     }
 
-    fn initial(&self) -> State {
+    fn initial(&self) -> NetworkState {
         self.engine.initial().clone()
     }
 
-    fn turn(&self, state: &State) -> Turn {
+    fn turn(&self, state: &NetworkState) -> Turn {
         let mut choosing = (0..self.roles()).filter(|&role| self.engine.count_legal(state, role) > 1);
         match (choosing.next(), choosing.next()) {
             (_, Some(_)) => Turn::All,
@@ -146,15 +146,15 @@ impl Game for NetworkGame {
     }
 
     #[inline]
-    fn has_choice(&self, state: &State, role: usize) -> bool {
+    fn has_choice(&self, state: &NetworkState, role: usize) -> bool {
         self.engine.count_legal(state, role) > 1
     }
 
-    fn legal(&self, state: &State, role: usize, moves: &mut Vec<u32>) {
+    fn legal(&self, state: &NetworkState, role: usize, moves: &mut Vec<u32>) {
         moves.extend(self.engine.legal(state, role));
     }
 
-    fn play(&self, state: &mut State, joint: &[u32]) {
+    fn play(&self, state: &mut NetworkState, joint: &[u32]) {
         let mut all = std::mem::take(&mut state.joint);
         self.numbers(state, joint, &mut all);
         self.engine.step(state, &all);
@@ -162,20 +162,20 @@ impl Game for NetworkGame {
         state.joint = all;
     }
 
-    fn is_terminal(&self, state: &State) -> bool {
+    fn is_terminal(&self, state: &NetworkState) -> bool {
         self.engine.is_terminal(state) || !(0..self.roles()).all(|role| self.engine.can_move(state, role))
     }
 
-    fn goal(&self, state: &State, role: usize) -> u8 {
+    fn goal(&self, state: &NetworkState, role: usize) -> u8 {
         self.reached(state, role).score()
     }
 
-    fn goals(&self, state: &State, goals: &mut Vec<u8>) {
+    fn goals(&self, state: &NetworkState, goals: &mut Vec<u8>) {
         goals.extend(self.engine.goals(state).map(Goal::score));
     }
 
     #[inline]
-    fn random_move(&self, state: &State, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
+    fn random_move(&self, state: &NetworkState, role: usize, _: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
         self.engine.random_legal(state, role, rng)
     }
 
@@ -186,7 +186,7 @@ impl Game for NetworkGame {
 
     /// Appends the moves of all roles; roles that wait play their only move.
     #[inline]
-    fn numbers(&self, state: &State, joint: &[u32], numbers: &mut Vec<u32>) {
+    fn numbers(&self, state: &NetworkState, joint: &[u32], numbers: &mut Vec<u32>) {
         match self.turn(state) {
             Turn::All => numbers.extend_from_slice(joint),
             Turn::One(acting) => numbers.extend((0..self.roles()).map(|role| match role == acting {
@@ -197,7 +197,7 @@ impl Game for NetworkGame {
     }
 
     #[inline]
-    fn play_numbered(&self, state: &mut State, _: &[u32], numbers: &[u32]) {
+    fn play_numbered(&self, state: &mut NetworkState, _: &[u32], numbers: &[u32]) {
         self.engine.step(state, numbers);
     }
 }
@@ -207,18 +207,18 @@ impl Reasoner for NetworkGame {
         &self.network.roles
     }
 
-    fn facts(&self, state: &State) -> Vec<String> {
+    fn facts(&self, state: &NetworkState) -> Vec<String> {
         let mut facts: Vec<String> =
             state.fluents().iter().map(|fluent| self.network.fluents[fluent].clone()).collect();
         facts.sort_unstable();
         facts
     }
 
-    fn is_over(&self, state: &State) -> bool {
+    fn is_over(&self, state: &NetworkState) -> bool {
         self.engine.is_terminal(state)
     }
 
-    fn legal_of(&self, state: &State, role: usize) -> Vec<u32> {
+    fn legal_of(&self, state: &NetworkState, role: usize) -> Vec<u32> {
         self.engine.legal(state, role).collect()
     }
 
@@ -230,11 +230,11 @@ impl Reasoner for NetworkGame {
         self.named[role].get(name).copied()
     }
 
-    fn play_all(&self, state: &mut State, joint: &[u32]) {
+    fn play_all(&self, state: &mut NetworkState, joint: &[u32]) {
         self.engine.step(state, joint);
     }
 
-    fn reached(&self, state: &State, role: usize) -> Goal {
+    fn reached(&self, state: &NetworkState, role: usize) -> Goal {
         self.engine.goals(state).nth(role).unwrap_or(Goal::None)
     }
 }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     /// Plays moves of the acting roles, one per turn.
-    fn play(game: &NetworkGame, names: &[&str]) -> State {
+    fn play(game: &NetworkGame, names: &[&str]) -> NetworkState {
         let mut state = game.initial();
         for name in names {
             let Turn::One(role) = game.turn(&state) else { panic!("one role acts") };
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn acting_roles_choose_and_others_play_what_they_must() {
+    fn acting_roles_choose_and_others_play_their_only_move() {
         let mut rng = Rng::seed_from_u64(1);
         let mut networks = games();
         let sizes = Sizes { roles: 3, moves: 3, fluents: 20, gates: 80, steps: 10 };
@@ -290,7 +290,7 @@ mod tests {
                 }
                 assert!((0..game.roles()).all(|role| game.has_choice(&state, role) == choosing.contains(&role)));
                 turns[usize::from(turn == Turn::All)] += 1;
-                let mut told = state.clone();
+                let mut other = state.clone();
                 let (mut joint, mut all) = (Vec::new(), Vec::new());
                 for (role, &count) in counts.iter().enumerate() {
                     let index = rng.random_range(0..count);
@@ -301,15 +301,15 @@ mod tests {
                     }
                 }
                 game.play(&mut state, &joint);
-                game.play_all(&mut told, &all);
-                assert_eq!(state, told);
+                game.play_all(&mut other, &all);
+                assert_eq!(state, other);
             }
         }
         assert!(turns[0] > 50 && turns[1] > 50, "{turns:?}");
     }
 
     #[test]
-    fn states_are_told_by_name_and_made_from_fluents() {
+    fn states_have_names_and_are_created_from_fluents() {
         let game = NetworkGame::new(tic_tac_toe());
         let state = play(&game, &["( mark 1 1 )", "( mark 0 2 )"]);
         let facts = game.facts(&state);
@@ -326,14 +326,14 @@ mod tests {
     }
 
     #[test]
-    fn playouts_are_those_of_the_search() {
+    fn playouts_agree_with_step_by_step_play() {
         for network in games() {
             let game = NetworkGame::new(network);
             let (mut these, mut those) = (Rng::seed_from_u64(3), Rng::seed_from_u64(3));
             for _ in 0..20 {
                 let (mut fast, mut slow) = (game.initial(), game.initial());
                 let steps = game.playout(&mut fast, usize::MAX, &mut these);
-                let mut told = 0;
+                let mut expected = 0;
                 while !game.is_terminal(&slow) {
                     let choice = |role| {
                         let legal = game.legal_of(&slow, role);
@@ -341,9 +341,9 @@ mod tests {
                     };
                     let joint: Vec<u32> = (0..game.roles()).map(choice).collect();
                     game.play_all(&mut slow, &joint);
-                    told += 1;
+                    expected += 1;
                 }
-                assert_eq!((steps, fast), (told, slow));
+                assert_eq!((steps, fast), (expected, slow));
             }
             let mut state = game.initial();
             assert_eq!(game.playout(&mut state, 2, &mut these), 2);
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_is_over_where_a_role_cannot_move() {
+    fn a_state_is_terminal_if_a_role_has_no_legal_move() {
         use crate::gdl::network::{Gates, Lit, Outputs};
         let gates = Gates::new(1, 1);
         let on = Lit::new(1, false);

@@ -1,8 +1,9 @@
 //! Replaying traces in lanes.
 
 use super::bits::LANES;
+use super::error::LanesError;
 use super::game::NetworkGame;
-use super::lanes::{Lanes, LanesError};
+use super::lanes::Lanes;
 use crate::Game;
 use crate::gdl::trace::moves_named;
 use crate::gdl::{ProverError, Reasoner, ReplayError, StateView, TraceEngine};

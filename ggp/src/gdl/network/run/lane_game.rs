@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use super::error::LanesError;
 use super::game::NetworkGame;
-use super::lanes::LanesError;
-use super::program::Program;
-use super::state::State;
-use crate::gdl::network::build::phases;
+use super::program::LaneProgram;
+use super::state::NetworkState;
+use crate::gdl::network::build::{GamePhase, phases};
 use crate::gdl::{Goal, Reasoner};
 use crate::util::{bits, nth_bit};
 use crate::{Game, Rng, Turn};
@@ -25,7 +25,7 @@ pub struct LaneGame {
 pub(super) struct LanePhase {
     /// The fluents that the phase determines, with their values.
     fluents: Vec<(usize, bool)>,
-    pub program: Program,
+    pub program: LaneProgram,
     /// The legal moves of each role as bits of a view.
     roles: Vec<RoleBits>,
     /// The slot of each bit of a view; unused bits have slot 0, which is
@@ -50,7 +50,7 @@ struct RoleBits {
 #[derive(PartialEq, Eq, Debug)]
 pub enum LaneState {
     /// An independent state, such as that of a match.
-    Alone(State),
+    Single(NetworkState),
     /// A view of the state in a lane. It cannot be played separately, because
     /// all lanes advance together.
     InLane(LaneView),
@@ -74,7 +74,7 @@ pub struct LaneView {
 impl Clone for LaneState {
     fn clone(&self) -> LaneState {
         match self {
-            LaneState::Alone(state) => LaneState::Alone(state.clone()),
+            LaneState::Single(state) => LaneState::Single(state.clone()),
             LaneState::InLane(view) => LaneState::InLane(view.clone()),
         }
     }
@@ -83,14 +83,14 @@ impl Clone for LaneState {
     /// game.
     fn clone_from(&mut self, other: &LaneState) {
         match (self, other) {
-            (LaneState::Alone(state), LaneState::Alone(other)) => state.clone_from(other),
+            (LaneState::Single(state), LaneState::Single(other)) => state.clone_from(other),
             (state, other) => *state = other.clone(),
         }
     }
 }
 
 impl LanePhase {
-    fn new(game: &NetworkGame, fluents: Vec<(usize, bool)>, program: Program) -> LanePhase {
+    fn new(game: &NetworkGame, fluents: Vec<(usize, bool)>, program: LaneProgram) -> LanePhase {
         let mut planes = Vec::new();
         let mut done = vec![None; game.network().netlist.moves()];
         let mut roles = Vec::new();
@@ -120,12 +120,12 @@ impl RoleBits {
 
     /// Calls `tell` with the legal moves, in order.
     #[inline]
-    fn legal(&self, words: &[u64], mut tell: impl FnMut(u32)) {
+    fn legal(&self, words: &[u64], mut visit: impl FnMut(u32)) {
         if self.forced {
-            return tell(self.moves[0]);
+            return visit(self.moves[0]);
         }
         for (&word, moves) in words[self.words.clone()].iter().zip(self.moves.chunks(64)) {
-            bits(word).for_each(|bit| tell(moves[bit]));
+            bits(word).for_each(|bit| visit(moves[bit]));
         }
     }
 
@@ -192,8 +192,8 @@ impl LaneGame {
     ///
     /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(game: NetworkGame) -> Result<LaneGame, LanesError> {
-        let phase = |phase: crate::gdl::network::build::GamePhase| {
-            let program = Program::new(&phase.netlist).ok_or(LanesError::TooLarge)?;
+        let phase = |phase: GamePhase| {
+            let program = LaneProgram::new(&phase.netlist).ok_or(LanesError::TooLarge)?;
             Ok(LanePhase::new(&game, phase.fluents, program))
         };
         let phases = phases(&game.network().netlist).into_iter().map(phase).collect::<Result<_, _>>()?;
@@ -201,7 +201,7 @@ impl LaneGame {
     }
 
     /// Returns the game for one state at a time.
-    pub fn alone(&self) -> &NetworkGame {
+    pub fn single(&self) -> &NetworkGame {
         &self.game
     }
 
@@ -216,7 +216,7 @@ impl LaneGame {
 
     /// Returns the phase of an independent state that is reachable.
     pub(crate) fn phase_of(&self, state: &LaneState) -> usize {
-        let fluents = state.own().fluents();
+        let fluents = state.single().fluents();
         let holds = |&(fluent, value): &(usize, bool)| fluents.contains(fluent) == value;
         let phase = self.phases.iter().position(|phase| phase.fluents.iter().all(holds));
         phase.expect("every state of a match is in one of the phases")
@@ -234,17 +234,17 @@ impl LaneState {
     /// # Panics
     ///
     /// Panics if the state is in a lane.
-    pub(super) fn own(&self) -> &State {
+    pub(super) fn single(&self) -> &NetworkState {
         match self {
-            LaneState::Alone(state) => state,
-            LaneState::InLane(_) => panic!("a state in a lane tells turns, moves and goals alone"),
+            LaneState::Single(state) => state,
+            LaneState::InLane(_) => panic!("a state in a lane has only turns, moves and goals"),
         }
     }
 
-    fn own_mut(&mut self) -> &mut State {
+    fn single_mut(&mut self) -> &mut NetworkState {
         match self {
-            LaneState::Alone(state) => state,
-            LaneState::InLane(_) => panic!("a state in a lane is not played on by itself"),
+            LaneState::Single(state) => state,
+            LaneState::InLane(_) => panic!("a state in a lane cannot be played on by itself"),
         }
     }
 }
@@ -262,13 +262,13 @@ impl Game for LaneGame {
     }
 
     fn initial(&self) -> LaneState {
-        LaneState::Alone(self.game.initial())
+        LaneState::Single(self.game.initial())
     }
 
     #[inline]
     fn turn(&self, state: &LaneState) -> Turn {
         match state {
-            LaneState::Alone(state) => self.game.turn(state),
+            LaneState::Single(state) => self.game.turn(state),
             LaneState::InLane(view) => view.turn,
         }
     }
@@ -276,7 +276,7 @@ impl Game for LaneGame {
     #[inline]
     fn has_choice(&self, state: &LaneState, role: usize) -> bool {
         match state {
-            LaneState::Alone(state) => self.game.has_choice(state, role),
+            LaneState::Single(state) => self.game.has_choice(state, role),
             LaneState::InLane(view) => view.counts[role] > 1,
         }
     }
@@ -284,7 +284,7 @@ impl Game for LaneGame {
     #[inline]
     fn legal(&self, state: &LaneState, role: usize, moves: &mut Vec<u32>) {
         match state {
-            LaneState::Alone(state) => self.game.legal(state, role, moves),
+            LaneState::Single(state) => self.game.legal(state, role, moves),
             LaneState::InLane(view) => {
                 moves.reserve(view.counts[role] as usize);
                 self.role(view, role).legal(&view.words, |mv| moves.push(mv));
@@ -293,27 +293,27 @@ impl Game for LaneGame {
     }
 
     fn play(&self, state: &mut LaneState, joint: &[u32]) {
-        self.game.play(state.own_mut(), joint);
+        self.game.play(state.single_mut(), joint);
     }
 
     #[inline]
     fn is_terminal(&self, state: &LaneState) -> bool {
         match state {
-            LaneState::Alone(state) => self.game.is_terminal(state),
+            LaneState::Single(state) => self.game.is_terminal(state),
             LaneState::InLane(view) => view.terminal,
         }
     }
 
     fn goal(&self, state: &LaneState, role: usize) -> u8 {
         match state {
-            LaneState::Alone(state) => self.game.goal(state, role),
+            LaneState::Single(state) => self.game.goal(state, role),
             LaneState::InLane(view) => view.goals[role],
         }
     }
 
     fn goals(&self, state: &LaneState, goals: &mut Vec<u8>) {
         match state {
-            LaneState::Alone(state) => self.game.goals(state, goals),
+            LaneState::Single(state) => self.game.goals(state, goals),
             LaneState::InLane(view) => goals.extend_from_slice(&view.goals),
         }
     }
@@ -322,7 +322,7 @@ impl Game for LaneGame {
     fn random_move(&self, state: &LaneState, role: usize, moves: &mut Vec<u32>, rng: &mut Rng) -> Option<u32> {
         use rand::RngExt;
         match state {
-            LaneState::Alone(state) => self.game.random_move(state, role, moves, rng),
+            LaneState::Single(state) => self.game.random_move(state, role, moves, rng),
             LaneState::InLane(view) => {
                 let index = match view.counts[role] as usize {
                     0 => return None,
@@ -343,20 +343,22 @@ impl Game for LaneGame {
     #[inline]
     fn numbers(&self, state: &LaneState, joint: &[u32], numbers: &mut Vec<u32>) {
         let view = match state {
-            LaneState::Alone(state) => return self.game.numbers(state, joint, numbers),
+            LaneState::Single(state) => return self.game.numbers(state, joint, numbers),
             LaneState::InLane(view) => view,
         };
         match view.turn {
             Turn::All => numbers.extend_from_slice(joint),
             Turn::One(acting) => numbers.extend((0..self.roles()).map(|role| match role == acting {
                 true => joint[0],
-                false => self.role(view, role).nth(&view.words, 0).expect("a role that waits has one legal move"),
+                false => {
+                    self.role(view, role).nth(&view.words, 0).expect("a role that does not act has one legal move")
+                }
             })),
         }
     }
 
     fn play_numbered(&self, state: &mut LaneState, joint: &[u32], numbers: &[u32]) {
-        self.game.play_numbered(state.own_mut(), joint, numbers);
+        self.game.play_numbered(state.single_mut(), joint, numbers);
     }
 }
 
@@ -369,15 +371,15 @@ impl Reasoner for LaneGame {
     }
 
     fn facts(&self, state: &LaneState) -> Vec<String> {
-        self.game.facts(state.own())
+        self.game.facts(state.single())
     }
 
     fn is_over(&self, state: &LaneState) -> bool {
-        self.game.is_over(state.own())
+        self.game.is_over(state.single())
     }
 
     fn legal_of(&self, state: &LaneState, role: usize) -> Vec<u32> {
-        self.game.legal_of(state.own(), role)
+        self.game.legal_of(state.single(), role)
     }
 
     fn move_name(&self, role: usize, mv: u32) -> String {
@@ -389,10 +391,10 @@ impl Reasoner for LaneGame {
     }
 
     fn play_all(&self, state: &mut LaneState, joint: &[u32]) {
-        self.game.play_all(state.own_mut(), joint);
+        self.game.play_all(state.single_mut(), joint);
     }
 
     fn reached(&self, state: &LaneState, role: usize) -> Goal {
-        self.game.reached(state.own(), role)
+        self.game.reached(state.single(), role)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::bits::{Bits, LANES, transpose};
 use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
-use super::program::{Program, Slots};
-use super::state::State;
+use super::program::{LaneProgram, LaneSlots};
+use super::state::NetworkState;
 
 /// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
 /// in the same phase of the game.
@@ -16,7 +16,7 @@ use super::state::State;
 /// without a seat have no meaning.
 pub struct LaneStates<'a> {
     game: &'a LaneGame,
-    slots: Box<Slots>,
+    slots: Box<LaneSlots>,
     phase: usize,
     /// For each phase, the values of the kept slots at the roots of the seats.
     roots: Vec<Vec<Bits>>,
@@ -79,7 +79,7 @@ impl<'a> LaneStates<'a> {
         let roots = game.phases().iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
         let blocks = game.phases().iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
         LaneStates {
-            slots: slots.try_into().expect("as many slots as 16 bits tell apart"),
+            slots: slots.try_into().expect("there is a slot for each 16-bit index"),
             phase: 0,
             roots: roots.collect(),
             goals: vec![vec![0; LANES]; game.phases()[0].program.roles().len()],
@@ -98,9 +98,9 @@ impl<'a> LaneStates<'a> {
     /// [`keep_root`](LaneStates::keep_root) is called after the next
     /// [`find_ends`](LaneStates::find_ends), the seat returns to this state.
     pub fn put(&mut self, seat: usize, state: &LaneState) {
-        let state = state.own();
-        for fluent in 0..self.game.alone().network().netlist.fluents() {
-            self.slots[Program::fluent(fluent)].set(lane(seat), state.fluents().contains(fluent));
+        let state = state.single();
+        for fluent in 0..self.game.single().network().netlist.fluents() {
+            self.slots[LaneProgram::fluent(fluent)].set(lane(seat), state.fluents().contains(fluent));
         }
     }
 
@@ -133,7 +133,7 @@ impl<'a> LaneStates<'a> {
 
     /// Finds the goals in ended matches. A role without exactly one goal gets
     /// 0.
-    fn find_goals(&mut self, program: &Program, over: Bits) {
+    fn find_goals(&mut self, program: &LaneProgram, over: Bits) {
         for (goals, of_role) in self.goals.iter_mut().zip(program.goals(&mut self.slots)) {
             over.lanes().for_each(|lane| goals[lane] = 0);
             let (mut any, mut several) = (Bits::NONE, Bits::NONE);
@@ -185,16 +185,16 @@ impl<'a> LaneStates<'a> {
         let (row, word) = (seat / Bits::WORDS, seat % Bits::WORDS);
         found.words.extend(self.blocks[..blocks].iter().map(|block| block[row].0[word]));
         if !found.count(self.game) {
-            self.view = LaneState::Alone(self.state(seat));
+            self.view = LaneState::Single(self.state(seat));
         }
         &self.view
     }
 
     /// Returns the state of a seat as an independent state.
-    fn state(&self, seat: usize) -> State {
-        let holds = |fluent| self.slots[Program::fluent(fluent)].get(lane(seat));
-        let fluents: Vec<bool> = (0..self.game.alone().network().netlist.fluents()).map(holds).collect();
-        self.game.alone().state_from(&crate::util::FluentSet::of(&fluents))
+    fn state(&self, seat: usize) -> NetworkState {
+        let holds = |fluent| self.slots[LaneProgram::fluent(fluent)].get(lane(seat));
+        let fluents: Vec<bool> = (0..self.game.single().network().netlist.fluents()).map(holds).collect();
+        self.game.single().state_from(&crate::util::FluentSet::of(&fluents))
     }
 
     /// Sets the moves of a seat: one legal move per role.
@@ -222,11 +222,11 @@ impl<'a> LaneStates<'a> {
 
 /// Returns the view in a state, replacing an independent state.
 fn view(state: &mut LaneState) -> &mut LaneView {
-    if let LaneState::Alone(_) = state {
+    if let LaneState::Single(_) = state {
         *state = LaneState::InLane(LaneView::new());
     }
     match state {
         LaneState::InLane(view) => view,
-        LaneState::Alone(_) => unreachable!("it has just been replaced"),
+        LaneState::Single(_) => unreachable!("the complete state has just been replaced"),
     }
 }

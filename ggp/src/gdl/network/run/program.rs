@@ -14,7 +14,7 @@ use crate::gdl::network::build::Netlist;
 use crate::util::Lit;
 
 /// All slots that 16 bits can number, so that no index is out of bounds.
-pub type Slots = [Bits; 1 << 16];
+pub type LaneSlots = [Bits; 1 << 16];
 
 /// The maximum number of literals of a gate; larger gates are split.
 const WIDEST: usize = 8;
@@ -24,15 +24,15 @@ const WINDOW: usize = 256;
 
 /// The location of a literal.
 #[derive(Clone, Copy, Debug)]
-pub struct Found {
+pub struct SlotLit {
     slot: u16,
     inverted: bool,
 }
 
-impl Found {
+impl SlotLit {
     /// Returns the value in all lanes.
     #[inline]
-    pub fn of(self, slots: &Slots) -> Bits {
+    pub fn of(self, slots: &LaneSlots) -> Bits {
         let value = slots[self.slot as usize];
         if self.inverted { !value } else { value }
     }
@@ -40,7 +40,7 @@ impl Found {
 
 /// The moves of a role, in order and in consecutive slots.
 #[derive(Clone, Debug)]
-pub struct RoleMoves {
+pub struct RoleSlots {
     /// The moves.
     pub moves: Vec<usize>,
     /// The slot of the first move.
@@ -49,79 +49,79 @@ pub struct RoleMoves {
     pub forced: bool,
 }
 
-impl RoleMoves {
+impl RoleSlots {
     /// Returns the slots of the moves. They contain the legal moves after
-    /// [`Program::legal`], and the played moves for [`Program::next`].
+    /// [`LaneProgram::legal`], and the played moves for [`LaneProgram::next`].
     pub fn slots(&self) -> Range<usize> {
         self.first..self.first + self.moves.len()
     }
 }
 
 /// The program that evaluates a netlist. Its parts run in the order of the
-/// methods; [`goals`](Program::goals) is optional.
+/// methods; [`goals`](LaneProgram::goals) is optional.
 #[derive(Clone)]
-pub struct Program {
+pub struct LaneProgram {
     code: Vec<u16>,
-    terminal_runs: Vec<Run>,
-    goal_runs: Vec<Run>,
-    legal_runs: Vec<Run>,
-    next_runs: Vec<Run>,
-    terminal: Found,
-    goals: Vec<Vec<(u8, Found)>>,
-    roles: Vec<RoleMoves>,
+    terminal_runs: Vec<GateRun>,
+    goal_runs: Vec<GateRun>,
+    legal_runs: Vec<GateRun>,
+    next_runs: Vec<GateRun>,
+    terminal: SlotLit,
+    goals: Vec<Vec<(u8, SlotLit)>>,
+    roles: Vec<RoleSlots>,
     kept: Vec<u16>,
 }
 
 /// Adjacent gates of one shape.
 #[derive(Clone)]
-struct Run {
-    kernel: fn(&mut Slots, &[u16]),
+struct GateRun {
+    kernel: fn(&mut LaneSlots, &[u16]),
     code: Range<usize>,
 }
 
-impl Program {
+impl LaneProgram {
     /// Returns the slot of a fluent.
     pub fn fluent(fluent: usize) -> usize {
         1 + fluent
     }
 
     /// Returns the moves of each role.
-    pub fn roles(&self) -> &[RoleMoves] {
+    pub fn roles(&self) -> &[RoleSlots] {
         &self.roles
     }
 
     /// Evaluates from the fluents the lanes in which the match is over.
-    pub fn terminal(&self, slots: &mut Slots) -> Bits {
+    pub fn terminal(&self, slots: &mut LaneSlots) -> Bits {
         self.run(&self.terminal_runs, slots);
         self.terminal.of(slots)
     }
 
     /// Evaluates the goals. Returns the possible values of each role, with the
     /// location of the lanes that have them.
-    pub fn goals(&self, slots: &mut Slots) -> &[Vec<(u8, Found)>] {
+    pub fn goals(&self, slots: &mut LaneSlots) -> &[Vec<(u8, SlotLit)>] {
         self.run(&self.goal_runs, slots);
         &self.goals
     }
 
-    /// Returns the slots that [`legal`](Program::legal) and
-    /// [`next`](Program::next) read. To continue with another state than the
-    /// one that was given to [`terminal`](Program::terminal), replace these
+    /// Returns the slots that [`legal`](LaneProgram::legal) and
+    /// [`next`](LaneProgram::next) read. To continue with another state than the
+    /// one that was given to [`terminal`](LaneProgram::terminal), replace these
     /// slots.
     pub fn kept(&self) -> &[u16] {
         &self.kept
     }
 
     /// Evaluates the legal moves.
-    pub fn legal(&self, slots: &mut Slots) {
+    pub fn legal(&self, slots: &mut LaneSlots) {
         self.run(&self.legal_runs, slots);
     }
 
     /// Replaces the fluents by those of the next state.
-    pub fn next(&self, slots: &mut Slots) {
+    pub fn next(&self, slots: &mut LaneSlots) {
         self.run(&self.next_runs, slots);
     }
 
-    fn run(&self, runs: &[Run], slots: &mut Slots) {
+    fn run(&self, runs: &[GateRun], slots: &mut LaneSlots) {
         for run in runs {
             (run.kernel)(slots, &self.code[run.code.clone()]);
         }
@@ -131,7 +131,10 @@ impl Program {
 /// Evaluates conjunctions of `P` literals and the negations of `N` more,
 /// inverted if `INVERTED`. Each has `LENGTH` words of code: the `P + N` slots
 /// that it reads and the slot that it writes.
-fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(slots: &mut Slots, code: &[u16]) {
+fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(
+    slots: &mut LaneSlots,
+    code: &[u16],
+) {
     for gate in code.as_chunks::<LENGTH>().0 {
         let mut value = Bits::ALL;
         for &slot in &gate[..P] {
@@ -146,9 +149,9 @@ fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bo
 
 /// The numbers of plain and negated literals, and whether the result is
 /// inverted.
-type Shape = (usize, usize, bool);
+type GateShape = (usize, usize, bool);
 
-fn kernel(shape: Shape) -> fn(&mut Slots, &[u16]) {
+fn kernel(shape: GateShape) -> fn(&mut LaneSlots, &[u16]) {
     macro_rules! kernels {
         ($($p:literal $n:literal $length:literal)*) => {
             match shape {
@@ -181,7 +184,7 @@ struct Op {
 }
 
 impl Op {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> GateShape {
         let negated = self.lits.iter().filter(|lit| lit.is_inverted()).count();
         (self.lits.len() - negated, negated, self.inverted)
     }
@@ -191,28 +194,28 @@ const NO_VALUE: usize = usize::MAX;
 
 /// Representation constraints on a value.
 #[derive(Clone, Copy, Default)]
-struct Value {
+struct ValueConstraint {
     /// Whether it stores the negation.
     inverted: bool,
     /// The slot that it must be in, if any.
     slot: Option<u16>,
 }
 
-struct Compiler<'a> {
+struct LaneCompiler<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
-    values: Vec<Value>,
+    values: Vec<ValueConstraint>,
     /// The value of each node that has been evaluated.
     of_node: Vec<usize>,
 }
 
-impl Program {
+impl LaneProgram {
     /// Compiles a netlist. Moves that are never legal have no slot. Returns
     /// `None` if the netlist does not fit into the slots.
-    pub fn new(netlist: &Netlist) -> Option<Program> {
+    pub fn new(netlist: &Netlist) -> Option<LaneProgram> {
         let outputs = &netlist.outputs;
         let mut slots = 1 + netlist.fluents();
-        let roles: Vec<RoleMoves> = netlist
+        let roles: Vec<RoleSlots> = netlist
             .roles
             .iter()
             .map(|range| {
@@ -220,13 +223,13 @@ impl Program {
                 let first = slots;
                 slots += moves.len();
                 let forced = moves.len() == 1 && outputs.legal[moves[0]] == Lit::TRUE;
-                RoleMoves { moves, first, forced }
+                RoleSlots { moves, first, forced }
             })
             .collect();
         if slots > 1 << 16 {
             return None;
         }
-        let mut compiler = Compiler::new(netlist, &roles);
+        let mut compiler = LaneCompiler::new(netlist, &roles);
         let terminal_ops = compiler.ops([outputs.terminal]);
         let terminal = compiler.lit(outputs.terminal);
         let after_terminal = compiler.of_node.clone();
@@ -240,13 +243,13 @@ impl Program {
         let values = compiler.values;
         let parts = [terminal_ops, goal_ops, legal_ops, next_ops];
         let found_at_end = [vec![terminal], goals.clone(), Vec::new(), Vec::new()];
-        let slots = Allocation::new(&values, &parts, &found_at_end, slots)?;
-        let found = |lit: Lit| Found { slot: slots.of_value[lit.node()], inverted: lit.is_inverted() };
+        let slots = SlotAllocation::new(&values, &parts, &found_at_end, slots)?;
+        let found = |lit: Lit| SlotLit { slot: slots.of_value[lit.node()], inverted: lit.is_inverted() };
         let mut code = Vec::new();
         let [terminal_runs, goal_runs, legal_runs, next_runs] =
             parts.each_ref().map(|ops| emit(ops, &slots.of_value, &mut code));
         let mut goals = goals.into_iter().map(found);
-        Some(Program {
+        Some(LaneProgram {
             code,
             terminal_runs,
             goal_runs,
@@ -264,10 +267,10 @@ impl Program {
     }
 }
 
-impl<'a> Compiler<'a> {
-    fn new(netlist: &'a Netlist, roles: &[RoleMoves]) -> Compiler<'a> {
+impl<'a> LaneCompiler<'a> {
+    fn new(netlist: &'a Netlist, roles: &[RoleSlots]) -> LaneCompiler<'a> {
         let first_gate = netlist.first_gate();
-        let mut values = vec![Value::default(); first_gate];
+        let mut values = vec![ValueConstraint::default(); first_gate];
         for (index, value) in values.iter_mut().enumerate().take(1 + netlist.fluents()) {
             value.slot = Some(index as u16);
         }
@@ -279,7 +282,7 @@ impl<'a> Compiler<'a> {
         for (node, value) in of_node.iter_mut().enumerate().take(first_gate) {
             *value = if values[node].slot.is_some() { node } else { 0 };
         }
-        Compiler { netlist, gates: netlist.gates().collect(), values, of_node }
+        LaneCompiler { netlist, gates: netlist.gates().collect(), values, of_node }
     }
 
     /// Converts a literal of a node to a literal of its value.
@@ -288,7 +291,7 @@ impl<'a> Compiler<'a> {
         Lit::new(value, lit.is_inverted() ^ self.values[value].inverted)
     }
 
-    fn add(&mut self, value: Value) -> usize {
+    fn add(&mut self, value: ValueConstraint) -> usize {
         self.values.push(value);
         self.values.len() - 1
     }
@@ -316,7 +319,7 @@ impl<'a> Compiler<'a> {
 
     /// Assigns a value to a gate and evaluates it, in several parts if it is
     /// wide.
-    fn op(&mut self, node: usize, value: Value, ops: &mut Vec<Op>) {
+    fn op(&mut self, node: usize, value: ValueConstraint, ops: &mut Vec<Op>) {
         let gate = self.gates[node - self.netlist.first_gate()];
         let mut lits: Vec<Lit> = gate.iter().map(|&lit| self.lit(lit)).collect();
         while lits.len() > WIDEST {
@@ -324,7 +327,7 @@ impl<'a> Compiler<'a> {
             let parts = lits.chunks(WIDEST).map(|part| match part {
                 [lit] => *lit,
                 _ => {
-                    let out = self.add(Value::default());
+                    let out = self.add(ValueConstraint::default());
                     ops.push(Op { lits: part.to_vec(), inverted: false, out });
                     Lit::new(out, false)
                 }
@@ -339,12 +342,12 @@ impl<'a> Compiler<'a> {
     fn ops(&mut self, roots: impl IntoIterator<Item = Lit>) -> Vec<Op> {
         let nodes = self.below(roots);
         let mut ops = Vec::new();
-        nodes.into_iter().for_each(|node| self.op(node, Value::default(), &mut ops));
+        nodes.into_iter().for_each(|node| self.op(node, ValueConstraint::default(), &mut ops));
         by_shape(ops)
     }
 
     /// Evaluates the legal moves into the slots of the moves.
-    fn legal_ops(&mut self, roles: &[RoleMoves]) -> Vec<Op> {
+    fn legal_ops(&mut self, roles: &[RoleSlots]) -> Vec<Op> {
         let outputs = &self.netlist.outputs;
         let nodes = self.below(outputs.legal.iter().copied());
         // Values that the choice overwrites are not needed later.
@@ -362,7 +365,7 @@ impl<'a> Compiler<'a> {
             let lit = outputs.legal[mv];
             let node = lit.node();
             if of_legal.contains(&node) && !needed[node] && placed[node].is_none() {
-                placed[node] = Some(Value { inverted: lit.is_inverted(), slot: Some(slot as u16) });
+                placed[node] = Some(ValueConstraint { inverted: lit.is_inverted(), slot: Some(slot as u16) });
             } else {
                 copies.push((lit, slot));
             }
@@ -373,7 +376,7 @@ impl<'a> Compiler<'a> {
         }
         for (lit, slot) in copies {
             let lits = vec![self.lit(lit)];
-            let out = self.add(Value { inverted: false, slot: Some(slot as u16) });
+            let out = self.add(ValueConstraint { inverted: false, slot: Some(slot as u16) });
             ops.push(Op { lits, inverted: false, out });
         }
         by_shape(ops)
@@ -395,7 +398,7 @@ impl<'a> Compiler<'a> {
         for node in nodes {
             let first = firsts.get(&node);
             let inverted = first.is_some_and(|&(_, inverted)| inverted);
-            self.op(node, Value { inverted, slot: None }, &mut ops);
+            self.op(node, ValueConstraint { inverted, slot: None }, &mut ops);
             fluents.extend(first.map(|&(fluent, _)| (self.of_node[node], fluent)));
         }
         let mut ops = by_shape(ops);
@@ -423,7 +426,7 @@ impl<'a> Compiler<'a> {
             readers.remove(&op.lits);
             if let Some(&fluent) = fluents.get(&op.out) {
                 if readers.0[fluent] == 0 {
-                    self.values[op.out].slot = Some(Program::fluent(fluent) as u16);
+                    self.values[op.out].slot = Some(LaneProgram::fluent(fluent) as u16);
                 } else {
                     copies.push((fluent, Lit::new(op.out, false)));
                 }
@@ -443,8 +446,8 @@ impl<'a> Compiler<'a> {
             // If no copy is ready, all remaining copies are on cycles.
             let (fluent, lit) = copies.swap_remove(ready.unwrap_or(0));
             readers.remove(&[lit]);
-            let slot = ready.map(|_| Program::fluent(fluent) as u16);
-            let out = self.add(Value { inverted: false, slot });
+            let slot = ready.map(|_| LaneProgram::fluent(fluent) as u16);
+            let out = self.add(ValueConstraint { inverted: false, slot });
             ops.push(Op { lits: vec![lit], inverted: false, out });
             if ready.is_none() {
                 copies.push((fluent, Lit::new(out, false)));
@@ -491,7 +494,7 @@ fn by_shape(mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
-fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<Run> {
+fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<GateRun> {
     let mut runs = Vec::new();
     for run in ops.chunk_by(|a, b| a.shape() == b.shape()) {
         let start = code.len();
@@ -502,25 +505,30 @@ fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<Run> {
             }
             code.push(slots[op.out]);
         }
-        runs.push(Run { kernel: kernel(run[0].shape()), code: start..code.len() });
+        runs.push(GateRun { kernel: kernel(run[0].shape()), code: start..code.len() });
     }
     runs
 }
 
 /// The slot of each value.
-struct Allocation {
+struct SlotAllocation {
     of_value: Vec<u16>,
     /// The slots of the values of the first part that the third and fourth
     /// part read.
     kept: Vec<u16>,
 }
 
-impl Allocation {
+impl SlotAllocation {
     /// Allocates slots for `parts`, which run one after another. The values in
     /// `found_at_end` are still available at the end of each part. The first
     /// `fixed` slots are reserved. Returns `None` if there are not enough
     /// slots.
-    fn new(values: &[Value], parts: &[Vec<Op>; 4], found_at_end: &[Vec<Lit>; 4], fixed: usize) -> Option<Allocation> {
+    fn new(
+        values: &[ValueConstraint],
+        parts: &[Vec<Op>; 4],
+        found_at_end: &[Vec<Lit>; 4],
+        fixed: usize,
+    ) -> Option<SlotAllocation> {
         // The last op that reads each value, counted over all parts.
         let mut last = vec![0; values.len()];
         let mut of_part = vec![usize::MAX; values.len()];
@@ -539,10 +547,10 @@ impl Allocation {
             found_at_end[part].iter().for_each(|lit| last[lit.node()] = last[lit.node()].max(time + 1));
             time += 1;
         }
-        let mut dying: Vec<Vec<u32>> = vec![Vec::new(); time + 1];
+        let mut ending: Vec<Vec<u32>> = vec![Vec::new(); time + 1];
         for (value, &last) in last.iter().enumerate() {
             if of_part[value] != usize::MAX && values[value].slot.is_none() {
-                dying[last].push(value as u32);
+                ending[last].push(value as u32);
             }
         }
         let mut of_value: Vec<u16> = values.iter().map(|value| value.slot.unwrap_or(0)).collect();
@@ -557,7 +565,7 @@ impl Allocation {
                 }
                 // A value whose last reader is this op can share its slot.
                 let own = |value: u32| value as usize == op.out;
-                free.extend(dying[time].iter().filter(|&&value| !own(value)).map(|&value| of_value[value as usize]));
+                free.extend(ending[time].iter().filter(|&&value| !own(value)).map(|&value| of_value[value as usize]));
                 if values[op.out].slot.is_none() {
                     of_value[op.out] = match free.pop() {
                         Some(slot) => slot,
@@ -567,12 +575,12 @@ impl Allocation {
                         }
                     };
                 }
-                free.extend(dying[time].iter().filter(|&&value| own(value)).map(|&value| of_value[value as usize]));
+                free.extend(ending[time].iter().filter(|&&value| own(value)).map(|&value| of_value[value as usize]));
             }
             time += 1;
-            free.extend(dying[time].iter().map(|&value| of_value[value as usize]));
+            free.extend(ending[time].iter().map(|&value| of_value[value as usize]));
         }
         let kept = kept.iter().zip(&of_value).filter(|(kept, _)| **kept).map(|(_, &slot)| slot).collect();
-        Some(Allocation { of_value, kept })
+        Some(SlotAllocation { of_value, kept })
     }
 }

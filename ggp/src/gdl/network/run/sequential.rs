@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rand::RngExt;
 
-use super::cone::Cone;
-use super::state::State;
+use super::cone::GoalCone;
+use super::state::NetworkState;
 use crate::Rng;
 use crate::gdl::network::build::{Netlist, conditions};
 use crate::gdl::reasoner::Goal;
@@ -31,22 +31,22 @@ use crate::util::{bits, nth_bit};
 /// most one change per step. Gates that only goals need are not included; they
 /// are evaluated on request.
 #[derive(Debug)]
-pub struct Sequential {
+pub struct SequentialEngine {
     /// The start of the edges of each source, and the end of the last. Sources
     /// are the fluents, the moves and the inner gates.
     starts: Vec<u32>,
     /// The slots that read each source, times two, plus one if inverted.
     edges: Vec<u32>,
-    layout: Layout,
-    roles: Vec<RoleMoves>,
+    layout: SlotLayout,
+    roles: Vec<RoleGroups>,
     /// The goals of each role.
-    goals: Cone,
-    initial: State,
+    goals: GoalCone,
+    initial: NetworkState,
 }
 
 /// The layout of the slots. Each part starts with its own word.
 #[derive(Clone, Debug)]
-struct Layout {
+struct SlotLayout {
     fluents: usize,
     moves: usize,
     /// The words of inner gates.
@@ -62,12 +62,12 @@ struct Layout {
 /// The moves of a role in groups; the moves of a group are legal if its
 /// condition holds.
 #[derive(Debug)]
-struct RoleMoves {
-    groups: Vec<Group>,
+struct RoleGroups {
+    groups: Vec<MoveGroup>,
 }
 
 #[derive(Debug)]
-struct Group {
+struct MoveGroup {
     condition: Lit,
     /// The slot of the condition, if it is a gate.
     slot: Option<u32>,
@@ -77,11 +77,11 @@ struct Group {
     moves: Vec<u32>,
 }
 
-impl Sequential {
+impl SequentialEngine {
     /// Creates the engine of a netlist.
-    pub fn new(netlist: &Netlist) -> Sequential {
+    pub fn new(netlist: &Netlist) -> SequentialEngine {
         let (netlist, conditions) = conditions(netlist);
-        Builder::new(&netlist, conditions).build()
+        SlotBuilder::new(&netlist, conditions).build()
     }
 
     /// Returns the number of gates that are kept up to date.
@@ -90,12 +90,12 @@ impl Sequential {
     }
 
     /// Returns the initial state.
-    pub fn initial(&self) -> &State {
+    pub fn initial(&self) -> &NetworkState {
         &self.initial
     }
 
     /// Returns the state in which exactly these fluents hold.
-    pub fn state(&self, fluents: &FluentSet) -> State {
+    pub fn state(&self, fluents: &FluentSet) -> NetworkState {
         let mut state = self.initial.clone();
         for ((flips, &these), &those) in
             state.flips.words_mut().iter_mut().zip(state.fluents.words()).zip(fluents.words())
@@ -104,58 +104,56 @@ impl Sequential {
         }
         let next = &mut state.bits[self.layout.next.clone()];
         next.iter_mut().zip(state.flips.words()).for_each(|(next, flips)| *next ^= flips);
-        self.change(&mut state);
+        self.flip_fluents(&mut state);
         self.settle(&mut state, self.layout.inner.start);
         state
     }
 
     /// Plays one move of every role.
     #[inline]
-    pub fn step(&self, state: &mut State, joint: &[u32]) {
+    pub fn step(&self, state: &mut NetworkState, joint: &[u32]) {
         for &mv in joint {
-            self.tell(state, self.layout.fluents + mv as usize, true);
+            self.propagate(state, self.layout.fluents + mv as usize, true);
         }
         self.settle(state, self.layout.first_moving);
         // A fluent that changes in this step must not change again.
         state.bits[self.layout.next.clone()].swap_with_slice(state.flips.words_mut());
-        self.change(state);
+        self.flip_fluents(state);
         for &mv in joint {
-            self.tell(state, self.layout.fluents + mv as usize, false);
+            self.propagate(state, self.layout.fluents + mv as usize, false);
         }
         self.settle(state, self.layout.inner.start);
     }
 
     /// Changes the marked fluents.
-    fn change(&self, state: &mut State) {
+    fn flip_fluents(&self, state: &mut NetworkState) {
         for word in 0..state.flips.words().len() {
-            let mut flips = std::mem::take(&mut state.flips.words_mut()[word]);
+            let flips = std::mem::take(&mut state.flips.words_mut()[word]);
             let values = state.fluents.words()[word] ^ flips;
             state.fluents.words_mut()[word] = values;
-            while flips != 0 {
-                let bit = flips.trailing_zeros();
-                flips &= flips - 1;
-                self.tell(state, 64 * word + bit as usize, values >> bit & 1 == 1);
+            for bit in bits(flips) {
+                self.propagate(state, 64 * word + bit, values >> bit & 1 == 1);
             }
         }
     }
 
     /// Propagates the changes of inner gates, starting with a word.
     #[inline]
-    fn settle(&self, state: &mut State, first: usize) {
+    fn settle(&self, state: &mut NetworkState, first: usize) {
         for word in first..self.layout.inner.end {
             while state.bits[word] != 0 {
                 let bits = state.bits[word];
                 state.bits[word] = bits & (bits - 1);
                 let slot = 64 * word + bits.trailing_zeros() as usize;
                 let holds = state.holds(slot);
-                self.tell(state, self.layout.fluents + self.layout.moves + slot, holds);
+                self.propagate(state, self.layout.fluents + self.layout.moves + slot, holds);
             }
         }
     }
 
     /// Updates the gates that read a source with its new value.
     #[inline]
-    fn tell(&self, state: &mut State, source: usize, holds: bool) {
+    fn propagate(&self, state: &mut NetworkState, source: usize, holds: bool) {
         let edges = &self.edges[self.starts[source] as usize..self.starts[source + 1] as usize];
         let (counters, bits) = (&mut state.counters[..], &mut state.bits[..]);
         for &edge in edges {
@@ -172,19 +170,19 @@ impl Sequential {
 
     /// Returns whether the match is over by the rules.
     #[inline]
-    pub fn is_terminal(&self, state: &State) -> bool {
+    pub fn is_terminal(&self, state: &NetworkState) -> bool {
         state.bits[self.layout.terminal] & 1 == 1
     }
 
     /// Returns the number of legal moves of a role.
     #[inline]
-    pub fn count_legal(&self, state: &State, role: usize) -> usize {
+    pub fn count_legal(&self, state: &NetworkState, role: usize) -> usize {
         self.open_words(state, role).map(|(_, _, word)| word.count_ones() as usize).sum()
     }
 
     /// Returns whether a role has a legal move.
     #[inline]
-    pub fn can_move(&self, state: &State, role: usize) -> bool {
+    pub fn can_move(&self, state: &NetworkState, role: usize) -> bool {
         self.open_words(state, role).any(|(_, _, word)| word != 0)
     }
 
@@ -194,7 +192,7 @@ impl Sequential {
     ///
     /// Panics if the role has no more than `index` legal moves.
     #[inline]
-    pub fn nth_legal(&self, state: &State, role: usize, mut index: usize) -> u32 {
+    pub fn nth_legal(&self, state: &NetworkState, role: usize, mut index: usize) -> u32 {
         for (group, first, word) in self.open_words(state, role) {
             let count = word.count_ones() as usize;
             if index < count {
@@ -206,20 +204,20 @@ impl Sequential {
     }
 
     /// Returns the legal moves of a role, always in the same order.
-    pub fn legal<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = u32> + 'a {
+    pub fn legal<'a>(&'a self, state: &'a NetworkState, role: usize) -> impl Iterator<Item = u32> + 'a {
         self.open_words(state, role)
             .flat_map(|(group, first, word)| bits(word).map(move |bit| group.moves[first + bit]))
     }
 
     /// Returns all moves of a role, in the order of
-    /// [`legal`](Sequential::legal).
+    /// [`legal`](SequentialEngine::legal).
     pub(super) fn order(&self, role: usize) -> impl Iterator<Item = u32> {
         self.roles[role].groups.iter().flat_map(|group| group.moves.iter().copied())
     }
 
     /// Returns a uniformly random legal move of a role.
     #[inline]
-    pub fn random_legal(&self, state: &State, role: usize, rng: &mut Rng) -> Option<u32> {
+    pub fn random_legal(&self, state: &NetworkState, role: usize, rng: &mut Rng) -> Option<u32> {
         match self.count_legal(state, role) {
             0 => None,
             1 => Some(self.nth_legal(state, role, 0)),
@@ -230,7 +228,11 @@ impl Sequential {
     /// Returns the words of the legal moves of a role, each with its group and
     /// the number of its first bit in the group.
     #[inline]
-    fn open_words<'a>(&'a self, state: &'a State, role: usize) -> impl Iterator<Item = (&'a Group, usize, u64)> {
+    fn open_words<'a>(
+        &'a self,
+        state: &'a NetworkState,
+        role: usize,
+    ) -> impl Iterator<Item = (&'a MoveGroup, usize, u64)> {
         let groups = self.roles[role].groups.iter().filter(|group| group.is_open(state));
         groups.flat_map(|group| {
             let words = state.bits[group.words.clone()].iter().enumerate();
@@ -239,15 +241,15 @@ impl Sequential {
     }
 
     /// Returns the goal of each role.
-    pub fn goals(&self, state: &State) -> impl Iterator<Item = Goal> {
+    pub fn goals(&self, state: &NetworkState) -> impl Iterator<Item = Goal> {
         self.goals.goals(state)
     }
 }
 
-impl Group {
+impl MoveGroup {
     /// Returns whether the condition holds.
     #[inline]
-    fn is_open(&self, state: &State) -> bool {
+    fn is_open(&self, state: &NetworkState) -> bool {
         let lit = self.condition;
         let node_holds = match self.slot {
             Some(slot) => state.holds(slot as usize),
@@ -258,7 +260,7 @@ impl Group {
 }
 
 /// A builder that lays out the slots of a netlist.
-struct Builder<'a> {
+struct SlotBuilder<'a> {
     netlist: &'a Netlist,
     gates: Vec<&'a [Lit]>,
     conditions: Vec<Lit>,
@@ -269,12 +271,12 @@ struct Builder<'a> {
     lits: Vec<Vec<Lit>>,
 }
 
-impl<'a> Builder<'a> {
-    fn new(netlist: &'a Netlist, conditions: Vec<Lit>) -> Builder<'a> {
+impl<'a> SlotBuilder<'a> {
+    fn new(netlist: &'a Netlist, conditions: Vec<Lit>) -> SlotBuilder<'a> {
         let gates: Vec<&[Lit]> = netlist.gates().collect();
         let initial = netlist.evaluate(&netlist.initial, &vec![false; netlist.moves()]);
         let slots = vec![None; gates.len()];
-        Builder { netlist, gates, conditions, initial, slots, lits: Vec::new() }
+        SlotBuilder { netlist, gates, conditions, initial, slots, lits: Vec::new() }
     }
 
     /// Returns the number of a gate, or `None` if the node is not a gate.
@@ -282,7 +284,7 @@ impl<'a> Builder<'a> {
         node.checked_sub(self.netlist.first_gate())
     }
 
-    fn build(mut self) -> Sequential {
+    fn build(mut self) -> SequentialEngine {
         let netlist = self.netlist;
         let outputs = &netlist.outputs;
         let (fluents, moves) = (netlist.fluents(), netlist.moves());
@@ -304,11 +306,11 @@ impl<'a> Builder<'a> {
         for (word, held) in bits[next.clone()].iter_mut().zip(FluentSet::of(&netlist.initial).words()) {
             *word ^= held;
         }
-        let roles: Vec<RoleMoves> =
+        let roles: Vec<RoleGroups> =
             netlist.roles.iter().map(|range| self.role_moves(range.clone(), &mut bits)).collect();
         let terminal = self.output_slots(&[outputs.terminal], &mut bits).start;
 
-        let layout = Layout {
+        let layout = SlotLayout {
             fluents,
             moves,
             inner: 0..count.div_ceil(64),
@@ -318,8 +320,8 @@ impl<'a> Builder<'a> {
             slots: self.lits.len(),
         };
         let (starts, edges) = self.edges(count);
-        let goals = Cone::new(&outputs.goals, netlist, |gate| self.slots[gate]);
-        let initial = State {
+        let goals = GoalCone::new(&outputs.goals, netlist, |gate| self.slots[gate]);
+        let initial = NetworkState {
             fluents: FluentSet::of(&netlist.initial),
             counters: self.lits.iter().map(|lits| self.unsatisfied(lits) as i16 - 1).collect(),
             bits,
@@ -327,7 +329,7 @@ impl<'a> Builder<'a> {
             joint: Vec::new(),
         };
         debug_assert_eq!(initial.counters.len(), layout.slots);
-        Sequential { starts, edges, layout, roles, goals, initial }
+        SequentialEngine { starts, edges, layout, roles, goals, initial }
     }
 
     /// Returns the number of literals that are false in the initial state.
@@ -394,7 +396,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Groups the moves of a role by their conditions.
-    fn role_moves(&mut self, range: Range<usize>, bits: &mut Vec<u64>) -> RoleMoves {
+    fn role_moves(&mut self, range: Range<usize>, bits: &mut Vec<u64>) -> RoleGroups {
         let mut known: Vec<Lit> = range.clone().map(|mv| self.conditions[mv]).collect();
         known.sort_unstable();
         known.dedup();
@@ -404,9 +406,9 @@ impl<'a> Builder<'a> {
             let lits: Vec<Lit> = moves.iter().map(|&mv| self.netlist.outputs.legal[mv]).collect();
             let words = self.output_slots(&lits, bits);
             let slot = self.gate(condition.node()).and_then(|gate| self.slots[gate]);
-            groups.push(Group { condition, slot, words, moves: moves.into_iter().map(|mv| mv as u32).collect() });
+            groups.push(MoveGroup { condition, slot, words, moves: moves.into_iter().map(|mv| mv as u32).collect() });
         }
-        RoleMoves { groups }
+        RoleGroups { groups }
     }
 
     /// Returns the edges of all sources in compressed rows. True constants are
@@ -456,12 +458,12 @@ mod tests {
 
     /// Compares a state with the definition, and with the state that is made
     /// from its fluents alone.
-    fn agree(engine: &Sequential, netlist: &Netlist, state: &State, fluents: &[bool]) {
+    fn agree(engine: &SequentialEngine, netlist: &Netlist, state: &NetworkState, fluents: &[bool]) {
         let set = FluentSet::of(fluents);
         assert_eq!(state.fluents(), &set);
         let mut from_here = netlist.clone();
         from_here.initial = fluents.to_vec();
-        assert_eq!(Sequential::new(&from_here).initial(), state);
+        assert_eq!(SequentialEngine::new(&from_here).initial(), state);
         assert_eq!(&engine.state(&set), state);
         let values = netlist.evaluate(fluents, &vec![false; netlist.moves()]);
         assert_eq!(engine.is_terminal(state), netlist.outputs.terminal.of(&values));
@@ -489,7 +491,7 @@ mod tests {
     /// Plays a random match and compares every state.
     fn compare(network: &Network, rng: &mut Rng) {
         let netlist = &network.netlist;
-        let engine = Sequential::new(netlist);
+        let engine = SequentialEngine::new(netlist);
         let mut state = engine.initial().clone();
         let mut fluents = netlist.initial.clone();
         loop {

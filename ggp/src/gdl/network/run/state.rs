@@ -2,9 +2,9 @@
 
 use crate::util::FluentSet;
 
-/// A state of a [`Sequential`] game: its fluents and their consequences.
+/// A state of a [`SequentialEngine`](super::sequential::SequentialEngine) game: its fluents and their consequences.
 #[derive(PartialEq, Eq, Debug)]
-pub struct State {
+pub struct NetworkState {
     pub(super) fluents: FluentSet,
     /// The number of false literals of each slot, minus one: negative if the
     /// gate holds.
@@ -16,9 +16,9 @@ pub struct State {
     pub(super) joint: Vec<u32>,
 }
 
-impl Clone for State {
-    fn clone(&self) -> State {
-        State {
+impl Clone for NetworkState {
+    fn clone(&self) -> NetworkState {
+        NetworkState {
             fluents: self.fluents.clone(),
             counters: self.counters.clone(),
             bits: self.bits.clone(),
@@ -28,7 +28,7 @@ impl Clone for State {
     }
 
     /// Copies without allocation if both are states of the same game.
-    fn clone_from(&mut self, other: &State) {
+    fn clone_from(&mut self, other: &NetworkState) {
         self.fluents.clone_from(&other.fluents);
         self.counters.clone_from(&other.counters);
         self.bits.clone_from(&other.bits);
@@ -36,7 +36,7 @@ impl Clone for State {
     }
 }
 
-impl State {
+impl NetworkState {
     /// Returns the fluents that hold.
     pub fn fluents(&self) -> &FluentSet {
         &self.fluents

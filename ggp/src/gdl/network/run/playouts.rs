@@ -1,0 +1,157 @@
+//! Random playouts in lanes.
+
+use super::bits::{Bits, LANES, RandomBits};
+use super::choice::choose;
+use super::error::LanesError;
+use super::program::{LaneProgram, LaneSlots};
+use crate::Rng;
+
+/// The number of steps after which a playout counts as endless.
+pub const MOST_STEPS: u32 = 100_000;
+
+/// The results of playouts, in the order in which they ended. Short playouts
+/// come first, so only all of them together are an unbiased sample.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Playouts {
+    /// The number of steps of each playout.
+    pub lengths: Vec<u32>,
+    /// The goals of each playout, role by role: the only goal that holds at
+    /// the end, or 0 if there is not exactly one.
+    pub scores: Vec<u8>,
+    /// How often a role had no goal or several goals at the end.
+    pub faults: u64,
+    /// The total number of steps.
+    pub steps: u64,
+}
+
+/// Playouts in progress. Lanes whose playout is over start another one when
+/// all lanes are in the first phase again, while playouts are left.
+pub struct PlayoutRun<'a> {
+    slots: &'a mut LaneSlots,
+    random: RandomBits,
+    /// The number of playouts that have not started.
+    left: usize,
+    /// The lanes with a playout in progress.
+    active: Bits,
+    /// The step in which the playout of each lane started.
+    began: [u32; LANES],
+    /// The index of the last playout that ended in each lane.
+    places: [usize; LANES],
+    step: u32,
+    /// The slots to set at the start of a playout, with their values.
+    fresh: Vec<(u16, bool)>,
+    /// Whether playouts end in the state in which they start.
+    over_at_once: bool,
+    pub playouts: Playouts,
+}
+
+impl<'a> PlayoutRun<'a> {
+    pub fn new(slots: &'a mut LaneSlots, rng: &mut Rng) -> PlayoutRun<'a> {
+        PlayoutRun {
+            slots,
+            random: RandomBits::new(rng),
+            left: 0,
+            active: Bits::NONE,
+            began: [0; LANES],
+            places: [0; LANES],
+            step: 0,
+            fresh: Vec::new(),
+            over_at_once: false,
+            playouts: Playouts::default(),
+        }
+    }
+
+    /// Prepares `count` playouts from the state that all lanes are in.
+    pub fn prepare(&mut self, program: &LaneProgram, count: usize) {
+        self.left = count;
+        self.over_at_once = program.terminal(self.slots).get(0);
+        self.fresh = program.kept().iter().map(|&slot| (slot, self.slots[slot as usize].get(0))).collect();
+    }
+
+    /// Plays until all playouts have ended.
+    pub fn play(&mut self, programs: &[&LaneProgram]) -> Result<(), LanesError> {
+        while self.over_at_once && self.left > 0 {
+            self.begin();
+            self.end(programs[0], self.active);
+        }
+        loop {
+            for (phase, program) in programs.iter().enumerate() {
+                let over = program.terminal(self.slots);
+                self.end(program, over & self.active);
+                if phase == 0 {
+                    self.begin();
+                    if !self.active.any() {
+                        return Ok(());
+                    }
+                }
+                self.advance(program)?;
+            }
+            self.check_end()?;
+        }
+    }
+
+    /// Records the results of lanes.
+    fn end(&mut self, program: &LaneProgram, over: Bits) {
+        if !over.any() {
+            return;
+        }
+        self.active &= !over;
+        let roles = program.roles().len();
+        let first = self.playouts.lengths.len();
+        for (index, lane) in over.lanes().enumerate() {
+            let length = self.step - self.began[lane];
+            self.playouts.lengths.push(length);
+            self.playouts.steps += u64::from(length);
+            self.places[lane] = first + index;
+        }
+        self.playouts.scores.resize(self.playouts.lengths.len() * roles, 0);
+        for (role, goals) in program.goals(self.slots).iter().enumerate() {
+            let (mut any, mut several) = (Bits::NONE, Bits::NONE);
+            for &(score, found) in goals {
+                let holds = found.of(self.slots) & over;
+                several |= any & holds;
+                any |= holds;
+                holds.lanes().for_each(|lane| self.playouts.scores[self.places[lane] * roles + role] = score);
+            }
+            several.lanes().for_each(|lane| self.playouts.scores[self.places[lane] * roles + role] = 0);
+            self.playouts.faults += ((over & !any) | several).count() as u64;
+        }
+    }
+
+    /// Starts playouts in lanes that have none.
+    fn begin(&mut self) {
+        let mut begin = !self.active;
+        if begin.count() > self.left {
+            begin = begin.take(self.left);
+        }
+        if begin.any() {
+            self.left -= begin.count();
+            self.active |= begin;
+            begin.lanes().for_each(|lane| self.began[lane] = self.step);
+            for &(slot, value) in &self.fresh {
+                let slot = &mut self.slots[slot as usize];
+                *slot = if value { *slot | begin } else { *slot & !begin };
+            }
+        }
+    }
+
+    fn advance(&mut self, program: &LaneProgram) -> Result<(), LanesError> {
+        program.legal(self.slots);
+        for (index, role) in program.roles().iter().enumerate() {
+            if !role.forced && (choose(&mut self.slots[role.slots()], &mut self.random) & self.active).any() {
+                return Err(LanesError::NoLegalMove { role: index });
+            }
+        }
+        program.next(self.slots);
+        self.step += 1;
+        Ok(())
+    }
+
+    fn check_end(&self) -> Result<(), LanesError> {
+        let endless = |lane: usize| self.step - self.began[lane] > MOST_STEPS;
+        if self.step.is_multiple_of(1024) && self.active.lanes().any(endless) {
+            return Err(LanesError::Endless { steps: MOST_STEPS });
+        }
+        Ok(())
+    }
+}
