@@ -58,8 +58,8 @@ pub fn run_in_lock_step<E: From<String>>(
 
 /// Checks that every policy can run in lanes and that its budget bounds each search by a count.
 fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String> {
-    for (round, pairing) in (0..schedule.rounds.len()).flat_map(|at| schedule.pairings.iter().map(move |of| (at, of))) {
-        for &entrant in pairing {
+    for (round, pairing) in schedule.slots() {
+        for entrant in schedule.pairings[pairing] {
             let entry = &schedule.entrants[entrant];
             let name = &entry.name;
             if !policies[entrant].is_resumable() {

@@ -10,27 +10,39 @@
 
 mod budget;
 mod contestant;
+mod estimate;
 mod game;
 mod lock_step;
 mod log;
+mod merge;
 mod openings;
 mod record;
+mod rules_backend;
 mod rulesheet;
 mod run;
 mod runner;
 mod schedule;
+mod series;
 mod session;
 mod standings;
+mod text;
+mod tournament;
 
 pub use crate::rng::derive_seed;
 pub use budget::{Budget, GameClock, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
+pub use estimate::TournamentEstimate;
 pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
 pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{GameLog, Log, LogEntry, LogError};
+pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use record::{GameRecord, RoleFault, Scoring, Termination, Totals};
+pub use rules_backend::{RulesEngine, rules_backend};
 pub use run::run;
 pub use schedule::{Entrant, GameId, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec};
+pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};
 pub use standings::{
     EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,
 };
+pub use text::{pairing_text, progress_line, standings_text};
+pub use tournament::{ArenaError, Backend, GameObserver, Tournament};

@@ -301,6 +301,12 @@ impl Schedule {
         })
     }
 
+    /// Returns all combinations of a round and a pairing.
+    pub fn slots(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (rounds, pairings) = (self.rounds.len(), self.pairings.len());
+        (0..rounds).flat_map(move |round| (0..pairings).map(move |pairing| (round, pairing)))
+    }
+
     /// Returns the number of games per pairing in a round, within the shard.
     pub fn games_of(&self, round: usize) -> u64 {
         let games = self.rounds[round].games;

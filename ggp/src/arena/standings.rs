@@ -61,11 +61,16 @@ impl GameSummary {
 impl Standings {
     /// Creates the standings before the first game, of a [checked](Schedule::check) schedule.
     pub fn new(schedule: Schedule) -> Standings {
-        let slots =
-            (0..schedule.rounds.len()).flat_map(|round| (0..schedule.pairings.len()).map(move |at| (round, at)));
         let test = schedule.test.as_ref().and_then(|test| test.sprt().ok());
-        let tests = slots.filter_map(|slot| Some((slot, SequentialTest::new(test?)))).collect();
+        let tests = schedule.slots().filter_map(|slot| Some((slot, SequentialTest::new(test?)))).collect();
         Standings { games: BTreeMap::new(), tests, scores: BTreeMap::new(), schedule }
+    }
+
+    /// Creates the standings of games that were played before.
+    pub fn with_games(schedule: Schedule, records: &[GameRecord]) -> Standings {
+        let mut standings = Standings::new(schedule);
+        records.iter().for_each(|record| _ = standings.add(record));
+        standings
     }
 
     /// Returns the schedule.
@@ -139,8 +144,7 @@ impl Standings {
             Some(test) => 2 * test.pairs().total(),
             None => self.schedule.games_of(round),
         };
-        let pairings = self.schedule.pairings.len();
-        (0..self.schedule.rounds.len()).flat_map(|round| (0..pairings).map(move |at| games(round, at))).sum()
+        self.schedule.slots().map(|(round, pairing)| games(round, pairing)).sum()
     }
 
     /// Returns the number of games so far that count.

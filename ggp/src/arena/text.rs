@@ -1,12 +1,11 @@
-//! Standings as text.
+//! Standings as text and tables.
 
-use sternhalma_ggp::arena::{
-    EntrantSummary, GameRecord, PairingSummary, RoundSummary, ScoreSummary, Standings, TestSummary, Totals,
-};
-use sternhalma_ggp::statistics::{Estimate, Verdict};
+use super::record::{GameRecord, Totals};
+use super::standings::{EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TestSummary};
+use crate::statistics::{Estimate, Verdict};
 
-/// A line on a game that has ended, and the pairing it is of.
-pub fn live(record: &GameRecord, standings: &Standings) -> String {
+/// Returns a line about a finished game and the score of its pairing.
+pub fn progress_line(record: &GameRecord, standings: &Standings) -> String {
     let schedule = standings.schedule();
     let (round, at) = (record.id.round, record.id.pairing);
     let goals: Vec<String> = record.goals.iter().map(u8::to_string).collect();
@@ -16,7 +15,7 @@ pub fn live(record: &GameRecord, standings: &Standings) -> String {
     });
     let name = &schedule.rounds[round].name;
     let test = standings.test(round, at).map_or_else(String::new, |test| format!(", LLR {:.2}", test.llr()));
-    let [a, b] = [0, 1].map(|second| schedule.name(at, second));
+    let [a, b] = [0, 1].map(|player| schedule.name(at, player));
     let score = standings.score(round, at);
     let standing = if schedule.roles == 1 {
         String::new()
@@ -34,10 +33,10 @@ pub fn live(record: &GameRecord, standings: &Standings) -> String {
     )
 }
 
-/// All rounds.
-pub fn text(standings: &Standings) -> String {
-    let (played, wanted) = (standings.played(), standings.expected());
-    let missing = (played < wanted).then(|| format!("{played} of {wanted} games were played"));
+/// Returns the results of all rounds, with ranking and cross tables.
+pub fn standings_text(standings: &Standings) -> String {
+    let (played, expected) = (standings.played(), standings.expected());
+    let missing = (played < expected).then(|| format!("{played} of {expected} games were played"));
     let rounds = standings.summary();
     let rounds = rounds.iter().map(|round| round_text(standings, round));
     rounds.chain(missing).collect::<Vec<_>>().join("\n\n")
@@ -72,8 +71,8 @@ fn ranking(entrants: &[EntrantSummary]) -> String {
     let head = ["player", "games", "points", "95%", "Elo", "95%", "goal", "s a move", "kN/s", "faults"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for entrant in order {
-        let score = |tell: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), tell);
-        let elo = |tell: &dyn Fn(&Estimate) -> String| entrant.elo.as_ref().map_or("-".to_owned(), tell);
+        let score = |format: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), format);
+        let elo = |format: &dyn Fn(&Estimate) -> String| entrant.elo.as_ref().map_or("-".to_owned(), format);
         let faults: Vec<String> = entrant.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let Totals { moves, expansions, seconds, .. } = entrant.spent;
         rows.push(vec![
@@ -92,7 +91,7 @@ fn ranking(entrants: &[EntrantSummary]) -> String {
     aligned(&rows)
 }
 
-/// Names, and for every two of them what `cell` tells.
+/// Returns a table with a row and a column per entrant.
 fn matrix(round: &RoundSummary, cell: impl Fn(&str, &str) -> String) -> String {
     let names: Vec<&str> = round.entrants.iter().map(|entrant| entrant.name.as_str()).collect();
     let mut rows = vec![std::iter::once("").chain(names.iter().copied()).map(str::to_owned).collect()];
@@ -106,8 +105,8 @@ fn cross_table(round: &RoundSummary) -> String {
     matrix(round, |row, column| {
         let between = |pairing: &&PairingSummary| [&*pairing.a, &*pairing.b] == [row, column] && row != column;
         let found = round.pairings.iter().find(between).and_then(|pairing| pairing.score).map(|score| score.score);
-        let turned = |pairing: &&PairingSummary| [&*pairing.b, &*pairing.a] == [row, column] && row != column;
-        let other = round.pairings.iter().find(turned).and_then(|pairing| pairing.score);
+        let reversed = |pairing: &&PairingSummary| [&*pairing.b, &*pairing.a] == [row, column] && row != column;
+        let other = round.pairings.iter().find(reversed).and_then(|pairing| pairing.score);
         let score = found.or_else(|| other.map(|score| score.score.reversed()));
         score.filter(|score| score.games > 0).map_or("-".to_owned(), |score| {
             format!("{} of {}", score.wins as f64 + 0.5 * score.draws as f64, score.games)
@@ -115,7 +114,8 @@ fn cross_table(round: &RoundSummary) -> String {
     })
 }
 
-/// The score of who moves first, by who that is and against whom.
+/// Returns the scores of the first mover, with the first mover in the row and the opponent in the
+/// column.
 fn first_table(round: &RoundSummary) -> String {
     matrix(round, |row, column| {
         let found = round.pairings.iter().find_map(|pairing| match (&*pairing.a, &*pairing.b) {
@@ -130,7 +130,7 @@ fn first_table(round: &RoundSummary) -> String {
     })
 }
 
-/// Columns side by side.
+/// Returns a table with aligned columns: the first to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
@@ -144,8 +144,8 @@ fn aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A match of two players.
-pub fn pairing(pairing: &PairingSummary) -> String {
+/// Returns the results of a match between two players.
+pub fn pairing_text(pairing: &PairingSummary) -> String {
     let speed = |name: &str, spent: &Totals| {
         let seconds = spent.seconds.max(1e-9);
         format!(
@@ -218,4 +218,14 @@ fn interval([low, high]: [f64; 2]) -> String {
 
 fn rate(rated: &ScoreSummary) -> String {
     format!("{} ({})", percent(rated.rate), interval(rated.interval))
+}
+
+/// Returns a Markdown table, whose first row is the head.
+pub(super) fn markdown(rows: &[Vec<String>]) -> String {
+    let line = |cells: &[String]| {
+        format!("| {} |", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "))
+    };
+    let mut lines: Vec<String> = rows.iter().map(|row| line(row)).collect();
+    lines.insert(1, "|---".repeat(rows[0].len()) + "|");
+    lines.join("\n")
 }

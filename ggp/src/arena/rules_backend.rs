@@ -1,0 +1,171 @@
+//! Rulesheets and policies as the backend of a tournament.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
+
+use super::contestant::{Contestant, PolicyPlayer};
+use super::game::TournamentSetup;
+use super::lock_step::{LockStepSetup, run_in_lock_step};
+use super::run::run;
+use super::standings::Standings;
+use super::tournament::{ArenaError, Backend, GameObserver};
+use crate::gdl::network::{LaneGame, Network, NetworkGame};
+use crate::gdl::{ProverGame, Reasoner, Rules};
+use crate::limits::Limits;
+use crate::policy::{Policy, PolicyGame};
+
+/// Simultaneous games per thread in lock step, by default. Fewer games leave lanes empty, and the
+/// trees of more games exceed the caches.
+const GAMES_PER_THREAD: NonZeroUsize = NonZeroUsize::new(128).expect("128 is not 0");
+
+/// The way to play a rulesheet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RulesEngine {
+    /// With the network, or with the prover if the rulesheet has no network.
+    #[default]
+    Auto,
+    /// With the network.
+    Network,
+    /// With the prover.
+    Prover,
+    /// With the network, in lock step. Contains the number of simultaneous games, or 0 for the
+    /// default.
+    LockStep(usize),
+}
+
+/// Creates the backend for a rulesheet that is played by policies.
+///
+/// # Errors
+/// Returns an error if the rulesheet is invalid or the engine cannot play it.
+pub fn rules_backend(text: &str, engine: RulesEngine, policies: Vec<Policy>) -> Result<Box<dyn Backend>, ArenaError> {
+    let rules = Rules::parse(text).map_err(rules_error)?;
+    let network = match engine {
+        RulesEngine::Prover => None,
+        RulesEngine::Auto => Network::new(&rules).ok(),
+        RulesEngine::Network | RulesEngine::LockStep(_) => Some(Network::new(&rules).map_err(rules_error)?),
+    };
+    let digest = digest(text);
+    Ok(match (network, engine) {
+        (None, _) => {
+            let game = ProverGame::new(&rules).map_err(rules_error)?;
+            Box::new(RulesBackend { game, engine: "prover", digest, policies })
+        }
+        (Some(network), RulesEngine::LockStep(games)) => {
+            let lanes = LaneGame::new(NetworkGame::new(network.clone())).map_err(rules_error)?;
+            let game = NetworkGame::new(network);
+            Box::new(LockStepBackend {
+                rules: RulesBackend { game, engine: "sequential", digest, policies },
+                lanes,
+                games,
+            })
+        }
+        (Some(network), _) => {
+            let game = NetworkGame::new(network).with_rules(rules);
+            Box::new(RulesBackend { game, engine: "sequential", digest, policies })
+        }
+    })
+}
+
+fn rules_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ArenaError {
+    ArenaError::Rules(error.into())
+}
+
+/// Returns the digest that identifies a rulesheet in a log.
+fn digest(rules: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(rules.as_bytes()))
+}
+
+/// Replaces the text of a rulesheet by its digest. Older logs contain the text.
+pub(super) fn replace_rules_by_digest(game: &mut Value) {
+    if let Some(Value::String(rules)) = game.get_mut("rules")
+        && rules.contains('(')
+    {
+        *rules = digest(rules);
+    }
+}
+
+/// A rulesheet and its players.
+struct RulesBackend<G> {
+    game: G,
+    /// The name of the engine in logs.
+    engine: &'static str,
+    digest: String,
+    policies: Vec<Policy>,
+}
+
+impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
+    fn game(&self) -> Value {
+        json!({ "engine": self.engine, "rules": self.digest })
+    }
+
+    fn roles(&self) -> usize {
+        self.game.role_names().len()
+    }
+
+    fn players(&self) -> Vec<Value> {
+        self.policies.iter().map(|policy| json!({ "policy": policy.to_string() })).collect()
+    }
+
+    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
+        let counted = limits.playouts.is_some() || limits.expansions.is_some();
+        counted || limits.time.is_some() || self.policies[player] == Policy::Random
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        observer: &mut GameObserver<'_>,
+    ) -> Result<(), ArenaError> {
+        let contestants =
+            |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.policies[entrant].clone())) };
+        let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator: None };
+        run(&setup, standings, threads, stop, observer)
+    }
+}
+
+/// A rulesheet whose games are played in lock step. Its descriptions, and so its logs, are those of
+/// the network.
+struct LockStepBackend {
+    rules: RulesBackend<NetworkGame>,
+    lanes: LaneGame,
+    /// Simultaneous games; 0 for the default.
+    games: usize,
+}
+
+impl Backend for LockStepBackend {
+    fn game(&self) -> Value {
+        self.rules.game()
+    }
+
+    fn roles(&self) -> usize {
+        self.rules.roles()
+    }
+
+    fn players(&self) -> Vec<Value> {
+        self.rules.players()
+    }
+
+    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
+        self.rules.is_bounded(player, limits)
+    }
+
+    fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
+        NonZeroUsize::new(self.games).unwrap_or(threads.saturating_mul(GAMES_PER_THREAD))
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        observer: &mut GameObserver<'_>,
+    ) -> Result<(), ArenaError> {
+        let games = self.concurrency(threads);
+        let setup = LockStepSetup { game: &self.lanes, policies: &self.rules.policies, games };
+        run_in_lock_step(setup, standings, threads, stop, observer)
+    }
+}

@@ -1,0 +1,173 @@
+//! Tournaments: a schedule with everything that is needed to play it.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::budget::Budget;
+use super::contestant::Fault;
+use super::log::{GameLog, LogError};
+use super::record::GameRecord;
+use super::schedule::{GameId, Schedule, ScheduleError};
+use super::standings::Standings;
+use crate::limits::Limits;
+
+/// A game and its players, ready to play.
+pub trait Backend {
+    /// Returns the description of the game, for logs.
+    fn game(&self) -> Value;
+
+    /// Returns the number of roles of the game.
+    fn roles(&self) -> usize;
+
+    /// Returns the descriptions of the players, for logs.
+    fn players(&self) -> Vec<Value>;
+
+    /// Returns whether every search of a player ends, by itself or by these limits.
+    fn is_bounded(&self, player: usize, limits: &Limits) -> bool;
+
+    /// Returns the number of simultaneous games on a number of threads.
+    fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
+        threads
+    }
+
+    /// Plays the games that the standings lack, until all are played or `stop` is set.
+    ///
+    /// # Errors
+    /// Returns the error of the observer, and an error if the games cannot be played.
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        observer: &mut GameObserver<'_>,
+    ) -> Result<(), ArenaError>;
+}
+
+/// Receives the record of each game as it ends, and the standings with it.
+pub type GameObserver<'a> = dyn FnMut(&GameRecord, &Standings) -> Result<(), ArenaError> + 'a;
+
+/// An error of a tournament.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ArenaError {
+    /// The schedule is invalid.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The log cannot be used.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The rulesheet cannot be played.
+    #[error(transparent)]
+    Rules(Box<dyn std::error::Error + Send + Sync>),
+    /// The games cannot be played with these openings, budgets or policies.
+    #[error("{0}")]
+    Setup(String),
+    /// A search would not end.
+    #[error("the budget of {player} ({budget}) does not bound its searches: add nodes or a time")]
+    Unbounded {
+        /// The name of the player.
+        player: String,
+        /// Its budget.
+        budget: Budget,
+    },
+    /// A start clock is a multiple of a budget per move.
+    #[error("a start clock is a multiple of a budget of playouts, nodes or movetime, and a player has none of these")]
+    StartClock,
+    /// A player failed in a sample game.
+    #[error("{player} failed in a sample game: {fault}")]
+    Sample {
+        /// The name of the player.
+        player: String,
+        /// The fault.
+        fault: Fault,
+    },
+    /// The work was interrupted.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<String> for ArenaError {
+    fn from(message: String) -> ArenaError {
+        ArenaError::Setup(message)
+    }
+}
+
+/// A schedule and the backend that plays it.
+pub struct Tournament {
+    pub(super) backend: Box<dyn Backend>,
+    pub(super) schedule: Schedule,
+}
+
+impl Tournament {
+    /// Creates a tournament. The backend replaces the descriptions of the game and of the players,
+    /// and the number of roles in the schedule. Its players must be those of the schedule, in order.
+    ///
+    /// # Errors
+    /// Returns an error if the schedule is invalid, or if a search would not end.
+    pub fn new(backend: Box<dyn Backend>, mut schedule: Schedule) -> Result<Tournament, ArenaError> {
+        schedule.game = backend.game();
+        schedule.roles = backend.roles();
+        for (entrant, player) in schedule.entrants.iter_mut().zip(backend.players()) {
+            entrant.player = player;
+        }
+        schedule.check()?;
+        let tournament = Tournament { backend, schedule };
+        tournament.check_budgets()?;
+        Ok(tournament)
+    }
+
+    /// Returns the schedule.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Plays the games that the log lacks, until all are played or `stop` is set. `observer` is
+    /// called after each game.
+    ///
+    /// # Errors
+    /// Returns an error if the log cannot be used or the games cannot be played.
+    pub fn run(
+        &self,
+        log: Option<&Path>,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        mut observer: impl FnMut(&GameRecord, &Standings),
+    ) -> Result<Standings, ArenaError> {
+        let (mut log, records) = match log {
+            Some(path) => GameLog::open(path, &self.schedule).map(|(log, records)| (Some(log), records))?,
+            None => (None, Vec::new()),
+        };
+        let mut standings = Standings::with_games(self.schedule.clone(), &records);
+        let played = self.backend.play(&mut standings, threads, stop, &mut |record, standings| {
+            if let Some(log) = &mut log {
+                log.append(record)?;
+            }
+            observer(record, standings);
+            Ok(())
+        });
+        if let Some(log) = &log {
+            log.sync()?;
+        }
+        played.map(|()| standings)
+    }
+
+    fn check_budgets(&self) -> Result<(), ArenaError> {
+        let schedule = &self.schedule;
+        for (round, pairing, player) in schedule.slots().flat_map(|(round, at)| [(round, at, 0), (round, at, 1)]) {
+            let budget = schedule.budget(GameId { round, pairing, game: 0 }, player);
+            let time = budget.time.map(|time| time.base);
+            let limits = budget.limits().and(Limits { time, ..Limits::default() });
+            if !self.backend.is_bounded(schedule.pairings[pairing][player], &limits) {
+                return Err(ArenaError::Unbounded { player: schedule.name(pairing, player).to_owned(), budget });
+            }
+            if schedule.start > 0.0 && budget.playouts.or(budget.nodes).or(budget.movetime).is_none() {
+                return Err(ArenaError::StartClock);
+            }
+        }
+        Ok(())
+    }
+}
