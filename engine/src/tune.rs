@@ -7,7 +7,7 @@
 //! variation shrinks from pass to pass.
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::arena::derive_seed;
+use sternhalma_ggp::arena::{LogEntry, Schedule, derive_seed};
 use sternhalma_ggp::statistics::Score;
 use toml::Value;
 
@@ -63,6 +63,29 @@ pub struct Trial {
     /// The result of the variant.
     #[serde(flatten)]
     pub score: Score,
+}
+
+/// Everything that determines a tuning run. The log of a run starts with it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TuningSetup {
+    /// The player to tune.
+    pub player: Config,
+    /// The passes and the parameters.
+    pub tuning: HillClimb,
+    /// The games of each trial.
+    pub terms: Schedule,
+}
+
+impl LogEntry for Trial {
+    type Head = TuningSetup;
+    const RUN: &'static str = "tuning run";
+    const ENTRY: &'static str = "trial";
+
+    fn check(&self, setup: &TuningSetup) -> Result<(), String> {
+        let known = setup.tuning.parameters.iter().any(|parameter| parameter.name == self.parameter);
+        if known { Ok(()) } else { Err(format!("the run does not tune `{}`", self.parameter)) }
+    }
 }
 
 impl HillClimb {
@@ -174,6 +197,7 @@ mod tests {
     use super::*;
     use crate::config::Roster;
     use std::sync::Mutex;
+    use sternhalma_ggp::arena::{Budget, Entrant, Log};
 
     fn uct(config: &Config) -> (f64, f64, u32) {
         match config {
@@ -208,6 +232,36 @@ mod tests {
         let nothing = |_: &Config, _: &Config, _| -> Option<Score> { panic!("every trial is known") };
         let again = tune(&HillClimb::built_in(), &start, 1, &known, nothing, |_| ()).unwrap().unwrap();
         assert_eq!(again, tuned);
+    }
+
+    #[test]
+    fn an_interrupted_run_resumes_from_its_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        let player = Roster::built_in().config("base0").unwrap();
+        let entrants = ["variant", "present"].map(Entrant::named).to_vec();
+        let terms = Schedule::new(entrants, Budget::default(), 4);
+        let setup = TuningSetup { player, tuning: HillClimb::built_in(), terms };
+        for most in [3, 5, usize::MAX] {
+            let (log, known) = Log::<Trial>::open(&path, &setup).unwrap();
+            let mut games = 0;
+            let play = |a: &Config, b: &Config, seed| {
+                games += 1;
+                nearer_wins(a, b, seed).filter(|_| games <= most)
+            };
+            let log = Mutex::new(log);
+            let append = |trial: &Trial| log.lock().unwrap().append(trial).unwrap();
+            let tuned = tune(&setup.tuning, &setup.player, 1, &known, play, append).unwrap();
+            assert_eq!(tuned.is_some(), most == usize::MAX);
+        }
+        let (head, known) = Log::<Trial>::read(&path).unwrap();
+        assert_eq!(head, setup);
+        let whole = tune(&setup.tuning, &setup.player, 1, &[], nearer_wins, |_| ()).unwrap();
+        let nothing = |_: &Config, _: &Config, _| -> Option<Score> { panic!("every trial is known") };
+        assert_eq!(tune(&setup.tuning, &setup.player, 1, &known, nothing, |_| ()).unwrap(), whole);
+        let other = TuningSetup { tuning: HillClimb { passes: 9, ..setup.tuning.clone() }, ..setup };
+        let error = Log::<Trial>::open(&path, &other).unwrap_err().to_string();
+        assert!(error.contains("different tuning run"), "{error}");
     }
 
     #[test]

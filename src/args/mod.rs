@@ -5,5 +5,7 @@ pub mod limits;
 pub mod player;
 pub mod state;
 pub mod threads;
+pub mod tournament;
+mod tournament_file;
 pub mod values;
 pub mod zstd;

@@ -1,23 +1,24 @@
 use anyhow::Result;
 use serde_json::json;
-use sternhalma_ggp::arena::Standings;
+use sternhalma_ggp::arena::{Standings, pairing_text};
 
-use crate::commands::tournament::{self, Player, RunArgs, Settings, play, report};
+use super::tournament::{RunArgs, open, play};
+use crate::args::tournament::{PlayerOptions, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome};
 
-/// Let two players play a match: the tournament of two
+/// Play a match between two players
 ///
-/// Games come in pairs from the same opening, with sides changed. With --log an
-/// interrupted run goes on where it was when the same command is given again.
+/// Games come in pairs from the same opening, with sides exchanged. With --log,
+/// the same command resumes an interrupted run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A player: its name, `name,key=value,…` to change it, or `ugi:COMMAND` for a program
+    /// First player: a name, `name,key=value,…` to change parameters, or `ugi:COMMAND` for a program
     a: String,
-    /// Its opponent
+    /// Second player
     b: String,
     #[command(flatten)]
-    settings: Settings,
+    options: TournamentOptions,
     #[command(flatten)]
     run: RunArgs,
     /// Print JSON
@@ -26,21 +27,20 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let mut settings = args.settings.clone();
-    settings.player = [&args.a, &args.b].map(|text| Player::named(text)).to_vec();
+    let mut player = [&args.a, &args.b].map(|text| PlayerOptions::from_argument(text)).to_vec();
     if args.a == args.b {
-        // Names in results are different ones.
-        settings.player[1] = settings.player[1].clone().called(format!("{} (2)", args.b));
+        // Names in results must differ.
+        player[1] = player[1].clone().with_name(format!("{} (2)", args.b));
     }
-    let room = tournament::open(ctx, &settings)?;
-    let schedule = settings.schedule(room.game(), room.roles(), room.players(), None)?;
-    play(ctx, &*room, schedule, &args.run, |standings| print(standings, args.json))
+    let options = args.options.clone().with_players(player);
+    let tournament = open(ctx, options.resolve(None)?)?;
+    play(ctx, &tournament, &args.run, |standings| print(standings, args.json))
 }
 
 fn print(standings: &Standings, json: bool) -> Result<()> {
     let pairing = standings.summary().remove(0).pairings.remove(0);
     if !json {
-        return output::print_line(&report::pairing(&pairing));
+        return output::print_line(&pairing_text(&pairing));
     }
     let mut answer = serde_json::to_value(&pairing)?;
     answer["seed"] = json!(standings.schedule().seed);

@@ -125,7 +125,7 @@ fn shards_merge_to_the_whole() {
     let other = [&run[..], &["--seed", "2", "--log", "other"]].concat();
     answer(dir.path(), &other);
     let error = refused(dir.path(), &["tournament", "merge", "part-1", "other"]);
-    assert!(error.contains("another tournament than part-1"), "{error}");
+    assert!(error.contains("a different tournament than part-1"), "{error}");
     let error = refused(dir.path(), &[&run[..], &["--seed", "3", "--log", "other"]].concat());
     assert!(error.contains("different tournament (seed is 2, not 3)"), "{error}");
     let error = refused(dir.path(), &[&run[..], &["--shard", "1/2", "--sprt=0,10"]].concat());
@@ -223,7 +223,7 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
             "a budget of playouts or nodes",
         ),
         (&["uct", "mast", "--lock-step", "--engine", "prover", "--rules", rules], "leave out --engine prover"),
-        (&["heur0", "random", "--lock-step"], "those of Chinese Checkers cannot"),
+        (&["heur0", "random", "--lock-step"], "lock-step applies to rulesheets"),
     ] {
         let error = refused(dir.path(), &[&["tournament"], args].concat());
         assert!(error.contains(why), "{args:?}: {error}");
@@ -350,9 +350,9 @@ fn logs_of_games_are_joined_and_packed() {
     assert_eq!(games_of(&part), (vec!["tic-tac-toe", "odd-one-out", "alone"], 1));
     for (args, why) in [
         (&["show", "packed", "-f", "one.toml"][..], "one.toml: cannot read"),
-        (&["show", "rules"], "there is no log in it"),
+        (&["show", "rules"], "no logs found"),
         (&["show", "part-1/alone.ndjson", "-f", "series.toml"], "this is a log"),
-        (&["merge", "part-1", "-o", "packed"], "packed: cannot make the directory"),
+        (&["merge", "part-1", "-o", "packed"], "packed: cannot create the directory"),
         (&["-f", "series.toml", "--log", "packed"], "a compressed log cannot be extended"),
     ] {
         let error = refused(dir.path(), &[&["tournament"], args].concat());
@@ -400,15 +400,15 @@ fn what_a_file_of_games_cannot_have_is_told() {
         (&["-f", "series.toml", "--game", "chess"], "no game `chess`; it has tic-tac-toe, odd-one-out, nowhere,"),
         (&["-f", "series.toml", "--game", "nowhere"], "there is no game to play"),
         (&["-f", "series.toml", "--time", "--playouts", "9"], "leave out 9 playouts"),
-        (&["-f", "rules.toml"], "rules.toml: a file of games cannot have rules"),
+        (&["-f", "rules.toml"], "rules.toml: a series file cannot contain rules"),
         (&["-f", "typo.toml"], "unknown field `on-demnad`"),
-        (&["-f", "nobody.toml"], "`nobody` is on demand, who does not take part"),
+        (&["-f", "nobody.toml"], "`on-demand` contains the unknown player `nobody`"),
         (&["-f", "twice.toml"], "two games named `alone`"),
-        (&["-f", "many.toml"], "alone has 1 pairings, and 2 figures"),
-        (&["-f", "none.toml"], "there are no `pairings` of tic-tac-toe"),
-        (&["-f", "clock.toml", "--time"], "no `clock` of tic-tac-toe"),
+        (&["-f", "many.toml"], "alone has 1 pairings, but 2 published results"),
+        (&["-f", "none.toml"], "tic-tac-toe has no `pairings`"),
+        (&["-f", "clock.toml", "--time"], "the file has no `clock` of tic-tac-toe"),
         (&["-f", "title.toml"], "there is no [[game]]"),
-        (&["-f", "one.toml", "--all"], "--game and --all choose from a file of games"),
+        (&["-f", "one.toml", "--all"], "--game and --all select from a series file"),
         (&["-f", "one.toml", "--side", "5", "--pieces", "3", "--time"], "--time needs a clock"),
         (&["uct", "random", "--time"], "--time needs a clock"),
     ] {
@@ -505,25 +505,37 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         (&["tournament", "greedy", "ugi:/no/such/program"], "cannot start"),
         (&["tournament", "greedy", "ugi:'"], "not closed"),
         (&["tournament", "greedy", "ugi:true"], "crash"),
-        (&["tournament", "uct", "ugi:true", "--rules", rules], "play Chinese Checkers"),
+        (&["tournament", "uct", "ugi:true", "--rules", rules], "can only play Chinese Checkers"),
         (&["tournament", "uct", "greedy", "--rules", rules], "there is no policy `greedy`"),
-        (&["tournament", "uct", "random", "--rules", rules, "--adjudicate"], "adjudicates"),
-        (&["tournament", "uct", "random", "--rules", rules, "--start", "1e9"], "the start clock is"),
+        (&["tournament", "uct", "random", "--rules", rules, "--adjudicate"], "adjudicate applies to Chinese Checkers"),
+        (
+            &["tournament", "uct", "random", "--rules", rules, "--start", "1e9"],
+            "expected a start clock of 0 to 1000000 budgets, got 1000000000",
+        ),
         (&["tournament", "uct", "random", "--rules", rules, "--start", "2", "--time", "1+1"], "a start clock is"),
-        (&["tournament", "greedy", "random", "--ponder"], "think when it is their turn"),
+        (&["tournament", "greedy", "random", "--ponder"], "ponder applies to rulesheets"),
         (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon=0.1`: random playouts have none"),
         (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),
         (&["tournament", "-f", "bad.toml"], "unknown field `gmaes`"),
         (&["tournament", "-f", "nothing.toml"], "nothing.toml: cannot read"),
-        (&["tournament", "-f", "pairs.toml"], "names `c`, who does not take part"),
-        (&["tournament", "greedy", "random", "--openings", "empty"], "there is no opening in it"),
+        (&["tournament", "-f", "pairs.toml"], "contains the unknown player `c`"),
+        (&["tournament", "greedy", "random", "--openings", "empty"], "the file contains no openings"),
         (&["tournament", "greedy", "random", "--shard", "3/2"], "invalid shard `3/2`"),
         (&["tournament", "greedy", "random", "--time", "0"], "invalid clock `0`"),
         (&["tournament", "greedy", "random", "--alpha", "0.1"], "--sprt"),
-        (&["tournament", "greedy", "random", "--patience", "nan"], "the patience is a number of seconds"),
-        (&["tournament", "greedy", "base0", "--depth", "2"], "base0 does not know the limit of 2 plies"),
-        (&["tournament", "uct", "random", "--rules", rules, "--depth", "2"], "uct does not know the limit"),
-        (&["tournament", "uct", "random", "--rules", rules, "--side", "5"], "of Chinese Checkers"),
+        (
+            &["tournament", "greedy", "random", "--patience", "nan"],
+            "expected a patience of 0 to 1000000 seconds, got NaN",
+        ),
+        (
+            &["tournament", "greedy", "base0", "--depth", "2"],
+            "the budget of base0 (2 plies) does not bound its searches",
+        ),
+        (
+            &["tournament", "uct", "random", "--rules", rules, "--depth", "2"],
+            "the budget of uct (2 plies) does not bound its searches",
+        ),
+        (&["tournament", "uct", "random", "--rules", rules, "--side", "5"], "side applies to Chinese Checkers"),
         (&["tournament", "greedy", "random", "--games", "99999999999"], "at most 1000000000 games"),
         (&["tournament", "greedy", "random", "--log", "bad.toml"], "line 1 is not the head of a log"),
         (&["tournament", "greedy", "random", "--log", "/no/such/log"], "/no/such/log: cannot use the log"),

@@ -22,7 +22,7 @@ pub enum MergeError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// The schedule of a log is invalid.
-    #[error("{path}: {source}")]
+    #[error("{path}: the schedule is invalid")]
     Schedule {
         /// The log.
         path: PathBuf,

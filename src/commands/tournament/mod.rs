@@ -1,58 +1,57 @@
-//! Tournaments.
+//! `tournament`: plays tournaments, and prints and merges their logs.
 
 mod logs;
-mod plan;
-pub mod report;
-mod room;
+mod open;
 mod series;
-mod settings;
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::json;
-use sternhalma_ggp::Limits;
-use sternhalma_ggp::arena::{GameId, GameLog, GameRecord, Schedule, Shard, Standings};
+use sternhalma_ggp::arena::{GameRecord, Shard, Standings, Tournament, progress_line, standings_text};
 
 use crate::args::threads::threads;
+use crate::args::tournament::{PlayerOptions, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
-use room::Failure;
-pub use room::{Room, open};
-use series::File;
-pub use settings::{Player, Settings};
+pub use open::open;
 
-/// Let players play each other, everybody against everybody or one against all
+/// The time for the sample games of an estimate.
+const ESTIMATE_TIME: Duration = Duration::from_secs(60);
+
+/// Play a tournament: all players against each other, or one against all
 ///
-/// Games come in pairs from the same opening, with sides changed. With --log an
-/// interrupted run goes on where it was when the same command is given again.
+/// Games come in pairs from the same opening, with sides exchanged. With --log,
+/// the same command resumes an interrupted run.
 #[derive(ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
-    command: Option<Command>,
-    /// Players: a name, `name,key=value,…` to change it, or `ugi:COMMAND` for a program
+    command: Option<TournamentCommand>,
+    /// Players: a name, `name,key=value,…` to change parameters, or `ugi:COMMAND` for a program
+    #[arg(value_name = "PLAYER")]
     players_named: Vec<String>,
-    /// A tournament in TOML, or a file of games: one tournament each; flags go before what it says
+    /// TOML file with a tournament, or with a series of games; flags override it
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    settings: Settings,
+    options: TournamentOptions,
     #[command(flatten)]
     run: RunArgs,
-    /// Of a file of games: only these, those on demand too
+    /// Games of a series file to play, including those on demand
     #[arg(long, value_name = "NAME", num_args = 1..)]
     game: Vec<String>,
-    /// Of a file of games: the games and pairings on demand too
+    /// Play all games and pairings of a series file, including those on demand
     #[arg(long)]
     all: bool,
-    /// Say how many games there are and how long they take, and play none
+    /// Print the number of games and an estimate of the time, without playing
     #[arg(long)]
     plan: bool,
-    /// Play one part of several, like `1/3`; `tournament merge` joins their logs
+    /// Play one of several parts, e.g. `1/3`; `tournament merge` merges their logs
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Print JSON
@@ -61,18 +60,18 @@ pub struct Args {
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum TournamentCommand {
     Merge(logs::MergeArgs),
     Show(logs::ShowArgs),
 }
 
-/// How games are played, which changes no result.
+/// Arguments that do not change the results.
 #[derive(ClapArgs)]
 pub struct RunArgs {
-    /// Games at a time [default: one a core]
+    /// Simultaneous games [default: one per core]
     #[arg(long, alias = "concurrency")]
     threads: Option<NonZeroUsize>,
-    /// A file that keeps every game, a JSON object a line; for a file of games a directory, with such a file a game
+    /// Log of all games, a JSON object per line; for a series file, a directory with a log per game
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -81,124 +80,73 @@ impl RunArgs {
     fn threads(&self) -> NonZeroUsize {
         threads(self.threads)
     }
+
+    fn resume_hint(&self) -> &'static str {
+        if self.log.is_some() { "the same command resumes" } else { "with --log it could resume" }
+    }
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     match &args.command {
-        Some(Command::Merge(args)) => return logs::merge(args),
-        Some(Command::Show(args)) => return logs::show(args),
+        Some(TournamentCommand::Merge(args)) => return logs::merge(args),
+        Some(TournamentCommand::Show(args)) => return logs::show(args),
         None => {}
     }
-    let flags = Settings {
-        player: args.players_named.iter().map(|text| Player::named(text)).collect(),
-        ..args.settings.clone()
-    };
-    let settings = match args.file.as_deref().map(File::read).transpose()? {
-        Some(File::Games(series)) => return series::run(ctx, args, flags, &series),
-        Some(File::One(file)) => flags.over(file)?,
+    let player = args.players_named.iter().map(|text| PlayerOptions::from_argument(text)).collect();
+    let flags = args.options.clone().with_players(player);
+    let options = match args.file.as_deref().map(TournamentOptions::read).transpose()? {
+        Some(series) if series.is_series() => return series::run(ctx, args, flags, &series),
+        Some(file) => flags.or(file)?,
         None => flags,
     };
     if !args.game.is_empty() || args.all {
-        bail!("--game and --all choose from a file of games, and this is one tournament");
+        bail!("--game and --all select from a series file, and this is one tournament");
     }
-    let room = open(ctx, &settings)?;
-    let schedule = settings.schedule(room.game(), room.roles(), room.players(), args.shard)?;
+    let tournament = open(ctx, options.resolve(args.shard)?)?;
     if args.plan {
-        check_budgets(&*room, &schedule)?;
-        let (log, threads) = (args.run.log.as_deref(), args.run.threads());
-        let plan = plan::plan(&*room, &schedule, log, threads, &*ctx.stop()?, plan::PLAN_TIME)?;
-        match args.json {
-            true => output::print_json(&plan)?,
-            false => output::print_line(&plan.text())?,
+        let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
+        let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
+        if args.json {
+            output::print_json(&estimate)?
+        } else {
+            output::print_line(&estimate.text())?
         }
         return Ok(CommandOutcome::Answered);
     }
-    play(ctx, &*room, schedule, &args.run, |standings| print(standings, args.json))
+    play(ctx, &tournament, &args.run, |standings| print(standings, args.json))
 }
 
-/// Plays a tournament and has it told, also if it is interrupted.
+/// Plays a tournament and prints its results, also if it is interrupted.
 pub fn play(
     ctx: &CommandContext,
-    room: &dyn Room,
-    schedule: Schedule,
+    tournament: &Tournament,
     args: &RunArgs,
-    tell: impl FnOnce(&Standings) -> Result<()>,
+    print: impl FnOnce(&Standings) -> Result<()>,
 ) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
-    let standings = held(room, schedule, args.log.as_deref(), args.threads(), &stop)?;
-    let (found, wanted) = (standings.played(), standings.expected());
-    if found == 0 && wanted > 0 {
+    let standings = tournament.run(args.log.as_deref(), args.threads(), &stop, progress)?;
+    let (played, expected) = (standings.played(), standings.expected());
+    if played == 0 && expected > 0 {
         bail!("interrupted: no game was finished");
     }
-    tell(&standings)?;
-    if found < wanted && stop.load(Relaxed) {
-        let how = if args.log.is_some() { "the same command goes on" } else { "with --log it could go on" };
-        bail!("interrupted after {found} of {wanted} games: {how}");
+    print(&standings)?;
+    if played < expected && stop.load(Relaxed) {
+        bail!("interrupted after {played} of {expected} games: {}", args.resume_hint());
     }
     Ok(CommandOutcome::Answered)
 }
 
-/// Plays the games that a log lacks, until all are played or `stop` is set.
-fn held(
-    room: &dyn Room,
-    schedule: Schedule,
-    log: Option<&Path>,
-    threads: NonZeroUsize,
-    stop: &AtomicBool,
-) -> Result<Standings> {
-    check_budgets(room, &schedule)?;
-    let (mut standings, mut log) = taken_up(schedule, log)?;
-    let mut report = |record: &GameRecord, standings: &Standings| -> Result<(), Failure> {
-        if let Some(log) = &mut log {
-            log.append(record).map_err(|error| Failure(error.into()))?;
-        }
-        status!("{}", report::live(record, standings));
-        Ok(())
-    };
-    let played = room.play(&mut standings, threads, stop, &mut report);
-    if let Some(log) = &log {
-        log.sync()?;
-    }
-    played.map(|()| standings)
-}
-
-/// Tests that every search ends.
-fn check_budgets(room: &dyn Room, schedule: &Schedule) -> Result<()> {
-    let slots = (0..schedule.rounds.len()).flat_map(|round| (0..schedule.pairings.len()).map(move |at| (round, at)));
-    for ((round, pairing), second) in slots.flat_map(|slot| [(slot, 0), (slot, 1)]) {
-        let budget = schedule.budget(GameId { round, pairing, game: 0 }, second);
-        let time = budget.time.map(|time| time.base);
-        let limits = budget.limits().and(Limits { time, ..Limits::default() });
-        if !room.ends_by(schedule.pairings[pairing][second], &limits) {
-            bail!(
-                "{} does not know the limit of {budget}; give it nodes or a time too",
-                schedule.name(pairing, second)
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The standings with the games of a log, if there is one.
-fn taken_up(schedule: Schedule, log: Option<&Path>) -> Result<(Standings, Option<GameLog>)> {
-    let (log, known) = match log {
-        Some(path) => GameLog::open(path, &schedule).map(|(log, known)| (Some(log), known))?,
-        None => (None, Vec::new()),
-    };
-    let mut standings = Standings::new(schedule);
-    for record in &known {
-        standings.add(record);
-    }
-    Ok((standings, log))
+fn progress(record: &GameRecord, standings: &Standings) {
+    status!("{}", progress_line(record, standings));
 }
 
 fn print(standings: &Standings, json: bool) -> Result<()> {
-    match json {
-        true => output::print_json(&json!({
-            "games": standings.expected(),
-            "played": standings.played(),
-            "rounds": standings.summary(),
-        })),
-        false => output::print_line(&report::text(standings)),
+    if !json {
+        return output::print_line(&standings_text(standings));
     }
+    output::print_json(&json!({
+        "games": standings.expected(),
+        "played": standings.played(),
+        "rounds": standings.summary(),
+    }))
 }

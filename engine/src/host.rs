@@ -1,0 +1,202 @@
+//! Chinese Checkers as the backend of a tournament.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sternhalma_data::board::Board;
+use sternhalma_ggp::Limits;
+use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Standings, TournamentSetup, run};
+
+use crate::config::Config;
+use crate::contest::EngineContestant;
+use crate::distance::Distances;
+use crate::evaluate::Separated;
+use crate::external::{ExternalPlayer, ExternalPlayerError};
+use crate::filter::Filter;
+use crate::game::{ChineseCheckers, GameState};
+use crate::player::player;
+
+/// A player of a tournament on a board.
+pub enum BoardPlayer {
+    /// A player of this crate, with the distance table that it uses.
+    BuiltIn(Box<Config>, Option<Distances>),
+    /// An external program.
+    External(ExternalCommand),
+}
+
+/// The command line and the options of an external program.
+pub struct ExternalCommand {
+    /// The command line.
+    pub command: String,
+    /// The options to set before each game.
+    pub options: Vec<(String, String)>,
+    /// The directory in which the program runs.
+    pub dir: Option<PathBuf>,
+    /// The time that the program has to start.
+    pub patience: Duration,
+}
+
+impl ExternalCommand {
+    /// Creates a player that starts the program when it is needed.
+    ///
+    /// # Errors
+    /// Returns an error if the command line or an option is invalid.
+    pub fn player(&self) -> Result<ExternalPlayer, ExternalPlayerError> {
+        let player = ExternalPlayer::new(&self.command, self.options.clone(), self.dir.clone())?;
+        Ok(player.with_starting_patience(self.patience))
+    }
+}
+
+/// A board and the players of a tournament.
+pub struct BoardBackend {
+    game: ChineseCheckers,
+    players: Vec<BoardPlayer>,
+    /// The test that ends games early.
+    separated: Option<Separated>,
+    ply_limit: u32,
+}
+
+impl BoardBackend {
+    /// Creates a backend. With `adjudicator`, a game ends once the armies are separated, by the
+    /// distances of that table.
+    ///
+    /// # Errors
+    /// Returns an error if a player cannot play on the board.
+    pub fn new(
+        board: Board,
+        ply_limit: u32,
+        players: Vec<BoardPlayer>,
+        adjudicator: Option<Distances>,
+    ) -> Result<BoardBackend, ArenaError> {
+        for entrant in &players {
+            match entrant {
+                BoardPlayer::BuiltIn(config, distances) => {
+                    player(config, board, ply_limit, distances.as_ref())?;
+                }
+                BoardPlayer::External(command) => {
+                    command.player().map_err(|error| ArenaError::Setup(error.to_string()))?;
+                }
+            }
+        }
+        let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
+        let separated = adjudicator.map(|distances| Separated::new(&game, distances));
+        Ok(BoardBackend { game, players, separated, ply_limit })
+    }
+
+    fn contestant(&self, entrant: usize) -> Box<dyn Contestant<ChineseCheckers>> {
+        match &self.players[entrant] {
+            BoardPlayer::BuiltIn(config, distances) => {
+                let player = player(config, self.game.board(), self.ply_limit, distances.as_ref());
+                Box::new(EngineContestant(player.expect("`new` has created this player")))
+            }
+            BoardPlayer::External(command) => Box::new(command.player().expect("`new` has created this player")),
+        }
+    }
+}
+
+impl Backend for BoardBackend {
+    fn game(&self) -> Value {
+        let board = self.game.board();
+        let adjudicator = self.separated.as_ref().map(|separated| checksum(separated.distances()));
+        json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": adjudicator })
+    }
+
+    fn roles(&self) -> usize {
+        2
+    }
+
+    fn players(&self) -> Vec<Value> {
+        let describe = |player: &BoardPlayer| match player {
+            BoardPlayer::BuiltIn(config, distances) => {
+                json!({ "player": config, "table": distances.as_ref().map(checksum) })
+            }
+            BoardPlayer::External(ExternalCommand { command, options, dir, .. }) => {
+                json!({ "command": command, "options": options, "dir": dir })
+            }
+        };
+        self.players.iter().map(describe).collect()
+    }
+
+    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
+        match &self.players[player] {
+            BoardPlayer::BuiltIn(config, _) => config.ends_by(limits),
+            BoardPlayer::External(_) => true,
+        }
+    }
+
+    fn play(
+        &self,
+        standings: &mut Standings,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        observer: &mut GameObserver<'_>,
+    ) -> Result<(), ArenaError> {
+        let contestants = |entrant: usize| self.contestant(entrant);
+        let adjudicator = |state: &GameState| {
+            let winner = self.separated.as_ref()?.winner(&self.game, state)?;
+            Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())
+        };
+        let adjudicator = standings.schedule().adjudicate.then_some(&adjudicator as _);
+        let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator };
+        run(&setup, standings, threads, stop, observer)
+    }
+}
+
+/// Returns the checksum that identifies a table in a log.
+fn checksum(distances: &Distances) -> String {
+    format!("{:016x}", distances.table().checksum())
+}
+
+#[cfg(test)]
+mod tests {
+    use sternhalma_ggp::arena::{Budget, Entrant, Schedule, Tournament};
+
+    use super::*;
+    use crate::config::Roster;
+
+    fn tournament(budget: Budget) -> Result<Tournament, ArenaError> {
+        let players = ["greedy", "base0"]
+            .map(|name| BoardPlayer::BuiltIn(Box::new(Roster::built_in().config(name).unwrap()), None));
+        let backend = BoardBackend::new(Board::new(5, 3).unwrap(), 100, players.into(), None)?;
+        let entrants = ["greedy", "base0"].map(Entrant::named).to_vec();
+        Tournament::new(Box::new(backend), Schedule { ply_limit: 100, ..Schedule::new(entrants, budget, 4) })
+    }
+
+    #[test]
+    fn an_interrupted_tournament_resumes_from_its_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let tournament = tournament(Budget { nodes: Some(50), ..Budget::default() }).unwrap();
+        let threads = NonZeroUsize::MIN;
+        let mut games = 0;
+        loop {
+            let stop = AtomicBool::new(false);
+            let standings = tournament
+                .run(Some(&log), threads, &stop, |_, _| {
+                    games += 1;
+                    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                })
+                .unwrap();
+            if standings.played() == standings.expected() {
+                break;
+            }
+        }
+        assert_eq!(games, 4, "no game is played twice");
+        let whole = tournament.run(None, threads, &AtomicBool::new(false), |_, _| {}).unwrap();
+        let resumed =
+            tournament.run(Some(&log), threads, &AtomicBool::new(false), |_, _| panic!("all played")).unwrap();
+        assert_eq!(resumed.score(0, 0), whole.score(0, 0));
+        let estimate =
+            tournament.estimate(Some(&log), threads, &AtomicBool::new(false), Duration::from_secs(1)).unwrap();
+        assert!(estimate.text().contains("4 games, 4 of them played; 0.0 minutes to go"), "{}", estimate.text());
+    }
+
+    #[test]
+    fn a_budget_must_bound_every_search() {
+        let error = tournament(Budget { depth: Some(2), ..Budget::default() }).err().unwrap().to_string();
+        assert!(error.contains("the budget of base0 (2 plies) does not bound its searches"), "{error}");
+    }
+}

@@ -1,0 +1,100 @@
+//! `tournament show` and `tournament merge`: the results in logs.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use sternhalma_ggp::arena::{GameLog, GameRecord, MergedLogs, Schedule, Standings, merge_directories, merge_logs};
+
+use super::{print, series};
+use crate::args::tournament::TournamentOptions;
+use crate::output::CommandOutcome;
+
+/// Merge the logs of the parts of a tournament, and print the results
+///
+/// The logs of directories are merged by game. The game of a log is its file
+/// name up to the first dot.
+#[derive(Args)]
+pub struct MergeArgs {
+    /// Logs, or directories of logs
+    #[arg(required = true)]
+    logs: Vec<PathBuf>,
+    /// New log, compressed if its name ends in `.zst`; for directories, a new directory of compressed logs
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultArgs,
+}
+
+/// Print the results in a log, which may still be written
+#[derive(Args)]
+pub struct ShowArgs {
+    /// Log, or directory with the logs of several games
+    log: PathBuf,
+    #[command(flatten)]
+    results: ResultArgs,
+}
+
+#[derive(Args)]
+struct ResultArgs {
+    /// For directories: the series file, which contains published results
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl ResultArgs {
+    fn print(&self, schedule: Schedule, records: &[GameRecord]) -> Result<CommandOutcome> {
+        if self.file.is_some() {
+            bail!("a series file needs directories of logs, and this is a log");
+        }
+        print(&Standings::with_games(schedule, records), self.json)?;
+        Ok(CommandOutcome::Answered)
+    }
+
+    fn print_games(&self, games: Vec<(String, MergedLogs)>) -> Result<CommandOutcome> {
+        let info = match &self.file {
+            Some(path) => {
+                let file = TournamentOptions::read(path)?;
+                if !file.is_series() {
+                    bail!("{}: it is not a series file: there is no [[game]]", path.display());
+                }
+                file.series_info()
+            }
+            None => Default::default(),
+        };
+        let results =
+            games.into_iter().map(|(name, (schedule, records))| (name, Standings::with_games(schedule, &records)));
+        series::print(&info, results.collect(), self.json)?;
+        Ok(CommandOutcome::Answered)
+    }
+}
+
+pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
+    if args.log.is_dir() {
+        return args.results.print_games(merge_directories(std::slice::from_ref(&args.log))?);
+    }
+    let (schedule, records) = GameLog::read(&args.log)?;
+    schedule.check()?;
+    args.results.print(schedule, &records)
+}
+
+pub fn merge(args: &MergeArgs) -> Result<CommandOutcome> {
+    if !args.logs.iter().any(|path| path.is_dir()) {
+        let (schedule, records) = merge_logs(&args.logs)?;
+        if let Some(output) = &args.output {
+            GameLog::create(output, &schedule, &records)?;
+        }
+        return args.results.print(schedule, &records);
+    }
+    let games = merge_directories(&args.logs)?;
+    if let Some(output) = &args.output {
+        std::fs::create_dir(output).with_context(|| format!("{}: cannot create the directory", output.display()))?;
+        for (name, (schedule, records)) in &games {
+            GameLog::create(&series::compressed_log(output, name), schedule, records)?;
+        }
+    }
+    args.results.print_games(games)
+}

@@ -1,0 +1,96 @@
+//! Tournaments from their options: reads rulesheets and opens tables.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use sternhalma_data::board::Board;
+use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand};
+use sternhalma_ggp::Policy;
+use sternhalma_ggp::arena::{Backend, RulesEngine, Schedule, Tournament, rules_backend};
+
+use crate::args::player::{distances, roster};
+use crate::args::tournament::{GameSpec, PlayerKind, PlayerOptions, TournamentSpec};
+use crate::context::CommandContext;
+use crate::output::status;
+
+/// Opens everything that a tournament needs. Starts each external program once, so that one that
+/// cannot play is reported before the first game.
+pub fn open(ctx: &CommandContext, spec: TournamentSpec) -> Result<Tournament> {
+    let TournamentSpec { game, players, schedule } = spec;
+    let backend = match game {
+        GameSpec::Rules { path, engine } => open_rules(&path, engine, &players)?,
+        GameSpec::Board { size, pieces, table, players: file } => {
+            let board = Board::new(size, pieces)?.for_two()?;
+            let mut tables = TableCache { ctx, board, default: table.as_deref(), open: Vec::new() };
+            let players = open_players(&mut tables, &players, file.as_deref(), &schedule)?;
+            let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
+            Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?)
+        }
+    };
+    Ok(Tournament::new(backend, schedule)?)
+}
+
+fn open_rules(path: &Path, engine: RulesEngine, players: &[PlayerOptions]) -> Result<Box<dyn Backend>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let policy = |player: &PlayerOptions| match player.kind()? {
+        PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
+        PlayerKind::External(command) => {
+            bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
+        }
+    };
+    let policies = players.iter().map(policy).collect::<Result<_>>()?;
+    rules_backend(&text, engine, policies).with_context(|| path.display().to_string())
+}
+
+fn open_players(
+    tables: &mut TableCache<'_>,
+    players: &[PlayerOptions],
+    file: Option<&Path>,
+    schedule: &Schedule,
+) -> Result<Vec<BoardPlayer>> {
+    let roster = roster(file)?;
+    let patience = std::time::Duration::from_millis(schedule.patience);
+    let open = |options: &PlayerOptions| match options.kind()? {
+        PlayerKind::BuiltIn(text) => {
+            let config = roster.config(text)?;
+            let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
+            sternhalma_engine::player(&config, tables.board, schedule.ply_limit, table.as_ref())
+                .map_err(|error| anyhow!("{text}: {error}"))?;
+            Ok(BoardPlayer::BuiltIn(Box::new(config), table))
+        }
+        PlayerKind::External(command) => {
+            let command = ExternalCommand {
+                command: command.to_owned(),
+                options: options.options.clone().into_iter().collect(),
+                dir: options.dir.clone(),
+                patience,
+            };
+            let greeting = command.player()?.greet(patience);
+            let name = &command.command;
+            status!("{name}: {}", greeting.map_err(|fault| anyhow!("{name}: {fault}"))?);
+            Ok(BoardPlayer::External(command))
+        }
+    };
+    players.iter().map(open).collect()
+}
+
+/// Distance tables, each opened once.
+struct TableCache<'a> {
+    ctx: &'a CommandContext,
+    board: Board,
+    /// The table of players without a table of their own.
+    default: Option<&'a Path>,
+    open: Vec<(Option<PathBuf>, Distances)>,
+}
+
+impl TableCache<'_> {
+    fn get(&mut self, name: Option<&Path>) -> Result<Distances> {
+        let name = name.or(self.default);
+        if let Some((_, distances)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
+            return Ok(distances.clone());
+        }
+        let opened = distances(self.ctx, self.board, name)?;
+        self.open.push((name.map(Path::to_owned), opened.clone()));
+        Ok(opened)
+    }
+}

@@ -1,0 +1,135 @@
+//! Series files: one tournament per game.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::{Context, Result, bail};
+use sternhalma_ggp::arena::{Budget, SeriesEstimate, SeriesInfo, SeriesReport, Standings};
+
+use super::open::open;
+use super::{Args, ESTIMATE_TIME, progress};
+use crate::args::tournament::{PlayerOptions, TournamentOptions};
+use crate::context::CommandContext;
+use crate::output::{self, CommandOutcome, status};
+
+/// Plays a series, or estimates its duration.
+pub fn run(
+    ctx: &CommandContext,
+    args: &Args,
+    flags: TournamentOptions,
+    series: &TournamentOptions,
+) -> Result<CommandOutcome> {
+    let games = selected_games(args, flags, series)?;
+    if args.plan { estimate(ctx, args, games) } else { play(ctx, args, &series.series_info(), games) }
+}
+
+/// Returns the selected games with the options of their tournaments. Games without a rulesheet are
+/// reported and left out.
+fn selected_games(
+    args: &Args,
+    mut flags: TournamentOptions,
+    series: &TournamentOptions,
+) -> Result<Vec<(String, TournamentOptions)>> {
+    let mut foreign: Vec<String> = flags.single_options().iter().map(|name| format!("--{name}")).collect();
+    foreign.extend(flags.player.iter().map(PlayerOptions::label));
+    if !foreign.is_empty() {
+        bail!("a series file has its players, pairings and rulesheets: leave out {}", foreign.join(", "));
+    }
+    let file_clocks = flags.take_file_clocks();
+    let budget = flags.flag_budget()?;
+    if file_clocks && budget != Budget::default() {
+        bail!("--time selects the clocks of the file; leave out {budget}");
+    }
+    let mut games = Vec::new();
+    for game in series.select_games(&args.game, args.all)? {
+        let Some(mut options) = series.game_options(game, args.all)? else {
+            status!("{}", series.missing_rulesheet(game));
+            continue;
+        };
+        if file_clocks {
+            options.set_movetime(series.step_clock(game)?);
+        }
+        if budget.is_timed() {
+            options.clear_lock_step();
+        }
+        games.push((game.name.clone(), flags.clone().or(options)?));
+    }
+    if games.is_empty() {
+        bail!("there is no game to play");
+    }
+    Ok(games)
+}
+
+fn play(
+    ctx: &CommandContext,
+    args: &Args,
+    info: &SeriesInfo,
+    games: Vec<(String, TournamentOptions)>,
+) -> Result<CommandOutcome> {
+    let dir = args.run.log.as_deref();
+    if let Some(dir) = dir {
+        std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the directory", dir.display()))?;
+    }
+    let stop = ctx.stop()?;
+    let count = games.len();
+    let mut results = Vec::new();
+    for (name, options) in games {
+        let play = || -> Result<Standings> {
+            let tournament = open(ctx, options.resolve(args.shard)?)?;
+            status!("{name}: {} games", tournament.schedule().total());
+            let log = dir.map(|dir| log(dir, &name));
+            Ok(tournament.run(log.as_deref(), args.run.threads(), &stop, progress)?)
+        };
+        let standings = play().with_context(|| name.clone())?;
+        results.push((name, standings));
+        if stop.load(Relaxed) {
+            break;
+        }
+    }
+    let complete =
+        results.len() == count && results.iter().all(|(_, standings)| standings.played() >= standings.expected());
+    print(info, results, args.json)?;
+    if !complete && stop.load(Relaxed) {
+        bail!("interrupted: {}", args.run.resume_hint());
+    }
+    Ok(CommandOutcome::Answered)
+}
+
+/// Returns the log of a game in a directory: the compressed one, if it exists.
+fn log(dir: &Path, game: &str) -> PathBuf {
+    let compressed = compressed_log(dir, game);
+    if compressed.exists() { compressed } else { compressed.with_extension("") }
+}
+
+/// Returns the compressed log of a game in a directory.
+pub fn compressed_log(dir: &Path, game: &str) -> PathBuf {
+    dir.join(format!("{game}.ndjson.zst"))
+}
+
+/// Prints the results of games.
+pub fn print(info: &SeriesInfo, results: Vec<(String, Standings)>, json: bool) -> Result<()> {
+    let report = SeriesReport::new(info, results);
+    if json { output::print_json(&report) } else { output::print_line(&report.text()) }
+}
+
+fn estimate(ctx: &CommandContext, args: &Args, games: Vec<(String, TournamentOptions)>) -> Result<CommandOutcome> {
+    let (stop, threads) = (ctx.stop()?, args.run.threads());
+    let time = ESTIMATE_TIME / games.len() as u32;
+    let mut estimates = Vec::new();
+    for (name, options) in games {
+        let estimate = || -> Result<_> {
+            let tournament = open(ctx, options.resolve(args.shard)?)?;
+            let log = args.run.log.as_deref().map(|dir| log(dir, &name));
+            let estimate = tournament.estimate(log.as_deref(), threads, &stop, time)?;
+            Ok((name.clone(), tournament.schedule().pairings.len(), estimate))
+        };
+        estimates.push(estimate().with_context(|| name.clone())?);
+    }
+    let estimate = SeriesEstimate::new(estimates, threads);
+    if args.json {
+        output::print_json(&estimate)?
+    } else {
+        output::print_line(&estimate.text())?
+    }
+    Ok(CommandOutcome::Answered)
+}
