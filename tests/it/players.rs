@@ -154,7 +154,7 @@ fn a_tuning_resumes_from_its_trace() {
     assert_eq!(env.run_args(&args(&["--trace", path], "1")).success(), whole);
     assert_eq!(std::fs::read_to_string(&trace).unwrap().lines().count(), count);
     let stderr = env.run_args(&args(&["--trace", path], "2")).refusal();
-    assert!(stderr.contains("trace of another tuning"), "{stderr}");
+    assert!(stderr.contains("different tuning run"), "{stderr}");
 }
 
 #[test]
