@@ -1,13 +1,14 @@
 //! Errors.
 
-use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sternhalma_data::{Board, TableError};
 use thiserror::Error;
 
-use crate::spec::TableSpec;
+use crate::options::TableSpec;
+
+pub(crate) type Result<T> = std::result::Result<T, BuilderError>;
 
 /// The reason why a table was not built, converted, verified or compared.
 #[derive(Debug, Error)]
@@ -17,12 +18,12 @@ pub enum BuilderError {
     #[error(transparent)]
     Table(#[from] TableError),
     /// A table is intact, but its contents are wrong.
-    #[error("{}: the table is wrong: {fault}; build it again", path.display())]
+    #[error("{}: the table is wrong: {what}; build it again", path.display())]
     WrongTable {
         /// The table.
         path: PathBuf,
-        /// The first fault that was found.
-        fault: TableFault,
+        /// The contradiction that was found.
+        what: String,
     },
     /// Two tables that were to be compared are of different boards.
     #[error("a table of {a} and one of {b} have no states in common; compare tables of the same board")]
@@ -64,7 +65,7 @@ pub enum BuilderError {
         /// The number of threads.
         threads: usize,
         /// The cause.
-        source: Box<dyn Error + Send + Sync>,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A work file cannot be read or written.
     #[error("{}: cannot {action}", path.display())]
@@ -125,46 +126,6 @@ pub enum BuilderError {
     /// The observer cancelled the operation.
     #[error("interrupted")]
     Cancelled,
-}
-
-/// A contradiction between a table and the game.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum TableFault {
-    /// The goal does not have distance 0.
-    #[error("the goal has distance {0}")]
-    GoalDistance(u8),
-    /// A move changes the distance by more than one.
-    #[error("a move from the state of rank {rank} or a similar one changes the distance {distance} by two or more")]
-    LargeStep {
-        /// The rank of a state with this distance in the same context.
-        rank: u64,
-        /// The distance.
-        distance: u8,
-    },
-    /// No move from a state other than the goal leads to a smaller distance.
-    #[error("the state of rank {rank} has distance {distance} and no successor with a smaller one")]
-    NoDescent {
-        /// The rank of the state.
-        rank: u64,
-        /// The distance of the state.
-        distance: u8,
-    },
-    /// The header counts other states per layer than the table contains.
-    #[error("the layers in the header are not those of its distances")]
-    Layers,
-    /// The header has another boundary layer than the distances.
-    #[error("the first layer with a move out of the region is {}, but {} in the header", or_none(*found), or_none(*header))]
-    BoundaryLayer {
-        /// The boundary layer according to the distances.
-        found: Option<u32>,
-        /// The boundary layer in the header.
-        header: Option<u32>,
-    },
-}
-
-fn or_none(layer: Option<u32>) -> String {
-    layer.map_or_else(|| "none".to_owned(), |layer| layer.to_string())
 }
 
 impl BuilderError {

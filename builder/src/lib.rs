@@ -37,26 +37,21 @@
 #![forbid(unsafe_code)]
 
 mod bits;
+mod blocks;
 mod build;
-mod checksums;
 mod error;
 mod external;
-mod mode;
 mod observer;
+mod options;
 mod process;
 mod ranks;
 mod search;
-mod spec;
-mod threads;
 mod tools;
 mod verify;
-mod write_blocks;
 
 pub use build::{BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder};
-pub use error::{BuilderError, TableFault};
-pub use mode::{BuildMode, UnknownMode};
+pub use error::BuilderError;
 pub use observer::{BuildPhase, Observer};
-pub use spec::TableSpec;
-pub use threads::Threads;
+pub use options::{BuildMode, TableSpec};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::Verifier;

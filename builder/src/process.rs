@@ -1,6 +1,25 @@
-//! Time and memory that this process has used.
+//! Threads, time and memory of this process.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use sternhalma_data::table::Provenance;
+
+use crate::error::{BuilderError, Result};
+use crate::options::BuildMode;
+
+/// Returns the given number of threads, or one per processor core for 0.
+pub(crate) fn thread_count(threads: usize) -> usize {
+    let per_core = || std::thread::available_parallelism().map_or(1, usize::from);
+    if threads == 0 { per_core() } else { threads }.min(rayon::max_num_threads())
+}
+
+/// Starts the given number of threads, or one per processor core for 0.
+pub(crate) fn thread_pool(threads: usize) -> Result<ThreadPool> {
+    let threads = thread_count(threads);
+    let started = ThreadPoolBuilder::new().num_threads(threads).build();
+    started.map_err(|error| BuilderError::Threads { threads, source: Box::new(error) })
+}
 
 /// Measures elapsed time and processor time.
 pub(crate) struct Stopwatch(Instant, Duration);
@@ -35,4 +54,16 @@ pub(crate) fn peak_memory() -> u64 {
     let kibibytes =
         line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|number| number.trim().parse::<u64>().ok());
     kibibytes.unwrap_or(0) * 1024
+}
+
+/// Returns the provenance of a build that ends now, without times and traffic.
+pub(crate) fn provenance(mode: BuildMode, pool: &ThreadPool) -> Provenance {
+    Provenance {
+        program: concat!("sternhalma ", env!("CARGO_PKG_VERSION")).to_owned(),
+        built: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        mode: mode.name().to_owned(),
+        threads: pool.current_num_threads(),
+        peak_bytes: peak_memory(),
+        ..Provenance::default()
+    }
 }

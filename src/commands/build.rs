@@ -97,7 +97,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 }
 
 fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {
-    PossibleValuesParser::new(BuildMode::ALL.map(BuildMode::name)).try_map(|name| name.parse::<BuildMode>())
+    let mode = |name: String| BuildMode::ALL.into_iter().find(|mode| mode.name() == name);
+    PossibleValuesParser::new(BuildMode::ALL.map(BuildMode::name))
+        .map(move |name| mode(name).expect("the parser accepts the names of modes"))
 }
 
 impl Args {

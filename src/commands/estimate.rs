@@ -106,7 +106,7 @@ fn text(plan: &BuildEstimate) -> String {
         format!("on {cores} cores, {} of memory, {}/s of disk:", HumanBytes(memory), HumanBytes(disk_rate as u64)),
         format!("  states   {}", HumanCount(plan.states)),
         format!("  layers   about {}", plan.layers),
-        format!("  search   {}", plan.mode),
+        format!("  search   {}", plan.mode.name()),
         format!("  memory   at most {}", HumanBytes(plan.memory_bytes)),
         format!("  table    {}", HumanBytes(plan.table_bytes)),
         format!("  disk     {}", HumanBytes(plan.disk_bytes)),

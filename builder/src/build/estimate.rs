@@ -23,12 +23,13 @@ use sternhalma_data::{Prefix, Table};
 use super::in_memory::build_in_memory;
 use super::memory::{batch_size, fit_to_limit, max_spill, memory_without_spill};
 use super::out_of_core::OutOfCoreBuild;
-use crate::error::BuilderError;
+use super::table_builder::TableBuilder;
+use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
-use crate::mode::BuildMode;
+use crate::options::{BuildMode, TableSpec};
+use crate::process::thread_pool;
 use crate::ranks::choose;
 use crate::search::{Expander, memory_needed};
-use crate::spec::TableSpec;
 
 /// The states of a calibration: enough for all threads, and few enough for seconds.
 const CALIBRATION_STATES: u64 = 50_000_000;
@@ -92,34 +93,31 @@ pub struct BuildEstimate {
     pub calibrations: Vec<Calibration>,
 }
 
-/// Estimates a build on each of `machines` from smaller builds on this one.
-pub(super) fn estimate(
-    spec: TableSpec,
-    pool: &ThreadPool,
-    machines: &[MachineSpec],
-    directory: &Path,
-) -> Result<Vec<BuildEstimate>, BuilderError> {
-    machines.iter().map(|&machine| estimate_on(spec, pool, machine, directory)).collect()
+impl TableBuilder {
+    /// Estimates the build on each of these machines. The estimates are
+    /// extrapolated from builds of smaller tables on this machine, with their
+    /// files in `directory`. These builds take a few seconds and some ten MiB,
+    /// and their files are removed.
+    ///
+    /// # Errors
+    /// If one of these builds fails, or the memory of a machine does not suffice.
+    pub fn estimate(&self, machines: &[MachineSpec], directory: impl AsRef<Path>) -> Result<Vec<BuildEstimate>> {
+        let pool = thread_pool(self.threads)?;
+        machines.iter().map(|&machine| estimate_on(self.spec, &pool, machine, directory.as_ref())).collect()
+    }
 }
 
-fn estimate_on(
-    spec: TableSpec,
-    pool: &ThreadPool,
-    machine: MachineSpec,
-    directory: &Path,
-) -> Result<BuildEstimate, BuilderError> {
+fn estimate_on(spec: TableSpec, pool: &ThreadPool, machine: MachineSpec, directory: &Path) -> Result<BuildEstimate> {
     let (params, threads) = if memory_needed(spec, machine.cores) <= machine.memory {
         (None, machine.cores)
     } else {
         let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
         (Some(params), threads)
     };
-    let [large, small] = smaller_prefixes(spec.prefix);
-    let calibrations = [large, small].map(|prefix| calibrate(TableSpec { prefix, ..spec }, params, pool, directory));
-    let [large, small] = calibrations;
-    let measured = [large?, small?];
+    let [large, small] = smaller_prefixes(spec.prefix)
+        .map(|prefix| calibrate(&TableBuilder::new(prefix).encoding(spec.encoding), params, pool, directory));
     let machine = MachineSpec { cores: threads, ..machine };
-    Ok(extrapolate(spec, machine, params, pool.current_num_threads(), measured))
+    Ok(extrapolate(spec, machine, params, pool.current_num_threads(), [large?, small?]))
 }
 
 /// Returns two smaller prefixes to measure.
@@ -134,52 +132,32 @@ fn smaller_prefixes(prefix: Prefix) -> [Prefix; 2] {
 }
 
 fn calibrate(
-    spec: TableSpec,
+    options: &TableBuilder,
     params: Option<PartitionParams>,
     pool: &ThreadPool,
     directory: &Path,
-) -> Result<Calibration, BuilderError> {
+) -> Result<Calibration> {
     std::fs::create_dir_all(directory).map_err(BuilderError::file(directory, "create the directory"))?;
     let created = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
     let directory = created.map_err(BuilderError::file(directory, "create a directory in it"))?;
     let path = directory.path().join("table.sht");
     match params {
-        None => build_in_memory(&path, spec, false, pool, &())?,
+        None => build_in_memory(&path, options, pool, &())?,
         Some(params) => {
-            let build = OutOfCoreBuild {
-                storage: OsFileSystem::shared(),
-                spec,
-                params,
-                work_dir: directory.path().join("work"),
-                memory_limit: 0,
-                restart: false,
-                overwrite: false,
-                drop_page_cache: false,
-                pool,
-                observer: &(),
-            };
-            build.run(&path)?;
+            let storage = OsFileSystem::shared();
+            OutOfCoreBuild { storage, options, params, pool, observer: &() }.run(&path)?;
         }
     }
     let table = Table::open(&path)?;
     let record = table.provenance();
     Ok(Calibration {
-        within: spec.prefix.within(),
-        states: spec.prefix.states(),
+        within: options.spec.prefix.within(),
+        states: options.spec.prefix.states(),
         layers: table.info().layers.len(),
         wall_s: record.wall_s,
         cpu_s: record.cpu_s,
         layer_bytes: record.io.iter().map(|layer| layer.written).sum(),
     })
-}
-
-/// The part of an estimate that depends on the mode.
-struct ModeCost {
-    mode: BuildMode,
-    layer_bytes: f64,
-    read_bytes: f64,
-    spilled_bytes: f64,
-    memory_bytes: u64,
 }
 
 fn extrapolate(
@@ -200,49 +178,35 @@ fn extrapolate(
     let cpu_s = large.cpu_s * work * layers / large.layers as f64;
     let utilization = (large.cpu_s / (large.wall_s * threads as f64)).clamp(0.1, 1.0);
     let table_bytes = Layout::new(prefix, encoding).file_bytes();
-    let cost = mode_cost(spec, machine.cores, params, large);
-    let written_bytes = cost.layer_bytes + cost.spilled_bytes + table_bytes as f64;
+    let (mode, layer_bytes, read_bytes, spilled_bytes, memory_bytes) = match params {
+        None => (BuildMode::InMemory, 0.0, 0.0, 0.0, memory_needed(spec, machine.cores)),
+        Some(params) => {
+            let layer_bytes = large.layer_bytes as f64 / large.states as f64 * prefix.states() as f64;
+            let most = max_spill(prefix, params.fixed_pieces);
+            // States that do not fit in memory are written and read once.
+            let spilled = layer_bytes * (1.0 - params.spill_bytes as f64 / most.max(1) as f64).max(0.0);
+            let read = layer_bytes * (params.fixed_pieces as f64 + 2.0 + table_reads(spec, params)) + spilled;
+            let memory = memory_without_spill(spec, machine.cores, params) + most.min(params.spill_bytes);
+            (BuildMode::OutOfCore, layer_bytes, read, spilled, memory)
+        }
+    };
+    let written_bytes = layer_bytes + spilled_bytes + table_bytes as f64;
     // Files that fit in the page cache are not read from the disk.
-    let from_disk = if cost.layer_bytes < machine.cache as f64 { 0.0 } else { cost.read_bytes };
+    let from_disk = if layer_bytes < machine.cache as f64 { 0.0 } else { read_bytes };
     let disk_s = (from_disk + written_bytes) / machine.disk_rate;
     BuildEstimate {
         machine,
-        mode: cost.mode,
+        mode,
         states: prefix.states(),
         layers: layers.round() as usize,
-        memory_bytes: cost.memory_bytes,
+        memory_bytes,
         table_bytes,
-        disk_bytes: cost.layer_bytes as u64 + table_bytes,
-        read_bytes: cost.read_bytes as u64,
+        disk_bytes: layer_bytes as u64 + table_bytes,
+        read_bytes: read_bytes as u64,
         written_bytes: written_bytes as u64,
         cpu_s,
         wall_s: (cpu_s / utilization / machine.cores as f64).max(disk_s),
         calibrations: measured.to_vec(),
-    }
-}
-
-fn mode_cost(spec: TableSpec, cores: usize, params: Option<PartitionParams>, large: Calibration) -> ModeCost {
-    let Some(params) = params else {
-        let memory_bytes = memory_needed(spec, cores);
-        return ModeCost {
-            mode: BuildMode::InMemory,
-            layer_bytes: 0.0,
-            read_bytes: 0.0,
-            spilled_bytes: 0.0,
-            memory_bytes,
-        };
-    };
-    let layer_bytes = large.layer_bytes as f64 / large.states as f64 * spec.prefix.states() as f64;
-    let most = max_spill(spec.prefix, params.fixed_pieces);
-    // States that do not fit in memory are written and read once.
-    let spilled_bytes = layer_bytes * (1.0 - params.spill_bytes as f64 / most.max(1) as f64).max(0.0);
-    let reads = params.fixed_pieces as f64 + 2.0 + table_reads(spec, params);
-    ModeCost {
-        mode: BuildMode::OutOfCore,
-        layer_bytes,
-        read_bytes: layer_bytes * reads + spilled_bytes,
-        spilled_bytes,
-        memory_bytes: memory_without_spill(spec, cores, params) + most.min(params.spill_bytes),
     }
 }
 

@@ -8,28 +8,26 @@ use sternhalma_data::table::Provenance;
 use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::table::write::NewTable;
 
-use super::provenance::provenance;
-use crate::error::BuilderError;
-use crate::mode::BuildMode;
+use super::table_builder::TableBuilder;
+use crate::blocks::{BatchSize, write_blocks};
+use crate::error::Result;
 use crate::observer::Observer;
-use crate::process::Stopwatch;
+use crate::options::{BuildMode, TableSpec};
+use crate::process::{Stopwatch, provenance};
 use crate::search::{BfsResult, breadth_first_search};
-use crate::spec::TableSpec;
-use crate::write_blocks::{BatchSize, write_blocks};
 
 /// Searches in memory and writes the table to `path`.
 pub(super) fn build_in_memory(
     path: &Path,
-    spec: TableSpec,
-    overwrite: bool,
+    options: &TableBuilder,
     pool: &ThreadPool,
     observer: &dyn Observer,
-) -> Result<(), BuilderError> {
+) -> Result<()> {
     let stopwatch = Stopwatch::start();
-    let TableSpec { prefix, encoding } = spec;
+    let TableSpec { prefix, encoding } = options.spec;
     let storage = OsFileSystem::shared();
-    let new = NewTable::create_in(&storage, path, overwrite)?;
-    let BfsResult { planes, layers, boundary_layer, successors } = breadth_first_search(spec, pool, observer)?;
+    let new = NewTable::create_in(&storage, path, options.overwrite)?;
+    let BfsResult { planes, layers, boundary_layer, successors } = breadth_first_search(options.spec, pool, observer)?;
     let mut writer = new.begin(TableInfo { prefix, encoding, layers, boundary_layer })?;
     write_blocks(&mut writer, BatchSize::default(), pool, observer, |encoder, blocks| {
         Ok(blocks.iter().map(|block| planes.encode_block(0, block.ranks.clone(), encoding, encoder)).collect())

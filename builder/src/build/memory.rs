@@ -2,12 +2,12 @@
 
 use sternhalma_data::{Encoding, Prefix};
 
-use crate::error::BuilderError;
+use crate::blocks::BatchSize;
+use crate::error::{BuilderError, Result};
 use crate::external::{LayerFile, PartitionParams, SegmentCodec, count_segments};
+use crate::options::TableSpec;
 use crate::ranks::choose;
 use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
-use crate::spec::TableSpec;
-use crate::write_blocks::BatchSize;
 
 /// The memory of the program without its data, in bytes.
 const PROGRAM: u64 = 9 << 20;
@@ -45,11 +45,7 @@ pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
 
 /// Returns partition parameters for a build within `limit` bytes, and the
 /// number of threads that the limit allows, at most `threads`.
-pub(super) fn fit_to_limit(
-    spec: TableSpec,
-    threads: usize,
-    limit: u64,
-) -> Result<(PartitionParams, usize), BuilderError> {
+pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Result<(PartitionParams, usize)> {
     let threads = threads.min(rayon::max_num_threads());
     let fit = |threads| params_for(spec, threads, limit).map(|params| (params, threads));
     if let Some(all) = fit(threads) {

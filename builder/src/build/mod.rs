@@ -4,7 +4,7 @@ mod estimate;
 mod in_memory;
 mod memory;
 mod out_of_core;
-mod provenance;
+mod run;
 mod table_builder;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! contains the identifier of the build, which identifies a finished build.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
@@ -14,23 +14,22 @@ use rayon::prelude::*;
 use sternhalma_data::table::fs::{FileSystem, parent_directory};
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
 use sternhalma_data::table::{Block, LayerTraffic, Provenance};
-use sternhalma_data::{Table, TableInfo};
+use sternhalma_data::{Encoding, Table, TableInfo};
 
 use super::memory::{batch_size, with_spill};
-use super::provenance::provenance;
+use super::table_builder::TableBuilder;
 use crate::bits::or_run;
-use crate::checksums::check_blocks;
-use crate::error::BuilderError;
+use crate::blocks::check_blocks;
+use crate::blocks::write_blocks;
+use crate::error::{BuilderError, Result};
 use crate::external::{
     LayerFile, LayerSummary, LayerWriter, LockedDir, PartitionParams, Partitioning, SegmentCodec, WorkDir,
     count_segments,
 };
-use crate::mode::BuildMode;
 use crate::observer::{BuildPhase, Observer};
-use crate::process::{Stopwatch, peak_memory};
+use crate::options::{BuildMode, TableSpec};
+use crate::process::{Stopwatch, peak_memory, provenance};
 use crate::search::{DistancePlanes, ExternalSearch, new_bitmap};
-use crate::spec::TableSpec;
-use crate::write_blocks::write_blocks;
 
 /// The largest distance that a table can store.
 const MAX_DISTANCE: u32 = 254;
@@ -47,47 +46,41 @@ pub enum BuildOutcome {
 /// An out-of-core build and everything it works with.
 pub(super) struct OutOfCoreBuild<'a> {
     pub storage: Arc<dyn FileSystem>,
-    pub spec: TableSpec,
+    pub options: &'a TableBuilder,
     /// The parameters of a new build. An unfinished build keeps its partitions.
     pub params: PartitionParams,
-    pub work_dir: PathBuf,
-    pub memory_limit: u64,
-    /// Whether to discard an unfinished build.
-    pub restart: bool,
-    pub overwrite: bool,
-    /// Whether to drop work files from the page cache after use.
-    pub drop_page_cache: bool,
     pub pool: &'a ThreadPool,
     pub observer: &'a dyn Observer,
 }
 
 impl OutOfCoreBuild<'_> {
     /// Builds the table at `path`, or resumes its build.
-    pub fn run(&self, path: &Path) -> Result<BuildOutcome, BuilderError> {
-        if self.restart || !WorkDir::exists(&self.work_dir) {
+    pub fn run(&self, path: &Path) -> Result<BuildOutcome> {
+        let work_dir = self.options.work_dir_of(path);
+        if self.options.restart || !WorkDir::exists(&work_dir) {
             // Fails before anything is changed. A finished build may have its table in place.
-            NewTable::check(path, self.overwrite)?;
+            NewTable::check(path, self.options.overwrite)?;
         }
-        let locked = LockedDir::open(&self.storage, &self.work_dir)?;
-        let begun = if self.restart { None } else { locked.manifest(self.spec)? };
+        let locked = LockedDir::open(&self.storage, &work_dir)?;
+        let begun = if self.options.restart { None } else { locked.manifest(self.options.spec)? };
         let mut work = match begun {
             Some(manifest) => locked.resume(manifest),
             None => {
-                NewTable::check(path, self.overwrite)?;
-                locked.start(self.spec, self.params)?
+                NewTable::check(path, self.options.overwrite)?;
+                locked.start(self.options.spec, self.params)?
             }
         };
         if self.is_complete(path, work.id()) {
             self.make_durable(path)?;
-            work.clear()?;
+            work.dir.clear()?;
             return Ok(BuildOutcome::AlreadyComplete);
         }
         let params = self.resume_params(&work)?;
-        let new = NewTable::create_in(&self.storage, path, self.overwrite)?;
+        let new = NewTable::create_in(&self.storage, path, self.options.overwrite)?;
         let layers = self.pool.install(|| self.layers(&mut work, params))?;
         self.write_table(new, params, &work, &layers)?;
         drop(layers);
-        work.clear()?;
+        work.dir.clear()?;
         Ok(BuildOutcome::Built)
     }
 
@@ -95,15 +88,15 @@ impl OutOfCoreBuild<'_> {
     /// this identifier. A table that would otherwise be replaced must also be intact.
     fn is_complete(&self, path: &Path, id: &str) -> bool {
         let Ok(table) = Table::open(path) else { return false };
-        let intact = || self.pool.install(|| check_blocks(&[&table], self.spec.prefix.states(), &()).is_ok());
-        TableSpec::of(&table) == self.spec
+        let intact = || self.pool.install(|| check_blocks(&[&table], self.options.spec.prefix.states(), &()).is_ok());
+        TableSpec::of(&table) == self.options.spec
             && table.provenance().work.as_deref() == Some(id)
-            && (!self.overwrite || intact())
+            && (!self.options.overwrite || intact())
     }
 
     /// Makes a table survive a power failure before its layers are removed.
     /// Removes the temporary name that a killed process may have left.
-    fn make_durable(&self, path: &Path) -> Result<(), BuilderError> {
+    fn make_durable(&self, path: &Path) -> Result<()> {
         // Dropping the new table removes its temporary file.
         drop(NewTable::create_in(&self.storage, path, true)?);
         self.storage.sync_directory(parent_directory(path)).map_err(BuilderError::file(path, "write"))
@@ -111,20 +104,20 @@ impl OutOfCoreBuild<'_> {
 
     /// Returns the parameters with the partitioning that the build began with.
     /// The memory limit must suffice for it.
-    fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams, BuilderError> {
+    fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams> {
         let (fixed_pieces, segment_words) = work.partitioning();
         if (fixed_pieces, segment_words) == (self.params.fixed_pieces, self.params.segment_words) {
             return Ok(self.params);
         }
-        let slice_pieces = self.params.slice_pieces.min(self.spec.prefix.board().pieces() - 1 - fixed_pieces);
+        let slice_pieces = self.params.slice_pieces.min(self.options.spec.prefix.board().pieces() - 1 - fixed_pieces);
         let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
-        let fitted = with_spill(self.spec, self.pool.current_num_threads(), params, self.memory_limit);
-        fitted.ok_or_else(|| BuilderError::WorkDirMemory { path: self.work_dir.clone() })
+        let fitted = with_spill(self.options.spec, self.pool.current_num_threads(), params, self.options.memory_limit);
+        fitted.ok_or_else(|| BuilderError::WorkDirMemory { path: work.dir.path.clone() })
     }
 
     /// Returns all layers: those on disk, and then the others. The last layer is empty.
-    fn layers(&self, work: &mut WorkDir, params: PartitionParams) -> Result<Vec<LayerFile>, BuilderError> {
-        let prefix = self.spec.prefix;
+    fn layers(&self, work: &mut WorkDir, params: PartitionParams) -> Result<Vec<LayerFile>> {
+        let prefix = self.options.spec.prefix;
         let mut search = None;
         let mut layers: Vec<LayerFile> = Vec::new();
         let mut seen = 0;
@@ -138,7 +131,7 @@ impl OutOfCoreBuild<'_> {
                 Some(layer) => layer,
                 None => {
                     let search = search.get_or_insert_with(|| {
-                        ExternalSearch::new(prefix, params, &self.storage, &work.spill_path(), self.observer)
+                        ExternalSearch::new(prefix, params, &self.storage, &work.dir.spill_path(), self.observer)
                     });
                     self.next_layer(work, search, &layers)?
                 }
@@ -159,8 +152,9 @@ impl OutOfCoreBuild<'_> {
     }
 
     /// Compares the layers on disk with their checksums, and returns their number.
-    fn check_layers(&self, work: &WorkDir, segments: u64) -> Result<u64, BuilderError> {
-        let present: Vec<u32> = (0..=MAX_DISTANCE + 1).filter(|&distance| work.layer_path(distance).exists()).collect();
+    fn check_layers(&self, work: &WorkDir, segments: u64) -> Result<u64> {
+        let present: Vec<u32> =
+            (0..=MAX_DISTANCE + 1).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
         if !present.is_empty() {
             self.observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
         }
@@ -175,17 +169,12 @@ impl OutOfCoreBuild<'_> {
         Ok(present.len() as u64)
     }
 
-    fn next_layer(
-        &self,
-        work: &WorkDir,
-        search: &mut ExternalSearch,
-        layers: &[LayerFile],
-    ) -> Result<LayerFile, BuilderError> {
+    fn next_layer(&self, work: &WorkDir, search: &mut ExternalSearch, layers: &[LayerFile]) -> Result<LayerFile> {
         let distance = layers.len() as u32;
         let stopwatch = Stopwatch::start();
         let before = self.storage.traffic();
         let identity = work.identity(distance, search.partitioning.segments());
-        let mut out = LayerWriter::create(&self.storage, &work.layer_path(distance), identity)?;
+        let mut out = LayerWriter::create(&self.storage, &work.dir.layer_path(distance), identity)?;
         let summary = match layers.split_last() {
             None => write_goal(&search.partitioning, &mut out)?,
             Some((layer, earlier)) => {
@@ -196,28 +185,26 @@ impl OutOfCoreBuild<'_> {
         let ((wall_s, cpu_s), traffic) = (stopwatch.seconds(), self.storage.traffic().since(before));
         let (read, written) = (traffic.read, traffic.written);
         let layer = out.finish(LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary })?;
-        if self.drop_page_cache {
+        if self.options.drop_page_cache {
             layers.iter().rev().take(2).chain([&layer]).for_each(LayerFile::drop_page_cache);
         }
         Ok(layer)
     }
 
-    fn write_table(
-        &self,
-        new: NewTable,
-        params: PartitionParams,
-        work: &WorkDir,
-        layers: &[LayerFile],
-    ) -> Result<(), BuilderError> {
+    fn write_table(&self, new: NewTable, params: PartitionParams, work: &WorkDir, layers: &[LayerFile]) -> Result<()> {
         let stopwatch = Stopwatch::start();
         let before = self.storage.traffic();
-        let partitioning = Partitioning::new(self.spec.prefix, params.fixed_pieces, params.segment_words);
-        let assembler = TableAssembler { partitioning, layers, spec: self.spec };
-        let (contents, record) = summarize(self.spec, layers);
+        let partitioning = Partitioning::new(self.options.spec.prefix, params.fixed_pieces, params.segment_words);
+        let assembler = TableAssembler { partitioning, layers, encoding: self.options.spec.encoding };
+        let (contents, record) = summarize(self.options.spec, layers);
         let mut writer = new.begin(contents)?;
-        write_blocks(&mut writer, batch_size(self.spec, params), self.pool, self.observer, |encoder, blocks| {
-            assembler.encode(encoder, blocks)
-        })?;
+        write_blocks(
+            &mut writer,
+            batch_size(self.options.spec, params),
+            self.pool,
+            self.observer,
+            |encoder, blocks| assembler.encode(encoder, blocks),
+        )?;
         let (wall_s, cpu_s) = stopwatch.seconds();
         writer.finish(&Provenance {
             wall_s: record.wall_s + wall_s,
@@ -235,7 +222,7 @@ impl OutOfCoreBuild<'_> {
 }
 
 /// Writes layer 0, which consists of the goal with rank 0.
-fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<LayerSummary, BuilderError> {
+fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<LayerSummary> {
     let mut words = vec![0; partitioning.segment(0).words().len()];
     words[0] = 1;
     out.add(&[SegmentCodec::new().pack(&words)])?;
@@ -266,24 +253,23 @@ fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
 struct TableAssembler<'a> {
     partitioning: Partitioning,
     layers: &'a [LayerFile],
-    spec: TableSpec,
+    encoding: Encoding,
 }
 
 impl TableAssembler<'_> {
     /// Returns the bytes of consecutive blocks.
-    fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>, BuilderError> {
+    fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
         let start = first.ranks.start;
         let planes = self.planes(start..last.ranks.end)?;
-        let encoding = self.spec.encoding;
-        Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), encoding, encoder)).collect())
+        Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), self.encoding, encoder)).collect())
     }
 
     /// Returns the distances of the states of these ranks.
-    fn planes(&self, ranks: Range<u64>) -> Result<DistancePlanes, BuilderError> {
+    fn planes(&self, ranks: Range<u64>) -> Result<DistancePlanes> {
         let states = ranks.end - ranks.start;
         let no_memory = |_| BuilderError::OutOfMemory { needed: states };
-        let mut planes = DistancePlanes::new(states, self.spec.encoding).map_err(no_memory)?;
+        let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
         let mut layer_states = new_bitmap(states).map_err(no_memory)?;
         let mut words = vec![0; self.partitioning.segment_words() + 2];
         let mut codec = SegmentCodec::new();

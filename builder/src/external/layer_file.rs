@@ -20,7 +20,7 @@ use sternhalma_data::table::checksum;
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 
 use super::segment::{PackedSegment, SegmentCodec};
-use crate::error::BuilderError;
+use crate::error::{BuilderError, Result};
 
 const MAGIC: &[u8; 8] = b"SHTLAYER";
 const VERSION: u32 = 1;
@@ -80,11 +80,7 @@ struct SegmentEntry {
 
 impl LayerWriter {
     /// Creates a temporary file, which becomes the layer when it is finished.
-    pub fn create(
-        storage: &Arc<dyn FileSystem>,
-        path: &Path,
-        identity: LayerIdentity,
-    ) -> Result<LayerWriter, BuilderError> {
+    pub fn create(storage: &Arc<dyn FileSystem>, path: &Path, identity: LayerIdentity) -> Result<LayerWriter> {
         let file = AtomicFile::create(storage, path).map_err(BuilderError::file(path, "create"))?;
         let mut writer =
             LayerWriter { identity, file, entries: Vec::with_capacity(identity.segments as usize + 1), at: 0 };
@@ -92,13 +88,13 @@ impl LayerWriter {
         Ok(writer)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), BuilderError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let path = self.file.path().to_owned();
         self.file.write_all(bytes).map_err(BuilderError::file(&path, "write"))
     }
 
     /// Adds the next segments.
-    pub fn add(&mut self, segments: &[PackedSegment]) -> Result<(), BuilderError> {
+    pub fn add(&mut self, segments: &[PackedSegment]) -> Result<()> {
         let mut bytes = Vec::with_capacity(segments.iter().map(|segment| segment.bytes.len()).sum());
         for segment in segments {
             self.entries.push(SegmentEntry { start: self.at, checksum: segment.checksum });
@@ -114,7 +110,7 @@ impl LayerWriter {
     }
 
     /// Completes the file and moves it to its place.
-    pub fn finish(mut self, summary: LayerSummary) -> Result<LayerFile, BuilderError> {
+    pub fn finish(mut self, summary: LayerSummary) -> Result<LayerFile> {
         assert_eq!(self.entries.len() as u64, self.identity.segments, "every segment is written");
         self.entries.push(SegmentEntry { start: self.at, checksum: 0 });
         let mut tail = Vec::with_capacity(ENTRY_BYTES * self.entries.len());
@@ -153,11 +149,7 @@ impl LayerFile {
 
     /// Opens a layer. Returns `None` if there is no such file. Everything
     /// except the segments is checked.
-    pub fn open(
-        storage: &dyn FileSystem,
-        path: &Path,
-        identity: LayerIdentity,
-    ) -> Result<Option<LayerFile>, BuilderError> {
+    pub fn open(storage: &dyn FileSystem, path: &Path, identity: LayerIdentity) -> Result<Option<LayerFile>> {
         let file = match storage.open(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(BuilderError::file(path, "open"))?,
@@ -208,7 +200,7 @@ impl LayerFile {
     }
 
     /// Compares a segment with its checksum.
-    pub fn check(&self, segment: u64) -> Result<(), BuilderError> {
+    pub fn check(&self, segment: u64) -> Result<()> {
         self.packed(segment, &mut Vec::new()).map(drop)
     }
 
@@ -231,7 +223,7 @@ impl LayerFile {
     }
 
     /// Fills `words` with a segment. Returns `false` and leaves `words` alone if the segment is empty.
-    pub fn read(&self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool, BuilderError> {
+    pub fn read(&self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool> {
         let mut bytes = std::mem::take(&mut codec.bytes);
         let any = self.packed(segment, &mut bytes)?;
         let sound = !any || codec.unpack(&bytes, words);
@@ -240,7 +232,7 @@ impl LayerFile {
     }
 
     /// Reads the packed bytes of a segment. Returns `false` if it is empty.
-    fn packed(&self, segment: u64, bytes: &mut Vec<u8>) -> Result<bool, BuilderError> {
+    fn packed(&self, segment: u64, bytes: &mut Vec<u8>) -> Result<bool> {
         let [entry, next] = [segment, segment + 1].map(|segment| self.entries[segment as usize]);
         if entry.start == next.start {
             return Ok(false);

@@ -9,7 +9,7 @@ use sternhalma_data::table::checksum;
 use sternhalma_data::table::fs::{FileSystem, RandomAccessFile};
 
 use super::segment::SegmentCodec;
-use crate::error::BuilderError;
+use crate::error::{BuilderError, Result};
 
 /// The words of an allocated block. All records consist of such blocks, so
 /// that freed memory fits later records.
@@ -68,7 +68,7 @@ impl SpillBuffer {
     }
 
     /// Adds states of a segment.
-    pub fn add(&self, segment: u64, words: &[u64], codec: &mut SegmentCodec) -> Result<(), BuilderError> {
+    pub fn add(&self, segment: u64, words: &[u64], codec: &mut SegmentCodec) -> Result<()> {
         let Some(record) = sparse(words) else { return Ok(()) };
         let size = record.memory();
         let mut state = self.state();
@@ -87,7 +87,7 @@ impl SpillBuffer {
     }
 
     /// Reserves `length` bytes of the file, which is created if necessary.
-    fn reserve(&self, length: u64) -> Result<(Arc<dyn RandomAccessFile>, u64), BuilderError> {
+    fn reserve(&self, length: u64) -> Result<(Arc<dyn RandomAccessFile>, u64)> {
         let mut state = self.state();
         let file = match &state.file {
             Some(file) => Arc::clone(file),
@@ -109,13 +109,7 @@ impl SpillBuffer {
     }
 
     /// Moves the states of a segment from this buffer to `words`. `buffer` is scratch space.
-    pub fn take(
-        &self,
-        segment: u64,
-        words: &mut [u64],
-        buffer: &mut [u64],
-        codec: &mut SegmentCodec,
-    ) -> Result<(), BuilderError> {
+    pub fn take(&self, segment: u64, words: &mut [u64], buffer: &mut [u64], codec: &mut SegmentCodec) -> Result<()> {
         let mut state = self.state();
         let Some(records) = state.records.remove(&segment) else { return Ok(()) };
         let file = state.file.clone();

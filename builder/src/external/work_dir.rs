@@ -19,8 +19,8 @@ use sternhalma_data::{Board, Encoding, Prefix};
 
 use super::layer_file::{LayerFile, LayerIdentity};
 use super::partitioning::PartitionParams;
-use crate::error::BuilderError;
-use crate::spec::TableSpec;
+use crate::error::{BuilderError, Result};
+use crate::options::TableSpec;
 
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "build.json";
@@ -35,9 +35,9 @@ pub(crate) struct Manifest {
     pieces: u64,
     within: u64,
     encoding: String,
-    /// The parameters of the encoding `zstd`. Earlier versions did not record them.
+    /// The block states and the level of the encoding `zstd`. Earlier versions did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    zstd: Option<ZstdFields>,
+    zstd: Option<(u64, u8)>,
     #[serde(rename = "fixed")]
     fixed_pieces: usize,
     #[serde(rename = "chunk_words")]
@@ -45,17 +45,11 @@ pub(crate) struct Manifest {
     resumes: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-struct ZstdFields {
-    block_states: u64,
-    level: u8,
-}
-
 impl Manifest {
     fn new(id: String, spec: TableSpec, params: PartitionParams) -> Manifest {
         let TableSpec { prefix, encoding } = spec;
         let zstd = match encoding {
-            Encoding::Zstd(zstd) => Some(ZstdFields { block_states: zstd.block_states(), level: zstd.level() }),
+            Encoding::Zstd(zstd) => Some((zstd.block_states(), zstd.level())),
             _ => None,
         };
         Manifest {
@@ -78,7 +72,7 @@ impl Manifest {
     fn spec(&self, requested: TableSpec) -> Option<TableSpec> {
         let prefix = Prefix::new(Board::new(self.side, self.pieces).ok()?, self.within).ok()?;
         let encoding = match (self.encoding.parse().ok()?, self.zstd, requested.encoding) {
-            (Encoding::Zstd(_), Some(fields), _) => Encoding::Zstd(Zstd::new(fields.block_states, fields.level).ok()?),
+            (Encoding::Zstd(_), Some((states, level)), _) => Encoding::Zstd(Zstd::new(states, level).ok()?),
             (Encoding::Zstd(_), None, requested @ Encoding::Zstd(_)) => requested,
             (encoding, ..) => encoding,
         };
@@ -90,20 +84,20 @@ impl Manifest {
 #[derive(Debug)]
 pub(crate) struct LockedDir {
     storage: Arc<dyn FileSystem>,
-    path: PathBuf,
+    pub path: PathBuf,
     _lock: Box<dyn RandomAccessFile>,
 }
 
 /// The locked work directory of one build.
 #[derive(Debug)]
 pub(crate) struct WorkDir {
-    dir: LockedDir,
+    pub dir: LockedDir,
     manifest: Manifest,
 }
 
 impl LockedDir {
     /// Locks a work directory and creates it if it is missing.
-    pub fn open(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<LockedDir, BuilderError> {
+    pub fn open(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<LockedDir> {
         storage.create_directory(path).map_err(BuilderError::file(path, "make the directory"))?;
         let lock = path.join("lock");
         let lock = storage.create(&lock).map_err(|error| match error.kind() {
@@ -116,7 +110,7 @@ impl LockedDir {
     /// Returns the manifest of a build of `spec` that this directory holds.
     /// Returns `None` if there is no manifest, or one of another table without
     /// any layer, which a finished build leaves.
-    pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>, BuilderError> {
+    pub fn manifest(&self, spec: TableSpec) -> Result<Option<Manifest>> {
         let Some(manifest) = self.read_manifest()? else { return Ok(None) };
         if manifest.format != FORMAT {
             let (found, path) = (manifest.format, self.path.clone());
@@ -144,7 +138,7 @@ impl LockedDir {
     }
 
     /// Removes whatever the directory contains, and starts a build of `spec`.
-    pub fn start(self, spec: TableSpec, params: PartitionParams) -> Result<WorkDir, BuilderError> {
+    pub fn start(self, spec: TableSpec, params: PartitionParams) -> Result<WorkDir> {
         self.clear()?;
         let manifest = Manifest::new(new_id(&self.path), spec, params);
         let work = WorkDir { dir: self, manifest };
@@ -156,11 +150,11 @@ impl LockedDir {
         self.path.join(MANIFEST)
     }
 
-    fn spill_path(&self) -> PathBuf {
+    pub fn spill_path(&self) -> PathBuf {
         self.path.join("spill")
     }
 
-    fn layer_path(&self, distance: u32) -> PathBuf {
+    pub fn layer_path(&self, distance: u32) -> PathBuf {
         self.path.join(format!("layer-{distance:03}"))
     }
 
@@ -168,7 +162,7 @@ impl LockedDir {
         BuilderError::DamagedManifest { path: self.manifest_path() }
     }
 
-    fn read_manifest(&self) -> Result<Option<Manifest>, BuilderError> {
+    fn read_manifest(&self) -> Result<Option<Manifest>> {
         let path = self.manifest_path();
         let file = match self.storage.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -190,7 +184,7 @@ impl LockedDir {
     }
 
     /// Removes the layers and the temporary files of a killed process.
-    fn clear(&self) -> Result<(), BuilderError> {
+    pub fn clear(&self) -> Result<()> {
         let mut paths = vec![self.spill_path()];
         for distance in 0..=u32::from(u8::MAX) {
             let layer = self.layer_path(distance);
@@ -215,7 +209,7 @@ impl WorkDir {
         path.join(MANIFEST).exists()
     }
 
-    fn write_manifest(&self) -> Result<(), BuilderError> {
+    fn write_manifest(&self) -> Result<()> {
         let path = self.dir.manifest_path();
         let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
         // One write, so that a build always takes the same steps.
@@ -245,7 +239,7 @@ impl WorkDir {
     }
 
     /// Records that the build is resumed.
-    pub fn count_resume(&mut self) -> Result<(), BuilderError> {
+    pub fn count_resume(&mut self) -> Result<()> {
         self.manifest.resumes += 1;
         self.write_manifest()
     }
@@ -256,22 +250,9 @@ impl WorkDir {
         LayerIdentity { distance, fingerprint: checksum(parameters.as_bytes()), segments }
     }
 
-    pub fn spill_path(&self) -> PathBuf {
-        self.dir.spill_path()
-    }
-
-    pub fn layer_path(&self, distance: u32) -> PathBuf {
-        self.dir.layer_path(distance)
-    }
-
     /// Opens a layer; returns `None` if it is not complete.
-    pub fn layer(&self, distance: u32, segments: u64) -> Result<Option<LayerFile>, BuilderError> {
-        LayerFile::open(&*self.dir.storage, &self.layer_path(distance), self.identity(distance, segments))
-    }
-
-    /// Removes the layers and the temporary files of a killed process.
-    pub fn clear(&self) -> Result<(), BuilderError> {
-        self.dir.clear()
+    pub fn layer(&self, distance: u32, segments: u64) -> Result<Option<LayerFile>> {
+        LayerFile::open(&*self.dir.storage, &self.dir.layer_path(distance), self.identity(distance, segments))
     }
 }
 

@@ -10,10 +10,10 @@ use sternhalma_data::{CellSet, Encoding, Prefix};
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
 use crate::bits::words_for;
-use crate::error::BuilderError;
+use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
+use crate::options::TableSpec;
 use crate::ranks::BitOffsets;
-use crate::spec::TableSpec;
 
 /// Groups that a thread takes at a time.
 const GRAIN: u64 = 16;
@@ -49,11 +49,7 @@ pub(crate) fn memory_needed(spec: TableSpec, threads: usize) -> u64 {
 }
 
 /// Finds the distance of every state.
-pub(crate) fn breadth_first_search(
-    spec: TableSpec,
-    pool: &ThreadPool,
-    observer: &dyn Observer,
-) -> Result<BfsResult, BuilderError> {
+pub(crate) fn breadth_first_search(spec: TableSpec, pool: &ThreadPool, observer: &dyn Observer) -> Result<BfsResult> {
     let out_of_memory = |_| BuilderError::OutOfMemory { needed: memory_needed(spec, pool.current_num_threads()) };
     let states = spec.prefix.states();
     let mut planes = DistancePlanes::new(states, spec.encoding).map_err(out_of_memory)?;

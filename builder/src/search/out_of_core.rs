@@ -22,7 +22,7 @@ use sternhalma_data::Prefix;
 use sternhalma_data::table::fs::FileSystem;
 
 use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
-use crate::error::BuilderError;
+use crate::error::{BuilderError, Result};
 use crate::external::{
     ContextClass, LayerFile, LayerSummary, LayerWriter, PackedSegment, PartitionParams, Partitioning, Segment,
     SegmentCodec, SpillBuffer, count_segments, max_words,
@@ -119,7 +119,7 @@ impl<'a> ExternalSearch<'a> {
         layer: &LayerFile,
         before: Option<&LayerFile>,
         out: &mut LayerWriter,
-    ) -> Result<LayerSummary, BuilderError> {
+    ) -> Result<LayerSummary> {
         let escapes = AtomicBool::new(false);
         let mut states = 0;
         let mut class = self.partitioning.class(0, self.upper);
@@ -172,7 +172,7 @@ impl<'a> ExternalSearch<'a> {
     }
 
     /// Unpacks the states of the layer in a class.
-    fn load(&mut self, class: &ContextClass, layer: &LayerFile) -> Result<(), BuilderError> {
+    fn load(&mut self, class: &ContextClass, layer: &LayerFile) -> Result<()> {
         let mut segments = self.partitioning.own_segments(class);
         segments.extend(self.partitioning.successor_segments(class));
         // Each segment gets the words up to the start of the next one. If the
@@ -202,7 +202,7 @@ impl<'a> ExternalSearch<'a> {
                 Ok(last.first().map(|&word| (segment.at + own.len(), word)))
             })
             .filter_map(Result::transpose)
-            .collect::<Result<_, BuilderError>>()?;
+            .collect::<Result<_>>()?;
         shared.into_iter().for_each(|(at, word)| self.frontier[at] |= word);
         Ok(())
     }
@@ -231,7 +231,7 @@ impl<'a> ExternalSearch<'a> {
     }
 
     /// Moves the reached states of later partitions from the bitmap to the spill buffer.
-    fn spill_successors(&self, class: &ContextClass) -> Result<(), BuilderError> {
+    fn spill_successors(&self, class: &ContextClass) -> Result<()> {
         self.partitioning.successor_segments(class).into_par_iter().try_for_each(|segment| {
             let next = &self.next[segment.at..segment.at + segment.words()];
             if next.iter().all(|word| word.load(Relaxed) == 0) {
@@ -252,14 +252,14 @@ impl<'a> ExternalSearch<'a> {
         expanded: bool,
         before: Option<&LayerFile>,
         out: &mut LayerWriter,
-    ) -> Result<u64, BuilderError> {
+    ) -> Result<u64> {
         let own = self.own_segments(class.partition);
         if !expanded && !self.spill.any(own.clone()) {
             out.add_empty(own.end - own.start);
             return Ok(0);
         }
         let (first, segments) = self.partitioning.segments_of(class.partition);
-        let pack = |batch: Range<usize>| -> Result<Vec<(PackedSegment, u64)>, BuilderError> {
+        let pack = |batch: Range<usize>| -> Result<Vec<(PackedSegment, u64)>> {
             let batch = batch.into_par_iter().with_max_len(1);
             batch.map(|i| self.pack(&segments[i], first + i as u64, expanded, before)).collect()
         };
@@ -312,7 +312,7 @@ impl<'a> ExternalSearch<'a> {
         number: u64,
         expanded: bool,
         before: Option<&LayerFile>,
-    ) -> Result<(PackedSegment, u64), BuilderError> {
+    ) -> Result<(PackedSegment, u64)> {
         let ThreadBuffers { codec, words, spare, .. } = &mut *buffers(&self.workers);
         let range = segment.words();
         let words = &mut words[..range.len()];

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
-use sternhalma_data::{DistanceStream, Prefix, Table, TableError};
+use sternhalma_data::{DistanceStream, Prefix, Table};
 
-use crate::checksums::check_blocks;
-use crate::error::BuilderError;
+use crate::blocks::check_blocks;
+use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
-use crate::threads::Threads;
+use crate::process::thread_pool;
 
 /// The states that a thread takes at a time.
 const GRAIN: u64 = 1 << 20;
@@ -135,19 +135,14 @@ impl Comparison {
 /// If the tables are of different boards, if one is damaged, or if the observer
 /// cancels the comparison. A contradiction between the tables is not an error,
 /// but counted in [`DifferenceStats::contradictions`].
-pub fn compare(
-    a: &Table,
-    b: &Table,
-    threads: impl Into<Threads>,
-    observer: &dyn Observer,
-) -> Result<Comparison, BuilderError> {
+pub fn compare(a: &Table, b: &Table, threads: usize, observer: &dyn Observer) -> Result<Comparison> {
     let [prefix_a, prefix_b] = [a, b].map(Table::prefix);
     if prefix_a.board() != prefix_b.board() {
         return Err(BuilderError::DifferentBoards { a: prefix_a.board(), b: prefix_b.board() });
     }
     let (smaller, larger) = if prefix_a.within() <= prefix_b.within() { (a, b) } else { (b, a) };
     let prefix = smaller.prefix();
-    let counts = threads.into().pool()?.install(|| {
+    let counts = thread_pool(threads)?.install(|| {
         check_blocks(&[smaller, larger], prefix.states(), observer)?;
         count([smaller, larger], prefix.states(), observer)
     })?;
@@ -158,7 +153,7 @@ pub fn compare(
 
 /// Counts the pairs of distances of the first `states` states. The index of a
 /// pair is the first table's distance times `WIDTH`, plus the second's.
-fn count(tables: [&Table; 2], states: u64, observer: &dyn Observer) -> Result<Vec<u64>, BuilderError> {
+fn count(tables: [&Table; 2], states: u64, observer: &dyn Observer) -> Result<Vec<u64>> {
     observer.begin(BuildPhase::Compare, states);
     let none = || vec![0; WIDTH * WIDTH];
     let parts = (0..states.div_ceil(GRAIN)).into_par_iter().map(|part| part * GRAIN..states.min((part + 1) * GRAIN));
@@ -180,7 +175,7 @@ fn count(tables: [&Table; 2], states: u64, observer: &dyn Observer) -> Result<Ve
         })
 }
 
-fn distances(table: &Table, ranks: Range<u64>) -> Result<Vec<u8>, TableError> {
+fn distances(table: &Table, ranks: Range<u64>) -> Result<Vec<u8>> {
     let mut out = vec![0; (ranks.end - ranks.start) as usize];
     DistanceStream::new(table, ranks)?.read(&mut out)?;
     Ok(out)

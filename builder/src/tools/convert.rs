@@ -7,10 +7,10 @@ use sternhalma_data::table::Block;
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
 use sternhalma_data::{DistanceStream, Encoding, Table, TableInfo};
 
-use crate::error::{BuilderError, TableFault};
+use crate::blocks::{BatchSize, write_blocks};
+use crate::error::{BuilderError, Result};
 use crate::observer::Observer;
-use crate::threads::Threads;
-use crate::write_blocks::{BatchSize, write_blocks};
+use crate::process::thread_pool;
 
 /// Options of a conversion, and the conversion itself.
 ///
@@ -35,28 +35,27 @@ use crate::write_blocks::{BatchSize, write_blocks};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct TableConverter<'a> {
     table: &'a Table,
     encoding: Encoding,
-    threads: Threads,
+    threads: usize,
     overwrite: bool,
 }
 
 impl<'a> TableConverter<'a> {
     /// Creates a converter of this table: one thread per core.
     pub fn new(table: &'a Table, encoding: Encoding) -> TableConverter<'a> {
-        TableConverter { table, encoding, threads: Threads::PER_CORE, overwrite: false }
+        TableConverter { table, encoding, threads: 0, overwrite: false }
     }
 
-    /// Sets the number of threads.
-    #[must_use]
-    pub fn threads(mut self, threads: impl Into<Threads>) -> TableConverter<'a> {
-        self.threads = threads.into();
+    /// Sets the number of threads; 0 is one per processor core.
+    pub fn threads(mut self, threads: usize) -> TableConverter<'a> {
+        self.threads = threads;
         self
     }
 
     /// Sets whether to replace an existing file.
-    #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> TableConverter<'a> {
         self.overwrite = overwrite;
         self
@@ -68,13 +67,13 @@ impl<'a> TableConverter<'a> {
     /// If the table is damaged or wrong; if the file cannot be written; if
     /// `path` exists and is not to be replaced, or is the table itself; or if
     /// the observer cancels the conversion. `path` is unchanged then.
-    pub fn convert(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<(), BuilderError> {
+    pub fn convert(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<()> {
         let (table, path) = (self.table, path.as_ref());
         if is_same_file(table.path(), path) {
             return Err(BuilderError::SameFile { path: path.to_owned() });
         }
         let new = NewTable::create(path, self.overwrite)?;
-        let pool = self.threads.pool()?;
+        let pool = thread_pool(self.threads)?;
         let mut writer = new.begin(TableInfo { encoding: self.encoding, ..table.info().clone() })?;
         let layers = Mutex::new([0u64; 256]);
         write_blocks(&mut writer, BatchSize::default(), &pool, observer, |encoder, blocks| {
@@ -87,7 +86,8 @@ impl<'a> TableConverter<'a> {
         let layers = layers.into_inner().expect("no thread panics while it adds");
         let expected = &table.info().layers;
         if layers[..expected.len()] != **expected {
-            return Err(BuilderError::WrongTable { path: table.path().to_owned(), fault: TableFault::Layers });
+            let what = "the layers in the header are not those of its distances".to_owned();
+            return Err(BuilderError::WrongTable { path: table.path().to_owned(), what });
         }
         writer.finish(table.provenance())?;
         Ok(())
@@ -100,7 +100,7 @@ fn encode(
     encoder: &mut BlockEncoder,
     blocks: &[Block],
     counts: &mut [u64; 256],
-) -> Result<Vec<Vec<u8>>, BuilderError> {
+) -> Result<Vec<Vec<u8>>> {
     let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
     let mut reader = DistanceStream::new(table, first.ranks.start..last.ranks.end)?;
     let mut distances = Vec::new();

@@ -4,7 +4,6 @@
 //! with the search, but not the generation of moves: nothing here imports
 //! `search` or a module that does.
 
-mod in_memory;
 mod partitioned;
 mod proof;
 mod verifier;

@@ -11,7 +11,7 @@ use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::{DistanceStream, Prefix, Table};
 
 use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
-use crate::error::BuilderError;
+use crate::error::{BuilderError, Result};
 use crate::external::{
     ContextClass, LoadedSegment, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments, max_words,
 };
@@ -19,7 +19,7 @@ use crate::observer::{BuildPhase, Observer};
 use crate::ranks::choose;
 
 /// The memory of the program without its data, in bytes.
-const PROGRAM: u64 = 9 << 20;
+pub(super) const PROGRAM: u64 = 9 << 20;
 /// The memory of a thread without its data, in bytes.
 const THREAD: u64 = 256 << 10;
 /// The memory of a reader of distances, in bytes.
@@ -30,7 +30,7 @@ const MAPPED: u64 = 16 << 20;
 const MIN_SPILL: u64 = 1 << 20;
 
 /// Returns partition parameters for a proof within `limit` bytes.
-pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result<PartitionParams, BuilderError> {
+pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result<PartitionParams> {
     let segment_words = 1 << 14;
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
@@ -52,11 +52,7 @@ pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result
 }
 
 /// Proves the contents of a table one context class at a time.
-pub(super) fn prove_by_partitions(
-    table: &Table,
-    params: PartitionParams,
-    observer: &dyn Observer,
-) -> Result<(), BuilderError> {
+pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observer: &dyn Observer) -> Result<()> {
     let partitioning = Partitioning::new(table.prefix(), params.fixed_pieces, params.segment_words);
     let context_pieces = table.prefix().board().pieces() - 1;
     let mut distances = vec![0; 64 * partitioning.max_words()];
@@ -98,7 +94,7 @@ fn readers<'a>(
     table: &'a Table,
     partitioning: &Partitioning,
     observer: &dyn Observer,
-) -> Result<Vec<DistanceStream<'a>>, BuilderError> {
+) -> Result<Vec<DistanceStream<'a>>> {
     let mut reader = DistanceStream::new(table, 0..table.prefix().states())?.release_pages(true);
     let mut readers = Vec::with_capacity(partitioning.segments() as usize);
     let mut skipped = Vec::new();
@@ -121,7 +117,7 @@ fn load(
     class: &ContextClass,
     readers: &[DistanceStream],
     distances: &mut [u8],
-) -> Result<(), BuilderError> {
+) -> Result<()> {
     let segments = partitioning.own_segments(class).into_iter().chain(partitioning.successor_segments(class));
     let (mut rest, mut done) = (distances, 0);
     let mut tasks = Vec::new();
@@ -144,7 +140,7 @@ fn spill_successors(
     class: &ContextClass,
     descends: &[AtomicU64],
     spill: &SpillBuffer,
-) -> Result<(), BuilderError> {
+) -> Result<()> {
     partitioning.successor_segments(class).into_par_iter().try_for_each_init(SegmentCodec::new, |codec, segment| {
         let words: Vec<u64> =
             descends[segment.at..segment.at + segment.words()].iter().map(|word| word.swap(0, Relaxed)).collect();
@@ -154,12 +150,7 @@ fn spill_successors(
 
 /// Checks that all states of a segment except the goal have a successor with a smaller
 /// distance. All contexts of the segment must have been walked.
-fn check_descent(
-    proof: &Proof,
-    loaded: &LoadedSegment,
-    first_rank: u64,
-    spill: &SpillBuffer,
-) -> Result<(), BuilderError> {
+fn check_descent(proof: &Proof, loaded: &LoadedSegment, first_rank: u64, spill: &SpillBuffer) -> Result<()> {
     let range = loaded.at..loaded.at + loaded.words();
     let mut words: Vec<u64> = proof.descends[range].iter().map(|word| word.load(Relaxed)).collect();
     let mut buffer = vec![0; words.len()];
@@ -179,8 +170,7 @@ fn check_descent(
 
 #[cfg(test)]
 mod tests {
-    use super::super::in_memory::prove_in_memory;
-    use super::super::proof::count_layers;
+    use super::super::proof::{count_layers, prove_in_memory};
     use super::*;
     use crate::{TableBuilder, Verifier};
     use proptest::prelude::*;

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States, Table};
 
-use crate::error::{BuilderError, TableFault};
-use crate::observer::Observer;
+use crate::error::{BuilderError, Result};
+use crate::observer::{BuildPhase, Observer};
 use crate::ranks::{BitOffsets, choose};
 
 /// The contexts that a thread takes at a time.
@@ -52,30 +52,47 @@ pub(super) fn layers_of(counts: &[u64; 256]) -> Vec<u64> {
     counts[..layers].to_vec()
 }
 
-fn wrong_table(table: &Table, fault: TableFault) -> BuilderError {
-    BuilderError::WrongTable { path: table.path().to_owned(), fault }
+fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderError {
+    BuilderError::WrongTable { path: table.path().to_owned(), what: what.into() }
 }
 
 /// Compares the header of a table with the proven distance of the goal, the
 /// layers, and the first layer with a move out of the prefix.
-pub(super) fn compare_with_header(
-    table: &Table,
-    goal: u8,
-    layers: &[u64],
-    boundary_layer: Option<u8>,
-) -> Result<(), BuilderError> {
+pub(super) fn compare_with_header(table: &Table, goal: u8, layers: &[u64], boundary_layer: Option<u8>) -> Result<()> {
     let contents = table.info();
     let (found, header) = (boundary_layer.map(u32::from), contents.boundary_layer);
     if goal != 0 {
-        return Err(wrong_table(table, TableFault::GoalDistance(goal)));
+        return Err(wrong_table(table, format!("the goal has distance {goal}")));
     }
     if layers != contents.layers {
-        return Err(wrong_table(table, TableFault::Layers));
+        return Err(wrong_table(table, "the layers in the header are not those of its distances"));
     }
     if found != header {
-        return Err(wrong_table(table, TableFault::BoundaryLayer { found, header }));
+        let [found, header] = [found, header].map(|layer| layer.map_or("none".to_owned(), |layer| layer.to_string()));
+        let what = format!("the first layer with a move out of the region is {found}, but {header} in the header");
+        return Err(wrong_table(table, what));
     }
     Ok(())
+}
+
+/// Proves the contents of a table in memory.
+pub(super) fn prove_in_memory(table: &Table, observer: &dyn Observer) -> Result<()> {
+    let distances = table.distances()?;
+    let descends = atomic_bitmap(distances.len().div_ceil(64));
+    let proof = Proof::new(table, &BitOffsets::ZERO, &distances, &descends);
+    let contexts = choose(table.prefix().within(), table.prefix().board().pieces() - 1);
+    observer.begin(BuildPhase::Prove, contexts);
+    let boundary_layer = proof.walk_all(0..contexts, observer)?;
+    // The goal, with rank 0, needs no successor.
+    if let Some(rank) = first_clear_bit(&descends, 1..distances.len()) {
+        return Err(proof.no_descent(rank as u64, rank));
+    }
+    compare_with_header(table, distances[0], &count_layers(&distances), boundary_layer)
+}
+
+/// Returns the first of these bits that is not set.
+fn first_clear_bit(words: &[AtomicU64], bits: Range<usize>) -> Option<usize> {
+    bits.into_par_iter().find_first(|&bit| words[bit / 64].load(Relaxed) >> (bit % 64) & 1 == 0)
 }
 
 /// A proof of all states of a table, or of those that a context class involves.
@@ -107,13 +124,9 @@ impl<'a> Proof<'a> {
         Proof { table, prefix, geometry: prefix.board().geometry(), offsets, distances, descends }
     }
 
-    fn wrong(&self, fault: TableFault) -> BuilderError {
-        wrong_table(self.table, fault)
-    }
-
     /// Checks all moves of these contexts on all threads. Returns the smallest
     /// distance of a state with a move out of the prefix.
-    pub fn walk_all(&self, contexts: Range<u64>, observer: &dyn Observer) -> Result<Option<u8>, BuilderError> {
+    pub fn walk_all(&self, contexts: Range<u64>, observer: &dyn Observer) -> Result<Option<u8>> {
         let batches = (0..(contexts.end - contexts.start).div_ceil(GRAIN)).into_par_iter();
         let walked = batches.map(|batch| {
             if observer.cancelled() {
@@ -122,7 +135,7 @@ impl<'a> Proof<'a> {
             let first = contexts.start + batch * GRAIN;
             let range = first..contexts.end.min(first + GRAIN);
             let steps = range.end - range.start;
-            let boundary_layer = self.walk(range).map_err(|fault| self.wrong(fault))?;
+            let boundary_layer = self.walk(range).map_err(|what| wrong_table(self.table, what))?;
             observer.advance(steps);
             Ok(boundary_layer)
         });
@@ -131,12 +144,14 @@ impl<'a> Proof<'a> {
 
     /// Returns the error for a state without a successor of smaller distance.
     pub fn no_descent(&self, rank: u64, position: usize) -> BuilderError {
-        self.wrong(TableFault::NoDescent { rank, distance: self.distances[position] })
+        let distance = self.distances[position];
+        let what = format!("the state of rank {rank} has distance {distance} and no successor with a smaller one");
+        wrong_table(self.table, what)
     }
 
     /// Checks all moves of these contexts. Returns the smallest distance of a
     /// state with a move out of the prefix.
-    fn walk(&self, contexts: Range<u64>) -> Result<Option<u8>, TableFault> {
+    fn walk(&self, contexts: Range<u64>) -> std::result::Result<Option<u8>, String> {
         let mut context = ContextStates {
             pieces: CellSet::EMPTY,
             positions: [0; Cell::LIMIT],
@@ -184,7 +199,7 @@ impl<'a> Proof<'a> {
     /// Checks that no move of a context changes the distance by two or more,
     /// and marks the states with a successor of smaller distance. Returns the
     /// smallest distance of a state with a move out of the prefix.
-    fn check(&self, context: &ContextStates, components: &[CellSet]) -> Result<Option<usize>, TableFault> {
+    fn check(&self, context: &ContextStates, components: &[CellSet]) -> std::result::Result<Option<usize>, String> {
         let outside = CellSet::first_cells(self.geometry.cells()) - self.prefix.cells();
         let mut escapes = None;
         let mut descend = CellSet::EMPTY;
@@ -231,10 +246,10 @@ impl<'a> Proof<'a> {
         Ok(escapes)
     }
 
-    fn large_step(&self, context: &ContextStates, distance: usize) -> TableFault {
+    fn large_step(&self, context: &ContextStates, distance: usize) -> String {
         let cell = context.levels[distance].first().expect("the level has a state");
         let rank = context.positions[cell.index()].wrapping_add(self.offsets.above[cell.index()]);
-        TableFault::LargeStep { rank, distance: distance as u8 }
+        format!("a move from the state of rank {rank} or a similar one changes the distance {distance} by two or more")
     }
 }
 

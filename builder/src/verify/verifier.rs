@@ -2,13 +2,13 @@
 
 use sternhalma_data::Table;
 
-use super::in_memory::{memory_needed, prove_in_memory};
-use super::partitioned::{fit_to_limit, prove_by_partitions};
-use crate::checksums::check_blocks;
-use crate::error::BuilderError;
-use crate::mode::BuildMode;
+use super::partitioned::{PROGRAM, fit_to_limit, prove_by_partitions};
+use super::proof::prove_in_memory;
+use crate::blocks::check_blocks;
+use crate::error::Result;
 use crate::observer::Observer;
-use crate::threads::Threads;
+use crate::options::BuildMode;
+use crate::process::thread_pool;
 
 /// Options of a verification, and the verification itself.
 ///
@@ -25,27 +25,26 @@ use crate::threads::Threads;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Verifier<'a> {
     table: &'a Table,
-    threads: Threads,
+    threads: usize,
     memory_limit: u64,
 }
 
 impl<'a> Verifier<'a> {
     /// Creates a verifier of this table: one thread per core, no memory limit.
     pub fn new(table: &'a Table) -> Verifier<'a> {
-        Verifier { table, threads: Threads::PER_CORE, memory_limit: u64::MAX }
+        Verifier { table, threads: 0, memory_limit: u64::MAX }
     }
 
-    /// Sets the number of threads.
-    #[must_use]
-    pub fn threads(mut self, threads: impl Into<Threads>) -> Verifier<'a> {
-        self.threads = threads.into();
+    /// Sets the number of threads; 0 is one per processor core.
+    pub fn threads(mut self, threads: usize) -> Verifier<'a> {
+        self.threads = threads;
         self
     }
 
     /// Sets the memory limit of a proof, in bytes.
-    #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Verifier<'a> {
         self.memory_limit = bytes;
         self
@@ -54,7 +53,7 @@ impl<'a> Verifier<'a> {
     /// Returns the memory of a proof in memory, in bytes: one byte and one bit
     /// per state, and the mapped part of the file.
     pub fn memory_needed(&self) -> u64 {
-        memory_needed(self.table.prefix())
+        self.table.prefix().states() / 2 * 3 + PROGRAM
     }
 
     /// Returns the mode of a proof: in memory if the memory limit allows it.
@@ -66,11 +65,11 @@ impl<'a> Verifier<'a> {
     ///
     /// # Errors
     /// If the table is damaged, or the observer cancels the check.
-    pub fn check(&self, observer: &dyn Observer) -> Result<(), BuilderError> {
-        self.threads.pool()?.install(|| self.check_in_pool(observer))
+    pub fn check(&self, observer: &dyn Observer) -> Result<()> {
+        thread_pool(self.threads)?.install(|| self.check_in_pool(observer))
     }
 
-    fn check_in_pool(&self, observer: &dyn Observer) -> Result<(), BuilderError> {
+    fn check_in_pool(&self, observer: &dyn Observer) -> Result<()> {
         check_blocks(&[self.table], self.table.prefix().states(), observer)
     }
 
@@ -83,8 +82,8 @@ impl<'a> Verifier<'a> {
     /// # Errors
     /// If the table is damaged or wrong, the memory limit is too small, the
     /// spill file cannot be written, or the observer cancels the proof.
-    pub fn prove(&self, observer: &dyn Observer) -> Result<(), BuilderError> {
-        let pool = self.threads.pool()?;
+    pub fn prove(&self, observer: &dyn Observer) -> Result<()> {
+        let pool = thread_pool(self.threads)?;
         match self.mode() {
             BuildMode::InMemory => pool.install(|| {
                 self.check_in_pool(observer)?;

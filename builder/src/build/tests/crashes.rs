@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use super::faults::{Crash, Fault, Faults};
 use super::{bytes_of, chain, prefix, zstd};
 use crate::build::out_of_core::OutOfCoreBuild;
+use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};
 use crate::{BuildOutcome, BuilderError, TableBuilder, TableSpec, Verifier};
 
@@ -49,29 +50,27 @@ impl CrashSite {
         self.0.path().join("work")
     }
 
-    fn prepare(&self, faults: &Arc<Faults>) -> OutOfCoreBuild<'static> {
+    fn options(&self) -> TableBuilder {
+        TableBuilder::new(spec().prefix).memory_limit(1 << 30).work_dir(self.work_dir())
+    }
+
+    fn build(&self, faults: &Arc<Faults>) -> Result<BuildOutcome> {
+        self.build_with(faults, &self.options(), PARAMS)
+    }
+
+    fn build_with(
+        &self,
+        faults: &Arc<Faults>,
+        options: &TableBuilder,
+        params: PartitionParams,
+    ) -> Result<BuildOutcome> {
         let storage: Arc<dyn FileSystem> = Arc::<Faults>::clone(faults);
-        OutOfCoreBuild {
-            storage,
-            spec: spec(),
-            params: PARAMS,
-            work_dir: self.work_dir(),
-            memory_limit: 1 << 30,
-            restart: false,
-            overwrite: false,
-            drop_page_cache: false,
-            pool: &POOL,
-            observer: &(),
-        }
+        OutOfCoreBuild { storage, options, params, pool: &POOL, observer: &() }.run(&self.table())
     }
 
-    /// Prepares a build without faults.
-    fn sound(&self) -> OutOfCoreBuild<'static> {
-        self.prepare(&Faults::new(Fault::Nothing))
-    }
-
-    fn build(&self, faults: &Arc<Faults>) -> Result<BuildOutcome, BuilderError> {
-        self.prepare(faults).run(&self.table())
+    /// Builds without faults.
+    fn build_soundly(&self, options: &TableBuilder) -> Result<BuildOutcome> {
+        self.build_with(&Faults::new(Fault::Nothing), options, PARAMS)
     }
 
     /// Builds without a fault and checks the result.
@@ -333,7 +332,7 @@ fn remedy(site: &CrashSite, error: &BuilderError, path: &Path, what: &str) {
             site.finish(what);
         }
         BuilderError::DamagedManifest { .. } => {
-            OutOfCoreBuild { restart: true, ..site.sound() }.run(&site.table()).unwrap();
+            site.build_soundly(&site.options().restart(true)).unwrap();
             site.assert_finished(what);
         }
         _ => panic!("{what}: {error}"),
@@ -379,16 +378,19 @@ fn unfinished_work_for_another_table_is_refused_and_kept() {
     let site = CrashSite::new();
     site.begin();
     let begun = site.files();
-    for other in [
-        TableSpec { prefix: prefix(4, 3, 13), ..spec() },
-        TableSpec { prefix: prefix(4, 2, 12), ..spec() },
-        TableSpec { prefix: prefix(5, 3, 12), ..spec() },
-        TableSpec { encoding: Encoding::Mod3, ..spec() },
+    for (prefix, encoding) in [
+        (prefix(4, 3, 13), Encoding::Byte),
+        (prefix(4, 2, 12), Encoding::Byte),
+        (prefix(5, 3, 12), Encoding::Byte),
+        (prefix(4, 3, 12), Encoding::Mod3),
     ] {
         let params = PartitionParams { fixed_pieces: 0, ..PARAMS };
-        let error = OutOfCoreBuild { spec: other, params, ..site.sound() }.run(&site.table()).unwrap_err();
+        let options = TableBuilder::new(prefix).encoding(encoding).work_dir(site.work_dir());
+        let error = site.build_with(&Faults::new(Fault::Nothing), &options, params).unwrap_err();
         match &error {
-            BuilderError::WorkDirMismatch { found, requested, .. } => assert_eq!((*found, *requested), (spec(), other)),
+            BuilderError::WorkDirMismatch { found, requested, .. } => {
+                assert_eq!((*found, *requested), (spec(), TableSpec { prefix, encoding }));
+            }
             _ => panic!("{error}"),
         }
         assert!(error.to_string().contains("4x4 with 3 pieces within 12 cells, byte"), "{error}");
@@ -404,7 +406,7 @@ fn one_process_at_a_time_uses_a_directory() {
     let locked = LockedDir::open(&OsFileSystem::shared(), &site.work_dir()).unwrap();
     let work = locked.start(spec(), PARAMS).unwrap();
     for restart in [false, true] {
-        let error = OutOfCoreBuild { restart, ..site.sound() }.run(&site.table()).unwrap_err();
+        let error = site.build_soundly(&site.options().restart(restart)).unwrap_err();
         assert!(matches!(error, BuilderError::WorkDirInUse { .. }), "{error}");
         site.assert_names(&error, "in use");
     }
@@ -417,8 +419,8 @@ fn a_restart_discards_unfinished_work() {
     let site = CrashSite::new();
     site.begin();
     let faults = Faults::new(Fault::Nothing);
-    let build = OutOfCoreBuild { restart: true, ..site.prepare(&faults) };
-    assert_eq!(build.run(&site.table()).unwrap(), BuildOutcome::Built);
+    let outcome = site.build_with(&faults, &site.options().restart(true), PARAMS);
+    assert_eq!(outcome.unwrap(), BuildOutcome::Built);
     assert!(faults.changes().iter().any(|change| change == "rename layer-000"));
     assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 0);
     site.assert_finished("restarted");
@@ -430,13 +432,12 @@ fn resumed_work_keeps_its_partitions_if_the_memory_suffices() {
     site.begin();
     let params = PartitionParams { fixed_pieces: 0, slice_pieces: 2, segment_words: 64, spill_bytes: 1 << 20 };
     let begun = site.files();
-    let build = OutOfCoreBuild { params, memory_limit: 2 << 20, ..site.sound() };
-    let error = build.run(&site.table()).unwrap_err();
+    let options = site.options().memory_limit(2 << 20);
+    let error = site.build_with(&Faults::new(Fault::Nothing), &options, params).unwrap_err();
     assert!(matches!(error, BuilderError::WorkDirMemory { .. }), "{error}");
     assert_eq!(site.files(), begun);
     let faults = Faults::new(Fault::Nothing);
-    let build = OutOfCoreBuild { params, ..site.prepare(&faults) };
-    assert_eq!(build.run(&site.table()).unwrap(), BuildOutcome::Built);
+    assert_eq!(site.build_with(&faults, &site.options(), params).unwrap(), BuildOutcome::Built);
     assert!(!faults.changes().iter().any(|change| change == "rename layer-000"), "layers are built once");
     assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
     site.assert_finished("with other parameters");
@@ -465,9 +466,8 @@ fn an_existing_file_stops_the_build_before_it_starts() {
 }
 
 /// Builds a table in the directory of an earlier build, and returns its encoding.
-fn rebuild(site: &CrashSite, encoding: Encoding, overwrite: bool) -> Result<(BuildOutcome, Encoding), BuilderError> {
-    let spec = TableSpec { encoding, ..spec() };
-    let outcome = OutOfCoreBuild { spec, overwrite, ..site.sound() }.run(&site.table())?;
+fn rebuild(site: &CrashSite, encoding: Encoding, overwrite: bool) -> Result<(BuildOutcome, Encoding)> {
+    let outcome = site.build_soundly(&site.options().encoding(encoding).overwrite(overwrite))?;
     let table = Table::open(&site.table())?;
     Verifier::new(&table).threads(1).check(&()).unwrap();
     Ok((outcome, table.encoding()))
@@ -476,8 +476,7 @@ fn rebuild(site: &CrashSite, encoding: Encoding, overwrite: bool) -> Result<(Bui
 /// Builds some layers of a table with zstd blocks of 4096 states.
 fn begin_zstd(site: &CrashSite) {
     let faults = Faults::new(Fault::Crash(60, Crash::Killed));
-    let spec = TableSpec { encoding: zstd(4096), ..spec() };
-    OutOfCoreBuild { spec, ..site.prepare(&faults) }.run(&site.table()).unwrap_err();
+    site.build_with(&faults, &site.options().encoding(zstd(4096)), PARAMS).unwrap_err();
     assert!(site.work_dir().join("layer-001").exists());
 }
 
@@ -514,7 +513,7 @@ fn work_without_recorded_zstd_parameters_is_resumed_with_the_requested_ones() {
     let manifest = site.work_dir().join("build.json");
     let text = std::fs::read_to_string(&manifest).unwrap();
     let (json, _) = text.split_once('\n').unwrap();
-    let json = json.replace(r#","zstd":{"block_states":4096,"level":1}"#, "");
+    let json = json.replace(r#","zstd":[4096,1]"#, "");
     assert!(json.contains(r#""encoding":"zstd","fixed""#), "{json}");
     std::fs::write(&manifest, format!("{json}\n{:016x}\n", sternhalma_data::table::checksum(json.as_bytes()))).unwrap();
     assert_eq!(rebuild(&site, zstd(64), false).unwrap(), (BuildOutcome::Built, zstd(64)));

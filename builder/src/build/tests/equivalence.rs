@@ -14,7 +14,8 @@ use super::{bytes_of, prefix, zstd};
 use crate::build::memory::{fit_to_limit, least_memory};
 use crate::build::out_of_core::OutOfCoreBuild;
 use crate::external::PartitionParams;
-use crate::{BuildMode, BuildOutcome, BuilderError, TableBuilder, TableSpec, Threads};
+use crate::process::thread_pool;
+use crate::{BuildMode, BuildOutcome, BuilderError, TableBuilder, TableSpec};
 
 fn encodings() -> [Encoding; 3] {
     [Encoding::Byte, Encoding::Mod3, zstd(64)]
@@ -55,18 +56,9 @@ impl Comparison {
     /// Builds the table out of core from the start with these parameters, and compares it.
     fn check(&self, params: PartitionParams) {
         let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
-        let build = OutOfCoreBuild {
-            storage,
-            spec: self.spec,
-            params,
-            work_dir: self.work_dir(),
-            memory_limit: u64::MAX,
-            restart: true,
-            overwrite: true,
-            drop_page_cache: true,
-            pool: &Threads::from(self.threads).pool().unwrap(),
-            observer: &(),
-        };
+        let options = &self.builder().restart(true).overwrite(true).drop_page_cache(true);
+        let pool = &thread_pool(self.threads).unwrap();
+        let build = OutOfCoreBuild { storage, options, params, pool, observer: &() };
         assert_eq!(build.run(&self.out_of_core()).unwrap(), BuildOutcome::Built);
         self.assert_same(params);
     }
@@ -156,9 +148,9 @@ fn the_least_memory_suffices_and_less_is_refused() {
             let builder = comparison.builder().mode(BuildMode::OutOfCore).memory_limit(memory);
             builder.build(comparison.out_of_core(), &())
         };
-        let least = comparison.builder().least_memory();
+        let least = least_memory(comparison.spec, threads);
         assert_eq!(least % (1 << 20), 0);
-        let least_of_one = comparison.builder().threads(1).least_memory();
+        let least_of_one = least_memory(comparison.spec, 1);
         let too_little = least_of_one - (1 << 20);
         match build(too_little) {
             Err(BuilderError::MemoryLimit { least, limit }) => assert_eq!((least, limit), (least_of_one, too_little)),

@@ -1,14 +1,14 @@
-//! Parallel encoding of the blocks of a table.
+//! Parallel encoding and checking of the blocks of tables.
 
 use std::ops::Range;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::TableError;
+use sternhalma_data::Table;
 use sternhalma_data::table::write::{BlockEncoder, TableWriter};
 use sternhalma_data::table::{Block, checksum};
 
-use crate::error::BuilderError;
+use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
 
 /// The size of a batch: blocks are encoded in batches, each while the batch
@@ -39,8 +39,8 @@ pub(crate) fn write_blocks(
     size: BatchSize,
     pool: &ThreadPool,
     observer: &dyn Observer,
-    encode: impl Fn(&mut BlockEncoder, &[Block]) -> Result<Vec<Vec<u8>>, BuilderError> + Sync,
-) -> Result<(), BuilderError> {
+    encode: impl Fn(&mut BlockEncoder, &[Block]) -> Result<Vec<Vec<u8>>> + Sync,
+) -> Result<()> {
     let layout = writer.layout().clone();
     let (prefix, encoding) = (layout.prefix(), layout.encoding());
     let blocks = layout.blocks();
@@ -55,7 +55,7 @@ pub(crate) fn write_blocks(
         let encoded = encode(encoder, &task)?.into_iter();
         Ok(encoded.map(|bytes| (checksum(&bytes), bytes)).collect())
     };
-    let encode_batch = |first: u64| -> Result<Vec<Vec<EncodedBlock>>, BuilderError> {
+    let encode_batch = |first: u64| -> Result<Vec<Vec<EncodedBlock>>> {
         let starts = (0..tasks).map(|task| first + task * per_task).take_while(|&start| start < blocks);
         let starts: Vec<u64> = starts.collect();
         let encoder = || BlockEncoder::new(prefix, encoding);
@@ -67,13 +67,32 @@ pub(crate) fn write_blocks(
     while !batch.is_empty() {
         let written = batch.iter().map(|task| task.len() as u64).sum::<u64>();
         done += written;
-        let write = || -> Result<(), TableError> {
-            batch.iter().flatten().try_for_each(|(sum, bytes)| writer.write_block(bytes, *sum))
-        };
+        let write = || batch.iter().flatten().try_for_each(|(sum, bytes)| writer.write_block(bytes, *sum));
         let (wrote, next) = pool.install(|| rayon::join(write, || encode_batch(done)));
         wrote?;
         observer.advance(written);
         batch = next?;
     }
     Ok(())
+}
+
+/// Compares the blocks that hold the first `states` states of each table with
+/// their checksums, on the threads of the current pool.
+pub(crate) fn check_blocks(tables: &[&Table], states: u64, observer: &dyn Observer) -> Result<()> {
+    let blocks = |table: &&Table| {
+        let all = table.layout().blocks();
+        if states >= table.prefix().states() { all } else { table.layout().block_of_rank(states - 1) + 1 }
+    };
+    observer.begin(BuildPhase::Check, tables.iter().map(blocks).sum());
+    tables.iter().try_for_each(|table| {
+        (0..blocks(table)).into_par_iter().try_for_each(|number| {
+            if observer.cancelled() {
+                return Err(BuilderError::Cancelled);
+            }
+            table.check_block(number)?;
+            table.release_pages();
+            observer.advance(1);
+            Ok(())
+        })
+    })
 }

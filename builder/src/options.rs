@@ -1,7 +1,8 @@
-//! What a table is to contain.
+//! What to build, and where to keep the data.
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use sternhalma_data::{Encoding, Prefix, Table};
 
 /// The states of a table and their encoding: together they determine every
@@ -30,5 +31,28 @@ impl fmt::Display for TableSpec {
             write!(f, " (blocks of {} states, level {})", zstd.block_states(), zstd.level())?;
         }
         Ok(())
+    }
+}
+
+/// The place where a build or a proof keeps its data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BuildMode {
+    /// All data is in memory.
+    InMemory,
+    /// The data is on disk, and memory holds one partition at a time.
+    OutOfCore,
+}
+
+impl BuildMode {
+    /// Both modes.
+    pub const ALL: [BuildMode; 2] = [BuildMode::InMemory, BuildMode::OutOfCore];
+
+    /// Returns the name: `in-memory` or `out-of-core`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BuildMode::InMemory => "in-memory",
+            BuildMode::OutOfCore => "out-of-core",
+        }
     }
 }

@@ -1,0 +1,38 @@
+//! The entry point of builds.
+
+use std::path::Path;
+
+use sternhalma_data::table::fs::OsFileSystem;
+
+use super::in_memory::build_in_memory;
+use super::memory::fit_to_limit;
+use super::out_of_core::{BuildOutcome, OutOfCoreBuild};
+use super::table_builder::TableBuilder;
+use crate::error::{BuilderError, Result};
+use crate::observer::Observer;
+use crate::options::BuildMode;
+use crate::process::{thread_count, thread_pool};
+
+impl TableBuilder {
+    /// Builds the table and writes it to `path`.
+    ///
+    /// # Errors
+    /// If the memory or the memory limit does not suffice; if a file cannot
+    /// be written; if `path` exists and is not to be replaced; if the work
+    /// directory is in use, damaged, or contains an unfinished build of
+    /// another table; or if the observer cancels the build. `path` is unchanged
+    /// then, and the work directory keeps its complete layers.
+    pub fn build(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<BuildOutcome> {
+        let path = path.as_ref();
+        if self.choose_mode(path).mode == BuildMode::InMemory {
+            build_in_memory(path, self, &thread_pool(self.threads)?, observer)?;
+            return Ok(BuildOutcome::Built);
+        }
+        if self.spec.prefix.board().pieces() == 1 {
+            return Err(BuilderError::SinglePiece);
+        }
+        let (params, threads) = fit_to_limit(self.spec, thread_count(self.threads), self.memory_limit)?;
+        let pool = &thread_pool(threads)?;
+        OutOfCoreBuild { storage: OsFileSystem::shared(), options: self, params, pool, observer }.run(path)
+    }
+}
