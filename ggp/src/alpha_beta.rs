@@ -5,37 +5,39 @@ use std::sync::atomic::AtomicBool;
 use crate::game::{Game, Turn};
 use crate::limits::{LimitChecker, Limits, SearchStats};
 
-/// What a depth-first search needs to know of a game beyond its rules.
+/// The evaluation and move ordering of a depth-first search.
 pub trait Heuristic<G: Game> {
-    /// The value of a state that is not terminal to the role that is to move;
-    /// to the other it is the negative. Below [`WIN`] in absolute value.
+    /// Returns the value of a state that is not terminal for the role that moves.
+    /// The other role has the negative. The absolute value is below [`WIN`].
     fn value(&mut self, game: &G, state: &G::State) -> f64;
 
-    /// Puts moves in the order in which they are searched.
+    /// Sorts moves into the order in which they are searched.
     fn order(&mut self, _game: &G, _state: &G::State, _moves: &mut [G::Move]) {}
 }
 
-/// The value of a won game, less a point for each ply it takes.
+/// The value of a won game, minus 1 for each ply until its end.
 pub const WIN: f64 = 1e6;
 
-/// What the search found.
+/// The result of an alpha-beta search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AlphaBetaResult<M> {
     /// The move to play.
     pub best: M,
-    /// Its value to the role that moves, at the last depth searched in full.
+    /// Its value for the role that moves, at the last completed depth.
     pub value: f64,
-    /// What the search spent; `depth` is that of the value.
+    /// What the search spent. `depth` is the depth of the value.
     pub spent: SearchStats,
 }
 
-/// Alpha-beta search with iterative deepening. Ends at a limit of depth,
-/// expansions or time with the best move of the deepest search that was
-/// completed, or of a deeper one if its first moves were.
+/// Runs alpha-beta search with iterative deepening until a limit of depth,
+/// expansions or time.
+///
+/// Returns the best move of the deepest completed search, or of the next one if
+/// at least its first move was completed.
 ///
 /// # Panics
-/// If the state is terminal, or a state is met where not exactly one of two
-/// roles moves.
+/// If the state is terminal, the game does not have two roles, or both roles
+/// move at once in some state.
 pub fn alpha_beta<G: Game, H: Heuristic<G>>(
     game: &G,
     state: &G::State,
@@ -65,7 +67,7 @@ pub fn alpha_beta<G: Game, H: Heuristic<G>>(
         }
         if let Some(index) = found {
             best = moves[index];
-            // The next depth begins with the best move of this one.
+            // The next depth begins with the best move of this depth.
             moves[..=index].rotate_right(1);
         }
         if !complete {
@@ -83,7 +85,7 @@ struct AlphaBetaSearch<'a, G: Game, H> {
     game: &'a G,
     heuristic: &'a mut H,
     meter: LimitChecker<'a>,
-    /// Move lists that are not in use.
+    /// Unused move lists.
     free: Vec<Vec<G::Move>>,
 }
 
@@ -102,8 +104,8 @@ impl<G: Game, H: Heuristic<G>> AlphaBetaSearch<'_, G, H> {
         self.meter.spent.expansions += 1;
     }
 
-    /// The value, to the role that moved before, of a state after its move:
-    /// the same role may be to move again.
+    /// Returns the value of a state for the role that moved before it. The same
+    /// role may move again.
     fn after(&mut self, before: Turn, state: &G::State, depth: u32, ply: u32, alpha: f64, beta: f64) -> Option<f64> {
         if self.game.is_terminal(state) {
             let mover = self.mover(before);
@@ -121,7 +123,8 @@ impl<G: Game, H: Heuristic<G>> AlphaBetaSearch<'_, G, H> {
         self.value(state, depth, ply, -beta, -alpha).map(|value| -value)
     }
 
-    /// The value of a state to the role that is to move; none if a limit is reached.
+    /// Returns the value of a state for the role that moves, or `None` if a limit
+    /// is reached.
     fn value(&mut self, state: &G::State, depth: u32, ply: u32, mut alpha: f64, beta: f64) -> Option<f64> {
         if depth == 0 {
             return Some(self.heuristic.value(self.game, state));

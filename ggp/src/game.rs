@@ -1,4 +1,4 @@
-//! What a game is to the search.
+//! The rules of a game, as the search sees them.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use crate::rng::Rng;
 /// The number of the move of a role that waits.
 pub const NOOP: u32 = u32::MAX - 1;
 
-/// Whose moves lead to the next state.
+/// The roles whose moves lead to the next state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     /// One role moves, the others wait.
@@ -19,7 +19,7 @@ pub enum Turn {
 }
 
 impl Turn {
-    /// The roles that move, in order, of `roles` roles.
+    /// Returns the roles that move, in order, of `roles` roles.
     #[inline]
     pub fn acting(self, roles: usize) -> std::ops::Range<usize> {
         match self {
@@ -32,11 +32,11 @@ impl Turn {
 /// A game of any number of roles, turn-taking or simultaneous, with perfect
 /// information.
 ///
-/// A game is the rules; a state is a value that can be copied. All methods
-/// are called from the innermost loops of the search, which is compiled for
-/// each game, so that nothing is dispatched at run time.
+/// A value of the type is the rules; a state is a value that can be cloned. The
+/// search calls all methods from its innermost loops. It is compiled for each
+/// game, so that no call is dispatched at run time.
 ///
-/// The game of single-heap Nim, last stone wins:
+/// The game of single-heap Nim, in which taking the last stone wins:
 ///
 /// ```
 /// use sternhalma_ggp::{Game, Turn};
@@ -72,36 +72,37 @@ pub trait Game: Sync {
     /// A move of one role.
     type Move: Copy + Eq + Debug + Send + Sync;
 
-    /// The number of roles, at least 1.
+    /// Returns the number of roles, at least 1.
     fn roles(&self) -> usize;
 
-    /// The state a match begins in.
+    /// Returns the state in which a match begins.
     fn initial(&self) -> Self::State;
 
-    /// Whose moves lead on from a state.
+    /// Returns the roles whose moves lead from a state to the next one.
     fn turn(&self, state: &Self::State) -> Turn;
 
-    /// Adds the legal moves of an acting role to `moves`, always in the same
-    /// order. In a state that is not terminal there is at least one.
+    /// Appends the legal moves of an acting role to `moves`, always in the same
+    /// order. A state that is not terminal has at least one.
     fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>);
 
-    /// Whether a role has a choice in a state that is not terminal. One that
-    /// waits has none.
+    /// Returns whether a role has a choice in a state that is not terminal. A
+    /// role that waits has none.
     #[inline]
     fn has_choice(&self, state: &Self::State, role: usize) -> bool {
         self.turn(state).acting(self.roles()).contains(&role)
     }
 
-    /// Adds the legal moves that a playout considers, always in the same order:
-    /// all of them, unless the game knows that some lead nowhere.
+    /// Appends the legal moves that a playout considers, always in the same
+    /// order. Override this to leave out moves that are known to be pointless.
     #[inline]
     fn playout_moves(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>) {
         self.legal(state, role, moves);
     }
 
-    /// A move of an acting role that a playout considers, all equally likely;
-    /// none if the role has none. `moves` is a buffer, left with anything in
-    /// it. Games that can choose without making all moves do so here.
+    /// Returns a uniformly random move of an acting role among the
+    /// [`playout_moves`](Game::playout_moves), or `None` if there are none.
+    /// `moves` is a buffer whose contents are lost. Override this if a move can
+    /// be drawn without a list of all moves.
     #[inline]
     fn random_move(
         &self,
@@ -115,14 +116,14 @@ pub trait Game: Sync {
         if moves.is_empty() { None } else { Some(moves[rng.random_range(0..moves.len())]) }
     }
 
-    /// A number that tells the moves of a role apart, the same in all states:
-    /// small, as tables of moves are as long as the largest, and below
-    /// [`NOOP`].
+    /// Returns the number of a move, which is the same in all states and differs
+    /// from those of the role's other moves. Keep it small: tables of moves are
+    /// as long as the largest number. It must be below [`NOOP`].
     fn number(&self, role: usize, mv: Self::Move) -> u32;
 
-    /// Adds, role by role, the number of what each role plays if the acting
-    /// roles play `joint`: [`NOOP`] of a role that waits, unless to
-    /// wait is a move of the game.
+    /// Appends, role by role, the number of the move that each role plays if the
+    /// acting roles play `joint`. A role that waits has [`NOOP`], unless waiting
+    /// is a move of the game.
     #[inline]
     fn numbers(&self, state: &Self::State, joint: &[Self::Move], numbers: &mut Vec<u32>) {
         let acting = self.turn(state).acting(self.roles());
@@ -132,33 +133,34 @@ pub trait Game: Sync {
         }));
     }
 
-    /// Plays as [`play`](Game::play) does. `numbers` are those of `joint`, for
-    /// games that can make use of them.
+    /// Plays one move of each acting role, in the order of roles.
+    fn play(&self, state: &mut Self::State, joint: &[Self::Move]);
+
+    /// Plays a joint move, given its [`numbers`](Game::numbers) as well.
+    /// Override this if the numbers save work.
     #[inline]
     fn play_numbered(&self, state: &mut Self::State, joint: &[Self::Move], _numbers: &[u32]) {
         self.play(state, joint);
     }
 
-    /// A number of 64 well-mixed bits that tells states apart, by which a
-    /// search knows a state it has met on another way; none if it is not to
-    /// look. Only states after the same number of moves may have the same, so
-    /// that no way leads back to a state.
+    /// Returns 64 well-mixed bits that identify a state, or `None` if the search
+    /// must not recognise states that it reaches by different moves.
+    ///
+    /// Only states after the same number of moves may have the same key, so
+    /// that the search graph has no cycle.
     #[inline]
     fn key(&self, _state: &Self::State) -> Option<u64> {
         None
     }
 
-    /// Plays one move of each acting role, in the order of roles.
-    fn play(&self, state: &mut Self::State, joint: &[Self::Move]);
-
-    /// Whether the match is over.
+    /// Returns whether the match is over.
     fn is_terminal(&self, state: &Self::State) -> bool;
 
-    /// The goal of a role in a terminal state, 0 to 100.
+    /// Returns the goal of a role in a terminal state, 0 to 100.
     fn goal(&self, state: &Self::State, role: usize) -> u8;
 
-    /// Adds the goals of all roles in a terminal state to `goals`, in order.
-    /// To be told where that costs less than to tell each.
+    /// Appends the goals of all roles in a terminal state, in order. Override
+    /// this if computing all goals at once is cheaper than one by one.
     fn goals(&self, state: &Self::State, goals: &mut Vec<u8>) {
         goals.extend((0..self.roles()).map(|role| self.goal(state, role)));
     }

@@ -1,45 +1,45 @@
-//! When a search ends.
+//! Limits of a search, and what it has spent.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What a search may spend on one move. It ends at whichever limit comes
-/// first; without any it goes on until it is stopped.
+/// The limits of a search for one move. The search ends at the first limit that
+/// it reaches. Without limits it runs until it is stopped.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Limits {
-    /// Simulations of a Monte-Carlo search.
+    /// The number of simulations of a Monte-Carlo search.
     pub playouts: Option<u64>,
-    /// States whose moves are generated, in tree or playout. A simulation
-    /// that ends inside the tree generates none, and counts as one.
+    /// The number of states whose moves are generated, in tree or playout. A
+    /// simulation that ends inside the tree generates none, and counts as one.
     pub expansions: Option<u64>,
-    /// Plies of a depth-first search.
+    /// The depth of a depth-first search, in plies.
     pub depth: Option<u32>,
-    /// Time on the clock.
+    /// The elapsed time.
     pub time: Option<Duration>,
 }
 
 impl Limits {
-    /// A limit of playouts alone.
+    /// Creates a limit of playouts only.
     pub fn playouts(count: u64) -> Limits {
         Limits { playouts: Some(count), ..Limits::default() }
     }
 
-    /// A limit of node expansions alone.
+    /// Creates a limit of expansions only.
     pub fn expansions(count: u64) -> Limits {
         Limits { expansions: Some(count), ..Limits::default() }
     }
 
-    /// A limit of plies alone.
+    /// Creates a limit of depth only.
     pub fn depth(plies: u32) -> Limits {
         Limits { depth: Some(plies), ..Limits::default() }
     }
 
-    /// A limit of time alone.
+    /// Creates a limit of time only.
     pub fn time(time: Duration) -> Limits {
         Limits { time: Some(time), ..Limits::default() }
     }
 
-    /// Every limit but that of depth so many times.
+    /// Returns the limits, except that of depth, multiplied by `ratio`.
     #[must_use]
     pub fn times(self, ratio: f64) -> Limits {
         let count = |limit: u64| (limit as f64 * ratio).round() as u64;
@@ -53,14 +53,14 @@ impl Limits {
         }
     }
 
-    /// Whether the limit of playouts or that of expansions is reached.
+    /// Returns whether the limit of playouts or that of expansions is reached.
     #[inline]
     pub fn counted_out(&self, spent: &SearchStats) -> bool {
         let over = |spent: u64, limit: Option<u64>| limit.is_some_and(|limit| spent >= limit);
         over(spent.playouts, self.playouts) || over(spent.expansions_counted(), self.expansions)
     }
 
-    /// For each limit, the lower of the two.
+    /// Returns the lower of both for each limit.
     #[must_use]
     pub fn and(self, other: Limits) -> Limits {
         fn lower<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
@@ -75,56 +75,58 @@ impl Limits {
     }
 }
 
-/// What a search has spent on one move.
+/// The cost of a search for one move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SearchStats {
-    /// Simulations.
+    /// The number of simulations.
     pub playouts: u64,
-    /// States whose moves were generated, in tree, playout or depth-first search.
+    /// The number of states whose moves were generated, in tree, playout or
+    /// depth-first search.
     pub expansions: u64,
-    /// The deepest ply looked at from the tree, or the plies searched in full.
+    /// The depth in plies: the deepest ply in the tree, or that of the last
+    /// completed iteration of a depth-first search.
     pub depth: u32,
-    /// Time on the clock.
+    /// The elapsed time.
     pub time: Duration,
 }
 
 impl SearchStats {
-    /// What counts against a limit of expansions. Simulations that end inside
-    /// the tree expand nothing; there are to be no more of them than of
-    /// expansions.
+    /// Returns the number that counts against a limit of expansions. Simulations
+    /// that end inside the tree expand nothing, and count as one each.
     #[inline]
     pub fn expansions_counted(&self) -> u64 {
         self.expansions.max(self.playouts)
     }
 }
 
-/// Holds what is spent against the limits.
+/// Compares what a search has spent with its limits.
 pub(crate) struct LimitChecker<'a> {
     limits: Limits,
     stop: &'a AtomicBool,
     started: Instant,
-    /// Time that was spent before.
+    /// The time that was spent before this part of the search.
     before: Duration,
-    /// The clock when it was last read.
+    /// The time since `started` when the clock was last read.
     read: Duration,
     pub spent: SearchStats,
     unchecked: u32,
-    /// How often the cheap limits are checked before the clock is read.
+    /// The number of checks before the clock is read again.
     clock_every: u32,
 }
 
 impl<'a> LimitChecker<'a> {
-    /// The clock is read after so many checks at most,
+    /// Maximum number of checks between two clock reads.
     const CLOCK_EVERY: u32 = 128;
 
-    /// and, where checks are far apart, about as often as this.
+    /// Target interval between clock reads.
     const CLOCK_WITHIN: Duration = Duration::from_micros(200);
 
+    /// Starts the clock of a search.
     pub fn new(limits: Limits, stop: &'a AtomicBool) -> LimitChecker<'a> {
         LimitChecker::resumed(limits, stop, SearchStats::default())
     }
 
-    /// Of a search that has spent something already.
+    /// Starts the clock of a search that is resumed after spending `spent`.
     pub fn resumed(limits: Limits, stop: &'a AtomicBool, spent: SearchStats) -> LimitChecker<'a> {
         LimitChecker {
             limits,
@@ -138,25 +140,21 @@ impl<'a> LimitChecker<'a> {
         }
     }
 
-    /// Of a search that only counts, and that nothing stops: the clock is not
-    /// read.
+    /// Checks limits of counts only: the clock is not read, and nothing stops the
+    /// search.
     pub fn counting(limits: Limits) -> LimitChecker<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         LimitChecker { clock_every: u32::MAX, ..LimitChecker::new(limits, &NEVER) }
     }
 
-    fn elapsed(&self) -> Duration {
-        self.before + self.started.elapsed()
-    }
-
-    /// Whether the search is to end.
+    /// Returns whether the search must end.
     #[inline]
     pub fn is_over(&mut self) -> bool {
         self.limits.counted_out(&self.spent) || self.is_interrupted()
     }
 
-    /// Whether it is to end at once, in the middle of a simulation: time is
-    /// up, or it is stopped.
+    /// Returns whether the search must end at once, in the middle of a simulation:
+    /// its time is up, or it is stopped.
     #[inline]
     pub fn is_interrupted(&mut self) -> bool {
         self.unchecked += 1;
@@ -165,7 +163,7 @@ impl<'a> LimitChecker<'a> {
         }
         let before = self.read;
         self.read = self.started.elapsed();
-        // Checks are as far apart as they were on average since the last reading.
+        // The next checks are taken to be as far apart as those since the last read.
         let apart = (self.read - before) / self.unchecked;
         let fit = Self::CLOCK_WITHIN.as_nanos() / apart.as_nanos().max(1);
         self.clock_every = fit.clamp(1, Self::CLOCK_EVERY.into()) as u32;
@@ -173,8 +171,8 @@ impl<'a> LimitChecker<'a> {
         self.stop.load(Relaxed) || self.limits.time.is_some_and(|limit| self.before + self.read >= limit)
     }
 
-    /// The share of the limits that is spent, 0 to 1; that of time as it was
-    /// when the clock was last read.
+    /// Returns the share of the limits that is spent, 0 to 1, by the last read of
+    /// the clock.
     pub fn share(&self) -> f64 {
         let of = |spent: f64, limit: Option<f64>| limit.map_or(0.0, |limit| spent / limit.max(1e-9));
         let playouts = of(self.spent.playouts as f64, self.limits.playouts.map(|limit| limit as f64));
@@ -189,8 +187,9 @@ impl<'a> LimitChecker<'a> {
         self.limits.playouts.map_or(u64::MAX, |limit| limit.saturating_sub(self.spent.playouts))
     }
 
+    /// Returns what was spent, the time included.
     pub fn finish(mut self) -> SearchStats {
-        self.spent.time = self.elapsed();
+        self.spent.time = self.before + self.started.elapsed();
         self.spent
     }
 }

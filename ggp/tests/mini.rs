@@ -425,7 +425,7 @@ fn always(strategy: Strategy) -> MiniConfig {
 }
 
 fn playout(game: &NetworkGame, role: usize, config: MiniConfig) -> MiniPlayout<NetworkGame> {
-    MiniPlayout::new(game, role, game.features(), config)
+    MiniPlayout::new(game, role, Some(game.features()), config)
 }
 
 /// Returns the simulations of each strategy in a match with equal rewards,
@@ -598,9 +598,9 @@ fn players_of_the_family_play() {
         let (game, _) = ready(&common::own(name));
         for config in [
             MiniConfig::mini(),
-            MiniConfig::classic(),
+            MiniConfig { strategies: vec![Strategy::History], ..MiniConfig::mini() },
             MiniConfig::mini(),
-            MiniConfig::single_strategy(),
+            MiniConfig { allocation: StrategyAllocation::UniformThenBest, ..MiniConfig::mini() },
             MiniConfig { allocation: StrategyAllocation::Static, ..MiniConfig::mini() },
             MiniConfig { allocation: StrategyAllocation::Square, ..MiniConfig::mini() },
         ] {

@@ -61,7 +61,8 @@ impl SpeedTrials {
 /// A search that runs many simulations at the same time in one tree, each in a
 /// lane.
 pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
-    mcts: Mcts<LaneGame, S, P, ToTheEnd>,
+    /// The tree, which begins and follows the match.
+    pub mcts: Mcts<LaneGame, S, P, ToTheEnd>,
     parallelism: Parallelism,
     trials: SpeedTrials,
 }
@@ -79,21 +80,6 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// Creates a search that runs simulations in parallel.
     pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, parallelism: Parallelism) -> TreeParallel<S, P> {
         TreeParallel { mcts, parallelism, trials: SpeedTrials::default() }
-    }
-
-    /// Begins a match; see [`Mcts::begin`].
-    pub fn begin(&mut self, game: &LaneGame, state: &LaneState) {
-        self.mcts.begin(game, state);
-    }
-
-    /// Follows a joint move of the match; see [`Mcts::advance`].
-    pub fn advance(&mut self, game: &LaneGame, joint: &[u32]) {
-        self.mcts.advance(game, joint);
-    }
-
-    /// Returns whether the outcome of the root is proved.
-    pub fn is_solved(&self) -> bool {
-        self.mcts.is_solved()
     }
 
     /// Searches for a move; see [`Mcts::search`].

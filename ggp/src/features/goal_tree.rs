@@ -1,25 +1,25 @@
-//! Degrees to which a goal holds (paper 002, section V.B).
+//! Degrees to which a goal holds [Świechowski and Mańdziuk 2014, section V.B].
 
 use std::collections::HashMap;
 
 use super::successors::Successors;
 use crate::util::Lit;
 
-/// States whose degrees are told side by side.
+/// The number of states whose degrees are computed together.
 const CHUNK: usize = 16;
 
-/// A goal as an AND-OR tree, with equal branches kept once, and the signals
+/// A goal as an AND-OR tree, which stores equal branches once, and the signals
 /// that its leaves read.
 ///
-/// A leaf is 1 where its signal holds and 0 elsewhere. A node of conditions
-/// that all count has the mean of their degrees, and a node of alternatives
-/// the best of theirs; the tie-breaker is the mean in both.
+/// A leaf is 1 where its signal holds and 0 elsewhere. The degree of an AND node
+/// is the mean of the degrees of its children, and that of an OR node is the
+/// highest. The tie-breaker of both is the mean.
 #[derive(Clone, Debug)]
 pub struct GoalTree {
-    /// Signal 0 is false; others come after those that they read.
+    /// Signal 0 is false. Each signal follows those that it reads.
     signals: Vec<Signal>,
     lits: Vec<Lit>,
-    /// Nodes come after their children; the last is the root.
+    /// Each node follows its children. The last node is the root.
     nodes: Vec<GoalNode>,
     children: Vec<u32>,
 }
@@ -28,35 +28,35 @@ pub struct GoalTree {
 enum Signal {
     False,
     Fact(u32),
-    /// The conjunction of these places of `lits`.
+    /// The conjunction of this range of `lits`.
     And(u32, u32),
 }
 
 #[derive(Clone, Copy, Debug)]
 enum GoalNode {
     Leaf(Lit),
-    /// These places of `children`.
+    /// The AND or OR of this range of `children`.
     All(u32, u32),
     Any(u32, u32),
 }
 
-/// How far states satisfy a goal.
+/// The degree to which a state satisfies a goal.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Degree {
-    /// 1 if the goal holds, else less.
+    /// 1 if the goal holds, and less otherwise.
     pub value: f32,
-    /// What tells degrees of the same value apart.
+    /// Orders degrees of the same value.
     pub tie_break: f32,
 }
 
-/// The degrees of a node in some states.
+/// The degrees of a node in a chunk of states.
 #[derive(Clone, Copy, Debug)]
 struct Degrees {
     values: [f32; CHUNK],
     tie_breaks: [f32; CHUNK],
 }
 
-/// What degrees are computed in.
+/// Memory for the computation of degrees.
 #[derive(Clone, Debug, Default)]
 pub struct DegreeBuffers {
     signals: Vec<u64>,
@@ -64,13 +64,8 @@ pub struct DegreeBuffers {
 }
 
 impl GoalTree {
-    /// The number of nodes.
-    pub fn nodes(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Appends the degree of each state to `degrees`. Takes time in proportion
-    /// to the size of the tree for every sixteen states.
+    /// Appends the degree of each state to `degrees`. The time is proportional to
+    /// the size of the tree for every 16 states.
     pub fn degrees(&self, states: &Successors, buffers: &mut DegreeBuffers, degrees: &mut Vec<Degree>) {
         for first in (0..states.count()).step_by(CHUNK) {
             if first % 64 == 0 {
@@ -84,7 +79,7 @@ impl GoalTree {
         }
     }
 
-    /// The signals in the states of a word.
+    /// Computes the signals for the states of one word.
     fn evaluate(&self, states: &Successors, word: usize, signals: &mut Vec<u64>) {
         signals.clear();
         for &signal in &self.signals {
@@ -100,7 +95,7 @@ impl GoalTree {
         }
     }
 
-    /// The degrees of all nodes in the states from one on.
+    /// Computes the degrees of all nodes for the states from `first` on.
     fn fold(&self, signals: &[u64], first: usize, degrees: &mut Vec<Degrees>) {
         degrees.clear();
         for &node in &self.nodes {
@@ -123,7 +118,7 @@ fn read(signals: &[u64], lit: Lit) -> u64 {
     signals[lit.node()] ^ if lit.is_inverted() { !0 } else { 0 }
 }
 
-/// The means of the degrees of some nodes, state by state.
+/// Returns the means of the degrees of some nodes, state by state.
 #[inline]
 fn all(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
     let (mut values, mut tie_breaks) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
@@ -136,7 +131,7 @@ fn all(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
     Degrees { values: values.map(|sum| sum / count), tie_breaks: tie_breaks.map(|sum| sum / count) }
 }
 
-/// The highest degrees of some nodes and the means of their tie-breakers,
+/// Returns the highest degrees of some nodes and the means of their tie-breakers,
 /// state by state.
 #[inline]
 fn any(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
@@ -153,10 +148,10 @@ fn any(nodes: &[u32], degrees: &[Degrees]) -> Degrees {
     Degrees { values, tie_breaks: tie_breaks.map(|sum| sum / count) }
 }
 
-/// Puts a [`GoalTree`] together from below.
+/// Builds a [`GoalTree`] from the leaves to the root.
 ///
 /// ```
-/// use sternhalma_ggp::mini::{DegreeBuffers, GoalTreeBuilder, Successors};
+/// use sternhalma_ggp::features::{DegreeBuffers, GoalTreeBuilder, Successors};
 ///
 /// // Facts 0 and 1 together, or fact 2 without fact 0.
 /// let mut tree = GoalTreeBuilder::new();
@@ -187,18 +182,18 @@ impl Default for GoalTreeBuilder {
 }
 
 impl GoalTreeBuilder {
-    /// A tree without nodes.
+    /// Creates a tree without nodes.
     pub fn new() -> GoalTreeBuilder {
         let tree = GoalTree { signals: vec![Signal::False], lits: Vec::new(), nodes: Vec::new(), children: Vec::new() };
         GoalTreeBuilder { tree, facts: HashMap::new(), leaves: HashMap::new() }
     }
 
-    /// The number of nodes and their children so far.
+    /// Returns the number of nodes plus the number of their children.
     pub fn size(&self) -> usize {
         self.tree.nodes.len() + self.tree.children.len()
     }
 
-    /// The signal that a fact holds.
+    /// Returns the signal that a fact holds.
     pub fn fact(&mut self, fact: u32) -> Lit {
         let next = Lit::new(self.tree.signals.len(), false);
         let signal = *self.facts.entry(fact).or_insert(next);
@@ -208,8 +203,7 @@ impl GoalTreeBuilder {
         signal
     }
 
-    /// The signal that some signals hold together. A leaf of it is true or
-    /// false, not in between.
+    /// Returns the conjunction of some signals. A leaf of it has degree 0 or 1.
     pub fn and(&mut self, signals: impl IntoIterator<Item = Lit>) -> Lit {
         let first = self.tree.lits.len() as u32;
         self.tree.lits.extend(signals);
@@ -217,7 +211,7 @@ impl GoalTreeBuilder {
         Lit::new(self.tree.signals.len() - 1, false)
     }
 
-    /// A node of degree 1 if a signal holds, else 0.
+    /// Returns a node with degree 1 if a signal holds, and 0 otherwise.
     pub fn leaf(&mut self, signal: Lit) -> u32 {
         let next = self.tree.nodes.len() as u32;
         let node = *self.leaves.entry(signal).or_insert(next);
@@ -227,7 +221,7 @@ impl GoalTreeBuilder {
         node
     }
 
-    /// A node of conditions, which are to hold together.
+    /// Returns the AND of some nodes.
     pub fn all(&mut self, children: &[u32]) -> u32 {
         if children.is_empty() {
             return self.leaf(Lit::TRUE);
@@ -236,7 +230,7 @@ impl GoalTreeBuilder {
         self.node(GoalNode::All(first, end))
     }
 
-    /// A node of alternatives.
+    /// Returns the OR of some nodes.
     pub fn any(&mut self, children: &[u32]) -> u32 {
         if children.is_empty() {
             return self.leaf(Lit::FALSE);
@@ -245,9 +239,9 @@ impl GoalTreeBuilder {
         self.node(GoalNode::Any(first, end))
     }
 
-    /// The tree of this root.
+    /// Returns the tree with this root.
     pub fn finish(mut self, root: u32) -> GoalTree {
-        // What comes after the root is no part of its tree.
+        // Later nodes are not part of the tree.
         self.tree.nodes.truncate(root as usize + 1);
         self.tree
     }

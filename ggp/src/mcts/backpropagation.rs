@@ -1,10 +1,6 @@
 //! Backpropagation: what the search learns from a simulation.
 
-use super::cutoff::Cutoff;
-use super::playout::Playout;
-use super::search::Mcts;
-use super::selection::Selection;
-use super::simulation::Simulation;
+use super::{Cutoff, Mcts, Playout, Selection, Simulation};
 use crate::game::Game;
 use crate::limits::LimitChecker;
 
@@ -18,7 +14,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if let Some(tuners) = &mut self.tuners {
             tuners.update(&simulation.tuned, &simulation.rewards, length);
         }
-        self.config.length_bonus.shape(&mut simulation.rewards, length);
+        self.config.length_bonus.apply(&mut simulation.rewards, length);
         self.back_up(&simulation, game.roles());
         if let Some(node) = simulation.proved {
             self.tree.prove(&simulation.path, &simulation.edges, node, &simulation.rewards);

@@ -1,34 +1,35 @@
-//! The plain numbers of a search.
+//! The settings of a search.
 
-use super::decision::Decision;
+use super::Decision;
+use crate::limits::LimitChecker;
 
-/// Edges are numbered in 32 bits.
+/// The largest number of edges: their indices have 32 bits.
 pub(super) const MAX_EDGES: usize = 1 << 31;
 
-/// The parts of a search that are plain numbers.
+/// The settings of a search beside its components.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MctsConfig {
-    /// How often a move is followed before the state after it becomes a node:
-    /// 0 adds a node with every simulation.
+    /// The number of times that a move must have been followed before the state
+    /// after it becomes a node. With 0, every simulation adds a node.
     pub expansion_threshold: u32,
-    /// What the length of a simulation does to its rewards.
+    /// The effect of the length of a simulation on its rewards.
     pub length_bonus: LengthBonus,
-    /// Which move is played after the search.
+    /// The choice of the move to play.
     pub decision: Decision,
-    /// A tree with this many moves grows no more. A move takes
-    /// some 24 bytes, and what the selection notes of it.
+    /// The number of moves at which the tree stops growing. A move takes about
+    /// 24 bytes, plus the data that the selection keeps of it.
     pub max_edges: usize,
-    /// Whether states of the same [`key`](Game::key) are one node, whichever
-    /// way leads there. Statistics are those of a move, not of the state after it.
+    /// Whether states with the same [`key`](crate::Game::key) share a node.
+    /// Statistics belong to a move, not to the state after it.
     pub transpositions: bool,
-    /// What the visits and rewards in the tree that is kept are multiplied by
-    /// after each joint move of the match, 0 to 1. A move that was followed
-    /// keeps a visit at least, and its average.
+    /// The factor, 0 to 1, for the visits and rewards of the kept tree after
+    /// each joint move of the match. A visited move keeps at least one visit,
+    /// and its average.
     pub tree_gamma: f64,
-    /// Whether states in the tree are proved, as far as one role moves at a
-    /// time: simulations end at a state whose outcome is known, and the search
-    /// when that of the root is. Not to go with a length bonus, as lengths
-    /// change from move to move.
+    /// Whether the search proves outcomes (MCTS-Solver) where one role moves at
+    /// a time. A simulation ends at a proved state, and the search ends once the
+    /// root is proved. Do not combine it with a length bonus, which gives a
+    /// state different rewards at different moves of the match.
     pub solver: bool,
 }
 
@@ -46,26 +47,53 @@ impl Default for MctsConfig {
     }
 }
 
-/// Prefers short wins and long losses (paper 004, section 4.2): a reward r in
-/// 0..1 after a simulation of `length` moves from the root becomes
-/// r + weight · (1 - 2r) · min(length, horizon) / horizon.
+/// A preference for short wins and long losses [Roschke and Sturtevant 2013,
+/// section 4.2].
+///
+/// A reward r in 0 to 1 after a simulation of `length` moves from the root
+/// becomes r + weight · (1 - 2r) · min(length, horizon) / horizon.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LengthBonus {
-    /// The most a reward changes; 0 for no change.
+    /// The largest change of a reward; 0 for no change.
     pub weight: f64,
-    /// The length from which on it changes no more.
+    /// The length beyond which rewards change no more.
     pub horizon: u32,
 }
 
 impl LengthBonus {
-    /// Rewards as they are.
+    /// Leaves rewards unchanged.
     pub const NONE: LengthBonus = LengthBonus { weight: 0.0, horizon: 1 };
 
+    /// Changes the rewards of a simulation.
     #[inline]
-    pub(super) fn shape(self, rewards: &mut [f64], length: u32) {
+    pub(super) fn apply(self, rewards: &mut [f64], length: u32) {
         let share = self.weight * f64::from(length.min(self.horizon)) / f64::from(self.horizon);
         for reward in rewards {
             *reward += share * (1.0 - 2.0 * *reward);
+        }
+    }
+}
+
+/// The clock under which a search runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SearchClock {
+    /// The start clock before the match. The search takes all of it.
+    Start,
+    /// A part of the start clock. Holds the share of the start clock, 0 to 1,
+    /// that has elapsed when the part begins.
+    StartAt(f64),
+    /// The clock of a move.
+    Play,
+}
+
+impl SearchClock {
+    /// Returns the share of the start clock, 0 to 1, that has elapsed, or
+    /// `None` under the clock of a move.
+    pub(super) fn start_elapsed(self, checker: &LimitChecker) -> Option<f64> {
+        match self {
+            SearchClock::Start => Some(checker.share()),
+            SearchClock::StartAt(elapsed) => Some(elapsed),
+            SearchClock::Play => None,
         }
     }
 }

@@ -1,15 +1,16 @@
-//! Where playouts end before the game does.
+//! Cutoffs: when a playout ends before the game does.
 
 use crate::game::Game;
 
-/// Where a playout ends before the game does.
+/// Decides whether a playout ends before the game does.
 pub trait Cutoff<G: Game> {
-    /// If the playout ends in this state, which is not terminal, writes a
-    /// reward a role and returns true. `moves` have been played since the tree.
+    /// Returns whether the playout ends in `state`, which is not terminal. If it
+    /// does, sets the reward of each role. `moves` is the number of joint moves
+    /// since the simulation left the tree.
     fn cut(&mut self, game: &G, state: &G::State, moves: u32, rewards: &mut [f64]) -> bool;
 }
 
-/// Playouts go on to the end of the game.
+/// Plays every playout to the end of the game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ToTheEnd;
 
@@ -20,18 +21,18 @@ impl<G: Game> Cutoff<G> for ToTheEnd {
     }
 }
 
-/// What a state is worth to each role without playing on.
+/// A static evaluation of states.
 pub trait Evaluator<G: Game> {
-    /// Writes a value a role, in units of reward.
+    /// Sets the value of a state for each role, in units of reward.
     fn evaluate(&mut self, game: &G, state: &G::State, values: &mut [f64]);
 }
 
-/// Playouts end after a number of moves, with the value of the state.
+/// Ends playouts after a number of moves, and evaluates the state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FixedDepth<E> {
-    /// Moves played beyond the tree.
+    /// The number of joint moves beyond the tree.
     pub depth: u32,
-    /// Values the state then.
+    /// The evaluation of the last state.
     pub evaluator: E,
 }
 

@@ -1,25 +1,28 @@
-//! The move that is played after the search.
+//! The choice of the move to play after a search.
 
-use super::stats::MoveStats;
+use super::MoveStats;
 
-/// The move that is played after the search.
+/// The choice of the move to play after a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Decision {
-    /// The highest average reward, of the visited moves.
+    /// The visited move with the highest average reward.
     #[default]
     BestAverage,
-    /// The most visits; of equals the higher average. A move that is proved to
-    /// win goes before all others, one that is proved to lose after them.
+    /// The move with the most visits, then with the higher average. A move that
+    /// is proved to win precedes all others, and one that is proved to lose
+    /// follows them.
     MostVisits,
-    /// The highest effective quality (paper 002, section VII.B, Table III):
-    /// an average that looks one joint move further. Of equals the one that
-    /// the playout [prefers](Playout::preference), then any.
+    /// The move with the highest effective quality [Świechowski and Mańdziuk
+    /// 2014, section VII.B, Table III], an average that looks one joint move
+    /// further. Ties go to the move of the highest
+    /// [preference](super::Playout::preference) of the playout, then to a
+    /// random one.
     EffectiveQuality,
 }
 
 impl Decision {
-    /// The index of the best move by the statistics of a node alone, which
-    /// know of no effective quality; the first of equals.
+    /// Returns the index of the best move by the statistics of one node. Ties go
+    /// to the first. Effective quality needs more, and counts as the average.
     pub(crate) fn best(self, stats: impl Iterator<Item = MoveStats>) -> Option<usize> {
         let key = |stats: MoveStats| match self {
             Decision::BestAverage | Decision::EffectiveQuality if stats.visits == 0 => (f64::NEG_INFINITY, 0.0),
@@ -30,5 +33,42 @@ impl Decision {
         let keyed = stats.map(key).enumerate();
         let better = |best: (usize, (f64, f64)), next: (usize, (f64, f64))| if next.1 > best.1 { next } else { best };
         keyed.reduce(better).map(|(index, _)| index)
+    }
+}
+
+/// What [`Decision::EffectiveQuality`] needs of a child of the root.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Child<'a> {
+    /// The mean reward, for the role that decides, of simulations through the
+    /// child.
+    pub quality: f64,
+    /// Whether the match is over there.
+    pub is_terminal: bool,
+    /// The number of legal moves of the role that decides.
+    pub own_moves: usize,
+    /// The number of joint moves of all roles.
+    pub joint_moves: usize,
+    /// The mean reward of the role that decides after each visited joint move.
+    pub successors: &'a [f64],
+}
+
+impl Child<'_> {
+    /// Returns the effective quality [Świechowski and Mańdziuk 2014, section
+    /// VII.B, Table III]. It is the lowest successor value if the role has one
+    /// move, the highest if only the role has a choice, and otherwise the mean
+    /// of the lowest and the quality. A terminal child, or one whose successors
+    /// were not visited, has its quality.
+    pub fn effective_quality(&self) -> f64 {
+        if self.is_terminal || self.successors.is_empty() {
+            return self.quality;
+        }
+        let least = self.successors.iter().copied().fold(f64::INFINITY, f64::min);
+        if self.own_moves == 1 {
+            least
+        } else if self.own_moves == self.joint_moves {
+            self.successors.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+        } else {
+            (least + self.quality) / 2.0
+        }
     }
 }

@@ -1,12 +1,9 @@
 //! Expansion: when a simulation adds a node to the tree.
 
 use super::config::MAX_EDGES;
-use super::cutoff::Cutoff;
-use super::playout::Playout;
-use super::search::Mcts;
-use super::selection::Selection;
-use super::simulation::{Position, Simulation};
+use super::simulation::Position;
 use super::tree::NodeId;
+use super::{Cutoff, Mcts, Playout, Selection, Simulation};
 use crate::game::Game;
 use crate::limits::SearchStats;
 

@@ -1,76 +1,76 @@
-//! The moves of a simulation.
+//! The moves before a state: those of the simulation, and the last ones of the match.
 
 use crate::game::{Game, NOOP};
 
-/// How many joint moves before a simulation are known.
+/// The number of joint moves of the match that are kept.
 const HISTORY: usize = 2;
 
 /// The moves of all roles in a simulation, and the last two joint moves of the
-/// match before it, by [number](crate::Game::number).
+/// match before it, as [numbers](crate::Game::number).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MoveHistory {
     roles: usize,
-    /// A number a role, joint move by joint move; the first two are the match's.
+    /// One number per role, joint move by joint move. The first two are of the match.
     numbers: Vec<u32>,
-    /// Of the same places, as far as that is told: whether the role had no choice.
+    /// For the same entries, as far as marked: whether the role had no choice.
     waits: Vec<bool>,
 }
 
 impl MoveHistory {
-    /// In place of a move before the match began.
+    /// Stands for a move before the match began.
     pub const NONE: u32 = u32::MAX;
 
-    /// The trail of a match of so many roles that begins.
+    /// Creates the history of a match that begins, of `roles` roles.
     pub fn new(roles: usize) -> MoveHistory {
         MoveHistory { roles, numbers: vec![MoveHistory::NONE; HISTORY * roles], waits: Vec::new() }
     }
 
-    /// The number of roles.
+    /// Returns the number of roles.
     #[inline]
     pub fn roles(&self) -> usize {
         self.roles
     }
 
-    /// The joint moves of the simulation so far.
+    /// Returns the number of joint moves of the simulation.
     #[inline]
     pub fn len(&self) -> usize {
         self.numbers.len() / self.roles.max(1) - HISTORY
     }
 
-    /// Whether the simulation has not moved yet.
+    /// Returns whether the simulation has no move yet.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What a role played in a step of the simulation, counted from 0.
+    /// Returns the move of a role in a step of the simulation, from 0.
     #[inline]
     pub fn number(&self, step: usize, role: usize) -> u32 {
         self.numbers[(HISTORY + step) * self.roles + role]
     }
 
-    /// The joint moves of the simulation, one after the other.
+    /// Returns the joint moves of the simulation in order.
     #[inline]
     pub fn steps(&self) -> impl DoubleEndedIterator<Item = &[u32]> + ExactSizeIterator {
         self.numbers[HISTORY * self.roles..].chunks_exact(self.roles.max(1))
     }
 
-    /// What a role played 1 or 2 joint moves ago, of the simulation or of the
-    /// match before it.
+    /// Returns the move of a role `back` joint moves ago, 1 or 2, in the
+    /// simulation or in the match before it.
     #[inline]
     pub fn back(&self, back: usize, role: usize) -> u32 {
         self.numbers[self.numbers.len() - back * self.roles + role]
     }
 
-    /// All joint moves that are known: the two of the match, and those of the
+    /// Returns the number of all joint moves: two of the match, and those of the
     /// simulation.
     #[inline]
     pub(crate) fn known(&self) -> usize {
         HISTORY + self.len()
     }
 
-    /// What a role chose in one of all joint moves that are known; none if it
-    /// had no choice, as far as that is told, or waited.
+    /// Returns the move of a role in one of all [`known`](MoveHistory::known)
+    /// joint moves, or `None` if it waited or is marked to have had no choice.
     #[inline]
     pub(crate) fn chosen(&self, joint: usize, role: usize) -> Option<u32> {
         let place = joint * self.roles + role;
@@ -78,28 +78,28 @@ impl MoveHistory {
         Some(self.numbers[place]).filter(|&number| !waits && number < NOOP)
     }
 
-    /// Tells of the last joint move which roles had no choice.
+    /// Marks the roles that had no choice in the last joint move.
     #[inline]
     pub(crate) fn mark_waits(&mut self, waits: impl Fn(usize) -> bool) {
         self.waits.resize(self.numbers.len() - self.roles, false);
         self.waits.extend((0..self.roles).map(waits));
     }
 
-    /// The numbers of the last joint move.
+    /// Returns the last joint move.
     #[inline]
     pub(crate) fn last(&self) -> &[u32] {
         &self.numbers[self.numbers.len() - self.roles..]
     }
 
-    /// Adds a joint move, a number a role.
+    /// Adds a joint move: `fill` appends one number per role.
     #[inline]
     pub fn push(&mut self, fill: impl FnOnce(&mut Vec<u32>)) {
         fill(&mut self.numbers);
         debug_assert_eq!(self.numbers.len() % self.roles, 0);
     }
 
-    /// Adds the joint move that is to be played in a state and, if `with_waits`
-    /// is set, which roles have no choice there.
+    /// Adds the joint move that will be played in a state. With `with_waits`,
+    /// marks the roles that have no choice there.
     #[inline]
     pub(crate) fn record<G: Game>(&mut self, game: &G, state: &G::State, joint: &[G::Move], with_waits: bool) {
         self.push(|numbers| game.numbers(state, joint, numbers));
@@ -108,7 +108,7 @@ impl MoveHistory {
         }
     }
 
-    /// Begins a simulation after the match of `other`.
+    /// Begins a simulation after the match moves of `other`.
     #[inline]
     pub(crate) fn restart_from(&mut self, other: &MoveHistory) {
         self.roles = other.roles;
@@ -118,15 +118,14 @@ impl MoveHistory {
         self.waits.extend_from_slice(&other.waits[..other.waits.len().min(HISTORY * other.roles)]);
     }
 
-    /// Begins another simulation.
+    /// Drops the moves of the simulation.
     #[inline]
     pub fn rewind(&mut self) {
         self.numbers.truncate(HISTORY * self.roles);
         self.waits.truncate(HISTORY * self.roles);
     }
 
-    /// Takes the last joint move for one of the match, and begins another
-    /// simulation.
+    /// Makes the last joint move a move of the match, and drops the simulation.
     pub fn commit_last(&mut self) {
         let end = self.numbers.len();
         self.numbers.copy_within(end - HISTORY * self.roles..end, 0);
@@ -142,42 +141,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_match_goes_before_the_simulation() {
-        let mut trail = MoveHistory::new(2);
-        assert!(trail.is_empty());
-        assert_eq!(trail.back(1, 0), MoveHistory::NONE);
-        trail.push(|numbers| numbers.extend([1, 2]));
-        trail.commit_last();
-        assert_eq!((trail.len(), trail.back(1, 1), trail.back(2, 0)), (0, 2, MoveHistory::NONE));
-        trail.push(|numbers| numbers.extend([3, 4]));
-        trail.push(|numbers| numbers.extend([5, 6]));
-        assert_eq!((trail.len(), trail.number(0, 1), trail.number(1, 0)), (2, 4, 5));
-        assert_eq!((trail.back(1, 0), trail.back(2, 1)), (5, 4));
-        assert_eq!(trail.steps().collect::<Vec<_>>(), [[3, 4], [5, 6]]);
-        trail.rewind();
-        assert_eq!((trail.len(), trail.back(1, 0)), (0, 1));
+    fn the_match_precedes_the_simulation() {
+        let mut history = MoveHistory::new(2);
+        assert!(history.is_empty());
+        assert_eq!(history.back(1, 0), MoveHistory::NONE);
+        history.push(|numbers| numbers.extend([1, 2]));
+        history.commit_last();
+        assert_eq!((history.len(), history.back(1, 1), history.back(2, 0)), (0, 2, MoveHistory::NONE));
+        history.push(|numbers| numbers.extend([3, 4]));
+        history.push(|numbers| numbers.extend([5, 6]));
+        assert_eq!((history.len(), history.number(0, 1), history.number(1, 0)), (2, 4, 5));
+        assert_eq!((history.back(1, 0), history.back(2, 1)), (5, 4));
+        assert_eq!(history.steps().collect::<Vec<_>>(), [[3, 4], [5, 6]]);
+        history.rewind();
+        assert_eq!((history.len(), history.back(1, 0)), (0, 1));
     }
 
     #[test]
-    fn who_has_no_choice_chooses_nothing() {
-        let mut trail = MoveHistory::new(2);
-        let chosen = |trail: &MoveHistory, joint| [0, 1].map(|role| trail.chosen(joint, role));
-        assert_eq!((trail.known(), chosen(&trail, 1)), (2, [None, None]));
-        trail.push(|numbers| numbers.extend([1, 2]));
-        assert_eq!(chosen(&trail, 2), [Some(1), Some(2)]);
-        trail.push(|numbers| numbers.extend([3, NOOP]));
-        trail.push(|numbers| numbers.extend([4, 5]));
-        trail.mark_waits(|role| role == 0);
+    fn roles_without_a_choice_choose_nothing() {
+        let mut history = MoveHistory::new(2);
+        let chosen = |history: &MoveHistory, joint| [0, 1].map(|role| history.chosen(joint, role));
+        assert_eq!((history.known(), chosen(&history, 1)), (2, [None, None]));
+        history.push(|numbers| numbers.extend([1, 2]));
+        assert_eq!(chosen(&history, 2), [Some(1), Some(2)]);
+        history.push(|numbers| numbers.extend([3, NOOP]));
+        history.push(|numbers| numbers.extend([4, 5]));
+        history.mark_waits(|role| role == 0);
         assert_eq!(
-            [2, 3, 4].map(|joint| chosen(&trail, joint)),
+            [2, 3, 4].map(|joint| chosen(&history, joint)),
             [[Some(1), Some(2)], [Some(3), None], [None, Some(5)]]
         );
-        trail.commit_last();
-        assert_eq!((trail.known(), [0, 1].map(|joint| chosen(&trail, joint))), (2, [[Some(3), None], [None, Some(5)]]));
-        trail.push(|numbers| numbers.extend([6, 7]));
-        trail.rewind();
-        trail.push(|numbers| numbers.extend([8, 9]));
-        trail.mark_waits(|role| role == 1);
-        assert_eq!([1, 2].map(|joint| chosen(&trail, joint)), [[None, Some(5)], [Some(8), None]]);
+        history.commit_last();
+        assert_eq!(
+            (history.known(), [0, 1].map(|joint| chosen(&history, joint))),
+            (2, [[Some(3), None], [None, Some(5)]])
+        );
+        history.push(|numbers| numbers.extend([6, 7]));
+        history.rewind();
+        history.push(|numbers| numbers.extend([8, 9]));
+        history.mark_waits(|role| role == 1);
+        assert_eq!([1, 2].map(|joint| chosen(&history, joint)), [[None, Some(5)], [Some(8), None]]);
     }
 }

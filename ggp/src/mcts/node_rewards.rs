@@ -1,13 +1,12 @@
-//! What simulations that came to a node were worth to every role.
+//! The rewards of simulations at each node, for all roles.
 
+use super::{Child, MoveStats};
 use std::cmp::Ordering;
 
-use super::effective_quality::Child;
-use super::stats::MoveStats;
 use super::tree::{NodeId, Tree};
 
-/// The simulations that came to each node, with their rewards role by role:
-/// what the decision by effective quality needs beyond the statistics of moves.
+/// The rewards, role by role, of the simulations that reached each node. The
+/// decision by effective quality needs them beside the statistics of moves.
 #[derive(Debug)]
 pub(crate) struct NodeRewards {
     roles: usize,
@@ -16,19 +15,19 @@ pub(crate) struct NodeRewards {
 }
 
 impl NodeRewards {
-    /// None yet.
+    /// Creates the rewards of a tree without nodes.
     pub fn new(roles: usize) -> NodeRewards {
         NodeRewards { roles, counts: Vec::new(), sums: Vec::new() }
     }
 
-    /// Forgets all.
+    /// Removes all rewards.
     pub fn clear(&mut self) {
         self.counts.clear();
         self.sums.clear();
     }
 
-    /// Counts a simulation for every node that it has come to: those of
-    /// `path`, which it left by `edges`, and the one after them, if it is a node.
+    /// Adds the rewards of a simulation to every node that it reached: those of
+    /// `path`, which it left by `edges`, and the node after them, if there is one.
     pub fn learn<M: Copy + Eq, N: Copy>(&mut self, tree: &Tree<M, N>, path: &[NodeId], edges: &[u32], rewards: &[f64]) {
         path.iter().for_each(|&node| self.add(node, rewards));
         let Some(&last) = path.last() else { return };
@@ -45,15 +44,15 @@ impl NodeRewards {
         sums.iter_mut().zip(rewards).for_each(|(sum, reward)| *sum += reward);
     }
 
-    /// The edges of a role, the `seat`-th to act at the root, by which the
-    /// child of highest effective quality is reached, and of those the edges
-    /// whose moves are preferred most. None if the root has no child.
+    /// Returns the edges of a role, the `seat`-th to act at the root, that lead to
+    /// the children with the highest effective quality. Ties go to the highest
+    /// `preference`; what is still tied is returned. Empty without a child.
     pub fn best<M: Copy + Eq, N: Copy>(
         &self,
         tree: &Tree<M, N>,
         role: usize,
         seat: usize,
-        prefer: impl Fn(M) -> f64,
+        preference: impl Fn(M) -> f64,
     ) -> Vec<usize> {
         let children = tree.children_of(&[0]).pop().unwrap_or_default();
         let nodes: Vec<NodeId> = children.iter().map(|&(_, node)| node).collect();
@@ -64,7 +63,7 @@ impl NodeRewards {
             let successors: Vec<f64> = next.iter().filter_map(|&(_, node)| self.mean(node, role)).collect();
             let edge = joint[seat] as usize;
             let value = self.child(tree, *node, role, quality, &successors).effective_quality();
-            let this = (value, prefer(tree.edges[edge].mv));
+            let this = (value, preference(tree.edges[edge].mv));
             let order = if edges.is_empty() { Some(Ordering::Greater) } else { this.partial_cmp(&best) };
             if order == Some(Ordering::Greater) {
                 best = this;
@@ -77,7 +76,7 @@ impl NodeRewards {
         edges
     }
 
-    /// What effective quality looks at in a node.
+    /// Returns what effective quality needs of a node.
     fn child<'a, M: Copy + Eq, N: Copy>(
         &self,
         tree: &Tree<M, N>,
@@ -97,23 +96,23 @@ impl NodeRewards {
         }
     }
 
-    /// The mean reward of a role; none if no simulation came to the node.
+    /// Returns the mean reward of a role, or `None` if no simulation reached the node.
     pub fn mean(&self, node: NodeId, role: usize) -> Option<f64> {
         let count = self.counts.get(node as usize).copied().filter(|&count| count > 0)?;
         Some(self.sums[node as usize * self.roles + role] / f64::from(count))
     }
 
-    /// Lets what is known [fade](MoveStats::decayed).
+    /// Multiplies counts and sums, as [`MoveStats::decayed`] does.
     pub fn decay(&mut self, by: f64) {
         for (count, sums) in self.counts.iter_mut().zip(self.sums.chunks_exact_mut(self.roles)) {
-            let faded = |&sum: &f64| MoveStats { visits: *count, under_way: 0, sum }.decayed(by);
-            let visits = faded(&0.0).visits;
-            sums.iter_mut().for_each(|sum| *sum = faded(sum).sum);
+            let decayed = |&sum: &f64| MoveStats { visits: *count, under_way: 0, sum }.decayed(by);
+            let visits = decayed(&0.0).visits;
+            sums.iter_mut().for_each(|sum| *sum = decayed(sum).sum);
             *count = visits;
         }
     }
 
-    /// The nodes have new numbers, by their old ones.
+    /// Gives nodes the new numbers that `numbers` has for the old ones, and drops the rest.
     pub fn renumber(&mut self, numbers: &[Option<NodeId>]) {
         let mut kept = NodeRewards::new(self.roles);
         for (old, &count) in self.counts.iter().enumerate() {

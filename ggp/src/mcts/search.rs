@@ -1,19 +1,14 @@
 //! The search: the tree and its components, from one move of a match to the next.
 
+use super::{
+    Cutoff, Decision, MctsConfig, MoveHistory, MoveStats, Playout, RandomPlayout, SearchClock, Selection, Simulation,
+    ToTheEnd, Uct,
+};
 use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
 
-use super::clock::SearchClock;
-use super::config::MctsConfig;
-use super::cutoff::{Cutoff, ToTheEnd};
-use super::decision::Decision;
-use super::move_history::MoveHistory;
 use super::node_rewards::NodeRewards;
-use super::playout::{Playout, RandomPlayout};
-use super::selection::{Selection, Uct};
-use super::simulation::Simulation;
-use super::stats::MoveStats;
 use super::tree::{EdgeId, Tree};
 use super::tuning::{Tuners, Tuning};
 use crate::game::{Game, Turn};

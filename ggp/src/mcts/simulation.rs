@@ -1,13 +1,9 @@
 //! One simulation of the search, step by step.
 
+use super::{Cutoff, Mcts, MoveHistory, NodeVisit, Playout, SearchClock, Selection};
 use rand::RngExt;
 
-use super::clock::SearchClock;
-use super::cutoff::Cutoff;
-use super::move_history::MoveHistory;
-use super::playout::Playout;
-use super::search::{Mcts, Scratch};
-use super::selection::{NodeVisit, Selection};
+use super::search::Scratch;
 use super::tree::{EdgeId, NodeId};
 use super::tuning::Tuned;
 use crate::game::Game;

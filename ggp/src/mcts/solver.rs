@@ -1,4 +1,4 @@
-//! What the tree proves (MCTS-Solver; Winands, Björnsson and Saito 2008).
+//! Proofs of outcomes in the tree: MCTS-Solver [Winands et al. 2008].
 
 use std::num::NonZeroU16;
 
@@ -6,20 +6,20 @@ use super::tree::{NodeId, Tree};
 use crate::game::Turn;
 
 impl<M: Copy + Eq, N: Copy> Tree<M, N> {
-    /// The rewards of all roles once the match is in the state of a node, if
-    /// they are proved.
+    /// Returns the rewards of all roles with best play from a node, if they are
+    /// proved.
     pub fn outcome(&self, node: NodeId) -> Option<&[f64]> {
         let number = self.nodes[node as usize].proved?.get();
         Some(&self.outcomes[usize::from(number) - 1])
     }
 
-    /// Takes the rewards of a node for proved, and with them all that they prove
-    /// of the nodes on the way there. `edges` has one edge a seat of each node
-    /// of the path, and a simulation has ended after each.
+    /// Marks the rewards of node `last` as proved, and all that they prove for the
+    /// nodes of `path`, which lead to it. `edges` holds one edge for each acting
+    /// role at each of these nodes, and a simulation has ended after each.
     ///
-    /// A state where one role moves is proved once a move is that wins all
-    /// there is to win, or all are: the role plays one that is best for it, of
-    /// equals the first. Where roles move at once nothing is proved.
+    /// A state in which one role moves is proved once one of its moves wins
+    /// everything, or all of its moves are proved. The role then plays its best
+    /// move; ties go to the first. Simultaneous states are never proved.
     pub fn prove(&mut self, path: &[NodeId], edges: &[u32], last: NodeId, rewards: &[f64]) {
         let Some(number) = self.number_of(rewards) else { return };
         let mut child = last;
@@ -34,7 +34,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
-    /// The number of an outcome; none if there are too many.
+    /// Returns the number of an outcome, or `None` if there are too many.
     fn number_of(&mut self, rewards: &[f64]) -> Option<NonZeroU16> {
         let known = self.outcomes.iter().position(|outcome| **outcome == *rewards);
         let place = known.unwrap_or(self.outcomes.len());
@@ -45,7 +45,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         Some(number)
     }
 
-    /// The node after the best move of the role that moves, if that is proved.
+    /// Returns the node after the best move of the role that moves, if the best
+    /// move is proved.
     fn best_of(&self, node: NodeId, role: usize) -> Option<NodeId> {
         let mut best: Option<(f64, NodeId)> = None;
         let mut all = true;

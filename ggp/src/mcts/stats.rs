@@ -3,26 +3,26 @@
 /// The visits and rewards of a move at a node.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct MoveStats {
-    /// Simulations that played the move here.
+    /// The number of simulations that played the move here.
     pub visits: u32,
-    /// How many of them are still under way, without a reward.
+    /// The number of these that have no reward yet.
     pub under_way: u32,
-    /// The sum of their rewards for the role that moves. It is infinite once
-    /// the move is proved to win or to lose.
+    /// The sum of the rewards of the role that moves. The sum is `INFINITY` if
+    /// the move is proved to win, and `NEG_INFINITY` if it is proved to lose.
     pub sum: f64,
 }
 
 impl MoveStats {
-    /// The average reward; 0 without any, and infinite once the move is proved
-    /// to win or to lose.
+    /// Returns the average reward, or 0 without a reward. It is infinite if the
+    /// move is proved to win or to lose.
     #[inline]
     pub fn mean(self) -> f64 {
         let rewards = self.visits - self.under_way;
         if rewards == 0 { 0.0 } else { self.sum / f64::from(rewards) }
     }
 
-    /// Takes the reward that the move is proved to have for that of all its
-    /// simulations, of which one has ended at least.
+    /// Sets the reward that the move is proved to have. At least one simulation
+    /// of the move has ended.
     pub(crate) fn prove(&mut self, reward: f64) {
         self.sum = match reward {
             _ if reward <= 0.0 => f64::NEG_INFINITY,
@@ -31,8 +31,8 @@ impl MoveStats {
         };
     }
 
-    /// With the visits multiplied by a factor of 0 to 1 and rounded, but to 1 at
-    /// least if there are any, and the same mean.
+    /// Returns the statistics with the visits multiplied by a factor of 0 to 1,
+    /// and with the same mean. A visited move keeps at least one visit.
     #[must_use]
     pub(crate) fn decayed(self, by: f64) -> MoveStats {
         if self.visits == 0 {

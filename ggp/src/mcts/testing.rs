@@ -1,9 +1,9 @@
 //! What the data files of tests say of moves and simulations
 //! (`ggp/tests/data/policies`), and a game to ask about them.
 
+use super::MoveHistory;
 use serde::Deserialize;
 
-use super::move_history::MoveHistory;
 use crate::game::{Game, NOOP, Turn};
 
 /// The number of a move: `-` waits, `noop` is 0, and letters follow.

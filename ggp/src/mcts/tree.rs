@@ -1,14 +1,11 @@
-//! The tree of a Monte-Carlo search, in two arenas.
+//! The tree of a Monte-Carlo search: nodes and edges in two vectors.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use super::{MoveStats, Selection};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::selection::Selection;
-use super::stats::MoveStats;
 use crate::game::{Game, Turn};
 
 /// The index of a node in its tree.
@@ -17,19 +14,21 @@ pub(crate) type NodeId = u32;
 /// The index of an edge in its tree.
 pub(crate) type EdgeId = u32;
 
-/// A state in the tree: its moves are edges, role after role.
+/// A state in the tree. Its moves are edges, ordered by role.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeNode {
     pub turn: Turn,
     pub visits: u32,
-    /// The [outcome](Tree::outcome) of the state, if it is proved.
+    /// The [outcome](Tree::outcome) of the state, if it is proved: its index in
+    /// `outcomes`, plus 1.
     pub(crate) proved: Option<NonZeroU16>,
     first_edge: u32,
-    /// How many edges each acting role has; the last role's come last.
+    /// The number of edges of each acting role.
     counts: EdgeCounts,
 }
 
-/// The edges of one role, which need no allocation, or of all.
+/// The number of edges of the role that acts, or of each role. The first needs
+/// no allocation.
 #[derive(Clone, Debug)]
 enum EdgeCounts {
     One(u32),
@@ -40,50 +39,33 @@ enum EdgeCounts {
 pub(crate) struct Edge<M, N> {
     pub mv: M,
     pub stats: MoveStats,
-    /// What the selection notes of the move.
+    /// The data that the selection keeps of the move.
     pub data: N,
-    /// The state after the move, where one role moves alone.
+    /// The node after the move, if one role moves alone.
     child: Option<NonZeroU32>,
 }
 
-/// TreeNode 0 is the root.
+/// The tree. Node 0 is the root.
 #[derive(Debug)]
 pub(crate) struct Tree<M, N> {
     pub nodes: Vec<TreeNode>,
     pub edges: Vec<Edge<M, N>>,
-    /// The states after joint moves, by node and then by the number of the joint move.
+    /// The nodes after joint moves, by node and then by the number of the joint move.
     joint_children: FxHashMap<NodeId, FxHashMap<u64, NodeId>>,
-    /// The nodes of states that are found again, by key.
-    by_key: HashMap<u64, NodeId, BuildHasherDefault<Mixed>>,
-    /// The rewards of all roles that were proved for a state, each once.
+    /// The nodes of states with a key.
+    by_key: FxHashMap<u64, NodeId>,
+    /// The distinct rewards of all roles that were proved for states.
     pub(crate) outcomes: Vec<Box<[f64]>>,
 }
 
-/// Hashes keys that are mixed well enough as they are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys are written as numbers")
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
 impl<M: Copy + Eq, N: Copy> Tree<M, N> {
+    /// Creates a tree without nodes.
     pub fn new() -> Tree<M, N> {
         Tree {
             nodes: Vec::new(),
             edges: Vec::new(),
             joint_children: FxHashMap::default(),
-            by_key: HashMap::default(),
+            by_key: FxHashMap::default(),
             outcomes: Vec::new(),
         }
     }
@@ -100,18 +82,18 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         self.outcomes.clear();
     }
 
-    /// The node of a state with this key.
+    /// Returns the node of a state with this key.
     #[inline]
     pub fn find(&self, key: u64) -> Option<NodeId> {
         self.by_key.get(&key).copied()
     }
 
-    /// Lets a node be found by its key.
+    /// Sets the key of a node.
     pub fn set_key(&mut self, node: NodeId, key: u64) {
         self.by_key.insert(key, node);
     }
 
-    /// Adds a node with the moves of each acting role. A terminal state has none.
+    /// Adds a node with the moves of each acting role. A terminal state has no moves.
     pub fn add<G: Game<Move = M>>(
         &mut self,
         game: &G,
@@ -139,7 +121,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         id
     }
 
-    /// The edges of an acting role, the `seat`-th to act.
+    /// Returns the edges of the `seat`-th role that acts.
     #[inline]
     pub fn edges_of(&self, node: NodeId, seat: usize) -> Range<usize> {
         let node = &self.nodes[node as usize];
@@ -154,13 +136,13 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
-    /// Whether the node's state is terminal.
+    /// Returns whether the state of the node is terminal.
     #[inline]
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.edges_of(node, 0).is_empty()
     }
 
-    /// The number of the joint move that these edges, one a seat, make.
+    /// Returns the number of the joint move with these edges, one for each acting role.
     fn joint(&self, node: NodeId, edges: &[u32]) -> u64 {
         let seats = edges.iter().enumerate();
         seats.fold(0u64, |joint, (seat, &edge)| {
@@ -169,7 +151,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         })
     }
 
-    /// The node after these edges, one a seat.
+    /// Returns the node after these edges, one for each acting role.
     #[inline]
     pub fn child(&self, node: NodeId, edges: &[u32]) -> Option<NodeId> {
         match self.nodes[node as usize].turn {
@@ -178,9 +160,10 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
+    /// Sets the node after these edges, one for each acting role.
     pub fn set_child(&mut self, node: NodeId, edges: &[u32], child: NodeId) {
         match self.nodes[node as usize].turn {
-            // The root is nobody's child, so no child is node 0.
+            // The root has no parent, so that no child is node 0.
             Turn::One(_) => self.edges[edges[0] as usize].child = NonZeroU32::new(child),
             Turn::All => {
                 let joint = self.joint(node, edges);
@@ -189,8 +172,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
-    /// The nodes after joint moves of some nodes, each with the edges that lead
-    /// there, one a seat.
+    /// Returns the children of each of some nodes, each with the edges that lead
+    /// to it, one for each acting role. The order is always the same.
     pub fn children_of(&self, nodes: &[NodeId]) -> Vec<Vec<(Vec<u32>, NodeId)>> {
         let mut children = vec![Vec::new(); nodes.len()];
         for (&node, children) in nodes.iter().zip(&mut children) {
@@ -202,12 +185,12 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
                 children.extend(after.map(|(&joint, &child)| (self.edges_in(node, joint), child)));
             }
         }
-        // The order does not depend on that of the table.
+        // The order must not depend on that of the hash table.
         children.iter_mut().for_each(|children| children.sort_unstable());
         children
     }
 
-    /// The edges of a joint move, one a seat.
+    /// Returns the edges of a joint move, one for each acting role.
     fn edges_in(&self, node: NodeId, mut joint: u64) -> Vec<u32> {
         let seats = match &self.nodes[node as usize].counts {
             EdgeCounts::One(_) => 1,
@@ -222,9 +205,9 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         edges
     }
 
-    /// Lets the statistics of all moves [fade](MoveStats::decayed). A node is
-    /// left with the visits of the moves of a role, the most of any role where
-    /// rounding makes them differ.
+    /// Multiplies the statistics of all moves, as [`MoveStats::decayed`] does. The
+    /// visits of a node become those of the moves of one role, or the largest
+    /// such number if rounding makes the roles differ.
     pub fn decay(&mut self, by: f64) {
         self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.decayed(by));
         for node in 0..self.nodes.len() {
@@ -240,8 +223,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
     }
 
-    /// Keeps what lies below `root`, which becomes node 0. Returns the new
-    /// numbers of the nodes, by their old ones.
+    /// Keeps the nodes below `root`, which becomes node 0. Returns the new number
+    /// of each old node, or `None` if it was dropped.
     pub fn reroot(&mut self, root: NodeId) -> Vec<Option<NodeId>> {
         let mut kept = Tree { outcomes: std::mem::take(&mut self.outcomes), ..Tree::new() };
         let mut queue = Queue::new(self.nodes.len());
@@ -277,10 +260,10 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     }
 }
 
-/// The nodes that are kept, in the order of their new numbers.
+/// The nodes to keep, in the order of their new numbers.
 struct Queue {
     nodes: Vec<NodeId>,
-    /// By old number the new one.
+    /// By old number: the new one.
     numbers: Vec<Option<NodeId>>,
 }
 
@@ -289,7 +272,7 @@ impl Queue {
         Queue { nodes: Vec::new(), numbers: vec![None; nodes] }
     }
 
-    /// The new number of a node, which is kept.
+    /// Returns the new number of a node, which is kept.
     fn number(&mut self, node: NodeId) -> NodeId {
         *self.numbers[node as usize].get_or_insert_with(|| {
             self.nodes.push(node);

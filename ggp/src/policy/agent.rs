@@ -274,7 +274,7 @@ where
     P: Playout<LaneGame> + Send,
 {
     fn begin(&mut self, game: &LaneGame, state: &LaneState) {
-        TreeParallel::begin(self, game, state);
+        self.mcts.begin(game, state);
     }
 
     fn think(
@@ -301,10 +301,10 @@ where
     }
 
     fn is_solved(&self) -> bool {
-        TreeParallel::is_solved(self)
+        self.mcts.is_solved()
     }
 
     fn advance(&mut self, game: &LaneGame, joint: &[u32]) {
-        TreeParallel::advance(self, game, joint);
+        self.mcts.advance(game, joint);
     }
 }

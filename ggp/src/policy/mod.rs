@@ -10,7 +10,6 @@ mod tests;
 mod text;
 
 use crate::batch::Parallelism;
-use crate::features::NoFeatures;
 use crate::game::Game;
 use crate::mcts::playout::mini::{MiniConfig, MiniPlayout};
 use crate::mcts::playout::{Decay, LastGoodReply, Mast, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
@@ -170,12 +169,8 @@ impl SearchPolicy {
     {
         match &self.playout {
             PlayoutPolicy::Mini(config) => {
-                let anatomy = if config.is_blind() { None } else { game.features() };
-                let playout = match anatomy {
-                    Some(anatomy) => MiniPlayout::new(game, role, anatomy, config.clone()),
-                    None => MiniPlayout::new(game, role, Box::new(NoFeatures), config.clone().blind()),
-                };
-                visitor.visit(selection, playout)
+                let features = if config.is_blind() { None } else { game.features() };
+                visitor.visit(selection, MiniPlayout::new(game, role, features, config.clone()))
             }
             PlayoutPolicy::Random => visitor.visit(selection, RandomPlayout::<G::Move>::default()),
             &PlayoutPolicy::Learned { worth, selector, replies, decay } => {

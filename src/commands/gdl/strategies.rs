@@ -88,8 +88,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
             None => bail!("there is no role `{name}`; the roles are {}", names.join(", ")),
         },
     };
-    let anatomy = game.features();
-    let playout = MiniPlayout::new(&game, role, anatomy, config);
+    let playout = MiniPlayout::new(&game, role, Some(game.features()), config);
     let mut search = Mcts::new(Uct::new(c), playout, ToTheEnd, MctsConfig::default(), args.seed);
     let stop = AtomicBool::new(false);
     let mut think = |limit: u64, spent: SearchStats, clock: SearchClock| {

@@ -1,7 +1,7 @@
 //! Contexts: the moves before a move.
 
 use crate::game::NOOP;
-use crate::mcts::move_history::MoveHistory;
+use crate::mcts::MoveHistory;
 
 /// A number that no move has. It separates contexts of different lengths.
 const SHORT: u32 = NOOP - 1;

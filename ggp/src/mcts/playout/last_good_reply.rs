@@ -1,10 +1,10 @@
 //! The last-good-reply policy with forgetting.
 
+use crate::mcts::MoveHistory;
 use rustc_hash::FxHashMap;
 
 use super::context::context;
 use crate::game::NOOP;
-use crate::mcts::move_history::MoveHistory;
 
 /// The last-good-reply policy with forgetting, with replies to one and to two
 /// moves (LGRF-2) [Baier and Drake 2010; Tak et al. 2012, section IV-C].

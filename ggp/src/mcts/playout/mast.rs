@@ -4,7 +4,7 @@ use super::UNSEEN;
 use super::decay::{Decay, DecayingAverage, Scale, WeightLimits};
 use super::value_guided::MoveValues;
 use crate::game::NOOP;
-use crate::mcts::move_history::MoveHistory;
+use crate::mcts::MoveHistory;
 
 /// The move-average sampling technique (MAST) [Finnsson and Björnsson 2008;
 /// Tak et al. 2012, section III-D].

@@ -1,5 +1,6 @@
 //! The N-gram selection technique.
 
+use crate::mcts::MoveHistory;
 use rustc_hash::FxHashMap;
 
 use super::context::{chosen_context, context};
@@ -8,7 +9,6 @@ use super::mast::Mast;
 use super::value_guided::MoveValues;
 use super::{LEAST_WEIGHT, UNSEEN};
 use crate::game::NOOP;
-use crate::mcts::move_history::MoveHistory;
 
 /// The N-gram selection technique (NST) [Tak et al. 2012, section IV-B].
 ///

@@ -3,8 +3,8 @@
 use super::decay::Decay;
 use super::nst::Nst;
 use super::value_guided::MoveValues;
-use crate::mcts::move_history::MoveHistory;
-use crate::mcts::params::{ParamOverrides, PerRole, PlayoutKind};
+use crate::mcts::params::PerRole;
+use crate::mcts::{MoveHistory, ParamOverrides, PlayoutKind};
 
 /// Several [`Nst`] tables with different decay rates.
 ///

@@ -2,7 +2,7 @@
 
 use super::Playout;
 use crate::game::Game;
-use crate::mcts::move_history::MoveHistory;
+use crate::mcts::MoveHistory;
 use crate::rng::Rng;
 
 /// Uniformly random legal moves.

@@ -1,5 +1,6 @@
 //! Playouts guided by move values.
 
+use crate::mcts::{MoveHistory, ParamOverrides, PlayoutKind};
 use rand::RngExt;
 
 use super::Playout;
@@ -7,8 +8,7 @@ use super::decay::Decay;
 use super::last_good_reply::LastGoodReply;
 use super::selector::Selector;
 use crate::game::Game;
-use crate::mcts::move_history::MoveHistory;
-use crate::mcts::params::{ParamOverrides, PerRole, PlayoutKind};
+use crate::mcts::params::PerRole;
 use crate::rng::Rng;
 
 /// Values of moves, learnt from the simulations so far.

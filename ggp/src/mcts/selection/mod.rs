@@ -6,9 +6,7 @@ mod uct;
 
 use std::fmt::Debug;
 
-use super::move_history::MoveHistory;
-use super::params::ParamOverrides;
-use super::stats::MoveStats;
+use super::{MoveHistory, MoveStats, ParamOverrides};
 use crate::game::Game;
 pub use grave::{Grave, GraveForm, GraveSettings};
 pub use puct::{MoveEvaluator, Prior, Puct};
@@ -27,11 +25,22 @@ pub struct NodeVisit {
 ///
 /// # Call order
 ///
-/// [`enter`](Selection::enter) is called for each node of the path, beginning
-/// with the root. At a node, [`prepare`](Selection::prepare) is called once
-/// per acting role, then [`value`](Selection::value) once per move. A new node
-/// calls [`edge_data`](Selection::edge_data). [`learn`](Selection::learn) ends
-/// the simulation.
+/// A simulation calls, in this order:
+///
+/// 1. [`set_params`](Selection::set_params) for each role, if the search is tuned;
+/// 2. at each node of its path, from the root on: [`enter`](Selection::enter),
+///    and for each acting role [`prepare`](Selection::prepare), then
+///    [`value`](Selection::value) for each of its moves. The calls of `value`
+///    stop at a move without visits, unless
+///    [`values_untried`](Selection::values_untried);
+/// 3. [`edge_data`](Selection::edge_data) for each acting role, if a state
+///    becomes a node;
+/// 4. [`learn`](Selection::learn), unless a limit interrupts the simulation.
+///
+/// Simulations that run in parallel interleave these steps. `set_params` is then
+/// repeated after steps of another simulation, and `enter` for the whole path
+/// before each node. Between simulations, [`renumber`](Selection::renumber)
+/// follows the moves of the match.
 pub trait Selection<G: Game> {
     /// The data that it keeps per move in addition to the statistics.
     type EdgeData: Copy + Debug;
@@ -58,14 +67,14 @@ pub trait Selection<G: Game> {
 
     /// Follows a simulation to a node, beginning with the root.
     #[inline]
-    fn enter(&mut self, _place: NodeVisit) {}
+    fn enter(&mut self, _visit: NodeVisit) {}
 
     /// Prepares the evaluation of the moves of a role at the last entered
     /// node.
-    fn prepare(&mut self, place: NodeVisit, role: usize) -> Self::Prepared;
+    fn prepare(&mut self, visit: NodeVisit, role: usize) -> Self::Prepared;
 
     /// Returns the value of a move of the prepared role.
-    fn value(&self, prepared: Self::Prepared, stats: MoveStats, note: Self::EdgeData) -> f64;
+    fn value(&self, prepared: Self::Prepared, stats: MoveStats, data: Self::EdgeData) -> f64;
 
     /// Sets the parameters of a role.
     fn set_params(&mut self, _role: usize, _params: &ParamOverrides) {}
@@ -74,7 +83,7 @@ pub trait Selection<G: Game> {
     /// new, its moves, and one reward per role. Node i was left by step i of
     /// the history.
     #[inline]
-    fn learn(&mut self, _entered: &[u32], _trail: &MoveHistory, _rewards: &[f64]) {}
+    fn learn(&mut self, _entered: &[u32], _history: &MoveHistory, _rewards: &[f64]) {}
 
     /// Renumbers the nodes that the tree keeps. Nodes without a new number are
     /// removed.

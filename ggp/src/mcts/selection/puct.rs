@@ -2,7 +2,7 @@
 
 use super::{NodeVisit, Selection};
 use crate::game::Game;
-use crate::mcts::stats::MoveStats;
+use crate::mcts::MoveStats;
 
 /// An evaluator of moves before they are tried.
 pub trait MoveEvaluator<G: Game> {

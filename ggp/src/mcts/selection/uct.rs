@@ -2,8 +2,8 @@
 
 use super::{NodeVisit, Selection};
 use crate::game::Game;
-use crate::mcts::params::{ParamOverrides, PerRole};
-use crate::mcts::stats::MoveStats;
+use crate::mcts::params::PerRole;
+use crate::mcts::{MoveStats, ParamOverrides};
 
 /// UCB1 applied to trees [Kocsis and Szepesvári 2006; Roschke and Sturtevant
 /// 2013, section 2.2]: mean + C √(ln T / Tᵢ).

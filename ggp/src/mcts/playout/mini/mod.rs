@@ -20,9 +20,9 @@
 //!      (<= (goal you 100) (true (heap 1))) (<= (goal you 0) (not (true (heap 1))))",
 //! )?;
 //! let game = NetworkGame::new(Network::new(&rules)?).with_rules(rules);
-//! let anatomy = game.features();
+//! let features = game.features();
 //! let settings = MctsConfig { decision: Decision::EffectiveQuality, ..MctsConfig::default() };
-//! let playout = MiniPlayout::new(&game, 0, anatomy, MiniConfig::mini());
+//! let playout = MiniPlayout::new(&game, 0, Some(features), MiniConfig::mini());
 //! let mut search = Mcts::new(Uct::new(0.4), playout, ToTheEnd, settings, 1);
 //! search.search(&game, &game.initial(), 0, Limits::playouts(100), &Default::default());
 //! for (strategy, tally) in search.playout().tallies() {

@@ -1,5 +1,6 @@
 //! The strategies of MINI-Player as the playout of a search.
 
+use crate::mcts::{MoveHistory, Playout};
 use rand::RngExt;
 
 use super::allocation::{Allocator, StrategyAllocation, StrategyTally};
@@ -7,10 +8,8 @@ use super::history::History;
 use super::scoring::{self, StateScore};
 use super::strategy::{MiniConfig, Strategy};
 use super::symbols::SymbolCounts;
-use crate::features::{Degree, DegreeBuffers, StateFeatures, Successors};
+use crate::features::{Degree, DegreeBuffers, GoalTree, StateFeatures, Successors};
 use crate::game::{Game, NOOP, Turn};
-use crate::mcts::move_history::MoveHistory;
-use crate::mcts::playout::Playout;
 use crate::rng::Rng;
 use crate::util::FluentSet;
 
@@ -36,7 +35,7 @@ const MEMORY: usize = 3;
 /// learnt nothing and plays random moves.
 pub struct MiniPlayout<G: Game> {
     config: MiniConfig,
-    anatomy: Box<dyn StateFeatures<G>>,
+    features: Option<Box<dyn StateFeatures<G>>>,
     /// The role that the search is for.
     role: usize,
     history: History,
@@ -58,7 +57,7 @@ impl<G: Game> Clone for MiniPlayout<G> {
     fn clone(&self) -> Self {
         MiniPlayout {
             config: self.config.clone(),
-            anatomy: self.anatomy.clone(),
+            features: self.features.clone(),
             role: self.role,
             history: self.history.clone(),
             allocator: self.allocator.clone(),
@@ -96,11 +95,18 @@ struct MiniBuffers<M> {
 
 impl<G: Game> MiniPlayout<G> {
     /// Creates a playout without knowledge, for a search for moves of `role`.
+    /// Without features, it uses only the strategies that need none.
     ///
     /// # Panics
     ///
     /// Panics if the configuration has no strategy.
-    pub fn new(game: &G, role: usize, anatomy: Box<dyn StateFeatures<G>>, config: MiniConfig) -> MiniPlayout<G> {
+    pub fn new(
+        game: &G,
+        role: usize,
+        features: Option<Box<dyn StateFeatures<G>>>,
+        config: MiniConfig,
+    ) -> MiniPlayout<G> {
+        let config = if features.is_some() { config } else { config.blind() };
         assert!(!config.strategies.is_empty(), "there is a strategy to use");
         // [Świechowski and Mańdziuk 2014, section IX] name the number of
         // players as future work, and E for one-player games.
@@ -108,7 +114,9 @@ impl<G: Game> MiniPlayout<G> {
         let mut allocator = Allocator::new(config.allocation, config.strategies.len());
         let place = config.strategies.iter().position(|&strategy| strategy == expected);
         place.into_iter().for_each(|place| allocator.expect(place));
-        let counts = || Symbols::Learning(SymbolCounts::new(anatomy.elements()));
+        let facts = features.as_ref().map_or(0, |features| features.facts());
+        let counts =
+            || Symbols::Learning(SymbolCounts::new(features.as_ref().map_or(0, |features| features.elements())));
         let symbols = if config.strategies.contains(&Strategy::Symbols) { counts() } else { Symbols::Learnt(None) };
         MiniPlayout {
             role,
@@ -117,7 +125,7 @@ impl<G: Game> MiniPlayout<G> {
             symbols,
             current: 0,
             playout_from: None,
-            recent: vec![FluentSet::new(anatomy.facts()); MEMORY],
+            recent: vec![FluentSet::new(facts); MEMORY],
             known: 0,
             buffers: MiniBuffers {
                 moves: Vec::new(),
@@ -131,7 +139,7 @@ impl<G: Game> MiniPlayout<G> {
                 worths: Vec::new(),
             },
             config,
-            anatomy,
+            features,
         }
     }
 
@@ -143,7 +151,7 @@ impl<G: Game> MiniPlayout<G> {
     fn is_without_goal(&self) -> bool {
         let others = |strategy: &Strategy| !matches!(strategy, Strategy::Goal | Strategy::Symbols);
         matches!(self.config.allocation, StrategyAllocation::Ucb { prior, .. } if prior > 1.0)
-            && self.anatomy.goal_tree(self.role).is_none()
+            && self.goal_tree(self.role).is_none()
             && self.config.strategies.iter().any(others)
     }
 
@@ -152,9 +160,8 @@ impl<G: Game> MiniPlayout<G> {
         self.config.strategies.iter().copied().zip(self.allocator.tallies().iter().copied())
     }
 
-    /// Returns the average rewards of moves.
-    pub fn history(&self) -> &History {
-        &self.history
+    fn goal_tree(&self, role: usize) -> Option<&GoalTree> {
+        self.features.as_ref()?.goal_tree(role)
     }
 
     /// Returns the strategy of the current simulation.
@@ -164,15 +171,14 @@ impl<G: Game> MiniPlayout<G> {
 
     /// Ends the learning of symbols, if it has not ended.
     fn settle_symbols(&mut self) {
-        let Symbols::Learning(counts) = &self.symbols else { return };
+        let (Symbols::Learning(counts), Some(features)) = (&self.symbols, &self.features) else { return };
         let weights = counts.weights();
         if weights.iter().all(|&weight| weight == 0.0) {
             self.symbols = Symbols::Learnt(None);
             return;
         }
-        let weight =
-            |fact| self.anatomy.elements_of(fact).iter().map(|&element| weights[element as usize]).sum::<f64>();
-        self.symbols = Symbols::Learnt(Some((0..self.anatomy.facts()).map(weight).collect()));
+        let weight = |fact| features.elements_of(fact).iter().map(|&element| weights[element as usize]).sum::<f64>();
+        self.symbols = Symbols::Learnt(Some((0..features.facts()).map(weight).collect()));
     }
 
     /// Returns the index of the move that a role tries among some moves.
@@ -197,7 +203,7 @@ impl<G: Game> MiniPlayout<G> {
             return self.history.best(role, moves.iter().map(|&mv| game.number(role, mv)), rng);
         }
         let judges = match strategy {
-            Strategy::Goal => self.anatomy.goal_tree(role).is_some(),
+            Strategy::Goal => self.goal_tree(role).is_some(),
             Strategy::Symbols => matches!(self.symbols, Symbols::Learnt(Some(_))),
             Strategy::Mobility => steps < MOBILE_STEPS,
             _ => self.known > 0,
@@ -218,11 +224,12 @@ impl<G: Game> MiniPlayout<G> {
             Turn::All => self.join(game, state, moves, &mut joints, rng),
         }
         let with_mobility = strategy == Strategy::Mobility;
+        let Some(features) = &mut self.features else { return };
         let MiniBuffers { successors, degree, degrees, counts, worths, .. } = &mut self.buffers;
-        self.anatomy.successors(game, state, &joints, with_mobility, successors);
+        features.successors(game, state, &joints, with_mobility, successors);
         match (strategy, &self.symbols) {
             (Strategy::Goal, _) => {
-                if let Some(tree) = self.anatomy.goal_tree(self.role) {
+                if let Some(tree) = features.goal_tree(self.role) {
                     scoring::by_goal(successors, tree, degree, degrees, worths);
                 }
             }
@@ -288,12 +295,13 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
     }
 
     fn watch(&mut self, game: &G, state: &G::State) {
+        let Some(features) = &self.features else { return };
         self.recent.rotate_right(1);
-        self.anatomy.mark(game, state, &mut self.recent[0]);
+        features.mark(game, state, &mut self.recent[0]);
         self.known = (self.known + 1).min(MEMORY);
         if let Symbols::Learning(counts) = &mut self.symbols {
             let facts = self.recent[0].iter();
-            counts.watch(facts.flat_map(|fact| self.anatomy.elements_of(fact).iter().copied()));
+            counts.watch(facts.flat_map(|fact| features.elements_of(fact).iter().copied()));
         }
     }
 
@@ -328,8 +336,8 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
             }
         }
         self.allocator.learn(self.current, rewards[self.role]);
-        if let Symbols::Learning(counts) = &mut self.symbols {
-            counts.end(rewards[self.role] > self.anatomy.mean_goal(self.role));
+        if let (Symbols::Learning(counts), Some(features)) = (&mut self.symbols, &self.features) {
+            counts.end(rewards[self.role] > features.mean_goal(self.role));
         }
     }
 

@@ -130,17 +130,4 @@ impl MiniConfig {
             chances: Chances::default(),
         }
     }
-
-    /// Returns MINI-C (and MINI-EQ, with effective quality): the history
-    /// heuristic alone.
-    pub fn classic() -> MiniConfig {
-        MiniConfig { strategies: vec![Strategy::History], ..MiniConfig::mini() }
-    }
-
-    /// Returns MINI-1-S: all strategies equally often during the start clock,
-    /// then only the best. Without a start clock one simulation of each
-    /// decides.
-    pub fn single_strategy() -> MiniConfig {
-        MiniConfig { allocation: StrategyAllocation::UniformThenBest, ..MiniConfig::mini() }
-    }
 }

@@ -1,7 +1,7 @@
 //! AMAF (all moves as first) values of nodes.
 
 use super::log::{LoggedSimulation, MoveKey, SimulationLog};
-use crate::mcts::move_history::MoveHistory;
+use crate::mcts::MoveHistory;
 
 /// The AMAF values of the nodes of a tree, by node number.
 ///

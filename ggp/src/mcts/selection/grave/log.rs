@@ -1,9 +1,9 @@
 //! The moves of past simulations.
 
+use crate::mcts::MoveHistory;
 use std::collections::HashMap;
 
 use crate::game::NOOP;
-use crate::mcts::move_history::MoveHistory;
 
 /// A move of a role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,9 +5,8 @@ mod log;
 
 use super::{NodeVisit, Selection};
 use crate::game::Game;
-use crate::mcts::move_history::MoveHistory;
-use crate::mcts::params::{ParamOverrides, PerRole};
-use crate::mcts::stats::MoveStats;
+use crate::mcts::params::PerRole;
+use crate::mcts::{MoveHistory, MoveStats, ParamOverrides};
 use amaf::Amaf;
 
 /// The treatment of untried moves.
