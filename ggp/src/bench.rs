@@ -185,7 +185,13 @@ impl GameBench {
         let game = self.game()?;
         let network = game.network();
         let netlist = &network.netlist;
-        let profile = Profile::observe(game, PROFILE_MATCHES, MAX_STEPS, &mut Rng::seed_from_u64(seed));
+        let profile = Profile::observe(
+            &game.network().netlist,
+            game.engine(),
+            PROFILE_MATCHES,
+            MAX_STEPS,
+            &mut Rng::seed_from_u64(seed),
+        );
         Ok(NetworkInfo {
             components: netlist.nodes() - 1,
             fluents: netlist.fluents(),

@@ -57,7 +57,7 @@ impl PolicyGame for NetworkGame {
     }
 
     fn together(&self) -> Option<Together<'_, NetworkGame>> {
-        let lanes = self.lane_game()?;
+        let lanes = LaneGame::of(self)?;
         Some(Together { lanes, state: |state| LaneState::Single(state.clone()), mv: |number| number })
     }
 

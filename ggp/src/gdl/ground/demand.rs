@@ -17,7 +17,7 @@ use super::error::GroundError;
 const MAX_QUERIES: usize = 10_000;
 
 /// A relation queried with some arguments bound, one bit per column.
-type Query = (PredId, u64);
+type DemandQuery = (PredId, u64);
 
 /// Replaces each derived relation that depends on the state by one relation per
 /// query.
@@ -58,8 +58,8 @@ struct Restriction<'a> {
     by_head: &'a HashMap<PredId, Vec<GroundClause>>,
     /// The relation that answers each query, and the relation of its demand, if
     /// any.
-    answers: HashMap<Query, (PredId, Option<PredId>)>,
-    open: Vec<Query>,
+    answers: HashMap<DemandQuery, (PredId, Option<PredId>)>,
+    open: Vec<DemandQuery>,
 }
 
 impl Restriction<'_> {
@@ -129,7 +129,7 @@ impl Restriction<'_> {
         GroundLiteral { pred, args: literal.args.clone() }
     }
 
-    fn query(&mut self, query: Query) -> (PredId, Option<PredId>) {
+    fn query(&mut self, query: DemandQuery) -> (PredId, Option<PredId>) {
         let (pred, columns) = query;
         if let Some(&known) = self.answers.get(&query) {
             return known;

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod build;
+mod game;
 mod run;
 #[cfg(test)]
 mod testing;
@@ -9,8 +10,6 @@ mod testing;
 pub use crate::util::Lit;
 pub use analysis::Profile;
 pub use build::{Gates, Netlist, Network, Outputs};
-pub use run::{
-    InLanes, LANES, LaneGame, LaneState, LaneView, Lanes, LanesError, NetworkGame, NetworkState, Playouts,
-    SequentialEngine,
-};
-pub(crate) use run::{LaneStates, Seats};
+pub use game::{InLanes, LaneGame, LaneState, LaneView, NetworkGame};
+pub(crate) use game::{LaneStates, Seats};
+pub use run::{LANES, Lanes, LanesError, NetworkState, Playouts, SequentialEngine};

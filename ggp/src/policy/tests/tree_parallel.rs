@@ -90,7 +90,7 @@ const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p",
 fn one_simulation_at_a_time_is_the_search_without_lanes() {
     for name in GAMES {
         let game = game(name);
-        let lanes = game.lane_game().unwrap();
+        let lanes = LaneGame::of(&game).unwrap();
         for policy in POLICIES {
             let limits = Limits::playouts(60);
             let found = searched(lanes, policy, Some(1), limits);
@@ -103,7 +103,7 @@ fn one_simulation_at_a_time_is_the_search_without_lanes() {
 fn what_is_visited_has_ended() {
     for name in GAMES {
         let game = game(name);
-        let lanes = game.lane_game().unwrap();
+        let lanes = LaneGame::of(&game).unwrap();
         for policy in POLICIES {
             // Many are under way when expansions run out.
             for limits in [Limits::playouts(150), Limits::expansions(2000)] {

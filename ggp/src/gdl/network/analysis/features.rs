@@ -6,14 +6,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::features::{GoalTree, StateFeatures, Successors};
-use crate::gdl::network::run::LANES;
-use crate::gdl::network::run::Lanes;
-use crate::gdl::network::run::NetworkGame;
-use crate::gdl::network::run::NetworkState;
+use crate::gdl::network::build::Network;
+use crate::gdl::network::run::{LANES, Lanes, NetworkState, SequentialEngine};
 use crate::gdl::{Document, ExprKind};
 use crate::util::FluentSet;
 use crate::util::Lit;
 use crate::{Game, Turn};
+
+/// A game that a [`SequentialEngine`] plays.
+pub trait EngineGame: Game<State = NetworkState, Move = u32> {
+    /// Returns the engine.
+    fn engine(&self) -> &SequentialEngine;
+}
 
 /// The number of measurements of the time for successors.
 const MEASUREMENTS: usize = 5;
@@ -58,8 +62,11 @@ impl fmt::Debug for NetworkFeatures {
 impl NetworkFeatures {
     /// Creates the features of a game, with the goal trees of its roles if
     /// they are known. Compiles the network for lanes.
-    pub(in crate::gdl::network) fn new(game: &NetworkGame, goals: Arc<[Option<GoalTree>]>) -> NetworkFeatures {
-        let network = game.network();
+    pub(in crate::gdl::network) fn new(
+        game: &impl EngineGame,
+        network: &Network,
+        goals: Arc<[Option<GoalTree>]>,
+    ) -> NetworkFeatures {
         let mut features = NetworkFeatures {
             elements: Arc::new(Elements::new(&network.fluents)),
             goals,
@@ -76,7 +83,7 @@ impl NetworkFeatures {
 
     /// Measures the number of successors from which lanes are faster on this
     /// machine. The results do not depend on it.
-    fn measure(&mut self, game: &NetworkGame) -> usize {
+    fn measure(&mut self, game: &impl EngineGame) -> usize {
         let state = game.initial();
         if game.is_terminal(&state) {
             return 1;
@@ -105,7 +112,7 @@ impl NetworkFeatures {
     /// Evaluates the successors one by one.
     fn one_by_one(
         &mut self,
-        game: &NetworkGame,
+        game: &impl EngineGame,
         state: &NetworkState,
         joints: &[u32],
         with_mobility: bool,
@@ -129,7 +136,7 @@ impl NetworkFeatures {
     /// the network is too large for lanes.
     fn in_lanes(
         &mut self,
-        game: &NetworkGame,
+        game: &impl EngineGame,
         state: &NetworkState,
         joints: &[u32],
         with_mobility: bool,
@@ -162,7 +169,7 @@ impl NetworkFeatures {
     }
 
     /// Writes joint moves of all roles, given those of the acting roles.
-    fn widen(&mut self, game: &NetworkGame, state: &NetworkState, joints: &[u32]) {
+    fn widen(&mut self, game: &impl EngineGame, state: &NetworkState, joints: &[u32]) {
         self.joints.clear();
         let Turn::One(acting) = game.turn(state) else {
             self.joints.extend(joints.iter().map(|&mv| mv as usize));
@@ -212,7 +219,7 @@ impl Elements {
     }
 }
 
-impl StateFeatures<NetworkGame> for NetworkFeatures {
+impl<G: EngineGame> StateFeatures<G> for NetworkFeatures {
     fn facts(&self) -> usize {
         self.elements.of_fluent.len()
     }
@@ -225,15 +232,15 @@ impl StateFeatures<NetworkGame> for NetworkFeatures {
         &self.elements.of_fluent[fact]
     }
 
-    fn mark(&self, _: &NetworkGame, state: &NetworkState, facts: &mut FluentSet) {
+    fn mark(&self, _: &G, state: &NetworkState, facts: &mut FluentSet) {
         facts.clone_from(state.fluents());
     }
 
-    fn mobility(&self, game: &NetworkGame, state: &NetworkState, role: usize) -> u32 {
+    fn mobility(&self, game: &G, state: &NetworkState, role: usize) -> u32 {
         game.engine().count_legal(state, role) as u32
     }
 
-    fn duplicate(&self) -> Box<dyn StateFeatures<NetworkGame>> {
+    fn duplicate(&self) -> Box<dyn StateFeatures<G>> {
         Box::new(self.clone())
     }
 
@@ -247,7 +254,7 @@ impl StateFeatures<NetworkGame> for NetworkFeatures {
 
     fn successors(
         &mut self,
-        game: &NetworkGame,
+        game: &G,
         state: &NetworkState,
         joints: &[u32],
         with_mobility: bool,

@@ -6,6 +6,6 @@ mod goals;
 mod profile;
 
 pub(super) use accumulation::accumulates;
-pub(super) use features::NetworkFeatures;
+pub(super) use features::{EngineGame, NetworkFeatures};
 pub(super) use goals::goal_trees;
 pub use profile::Profile;

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::gdl::network::build::Netlist;
-use crate::gdl::network::build::without_moves;
-use crate::gdl::network::run::NetworkGame;
-use crate::{Game, Rng};
+use crate::Rng;
+use crate::gdl::network::build::{Netlist, without_moves};
+use crate::gdl::network::run::SequentialEngine;
 
 /// The maximum number of steps for which fluents are followed.
 const LONGEST_COURSE: usize = 10_000;
@@ -30,28 +29,28 @@ pub struct Profile {
 
 impl Profile {
     /// Plays random matches of at most `most` steps each.
-    pub fn observe(game: &NetworkGame, matches: usize, most: usize, rng: &mut Rng) -> Profile {
-        let roles = game.roles();
-        let engine = game.engine();
+    pub fn observe(
+        netlist: &Netlist,
+        engine: &SequentialEngine,
+        matches: usize,
+        most: usize,
+        rng: &mut Rng,
+    ) -> Profile {
+        let roles = netlist.roles.len();
         let (mut states, mut turn_taking) = (0, true);
         let mut sums = Vec::new();
-        let mut joint = Vec::new();
         for _ in 0..matches {
-            let mut state = game.initial();
-            for _ in 0..most {
-                if game.is_terminal(&state) {
-                    sums.push(game.engine().goals(&state).map(|goal| u32::from(goal.score())).sum());
-                    break;
+            engine.play_random(&mut engine.initial().clone(), most, rng, |state| {
+                if engine.is_over(state) {
+                    sums.push(engine.goals(state).map(|goal| u32::from(goal.score())).sum());
+                } else {
+                    states += 1;
+                    turn_taking &= (0..roles).filter(|&role| engine.count_legal(state, role) > 1).count() <= 1;
                 }
-                states += 1;
-                turn_taking &= (0..roles).filter(|&role| engine.count_legal(&state, role) > 1).count() <= 1;
-                joint.clear();
-                joint.extend((0..roles).filter_map(|role| engine.random_legal(&state, role, rng)));
-                engine.step(&mut state, &joint);
-            }
+            });
         }
         let fixed_sum = sums.first().copied().filter(|first| sums.iter().all(|sum| sum == first));
-        let step_counter = step_counter(&game.network().netlist);
+        let step_counter = step_counter(netlist);
         Profile { states, one_player: roles == 1, turn_taking, fixed_sum, step_counter }
     }
 }
@@ -111,7 +110,13 @@ mod tests {
     use crate::gdl::network::testing;
 
     fn observe(network: crate::gdl::network::Network) -> Profile {
-        Profile::observe(&NetworkGame::new(network), 50, 1_000, &mut Rng::seed_from_u64(1))
+        Profile::observe(
+            &network.netlist,
+            &SequentialEngine::new(&network.netlist),
+            50,
+            1_000,
+            &mut Rng::seed_from_u64(1),
+        )
     }
 
     #[test]

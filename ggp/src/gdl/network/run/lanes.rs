@@ -105,7 +105,12 @@ impl Lanes {
     /// # Errors
     ///
     /// Returns the same errors as [`playouts`](Lanes::playouts).
-    fn playouts_from(&mut self, state: &FluentSet, count: usize, rng: &mut Rng) -> Result<Playouts, LanesError> {
+    pub(super) fn playouts_from(
+        &mut self,
+        state: &FluentSet,
+        count: usize,
+        rng: &mut Rng,
+    ) -> Result<Playouts, LanesError> {
         self.set_all(state);
         let programs = programs(&self.phases, &self.general, &self.slots);
         let mut run = PlayoutRun::new(&mut self.slots, rng);
@@ -234,7 +239,3 @@ fn programs<'a>(
         None => vec![general],
     }
 }
-
-#[cfg(test)]
-#[path = "lanes_tests.rs"]
-mod tests;

@@ -1,26 +1,22 @@
-//! Games that are played with a network.
+//! Engines that evaluate networks, one state at a time or in lanes.
 
 mod bits;
 mod choice;
 mod cone;
 mod error;
-mod game;
-mod in_lanes;
-mod lane_game;
-mod lane_states;
 mod lanes;
 mod playouts;
 mod program;
 mod sequential;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub use bits::LANES;
+pub(super) use bits::{Bits, transpose};
 pub use error::LanesError;
-pub use game::NetworkGame;
-pub use in_lanes::InLanes;
-pub use lane_game::{LaneGame, LaneState, LaneView};
-pub(crate) use lane_states::{LaneStates, Seats};
 pub use lanes::Lanes;
 pub use playouts::Playouts;
+pub(super) use program::{LaneProgram, LaneSlots};
 pub use sequential::SequentialEngine;
 pub use state::NetworkState;

@@ -174,6 +174,41 @@ impl SequentialEngine {
         state.bits[self.layout.terminal] & 1 == 1
     }
 
+    /// Returns whether a state is terminal by the rules or a role has no legal
+    /// move.
+    #[inline]
+    pub fn is_over(&self, state: &NetworkState) -> bool {
+        self.is_terminal(state) || !(0..self.roles.len()).all(|role| self.can_move(state, role))
+    }
+
+    /// Plays uniformly random moves until a state is terminal, `most` steps
+    /// were played, or a role has no legal move. Calls `visit` with every
+    /// state from the first to the last. Returns the number of steps.
+    pub fn play_random(
+        &self,
+        state: &mut NetworkState,
+        most: usize,
+        rng: &mut Rng,
+        mut visit: impl FnMut(&NetworkState),
+    ) -> usize {
+        let mut joint = std::mem::take(&mut state.joint);
+        let mut steps = 0;
+        visit(state);
+        while steps < most && !self.is_terminal(state) {
+            joint.clear();
+            joint.extend((0..self.roles.len()).map_while(|role| self.random_legal(state, role, rng)));
+            if joint.len() < self.roles.len() {
+                break;
+            }
+            self.step(state, &joint);
+            steps += 1;
+            visit(state);
+        }
+        joint.clear();
+        state.joint = joint;
+        steps
+    }
+
     /// Returns the number of legal moves of a role.
     #[inline]
     pub fn count_legal(&self, state: &NetworkState, role: usize) -> usize {
@@ -211,7 +246,7 @@ impl SequentialEngine {
 
     /// Returns all moves of a role, in the order of
     /// [`legal`](SequentialEngine::legal).
-    pub(super) fn order(&self, role: usize) -> impl Iterator<Item = u32> {
+    pub(in crate::gdl::network) fn order(&self, role: usize) -> impl Iterator<Item = u32> {
         self.roles[role].groups.iter().flat_map(|group| group.moves.iter().copied())
     }
 

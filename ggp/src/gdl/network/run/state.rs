@@ -13,7 +13,7 @@ pub struct NetworkState {
     /// The changing fluents; empty between steps.
     pub(super) flips: FluentSet,
     /// The moves of the current step.
-    pub(super) joint: Vec<u32>,
+    pub(in crate::gdl::network) joint: Vec<u32>,
 }
 
 impl Clone for NetworkState {

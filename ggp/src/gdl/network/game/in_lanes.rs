@@ -1,10 +1,8 @@
 //! Replaying traces in lanes.
 
-use super::bits::LANES;
-use super::error::LanesError;
-use super::game::NetworkGame;
-use super::lanes::Lanes;
+use super::network_game::NetworkGame;
 use crate::Game;
+use crate::gdl::network::run::{LANES, Lanes, LanesError};
 use crate::gdl::trace::moves_named;
 use crate::gdl::{ProverError, Reasoner, ReplayError, StateView, TraceEngine};
 use crate::util::FluentSet;

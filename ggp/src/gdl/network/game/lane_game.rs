@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use super::error::LanesError;
-use super::game::NetworkGame;
-use super::program::LaneProgram;
-use super::state::NetworkState;
+use super::network_game::NetworkGame;
 use crate::gdl::network::build::{GamePhase, phases};
+use crate::gdl::network::run::{LaneProgram, LanesError, NetworkState};
 use crate::gdl::{Goal, Reasoner};
 use crate::util::{bits, nth_bit};
 use crate::{Game, Rng, Turn};
@@ -198,6 +196,13 @@ impl LaneGame {
         };
         let phases = phases(&game.network().netlist).into_iter().map(phase).collect::<Result<_, _>>()?;
         Ok(LaneGame { game, phases })
+    }
+
+    /// Returns the lane game of a game, or `None` if its network is too large.
+    /// The first call compiles the network, which may take some seconds.
+    pub fn of(game: &NetworkGame) -> Option<&LaneGame> {
+        let compile = || LaneGame::new(NetworkGame::new(game.network().clone())).ok();
+        game.derived(compile).as_ref()
     }
 
     /// Returns the game for one state at a time.

@@ -1,18 +1,15 @@
 //! A network as a game for searches.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use super::lane_game::LaneGame;
-use super::sequential::SequentialEngine;
-use super::state::NetworkState;
 use crate::features::StateFeatures;
 use crate::game::{Game, Turn};
-use crate::gdl::network::Network;
-use crate::gdl::network::analysis::NetworkFeatures;
-use crate::gdl::network::analysis::accumulates;
-use crate::gdl::network::analysis::goal_trees;
+use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, accumulates, goal_trees};
+use crate::gdl::network::build::Network;
+use crate::gdl::network::run::{NetworkState, SequentialEngine};
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::rng::Rng;
 use crate::util::FluentSet;
@@ -33,10 +30,9 @@ pub struct NetworkGame {
     /// they were requested.
     rules: Option<Rules>,
     /// The features, created on first use.
-    anatomy: OnceLock<NetworkFeatures>,
-    /// The lanes, created on first use; `None` if the network is too large for
-    /// lanes.
-    lanes: OnceLock<Option<Box<LaneGame>>>,
+    features: OnceLock<NetworkFeatures>,
+    /// The value of [`derived`](NetworkGame::derived).
+    derived: OnceLock<Box<dyn Any + Send + Sync>>,
     /// The result of [`accumulates`](NetworkGame::accumulates), computed on
     /// first use.
     accumulates: OnceLock<bool>,
@@ -54,8 +50,8 @@ impl NetworkGame {
             engine,
             named,
             rules: None,
-            anatomy: OnceLock::new(),
-            lanes: OnceLock::new(),
+            features: OnceLock::new(),
+            derived: OnceLock::new(),
             accumulates: OnceLock::new(),
         }
     }
@@ -65,21 +61,21 @@ impl NetworkGame {
     pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
         let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
-        let made = self.anatomy.get_or_init(|| NetworkFeatures::new(self, goals().into()));
+        let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
         StateFeatures::<NetworkGame>::duplicate(made)
     }
 
     /// Returns whether moves mostly add permanent facts (pieces are placed,
     /// never moved or captured). The first call may take a second.
     pub fn accumulates(&self) -> bool {
-        *self.accumulates.get_or_init(|| accumulates(self))
+        *self.accumulates.get_or_init(|| accumulates(&self.network.netlist, &self.engine))
     }
 
-    /// Returns the same game for simulations that advance together, or `None`
-    /// if its network is too large. The first call may take some seconds.
-    pub fn lane_game(&self) -> Option<&LaneGame> {
-        let lanes = || LaneGame::new(NetworkGame::new(self.network.clone())).ok().map(Box::new);
-        self.lanes.get_or_init(lanes).as_deref()
+    /// Returns a value that is derived from the game. The first call creates it.
+    /// All calls for a game must have the same type.
+    pub(super) fn derived<T: Any + Send + Sync>(&self, create: impl FnOnce() -> T) -> &T {
+        let value = self.derived.get_or_init(|| Box::new(create()));
+        value.downcast_ref().expect("all derived values of a game have the same type")
     }
 
     /// Returns the same game with the rules that its network was made from.
@@ -107,20 +103,13 @@ impl NetworkGame {
     /// Plays uniformly random moves until the match ends, `most` steps were
     /// played, or a role has no legal move. Returns the number of steps.
     pub fn playout(&self, state: &mut NetworkState, most: usize, rng: &mut Rng) -> usize {
-        let mut joint = std::mem::take(&mut state.joint);
-        let mut steps = 0;
-        while steps < most && !self.engine.is_terminal(state) {
-            joint.clear();
-            joint.extend((0..self.roles()).map_while(|role| self.engine.random_legal(state, role, rng)));
-            if joint.len() < self.roles() {
-                break;
-            }
-            self.engine.step(state, &joint);
-            steps += 1;
-        }
-        joint.clear();
-        state.joint = joint;
-        steps
+        self.engine.play_random(state, most, rng, |_| ())
+    }
+}
+
+impl EngineGame for NetworkGame {
+    fn engine(&self) -> &SequentialEngine {
+        &self.engine
     }
 }
 
@@ -163,7 +152,7 @@ impl Game for NetworkGame {
     }
 
     fn is_terminal(&self, state: &NetworkState) -> bool {
-        self.engine.is_terminal(state) || !(0..self.roles()).all(|role| self.engine.can_move(state, role))
+        self.engine.is_over(state)
     }
 
     fn goal(&self, state: &NetworkState, role: usize) -> u8 {

@@ -1,15 +1,21 @@
+//! Tests of lanes and their playouts.
+
 use std::collections::HashMap;
 
 use rand::{RngExt, SeedableRng};
 
-use super::super::bits::LANES;
-use super::super::playouts::MOST_STEPS;
-use super::*;
+use super::bits::LANES;
+use super::lanes::Lanes;
+use super::playouts::MOST_STEPS;
+use super::{LanesError, Playouts};
+use crate::Rng;
 use crate::gdl::Goal;
+use crate::gdl::network::build::Netlist;
 use crate::gdl::network::testing::{
     Sizes, games, lamps, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
 };
 use crate::gdl::network::{Gates, Lit, Network, Outputs};
+use crate::util::FluentSet;
 
 /// Returns the legal moves of each role, given the values of all nodes.
 fn legal(netlist: &Netlist, values: &[bool]) -> Vec<Vec<usize>> {

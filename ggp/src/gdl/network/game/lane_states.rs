@@ -1,9 +1,7 @@
 //! The states of many simulations that advance together.
 
-use super::bits::{Bits, LANES, transpose};
 use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
-use super::program::{LaneProgram, LaneSlots};
-use super::state::NetworkState;
+use crate::gdl::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, transpose};
 
 /// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
 /// in the same phase of the game.
