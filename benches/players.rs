@@ -12,7 +12,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use sternhalma_data::{Board, Position};
 use sternhalma_engine::{ChineseCheckers, Distances, FarthestMix, Filter, PLY_LIMIT, Roster, player};
-use sternhalma_ggp::{Game, Limits, MoveHistory, Playout, Rng};
+use sternhalma_ggp::mcts::{MoveHistory, Playout};
+use sternhalma_ggp::{Game, Limits, Rng};
 
 fn perft(c: &mut Criterion) {
     let position = Position::initial(Board::new(9, 6).unwrap());

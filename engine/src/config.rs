@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sternhalma_ggp::{Limits, Policy, SearchPolicy, SelectionPolicy};
+use sternhalma_ggp::policy::{SearchPolicy, SelectionPolicy};
+use sternhalma_ggp::{Limits, Policy};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -109,11 +110,11 @@ pub enum DecisionRule {
     MostVisits,
 }
 
-impl From<DecisionRule> for sternhalma_ggp::Decision {
-    fn from(decision: DecisionRule) -> sternhalma_ggp::Decision {
+impl From<DecisionRule> for sternhalma_ggp::mcts::Decision {
+    fn from(decision: DecisionRule) -> sternhalma_ggp::mcts::Decision {
         match decision {
-            DecisionRule::BestAverage => sternhalma_ggp::Decision::BestAverage,
-            DecisionRule::MostVisits => sternhalma_ggp::Decision::MostVisits,
+            DecisionRule::BestAverage => sternhalma_ggp::mcts::Decision::BestAverage,
+            DecisionRule::MostVisits => sternhalma_ggp::mcts::Decision::MostVisits,
         }
     }
 }
@@ -403,7 +404,7 @@ impl UctConfig {
             if self.selection == TreePolicy::Guided {
                 return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
             }
-            if search.decision == sternhalma_ggp::Decision::EffectiveQuality && self.threshold > 0 {
+            if search.decision == sternhalma_ggp::mcts::Decision::EffectiveQuality && self.threshold > 0 {
                 return Err("`play=eq` looks at the states after moves, and goes with `threshold=0`".to_owned());
             }
             if search.solver && self.length_weight != 0.0 {

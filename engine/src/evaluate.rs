@@ -1,7 +1,9 @@
 //! Evaluations of states, and tests that end playouts.
 
 use sternhalma_data::{CellSet, Side};
-use sternhalma_ggp::{Cutoff, Evaluator, Game, Heuristic, MoveEvaluator};
+use sternhalma_ggp::Game;
+use sternhalma_ggp::alpha_beta::Heuristic;
+use sternhalma_ggp::mcts::{Cutoff, Evaluator, MoveEvaluator};
 
 use crate::distance::Distances;
 use crate::game::{Action, ChineseCheckers, GameState};

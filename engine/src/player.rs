@@ -5,10 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Move};
-use sternhalma_ggp::{
-    AlphaBetaResult, Cutoff, FixedDepth, Game, Grave, Heuristic, LengthBonus, Limits, Mcts, MctsConfig, PartsVisitor,
-    Playout, Puct, Rng, SearchStats, Selection, SelectionPolicy, ToTheEnd, Uct, WIN, alpha_beta,
+use sternhalma_ggp::alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
+use sternhalma_ggp::mcts::{
+    Cutoff, FixedDepth, Grave, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd, Uct,
 };
+use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy};
+use sternhalma_ggp::{Game, Limits, Mcts, Rng, SearchStats};
 
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
 use crate::distance::Distances;

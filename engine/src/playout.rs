@@ -2,7 +2,8 @@
 
 use rand::{Rng as _, RngExt};
 use sternhalma_data::{CellSet, Move, Side};
-use sternhalma_ggp::{MoveHistory, Playout, Rng};
+use sternhalma_ggp::Rng;
+use sternhalma_ggp::mcts::{MoveHistory, Playout};
 
 use crate::filter::{Filter, Pieces};
 use crate::game::{Action, ChineseCheckers, GameState};

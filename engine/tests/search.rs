@@ -12,11 +12,10 @@ use sternhalma_engine::{
     Action, ChineseCheckers, Config, Distances, EngineContestant, FarthestMix, Filter, GameState, MeanRow, PLY_LIMIT,
     Roster, Separated, TableDifference, TableForesight, player,
 };
+use sternhalma_ggp::alpha_beta::{Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::arena::{self, Budget, Contestant, Entrant, GameRecord, Schedule, Standings, TournamentSetup};
-use sternhalma_ggp::{
-    Cutoff, Game, Heuristic, Limits, Mcts, MctsConfig, MoveEvaluator, MoveHistory, Playout, Rng, ToTheEnd, Uct, WIN,
-    alpha_beta,
-};
+use sternhalma_ggp::mcts::{Cutoff, MctsConfig, MoveEvaluator, MoveHistory, Playout, ToTheEnd, Uct};
+use sternhalma_ggp::{Game, Limits, Mcts, Rng};
 
 fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Distances {
     let dir = tempfile::tempdir().unwrap();

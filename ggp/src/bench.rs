@@ -26,7 +26,8 @@ use thiserror::Error;
 use crate::arena::{Contestant, Fault, PolicyPlayer, Request};
 use crate::gdl::network::{LANES, LaneGame, Lanes, LanesError, Network, NetworkGame, Profile};
 use crate::gdl::{GroundError, Prover, ProverError, Rules, RulesError};
-use crate::{Game, Limits, LockStep, Policy, Rng, SearchStats, derive_seed};
+use crate::policy::LockStep;
+use crate::{Game, Limits, Policy, Rng, SearchStats, derive_seed};
 
 /// The most steps per match.
 const MAX_STEPS: usize = 100_000;

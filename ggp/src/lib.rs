@@ -1,13 +1,60 @@
 //! General game playing: search for any game that implements [`Game`].
 //!
-//! [`Mcts`] is Monte-Carlo tree search put together from parts, [`alpha_beta`]
-//! depth-first search for two players. Neither knows any game, and this crate
-//! knows no other of the project. [`gdl`] reads, checks and plays rulesheets of
-//! the Game Description Language, and [`protocol`] plays them with others.
-//! [`statistics`] says what games between two players tell of their strength.
+//! [`Mcts`] is Monte-Carlo tree search, put together from components.
+//! [`gdl`] reads, checks and plays rulesheets of the Game Description Language.
+//! [`arena`] plays tournaments, and [`protocol`] plays matches with other
+//! programs.
+//!
+//! # Example
+//!
+//! A game is a type with its rules. This one is Nim: two players take 1 to 3
+//! stones in turn, and the player who takes the last stone wins.
+//!
+//! ```
+//! use sternhalma_ggp::{Game, Limits, Mcts, Turn};
+//!
+//! struct Nim;
+//!
+//! impl Game for Nim {
+//!     type State = (u32, usize); // stones, player to move
+//!     type Move = u32;
+//!     fn roles(&self) -> usize { 2 }
+//!     fn initial(&self) -> (u32, usize) { (10, 0) }
+//!     fn turn(&self, state: &(u32, usize)) -> Turn { Turn::One(state.1) }
+//!     fn legal(&self, state: &(u32, usize), _: usize, moves: &mut Vec<u32>) {
+//!         moves.extend(1..=state.0.min(3));
+//!     }
+//!     fn number(&self, _: usize, mv: u32) -> u32 { mv }
+//!     fn play(&self, state: &mut (u32, usize), joint: &[u32]) {
+//!         *state = (state.0 - joint[0], 1 - state.1);
+//!     }
+//!     fn is_terminal(&self, state: &(u32, usize)) -> bool { state.0 == 0 }
+//!     fn goal(&self, state: &(u32, usize), role: usize) -> u8 {
+//!         if role == state.1 { 0 } else { 100 }
+//!     }
+//! }
+//!
+//! // UCT with exploration constant 0.7 and seed 1.
+//! let mut mcts = Mcts::uct(0.7, 1);
+//! let result = mcts.search(&Nim, &Nim.initial(), 0, Limits::playouts(2000), &Default::default());
+//! assert_eq!(result.best, 2, "8 stones are left, a multiple of four");
+//! ```
+//!
+//! # Modules
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`mcts`] | Monte-Carlo tree search: selection, playouts, decisions, solver, tuning |
+//! | [`alpha_beta`] | alpha-beta search for two players |
+//! | [`gdl`] | parser, checker, prover and networks of the Game Description Language |
+//! | [`features`] | features of states that playouts use |
+//! | [`policy`] | policies as text, and the agents that play by them |
+//! | [`arena`] | tournaments, their logs and standings |
+//! | [`statistics`] | win rates with confidence intervals, Elo, sequential tests |
+//! | [`protocol`] | players and managers of the GGP protocol |
 #![forbid(unsafe_code)]
 
-mod alpha_beta;
+pub mod alpha_beta;
 pub mod arena;
 mod batch;
 #[cfg(unix)]
@@ -23,18 +70,8 @@ mod rng;
 pub mod statistics;
 pub mod util;
 
-pub use alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
-pub use batch::Parallelism;
 pub use game::{Game, NOOP, Turn};
 pub use limits::{Limits, SearchStats};
-pub use mcts::tuning;
-pub use mcts::{
-    Cutoff, Decision, Evaluator, FixedDepth, Grave, GraveForm, GraveSettings, LengthBonus, Mcts, MctsConfig,
-    MoveEvaluator, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Playout, PlayoutKind, Prior, Puct, RandomPlayout,
-    SearchClock, SearchResult, Selection, ToTheEnd, Uct,
-};
-pub use policy::{
-    LockStep, MoveValuePolicy, PartsVisitor, PlayoutPolicy, Policy, PolicyError, PolicyText, SearchPolicy,
-    SelectionPolicy,
-};
+pub use mcts::{Mcts, SearchResult};
+pub use policy::Policy;
 pub use rng::{Rng, derive_seed};

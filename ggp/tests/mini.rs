@@ -15,10 +15,8 @@ use sternhalma_ggp::mcts::Child;
 use sternhalma_ggp::mcts::playout::mini::{
     Allocator, Chances, History, MiniConfig, MiniPlayout, Strategy, StrategyAllocation, StrategyTally, SymbolCounts,
 };
-use sternhalma_ggp::{
-    Decision, Game, Limits, Mcts, MctsConfig, MoveHistory, Playout, RandomPlayout, Rng, SearchClock, SearchStats,
-    ToTheEnd, Turn, Uct,
-};
+use sternhalma_ggp::mcts::{Decision, MctsConfig, MoveHistory, Playout, RandomPlayout, SearchClock, ToTheEnd, Uct};
+use sternhalma_ggp::{Game, Limits, Mcts, Rng, SearchStats, Turn};
 
 mod common;
 use common::{collection, files, own_dir};

@@ -12,10 +12,10 @@ use sternhalma_ggp::arena::{
 };
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::{
-    Cutoff, Game, Grave, GraveForm, GraveSettings, Limits, Mcts, MctsConfig, MoveHistory, NOOP, Playout, RandomPlayout,
-    Rng, ToTheEnd, Turn, Uct,
+use sternhalma_ggp::mcts::{
+    Cutoff, Grave, GraveForm, GraveSettings, MctsConfig, MoveHistory, Playout, RandomPlayout, ToTheEnd, Uct,
 };
+use sternhalma_ggp::{Game, Limits, Mcts, NOOP, Rng, Turn};
 
 /// A game in which one role picks one of four moves and then continues without
 /// a choice.

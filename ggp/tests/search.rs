@@ -3,10 +3,11 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use sternhalma_ggp::{
-    Cutoff, Decision, Game, LengthBonus, Limits, Mcts, MctsConfig, MoveEvaluator, MoveStats, NodeVisit, Prior, Puct,
-    RandomPlayout, SearchResult, Selection, ToTheEnd, Turn, Uct,
+use sternhalma_ggp::mcts::{
+    Cutoff, Decision, LengthBonus, MctsConfig, MoveEvaluator, MoveStats, NodeVisit, Prior, Puct, RandomPlayout,
+    Selection, ToTheEnd, Uct,
 };
+use sternhalma_ggp::{Game, Limits, Mcts, SearchResult, Turn};
 
 fn mcts<G: Game>(settings: MctsConfig) -> Mcts<G, Uct, RandomPlayout<G::Move>, ToTheEnd> {
     Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, settings, 1)

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use sternhalma_ggp::Rng;
-use sternhalma_ggp::tuning::{Aspect, Combination, Method, MethodError, Space, Tuner};
+use sternhalma_ggp::mcts::tuning::{Aspect, Combination, Method, MethodError, Space, Tuner};
 
 fn methods() -> [(&'static str, Method); 5] {
     [

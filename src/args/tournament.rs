@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use sternhalma_engine::PLY_LIMIT;
-use sternhalma_ggp::PolicyText;
 use sternhalma_ggp::arena::{
     Budget, Entrant, PublishedResult, RoundSpec, RulesEngine, Schedule, Scoring, Shard, SprtSpec, TimeControl,
 };
+use sternhalma_ggp::policy::PolicyText;
 
 use super::limits::{DEFAULT_BUDGET, LimitArgs};
 

@@ -9,7 +9,7 @@ mod resumable;
 mod tests;
 mod text;
 
-use crate::batch::Parallelism;
+pub use crate::batch::Parallelism;
 use crate::game::Game;
 use crate::mcts::playout::mini::{MiniConfig, MiniPlayout};
 use crate::mcts::playout::{Decay, LastGoodReply, Mast, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
@@ -32,7 +32,7 @@ pub use text::{PolicyError, PolicyText};
 /// let policy: Policy = "grave,playout=mast,epsilon=0.4".parse()?;
 /// assert_eq!(policy.to_string(), "grave,c=0.2,k=250,ref=50,playout=mast,epsilon=0.4");
 /// assert_eq!(policy.to_string().parse::<Policy>()?, policy);
-/// # Ok::<(), sternhalma_ggp::PolicyError>(())
+/// # Ok::<(), sternhalma_ggp::policy::PolicyError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
+use crate::mcts::SearchClock;
 use crate::policy::{PolicyAgent, PolicyGame};
-use crate::{Limits, Policy, SearchClock};
+use crate::{Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, such as a
 /// compiled network. This may take long, or fail. A player begins with the

@@ -12,7 +12,8 @@ use rand::{RngExt, SeedableRng};
 use super::engine::{EngineConfig, EngineFactory, EngineResult, MatchEngine, ReasonerEngine};
 use super::message::{Message, MessageError, Reply};
 use crate::gdl::{Document, ProverGame, Rules};
-use crate::{Policy, Rng, SearchClock};
+use crate::mcts::SearchClock;
+use crate::{Policy, Rng};
 
 /// The duration of a part of a search. A part takes a quarter of the remaining
 /// time if that is less, and twice as long if that is too short for a

@@ -6,9 +6,9 @@ use serde::Serialize;
 use sternhalma_ggp::gdl::Reasoner;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout, Strategy, StrategyTally};
-use sternhalma_ggp::{
-    Game, Limits, Mcts, MctsConfig, PlayoutPolicy, Policy, SearchClock, SearchStats, SelectionPolicy, ToTheEnd, Uct,
-};
+use sternhalma_ggp::mcts::{MctsConfig, SearchClock, ToTheEnd, Uct};
+use sternhalma_ggp::policy::{PlayoutPolicy, SelectionPolicy};
+use sternhalma_ggp::{Game, Limits, Mcts, Policy, SearchStats};
 
 use super::rulesheet::rules;
 use crate::output::{self, CommandOutcome};

@@ -253,7 +253,8 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::{Limits, Mcts, MctsConfig, RandomPlayout, Rng, ToTheEnd, Uct};
+    use crate::mcts::{MctsConfig, RandomPlayout, ToTheEnd, Uct};
+    use crate::{Limits, Mcts, Rng};
 
     fn game(text: &str) -> ProverGame {
         ProverGame::new(&Rules::parse(text).unwrap()).unwrap()

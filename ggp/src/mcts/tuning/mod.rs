@@ -21,7 +21,7 @@
 //! ```
 //! use rand::SeedableRng;
 //! use sternhalma_ggp::Rng;
-//! use sternhalma_ggp::tuning::{Method, Space};
+//! use sternhalma_ggp::mcts::tuning::{Method, Space};
 //!
 //! let space = Space::grave_mast();
 //! let epsilon = space.parameter("epsilon").expect("the space has an epsilon");
@@ -34,7 +34,7 @@
 //!     tuner.update(reward);
 //! }
 //! assert_eq!(space.value(tuner.best(), epsilon), Some(0.0));
-//! # Ok::<(), sternhalma_ggp::tuning::MethodError>(())
+//! # Ok::<(), sternhalma_ggp::mcts::tuning::MethodError>(())
 //! ```
 
 mod he;

@@ -9,9 +9,11 @@ use crate::gdl::Rules;
 use crate::gdl::network::LaneGame;
 use crate::gdl::network::{Network, NetworkGame};
 use crate::limits::{Limits, SearchStats};
+use crate::mcts::{Playout, Selection, ToTheEnd};
 use crate::mcts::{SearchClock, SearchResult};
+use crate::policy::PartsVisitor;
 use crate::policy::Policy;
-use crate::{Game, Mcts, PartsVisitor, Playout, Selection, ToTheEnd};
+use crate::{Game, Mcts};
 
 const POLICIES: [&str; 8] = [
     "uct",
@@ -64,7 +66,7 @@ fn joint<G: Game<Move = u32>>(game: &G, state: &G::State, best: u32) -> Vec<u32>
 /// What a search finds in the first moves of a match, alone.
 struct Alone<'a> {
     game: &'a NetworkGame,
-    search: &'a crate::SearchPolicy,
+    search: &'a crate::policy::SearchPolicy,
     seed: u64,
 }
 
@@ -77,8 +79,8 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
         S::EdgeData: Send,
         P: Playout<NetworkGame> + Clone + Send + 'static,
     {
-        let &crate::SearchPolicy { decision, solver, .. } = self.search;
-        let settings = crate::MctsConfig { decision, solver, ..crate::MctsConfig::default() };
+        let &crate::policy::SearchPolicy { decision, solver, .. } = self.search;
+        let settings = crate::mcts::MctsConfig { decision, solver, ..crate::mcts::MctsConfig::default() };
         let mut mcts =
             Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone(), false);
         let game = self.game;
@@ -184,7 +186,7 @@ fn searches_are_dropped_and_others_take_their_seats() {
 }
 
 /// The moves that a search finds with no other beside it.
-fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, crate::MoveStats)> {
+fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, crate::mcts::MoveStats)> {
     let mut searches = LockStepSearches::new(game, 1);
     searches.add(search);
     loop {

@@ -238,7 +238,8 @@ mod tests {
     use crate::gdl::network::testing::{
         Sizes, connect_four, games, pennies, random_network, row_game, three_in_turn, tic_tac_toe,
     };
-    use crate::{Limits, Mcts, MctsConfig, RandomPlayout, ToTheEnd, Uct};
+    use crate::mcts::{MctsConfig, RandomPlayout, ToTheEnd, Uct};
+    use crate::{Limits, Mcts};
 
     fn mcts(seed: u64) -> Mcts<NetworkGame, Uct, RandomPlayout<u32>, ToTheEnd> {
         Mcts::new(Uct::new(0.7), RandomPlayout::default(), ToTheEnd, MctsConfig::default(), seed)

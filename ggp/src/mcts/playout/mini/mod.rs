@@ -10,7 +10,8 @@
 //! use sternhalma_ggp::gdl::Rules;
 //! use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 //! use sternhalma_ggp::mcts::playout::mini::{MiniConfig, MiniPlayout};
-//! use sternhalma_ggp::{Decision, Game, Limits, Mcts, MctsConfig, ToTheEnd, Uct};
+//! use sternhalma_ggp::mcts::{Decision, MctsConfig, ToTheEnd, Uct};
+//! use sternhalma_ggp::{Game, Limits, Mcts};
 //!
 //! let rules = Rules::parse(
 //!     "(role you) (init (heap 3)) (less 0 1) (less 1 2) (less 2 3)

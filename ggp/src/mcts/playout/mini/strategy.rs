@@ -122,7 +122,7 @@ impl MiniConfig {
 
     /// Returns MINI and MINI-STR: the six strategies with upper confidence
     /// bounds. MINI decides by [effective
-    /// quality](crate::Decision::EffectiveQuality).
+    /// quality](crate::mcts::Decision::EffectiveQuality).
     pub fn mini() -> MiniConfig {
         MiniConfig {
             allocation: StrategyAllocation::UCB,
