@@ -4,8 +4,8 @@ use sternhalma_data::Position;
 use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request};
 use sternhalma_ggp::{Rng, SearchStats};
 
+use crate::engine_player::EnginePlayer;
 use crate::game::{Action, ChineseCheckers, GameState};
-use crate::player::EnginePlayer;
 use crate::ugi;
 
 /// Openings are position strings, or `startpos` or `fen` with a position

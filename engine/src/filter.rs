@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use sternhalma_data::{Cell, CellSet};
+use sternhalma_data::{Cell, CellSet, Move};
+use sternhalma_ggp::Rng;
 
 /// The moves that a player considers, by their direction; forward is towards a
 /// higher row as seen from the own home.
@@ -95,4 +97,22 @@ impl Pieces {
     pub fn count(&self) -> usize {
         self.iter().map(|(_, to)| to.len()).sum()
     }
+}
+
+/// Returns a uniformly random move, or `None` if there is none.
+#[inline]
+pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Option<Move> {
+    let count = pieces.count() as u32;
+    let mut index = match count {
+        0 => return None,
+        1 => 0,
+        _ => rng.random_range(0..count) as usize,
+    };
+    for (from, to) in pieces.iter() {
+        if index < to.len() {
+            return to.iter().nth(index).map(|to| Move { from, to });
+        }
+        index -= to.len();
+    }
+    unreachable!("the index is below the number of moves")
 }

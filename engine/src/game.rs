@@ -2,14 +2,9 @@
 
 use rand::RngExt;
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, Side, State};
-use sternhalma_ggp::features::StateFeatures;
-use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::{Game, Rng, Turn};
 
-use crate::anatomy::BoardFeatures;
-
-use crate::filter::{Filter, Pieces};
-use crate::playout::random_move;
+use crate::filter::{Filter, Pieces, random_move};
 
 /// The default ply at which a game is a draw.
 pub const PLY_LIMIT: u32 = 1000;
@@ -286,12 +281,6 @@ fn add_actions(pieces: &Pieces, actions: &mut Vec<Action>) {
 }
 
 /// Role 0 is `x` and role 1 is `o`. A win has the goal 100, a draw 50.
-impl PolicyGame for ChineseCheckers {
-    fn features(&self) -> Option<Box<dyn StateFeatures<ChineseCheckers>>> {
-        Some(Box::new(BoardFeatures::new(self)))
-    }
-}
-
 impl Game for ChineseCheckers {
     type State = GameState;
     type Move = Action;

@@ -23,12 +23,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod anatomy;
 mod config;
 mod contest;
 mod distance;
+mod engine_player;
 mod evaluate;
 mod external;
+mod features;
 mod filter;
 mod game;
 mod host;
@@ -43,12 +44,13 @@ pub use config::{
 };
 pub use contest::EngineContestant;
 pub use distance::{Distances, draw_in};
+pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchValue};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use external::{ExternalPlayer, ExternalPlayerError};
 pub use filter::{Filter, Pieces};
 pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand};
-pub use player::{Choice, EnginePlayer, SearchInfo, SearchValue, player};
+pub use player::player;
 pub use playout::FarthestMix;
 pub use sternhalma_ggp::statistics::Score;
 pub use tune::{ClimbParameter, HillClimb, Trial, TuningSetup, tune};

@@ -10,14 +10,15 @@ use sternhalma_ggp::mcts::{
     Cutoff, FixedDepth, Grave, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd, Uct,
 };
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy};
-use sternhalma_ggp::{Game, Limits, Mcts, Rng, SearchStats};
+use sternhalma_ggp::{Limits, Mcts, Rng, SearchStats};
 
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
 use crate::distance::Distances;
+use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchValue, forced, only_action};
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
-use crate::filter::Filter;
+use crate::filter::{Filter, random_move};
 use crate::game::{Action, ChineseCheckers, GameState};
-use crate::playout::{FarthestMix, random_move};
+use crate::playout::FarthestMix;
 use crate::pvs::PvsPlayer;
 
 /// The maximum number of moves in a tree: about 1.6 GB, or 2.1 GB with guided
@@ -30,66 +31,6 @@ const FIRST_REPORT: u64 = 1 << 17;
 
 /// The length from which on a simulation's reward does not change.
 const LENGTH_HORIZON: u32 = 100;
-
-/// The action that a player chose, and the cost of its search.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Choice {
-    /// The move, or a pass.
-    pub action: Action,
-    /// The cost of the search; zero if there was only one action.
-    pub spent: SearchStats,
-}
-
-/// The progress of a search.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SearchInfo {
-    /// The cost so far.
-    pub spent: SearchStats,
-    /// The value of the state for the player to move, if it is known.
-    pub value: Option<SearchValue>,
-    /// The principal variation as far as it is known, beginning with the best
-    /// action.
-    pub line: Vec<Action>,
-}
-
-/// The value of a state for the player to move, according to a search.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum SearchValue {
-    /// The mean reward of Monte-Carlo search, from -1 (lost) to 1 (won).
-    Reward(f64),
-    /// The lead of alpha-beta search, in units of its evaluation.
-    Lead(f64),
-    /// A win in a number of plies, among the moves that the search considers.
-    Won(u32),
-    /// A loss in a number of plies, among the moves that the search considers.
-    Lost(u32),
-}
-
-/// A player of one side of a game.
-pub trait EnginePlayer: Send {
-    /// Chooses an action in a state in which the game is not over.
-    fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice;
-
-    /// Chooses an action like [`choose`](EnginePlayer::choose) and reports the
-    /// progress to `watch`, during the search if it can, and at its end.
-    fn think(
-        &mut self,
-        state: &GameState,
-        limits: Limits,
-        stop: &AtomicBool,
-        watch: &mut dyn FnMut(&SearchInfo),
-    ) -> Choice {
-        let choice = self.choose(state, limits, stop);
-        watch(&SearchInfo { spent: choice.spent, value: None, line: vec![choice.action] });
-        choice
-    }
-
-    /// Follows an action of the game, by either player.
-    fn observe(&mut self, _action: Action) {}
-
-    /// Begins a new game. The same seed and limits give the same game.
-    fn reset(&mut self, seed: u64);
-}
 
 /// Creates a player. It needs `distances` if [`Config::needs_table`] returns
 /// true.
@@ -324,20 +265,6 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
     fn reset(&mut self, _: u64) {}
 }
 
-/// Returns the choice for a forced action.
-pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&SearchInfo)) -> Choice {
-    let spent = SearchStats::default();
-    watch(&SearchInfo { spent, value: None, line: vec![action] });
-    Choice { action, spent }
-}
-
-/// Returns the only legal action, or `None` if there are several.
-pub(crate) fn only_action(game: &ChineseCheckers, state: &GameState) -> Option<Action> {
-    let mut actions = Vec::new();
-    game.legal(state, state.player() as usize, &mut actions);
-    (actions.len() == 1).then(|| actions[0])
-}
-
 const ONE_EXPANSION: SearchStats =
     SearchStats { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO };
 
@@ -391,6 +318,8 @@ impl EnginePlayer for RandomMover {
 
 #[cfg(test)]
 mod tests {
+    use sternhalma_ggp::Game;
+
     use super::*;
     use crate::config::Roster;
     use crate::game::PLY_LIMIT;

@@ -1,11 +1,11 @@
 //! Forward playouts [Roschke and Sturtevant 2013, Table 2].
 
-use rand::{Rng as _, RngExt};
+use rand::Rng as _;
 use sternhalma_data::{CellSet, Move, Side};
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::mcts::{MoveHistory, Playout};
 
-use crate::filter::{Filter, Pieces};
+use crate::filter::{Filter, Pieces, random_move};
 use crate::game::{Action, ChineseCheckers, GameState};
 
 /// A playout with forward moves only. A fraction of them is uniformly random;
@@ -40,24 +40,6 @@ impl Playout<ChineseCheckers> for FarthestMix {
             farthest_move(game, state.player(), &pieces, rng)
         }
     }
-}
-
-/// Returns a uniformly random move, or `None` if there is none.
-#[inline]
-pub(crate) fn random_move(pieces: &Pieces, rng: &mut Rng) -> Action {
-    let count = pieces.count() as u32;
-    let mut index = match count {
-        0 => return None,
-        1 => 0,
-        _ => rng.random_range(0..count) as usize,
-    };
-    for (from, to) in pieces.iter() {
-        if index < to.len() {
-            return to.iter().nth(index).map(|to| Move { from, to });
-        }
-        index -= to.len();
-    }
-    unreachable!("the index is below the number of moves")
 }
 
 /// Returns a move that advances a piece by the most rows (ties: random), or

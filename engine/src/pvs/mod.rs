@@ -1,7 +1,7 @@
 //! Principal-variation search for Chinese Checkers: the default player.
 //!
 //! `search.rs` has iterative deepening and the search. `moves.rs` orders moves
-//! by their gain. `value.rs` evaluates states. `table.rs` stores states by the
+//! by their gain. `value.rs` evaluates states with the weights of `weights.rs`. `table.rs` stores states by the
 //! keys of `node.rs`. `distance_cache.rs` looks up distances.
 
 mod distance_cache;
@@ -11,6 +11,7 @@ mod node;
 mod search;
 mod table;
 mod value;
+mod weights;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,8 @@ use sternhalma_ggp::Limits;
 
 use crate::config::PvsConfig;
 use crate::distance::Distances;
+use crate::engine_player::{Choice, EnginePlayer, SearchInfo, forced, only_action};
 use crate::game::{Action, ChineseCheckers, GameState};
-use crate::player::{Choice, EnginePlayer, SearchInfo, forced, only_action};
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
 use node::SearchContext;

@@ -7,7 +7,7 @@ use sternhalma_data::board::PartialRank;
 use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, Side, State};
 
 use super::distance_cache::DistanceCache;
-use super::value::{RestWorth, Weights};
+use super::weights::{RestWorth, Weights};
 use crate::config::PvsConfig;
 use crate::game::{Action, ChineseCheckers, GameState};
 use sternhalma_ggp::arena::derive_seed;

@@ -11,9 +11,9 @@ use super::node::{SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
 use super::value::{self, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
 use crate::config::PvsConfig;
+use crate::engine_player::{Choice, SearchInfo, SearchValue};
 use crate::filter::Filter;
 use crate::game::{Action, GameState};
-use crate::player::{Choice, SearchInfo, SearchValue};
 
 /// The maximum number of plies of a search.
 pub(super) const MOST_PLIES: u32 = 100;

@@ -12,9 +12,9 @@ use sternhalma_ggp::{Game, Limits, Rng};
 
 use super::*;
 use crate::config::{Config, Roster};
+use crate::engine_player::SearchValue;
 use crate::filter::Filter;
 use crate::game::{Outcome, PLY_LIMIT};
-use crate::player::SearchValue;
 use node::SearchNode;
 use sternhalma_data::Side;
 

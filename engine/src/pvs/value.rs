@@ -9,11 +9,10 @@
 //!
 //! Negative values are the same for the opponent.
 
-use sternhalma_data::{Cell, CellSet, Geometry, Side};
+use sternhalma_data::Side;
 
 use super::distance_cache::MOVE;
 use super::node::{SearchContext, SearchNode, Standing};
-use crate::config::PvsConfig;
 use crate::game::{GameState, Outcome};
 
 /// The value of a won game; each ply reduces it by one.
@@ -97,56 +96,4 @@ pub(super) fn of_state(context: &SearchContext, state: &GameState, own: Standing
     // With equal distances the player to move arrives first.
     let lead = other.distance - own.distance + MOVE / 2;
     if lead > 0 { lead + RACE } else { lead - RACE }
-}
-
-/// The weights of the positional value of an army.
-pub(super) struct Weights {
-    /// The weight of each cell, in goal order.
-    cells: [i32; Cell::LIMIT],
-    /// The weight per row of the rearmost piece.
-    rearmost: i32,
-    second: i32,
-    rows: [i32; Cell::LIMIT],
-    /// The value of being on move.
-    pub tempo: i32,
-}
-
-impl Weights {
-    pub fn new(geometry: &Geometry, config: &PvsConfig) -> Weights {
-        let mut rows = [0; Cell::LIMIT];
-        (0..geometry.cells()).map(Cell::new).for_each(|cell| rows[cell.index()] = geometry.row(cell) as i32);
-        let cells = rows.map(|row| -config.row * row);
-        Weights { cells, rows, rearmost: config.rearmost, second: config.second, tempo: config.tempo }
-    }
-
-    /// Returns the positional value of an army, without its distance.
-    #[inline]
-    pub fn of(&self, army: CellSet) -> i32 {
-        army.last().map_or(0, |last| self.with(&self.of_rest(army.without(last)), last))
-    }
-
-    /// Returns the positional value of all pieces of an army except one.
-    #[inline]
-    pub fn of_rest(&self, cells: CellSet) -> RestWorth {
-        let row = |cell: Option<Cell>| cell.map_or(0, |cell| self.rows[cell.index()]);
-        let last = cells.last();
-        let rear = [row(last), row(last.and_then(|last| cells.without(last).last()))];
-        RestWorth { sum: cells.iter().map(|cell| self.cells[cell.index()]).sum(), rear }
-    }
-
-    /// Returns the positional value of an army with its missing piece on
-    /// `cell`.
-    #[inline]
-    pub fn with(&self, rest: &RestWorth, cell: Cell) -> i32 {
-        let (row, [first, second]) = (self.rows[cell.index()], rest.rear);
-        let rear = [first.max(row), second.max(first.min(row))];
-        rest.sum + self.cells[cell.index()] - self.rearmost * rear[0] - self.second * rear[1]
-    }
-}
-
-/// The positional value of an army without one piece.
-pub(super) struct RestWorth {
-    sum: i32,
-    /// The rows of the two rearmost pieces.
-    rear: [i32; 2],
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sternhalma_data::{CellSet, Side};
 use sternhalma_ggp::features::{GoalTree, GoalTreeBuilder, StateFeatures};
+use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Turn};
 
@@ -18,7 +19,7 @@ const PLAYERS: [Side; 2] = [Side::X, Side::O];
 /// A role's highest goal is its win condition: each cell of its goal corner is
 /// occupied, and at least one of them by its own army.
 #[derive(Clone, Debug)]
-pub(crate) struct BoardFeatures(Arc<Parts>);
+struct BoardFeatures(Arc<Parts>);
 
 #[derive(Debug)]
 struct Parts {
@@ -29,7 +30,7 @@ struct Parts {
 }
 
 impl BoardFeatures {
-    pub(crate) fn new(game: &ChineseCheckers) -> BoardFeatures {
+    fn new(game: &ChineseCheckers) -> BoardFeatures {
         let geometry = game.geometry();
         let side = geometry.size() as u32;
         let mut elements_of = Vec::new();
@@ -44,6 +45,12 @@ impl BoardFeatures {
         }
         let goals = PLAYERS.map(|player| goal_tree(game, player));
         BoardFeatures(Arc::new(Parts { elements_of, elements: 3 + 2 * side as usize, goals }))
+    }
+}
+
+impl PolicyGame for ChineseCheckers {
+    fn features(&self) -> Option<Box<dyn StateFeatures<ChineseCheckers>>> {
+        Some(Box::new(BoardFeatures::new(self)))
     }
 }
 
