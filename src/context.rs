@@ -1,4 +1,4 @@
-//! What all commands share: the tables directory, the stop flag and progress.
+//! The context of a command: the tables directory, the stop flag and progress.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use sternhalma_data::{Table, TableOptions};
 use crate::progress::ProgressDisplay;
 use crate::tables_dir::TablesArgs;
 
-/// What all commands share.
+/// The tables directory and the stop flag of a command.
 #[derive(Clone)]
 pub struct CommandContext {
     pub tables: TablesArgs,
@@ -53,8 +53,8 @@ impl CommandContext {
     }
 
     /// Opens the table that a user names and checks all of its blocks at once.
-    /// Later look-ups check nothing. For players, and for commands that read
-    /// the whole table.
+    /// Later look-ups check nothing. Players and commands that read the whole
+    /// table use this.
     pub fn open_verified(&self, name: &Path) -> Result<Table> {
         let table = self.open_unchecked(name)?;
         Verifier::new(&table).check(&())?;

@@ -1,8 +1,8 @@
 //! The only module that writes to stdout and stderr.
 //!
-//! Answers go to stdout, where a write that fails is an error. Everything else
-//! goes to stderr, where it is ignored: a reader that closes stderr must not
-//! end the work.
+//! Answers go to stdout. A failed write, e.g. to a pipe that its reader has
+//! closed, is an error. Everything else goes to stderr, where failed writes are
+//! ignored, so that a closed stderr does not end the work.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -32,10 +32,6 @@ impl From<CommandOutcome> for ExitCode {
 }
 
 /// Prints the answer of a command: a value as JSON, or a text.
-///
-/// # Errors
-///
-/// If stdout cannot be written, e.g. because its reader has closed it.
 pub fn answer(json: bool, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<CommandOutcome> {
     if json {
         print_json(value)?
@@ -46,19 +42,11 @@ pub fn answer(json: bool, value: &impl Serialize, text: impl FnOnce() -> String)
 }
 
 /// Prints a value on stdout as one line of JSON.
-///
-/// # Errors
-///
-/// If stdout cannot be written, e.g. because its reader has closed it.
 pub fn print_json(value: &impl Serialize) -> Result<()> {
     print_line(&serde_json::to_string(value)?)
 }
 
 /// Prints a line on stdout.
-///
-/// # Errors
-///
-/// If stdout cannot be written, e.g. because its reader has closed it.
 pub fn print_line(line: &str) -> Result<()> {
     Ok(writeln!(io::stdout(), "{line}")?)
 }

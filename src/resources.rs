@@ -23,7 +23,7 @@ pub fn total_memory() -> u64 {
 ///
 /// # Errors
 ///
-/// If it is not. The message ends with `advice`.
+/// Fails if it is not. The message ends with `advice`.
 pub fn check_memory(needed: u64, advice: &str) -> Result<()> {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
@@ -42,7 +42,7 @@ pub fn check_memory(needed: u64, advice: &str) -> Result<()> {
 ///
 /// # Errors
 ///
-/// If it does not.
+/// Fails if the disk has less.
 pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
     let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
     let dir = existing.unwrap_or(Path::new("."));

@@ -34,7 +34,7 @@ impl TablesArgs {
     ///
     /// # Errors
     ///
-    /// If none is given and the system has no data directory.
+    /// Fails if none is given and the system has no data directory.
     pub fn dir(&self) -> Result<PathBuf> {
         if let Some(dir) = &self.dir {
             return Ok(dir.clone());
@@ -62,7 +62,7 @@ impl TablesArgs {
     ///
     /// # Errors
     ///
-    /// If there is no such file.
+    /// Fails if there is no such file.
     pub fn find(&self, file: &Path) -> Result<PathBuf> {
         if file.exists() || file.components().count() != 1 {
             return Ok(file.to_owned());
@@ -85,7 +85,7 @@ impl TablesArgs {
     ///
     /// # Errors
     ///
-    /// If the memory is not available, or the table cannot be opened.
+    /// Fails if the memory is not available, or the table cannot be opened.
     pub fn open(&self, path: &Path, options: TableOptions) -> Result<Table> {
         let budget = self.load_budget.as_u64();
         if budget > 0 {

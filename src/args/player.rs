@@ -43,7 +43,7 @@ impl PlayerArgs {
     ///
     /// # Errors
     ///
-    /// If the table cannot be opened, or one of the players cannot be created.
+    /// Fails if the table cannot be opened, or one of the players cannot be created.
     pub fn factory(&self, ctx: &CommandContext, board: Board, configs: &[Config]) -> Result<PlayerFactory> {
         let board = board.for_two()?;
         let mut distances = None;

@@ -13,16 +13,17 @@ use sternhalma_ggp::arena::{
 };
 use sternhalma_ggp::policy::PolicyText;
 
+use super::board::{DEFAULT_PIECES, DEFAULT_SIZE};
 use super::limits::{DEFAULT_BUDGET, LimitArgs};
+
+/// The number of random plies before the players take over, unless given.
+pub const DEFAULT_OPENING_PLIES: u32 = 2;
 
 /// The number of games per pairing, unless given.
 const DEFAULT_GAMES: u64 = 20;
 
 /// The number of games per pairing with a sequential test, unless given.
 const DEFAULT_TEST_GAMES: u64 = 100_000;
-
-/// The board size and the number of pieces, unless given.
-const DEFAULT_BOARD: (u64, u64) = (9, 6);
 
 /// The tournaments to which an option applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -402,7 +403,7 @@ impl TournamentOptions {
         let schedule = Schedule {
             pairings: self.pairings(&entrants)?,
             rounds: self.rounds()?,
-            opening_plies: self.opening_plies.unwrap_or(2),
+            opening_plies: self.opening_plies.unwrap_or(DEFAULT_OPENING_PLIES),
             openings: self.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default(),
             ply_limit: self.ply_limit.unwrap_or(PLY_LIMIT),
             adjudicate: self.adjudicate.unwrap_or(false),
@@ -432,7 +433,7 @@ impl TournamentOptions {
                     foreign.join(", ")
                 );
             }
-            let (size, pieces) = (self.side.unwrap_or(DEFAULT_BOARD.0), self.pieces.unwrap_or(DEFAULT_BOARD.1));
+            let (size, pieces) = (self.side.unwrap_or(DEFAULT_SIZE), self.pieces.unwrap_or(DEFAULT_PIECES));
             return Ok(GameSpec::Board { size, pieces, table: self.table.clone(), players: self.players.clone() });
         };
         let foreign = given.given(&[Scope::Board]);

@@ -36,7 +36,7 @@ pub struct Args {
     players: PlayerArgs,
 }
 
-/// One of the two that play.
+/// A participant of the game.
 enum Competitor {
     Human,
     Engine(Box<dyn EnginePlayer>),

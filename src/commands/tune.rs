@@ -12,6 +12,7 @@ use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::args::player::{PlayerArgs, PlayerFactory};
 use crate::args::threads::threads;
+use crate::args::tournament::DEFAULT_OPENING_PLIES;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Random plies before the players take over
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = DEFAULT_OPENING_PLIES)]
     opening_plies: u32,
     /// Seed of openings and players
     #[arg(long, default_value_t = 1)]

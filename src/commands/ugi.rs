@@ -12,23 +12,21 @@ use sternhalma_engine::{Action, ChineseCheckers, Config, EnginePlayer, Filter, G
 use sternhalma_ggp::{Game, Limits};
 
 use crate::args::board::BoardArgs;
+use crate::args::limits::DEFAULT_BUDGET;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line};
 
-/// The expansions of a search that is told none of the limits it knows.
-const MOST_EXPANSIONS: u64 = 100_000;
-
 /// Play over the Universal Game Interface on stdin and stdout
 ///
-/// docs/ugi.md lists commands, options and replies.
+/// docs/ugi.md describes commands, options and replies.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Who plays, unless the option `Player` says otherwise
+    /// Player, unless the option `Player` sets another
     #[arg(long, default_value = DEFAULT_PLAYER)]
     player: String,
-    /// Fixes the player's random numbers
+    /// Seed of the player
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -53,54 +51,58 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     Ok(CommandOutcome::Answered)
 }
 
-/// What the engine has been told, and who thinks.
+/// The state of the protocol: the options, the game and the player.
 struct Session<'a> {
     args: &'a Args,
     ctx: CommandContext,
     roster: Roster,
     config: Config,
     seed: u64,
-    told: Told,
-    /// The player, once it has been needed, while it does not think.
-    thinker: Option<Thinker>,
-    search: Option<Search>,
+    game: CurrentGame,
+    /// The player between searches, once it has been created.
+    engine: Option<EngineHandle>,
+    search: Option<RunningSearch>,
 }
 
-/// A game as the protocol tells it.
+/// The game of the last `position` command.
 #[derive(Clone)]
-struct Told {
-    game: Arc<ChineseCheckers>,
+struct CurrentGame {
+    rules: Arc<ChineseCheckers>,
     start: GameState,
     actions: Vec<Action>,
     now: GameState,
 }
 
-/// A player, and the game it has followed.
-struct Thinker {
+/// A player, and the game that it has followed.
+struct EngineHandle {
     player: Box<dyn EnginePlayer>,
     board: Board,
-    /// The start and the actions that the player knows; none before its first search.
-    seen: Option<(GameState, Vec<Action>)>,
+    /// The start and the actions that the player knows. `None` before its first search.
+    followed: Option<(GameState, Vec<Action>)>,
 }
 
-/// A player that thinks on its own thread.
-struct Search {
+/// A search on a thread of its own.
+struct RunningSearch {
     stop: Arc<AtomicBool>,
-    /// Set before `bestmove` is printed: who has read that may go on.
+    /// Set before `bestmove` is printed, so that the next command can follow it at once.
     answered: Arc<AtomicBool>,
-    thread: JoinHandle<Thinker>,
+    thread: JoinHandle<EngineHandle>,
 }
 
 impl<'a> Session<'a> {
     fn new(ctx: CommandContext, args: &'a Args) -> Result<Session<'a>> {
         let roster = args.players.roster()?;
         let config = roster.config(&args.player)?;
-        let told = Told::initial(args.board.board()?, args.players.ply_limit)?;
+        let game = CurrentGame::initial(args.board.board()?, args.players.ply_limit)?;
         let seed = args.seed;
-        Ok(Session { args, ctx, roster, config, seed, told, thinker: None, search: None })
+        Ok(Session { args, ctx, roster, config, seed, game, engine: None, search: None })
     }
 
-    /// Does what a command says. Only what cannot be printed is an error.
+    /// Executes a command.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if stdout cannot be written. Other errors are printed.
     fn obey(&mut self, command: UgiCommand, received: Instant) -> Result<()> {
         self.collect();
         let thinks = self.search.is_some();
@@ -112,16 +114,16 @@ impl<'a> Session<'a> {
                 }
                 return print_line("readyok");
             }
-            UgiCommand::Query(query) => return print_line(&format!("response {}", self.told.answer(query))),
+            UgiCommand::Query(query) => return print_line(&format!("response {}", self.game.answer(query))),
             UgiCommand::Ugi => return self.introduce(),
             UgiCommand::Stop => {
                 self.stop();
                 return Ok(());
             }
             _ if thinks => {
-                Err(anyhow!("the engine thinks; until it has said `bestmove` there are isready, query, stop and quit"))
+                Err(anyhow!("a search is running; until `bestmove` only isready, query, stop and quit are allowed"))
             }
-            UgiCommand::NewGame => self.begin_anew(),
+            UgiCommand::NewGame => self.new_game(),
             UgiCommand::Position { start, moves } => self.place(start, &moves),
             UgiCommand::SetOption { name, value } => self.set(&name, value),
             UgiCommand::Go(go) => self.go(&go, received).map_err(|error| UgiError::Go(one_line(&error)).into()),
@@ -130,8 +132,7 @@ impl<'a> Session<'a> {
         done.or_else(|error| self.refuse(&error))
     }
 
-    /// Tells what is wrong. A `go` is answered by a move or by none, so that
-    /// nobody waits in vain.
+    /// Prints an error. Every `go` gets a `bestmove`, even if there is no move.
     fn refuse(&mut self, error: &anyhow::Error) -> Result<()> {
         self.collect();
         print_line(&format!("info string error: {}", one_line(error)))?;
@@ -155,69 +156,69 @@ impl<'a> Session<'a> {
         match name.to_ascii_lowercase().as_str() {
             "player" => {
                 self.config = self.roster.config(&value)?;
-                self.thinker = None;
+                self.engine = None;
             }
             "seed" => {
-                let why = || format!("`{value}` is no seed; it is a number from 0 to {}", u64::MAX);
+                let why = || format!("`{value}` is not a seed; expected a number from 0 to {}", u64::MAX);
                 self.seed = value.parse().with_context(why)?;
                 self.forget();
             }
             "tables" if value.is_empty() => bail!("the option `Tables` needs a directory"),
             "tables" => {
                 self.ctx.tables = self.ctx.tables.clone().in_dir(PathBuf::from(value));
-                self.thinker = None;
+                self.engine = None;
             }
-            _ => bail!("there is no option `{name}`; there are Player, Seed and Tables"),
+            _ => bail!("there is no option `{name}`; the options are Player, Seed and Tables"),
         }
         Ok(())
     }
 
-    fn begin_anew(&mut self) -> Result<()> {
+    fn new_game(&mut self) -> Result<()> {
         self.forget();
         self.place(StartPosition::Initial, &[])
     }
 
     fn forget(&mut self) {
-        if let Some(thinker) = &mut self.thinker {
-            thinker.seen = None;
+        if let Some(engine) = &mut self.engine {
+            engine.followed = None;
         }
     }
 
-    /// Sets the game up, or leaves it as it is.
+    /// Sets up a game. An error leaves the present game unchanged.
     fn place(&mut self, start: StartPosition, moves: &[String]) -> Result<()> {
         let ply_limit = self.args.players.ply_limit;
-        let mut told = match start {
-            StartPosition::Initial => Told::initial(self.args.board.board()?, ply_limit)?,
-            StartPosition::At(position) => Told::at(&position, ply_limit)?,
+        let mut game = match start {
+            StartPosition::Initial => CurrentGame::initial(self.args.board.board()?, ply_limit)?,
+            StartPosition::At(position) => CurrentGame::at(&position, ply_limit)?,
         };
-        moves.iter().try_for_each(|text| told.play(text))?;
-        self.told = told;
+        moves.iter().try_for_each(|text| game.play(text))?;
+        self.game = game;
         Ok(())
     }
 
-    /// Makes the player ready for the board, if it is not.
+    /// Creates the player for the board, unless it exists.
     fn prepare(&mut self) -> Result<()> {
-        let board = self.told.game.board();
-        if self.thinker.as_ref().is_none_or(|thinker| thinker.board != board) {
+        let board = self.game.rules.board();
+        if self.engine.as_ref().is_none_or(|engine| engine.board != board) {
             let factory = self.args.players.factory(&self.ctx, board, std::slice::from_ref(&self.config))?;
-            self.thinker = Some(Thinker { player: factory.player(&self.config)?, board, seen: None });
+            self.engine = Some(EngineHandle { player: factory.player(&self.config)?, board, followed: None });
         }
         Ok(())
     }
 
     fn go(&mut self, go: &Go, received: Instant) -> Result<()> {
-        if self.told.now.outcome().is_some() {
+        if self.game.now.outcome().is_some() {
             bail!("the game is over");
         }
-        let mut limits = go.limits(self.told.now.player())?;
+        let mut limits = go.limits(self.game.now.player())?;
         if !go.infinite && !self.config.ends_by(&limits) {
-            limits.expansions = Some(MOST_EXPANSIONS);
+            limits.expansions = DEFAULT_BUDGET.nodes;
         }
         self.prepare()?;
-        let thinker = self.thinker.take().context("the player is busy")?;
+        let engine = self.engine.take().context("the player is busy")?;
         let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-        let task = Task {
-            told: self.told.clone(),
+        let task = SearchTask {
+            game: self.game.clone(),
             seed: self.seed,
             limits,
             infinite: go.infinite,
@@ -225,12 +226,12 @@ impl<'a> Session<'a> {
             stop: stop.clone(),
             answered: answered.clone(),
         };
-        let thread = thread::Builder::new().spawn(move || task.think(thinker)).context("cannot start a thread")?;
-        self.search = Some(Search { stop, answered, thread });
+        let thread = thread::Builder::new().spawn(move || task.think(engine)).context("cannot start a thread")?;
+        self.search = Some(RunningSearch { stop, answered, thread });
         Ok(())
     }
 
-    /// Has the player answer, if it thinks, and waits for that.
+    /// Stops a running search, and waits for its answer.
     fn stop(&mut self) {
         if let Some(search) = &self.search {
             search.stop.store(true, Relaxed);
@@ -239,23 +240,23 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes the player back if it has answered.
+    /// Takes the player back if its search has ended.
     fn collect(&mut self) {
-        let ended = |search: &Search| search.answered.load(Relaxed) || search.thread.is_finished();
+        let ended = |search: &RunningSearch| search.answered.load(Relaxed) || search.thread.is_finished();
         if self.search.as_ref().is_some_and(ended) {
             self.join();
         }
     }
 
-    /// A thread that panicked has said so on stderr; the player is made anew.
+    /// Waits for the thread. After a panic the player is created again.
     fn join(&mut self) {
-        self.thinker = self.search.take().and_then(|search| search.thread.join().ok());
+        self.engine = self.search.take().and_then(|search| search.thread.join().ok());
     }
 }
 
-/// What a search thread is to do.
-struct Task {
-    told: Told,
+/// The task of a search thread.
+struct SearchTask {
+    game: CurrentGame,
     seed: u64,
     limits: Limits,
     infinite: bool,
@@ -264,16 +265,16 @@ struct Task {
     answered: Arc<AtomicBool>,
 }
 
-impl Task {
-    /// Thinks and answers, and gives the player back. What cannot be printed
-    /// is left to the thread that reads, which will meet the same.
-    fn think(self, mut thinker: Thinker) -> Thinker {
-        thinker.follow(&self.told, self.seed);
-        let geometry = self.told.game.geometry();
-        // The clock has run since the line came.
+impl SearchTask {
+    /// Searches, prints the answer and returns the player. Ignores a closed
+    /// stdout: the thread that reads commands will fail on it.
+    fn think(self, mut engine: EngineHandle) -> EngineHandle {
+        engine.follow(&self.game, self.seed);
+        let geometry = self.game.rules.geometry();
+        // The clock has been running since the command arrived.
         let time = self.limits.time.map(|time| time.saturating_sub(self.received.elapsed()));
         let limits = Limits { time, ..self.limits };
-        let choice = thinker.player.think(&self.told.now, limits, &self.stop, &mut |insight| {
+        let choice = engine.player.think(&self.game.now, limits, &self.stop, &mut |insight| {
             let _ = print_line(&ugi::info_line(geometry, insight));
         });
         while self.infinite && !self.stop.load(Relaxed) {
@@ -281,44 +282,43 @@ impl Task {
         }
         self.answered.store(true, Relaxed);
         let _ = print_line(&format!("bestmove {}", ugi::action_text(geometry, choice.action)));
-        thinker
+        engine
     }
 }
 
-impl Thinker {
-    /// Goes on with the game that the player knows, if it is the same, or
-    /// begins a new one.
-    fn follow(&mut self, told: &Told, seed: u64) {
+impl EngineHandle {
+    /// Continues the game that the player knows, or begins another one.
+    fn follow(&mut self, game: &CurrentGame, seed: u64) {
         let known =
-            self.seen.take().filter(|(start, actions)| *start == told.start && told.actions.starts_with(actions));
+            self.followed.take().filter(|(start, actions)| *start == game.start && game.actions.starts_with(actions));
         let known = known.map(|(_, actions)| actions.len()).unwrap_or_else(|| {
             self.player.reset(seed);
-            told.actions.len()
+            game.actions.len()
         });
-        told.actions[known..].iter().for_each(|&action| self.player.observe(action));
-        self.seen = Some((told.start, told.actions.clone()));
+        game.actions[known..].iter().for_each(|&action| self.player.observe(action));
+        self.followed = Some((game.start, game.actions.clone()));
     }
 }
 
-impl Told {
-    fn initial(board: Board, ply_limit: u32) -> Result<Told> {
+impl CurrentGame {
+    fn initial(board: Board, ply_limit: u32) -> Result<CurrentGame> {
         let game = ChineseCheckers::new(board.for_two()?, Filter::All).with_ply_limit(ply_limit);
         let start = game.initial();
-        Ok(Told { game: Arc::new(game), start, actions: Vec::new(), now: start })
+        Ok(CurrentGame { rules: Arc::new(game), start, actions: Vec::new(), now: start })
     }
 
-    /// The game of a position, on its board.
-    fn at(position: &Position, ply_limit: u32) -> Result<Told> {
+    /// Returns the game that starts at a position, on its board.
+    fn at(position: &Position, ply_limit: u32) -> Result<CurrentGame> {
         let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
-        let mut told = Told::initial(board, ply_limit)?;
-        told.start = told.game.state(position).context("both armies need the same number of pieces")?;
-        told.now = told.start;
-        Ok(told)
+        let mut game = CurrentGame::initial(board, ply_limit)?;
+        game.start = game.rules.state(position).context("both armies need the same number of pieces")?;
+        game.now = game.start;
+        Ok(game)
     }
 
     fn play(&mut self, text: &str) -> Result<()> {
-        let action = ugi::legal_action(&self.game, &self.now, text)?;
-        self.game.play_action(&mut self.now, action);
+        let action = ugi::legal_action(&self.rules, &self.now, text)?;
+        self.rules.play_action(&mut self.now, action);
         self.actions.push(action);
         Ok(())
     }

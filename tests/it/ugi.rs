@@ -174,7 +174,7 @@ fn invalid_input_is_answered_with_one_line_and_changes_nothing() {
         ("position fen 3xx/4x/5/o4/oo3 o 9 moves a1-a3", "after the end of the game"),
         ("setoption name Player value heur9", "there is no player `heur9`"),
         ("setoption name Player", "there is no player ``"),
-        ("setoption name Seed value red", "`red` is no seed"),
+        ("setoption name Seed value red", "`red` is not a seed"),
         ("setoption name Tables", "needs a directory"),
         ("setoption name Colour value red", "there is no option `Colour`"),
         ("query colour", "there are gameover, p1turn and result"),
