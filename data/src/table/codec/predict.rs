@@ -223,3 +223,14 @@ impl Runs {
         self.cells[1] = 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The symbol maps are part of the file format (`docs/table-format.md`).
+    #[test]
+    fn symbol_maps_have_the_documented_checksum() {
+        let bytes = include_bytes!("orders.bin");
+        assert_eq!(bytes.len(), 82_944);
+        assert_eq!(xxhash_rust::xxh3::xxh3_64(bytes), 0x0b99_2d96_de85_b08f);
+    }
+}

@@ -1,0 +1,37 @@
+//! Opens a table and prints the distance of a state and a shortest solution.
+//!
+//! Usage: `probe [FILE STATE]`. A state is a list of cells of player `x`, e.g.,
+//! `a1,b1,a2`. Without arguments, the program uses a small table of the tests.
+
+use std::error::Error;
+
+use sternhalma_data::{Probe, Side, Table};
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/v1-4x4-3-within13-byte.sht");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (file, text) = match &args[..] {
+        [] => (GOLDEN, "c3,b2,d1"),
+        [file, state] => (file.as_str(), state.as_str()),
+        _ => return Err("usage: probe [FILE STATE]".into()),
+    };
+    let table = Table::open(file)?;
+    let board = table.board();
+    println!("{}: {}, {} states", file, table.prefix(), table.prefix().states());
+
+    let state = board.parse_state(text, Side::X)?;
+    let Some(probed) = table.probed_state(state)? else {
+        println!("{text}: the table does not cover this state");
+        return Ok(());
+    };
+    match probed.probe() {
+        Probe::Exact(distance) => println!("{text}: {distance} moves to the goal"),
+        Probe::UpperBound(distance) => println!("{text}: at most {distance} moves to the goal"),
+        Probe::NotCovered => unreachable!("the state is covered"),
+    }
+    let solution = probed.solution()?.into_iter().map(|mv| mv.to_board_order(board, Side::X));
+    let solution: Vec<String> = solution.map(|mv| board.geometry().move_text(mv)).collect();
+    println!("a shortest solution: {}", solution.join(" "));
+    Ok(())
+}
