@@ -1,44 +1,17 @@
-//! Built tables against breadth-first search as it is told, state by state.
-
-use std::collections::VecDeque;
-use std::path::Path;
+//! Built tables agree with a reference breadth-first search in every state.
 
 use sternhalma_builder::{BuilderError, Observer, TableBuilder, Verifier};
-use sternhalma_data::table::write::NewTable;
-use sternhalma_data::table::{Layout, Provenance, Zstd, checksum};
-use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
+use sternhalma_data::table::{Layout, Zstd};
+use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
+use sternhalma_testutil::{Reference, layers_of, write_forged_table};
 use tempfile::TempDir;
 
-/// Where the header tells of the data.
+/// Header offsets of the place of the data.
 const DATA_AT: usize = 56;
 const DATA_BYTES_AT: usize = 64;
 
 fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
     Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap()
-}
-
-/// Distances along states of the prefix, and the first layer with a way out.
-fn told(prefix: Prefix) -> (Vec<u8>, Option<u32>) {
-    let mut distances = vec![u8::MAX; prefix.states() as usize];
-    let mut escape = None;
-    let mut queue = VecDeque::from([State::goal(prefix.board())]);
-    distances[0] = 0;
-    while let Some(state) = queue.pop_front() {
-        let distance = distances[Rank::of(state).0 as usize];
-        for mv in prefix.board().geometry().army_moves(state.cells(), CellSet::EMPTY) {
-            let after = state.after(mv);
-            if !after.cells().is_subset(prefix.cells()) {
-                escape = escape.or(Some(u32::from(distance)));
-                continue;
-            }
-            let slot = &mut distances[Rank::of(after).0 as usize];
-            if *slot == u8::MAX {
-                *slot = distance + 1;
-                queue.push_back(after);
-            }
-        }
-    }
-    (distances, escape)
 }
 
 fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding, threads: usize) -> Table {
@@ -47,18 +20,18 @@ fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding, threads: usize) -> T
     Table::options().verify_blocks(true).open(&path).unwrap()
 }
 
-fn assert_as_told(prefix: Prefix) {
+fn assert_matches_reference(prefix: Prefix) {
     let dir = tempfile::tempdir().unwrap();
-    let (told, escape) = told(prefix);
-    let proven_depth = escape.map(|layer| layer + 2);
+    let Reference { distances: expected, boundary_layer, .. } = Reference::search(prefix);
+    let proven_depth = boundary_layer.map(|layer| layer + 2);
     for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
         let table = built(&dir, prefix, encoding, 2);
-        assert_eq!(table.distances().unwrap(), told, "{prefix} in {encoding}");
+        assert_eq!(table.distances().unwrap(), expected, "{prefix} in {encoding}");
         assert_eq!(table.proven_depth(), proven_depth, "{prefix}");
         Verifier::new(&table).threads(2).prove(&()).unwrap();
-        let few = (told.len() / 200).max(1);
+        let few = (expected.len() / 200).max(1);
         for (rank, state) in States::all(prefix).step_by(few) {
-            let distance = told[rank.0 as usize];
+            let distance = expected[rank.0 as usize];
             let answer = table.probe(state).unwrap();
             assert_eq!(answer.distance().map(|d| d.0), Some(distance));
             assert_eq!(answer.is_exact(), Some(proven_depth.is_none_or(|limit| u32::from(distance) <= limit)));
@@ -70,35 +43,35 @@ fn assert_as_told(prefix: Prefix) {
 fn whole_boards_up_to_side_five() {
     for side in 3..=5 {
         for pieces in 1..=6 {
-            assert_as_told(Prefix::whole(Board::new(side, pieces).unwrap()));
+            assert_matches_reference(Prefix::whole(Board::new(side, pieces).unwrap()));
         }
     }
     for pieces in 7..=8 {
-        assert_as_told(Prefix::whole(Board::new(3, pieces).unwrap()));
+        assert_matches_reference(Prefix::whole(Board::new(3, pieces).unwrap()));
     }
-    assert_as_told(Prefix::whole(Board::new(4, 13).unwrap()));
+    assert_matches_reference(Prefix::whole(Board::new(4, 13).unwrap()));
 }
 
 #[test]
 fn prefixes_of_any_length() {
     for (side, pieces) in [(3, 2), (4, 3), (4, 5), (5, 1), (5, 4)] {
         for within in pieces..side * side {
-            assert_as_told(prefix(side, pieces, within));
+            assert_matches_reference(prefix(side, pieces, within));
         }
     }
     // Rows of side 9 end at 36, 45, 53: one of them, and rows cut on both sides of it.
     for within in [34, 36, 37, 41, 45, 50] {
-        assert_as_told(prefix(9, 3, within));
+        assert_matches_reference(prefix(9, 3, within));
     }
-    assert_as_told(prefix(11, 6, 17));
-    assert_as_told(prefix(9, 10, 15));
+    assert_matches_reference(prefix(11, 6, 17));
+    assert_matches_reference(prefix(9, 10, 15));
 }
 
 #[test]
 fn planes_wider_than_a_word_and_matrices_wider_than_64() {
-    assert_as_told(Prefix::whole(Board::new(11, 2).unwrap()));
-    assert_as_told(Prefix::whole(Board::new(9, 3).unwrap()));
-    assert_as_told(Prefix::whole(Board::new(11, 3).unwrap()));
+    assert_matches_reference(Prefix::whole(Board::new(11, 2).unwrap()));
+    assert_matches_reference(Prefix::whole(Board::new(9, 3).unwrap()));
+    assert_matches_reference(Prefix::whole(Board::new(11, 3).unwrap()));
 }
 
 #[test]
@@ -111,10 +84,10 @@ fn a_whole_table_and_a_prefix_agree_on_rank_and_layout() {
             assert_eq!(part.block(number), whole.block(number));
         }
     }
-    // Inside the proof depth they agree on the distance, beyond it the prefix bounds it.
-    let ((whole, _), (bounds, escape)) = (told(whole), told(part));
-    let limit = escape.unwrap() as u8 + 2;
-    for (bound, exact) in bounds.iter().zip(&whole) {
+    // Up to the proven depth the distances agree. Beyond it the prefix has upper bounds.
+    let (whole, part) = (Reference::search(whole), Reference::search(part));
+    let limit = part.boundary_layer.unwrap() as u8 + 2;
+    for (bound, exact) in part.distances.iter().zip(&whole.distances) {
         assert!(bound == exact || (bound > exact && *bound > limit));
     }
 }
@@ -139,54 +112,30 @@ fn bytes_are_the_same_at_any_thread_count() {
     }
 }
 
-/// Writes a table that says what it is told, with right checksums.
-fn forge(path: &Path, contents: TableInfo, values: &[u8]) -> Table {
-    let per_byte = contents.encoding.states_per_byte().unwrap() as usize;
-    let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
-    for number in 0..writer.layout().blocks() {
-        let ranks = writer.layout().block(number).ranks;
-        let values = &values[ranks.start as usize..ranks.end as usize];
-        let pack = |group: &[u8]| group.iter().rev().fold(0, |byte, value| byte << (8 / per_byte % 8) | value);
-        let bytes: Vec<u8> = values.chunks(per_byte).map(pack).collect();
-        writer.write_block(&bytes, checksum(&bytes)).unwrap();
-    }
-    let provenance = Provenance {
-        program: "a forger".into(),
-        built: "1970-01-01T00:00:00Z".into(),
-        mode: "by hand".into(),
-        threads: 1,
-        ..Provenance::default()
-    };
-    writer.finish(&provenance).unwrap();
-    Table::open(path).unwrap()
-}
-
-fn layers_of(distances: &[u8]) -> Vec<u64> {
-    let last = usize::from(*distances.iter().max().unwrap());
-    (0..=last).map(|d| distances.iter().filter(|&&x| usize::from(x) == d).count() as u64).collect()
-}
-
 #[test]
 fn deep_verification_finds_every_wrong_distance() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     for prefix in [Prefix::whole(Board::new(4, 3).unwrap()), prefix(4, 3, 11)] {
-        let (right, boundary_layer) = told(prefix);
+        let Reference { distances: right, boundary_layer, .. } = Reference::search(prefix);
         let contents =
             |distances: &[u8], encoding| TableInfo { prefix, encoding, layers: layers_of(distances), boundary_layer };
-        Verifier::new(&forge(&path, contents(&right, Encoding::Byte), &right)).threads(1).prove(&()).unwrap();
+        Verifier::new(&write_forged_table(&path, contents(&right, Encoding::Byte), &right))
+            .threads(1)
+            .prove(&())
+            .unwrap();
         for state in 0..right.len() {
             for change in [1, 2, 3, 252, 254, 255u8] {
                 let mut distances = right.clone();
                 distances[state] = distances[state].wrapping_add(change);
                 if distances[state] < 100 {
-                    let table = forge(&path, contents(&distances, Encoding::Byte), &distances);
+                    let table = write_forged_table(&path, contents(&distances, Encoding::Byte), &distances);
                     assert!(Verifier::new(&table).threads(1).prove(&()).is_err(), "state {state} changed by {change}");
                 }
                 let mut codes: Vec<u8> = right.iter().map(|d| d % 3).collect();
                 codes[state] = (codes[state] + change % 4) % 4;
                 if codes[state] != right[state] % 3 {
-                    let table = forge(&path, contents(&right, Encoding::Mod3), &codes);
+                    let table = write_forged_table(&path, contents(&right, Encoding::Mod3), &codes);
                     assert!(
                         Verifier::new(&table).threads(1).prove(&()).is_err(),
                         "state {state} changed by {change} modulo"
@@ -202,28 +151,15 @@ fn deep_verification_finds_what_agrees_modulo_three() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
-    let (right, _) = told(prefix);
+    let right = Reference::search(prefix).distances;
     let refuse = |encoding, layers: Vec<u64>, values: &[u8]| {
-        let table = forge(&path, TableInfo { prefix, encoding, layers, boundary_layer: None }, values);
+        let table = write_forged_table(&path, TableInfo { prefix, encoding, layers, boundary_layer: None }, values);
         let error = Verifier::new(&table).threads(1).prove(&()).expect_err("the table is wrong");
         assert!(matches!(error, BuilderError::WrongTable { .. } | BuilderError::Table(_)), "{error}");
     };
     // Distances from another state are right everywhere but about the goal.
     let other = States::all(prefix).nth(200).unwrap().1;
-    let mut elsewhere = vec![u8::MAX; right.len()];
-    let mut queue = VecDeque::from([other]);
-    elsewhere[200] = 0;
-    while let Some(state) = queue.pop_front() {
-        for mv in prefix.board().geometry().army_moves(state.cells(), CellSet::EMPTY) {
-            let after = state.after(mv);
-            let distance = elsewhere[Rank::of(state).0 as usize] + 1;
-            let slot = &mut elsewhere[Rank::of(after).0 as usize];
-            if *slot == u8::MAX {
-                *slot = distance;
-                queue.push_back(after);
-            }
-        }
-    }
+    let elsewhere = Reference::search_from(prefix, other).distances;
     refuse(Encoding::Byte, layers_of(&elsewhere), &elsewhere);
     refuse(Encoding::Mod3, layers_of(&elsewhere), &elsewhere.iter().map(|d| d % 3).collect::<Vec<_>>());
     // Everything three further than it is.
@@ -242,10 +178,10 @@ fn deep_verification_derives_the_way_out_anew() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     let prefix = prefix(4, 3, 11);
-    let (right, boundary_layer) = told(prefix);
+    let Reference { distances: right, boundary_layer, .. } = Reference::search(prefix);
     for wrong in [None, boundary_layer.map(|layer| layer + 1)] {
         let contents = TableInfo { prefix, encoding: Encoding::Byte, layers: layers_of(&right), boundary_layer: wrong };
-        assert!(Verifier::new(&forge(&path, contents, &right)).threads(1).prove(&()).is_err());
+        assert!(Verifier::new(&write_forged_table(&path, contents, &right)).threads(1).prove(&()).is_err());
     }
 }
 

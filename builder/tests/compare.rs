@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sternhalma_builder::{BuilderError, DifferenceStats, TableBuilder, compare};
-use sternhalma_data::table::write::NewTable;
-use sternhalma_data::table::{Provenance, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
+use sternhalma_testutil::{encodings, layers_of, write_forged_table};
 use tempfile::TempDir;
-
-const ENCODINGS: [Encoding; 2] = [Encoding::Byte, Encoding::Mod3];
 
 fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding) -> Table {
     let path = dir.path().join(format!("{}-{encoding}.sht", prefix.within()));
@@ -17,20 +14,10 @@ fn built(dir: &TempDir, prefix: Prefix, encoding: Encoding) -> Table {
     Table::open(&path).unwrap()
 }
 
-/// A table of bytes that says of each state what `data` does.
-fn forged(path: &Path, like: &Table, data: &[u8]) -> Table {
-    let most = *data.iter().max().unwrap();
-    let layers = (0..=most).map(|at| data.iter().filter(|&&distance| distance == at).count() as u64).collect();
-    let contents = TableInfo { encoding: Encoding::Byte, layers, ..like.info().clone() };
-    let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
-    for number in 0..writer.layout().blocks() {
-        let place = writer.layout().block(number).bytes;
-        let bytes = &data[place.start as usize..place.end as usize];
-        writer.write_block(bytes, checksum(bytes)).unwrap();
-    }
-    let [program, built, mode] = ["a forger", "never", "by hand"].map(String::from);
-    writer.finish(&Provenance { program, built, mode, ..Provenance::default() }).unwrap();
-    Table::open(path).unwrap()
+/// Writes a table of bytes with these distances.
+fn forged(path: &Path, like: &Table, distances: &[u8]) -> Table {
+    let info = TableInfo { encoding: Encoding::Byte, layers: layers_of(distances), ..like.info().clone() };
+    write_forged_table(path, info, distances)
 }
 
 /// The tally of each distance, by asking both tables for every state.
@@ -83,7 +70,7 @@ fn prefixes_are_measured_against_longer_ones() {
         let prefixes = [within, within + 2, side * side].map(|within| Prefix::new(board, within).unwrap());
         for (i, &shorter) in prefixes.iter().enumerate() {
             for (j, &longer) in prefixes.iter().enumerate().skip(i) {
-                let encoding = ENCODINGS[(i + j) % 2];
+                let encoding = encodings()[(i + j) % 3];
                 let tables = [built(&dir, shorter, Encoding::Byte), built(&dir, longer, encoding)];
                 let all = assert_as_told(&tables[0], &tables[1]);
                 assert_eq!((all.contradictions, all.proven_differing), (0, 0), "{shorter} and {longer}");

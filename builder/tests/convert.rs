@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use sternhalma_builder::{BuilderError, Observer, TableBuilder, TableConverter, Verifier};
-use sternhalma_data::table::write::NewTable;
-use sternhalma_data::table::{Zstd, checksum};
+use sternhalma_data::table::Zstd;
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableInfo};
+use sternhalma_testutil::write_forged_table;
 
 fn encodings() -> [Encoding; 5] {
     let zstd = |block_states, level| Encoding::Zstd(Zstd::new(block_states, level).unwrap());
@@ -90,13 +90,8 @@ fn what_cannot_be_converted_leaves_no_file() {
 
     // Distances under right checksums, but not as many of each as the header says.
     let contents = TableInfo { layers: vec![1, 500, 59], ..table.info().clone() };
-    let mut writer = NewTable::create(&other, true).unwrap().begin(contents).unwrap();
-    for number in 0..writer.layout().blocks() {
-        let ranks = writer.layout().block(number).ranks;
-        let bytes: Vec<u8> = ranks.map(|rank| u8::from(rank > 0)).collect();
-        writer.write_block(&bytes, checksum(&bytes)).unwrap();
-    }
-    writer.finish(table.provenance()).unwrap();
+    let values: Vec<u8> = (0..560).map(|rank| u8::from(rank > 0)).collect();
+    write_forged_table(&other, contents, &values);
     let refused = TableConverter::new(&Table::options().verify_blocks(true).open(&other).unwrap(), Encoding::Mod3)
         .threads(1)
         .overwrite(true)

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use sternhalma_data::Table;
-use sternhalma_data::table::checksum;
-use sternhalma_data::table::write::NewTable;
+use sternhalma_testutil::write_forged_table;
 
 use crate::common::TestEnv;
 
@@ -40,14 +39,7 @@ fn tables_that_contradict_each_other_end_with_code_2() {
     let table = Table::open(&path).unwrap();
     let mut data = table.distances().unwrap().into_owned();
     data.swap(1, 2299);
-    let writer = NewTable::create(&env.path("forged.sht"), false).unwrap();
-    let mut writer = writer.begin(table.info().clone()).unwrap();
-    for number in 0..writer.layout().blocks() {
-        let env = writer.layout().block(number).bytes;
-        let bytes = &data[env.start as usize..env.end as usize];
-        writer.write_block(bytes, checksum(bytes)).unwrap();
-    }
-    writer.finish(table.provenance()).unwrap();
+    write_forged_table(&env.path("forged.sht"), table.info().clone(), &data);
     let ran = env.run("compare 5x5-3 forged.sht --json");
     let found: Value = serde_json::from_slice(&ran.bytes).unwrap();
     assert_eq!((&found["differ"], &found["impossible"], &found["proven_differ"]), (&json!(2), &json!(2), &json!(2)));

@@ -174,21 +174,8 @@ mod tests {
     use super::*;
     use crate::{TableBuilder, Verifier};
     use proptest::prelude::*;
-    use sternhalma_data::table::write::NewTable;
-    use sternhalma_data::table::{Provenance, checksum};
     use sternhalma_data::{Board, Encoding, TableInfo};
-
-    /// Writes a table with these distances as bytes and with matching checksums.
-    fn write_forged_table(path: &std::path::Path, contents: TableInfo, distances: &[u8]) -> Table {
-        let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
-        for number in 0..writer.layout().blocks() {
-            let ranks = writer.layout().block(number).ranks;
-            let bytes = &distances[ranks.start as usize..ranks.end as usize];
-            writer.write_block(bytes, checksum(bytes)).unwrap();
-        }
-        writer.finish(&Provenance::default()).unwrap();
-        Table::open(path).unwrap()
-    }
+    use sternhalma_testutil::write_forged_table;
 
     fn params(fixed_pieces: usize, spill_bytes: u64) -> PartitionParams {
         PartitionParams { fixed_pieces, slice_pieces: 0, segment_words: 2, spill_bytes }

@@ -1,5 +1,5 @@
-//! Damaged and hostile files: each is refused in words that name the file, or
-//! answers like any table. None ends the program.
+//! Damaged and hostile files. Each is rejected with an error that names the file,
+//! or answers like any table. None ends the program.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -8,42 +8,39 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use sternhalma_builder::{TableBuilder, Verifier};
-use sternhalma_data::table::write::{BlockEncoder, NewTable};
-use sternhalma_data::table::{Block, Layout, Provenance, Zstd, checksum};
+use sternhalma_data::table::write::BlockEncoder;
+use sternhalma_data::table::{Layout, Provenance, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, States, Table, TableError, TableInfo};
+use sternhalma_testutil::{Reference, encodings, write_forged_blocks};
 use tempfile::TempDir;
 
-/// Blocks of `zstd` are small, so that small tables have several.
-static ENCODINGS: LazyLock<[Encoding; 3]> =
-    LazyLock::new(|| [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(64, 3).unwrap())]);
-/// Data of the small tables begins on the first page after the header.
+/// Offset of the data of the small tables: the first page after the header.
 const DATA_AT: usize = 4096;
 const CHECKSUM_AT: usize = 72;
-const SIDE_AT: usize = 24;
+const SIZE_AT: usize = 24;
 const WITHIN_AT: usize = 26;
 const ENCODING_AT: usize = 27;
-const ESCAPE_AT: usize = 40;
+const BOUNDARY_AT: usize = 40;
 const BLOCK_BITS_AT: usize = 80;
 const LEVEL_AT: usize = 81;
 const FIELD_BYTES: usize = 82;
 
-/// A table file that is changed in place, again and again.
-struct Victim {
+/// A table file that is changed in place repeatedly.
+struct CorruptibleTable {
     dir: TempDir,
     path: PathBuf,
     file: File,
     bytes: Vec<u8>,
 }
 
-impl Victim {
-    fn new(prefix: Prefix, encoding: Encoding) -> Victim {
+impl CorruptibleTable {
+    fn new(prefix: Prefix, encoding: Encoding) -> CorruptibleTable {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("victim.sht");
-        TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
+        let path = dir.path().join("corruptible.sht");
+        Reference::search(prefix).write(&path, encoding);
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        Victim { dir, path, file, bytes }
+        CorruptibleTable { dir, path, file, bytes }
     }
 
     fn patch(&mut self, at: usize, bytes: &[u8]) {
@@ -51,7 +48,7 @@ impl Victim {
         self.file.write_all(bytes).unwrap();
     }
 
-    /// Another file beside the table.
+    /// Writes another file beside the table and returns its path.
     fn other(&self, bytes: &[u8]) -> PathBuf {
         let path = self.dir.path().join("other.sht");
         std::fs::write(&path, bytes).unwrap();
@@ -64,21 +61,21 @@ fn small_prefixes() -> [Prefix; 2] {
     [Prefix::whole(board), Prefix::new(board, 11).unwrap()]
 }
 
-/// A table of each encoding, whole and of a prefix.
-fn victims() -> impl Iterator<Item = Victim> {
-    small_prefixes().into_iter().flat_map(|prefix| ENCODINGS.map(move |encoding| Victim::new(prefix, encoding)))
+/// Returns a table in each encoding, whole and of a prefix.
+fn corruptible_tables() -> impl Iterator<Item = CorruptibleTable> {
+    small_prefixes()
+        .into_iter()
+        .flat_map(|prefix| encodings().map(move |encoding| CorruptibleTable::new(prefix, encoding)))
 }
 
 /// The bytes of those tables.
-static SMALL_TABLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| victims().map(|victim| victim.bytes).collect());
+static SMALL_TABLES: LazyLock<Vec<Vec<u8>>> =
+    LazyLock::new(|| corruptible_tables().map(|table_file| table_file.bytes).collect());
 
-/// What opening the file and checking all its blocks has against it.
+/// Returns the error of opening the file or of checking its blocks, if any.
 fn refusal(path: &Path) -> Option<String> {
-    let table = match Table::open(path) {
-        Ok(table) => table,
-        Err(error) => return Some(error.to_string()),
-    };
-    Verifier::new(&table).threads(1).check(&()).err().map(|error| error.to_string())
+    let check = |table: Table| (0..table.layout().blocks()).try_for_each(|block| table.check_block(block));
+    Table::open(path).and_then(check).err().map(|error| error.to_string())
 }
 
 fn assert_refused(path: &Path, what: impl FnOnce() -> String) {
@@ -88,18 +85,18 @@ fn assert_refused(path: &Path, what: impl FnOnce() -> String) {
     }
 }
 
-/// How far a file gets.
+/// What happens to a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Refused,
-    /// It opens, but not all that it says is believed.
+    /// It opens, but its distances are not those of its prefix.
     Opened,
-    Proven,
+    Right,
 }
 
-/// Opens a file and, if it opens, asks it everything: look-ups, moves and line
-/// of every covered state and of one beyond, and the proof of its distances.
-/// Any of it may be refused, but only in words that name the file.
+/// Opens a file and, if it opens, looks up every covered state with its moves and
+/// solution, and one state outside. Then compares the table with the reference.
+/// Every error must name the file.
 fn fate(path: &Path) -> Fate {
     let named = |why: String| assert!(why.contains(&*path.to_string_lossy()), "`{why}` names no file");
     let mut opened = None;
@@ -129,32 +126,33 @@ fn fate(path: &Path) -> Fate {
         }
         opened = Some(table);
     }
-    match Verifier::new(&opened.expect("it opens both ways")).threads(1).prove(&()) {
-        Ok(()) => Fate::Proven,
+    let table = opened.expect("it opens both ways");
+    match Reference::search(table.prefix()).check(&table) {
+        Ok(()) => Fate::Right,
         Err(error) => {
-            named(error.to_string());
+            named(error);
             Fate::Opened
         }
     }
 }
 
 #[test]
-fn no_part_of_a_table_is_a_table() {
-    for victim in victims() {
-        assert_eq!(refusal(&victim.path), None);
-        for length in (0..victim.bytes.len()).rev() {
-            victim.file.set_len(length as u64).unwrap();
-            assert_refused(&victim.path, || format!("the first {length} bytes"));
+fn no_shorter_file_is_a_table() {
+    for table_file in corruptible_tables() {
+        assert_eq!(refusal(&table_file.path), None);
+        for length in (0..table_file.bytes.len()).rev() {
+            table_file.file.set_len(length as u64).unwrap();
+            assert_refused(&table_file.path, || format!("the first {length} bytes"));
         }
     }
 }
 
 #[test]
-fn a_table_with_more_behind_it_is_no_table() {
-    for victim in victims() {
-        let record = victim.bytes[DATA_AT..].to_vec();
-        for more in [vec![0], vec![0; 8], vec![0; 4096], b"\n".to_vec(), record, victim.bytes.clone()] {
-            let path = victim.other(&[&victim.bytes[..], &more].concat());
+fn no_longer_file_is_a_table() {
+    for table_file in corruptible_tables() {
+        let record = table_file.bytes[DATA_AT..].to_vec();
+        for more in [vec![0], vec![0; 8], vec![0; 4096], b"\n".to_vec(), record, table_file.bytes.clone()] {
+            let path = table_file.other(&[&table_file.bytes[..], &more].concat());
             assert_refused(&path, || format!("{} bytes more", more.len()));
         }
     }
@@ -162,60 +160,61 @@ fn a_table_with_more_behind_it_is_no_table() {
 
 #[test]
 fn every_flipped_bit_is_found() {
-    for mut victim in victims() {
-        for at in 0..victim.bytes.len() {
-            let right = victim.bytes[at];
+    for mut table_file in corruptible_tables() {
+        for at in 0..table_file.bytes.len() {
+            let right = table_file.bytes[at];
             for bit in 0..8 {
-                victim.patch(at, &[right ^ 1 << bit]);
-                assert_refused(&victim.path, || format!("bit {bit} of byte {at} flipped"));
+                table_file.patch(at, &[right ^ 1 << bit]);
+                assert_refused(&table_file.path, || format!("bit {bit} of byte {at} flipped"));
             }
-            victim.patch(at, &[right]);
+            table_file.patch(at, &[right]);
         }
-        assert_eq!(refusal(&victim.path), None);
+        assert_eq!(refusal(&table_file.path), None);
     }
 }
 
-/// Gives the bytes before the data the checksum that they have.
+/// Sets the checksum of the bytes before the data to the right value.
 fn seal(bytes: &mut [u8]) {
     bytes[CHECKSUM_AT..][..8].fill(0);
     let sum = checksum(&bytes[..DATA_AT]);
     bytes[CHECKSUM_AT..][..8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Nothing else in a file repeats the escape layer, or the side of a board that
-/// has the covered cells: only the proof finds them wrong.
+/// Nothing else in a file depends on the boundary layer, or on the size of a board
+/// that has the covered cells. Only a comparison of distances finds them wrong.
 #[test]
 fn every_wrong_header_byte_under_a_right_checksum_is_found() {
     // The whole table in bytes and compressed, the prefix modulo 3.
-    for mut victim in [0, 4, 2].into_iter().filter_map(|number| victims().nth(number)) {
-        let whole = Table::open(&victim.path).unwrap().prefix().is_whole();
+    for mut table_file in [0, 4, 2].into_iter().filter_map(|number| corruptible_tables().nth(number)) {
+        let whole = Table::open(&table_file.path).unwrap().prefix().is_whole();
         let mut opened = BTreeSet::new();
         for at in (0..FIELD_BYTES).filter(|at| !(CHECKSUM_AT..CHECKSUM_AT + 8).contains(at)) {
             for value in 0..=255 {
-                // The level of compression is told, and nothing depends on it.
-                if value == victim.bytes[at] || at == LEVEL_AT && victim.bytes[ENCODING_AT] == 3 && value <= 22 {
+                // Nothing depends on the level of compression.
+                if value == table_file.bytes[at] || at == LEVEL_AT && table_file.bytes[ENCODING_AT] == 3 && value <= 22
+                {
                     continue;
                 }
-                let mut bytes = victim.bytes[..DATA_AT].to_vec();
+                let mut bytes = table_file.bytes[..DATA_AT].to_vec();
                 bytes[at] = value;
                 seal(&mut bytes);
-                victim.patch(0, &bytes[..FIELD_BYTES]);
-                match Table::open(&victim.path) {
+                table_file.patch(0, &bytes[..FIELD_BYTES]);
+                match Table::open(&table_file.path) {
                     Ok(table) => {
-                        let proof = Verifier::new(&table).threads(1).prove(&());
-                        assert!(proof.is_err(), "byte {at} as {value} is proven");
+                        let right = Reference::search(table.prefix()).check(&table);
+                        assert!(right.is_err(), "byte {at} as {value} is right");
                         opened.insert(at);
                     }
-                    Err(_) => assert_refused(&victim.path, || format!("byte {at} as {value}")),
+                    Err(_) => assert_refused(&table_file.path, || format!("byte {at} as {value}")),
                 }
             }
         }
-        assert_eq!(opened, if whole { BTreeSet::from([SIDE_AT]) } else { BTreeSet::from([SIDE_AT, ESCAPE_AT]) });
+        assert_eq!(opened, if whole { BTreeSet::from([SIZE_AT]) } else { BTreeSet::from([SIZE_AT, BOUNDARY_AT]) });
     }
 }
 
-/// Whether a table is right. It is so whatever level of compression it tells,
-/// and if no partition has two blocks, whatever length of blocks.
+/// Returns whether a table is right. The level of compression does not matter,
+/// nor does the block length if no partition has two blocks.
 fn is_right(bytes: &[u8], right: &[u8]) -> bool {
     let mut relabelled = bytes.to_vec();
     if right[ENCODING_AT] == 3 && (1..=22).contains(&bytes[LEVEL_AT]) && (6..=20).contains(&bytes[BLOCK_BITS_AT]) {
@@ -245,7 +244,7 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
     prop::collection::vec(edit, 1..6)
 }
 
-/// Makes the edits in the first `length` bytes.
+/// Returns the bytes with edits in the first `length` of them.
 fn edited(bytes: &[u8], length: usize, edits: &[Edit]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for edit in edits {
@@ -260,40 +259,25 @@ fn edited(bytes: &[u8], length: usize, edits: &[Edit]) -> Vec<u8> {
     bytes
 }
 
-/// A table of these layers and this data with right checksums, as far as the
-/// writer makes them.
-fn forge(path: &Path, contents: TableInfo, data: &[u8]) {
-    let (prefix, encoding) = (contents.prefix, contents.encoding);
-    let mut writer = NewTable::create(path, true).unwrap().begin(contents).unwrap();
-    for number in 0..writer.layout().blocks() {
-        let Block { ranks, bytes: place } = writer.layout().block(number);
-        let bytes: Vec<u8> = match encoding.states_per_byte() {
-            Some(_) => place.map(|at| data[at as usize % data.len()]).collect(),
-            // Every third block is noise, and every third noise in a frame.
-            None if number % 3 == 1 => data.to_vec(),
-            None if number % 3 == 2 => zstd::bulk::compress(data, 1).unwrap(),
-            None => {
-                let distances: Vec<u8> = ranks.clone().map(|at| data[at as usize % data.len()].min(254)).collect();
-                BlockEncoder::new(prefix, encoding).encode(ranks, &distances)
-            }
-        };
-        writer.write_block(&bytes, checksum(&bytes)).unwrap();
-    }
-    let provenance = Provenance {
-        program: "a forger".into(),
-        built: "never".into(),
-        mode: "by hand".into(),
-        threads: 0,
-        wall_s: -1.0,
-        ..Provenance::default()
-    };
-    writer.finish(&provenance).unwrap();
+/// Writes a table of this data under right checksums.
+fn forge(path: &Path, info: TableInfo, data: &[u8]) {
+    let (prefix, encoding) = (info.prefix, info.encoding);
+    write_forged_blocks(path, info, |number, block| match encoding.states_per_byte() {
+        Some(_) => block.bytes.map(|at| data[at as usize % data.len()]).collect(),
+        // Every third block is noise, and every third is compressed noise.
+        None if number % 3 == 1 => data.to_vec(),
+        None if number % 3 == 2 => zstd::bulk::compress(data, 1).unwrap(),
+        None => {
+            let distances: Vec<u8> = block.ranks.clone().map(|at| data[at as usize % data.len()].min(254)).collect();
+            BlockEncoder::new(prefix, encoding).encode(block.ranks, &distances)
+        }
+    });
 }
 
-/// A board and cells to cover, small enough to ask every state.
+/// A prefix that is small enough to look up every state.
 fn small_prefix() -> impl Strategy<Value = Prefix> {
     let board =
-        (3u64..=11, 1u64..=15).prop_filter_map("too many pieces", |(side, pieces)| Board::new(side, pieces).ok());
+        (3u64..=11, 1u64..=15).prop_filter_map("too many pieces", |(size, pieces)| Board::new(size, pieces).ok());
     let prefix = (board, any::<prop::sample::Index>()).prop_map(|(board, more)| {
         let within = board.pieces() + more.index(board.cells() - board.pieces() + 1);
         Prefix::new(board, within as u64).unwrap()
@@ -306,7 +290,7 @@ fn small_prefix() -> impl Strategy<Value = Prefix> {
     })
 }
 
-/// Layers that add up to the states, and some that do not.
+/// Layers, most of which add up to the number of states.
 fn layers(states: u64) -> impl Strategy<Value = Vec<u64>> {
     let cut = prop::collection::vec(0..=states, 0..300).prop_map(move |mut cuts| {
         cuts.extend([0, states]);
@@ -323,7 +307,7 @@ fn record_of(table: &[u8]) -> &[u8] {
 
 proptest! {
     #[test]
-    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..300), magic: bool, pages in 0usize..3) {
+    fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..300), magic: bool, pages in 0usize..3) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("noise.sht");
         let mut file = if magic { b"\x89SHT\r\n\x1a\n\x01\0\0\0\0\0\x10\0diamond\0".to_vec() } else { Vec::new() };
@@ -334,21 +318,20 @@ proptest! {
     }
 
     #[test]
-    fn edits_are_survived(edits in edits()) {
+    fn edits_are_refused(edits in edits()) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("edited.sht");
         for right in SMALL_TABLES.iter() {
             let bytes = edited(right, right.len() - edits.len(), &edits);
             std::fs::write(&path, &bytes).unwrap();
-            prop_assert_eq!(fate(&path) == Fate::Proven, bytes == *right);
+            prop_assert_eq!(fate(&path) == Fate::Right, bytes == *right);
             prop_assert_eq!(refusal(&path).is_none(), bytes == *right);
         }
     }
 
-    /// The part before the data keeps its length: what edits push out of it is
-    /// cut off, and zeros fill it up.
+    /// The part before the data keeps its length: it is cut off or filled with zeros.
     #[test]
-    fn sealed_edits_of_the_metadata_are_survived(edits in edits(), used in 80usize..700) {
+    fn sealed_edits_of_the_header_are_right_only_if_equal(edits in edits(), used in 80usize..700) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sealed.sht");
         for right in SMALL_TABLES.iter() {
@@ -357,12 +340,12 @@ proptest! {
             seal(&mut bytes);
             bytes.extend(&right[DATA_AT..]);
             std::fs::write(&path, &bytes).unwrap();
-            prop_assert_eq!(fate(&path) == Fate::Proven, is_right(&bytes, right));
+            prop_assert_eq!(fate(&path) == Fate::Right, is_right(&bytes, right));
         }
     }
 
     #[test]
-    fn lies_under_right_checksums_are_survived(
+    fn forged_tables_open_if_their_header_is_sound(
         (prefix, layers) in small_prefix().prop_flat_map(|prefix| (Just(prefix), layers(prefix.states()))),
         encoding in 0usize..3,
         boundary_layer in prop::option::of(prop_oneof![0u32..300, any::<u32>()]),
@@ -372,13 +355,13 @@ proptest! {
             prop::collection::vec(Just(0x24u8), 1..2),
         ],
     ) {
-        let encoding = ENCODINGS[encoding];
-        let contents = TableInfo { prefix, encoding, layers: layers.clone(), boundary_layer };
+        let encoding = encodings()[encoding];
+        let info = TableInfo { prefix, encoding, layers: layers.clone(), boundary_layer };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("forged.sht");
-        forge(&path, contents, &data);
+        forge(&path, info, &data);
         let sum = layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));
-        // A header says that there is no escape layer by the largest number.
+        // The largest number in a header means that there is no boundary layer.
         let boundary_layer = boundary_layer.filter(|&layer| layer != u32::MAX);
         let sound = (1..=255).contains(&layers.len())
             && sum == Some(prefix.states())
@@ -387,7 +370,7 @@ proptest! {
     }
 
     #[test]
-    fn sealed_edits_of_the_record_are_survived(edits in edits(), json in "\\PC{0,40}", free: bool) {
+    fn sealed_provenance_is_accepted_if_it_parses(edits in edits(), json in "\\PC{0,40}", free: bool) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sealed.sht");
         for right in SMALL_TABLES.iter() {
@@ -398,50 +381,50 @@ proptest! {
             sealed.extend(checksum(&sealed).to_le_bytes());
             std::fs::write(&path, [before, &sealed].concat()).unwrap();
             let sound = serde_json::from_slice::<Provenance>(&json).is_ok();
-            prop_assert_eq!(fate(&path), if sound { Fate::Proven } else { Fate::Refused });
+            prop_assert_eq!(fate(&path), if sound { Fate::Right } else { Fate::Refused });
         }
     }
 }
 
-/// What a header promises is not asked of memory before the file is seen to
-/// have it: the largest boards are refused at once.
+/// A header is checked against the length of the file before memory is allocated,
+/// so headers of the largest boards are refused at once.
 #[test]
-fn every_board_a_header_can_promise_is_survived() {
-    let mut victim = victims().next().unwrap();
+fn headers_of_all_boards_are_handled() {
+    let mut table_file = corruptible_tables().next().unwrap();
     let mut opened = Vec::new();
-    // The small table is laid out alike on any board with its cells.
-    for side in [2, 3, 4, 9, 11, 12] {
+    // The layout of the small table is the same on every board that has its cells.
+    for size in [2, 3, 4, 9, 11, 12] {
         for pieces in 0..=16 {
             for within in [pieces, pieces + 1, 16, 64, 121, 122, 255] {
                 for encoding in 0..=3 {
-                    let mut bytes = victim.bytes[..DATA_AT].to_vec();
-                    bytes[24..28].copy_from_slice(&[side, pieces, within, encoding]);
+                    let mut bytes = table_file.bytes[..DATA_AT].to_vec();
+                    bytes[24..28].copy_from_slice(&[size, pieces, within, encoding]);
                     seal(&mut bytes);
-                    victim.patch(0, &bytes[..FIELD_BYTES]);
-                    if fate(&victim.path) != Fate::Refused {
-                        opened.push((side, pieces, within, encoding));
+                    table_file.patch(0, &bytes[..FIELD_BYTES]);
+                    if fate(&table_file.path) != Fate::Refused {
+                        opened.push((size, pieces, within, encoding));
                     }
                 }
             }
         }
     }
-    assert_eq!(opened, [4, 9, 11].map(|side| (side, 3, 16, 1)));
+    assert_eq!(opened, [4, 9, 11].map(|size| (size, 3, 16, 1)));
 }
 
 #[test]
 fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
     let prefix = small_prefixes()[0];
-    for encoding in *ENCODINGS {
-        let mut victim = Victim::new(prefix, encoding);
-        let layout = Table::open(&victim.path).unwrap().layout().clone();
+    for encoding in encodings() {
+        let mut table_file = CorruptibleTable::new(prefix, encoding);
+        let layout = Table::open(&table_file.path).unwrap().layout().clone();
         for number in 0..layout.blocks() {
             let block = layout.block(number);
             let at = DATA_AT + block.bytes.start as usize;
-            let right = victim.bytes[at];
-            victim.patch(at, &[right ^ 1]);
+            let right = table_file.bytes[at];
+            table_file.patch(at, &[right ^ 1]);
             let damaged = format!("block {number} (ranks {} to {})", block.ranks.start, block.ranks.end - 1);
             for (rank, state) in States::all(prefix) {
-                let table = Table::options().verify_blocks(true).open(&victim.path).unwrap();
+                let table = Table::options().verify_blocks(true).open(&table_file.path).unwrap();
                 match table.probe(state) {
                     Err(error) => {
                         assert!(matches!(error, TableError::Corrupt { .. }));
@@ -449,10 +432,10 @@ fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
                         // A mod-3 look-up reads the blocks on the way to the goal too.
                         assert!(block.ranks.contains(&rank.0) || encoding == Encoding::Mod3);
                     }
-                    Ok(_) => assert!(!block.ranks.contains(&rank.0), "rank {rank} is answered from {damaged}"),
+                    Ok(_) => assert!(!block.ranks.contains(&rank.0), "rank {rank} is answered in spite of {damaged}"),
                 }
             }
-            victim.patch(at, &[right]);
+            table_file.patch(at, &[right]);
         }
     }
 }
@@ -460,15 +443,15 @@ fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
 #[test]
 fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
     let prefix = Prefix::whole(Board::new(7, 6).unwrap());
-    let mut victim = Victim::new(prefix, Encoding::Byte);
+    let mut table_file = CorruptibleTable::new(prefix, Encoding::Byte);
     let layout = Layout::new(prefix, Encoding::Byte);
-    let data_at = victim.bytes.len() - record_of(&victim.bytes).len() - layout.data_bytes() as usize;
+    let data_at = table_file.bytes.len() - record_of(&table_file.bytes).len() - layout.data_bytes() as usize;
     let last = layout.block(layout.blocks() - 1);
     let before = layout.block(layout.blocks() - 2);
     assert_eq!(prefix.partition(48), before.ranks.start..last.ranks.end);
     let at = data_at + last.bytes.start as usize;
-    victim.patch(at, &[victim.bytes[at] ^ 1]);
-    let table = Table::options().verify_blocks(true).open(&victim.path).unwrap();
+    table_file.patch(at, &[table_file.bytes[at] ^ 1]);
+    let table = Table::options().verify_blocks(true).open(&table_file.path).unwrap();
     let distance = |rank: u64| table.probe(Rank(rank).state(6));
     for rank in [before.ranks.start, before.ranks.end - 1] {
         assert_eq!(distance(rank).unwrap().is_exact(), Some(true));
@@ -478,8 +461,8 @@ fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
     }
 }
 
-/// Data that agrees with the rules and contradicts the header, and data that
-/// leads around in circles.
+/// The data either agrees with the rules and contradicts the header, or leads
+/// around in circles.
 #[test]
 fn a_descent_ends_at_the_farthest_distance() {
     let dir = tempfile::tempdir().unwrap();
@@ -493,10 +476,10 @@ fn a_descent_ends_at_the_farthest_distance() {
         assert_eq!(answered.count() as u64, nearest);
     };
     let whole = small_prefixes()[0];
-    let victim = Victim::new(whole, Encoding::Mod3);
+    let table_file = CorruptibleTable::new(whole, Encoding::Mod3);
     let layout = Layout::new(whole, Encoding::Mod3);
-    let nearest = Table::open(&victim.path).unwrap().info().layers[..2].iter().sum();
-    check(whole, &victim.bytes[DATA_AT..][..layout.data_bytes() as usize], nearest);
+    let nearest = Table::open(&table_file.path).unwrap().info().layers[..2].iter().sum();
+    check(whole, &table_file.bytes[DATA_AT..][..layout.data_bytes() as usize], nearest);
 
     // Every cell has a neighbour one less modulo 3. One piece takes a byte a state.
     let board = Board::new(4, 1).unwrap();

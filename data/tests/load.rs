@@ -1,19 +1,21 @@
-//! Tables whose first partitions are in memory answer as mapped ones do.
+//! Tables whose first partitions are in memory answer like mapped ones.
 #![cfg(unix)]
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use sternhalma_builder::TableBuilder;
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableError};
+use sternhalma_testutil::{Reference, encodings};
 use tempfile::TempDir;
 
-/// Four pieces on 9x9: partitions of one state up to 82,160.
+/// Four pieces on the 9x9 board. Partitions have one to 82,160 states.
+static REFERENCE: LazyLock<Reference> = LazyLock::new(|| Reference::search(Prefix::whole(Board::new(9, 4).unwrap())));
+
 fn built(encoding: Encoding) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("table.sht");
-    let prefix = Prefix::whole(Board::new(9, 4).unwrap());
-    TableBuilder::new(prefix).encoding(encoding).threads(2).build(&path, &()).unwrap();
+    REFERENCE.write(&path, encoding);
     (dir, path)
 }
 
@@ -21,7 +23,7 @@ fn loaded(path: &Path, budget: u64) -> Table {
     Table::options().verify_blocks(true).load_budget(budget).open(path).unwrap()
 }
 
-/// The ends of a few partitions, small and large, first and last among them.
+/// Returns the ends of a few partitions: small and large ones, the first and the last.
 fn ends(table: &Table) -> Vec<(usize, u64)> {
     let ends: Vec<u64> = table.layout().partitions().map(|partition| partition.bytes.end).collect();
     let few = [1, 2, 10, 40, 75, ends.len() - 1, ends.len()];
@@ -30,21 +32,21 @@ fn ends(table: &Table) -> Vec<(usize, u64)> {
 
 #[test]
 fn answers_are_the_same_at_any_budget() {
-    for encoding in [Encoding::Byte, Encoding::Mod3] {
+    for encoding in encodings() {
         let (_dir, path) = built(encoding);
         let mapped = Table::open(&path).unwrap();
         assert_eq!((mapped.loaded_bytes(), mapped.loaded_partitions()), (0, 0));
-        let told = mapped.distances().unwrap();
+        let expected = mapped.distances().unwrap();
         let all = mapped.layout().partitions().count();
         let mut budgets = vec![(0, 0), (all, u64::MAX)];
         for (count, end) in ends(&mapped) {
-            // Small partitions of two bits a state end on one byte.
+            // Small partitions of two bits per state end on the same byte.
             let below = mapped.layout().partitions().filter(|partition| partition.bytes.end < end).count();
             budgets.extend([(below, end - 1), (count, end), (count, end + 1)]);
         }
         for (count, budget) in budgets {
             let table = loaded(&path, budget);
-            // The last page may hold small partitions more.
+            // The last page may hold further small partitions.
             let pages = table.loaded_bytes().saturating_sub(budget);
             assert!(table.loaded_partitions() >= count && pages < 1 << 16, "{encoding}, {budget} bytes");
             let larger_than_pages = count >= 70;
@@ -52,10 +54,10 @@ fn answers_are_the_same_at_any_budget() {
             let end = mapped.layout().partitions().take(count).last().map_or(0, |partition| partition.bytes.end);
             assert!(table.loaded_bytes() >= end, "{encoding}, {budget} bytes");
             assert_eq!(count == 0, table.loaded_bytes() == 0, "{encoding}, {budget} bytes");
-            assert!(table.distances().unwrap() == told, "{encoding}, {budget} bytes");
+            assert!(table.distances().unwrap() == expected, "{encoding}, {budget} bytes");
             for (rank, state) in States::all(table.prefix()).step_by(997) {
                 let distance = table.probe(state).unwrap().distance().unwrap();
-                assert_eq!(distance.0, told[rank.0 as usize], "{encoding}, {budget} bytes, rank {rank}");
+                assert_eq!(distance.0, expected[rank.0 as usize], "{encoding}, {budget} bytes, rank {rank}");
             }
         }
         let whole = loaded(&path, mapped.layout().data_bytes());
@@ -65,7 +67,7 @@ fn answers_are_the_same_at_any_budget() {
 }
 
 #[test]
-fn a_batch_runs_across_the_border() {
+fn a_batch_spans_loaded_and_mapped_partitions() {
     let (_dir, path) = built(Encoding::Byte);
     let mapped = Table::open(&path).unwrap();
     let states: Vec<State> = States::all(mapped.prefix()).step_by(311).map(|(_, state)| state).collect();
@@ -74,26 +76,26 @@ fn a_batch_runs_across_the_border() {
         assert!(table.probe_bytes(&states, &mut out));
         out
     };
-    let told = answers(&mapped);
+    let expected = answers(&mapped);
     for (_, end) in ends(&mapped) {
-        assert_eq!(answers(&loaded(&path, end)), told);
+        assert_eq!(answers(&loaded(&path, end)), expected);
     }
 }
 
 #[test]
-fn what_is_loaded_needs_the_file_no_more() {
+fn loaded_partitions_do_not_need_the_file() {
     let (_dir, path) = built(Encoding::Byte);
     let mapped = Table::open(&path).unwrap();
-    let told = mapped.distances().unwrap().into_owned();
+    let expected = mapped.distances().unwrap().into_owned();
     let (_, end) = ends(&mapped)[3];
     drop(mapped);
     let (part, whole) = (loaded(&path, end), loaded(&path, u64::MAX));
     let still = Table::options().load_budget(end).open(&path).unwrap();
     OpenOptions::new().write(true).open(&path).unwrap().set_len(8192).unwrap();
     std::fs::remove_file(&path).unwrap();
-    for (rank, distance) in told.iter().enumerate() {
+    for (rank, distance) in expected.iter().enumerate() {
         let state = Rank(rank as u64).state(4);
-        let found = |lookup: Probe| lookup.distance().unwrap().0;
+        let found = |probe: Probe| probe.distance().unwrap().0;
         assert_eq!(found(whole.probe(state).unwrap()), *distance);
         if (rank as u64) < end {
             assert_eq!(found(still.probe(state).unwrap()), *distance);
@@ -101,14 +103,14 @@ fn what_is_loaded_needs_the_file_no_more() {
     }
     (0..whole.layout().blocks()).for_each(|block| whole.check_block(block).unwrap());
     for rank in [0, end / 2, end - 1] {
-        assert_eq!(part.probe(Rank(rank).state(4)).unwrap().distance().unwrap().0, told[rank as usize]);
+        assert_eq!(part.probe(Rank(rank).state(4)).unwrap().distance().unwrap().0, expected[rank as usize]);
     }
-    let beyond = part.probe(Rank(told.len() as u64 - 1).state(4)).unwrap_err();
+    let beyond = part.probe(Rank(expected.len() as u64 - 1).state(4)).unwrap_err();
     assert!(matches!(beyond, TableError::Corrupt { .. }) && beyond.to_string().contains("cut short"), "{beyond}");
 }
 
 #[test]
-fn damage_is_found_in_memory_too() {
+fn damage_is_found_in_loaded_partitions() {
     let (_dir, path) = built(Encoding::Byte);
     let offset = std::fs::metadata(&path).unwrap().len() - 4096;
     let mut bytes = std::fs::read(&path).unwrap();

@@ -1,0 +1,81 @@
+//! Look-ups, moves, solutions and exports of small tables against the reference.
+
+use sternhalma_data::table::write_lex;
+use sternhalma_data::{Board, CellSet, Prefix, Probe, Rank, State, States};
+use sternhalma_testutil::{Reference, encodings};
+
+#[test]
+fn probes_are_exact_up_to_the_proven_depth() {
+    let dir = tempfile::tempdir().unwrap();
+    for within in [11, 14, 16] {
+        let prefix = Prefix::new(Board::new(4, 3).unwrap(), within).unwrap();
+        let reference = Reference::search(prefix);
+        for encoding in encodings() {
+            let table = reference.write(&dir.path().join("table.sht"), encoding);
+            reference.check(&table).unwrap();
+            assert_eq!(table.proven_depth(), reference.boundary_layer.map(|layer| layer + 2));
+            for (rank, state) in States::all(Prefix::whole(prefix.board())) {
+                let expected = reference.distances.get(rank.0 as usize).copied();
+                let probe = table.probe(state).unwrap();
+                assert_eq!(probe.distance().map(|distance| distance.0), expected);
+                let proven = |distance| table.proven_depth().is_none_or(|depth| u32::from(distance) <= depth);
+                assert_eq!(probe.is_exact(), expected.map(proven));
+            }
+        }
+    }
+}
+
+#[test]
+fn solutions_are_as_long_as_the_distance_and_moves_are_sorted() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(Board::new(4, 3).unwrap(), 14).unwrap();
+    let reference = Reference::search(prefix);
+    for encoding in encodings() {
+        let table = reference.write(&dir.path().join("table.sht"), encoding);
+        let geometry = table.board().geometry();
+        for (rank, state) in States::all(prefix) {
+            let probed = table.probed_state(state).unwrap().unwrap();
+            let solution = probed.solution().unwrap();
+            assert_eq!(solution.len(), usize::from(reference.distances[rank.0 as usize]));
+            let legal = |at: State, mv| geometry.army_moves(at.cells(), CellSet::EMPTY).any(|legal| legal == mv);
+            let end = solution.into_iter().fold(state, |at, mv| {
+                assert!(legal(at, mv));
+                at.after(mv)
+            });
+            assert_eq!(end, State::goal(table.board()));
+
+            let moves = probed.moves().unwrap();
+            assert_eq!(moves.len(), geometry.army_moves(state.cells(), CellSet::EMPTY).count());
+            assert!(moves.iter().all(|&(mv, probe)| table.probe(state.after(mv)).unwrap() == probe));
+            let distances = moves.iter().map(|(_, probe)| probe.distance().map_or(u8::MAX, |distance| distance.0));
+            assert!(distances.is_sorted());
+        }
+    }
+}
+
+#[test]
+fn states_outside_a_prefix_are_not_covered() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(Board::new(5, 3).unwrap(), 12).unwrap();
+    for encoding in encodings() {
+        let table = Reference::search(prefix).write(&dir.path().join("table.sht"), encoding);
+        assert_eq!(table.probe(Rank(prefix.states()).state(3)).unwrap(), Probe::NotCovered);
+        assert!(table.probed_state(State::start(table.board())).unwrap().is_none());
+    }
+}
+
+/// Sorting the lists of cells gives the same order.
+#[test]
+fn the_lexicographic_export_lists_every_state_once() {
+    for (size, pieces) in [(3, 1), (3, 4), (4, 3)] {
+        let board = Board::new(size, pieces).unwrap();
+        let distances: Vec<u8> = (0..board.states()).map(|rank| rank as u8).collect();
+        let mut states: Vec<(Vec<usize>, u8)> = States::all(Prefix::whole(board))
+            .map(|(rank, state)| (state.cells().iter().map(|cell| cell.index()).collect(), rank.0 as u8))
+            .collect();
+        states.sort();
+        let mut out = Vec::new();
+        write_lex(board, &distances, &mut out).unwrap();
+        assert_eq!(out, states.into_iter().map(|(_, distance)| distance).collect::<Vec<u8>>());
+    }
+}

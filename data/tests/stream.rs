@@ -1,0 +1,94 @@
+//! Distances read in order of rank agree with those looked up one by one.
+
+use proptest::prelude::*;
+use sternhalma_data::{Board, DistanceStream, Encoding, Prefix, States, Table, TableError, TableInfo};
+use sternhalma_testutil::{Reference, encodings, write_forged_table};
+
+/// Returns the distances from `start` on, read in parts of these lengths.
+fn read(table: &Table, start: u64, parts: &[usize]) -> Result<Vec<u8>, TableError> {
+    let states = table.prefix().states();
+    let mut stream = DistanceStream::new(table, start..states)?;
+    let mut out = vec![0; (states - start) as usize];
+    let mut rest = &mut out[..];
+    for part in parts.iter().cycle() {
+        let (part, after) = rest.split_at_mut(rest.len().min(*part));
+        stream.read(part)?;
+        rest = after;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    Ok(out)
+}
+
+#[test]
+fn every_start_reads_what_look_ups_find() {
+    let dir = tempfile::tempdir().unwrap();
+    let boards = [(3, 1..=8), (4, 1..=5), (5, 1..=3)];
+    for board in boards.into_iter().flat_map(|(size, pieces)| pieces.map(move |k| Board::new(size, k).unwrap())) {
+        for within in [board.pieces(), board.pieces() + 2, board.cells() - 1, board.cells()] {
+            let Ok(prefix) = Prefix::new(board, within as u64) else { continue };
+            let reference = Reference::search(prefix);
+            let expected = &reference.distances;
+            for encoding in encodings() {
+                let table = reference.write(&dir.path().join("table.sht"), encoding);
+                for (rank, state) in States::all(prefix) {
+                    let probed = table.probed_state(state).unwrap().unwrap();
+                    assert_eq!(probed.distance().0, expected[rank.0 as usize], "{prefix} in {encoding}, rank {rank}");
+                }
+                let states = prefix.states();
+                for start in (0..=states).step_by(1 + states as usize / 300) {
+                    let parts = [1 + start as usize % 200, 7, 1000];
+                    let found = read(&table, start, &parts).unwrap();
+                    assert_eq!(found, expected[start as usize..], "{prefix} in {encoding} from {start}");
+                }
+                assert_eq!(*table.distances().unwrap(), *expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn larger_boards_read_alike_in_all_encodings() {
+    let dir = tempfile::tempdir().unwrap();
+    for (size, pieces, within) in [(9, 4, 81), (9, 8, 25), (9, 10, 20), (11, 15, 20), (7, 5, 49), (6, 6, 30)] {
+        let prefix = Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap();
+        let reference = Reference::search(prefix);
+        let expected = &reference.distances;
+        for encoding in encodings() {
+            let table = reference.write(&dir.path().join("table.sht"), encoding);
+            assert!(read(&table, 0, &[1 << 16]).unwrap() == *expected, "{prefix} in {encoding}");
+            for start in (0..prefix.states()).step_by(prefix.states() as usize / 20) {
+                let mut part = vec![0; (prefix.states() - start).min(1000) as usize];
+                DistanceStream::new(&table, start..prefix.states()).unwrap().read(&mut part).unwrap();
+                assert!(part == expected[start as usize..][..part.len()], "{prefix} in {encoding} from {start}");
+            }
+        }
+    }
+}
+
+proptest! {
+    /// A stream of a forged table either fails or returns distances with the
+    /// stored values, wherever it begins.
+    #[test]
+    fn streams_of_forged_values_fail_or_agree_with_them(
+        noise in prop::collection::vec((any::<prop::sample::Index>(), 0u8..4), 0..12),
+        start in any::<prop::sample::Index>(),
+    ) {
+        let prefix = Prefix::whole(Board::new(4, 3).unwrap());
+        let mut values: Vec<u8> = Reference::search(prefix).distances.iter().map(|d| d % 3).collect();
+        for (at, value) in noise {
+            values[at.index(560)] = value;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let layers = [vec![1], vec![0; 252], vec![prefix.states() - 1]].concat();
+        let info = TableInfo { prefix, encoding: Encoding::Mod3, layers, boundary_layer: None };
+        let table = write_forged_table(&dir.path().join("forged.sht"), info, &values);
+        let start = start.index(560);
+        match read(&table, start as u64, &[64]) {
+            Ok(read) => prop_assert!(read.iter().zip(&values[start..]).all(|(d, value)| d % 3 == *value)),
+            Err(error) => prop_assert!(error.to_string().contains("forged.sht")),
+        }
+        prop_assert!(values[0] == 0 || read(&table, start as u64, &[64]).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! Helpers for tests of distance tables: a reference search that is slow and
+//! obviously right, and tables with arbitrary contents.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::table::{Block, Provenance, Zstd, checksum};
+use sternhalma_data::{CellSet, Encoding, Prefix, State, Table, TableInfo};
+
+/// Returns one encoding of each kind. Blocks of `zstd` are small, so that small
+/// tables have several.
+pub fn encodings() -> [Encoding; 3] {
+    [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(64, 3).expect("the parameters are valid"))]
+}
+
+/// The distances of a prefix, by breadth-first search state by state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// The prefix.
+    pub prefix: Prefix,
+    /// The distance of each state by rank, along states of the prefix.
+    pub distances: Vec<u8>,
+    /// The lowest distance at which a state has a move out of the prefix.
+    pub boundary_layer: Option<u32>,
+}
+
+impl Reference {
+    /// Searches from the goal.
+    pub fn search(prefix: Prefix) -> Reference {
+        Reference::search_from(prefix, State::goal(prefix.board()))
+    }
+
+    /// Searches from any state of the prefix.
+    pub fn search_from(prefix: Prefix, start: State) -> Reference {
+        let geometry = prefix.board().geometry();
+        let mut distances = vec![u8::MAX; prefix.states() as usize];
+        let mut boundary_layer = None;
+        let mut queue = VecDeque::from([start]);
+        distances[start.rank().0 as usize] = 0;
+        while let Some(state) = queue.pop_front() {
+            let distance = distances[state.rank().0 as usize];
+            for mv in geometry.army_moves(state.cells(), CellSet::EMPTY) {
+                let after = state.after(mv);
+                if !after.cells().is_subset(prefix.cells()) {
+                    boundary_layer = boundary_layer.or(Some(u32::from(distance)));
+                    continue;
+                }
+                let slot = &mut distances[after.rank().0 as usize];
+                if *slot == u8::MAX {
+                    *slot = distance + 1;
+                    queue.push_back(after);
+                }
+            }
+        }
+        Reference { prefix, distances, boundary_layer }
+    }
+
+    /// Returns the contents of a table of these distances.
+    pub fn info(&self, encoding: Encoding) -> TableInfo {
+        let (prefix, boundary_layer) = (self.prefix, self.boundary_layer);
+        TableInfo { prefix, encoding, layers: layers_of(&self.distances), boundary_layer }
+    }
+
+    /// Writes a table of these distances and opens it. Blocks are verified.
+    pub fn write(&self, path: &Path, encoding: Encoding) -> Table {
+        let values: Vec<u8> = match encoding {
+            Encoding::Mod3 => self.distances.iter().map(|distance| distance % 3).collect(),
+            _ => self.distances.clone(),
+        };
+        write_forged_table(path, self.info(encoding), &values)
+    }
+
+    /// Compares a table with the reference, block checksums included.
+    ///
+    /// # Errors
+    /// A message with the path of the table, if anything differs.
+    pub fn check(&self, table: &Table) -> Result<(), String> {
+        (0..table.layout().blocks()).try_for_each(|block| table.check_block(block)).map_err(|e| e.to_string())?;
+        let distances = table.distances().map_err(|error| error.to_string())?;
+        if *distances == self.distances && *table.info() == self.info(table.encoding()) {
+            return Ok(());
+        }
+        Err(format!("{}: the table differs from the reference", table.path().display()))
+    }
+}
+
+/// Returns the number of states at each distance.
+pub fn layers_of(distances: &[u8]) -> Vec<u64> {
+    let mut layers = vec![0; usize::from(*distances.iter().max().expect("a table has states")) + 1];
+    distances.iter().for_each(|&distance| layers[usize::from(distance)] += 1);
+    layers
+}
+
+/// Writes a table with these values, whatever they mean, under right checksums,
+/// and opens it. Blocks are verified.
+///
+/// The values are distances, or for [`Encoding::Mod3`] numbers from 0 to 3.
+pub fn write_forged_table(path: &Path, info: TableInfo, values: &[u8]) -> Table {
+    let mut encoder = BlockEncoder::new(info.prefix, info.encoding);
+    let encoding = info.encoding;
+    write_forged_blocks(path, info, |_, Block { ranks, .. }| {
+        let values = &values[ranks.start as usize..ranks.end as usize];
+        match encoding {
+            // The encoder takes distances and cannot write the value 3.
+            Encoding::Mod3 => values.chunks(4).map(|four| four.iter().rev().fold(0, |byte, v| byte << 2 | v)).collect(),
+            _ => encoder.encode(ranks, values),
+        }
+    });
+    Table::options().verify_blocks(true).open(path).expect("the header of a forged table is valid")
+}
+
+/// Writes a table whose blocks have these bytes, under right checksums. `block`
+/// returns the bytes of a block, given its number.
+pub fn write_forged_blocks(path: &Path, info: TableInfo, mut block: impl FnMut(u64, Block) -> Vec<u8>) {
+    let mut writer = NewTable::create(path, true).and_then(|new| new.begin(info)).expect("the file can be written");
+    for number in 0..writer.layout().blocks() {
+        let bytes = block(number, writer.layout().block(number));
+        writer.write_block(&bytes, checksum(&bytes)).expect("the file can be written");
+    }
+    let [program, built, mode] = ["forger", "1970-01-01T00:00:00Z", "forged"].map(String::from);
+    let provenance = Provenance { program, built, mode, ..Provenance::default() };
+    writer.finish(&provenance).expect("the file can be written");
+}
