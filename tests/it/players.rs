@@ -166,7 +166,7 @@ fn invalid_matches_are_refused_in_one_line() {
         (vec!["match", "base0,c=-1", "random"], "`c` is at least 0"),
         (vec!["match", "greedy", "random", "--side", "3", "--pieces", "5"], "overlap"),
         (vec!["match", "greedy", "random", "--players", "/nowhere.toml"], "/nowhere.toml"),
-        (vec!["match", "greedy", "random", "--sprt", "5,0"], "from a lower to a higher normalised Elo"),
+        (vec!["match", "greedy", "random", "--sprt", "5,0"], "expected a lower and a higher nElo"),
         (vec!["match", "greedy", "random", "--sprt", "0,5", "--alpha", "1"], "alpha and beta"),
         (vec!["perft", "2", "1/2 x 0"], "2 rows"),
         (vec!["moves", "--side", "12"], "3 to 11"),
