@@ -1,7 +1,7 @@
 //! Expansion: when a simulation adds a node to the tree.
 
 use super::config::MAX_EDGES;
-use super::simulation::Position;
+use super::simulation::SimulationPosition;
 use super::tree::NodeId;
 use super::{Cutoff, Mcts, Playout, Selection, Simulation};
 use crate::game::Game;
@@ -19,20 +19,20 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         node: NodeId,
         first_edge: usize,
         spent: &mut SearchStats,
-    ) -> Position {
+    ) -> SimulationPosition {
         let edges = &simulation.edges[first_edge..];
         if let Some(child) = self.tree.child(node, edges) {
-            return Position::Node(child);
+            return SimulationPosition::Node(child);
         }
         // The rarest move of a joint move bounds how often the joint move was followed.
         let followed = edges.iter().map(|&edge| self.tree.edges[edge as usize].stats.visits).min();
         if followed.is_none_or(|visits| visits < self.config.expansion_threshold) {
-            return Position::Playout;
+            return SimulationPosition::Playout;
         }
         let key = if self.config.transpositions { game.key(state) } else { None };
         if let Some(known) = key.and_then(|key| self.tree.find(key)) {
             self.tree.set_child(node, edges, known);
-            return Position::Node(known);
+            return SimulationPosition::Node(known);
         }
         if self.tree.edges.len() < self.config.max_edges.min(MAX_EDGES) {
             let child = self.tree.add(game, state, &mut self.scratch.moves, &mut self.selection);
@@ -43,6 +43,6 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
                 self.tree.set_key(child, key);
             }
         }
-        Position::Playout
+        SimulationPosition::Playout
     }
 }

@@ -8,7 +8,7 @@
 //!    root, unless [`Mcts::advance`] has kept the tree of the move before.
 //! 2. **Parameters** (`tuning/`): if the search is tuned, the tuner of each role
 //!    chooses the parameters of the simulation.
-//! 3. **Selection** (`selection/`): at a node, each acting role follows the move
+//! 3. **Selection** (`selection/`, `steps.rs`): at a node, each acting role follows the move
 //!    of the highest value. Moves without visits come first, unless the
 //!    selection values them. Among these the playout policy chooses.
 //! 4. **Expansion** (`expansion.rs`): the first state without a node becomes
@@ -23,7 +23,7 @@
 //! 8. **Decision** (`decision.rs`, `node_rewards.rs`): after the last
 //!    simulation, the [`Decision`] chooses the move to play.
 //!
-//! Steps 2 to 7 are one simulation, which `simulation.rs` drives step by step.
+//! Steps 2 to 7 are one simulation (`simulation.rs`), which `steps.rs` runs.
 //! Callers that step the states themselves, many at a time, use the same steps
 //! (`batch`).
 
@@ -41,6 +41,7 @@ pub mod selection;
 mod simulation;
 mod solver;
 mod stats;
+mod steps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

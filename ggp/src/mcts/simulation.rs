@@ -1,17 +1,12 @@
-//! One simulation of the search, step by step.
+//! A simulation under way.
 
-use super::{Cutoff, Mcts, MoveHistory, NodeVisit, Playout, SearchClock, Selection};
-use rand::RngExt;
-
-use super::search::Scratch;
+use super::MoveHistory;
 use super::tree::{EdgeId, NodeId};
 use super::tuning::Tuned;
-use crate::game::Game;
-use crate::limits::LimitChecker;
 
 /// Where a simulation is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Position {
+pub(super) enum SimulationPosition {
     /// At the state of a node.
     Node(NodeId),
     /// After a joint move of a node, in a state that may not be a node. The
@@ -21,23 +16,29 @@ pub(super) enum Position {
     Playout,
 }
 
-/// What the caller of [`Mcts::step`] must do with the simulation next.
+impl Default for SimulationPosition {
+    fn default() -> SimulationPosition {
+        SimulationPosition::Node(0)
+    }
+}
+
+/// What the caller of [`Mcts::step`](super::Mcts::step) must do with the simulation next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StepAction {
-    /// Play the joint move, and call [`Mcts::step`] with the state after it.
+    /// Play the joint move, and call [`Mcts::step`](super::Mcts::step) with the state after it.
     Play,
-    /// Call [`Mcts::finish`]: the simulation has its rewards.
+    /// Call [`Mcts::finish`](super::Mcts::finish): the simulation has its rewards.
     Finish,
-    /// Call [`Mcts::cancel`]: a limit interrupted the simulation.
+    /// Call [`Mcts::cancel`](super::Mcts::cancel): a limit interrupted the simulation.
     Cancel,
 }
 
-/// A simulation under way, from [`Mcts::begin_simulation`] until it is given
-/// to [`Mcts::finish`] or [`Mcts::cancel`].
-#[derive(Debug)]
+/// A simulation under way, from [`Mcts::begin_simulation`](super::Mcts::begin_simulation) until it is given
+/// to [`Mcts::finish`](super::Mcts::finish) or [`Mcts::cancel`](super::Mcts::cancel).
+#[derive(Default, Debug)]
 pub(crate) struct Simulation {
     pub(super) id: u64,
-    pub(super) position: Position,
+    pub(super) position: SimulationPosition,
     /// The nodes that it has left, and the edges it took: one for each role
     /// that acts at the node.
     pub(super) path: Vec<NodeId>,
@@ -60,277 +61,14 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// Creates the memory of a simulation.
-    pub(super) fn new() -> Simulation {
-        Simulation {
-            id: 0,
-            position: Position::Node(0),
-            path: Vec::new(),
-            edges: Vec::new(),
-            history: MoveHistory::default(),
-            rewards: Vec::new(),
-            added: None,
-            proved: None,
-            tree_moves: 0,
-            playout_moves: 0,
-            tuned: Tuned::default(),
-            parallel: false,
-        }
-    }
-
     /// Puts the simulation at the root.
-    fn restart(&mut self, id: u64, parallel: bool, history: &MoveHistory) {
+    pub(super) fn restart(&mut self, id: u64, parallel: bool, history: &MoveHistory) {
         (self.id, self.parallel) = (id, parallel);
-        self.position = Position::Node(0);
+        self.position = SimulationPosition::default();
         self.path.clear();
         self.edges.clear();
         self.history.restart_from(history);
         (self.added, self.proved) = (None, None);
         (self.tree_moves, self.playout_moves) = (0, 0);
-    }
-}
-
-impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
-    /// Runs one simulation. Returns whether it finished; one that a limit
-    /// interrupts changes no statistics.
-    pub(super) fn simulate(
-        &mut self,
-        game: &G,
-        root: &G::State,
-        checker: &mut LimitChecker,
-        clock: SearchClock,
-    ) -> bool {
-        let mut state = match self.spare_state.take() {
-            Some(mut state) => {
-                state.clone_from(root);
-                state
-            }
-            None => root.clone(),
-        };
-        let mut simulation = self.begin_simulation(game, checker, clock, false);
-        let finished = loop {
-            match self.step(&mut simulation, game, &state, checker) {
-                StepAction::Play if Self::RECORDS => {
-                    game.play_numbered(&mut state, &self.scratch.joint, simulation.history.last());
-                }
-                StepAction::Play => game.play(&mut state, &self.scratch.joint),
-                StepAction::Finish => {
-                    self.finish(simulation, game, checker);
-                    break true;
-                }
-                StepAction::Cancel => {
-                    self.cancel(simulation, game);
-                    break false;
-                }
-            }
-        };
-        self.spare_state = Some(state);
-        finished
-    }
-
-    /// Begins a simulation at the root. Set `parallel` if others run at the
-    /// same time.
-    pub(crate) fn begin_simulation(
-        &mut self,
-        game: &G,
-        checker: &LimitChecker,
-        clock: SearchClock,
-        parallel: bool,
-    ) -> Simulation {
-        let mut simulation = self.spare.pop().unwrap_or_else(Simulation::new);
-        self.begun += 1;
-        simulation.restart(self.begun, parallel, &self.history);
-        if let Some(tuners) = &mut self.tuners {
-            tuners.choose(&mut simulation.tuned);
-        }
-        self.use_parameters(&simulation);
-        self.playout.begin(game, clock.start_elapsed(checker), &mut self.rng);
-        simulation
-    }
-
-    /// Lets selection and playouts use the parameters that were chosen for a
-    /// simulation.
-    #[inline]
-    pub(super) fn use_parameters(&mut self, simulation: &Simulation) {
-        if self.tuners.is_some() && self.parameters_of != simulation.id {
-            self.parameters_of = simulation.id;
-            for (role, parameters) in simulation.tuned.parameters() {
-                self.selection.set_params(role, parameters);
-                self.playout.set_params(role, parameters);
-            }
-        }
-    }
-
-    /// Takes the next step of a simulation, which is in `state`.
-    pub(crate) fn step(
-        &mut self,
-        simulation: &mut Simulation,
-        game: &G,
-        state: &G::State,
-        checker: &mut LimitChecker,
-    ) -> StepAction {
-        self.use_parameters(simulation);
-        if P::WATCHES {
-            self.playout.watch(game, state);
-        }
-        if let Position::Below { node, first_edge } = simulation.position {
-            simulation.position = self.expand(simulation, game, state, node, first_edge, &mut checker.spent);
-        }
-        match simulation.position {
-            Position::Node(node) if self.tree.nodes[node as usize].proved.is_some() => {
-                simulation.rewards.clear();
-                simulation.rewards.extend_from_slice(self.tree.outcome(node).unwrap_or_default());
-                simulation.proved = Some(node);
-                return StepAction::Finish;
-            }
-            Position::Node(node) if !self.tree.is_leaf(node) => {
-                self.choose_in_tree(simulation, game, state, node);
-                simulation.tree_moves += 1;
-            }
-            _ if game.is_terminal(state) => {
-                self.reward(simulation, game, state);
-                if self.config.solver && simulation.playout_moves == 0 {
-                    simulation.proved = simulation.added;
-                }
-                return StepAction::Finish;
-            }
-            _ => {
-                simulation.rewards.clear();
-                simulation.rewards.resize(game.roles(), 0.0);
-                if self.cutoff.cut(game, state, simulation.playout_moves, &mut simulation.rewards) {
-                    return StepAction::Finish;
-                }
-                if checker.is_interrupted() {
-                    return StepAction::Cancel;
-                }
-                self.choose_in_playout(simulation, game, state);
-                simulation.position = Position::Playout;
-                simulation.playout_moves += 1;
-                checker.spent.expansions += 1;
-            }
-        }
-        if Self::RECORDS {
-            let skips_waits = self.playout.skips_waits();
-            simulation.history.record(game, state, &self.scratch.joint, skips_waits);
-        }
-        StepAction::Play
-    }
-
-    /// Appends the move number of each role for the joint move that the last
-    /// [`step`](Mcts::step) chose in `state` for this simulation.
-    #[inline]
-    pub(crate) fn move_numbers(&self, simulation: &Simulation, game: &G, state: &G::State, numbers: &mut Vec<u32>) {
-        match Self::RECORDS {
-            true => numbers.extend_from_slice(simulation.history.last()),
-            false => game.numbers(state, &self.scratch.joint, numbers),
-        }
-    }
-
-    /// Chooses a joint move at a node that is not a leaf.
-    fn choose_in_tree(&mut self, simulation: &mut Simulation, game: &G, state: &G::State, node: NodeId) {
-        let first_edge = simulation.edges.len();
-        self.scratch.joint.clear();
-        let visit = |node: NodeId| NodeVisit { node, visits: self.tree.nodes[node as usize].visits };
-        if simulation.parallel {
-            // The selection has followed another simulation meanwhile.
-            simulation.path.iter().for_each(|&node| self.selection.enter(visit(node)));
-        }
-        let visit = visit(node);
-        self.selection.enter(visit);
-        let turn = self.tree.nodes[node as usize].turn;
-        for (seat, role) in turn.acting(game.roles()).enumerate() {
-            let edge = self.select(simulation, game, state, visit, seat, role);
-            simulation.edges.push(edge as EdgeId);
-            self.scratch.joint.push(self.tree.edges[edge].mv);
-        }
-        if simulation.parallel {
-            self.tree.nodes[node as usize].visits += 1;
-            for &edge in &simulation.edges[first_edge..] {
-                let stats = &mut self.tree.edges[edge as usize].stats;
-                stats.visits += 1;
-                stats.under_way += 1;
-            }
-        }
-        simulation.path.push(node);
-        simulation.position = Position::Below { node, first_edge };
-    }
-
-    /// Returns the edge that the simulation follows for a role: an untried one
-    /// while there are any, unless the selection values them.
-    #[inline]
-    fn select(
-        &mut self,
-        simulation: &Simulation,
-        game: &G,
-        state: &G::State,
-        visit: NodeVisit,
-        seat: usize,
-        role: usize,
-    ) -> usize {
-        let range = self.tree.edges_of(visit.node, seat);
-        let edges = &self.tree.edges[range.clone()];
-        let all_valued = self.selection.values_untried();
-        let tolerance = self.selection.tolerance();
-        let prepared = self.selection.prepare(visit, role);
-        let values = &mut self.scratch.values;
-        values.clear();
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (index, edge) in edges.iter().enumerate() {
-            if edge.stats.visits == 0 && !all_valued {
-                return range.start + self.choose_untried(simulation, game, state, range, role);
-            }
-            let value = self.selection.value(prepared, edge.stats, edge.data);
-            if value > best.0 {
-                best = (value, index);
-            }
-            if tolerance > 0.0 {
-                values.push(value);
-            }
-        }
-        if tolerance > 0.0 {
-            let near = |&(_, value): &(usize, &f64)| *value >= best.0 - tolerance;
-            let count = values.iter().enumerate().filter(near).count();
-            let index = if count > 1 { self.rng.random_range(0..count) } else { 0 };
-            best.1 = values.iter().enumerate().filter(near).nth(index).map_or(best.1, |(index, _)| index);
-        }
-        range.start + best.1
-    }
-
-    /// Returns which of a role's edges to try, among those without visits.
-    fn choose_untried(
-        &mut self,
-        simulation: &Simulation,
-        game: &G,
-        state: &G::State,
-        edges: std::ops::Range<usize>,
-        role: usize,
-    ) -> usize {
-        let Scratch { moves, untried, .. } = &mut self.scratch;
-        untried.clear();
-        moves.clear();
-        let edges = self.tree.edges[edges].iter().enumerate();
-        for (index, edge) in edges.filter(|(_, edge)| edge.stats.visits == 0) {
-            untried.push(index);
-            moves.push(edge.mv);
-        }
-        untried[self.playout.choose_untried(game, state, role, moves, &simulation.history, &mut self.rng)]
-    }
-
-    /// Chooses a joint move beyond the tree.
-    #[inline]
-    fn choose_in_playout(&mut self, simulation: &Simulation, game: &G, state: &G::State) {
-        let Mcts { playout, rng, scratch, .. } = self;
-        scratch.joint.clear();
-        let acting = game.turn(state).acting(game.roles());
-        scratch.joint.extend(acting.map(|role| playout.choose(game, state, role, &simulation.history, rng)));
-    }
-
-    /// Sets the rewards of a terminal state.
-    fn reward(&mut self, simulation: &mut Simulation, game: &G, state: &G::State) {
-        let goals = &mut self.scratch.goals;
-        goals.clear();
-        game.goals(state, goals);
-        simulation.rewards.clear();
-        simulation.rewards.extend(goals.iter().map(|&goal| f64::from(goal) / 100.0));
     }
 }
