@@ -29,12 +29,12 @@ fn playouts(c: &mut Criterion) {
     let run = || {
         let mut rng = Rng::seed_from_u64(17);
         let mut policy = FarthestMix::new(0.17);
-        let trail = MoveHistory::default();
+        let history = MoveHistory::default();
         let mut moves = 0u64;
         for _ in 0..200 {
             let mut state = game.initial();
             while !game.is_terminal(&state) {
-                let action = policy.choose(&game, &state, state.player() as usize, &trail, &mut rng);
+                let action = policy.choose(&game, &state, state.player() as usize, &history, &mut rng);
                 game.play_action(&mut state, action);
                 moves += 1;
             }

@@ -41,21 +41,21 @@ fn ranks(c: &mut Criterion) {
         });
         group.bench_function("unrank in order", |b| {
             let start = board.states() / 2;
-            let told = (start..start + SAMPLES as u64)
+            let expected = (start..start + SAMPLES as u64)
                 .fold(0, |all, rank| all ^ Rank(rank).state(board.pieces()).cells().bits());
             b.iter(|| {
                 let states = States::of_ranks(board.pieces(), black_box(start)..start + SAMPLES as u64);
-                assert_eq!(states.fold(0, |all, (_, state)| all ^ state.cells().bits()), told);
+                assert_eq!(states.fold(0, |all, (_, state)| all ^ state.cells().bits()), expected);
             });
         });
         group.bench_function("unrank anywhere", |b| {
-            let (ranks, told) =
+            let (ranks, expected) =
                 (random_ranks(board.states()), states.iter().fold(0, |all, state| all ^ state.cells().bits()));
             b.iter(|| {
                 let unranked = black_box(&ranks)
                     .iter()
                     .fold(0, |all, &rank| all ^ Rank(rank).state(board.pieces()).cells().bits());
-                assert_eq!(unranked, told);
+                assert_eq!(unranked, expected);
             });
         });
         group.finish();
@@ -68,10 +68,10 @@ fn moves(c: &mut Criterion) {
     let count = |states: &[State]| -> usize {
         states.iter().map(|&state| board.geometry().army_moves(state.cells(), CellSet::EMPTY).count()).sum()
     };
-    let told = count(&states);
+    let expected = count(&states);
     let mut group = c.benchmark_group("9x9-6");
-    group.throughput(Throughput::Elements(told as u64));
-    group.bench_function("moves", |b| b.iter(|| assert_eq!(count(black_box(&states)), told)));
+    group.throughput(Throughput::Elements(expected as u64));
+    group.bench_function("moves", |b| b.iter(|| assert_eq!(count(black_box(&states)), expected)));
     group.finish();
 }
 
@@ -85,7 +85,7 @@ fn lookups(c: &mut Criterion) {
     let states: Vec<State> =
         (0..1 << 20).map(|_| Rank(rng.next_u64() % board.states()).state(board.pieces())).collect();
     let bytes = mapped.as_bytes().expect("the bench is of a byte table");
-    let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
+    let expected: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
     for &state in states.iter().step_by(1 << 10) {
         let Probe::Exact(distance) = mapped.probe(state).unwrap() else { panic!("a whole table is exact") };
         assert_eq!(distance.0, bytes[Rank::of(state).0 as usize]);
@@ -98,14 +98,14 @@ fn lookups(c: &mut Criterion) {
             b.iter(|| {
                 let ranks = black_box(&states).iter().map(|&state| Rank::of(state).0);
                 let sum: u64 = ranks.map(|rank| u64::from(bytes[rank as usize])).sum();
-                assert_eq!(sum, told);
+                assert_eq!(sum, expected);
             });
         });
         group.bench_function(format!("look-up of a batch, {how}"), |b| {
             let mut out = vec![0; states.len()];
             b.iter(|| {
                 assert!(table.probe_bytes(black_box(&states), &mut out));
-                assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), told);
+                assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), expected);
             });
         });
     }
@@ -121,7 +121,7 @@ fn encodings(c: &mut Criterion) {
     let board = table.prefix().board();
     let bytes = table.as_bytes().expect("the bench is of a byte table");
     let states = random_states(board);
-    let told: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
+    let expected: u64 = states.iter().map(|&state| u64::from(bytes[Rank::of(state).0 as usize])).sum();
     let made = tempfile::tempdir().unwrap();
     let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.size(), board.pieces()));
     group.sample_size(10).throughput(Throughput::Elements(SAMPLES as u64));
@@ -137,7 +137,7 @@ fn encodings(c: &mut Criterion) {
         println!("{name}: {:.3} bits a state", 8.0 * other.file_bytes() as f64 / other.prefix().states() as f64);
         let distance = |state| other.probe(state).unwrap().distance().expect("a whole table covers all");
         group.bench_function(format!("look-up in {name}"), |b| {
-            b.iter(|| assert_eq!(states.iter().map(|&state| u64::from(distance(state).0)).sum::<u64>(), told));
+            b.iter(|| assert_eq!(states.iter().map(|&state| u64::from(distance(state).0)).sum::<u64>(), expected));
         });
     }
     group.finish();

@@ -132,15 +132,15 @@ fn a_test_decides_the_same() {
     let mut schedule = Schedule { test: Some(test), ..schedule(2, 400) };
     schedule.pairings = vec![[0, 1]];
     let lanes = LaneGame::new(game).unwrap();
-    let told = |games, on| {
+    let expected = |games, on| {
         let mut standings = Standings::new(schedule.clone());
         in_lock_step(&lanes, &mut standings, games, on, usize::MAX).unwrap();
         let score = standings.summary()[0].pairings[0].score;
         (standings.played(), score)
     };
-    let first = told(1, 1);
+    let first = expected(1, 1);
     assert!(first.0 < 400, "{first:?}");
-    assert_eq!((told(8, 1), told(9, 2)), (first, first));
+    assert_eq!((expected(8, 1), expected(9, 2)), (first, first));
 }
 
 #[test]

@@ -64,11 +64,11 @@ fn degrees_are_those_worked_by_hand() {
                 states.insert(0, fluents.iter().position(|fluent| fluent == fact).unwrap());
             }
             let degree = degree(tree, &states)[0];
-            let told = (fraction(&state["value"]), fraction(&state["tie_break"]));
+            let expected = (fraction(&state["value"]), fraction(&state["tie_break"]));
             let close = |a: f32, b: f64| (f64::from(a) - b).abs() < 1e-6;
             assert!(
-                close(degree.value, told.0) && close(degree.tie_break, told.1),
-                "{}: {facts}: {degree:?} is not {told:?}",
+                close(degree.value, expected.0) && close(degree.tie_break, expected.1),
+                "{}: {facts}: {degree:?} is not {expected:?}",
                 case["about"]
             );
         }
@@ -145,14 +145,14 @@ fn square_rounds_are_those_worked_by_hand() {
     let means = numbers(&data["means"]);
     let mut allocator = tried(StrategyAllocation::Square, &means);
     for round in data["rounds"].as_array().unwrap() {
-        let told = numbers(round);
+        let expected = numbers(round);
         let mut counts = vec![0.0; means.len()];
-        for _ in 0..told.iter().sum::<f64>() as usize {
+        for _ in 0..expected.iter().sum::<f64>() as usize {
             let strategy = allocator.next(|_| true, true);
             allocator.learn(strategy, means[strategy]);
             counts[strategy] += 1.0;
         }
-        assert_eq!(counts, told);
+        assert_eq!(counts, expected);
     }
 }
 
@@ -184,8 +184,9 @@ fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
 
 #[test]
 fn shares_have_a_floor_and_a_ceiling() {
-    let near =
-        |shares: &[f64], told: [f64; 4]| shares.iter().zip(told).all(|(share, told)| (share - told).abs() < 2e-3);
+    let near = |shares: &[f64], expected: [f64; 4]| {
+        shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 2e-3)
+    };
     let free = shares(0.0, 1.0);
     assert!(free[0] > 0.99, "{free:?}");
     // A strategy that is ready for half of the simulations gets its fraction
@@ -257,15 +258,15 @@ fn effective_qualities_are_those_of_the_table() {
     let mut values = Vec::new();
     for child in data["children"].as_array().unwrap() {
         let successors = numbers(&child["successors"]);
-        let told = Child {
+        let expected = Child {
             quality: child["quality"].as_f64().unwrap(),
             is_terminal: child["terminal"].as_bool().unwrap(),
             own_moves: child["own"].as_u64().unwrap() as usize,
             joint_moves: child["joint"].as_u64().unwrap() as usize,
             successors: &successors,
         };
-        let value = told.effective_quality();
-        assert!((value - child["value"].as_f64().unwrap()).abs() < 1e-12, "{told:?}: {value}");
+        let value = expected.effective_quality();
+        assert!((value - child["value"].as_f64().unwrap()).abs() < 1e-12, "{expected:?}: {value}");
         values.push(value);
     }
     let best = (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -453,8 +454,8 @@ fn what_is_expected_of_strategies_is_by_roles_and_rules() {
     for (roles, with_rules, most) in [(1, true, "E"), (2, true, "AGE")] {
         let shares = expected(roles, with_rules, 4.0);
         for (strategy, simulations) in &shares {
-            let told = if *strategy == most { 1_600 } else { 100 };
-            assert!(simulations.abs_diff(told) <= 5, "{roles}: {shares:?}");
+            let expected = if *strategy == most { 1_600 } else { 100 };
+            assert!(simulations.abs_diff(expected) <= 5, "{roles}: {shares:?}");
         }
     }
     assert!(expected(2, false, 1.0).values().all(|&all| all >= 340), "without a prior nothing is left out");
@@ -467,10 +468,10 @@ fn choices(
     game: &NetworkGame,
     playout: &mut MiniPlayout<NetworkGame>,
     state: &<NetworkGame as Game>::State,
-    trail: &MoveHistory,
+    history: &MoveHistory,
 ) -> BTreeSet<String> {
     let mut rng = Rng::seed_from_u64(9);
-    (0..100).map(|_| game.move_name(0, playout.choose(game, state, 0, trail, &mut rng))).collect()
+    (0..100).map(|_| game.move_name(0, playout.choose(game, state, 0, history, &mut rng))).collect()
 }
 
 /// Returns a playout of one strategy in the state after the moves of a case.
@@ -498,16 +499,16 @@ fn case(
 #[test]
 fn mobility_counts_for_six_steps() {
     let (game, mut playout, state, best) = case("mobility.json", Strategy::Mobility);
-    let mut trail = MoveHistory::new(2);
-    trail.push(|numbers| numbers.extend([0, 0]));
+    let mut history = MoveHistory::new(2);
+    history.push(|numbers| numbers.extend([0, 0]));
     for _ in 0..6 {
-        assert_eq!(choices(&game, &mut playout, &state, &trail), best);
-        trail.push(|numbers| numbers.extend([0, 0]));
+        assert_eq!(choices(&game, &mut playout, &state, &history), best);
+        history.push(|numbers| numbers.extend([0, 0]));
     }
-    assert_eq!(choices(&game, &mut playout, &state, &trail).len(), 3);
+    assert_eq!(choices(&game, &mut playout, &state, &history).len(), 3);
     // The next simulation counts it again.
     playout.begin(&game, None, &mut Rng::seed_from_u64(1));
-    assert_eq!(choices(&game, &mut playout, &state, &trail), best);
+    assert_eq!(choices(&game, &mut playout, &state, &history), best);
 }
 
 #[test]
@@ -645,14 +646,14 @@ impl Playout<NetworkGame> for Logged {
         game: &NetworkGame,
         state: &<NetworkGame as Game>::State,
         role: usize,
-        trail: &MoveHistory,
+        history: &MoveHistory,
         rng: &mut Rng,
     ) -> u32 {
-        self.random.choose(game, state, role, trail, rng)
+        self.random.choose(game, state, role, history, rng)
     }
 
-    fn learn(&mut self, _: &NetworkGame, trail: &MoveHistory, rewards: &[f64]) {
-        self.log.push((trail.steps().map(<[u32]>::to_vec).collect(), rewards.to_vec()));
+    fn learn(&mut self, _: &NetworkGame, history: &MoveHistory, rewards: &[f64]) {
+        self.log.push((history.steps().map(<[u32]>::to_vec).collect(), rewards.to_vec()));
     }
 }
 
@@ -760,7 +761,7 @@ fn the_move_played_is_that_of_highest_effective_quality() {
 /// Prints figures 2 and 3 of [Świechowski and Mańdziuk 2014]; run it with
 /// `--ignored --nocapture`.
 #[test]
-#[ignore = "takes minutes and tells figures"]
+#[ignore = "takes minutes"]
 fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     const SIMULATIONS: u64 = 20_000;
     let path = collection().join("checkers.kif");

@@ -121,7 +121,7 @@ impl Game for Turns {
 
 /// The data that a playout received.
 #[derive(Default, PartialEq, Debug)]
-struct Told {
+struct Observed {
     /// The joint moves 2 and 1 steps before the root, by role.
     before: Vec<[[u32; 2]; 2]>,
     /// The joint moves of each simulation: their number, the first, and the
@@ -130,22 +130,30 @@ struct Told {
     advanced: usize,
 }
 
-struct Spy(Rc<RefCell<Told>>);
+struct Spy(Rc<RefCell<Observed>>);
 
 impl Playout<Turns> for Spy {
     const LEARNS: bool = true;
     fn choose(&mut self, _: &Turns, _: &usize, _: usize, _: &MoveHistory, _: &mut Rng) -> u32 {
         1
     }
-    fn choose_untried(&mut self, _: &Turns, _: &usize, _: usize, _: &[u32], trail: &MoveHistory, _: &mut Rng) -> usize {
-        if trail.is_empty() {
-            self.0.borrow_mut().before.push([0, 1].map(|role| [2, 1].map(|back| trail.back(back, role))));
+    fn choose_untried(
+        &mut self,
+        _: &Turns,
+        _: &usize,
+        _: usize,
+        _: &[u32],
+        history: &MoveHistory,
+        _: &mut Rng,
+    ) -> usize {
+        if history.is_empty() {
+            self.0.borrow_mut().before.push([0, 1].map(|role| [2, 1].map(|back| history.back(back, role))));
         }
         0
     }
-    fn learn(&mut self, _: &Turns, trail: &MoveHistory, rewards: &[f64]) {
-        let first = [0, 1].map(|role| trail.number(0, role));
-        self.0.borrow_mut().learnt.push((trail.len(), first, rewards.to_vec()));
+    fn learn(&mut self, _: &Turns, history: &MoveHistory, rewards: &[f64]) {
+        let first = [0, 1].map(|role| history.number(0, role));
+        self.0.borrow_mut().learnt.push((history.len(), first, rewards.to_vec()));
     }
     fn advance(&mut self, _: &Turns) {
         self.0.borrow_mut().advanced += 1;
@@ -157,8 +165,8 @@ fn playouts_know_the_last_moves_of_the_match_and_learn_from_the_root_on() {
     const NONE: u32 = MoveHistory::NONE;
     const WAITS: u32 = NOOP;
     let game = Turns(7);
-    let told = Rc::new(RefCell::new(Told::default()));
-    let mut mcts = Mcts::new(Uct::new(0.4), Spy(told.clone()), ToTheEnd, MctsConfig::default(), 1);
+    let seen = Rc::new(RefCell::new(Observed::default()));
+    let mut mcts = Mcts::new(Uct::new(0.4), Spy(seen.clone()), ToTheEnd, MctsConfig::default(), 1);
     mcts.begin(&game, &0);
     // The match plays 2, 1 and 0, each followed by a new root.
     let before = [
@@ -171,9 +179,9 @@ fn playouts_know_the_last_moves_of_the_match_and_learn_from_the_root_on() {
         let role = moved % 2;
         mcts.search(&game, &moved, role, Limits::playouts(1), &AtomicBool::new(false));
         let first = if role == 0 { [0, WAITS] } else { [WAITS, 10] };
-        let seen = std::mem::take(&mut *told.borrow_mut());
+        let seen = std::mem::take(&mut *seen.borrow_mut());
         let learnt = vec![(7 - moved, first, vec![0.3, 0.7])];
-        assert_eq!(seen, Told { before: vec![before], learnt, advanced: usize::from(moved > 0) });
+        assert_eq!(seen, Observed { before: vec![before], learnt, advanced: usize::from(moved > 0) });
         mcts.advance(&game, &[2 - moved.min(2) as u32]);
     }
 }
@@ -201,20 +209,20 @@ fn hash(text: &str) -> String {
 }
 
 /// Plays all games of a match.
-fn play(told: &Match, threads: usize) -> Match {
-    let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), told.game);
+fn play(recorded: &Match, threads: usize) -> Match {
+    let path = format!("{}/games/{}.kif", env!("CARGO_MANIFEST_DIR"), recorded.game);
     let game = NetworkGame::new(Network::new(&Rules::parse(&std::fs::read_to_string(path).unwrap()).unwrap()).unwrap());
     let make = |entrant: usize| -> Box<dyn Contestant<NetworkGame>> {
-        Box::new(PolicyPlayer::new(told.players[entrant].parse().unwrap()))
+        Box::new(PolicyPlayer::new(recorded.players[entrant].parse().unwrap()))
     };
     let host = TournamentSetup { game: &game, contestants: &make, adjudicator: None };
-    let budget = Budget { playouts: Some(told.playouts), ..Budget::default() };
-    let entrants = told.players.iter().map(Entrant::named).collect();
+    let budget = Budget { playouts: Some(recorded.playouts), ..Budget::default() };
+    let entrants = recorded.players.iter().map(Entrant::named).collect();
     let schedule = Schedule {
         roles: game.roles(),
-        seed: told.seed,
+        seed: recorded.seed,
         opening_plies: 0,
-        ..Schedule::new(entrants, budget, told.games.len() as u64)
+        ..Schedule::new(entrants, budget, recorded.games.len() as u64)
     };
     let mut standings = Standings::new(schedule);
     let mut records: Vec<GameRecord> = Vec::new();
@@ -226,11 +234,11 @@ fn play(told: &Match, threads: usize) -> Match {
     records.sort_by_key(|record| record.id);
     let outcome = |record: &GameRecord| (record.goals.clone(), record.plies, hash(&record.moves.join("\n")));
     let points = |record: &GameRecord| {
-        let roles = record.players.iter().zip(&record.goals).filter(|(player, _)| **player == told.players[0]);
+        let roles = record.players.iter().zip(&record.goals).filter(|(player, _)| **player == recorded.players[0]);
         let goals: Vec<f64> = roles.map(|(_, &goal)| f64::from(goal)).collect();
         goals.iter().sum::<f64>() / goals.len() as f64 / 100.0
     };
-    Match { score: records.iter().map(points).sum(), games: records.iter().map(outcome).collect(), ..told.clone() }
+    Match { score: records.iter().map(points).sum(), games: records.iter().map(outcome).collect(), ..recorded.clone() }
 }
 
 #[test]
@@ -240,7 +248,7 @@ fn the_same_seed_gives_the_same_match_as_ever() {
         matches: Vec<Match>,
     }
     let data: Data = serde_json::from_str(include_str!("data/policies/matches.json")).unwrap();
-    let found: Vec<Match> = data.matches.iter().map(|told| play(told, 1)).collect();
+    let found: Vec<Match> = data.matches.iter().map(|recorded| play(recorded, 1)).collect();
     assert!(found == data.matches, "the matches have become {}", serde_json::to_string(&found).unwrap());
     for found in &found {
         assert_eq!(&play(found, 2), found, "on two threads");

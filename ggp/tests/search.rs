@@ -273,8 +273,8 @@ fn short_wins_are_worth_more() {
     let settings = MctsConfig { length_bonus: LengthBonus { weight: 0.1, horizon: 10 }, ..MctsConfig::default() };
     let found = mcts(settings).search(&Ways, &(0, 0), 0, Limits::playouts(200), &AtomicBool::new(false));
     let means: Vec<f64> = found.moves.iter().map(|(_, stats)| stats.mean()).collect();
-    for (mean, told) in means.iter().zip([0.92, 0.97, 0.95]) {
-        assert!((mean - told).abs() < 1e-9, "{means:?}");
+    for (mean, expected) in means.iter().zip([0.92, 0.97, 0.95]) {
+        assert!((mean - expected).abs() < 1e-9, "{means:?}");
     }
     assert_eq!(found.best, 3);
 }

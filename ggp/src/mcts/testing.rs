@@ -37,8 +37,8 @@ fn once() -> u32 {
 }
 
 impl Simulation {
-    pub fn trail(&self) -> MoveHistory {
-        trail(self.rewards.len(), &[], &self.steps)
+    pub fn history(&self) -> MoveHistory {
+        history(self.rewards.len(), &[], &self.steps)
     }
 
     /// By role, 0 to 1.
@@ -47,18 +47,18 @@ impl Simulation {
     }
 }
 
-/// The trail of some joint moves after those of the match.
-pub fn trail(roles: usize, before: &[String], steps: &[String]) -> MoveHistory {
-    let mut trail = MoveHistory::new(roles);
+/// The history of some joint moves after those of the match.
+pub fn history(roles: usize, before: &[String], steps: &[String]) -> MoveHistory {
+    let mut history = MoveHistory::new(roles);
     for step in before {
-        trail.push(|into| into.extend(numbers(step)));
-        trail.commit_last();
+        history.push(|into| into.extend(numbers(step)));
+        history.commit_last();
     }
     for step in steps {
-        trail.push(|into| into.extend(numbers(step)));
+        history.push(|into| into.extend(numbers(step)));
     }
-    assert_eq!(trail.len(), steps.len());
-    trail
+    assert_eq!(history.len(), steps.len());
+    history
 }
 
 /// A game of so many roles, which never ends, whose states are a role and the

@@ -29,13 +29,19 @@ pub(super) fn context(roles: usize, role: usize, length: usize, back: impl Fn(us
 /// If all roles choose at once, or if they take turns, the result is that of
 /// [`context`] without the joint moves that had no choice.
 #[inline]
-pub(super) fn chosen_context(trail: &MoveHistory, first: usize, end: usize, role: usize, length: usize) -> Option<u64> {
-    let roles = trail.roles();
+pub(super) fn chosen_context(
+    history: &MoveHistory,
+    first: usize,
+    end: usize,
+    role: usize,
+    length: usize,
+) -> Option<u64> {
+    let roles = history.roles();
     let mut joints = (first..end).rev();
     let mut number = |steps: usize| {
         joints.find_map(|joint| {
             let mut before = (steps..steps + roles).map(|back| (role + back * (roles - 1)) % roles);
-            let (role, number) = before.find_map(|role| Some((role, trail.chosen(joint, role)?)))?;
+            let (role, number) = before.find_map(|role| Some((role, history.chosen(joint, role)?)))?;
             // Moves of different roles may have the same number.
             Some(number.wrapping_mul(roles as u32).wrapping_add(role as u32))
         })

@@ -28,26 +28,26 @@ impl LastGoodReply {
 
     /// Returns the index of the stored reply among the moves of a role: the
     /// reply to two moves if it is among them, otherwise the reply to one.
-    pub(super) fn find(&self, trail: &MoveHistory, role: usize, numbers: &[u32]) -> Option<usize> {
+    pub(super) fn find(&self, history: &MoveHistory, role: usize, numbers: &[u32]) -> Option<usize> {
         let replies = self.replies.get(role)?;
         [2, 1].into_iter().find_map(|length| {
-            let reply = replies.get(&context(trail.roles(), role, length, |back, role| trail.back(back, role)))?;
+            let reply = replies.get(&context(history.roles(), role, length, |back, role| history.back(back, role)))?;
             numbers.iter().position(|number| number == reply)
         })
     }
 
     /// Learns from a simulation.
-    pub(super) fn learn(&mut self, trail: &MoveHistory, rewards: &[f64]) {
-        let roles = trail.roles();
+    pub(super) fn learn(&mut self, history: &MoveHistory, rewards: &[f64]) {
+        let roles = history.roles();
         self.replies.resize(roles, FxHashMap::default());
         let highest = rewards.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        for (step, numbers) in trail.steps().enumerate() {
+        for (step, numbers) in history.steps().enumerate() {
             for (role, (&number, &reward)) in numbers.iter().zip(rewards).enumerate() {
                 if number >= NOOP {
                     continue;
                 }
                 for length in 1..=step.min(2) {
-                    let key = context(roles, role, length, |back, role| trail.number(step - back, role));
+                    let key = context(roles, role, length, |back, role| history.number(step - back, role));
                     if reward >= highest {
                         if self.replies[role].len() >= LastGoodReply::MOST {
                             self.replies[role].clear();
@@ -70,19 +70,19 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
-    use crate::mcts::testing::{Simulation, number, numbers, trail};
+    use crate::mcts::testing::{Simulation, history, number, numbers};
     use crate::rng::Rng;
 
     #[derive(Deserialize)]
     struct Case {
         about: String,
         roles: usize,
-        simulations: Vec<Told>,
+        simulations: Vec<Step>,
         choices: Vec<Choice>,
     }
 
     #[derive(Deserialize)]
-    struct Told {
+    struct Step {
         #[serde(flatten)]
         simulation: Simulation,
         /// The replies after the simulation, by role and by the one or two
@@ -121,18 +121,19 @@ mod tests {
     fn replies_are_stored_and_forgotten() {
         for case in cases() {
             let mut replies = LastGoodReply::default();
-            for Told { simulation, replies: told } in &case.simulations {
-                replies.learn(&simulation.trail(), &simulation.rewards());
-                for (role, told) in told.iter().enumerate() {
-                    let told: BTreeMap<_, _> = told.iter().map(|(to, reply)| (numbers(to), number(reply))).collect();
-                    assert_eq!(table(&replies, role), told, "{}, role {role}", case.about);
+            for Step { simulation, replies: expected } in &case.simulations {
+                replies.learn(&simulation.history(), &simulation.rewards());
+                for (role, expected) in expected.iter().enumerate() {
+                    let expected: BTreeMap<_, _> =
+                        expected.iter().map(|(to, reply)| (numbers(to), number(reply))).collect();
+                    assert_eq!(table(&replies, role), expected, "{}, role {role}", case.about);
                 }
                 assert_eq!(replies.replies.len(), case.roles);
             }
             for choice in &case.choices {
-                let trail = trail(case.roles, &choice.r#match, &choice.simulation);
+                let history = history(case.roles, &choice.r#match, &choice.simulation);
                 let options: Vec<u32> = choice.options.iter().map(|mv| number(mv)).collect();
-                let found = replies.find(&trail, choice.role, &options).map(|index| &choice.options[index]);
+                let found = replies.find(&history, choice.role, &options).map(|index| &choice.options[index]);
                 assert_eq!(found, choice.reply.as_ref(), "{}: after {:?}", case.about, choice.simulation);
             }
         }
@@ -147,7 +148,7 @@ mod tests {
             times: 1,
         };
         for (simulation, reply) in [(alone(["A", "B"], 100.0), 2), (alone(["A", "C"], 0.0), 3)] {
-            replies.learn(&simulation.trail(), &simulation.rewards());
+            replies.learn(&simulation.history(), &simulation.rewards());
             assert_eq!(table(&replies, 0), BTreeMap::from([(vec![1], reply)]));
         }
     }
@@ -183,11 +184,11 @@ mod tests {
             let roles = 1 + round % 3;
             let (mut replies, mut simulations) = (LastGoodReply::default(), Vec::new());
             for _ in 0..25 {
-                let mut trail = MoveHistory::new(roles);
+                let mut history = MoveHistory::new(roles);
                 let mut steps: Vec<Vec<u32>> = Vec::new();
                 for _ in 0..rng.random_range(1..8) {
                     let step: Vec<u32> = (0..roles).map(|_| [0, 1, 2, NOOP][rng.random_range(0..4)]).collect();
-                    trail.push(|numbers| numbers.extend(&step));
+                    history.push(|numbers| numbers.extend(&step));
                     steps.push(step);
                     let role = rng.random_range(0..roles);
                     let offered: Vec<u32> = (0..3).filter(|_| rng.random_bool(0.7)).collect();
@@ -196,14 +197,14 @@ mod tests {
                     };
                     let to_two = back(2).and_then(|two| slow(&simulations, role, &[two, back(1)?]));
                     let to_one = back(1).and_then(|one| slow(&simulations, role, &[one]));
-                    let replies_told = [to_two, to_one].map(|reply| reply.filter(|reply| offered.contains(reply)));
-                    let told = replies_told[0].or(replies_told[1]);
-                    assert_eq!(replies.find(&trail, role, &offered).map(|index| offered[index]), told);
-                    found[replies_told.iter().position(Option::is_some).unwrap_or(2)] += 1;
+                    let expected_replies = [to_two, to_one].map(|reply| reply.filter(|reply| offered.contains(reply)));
+                    let expected = expected_replies[0].or(expected_replies[1]);
+                    assert_eq!(replies.find(&history, role, &offered).map(|index| offered[index]), expected);
+                    found[expected_replies.iter().position(Option::is_some).unwrap_or(2)] += 1;
                 }
                 // There are few different rewards, so many are equal.
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..3)) / 2.0).collect();
-                replies.learn(&trail, &rewards);
+                replies.learn(&history, &rewards);
                 simulations.push((steps, rewards));
             }
         }

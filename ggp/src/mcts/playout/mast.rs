@@ -55,9 +55,9 @@ impl MoveValues for Mast {
         worths.extend(numbers.iter().map(|&number| self.mean(role, number).unwrap_or(UNSEEN)));
     }
 
-    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay) {
+    fn learn(&mut self, history: &MoveHistory, rewards: &[f64], decay: &Decay) {
         let limits = decay.limits();
-        for step in trail.steps() {
+        for step in history.steps() {
             for (role, (&number, &reward)) in step.iter().zip(rewards).enumerate() {
                 self.add(role, number, reward as f32, limits);
             }
@@ -127,7 +127,7 @@ pub(super) mod tests {
             let (mut mast, mut slow) = (Mast::default(), Slow::default());
             let decay = Decay { omega, cap, ..Decay::NONE };
             for _ in 0..40 {
-                let mut trail = MoveHistory::new(roles);
+                let mut history = MoveHistory::new(roles);
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
                 for _ in 0..rng.random_range(1..6) {
                     let step: Vec<u32> = (0..roles).map(|_| rng.random_range(0..5)).collect();
@@ -135,9 +135,9 @@ pub(super) mod tests {
                     for (role, &number) in step.iter().enumerate().filter(|(_, number)| **number != NOOP) {
                         add(slow.0.entry((role, number)).or_default(), rewards[role], &decay);
                     }
-                    trail.push(|numbers| numbers.extend(step));
+                    history.push(|numbers| numbers.extend(step));
                 }
-                mast.learn(&trail, &rewards, &decay);
+                mast.learn(&history, &rewards, &decay);
                 if rng.random_bool(0.3) {
                     // Decay is frequent enough to rescale the table.
                     let by = [0.0, 0.03, 0.5, 0.9][rng.random_range(0..4)];
@@ -147,11 +147,11 @@ pub(super) mod tests {
                 let numbers = [3, 0, 5, 1, 2];
                 for role in 0..roles {
                     let mut worths = vec![7.0];
-                    mast.worths(&trail, role, &numbers, &mut worths);
+                    mast.worths(&history, role, &numbers, &mut worths);
                     assert_eq!((worths.len(), worths[0]), (6, 7.0), "worths are appended");
                     for (&number, &worth) in numbers.iter().zip(&worths[1..]) {
-                        let told = slow.worth(role, number);
-                        assert!((f64::from(worth) - told).abs() < 1e-4, "{worth} is to be {told}");
+                        let expected = slow.worth(role, number);
+                        assert!((f64::from(worth) - expected).abs() < 1e-4, "{worth} instead of {expected}");
                     }
                 }
             }

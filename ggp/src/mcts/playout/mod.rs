@@ -72,7 +72,7 @@ pub trait Playout<G: Game> {
     /// The policy generates the moves itself and need not consider all legal
     /// moves. If it does not learn, the history only contains the number of
     /// roles.
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move;
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move;
 
     /// Returns the index of the move to try first among some untried moves of
     /// a node.
@@ -82,7 +82,7 @@ pub trait Playout<G: Game> {
         _state: &G::State,
         _role: usize,
         untried: &[G::Move],
-        _trail: &MoveHistory,
+        _history: &MoveHistory,
         rng: &mut Rng,
     ) -> usize {
         rng.random_range(0..untried.len())
@@ -93,7 +93,7 @@ pub trait Playout<G: Game> {
 
     /// Learns from a simulation with one reward per role.
     #[inline]
-    fn learn(&mut self, _game: &G, _trail: &MoveHistory, _rewards: &[f64]) {}
+    fn learn(&mut self, _game: &G, _history: &MoveHistory, _rewards: &[f64]) {}
 
     /// Records a joint move of the match.
     fn advance(&mut self, _game: &G) {}

@@ -152,7 +152,7 @@ impl Followers {
 
     /// Adds the averages of some moves to `sums`, together with their numbers.
     #[inline]
-    fn tell(&self, numbers: &[u32], sums: &mut [(f32, f32)], least: f32, scale: Scale) {
+    fn add_values(&self, numbers: &[u32], sums: &mut [(f32, f32)], least: f32, scale: Scale) {
         let mut add = |at: usize, average: DecayingAverage| {
             if let Some(mean) = average.mean_from(least, scale) {
                 sums[at].0 += mean;
@@ -200,14 +200,14 @@ impl Nst {
     }
 
     /// Learns like [`MoveValues::learn`], from the moves that were chosen.
-    fn learn_chosen(&mut self, trail: &MoveHistory, rewards: &[f64], limits: WeightLimits) {
-        let first = trail.known() - trail.len();
-        for joint in first..trail.known() {
+    fn learn_chosen(&mut self, history: &MoveHistory, rewards: &[f64], limits: WeightLimits) {
+        let first = history.known() - history.len();
+        for joint in first..history.known() {
             for (role, &reward) in rewards.iter().enumerate() {
-                let Some(number) = trail.chosen(joint, role) else { continue };
+                let Some(number) = history.chosen(joint, role) else { continue };
                 self.singles.add(role, number, reward as f32, limits);
                 for length in 1..self.longest {
-                    let Some(key) = chosen_context(trail, first, joint, role, length) else { break };
+                    let Some(key) = chosen_context(history, first, joint, role, length) else { break };
                     self.add(role, key, number, reward as f32, limits);
                 }
             }
@@ -242,7 +242,7 @@ impl Nst {
         if followers.telling == 0 {
             return;
         }
-        followers.tell(numbers, &mut self.sums, self.least, self.scale);
+        followers.add_values(numbers, &mut self.sums, self.least, self.scale);
     }
 }
 
@@ -252,7 +252,7 @@ impl Nst {
     pub(super) fn worths_by(
         &mut self,
         longest: usize,
-        trail: &MoveHistory,
+        history: &MoveHistory,
         role: usize,
         numbers: &[u32],
         worths: &mut Vec<f32>,
@@ -262,8 +262,8 @@ impl Nst {
         self.sums.extend(numbers.iter().map(single));
         for length in 1..longest.min(self.longest) {
             let key = match self.skips_waits {
-                true => chosen_context(trail, 0, trail.known(), role, length),
-                false => Some(context(trail.roles(), role, length, |back, role| trail.back(back, role))),
+                true => chosen_context(history, 0, history.known(), role, length),
+                false => Some(context(history.roles(), role, length, |back, role| history.back(back, role))),
             };
             let Some(key) = key else { break };
             self.follow(role, key, numbers);
@@ -277,24 +277,24 @@ impl MoveValues for Nst {
         self.skips_waits
     }
 
-    fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
-        self.worths_by(self.longest, trail, role, numbers, worths);
+    fn worths(&mut self, history: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+        self.worths_by(self.longest, history, role, numbers, worths);
     }
 
-    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay) {
+    fn learn(&mut self, history: &MoveHistory, rewards: &[f64], decay: &Decay) {
         let limits = decay.limits();
         if self.skips_waits {
-            return self.learn_chosen(trail, rewards, limits);
+            return self.learn_chosen(history, rewards, limits);
         }
-        self.singles.learn(trail, rewards, decay);
-        let roles = trail.roles();
-        for (step, numbers) in trail.steps().enumerate() {
+        self.singles.learn(history, rewards, decay);
+        let roles = history.roles();
+        for (step, numbers) in history.steps().enumerate() {
             for (role, (&number, &reward)) in numbers.iter().zip(rewards).enumerate() {
                 if number >= NOOP {
                     continue;
                 }
                 for length in 1..self.longest.min(step + 1) {
-                    let key = context(roles, role, length, |back, role| trail.number(step - back, role));
+                    let key = context(roles, role, length, |back, role| history.number(step - back, role));
                     self.add(role, key, number, reward as f32, limits);
                 }
             }
@@ -319,7 +319,7 @@ mod tests {
 
     use super::*;
     use crate::mcts::playout::mast::tests::{Weighted, add};
-    use crate::mcts::testing::{Simulation, number, numbers, trail};
+    use crate::mcts::testing::{Simulation, history, number, numbers};
     use crate::rng::Rng;
 
     impl Nst {
@@ -369,7 +369,7 @@ mod tests {
     fn taught(case: &Case) -> Nst {
         let mut nst = Nst::new(3, case.k);
         for simulation in &case.simulations {
-            (0..simulation.times).for_each(|_| nst.learn(&simulation.trail(), &simulation.rewards(), &Decay::NONE));
+            (0..simulation.times).for_each(|_| nst.learn(&simulation.history(), &simulation.rewards(), &Decay::NONE));
         }
         nst
     }
@@ -378,14 +378,15 @@ mod tests {
     fn the_sequences_of_a_simulation_are_those_of_the_paper() {
         for case in cases() {
             let nst = taught(&case);
-            for (role, told) in case.grams.iter().enumerate() {
-                let told: BTreeMap<_, _> = told.iter().map(|(gram, average)| (numbers(gram), average)).collect();
+            for (role, expected) in case.grams.iter().enumerate() {
+                let expected: BTreeMap<_, _> =
+                    expected.iter().map(|(gram, average)| (numbers(gram), average)).collect();
                 let found = nst.table(role);
                 let about = format!("{}, role {role}", case.about);
-                assert!(found.keys().eq(told.keys()), "{about}: {found:?}");
-                for ((mean, weight), (told_mean, count)) in found.values().zip(told.values()) {
+                assert!(found.keys().eq(expected.keys()), "{about}: {found:?}");
+                for ((mean, weight), (expected_mean, count)) in found.values().zip(expected.values()) {
                     assert_eq!(weight, count, "{about}: {found:?}");
-                    assert!((100.0 * mean.unwrap() - told_mean).abs() < 1e-3, "{about}: {found:?}");
+                    assert!((100.0 * mean.unwrap() - expected_mean).abs() < 1e-3, "{about}: {found:?}");
                 }
             }
             assert_eq!(nst.places.len().max(case.roles), case.roles);
@@ -397,16 +398,19 @@ mod tests {
         for case in cases() {
             let mut nst = taught(&case);
             for choice in &case.choices {
-                let trail = trail(case.roles, &choice.r#match, &choice.simulation);
+                let history = history(case.roles, &choice.r#match, &choice.simulation);
                 let offered: Vec<u32> = choice.worths.keys().map(|mv| number(mv)).collect();
                 // The second pass checks that a choice changes no state.
                 for _ in 0..2 {
                     let mut worths = Vec::new();
-                    nst.worths(&trail, choice.role, &offered, &mut worths);
+                    nst.worths(&history, choice.role, &offered, &mut worths);
                     assert_eq!(worths.len(), offered.len());
-                    for (worth, told) in worths.iter().zip(choice.worths.values()) {
+                    for (worth, expected) in worths.iter().zip(choice.worths.values()) {
                         let about = &case.about;
-                        assert!((100.0 * worth - told).abs() < 1e-3, "{about}: {worth} is to be {told} of 100");
+                        assert!(
+                            (100.0 * worth - expected).abs() < 1e-3,
+                            "{about}: {worth} instead of {expected} of 100"
+                        );
                     }
                 }
             }
@@ -474,28 +478,31 @@ mod tests {
                 Decay { omega: [1.0, 0.9][round % 2], cap: [f64::INFINITY, 1.0, 4.5][round / 36 % 3], ..Decay::NONE };
             let (mut nst, mut slow) = (Nst::new(longest, least), Slow::default());
             let mut moved: Vec<Vec<u32>> = Vec::new();
-            let mut trail = MoveHistory::new(roles);
+            let mut history = MoveHistory::new(roles);
             for _ in 0..30 {
-                trail.rewind();
+                history.rewind();
                 let mut steps = Vec::new();
                 for _ in 0..rng.random_range(0..7) {
                     let step: Vec<u32> = (0..roles).map(|_| [0, 1, 2, NOOP][rng.random_range(0..4)]).collect();
-                    trail.push(|numbers| numbers.extend(&step));
+                    history.push(|numbers| numbers.extend(&step));
                     steps.push(step);
                     let all: Vec<Vec<u32>> = moved.iter().chain(&steps).cloned().collect();
                     let role = rng.random_range(0..roles);
                     let offered: Vec<u32> = (0..4).filter(|_| rng.random_bool(0.7)).collect();
                     let mut worths = Vec::new();
-                    nst.worths(&trail, role, &offered, &mut worths);
+                    nst.worths(&history, role, &offered, &mut worths);
                     for (&number, &worth) in offered.iter().zip(&worths) {
-                        let Some(told) = slow.worth(&all, role, number, longest, least) else { continue };
-                        assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                        let Some(expected) = slow.worth(&all, role, number, longest, least) else { continue };
+                        assert!(
+                            (f64::from(worth) - expected).abs() < 1e-4,
+                            "round {round}: {worth} instead of {expected}"
+                        );
                         asked += 1;
-                        long += u32::from(slow.worth(&all, role, number, 1, least) != Some(told));
+                        long += u32::from(slow.worth(&all, role, number, 1, least) != Some(expected));
                     }
                 }
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
-                nst.learn(&trail, &rewards, &decay);
+                nst.learn(&history, &rewards, &decay);
                 slow.learn(&steps, &rewards, longest, &decay);
                 if rng.random_bool(0.2) {
                     let by = [0.0, 0.01, 0.5, 0.9][rng.random_range(0..4)];
@@ -504,9 +511,9 @@ mod tests {
                 }
                 if let Some(last) = steps.pop().filter(|_| rng.random_bool(0.2)) {
                     // The match plays the last joint move.
-                    trail.rewind();
-                    trail.push(|numbers| numbers.extend(&last));
-                    trail.commit_last();
+                    history.rewind();
+                    history.push(|numbers| numbers.extend(&last));
+                    history.commit_last();
                     moved.push(last);
                 }
             }
@@ -522,7 +529,7 @@ mod tests {
     /// choice.
     fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
         let roles = steps.first().map_or(1, Vec::len);
-        let told = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
+        let chosen = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
         let choice = |(place, step): (usize, &Vec<Option<u32>>)| {
             let mut wanted = (role + 100 * roles - place - 1) % roles;
             while step[wanted].is_none() {
@@ -530,7 +537,7 @@ mod tests {
             }
             (wanted, step[wanted].unwrap())
         };
-        told.enumerate().map(choice).collect()
+        chosen.enumerate().map(choice).collect()
     }
 
     #[test]
@@ -544,15 +551,15 @@ mod tests {
             let mut nst = Nst::new(3, least).skipping_waits(true);
             let mut slow: HashMap<Chosen, Vec<f64>> = HashMap::new();
             let mut moved: Vec<Vec<Option<u32>>> = Vec::new();
-            let mut trail = MoveHistory::new(roles);
-            let push = |trail: &mut MoveHistory, step: &[Option<u32>]| {
+            let mut history = MoveHistory::new(roles);
+            let push = |history: &mut MoveHistory, step: &[Option<u32>]| {
                 // A role without a choice has a number too, or waits.
                 let number = |mv: &Option<u32>| mv.unwrap_or(if roles == 2 { NOOP } else { 0 });
-                trail.push(|numbers| numbers.extend(step.iter().map(number)));
-                trail.mark_waits(|role| step[role].is_none());
+                history.push(|numbers| numbers.extend(step.iter().map(number)));
+                history.mark_waits(|role| step[role].is_none());
             };
             for _ in 0..40 {
-                trail.rewind();
+                history.rewind();
                 let mut steps: Vec<Vec<Option<u32>>> = Vec::new();
                 for _ in 0..rng.random_range(1..8) {
                     let all: Vec<_> = moved.iter().chain(&steps).cloned().collect();
@@ -561,7 +568,7 @@ mod tests {
                     for role in 0..roles {
                         let before = chosen_before(&all, role);
                         let mut worths = Vec::new();
-                        nst.worths(&trail, role, &[0, 1], &mut worths);
+                        nst.worths(&history, role, &[0, 1], &mut worths);
                         for (mv, &worth) in worths.iter().enumerate() {
                             let sequence = |length: usize| (role, mv as u32, before[..length].to_vec());
                             let means = (0..=known.min(2)).filter_map(|length| {
@@ -570,19 +577,22 @@ mod tests {
                                 counts.then(|| rewards.iter().sum::<f64>() / rewards.len() as f64)
                             });
                             let means: Vec<f64> = means.collect();
-                            let told =
+                            let expected =
                                 if means.is_empty() { 1.0 } else { means.iter().sum::<f64>() / means.len() as f64 };
-                            assert!((f64::from(worth) - told).abs() < 1e-4, "round {round}: {worth} is to be {told}");
+                            assert!(
+                                (f64::from(worth) - expected).abs() < 1e-4,
+                                "round {round}: {worth} instead of {expected}"
+                            );
                             by_length[means.len().saturating_sub(1)] += 1;
                         }
                     }
                     let mut choice = || rng.random_bool(chance).then(|| rng.random_range(0..2));
                     let step: Vec<Option<u32>> = (0..roles).map(|_| choice()).collect();
-                    push(&mut trail, &step);
+                    push(&mut history, &step);
                     steps.push(step);
                 }
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=100)) / 100.0).collect();
-                nst.learn(&trail, &rewards, &Decay::NONE);
+                nst.learn(&history, &rewards, &Decay::NONE);
                 for (end, step) in steps.iter().enumerate() {
                     for (role, mv) in step.iter().enumerate().filter_map(|(role, mv)| Some((role, (*mv)?))) {
                         let before = chosen_before(&steps[..end], role);
@@ -592,9 +602,9 @@ mod tests {
                     }
                 }
                 if rng.random_bool(0.3) {
-                    trail.rewind();
-                    push(&mut trail, &steps[0]);
-                    trail.commit_last();
+                    history.rewind();
+                    push(&mut history, &steps[0]);
+                    history.commit_last();
                     moved.push(steps.swap_remove(0));
                 }
             }
@@ -630,7 +640,7 @@ mod tests {
             assert!(followers.telling as usize >= counted);
             let numbers: Vec<u32> = alone.keys().flat_map(|&number| [number, number + 1]).collect();
             let mut sums = vec![(0.5, 1.0); numbers.len()];
-            followers.tell(&numbers, &mut sums, 2.0, SCALE);
+            followers.add_values(&numbers, &mut sums, 2.0, SCALE);
             for (number, sum) in numbers.iter().zip(sums) {
                 let mean = alone.get(number).and_then(|average| average.mean_from(2.0, SCALE));
                 assert_eq!(sum, mean.map_or((0.5, 1.0), |mean| (0.5 + mean, 2.0)), "round {round}, {number}");

@@ -47,14 +47,14 @@ impl MoveValues for NstEnsemble {
         self.variants[0].nst.skips_waits()
     }
 
-    fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
+    fn worths(&mut self, history: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>) {
         let Chosen { variant, longest } = self.chosen.of(role);
-        self.variants[variant].nst.worths_by(longest, trail, role, numbers, worths);
+        self.variants[variant].nst.worths_by(longest, history, role, numbers, worths);
     }
 
-    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay) {
+    fn learn(&mut self, history: &MoveHistory, rewards: &[f64], decay: &Decay) {
         for Variant { omega, nst, .. } in &mut self.variants {
-            nst.learn(trail, rewards, &Decay { omega: *omega, ..*decay });
+            nst.learn(history, rewards, &Decay { omega: *omega, ..*decay });
         }
     }
 
@@ -95,15 +95,15 @@ mod tests {
         let mut rng = Rng::seed_from_u64(4);
         let mut unlike = [0; 2];
         for round in 0..200 {
-            let mut trail = MoveHistory::new(2);
+            let mut history = MoveHistory::new(2);
             for _ in 0..rng.random_range(1..6) {
-                trail.push(|numbers| numbers.extend([rng.random_range(0..3), rng.random_range(0..3)]));
+                history.push(|numbers| numbers.extend([rng.random_range(0..3), rng.random_range(0..3)]));
             }
             let rewards = [rng.random(), rng.random()];
-            variants.learn(&trail, &rewards, &Decay::NONE);
+            variants.learn(&history, &rewards, &Decay::NONE);
             for (decay, nst, mast) in &mut alone {
-                nst.learn(&trail, &rewards, decay);
-                mast.learn(&trail, &rewards, decay);
+                nst.learn(&history, &rewards, decay);
+                mast.learn(&history, &rewards, decay);
             }
             if round % 7 == 0 {
                 variants.decay(0.9);
@@ -124,12 +124,12 @@ mod tests {
                         role,
                         &ParamOverrides { playout: Some(kind), gamma, omega, ..ParamOverrides::default() },
                     );
-                    let (mut found, mut told) = (Vec::new(), Vec::new());
-                    variants.worths(&trail, role, &[0, 1, 2], &mut found);
-                    worth.worths(&trail, role, &[0, 1, 2], &mut told);
-                    assert_eq!(found, told, "round {round}, {kind:?} with {decay:?}");
-                    let (known, of) = first.get_or_insert((told.clone(), role));
-                    unlike[usize::from(kind == PlayoutKind::Mast)] += u32::from(*of == role && *known != told);
+                    let (mut found, mut expected) = (Vec::new(), Vec::new());
+                    variants.worths(&history, role, &[0, 1, 2], &mut found);
+                    worth.worths(&history, role, &[0, 1, 2], &mut expected);
+                    assert_eq!(found, expected, "round {round}, {kind:?} with {decay:?}");
+                    let (known, of) = first.get_or_insert((expected.clone(), role));
+                    unlike[usize::from(kind == PlayoutKind::Mast)] += u32::from(*of == role && *known != expected);
                 }
             }
         }

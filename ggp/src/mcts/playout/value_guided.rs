@@ -20,11 +20,11 @@ pub trait MoveValues {
 
     /// Appends the value (0 to 1) of each given move of a role at the end of
     /// the history.
-    fn worths(&mut self, trail: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
+    fn worths(&mut self, history: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
 
     /// Learns from a simulation with one reward per role. The entries that
     /// occur in it decay by ω.
-    fn learn(&mut self, trail: &MoveHistory, rewards: &[f64], decay: &Decay);
+    fn learn(&mut self, history: &MoveHistory, rewards: &[f64], decay: &Decay);
 
     /// Multiplies all weights.
     fn decay(&mut self, by: f64);
@@ -84,7 +84,7 @@ impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
         game: &G,
         role: usize,
         moves: &[M],
-        trail: &MoveHistory,
+        history: &MoveHistory,
         random: bool,
         rng: &mut Rng,
     ) -> usize
@@ -97,14 +97,14 @@ impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
         let Chooser { numbers, worths } = &mut self.chooser;
         numbers.clear();
         numbers.extend(moves.iter().map(|&mv| game.number(role, mv)));
-        if let Some(reply) = self.replies.as_ref().and_then(|replies| replies.find(trail, role, numbers)) {
+        if let Some(reply) = self.replies.as_ref().and_then(|replies| replies.find(history, role, numbers)) {
             return reply;
         }
         if random {
             return rng.random_range(0..moves.len());
         }
         worths.clear();
-        self.worth.worths(trail, role, numbers, worths);
+        self.worth.worths(history, role, numbers, worths);
         self.selector.of(role).choose(worths, rng)
     }
 
@@ -122,7 +122,7 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
         self.worth.skips_waits()
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move {
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
         let random = self.selector.of(role).is_random(rng);
         let mut moves = std::mem::take(&mut self.moves);
         let known = if random && self.replies.is_none() {
@@ -130,7 +130,7 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
         } else {
             moves.clear();
             game.playout_moves(state, role, &mut moves);
-            let choice = self.choose_among(game, role, &moves, trail, random, rng);
+            let choice = self.choose_among(game, role, &moves, history, random, rng);
             moves.get(choice).copied()
         };
         self.moves = moves;
@@ -143,25 +143,25 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
         _: &G::State,
         role: usize,
         untried: &[G::Move],
-        trail: &MoveHistory,
+        history: &MoveHistory,
         rng: &mut Rng,
     ) -> usize {
         let random = self.selector.of(role).is_random(rng);
-        self.choose_among(game, role, untried, trail, random, rng)
+        self.choose_among(game, role, untried, history, random, rng)
     }
 
     fn set_params(&mut self, role: usize, params: &ParamOverrides) {
-        let told = params.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
+        let selector = params.epsilon.map_or(self.usual, |epsilon| Selector::Greedy { epsilon });
         let is_random = params.playout == Some(PlayoutKind::Random);
-        self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { told });
+        self.selector.set(role, if is_random { Selector::Greedy { epsilon: 1.0 } } else { selector });
         self.worth.set_params(role, params);
     }
 
-    fn learn(&mut self, game: &G, trail: &MoveHistory, rewards: &[f64]) {
+    fn learn(&mut self, game: &G, history: &MoveHistory, rewards: &[f64]) {
         let decay = self.decay_of(game);
-        self.worth.learn(trail, rewards, &decay);
+        self.worth.learn(history, rewards, &decay);
         if let Some(replies) = &mut self.replies {
-            replies.learn(trail, rewards);
+            replies.learn(history, rewards);
         }
         self.batched += 1;
         if self.batched >= decay.batch {
@@ -186,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::mcts::playout::{Mast, Nst};
-    use crate::mcts::testing::{Offers, Simulation, deviate, number, numbers, trail};
+    use crate::mcts::testing::{Offers, Simulation, deviate, history, number, numbers};
     use crate::policy::{PlayoutPolicy, Policy};
 
     fn cases<T: DeserializeOwned>(text: &str) -> Vec<T> {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn learn<W: MoveValues>(playout: &mut ValueGuidedPlayout<W, u32>, game: &Offers, simulation: &Simulation) {
-        Playout::learn(playout, game, &simulation.trail(), &simulation.rewards());
+        Playout::learn(playout, game, &simulation.history(), &simulation.rewards());
     }
 
     const DRAWS: u32 = 60_000;
@@ -258,10 +258,10 @@ mod tests {
         let game = Offers(2);
         let simulation =
             Simulation { steps: ["A noop", "noop B"].map(str::to_owned).to_vec(), rewards: vec![20.0, 20.0], times: 1 };
-        let after = trail(2, &[], &["A noop".to_owned()]);
+        let after = history(2, &[], &["A noop".to_owned()]);
         let options = numbers("C B D");
         let mut rng = Rng::seed_from_u64(6);
-        for (replies, told) in [(None, [1.0 / 3.0; 3]), (Some(LastGoodReply::default()), [0.0, 1.0, 0.0])] {
+        for (replies, expected) in [(None, [1.0 / 3.0; 3]), (Some(LastGoodReply::default()), [0.0, 1.0, 0.0])] {
             let random = Selector::Greedy { epsilon: 1.0 };
             let mut playout = ValueGuidedPlayout::new(Mast::default(), random, replies, Decay::NONE);
             learn(&mut playout, &game, &simulation);
@@ -271,7 +271,7 @@ mod tests {
                 let mv = playout.choose(&game, &(1, options.clone()), 1, &after, &mut rng);
                 counts[options.iter().position(|&option| option == mv).unwrap()] += 1;
             }
-            assert!(deviate(&counts, &told) < 6.5, "{counts:?}");
+            assert!(deviate(&counts, &expected) < 6.5, "{counts:?}");
             // If the reply is not among the moves, the choice is the same as
             // without it.
             let mut counts = [0; 2];
@@ -372,15 +372,15 @@ mod tests {
                 }
                 Event::Moves(moves) => (0..*moves).for_each(|_| playout.advance(&game)),
                 Event::Grams(grams) => {
-                    for told in grams.iter().filter(|told| numbers(&told.gram).len() <= longest) {
-                        let table = table(&playout.worth, told.role);
-                        let (mean, weight) = table.get(&numbers(&told.gram)).copied().unwrap_or_default();
-                        assert!(told.is(mean, weight), "{about}: {mean:?} of {weight}, not {told:?}");
+                    for expected in grams.iter().filter(|expected| numbers(&expected.gram).len() <= longest) {
+                        let table = table(&playout.worth, expected.role);
+                        let (mean, weight) = table.get(&numbers(&expected.gram)).copied().unwrap_or_default();
+                        assert!(expected.is(mean, weight), "{about}: {mean:?} of {weight}, not {expected:?}");
                     }
                 }
                 Event::Worth { after, role, mv, is } if longest > 1 => {
                     let mut worths = Vec::new();
-                    playout.worth.worths(&trail(case.roles, &[], after), *role, &[number(mv)], &mut worths);
+                    playout.worth.worths(&history(case.roles, &[], after), *role, &[number(mv)], &mut worths);
                     assert!((100.0 * worths[0] - is).abs() < 1e-2, "{about}: {worths:?}, not {is}");
                 }
                 Event::Worth { .. } => {}
@@ -393,13 +393,13 @@ mod tests {
         let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![50.0], times: 1 };
         // There are three rewards, of which the cap removes one, and a move of
         // the match.
-        for (roles, alone, told) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
+        for (roles, alone, expected) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
             let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };
             let mut playout = ValueGuidedPlayout::new(Mast::default(), Selector::Greedy { epsilon: 0.0 }, None, decay);
             (0..3).for_each(|_| learn(&mut playout, &Offers(roles), &simulation));
             playout.advance(&Offers(roles));
             let weights: Vec<f32> = playout.worth.table(0).into_iter().map(|(.., weight)| weight).collect();
-            assert_eq!(weights, [0.0, told], "{roles} roles");
+            assert_eq!(weights, [0.0, expected], "{roles} roles");
         }
     }
 

@@ -79,9 +79,9 @@ impl Playout<Sums> for Choosers {
     fn choose(&mut self, _: &Sums, _: &(usize, u64), _: usize, _: &MoveHistory, _: &mut Rng) -> u64 {
         1
     }
-    fn learn(&mut self, _: &Sums, trail: &MoveHistory, _: &[f64]) {
-        let chose = |joint| [0, 1].map(|role| trail.chosen(joint, role).is_some());
-        self.0 = (0..trail.known()).map(chose).collect();
+    fn learn(&mut self, _: &Sums, history: &MoveHistory, _: &[f64]) {
+        let chose = |joint| [0, 1].map(|role| history.chosen(joint, role).is_some());
+        self.0 = (0..history.known()).map(chose).collect();
     }
 }
 
@@ -94,8 +94,8 @@ fn a_trail_tells_who_had_a_choice() {
     for (moved, role) in ROLES.into_iter().enumerate().take(4) {
         mcts.search(&Sums, &state, role, Limits::playouts(20), &Default::default());
         let before = [[false; 2], [false; 2]];
-        let told: Vec<[bool; 2]> = before.into_iter().chain(all.clone()).skip(moved).collect();
-        assert_eq!(mcts.playout().0, told, "after {moved} moves");
+        let expected: Vec<[bool; 2]> = before.into_iter().chain(all.clone()).skip(moved).collect();
+        assert_eq!(mcts.playout().0, expected, "after {moved} moves");
         mcts.advance(&Sums, &[2]);
         Sums.play(&mut state, &[2]);
     }
@@ -129,7 +129,7 @@ fn transpositions_are_one_node() {
 
 #[test]
 fn what_is_kept_of_a_tree_fades() {
-    let mut told = None;
+    let mut expected = None;
     for tree_gamma in [1.0, 0.5, 0.0] {
         let settings = MctsConfig { tree_gamma, decision: Decision::EffectiveQuality, ..MctsConfig::default() };
         let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1);
@@ -138,7 +138,7 @@ fn what_is_kept_of_a_tree_fades() {
         let stats: Vec<MoveStats> = mcts.tree.edges.iter().map(|edge| edge.stats).collect();
         let arrivals = mcts.node_rewards.as_ref().unwrap();
         let means: Vec<Option<f64>> = (0..mcts.tree.nodes.len() as u32).map(|node| arrivals.mean(node, 0)).collect();
-        let (before, means_before) = told.get_or_insert_with(|| (stats.clone(), means.clone()));
+        let (before, means_before) = expected.get_or_insert_with(|| (stats.clone(), means.clone()));
         for (stats, before) in stats.iter().zip(before) {
             let visits = (f64::from(before.visits) * tree_gamma).round() as u32;
             assert_eq!(stats.visits, visits.max(before.visits.min(1)));

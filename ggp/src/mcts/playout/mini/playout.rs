@@ -305,12 +305,12 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         }
     }
 
-    fn choose(&mut self, game: &G, state: &G::State, role: usize, trail: &MoveHistory, rng: &mut Rng) -> G::Move {
-        let from = *self.playout_from.get_or_insert(trail.len());
+    fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move {
+        let from = *self.playout_from.get_or_insert(history.len());
         let mut moves = std::mem::take(&mut self.buffers.moves);
         moves.clear();
         game.playout_moves(state, role, &mut moves);
-        let mv = moves[self.pick(game, state, role, &moves, trail.len() - from, rng)];
+        let mv = moves[self.pick(game, state, role, &moves, history.len() - from, rng)];
         self.buffers.moves = moves;
         mv
     }
@@ -327,8 +327,8 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         self.pick(game, state, role, untried, 0, rng)
     }
 
-    fn learn(&mut self, _: &G, trail: &MoveHistory, rewards: &[f64]) {
-        for moves in trail.steps() {
+    fn learn(&mut self, _: &G, history: &MoveHistory, rewards: &[f64]) {
+        for moves in history.steps() {
             for (role, (&mv, &reward)) in moves.iter().zip(rewards).enumerate() {
                 if mv < NOOP {
                     self.history.count(role, mv, reward);

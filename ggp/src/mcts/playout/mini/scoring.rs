@@ -139,9 +139,9 @@ mod tests {
         let before = [set(5, &[0, 1]), set(5, &[4]), set(5, &[0, 2, 3])];
         // The first state has 1, 3 and 1 facts that the earlier states do not
         // have, the second 3, 2 and 1, the third 0, 1 and 0.
-        for (known, told) in [(1, [1.0, 3.0, 0.0]), (2, [1.0, 2.0, 0.0]), (3, [1.0, 1.0, 0.0])] {
+        for (known, expected) in [(1, [1.0, 3.0, 0.0]), (2, [1.0, 2.0, 0.0]), (3, [1.0, 1.0, 0.0])] {
             by_novelty(&all, &before[..known], &mut counts, &mut worths);
-            assert_eq!(worths, told.map(|worth| (worth, 0.0)));
+            assert_eq!(worths, expected.map(|worth| (worth, 0.0)));
         }
     }
 
@@ -150,17 +150,17 @@ mod tests {
         let mut rng = Rng::seed_from_u64(1);
         let (facts, count) = (90, 130);
         let random = |rng: &mut Rng| -> Vec<usize> { (0..facts).filter(|_| rng.random_bool(0.3)).collect() };
-        let told: Vec<Vec<usize>> = (0..count).map(|_| random(&mut rng)).collect();
+        let expected: Vec<Vec<usize>> = (0..count).map(|_| random(&mut rng)).collect();
         let before: Vec<FluentSet> = (0..3).map(|_| set(facts, &random(&mut rng))).collect();
         let weights: Vec<f64> = (0..facts).map(|_| f64::from(rng.random_range(-3i32..4))).collect();
-        let all = states(facts, &told.iter().map(|facts| &facts[..]).collect::<Vec<_>>(), &[]);
+        let all = states(facts, &expected.iter().map(|facts| &facts[..]).collect::<Vec<_>>(), &[]);
         let (mut counts, mut worths) = (Vec::new(), Vec::new());
         by_weights(&all, &weights, &mut worths);
-        let sums = told.iter().map(|facts| facts.iter().map(|&fact| weights[fact]).sum::<f64>());
+        let sums = expected.iter().map(|facts| facts.iter().map(|&fact| weights[fact]).sum::<f64>());
         assert!(worths.iter().map(|worth| worth.0).eq(sums));
         by_novelty(&all, &before, &mut counts, &mut worths);
         let fresh = |facts: &[usize], set: &FluentSet| facts.iter().filter(|&&fact| !set.contains(fact)).count();
-        let nearest = told.iter().map(|facts| before.iter().map(|set| fresh(facts, set)).min().unwrap() as f64);
+        let nearest = expected.iter().map(|facts| before.iter().map(|set| fresh(facts, set)).min().unwrap() as f64);
         assert!(worths.iter().map(|worth| worth.0).eq(nearest));
     }
 

@@ -72,9 +72,9 @@ impl Amaf {
     }
 
     /// Adds a simulation that entered some nodes.
-    pub fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
-        self.roles = trail.roles();
-        let start = self.log.add(entered.len(), trail, rewards);
+    pub fn learn(&mut self, entered: &[u32], history: &MoveHistory, rewards: &[f64]) {
+        self.roles = history.roles();
+        let start = self.log.add(entered.len(), history, rewards);
         for (step, &number) in entered.iter().enumerate() {
             let entry = self.log.entry(start, step);
             let next = self.entries.len() as u32;
@@ -229,18 +229,18 @@ mod tests {
     fn simulate(amaf: &mut Amaf, slow: &mut Slow, roles: usize, rng: &mut Rng) {
         let mut entered: Vec<u32> = (1..slow.len() as u32).filter(|_| rng.random_bool(0.3)).collect();
         entered.insert(0, 0);
-        let mut trail = MoveHistory::new(roles);
+        let mut history = MoveHistory::new(roles);
         // The match before the simulation is not part of it.
-        trail.push(|numbers| numbers.extend((0..roles).map(|_| 9)));
-        trail.commit_last();
+        history.push(|numbers| numbers.extend((0..roles).map(|_| 9)));
+        history.commit_last();
         let length = entered.len() + rng.random_range(0..5);
         let moves = [0, 1, 2, 3, 40, NOOP];
         let steps: Vec<Vec<u32>> =
             (0..length).map(|_| (0..roles).map(|_| moves[rng.random_range(0..moves.len())]).collect()).collect();
-        steps.iter().for_each(|step| trail.push(|numbers| numbers.extend(step)));
+        steps.iter().for_each(|step| history.push(|numbers| numbers.extend(step)));
         // Sums of these rewards are exact in any order.
         let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..=4)) / 4.0).collect();
-        amaf.learn(&entered, &trail, &rewards);
+        amaf.learn(&entered, &history, &rewards);
         for (step, &node) in entered.iter().enumerate() {
             slow[node as usize].push((steps[step..].to_vec(), rewards.clone()));
         }
@@ -264,8 +264,8 @@ mod tests {
         amaf.open(node as u32);
         for role in 0..roles {
             for number in [0, 1, 2, 3, 4, 9, 40, 41] {
-                let told = slow_mean(&slow[node], role, number);
-                assert_eq!(amaf.mean(node as u32, role, number), told, "role {role} and {number} at {node}");
+                let expected = slow_mean(&slow[node], role, number);
+                assert_eq!(amaf.mean(node as u32, role, number), expected, "role {role} and {number} at {node}");
             }
         }
     }

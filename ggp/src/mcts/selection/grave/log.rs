@@ -58,16 +58,16 @@ impl SimulationLog {
     /// Adds a simulation and returns its position.
     /// [`entry`](SimulationLog::entry) then returns its moves from each of its
     /// first `steps` steps onwards.
-    pub fn add(&mut self, steps: usize, trail: &MoveHistory, rewards: &[f64]) -> u32 {
-        self.roles = trail.roles();
+    pub fn add(&mut self, steps: usize, history: &MoveHistory, rewards: &[f64]) -> u32 {
+        self.roles = history.roles();
         self.simulations += 1;
         let start = self.words.len() as u32;
         self.words.extend(rewards.iter().map(|&reward| (reward as f32).to_bits()));
         let first = self.words.len();
         self.counts.clear();
         self.counts.resize(steps, 0);
-        let length = trail.len();
-        for (back, numbers) in trail.steps().rev().enumerate() {
+        let length = history.len();
+        for (back, numbers) in history.steps().rev().enumerate() {
             for (role, &number) in numbers.iter().enumerate().filter(|(_, number)| **number < NOOP) {
                 self.add_key(MoveKey::new(self.roles, role, number));
             }

@@ -157,15 +157,15 @@ impl<G: Game> Selection<G> for Grave {
     }
 
     fn set_params(&mut self, role: usize, params: &ParamOverrides) {
-        let told = self.controls.of(role);
-        let c = params.c.unwrap_or(told.c);
-        let k = params.k.unwrap_or(told.k);
-        let reference = params.reference.unwrap_or(told.reference);
+        let current = self.controls.of(role);
+        let c = params.c.unwrap_or(current.c);
+        let k = params.k.unwrap_or(current.k);
+        let reference = params.reference.unwrap_or(current.reference);
         self.controls.set(role, GraveSettings { c, k, reference, form: self.form });
     }
 
-    fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
-        self.amaf.learn(entered, trail, rewards);
+    fn learn(&mut self, entered: &[u32], history: &MoveHistory, rewards: &[f64]) {
+        self.amaf.learn(entered, history, rewards);
     }
 
     fn renumber(&mut self, numbers: &[Option<u32>]) {
@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn values_have_their_shares() {
-        for Share { k, visits, share: told } in data().shares {
-            assert!((share(k, visits) - told).abs() < 1e-9, "K = {k}, N = {visits}: {}", share(k, visits));
+        for Share { k, visits, share: expected } in data().shares {
+            assert!((share(k, visits) - expected).abs() < 1e-9, "K = {k}, N = {visits}: {}", share(k, visits));
         }
     }
 
@@ -293,14 +293,14 @@ mod tests {
                 if early {
                     (0..4).for_each(|node| grave.amaf.open(node));
                 }
-                Selection::<Offers>::learn(&mut grave, entered, &simulation.trail(), &simulation.rewards);
+                Selection::<Offers>::learn(&mut grave, entered, &simulation.history(), &simulation.rewards);
             }
             (0..4).for_each(|node| grave.amaf.open(node));
-            for told in &values_of_nodes {
-                let mean = grave.amaf.mean(told.node, told.role, number(&told.mv));
-                let near = mean.zip(told.mean).is_none_or(|(mean, told)| (mean - told).abs() < 1e-8);
-                let Amaf { node, role, mv, .. } = told;
-                assert!(near && mean.is_some() == told.mean.is_some(), "node {node}, role {role}, {mv}: {mean:?}");
+            for expected in &values_of_nodes {
+                let mean = grave.amaf.mean(expected.node, expected.role, number(&expected.mv));
+                let near = mean.zip(expected.mean).is_none_or(|(mean, expected)| (mean - expected).abs() < 1e-8);
+                let Amaf { node, role, mv, .. } = expected;
+                assert!(near && mean.is_some() == expected.mean.is_some(), "node {node}, role {role}, {mv}: {mean:?}");
             }
         }
     }
@@ -313,7 +313,7 @@ mod tests {
             let place = enter(&mut grave, 0, case.visits);
             if let Some(amaf) = case.amaf {
                 let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![amaf], times: 1 };
-                Selection::<Offers>::learn(&mut grave, &[0], &simulation.trail(), &simulation.rewards);
+                Selection::<Offers>::learn(&mut grave, &[0], &simulation.history(), &simulation.rewards);
             }
             let shares = prepare(&mut grave, place, 0);
             let stats =
@@ -341,8 +341,8 @@ mod tests {
         Selection::<Offers>::set_params(&mut grave, 1, &controls);
         enter(&mut grave, 0, 10);
         let place = enter(&mut grave, 1, 100);
-        let told = [(0, 0.0, 0.2), (1, 1.0, 0.9)];
-        for (role, share, c) in told {
+        let expected = [(0, 0.0, 0.2), (1, 1.0, 0.9)];
+        for (role, share, c) in expected {
             let shares = prepare(&mut grave, place, role);
             assert_eq!((shares.share, shares.reference), (share, 0));
             assert!((shares.explore - c * 100f64.ln().sqrt()).abs() < 1e-12);
@@ -438,19 +438,19 @@ mod tests {
         }
         fn value(&self, (shares, place, role): (Shares, NodeVisit, usize), stats: MoveStats, number: u32) -> f64 {
             let value = Selection::<Mixed>::value(&self.grave, shares, stats, number);
-            let told = self.slow_value(place, role, stats, number);
-            assert!((value - told).abs() < 1e-6, "{value} is to be {told} at {place:?}");
+            let expected = self.slow_value(place, role, stats, number);
+            assert!((value - expected).abs() < 1e-6, "{value} instead of {expected} at {place:?}");
             self.checked.set(self.checked.get() + 1);
             value
         }
-        fn learn(&mut self, entered: &[u32], trail: &MoveHistory, rewards: &[f64]) {
-            let steps: Vec<Vec<u32>> = trail.steps().map(<[u32]>::to_vec).collect();
+        fn learn(&mut self, entered: &[u32], history: &MoveHistory, rewards: &[f64]) {
+            let steps: Vec<Vec<u32>> = history.steps().map(<[u32]>::to_vec).collect();
             for (step, &node) in entered.iter().enumerate() {
                 let nodes = self.nodes.len().max(node as usize + 1);
                 self.nodes.resize(nodes, Vec::new());
                 self.nodes[node as usize].push((steps[step..].to_vec(), rewards.to_vec()));
             }
-            Selection::<Mixed>::learn(&mut self.grave, entered, trail, rewards);
+            Selection::<Mixed>::learn(&mut self.grave, entered, history, rewards);
         }
         fn renumber(&mut self, numbers: &[Option<u32>]) {
             let mut nodes = Vec::new();
