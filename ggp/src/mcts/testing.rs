@@ -1,12 +1,12 @@
-//! What the data files of tests say of moves and simulations
-//! (`ggp/tests/data/policies`), and a game to ask about them.
+//! Moves and simulations in the data files of tests (`ggp/tests/data/policies`),
+//! and a game that offers these moves.
 
 use super::MoveHistory;
 use serde::Deserialize;
 
 use crate::game::{Game, NOOP, Turn};
 
-/// The number of a move: `-` waits, `noop` is 0, and letters follow.
+/// Returns the number of a move: `-` waits, `noop` is 0, and `A` is 1.
 pub fn number(name: &str) -> u32 {
     match name.as_bytes() {
         b"-" => NOOP,
@@ -16,7 +16,7 @@ pub fn number(name: &str) -> u32 {
     }
 }
 
-/// The numbers of moves with spaces between.
+/// Returns the numbers of moves that are separated by spaces.
 pub fn numbers(names: &str) -> Vec<u32> {
     names.split(' ').map(number).collect()
 }
@@ -25,9 +25,9 @@ pub fn numbers(names: &str) -> Vec<u32> {
 #[derive(Clone, Deserialize, Debug)]
 pub struct Simulation {
     pub steps: Vec<String>,
-    /// By role, 0 to 100.
+    /// The goal of each role, 0 to 100.
     pub rewards: Vec<f64>,
-    /// How often it is run.
+    /// The number of times that it is run.
     #[serde(default = "once")]
     pub times: u32,
 }
@@ -41,13 +41,13 @@ impl Simulation {
         history(self.rewards.len(), &[], &self.steps)
     }
 
-    /// By role, 0 to 1.
+    /// Returns the reward of each role, 0 to 1.
     pub fn rewards(&self) -> Vec<f64> {
         self.rewards.iter().map(|goal| goal / 100.0).collect()
     }
 }
 
-/// The history of some joint moves after those of the match.
+/// Returns the history of some joint moves after those of the match.
 pub fn history(roles: usize, before: &[String], steps: &[String]) -> MoveHistory {
     let mut history = MoveHistory::new(roles);
     for step in before {
@@ -61,8 +61,8 @@ pub fn history(roles: usize, before: &[String], steps: &[String]) -> MoveHistory
     history
 }
 
-/// A game of so many roles, which never ends, whose states are a role and the
-/// moves it is offered.
+/// A game with this number of roles that never ends. A state holds the role to
+/// move and the moves that it is offered.
 pub struct Offers(pub usize);
 
 impl Game for Offers {
@@ -94,9 +94,9 @@ impl Game for Offers {
     }
 }
 
-/// The chi-squared statistic of counts as a normal deviate, after Wilson and
-/// Hilferty (1931). Above 6.5 less than once in a thousand million. What is
-/// never to be is never.
+/// Returns the chi-squared statistic of counts as a normal deviate, after Wilson
+/// and Hilferty (1931). It exceeds 6.5 by chance less than once in a billion
+/// (10^9) times. It is infinite if an impossible outcome has occurred.
 pub fn deviate(counts: &[u32], probabilities: &[f64]) -> f64 {
     assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-6);
     let total = f64::from(counts.iter().sum::<u32>());

@@ -8,8 +8,8 @@ use crate::mcts::tree::{NodeId, Tree};
 use crate::mcts::*;
 use crate::rng::Rng;
 
-/// Two roles add digits, in an order that is not always in turn, and split
-/// what they come to.
+/// A game in which two roles add digits to a sum, in an irregular order. The
+/// roles share 100 points by the sum.
 struct Sums;
 
 const ROLES: [usize; 6] = [0, 1, 1, 0, 1, 0];
@@ -51,7 +51,8 @@ impl Game for Sums {
     }
 }
 
-/// The nodes of a tree with their states. A node is of one state.
+/// Returns the nodes of a tree with their states, and checks that each node has
+/// one state.
 fn nodes(tree: &Tree<u64, ()>, root: (usize, u64)) -> HashMap<NodeId, (usize, u64)> {
     let mut states = HashMap::from([(0, root)]);
     let mut open = vec![0];
@@ -67,7 +68,8 @@ fn nodes(tree: &Tree<u64, ()>, root: (usize, u64)) -> HashMap<NodeId, (usize, u6
     states
 }
 
-/// Who chose in each joint move of the last simulation, and in the two before it.
+/// A playout that records, for the last simulation and the two joint moves before
+/// it, which roles had a choice.
 #[derive(Default)]
 struct Choosers(Vec<[bool; 2]>);
 
@@ -86,7 +88,7 @@ impl Playout<Sums> for Choosers {
 }
 
 #[test]
-fn a_trail_tells_who_had_a_choice() {
+fn a_history_marks_roles_without_a_choice() {
     let mut mcts = Mcts::new(Uct::new(1.0), Choosers::default(), ToTheEnd, MctsConfig::default(), 1);
     let mut state = (0, 0);
     let all: Vec<[bool; 2]> = ROLES.iter().map(|&role| [role == 0, role == 1]).collect();
@@ -128,7 +130,7 @@ fn transpositions_are_one_node() {
 }
 
 #[test]
-fn what_is_kept_of_a_tree_fades() {
+fn the_kept_tree_decays() {
     let mut expected = None;
     for tree_gamma in [1.0, 0.5, 0.0] {
         let settings = MctsConfig { tree_gamma, decision: Decision::EffectiveQuality, ..MctsConfig::default() };
@@ -155,8 +157,8 @@ fn what_is_kept_of_a_tree_fades() {
 }
 
 #[test]
-fn transpositions_change_what_is_searched_and_not_what_is_found() {
-    // By hand: the last moves for each sum, backwards.
+fn transpositions_do_not_change_the_best_move() {
+    // The exact value, by backward induction.
     fn value(state: (usize, u64)) -> u8 {
         if Sums.is_terminal(&state) {
             return Sums.goal(&state, 0);

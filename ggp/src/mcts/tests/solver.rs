@@ -1,13 +1,13 @@
-//! What the tree proves, against minimax.
+//! Proofs of outcomes, compared with minimax.
 
 use crate::game::{Game, Turn};
 use crate::limits::Limits;
 use crate::mcts::{Decision, Mcts, MctsConfig, RandomPlayout, ToTheEnd, Uct};
 
-/// Two roles move in no order through a tree of chance, and share 100.
+/// A random game: two roles move in a random order, and share 100 points.
 struct Chance(u64);
 
-/// A state's number, and how many moves lead to it.
+/// The number of a state, and the number of moves before it.
 type Place = (u64, u32);
 
 impl Game for Chance {
@@ -41,7 +41,7 @@ impl Game for Chance {
     }
 }
 
-/// What the first role gets if both play their best.
+/// Returns the goal of the first role with best play.
 fn minimax(game: &Chance, state: Place) -> u8 {
     if game.is_terminal(&state) {
         return game.goal(&state, 0);
@@ -59,7 +59,7 @@ fn played(game: &Chance, mut state: Place, mv: u32) -> Place {
 }
 
 #[test]
-fn what_is_proved_is_what_minimax_finds() {
+fn proved_outcomes_are_those_of_minimax() {
     const GAMES: u64 = 300;
     const PLAYOUTS: u64 = 50_000;
     let (mut solved, mut inner) = (0, 0);
@@ -71,7 +71,7 @@ fn what_is_proved_is_what_minimax_finds() {
         let mut mcts = Mcts::new(Uct::new(0.4), RandomPlayout::default(), ToTheEnd, settings, seed);
         let Turn::One(role) = game.turn(&state) else { unreachable!("one moves at a time") };
         let found = mcts.search(&game, &state, role, Limits::playouts(PLAYOUTS), &Default::default());
-        // What seems to lose is looked at ever more rarely.
+        // Moves that seem to lose are visited ever more rarely, so that a few games stay open.
         if found.spent.playouts < PLAYOUTS {
             solved += 1;
             assert_eq!(minimax(&game, played(&game, state, found.best)), minimax(&game, state), "{seed}");
@@ -99,7 +99,7 @@ fn what_is_proved_is_what_minimax_finds() {
     assert!(solved > GAMES * 9 / 10 && inner > 2000, "{solved}, {inner}");
 }
 
-/// Both roles name a number at once; the first wins if they are the same.
+/// Both roles name a number at once. The first wins if the numbers are equal.
 struct Match;
 
 impl Game for Match {
@@ -132,7 +132,7 @@ impl Game for Match {
 }
 
 #[test]
-fn where_roles_move_at_once_nothing_is_proved() {
+fn simultaneous_moves_prove_nothing() {
     let settings = MctsConfig { solver: true, ..MctsConfig::default() };
     let mut mcts = Mcts::new(Uct::new(0.4), RandomPlayout::default(), ToTheEnd, settings, 1);
     let found = mcts.search(&Match, &None, 0, Limits::playouts(2000), &Default::default());

@@ -1,4 +1,4 @@
-//! Many searches in lock step.
+//! Many searches in lock step, compared with each search alone.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ const POLICIES: [&str; 8] = [
     "base,tune=he",
 ];
 
-/// Searches from move to move.
+/// The number of moves of each match.
 const MOVES: usize = 3;
 
 fn games() -> Vec<(String, NetworkGame)> {
@@ -43,7 +43,7 @@ fn games() -> Vec<(String, NetworkGame)> {
     games
 }
 
-/// The limits and the clock of the search for a move.
+/// Returns the limits and the clock of the search for a move.
 fn limits(seed: u64, at: usize) -> (Limits, SearchClock) {
     let count = 3 + (7 * seed + 11 * at as u64) % 13;
     let limits =
@@ -51,8 +51,8 @@ fn limits(seed: u64, at: usize) -> (Limits, SearchClock) {
     (limits, if at == 0 { SearchClock::Start } else { SearchClock::Play })
 }
 
-/// The role whose moves are told, and the joint move after a search: its
-/// best, and the last move of others.
+/// Returns the joint move after a search: the best move of the first acting role,
+/// and the last legal move of the others.
 fn joint<G: Game<Move = u32>>(game: &G, state: &G::State, best: u32) -> Vec<u32> {
     let acting = game.turn(state).acting(game.roles());
     let last = |role| {
@@ -63,7 +63,7 @@ fn joint<G: Game<Move = u32>>(game: &G, state: &G::State, best: u32) -> Vec<u32>
     acting.clone().map(|role| if role == acting.start { best } else { last(role) }).collect()
 }
 
-/// What a search finds in the first moves of a match, alone.
+/// Runs the searches for the first moves of a match alone.
 struct Alone<'a> {
     game: &'a NetworkGame,
     search: &'a crate::policy::SearchPolicy,
@@ -101,8 +101,8 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
     }
 }
 
-/// What searches of so many seeds find in the first moves of matches, in
-/// lock step.
+/// Runs the searches for the first moves of matches in lock step, one match for
+/// each seed.
 fn in_lock_step(game: &LaneGame, policy: &Policy, seeds: u64, seats: usize) -> Vec<Vec<SearchResult<u32>>> {
     let mut searches = LockStepSearches::new(game, seats);
     let mut found: Vec<Vec<SearchResult<u32>>> = vec![Vec::new(); seeds as usize];
@@ -138,7 +138,7 @@ fn without_time(found: Vec<SearchResult<u32>>) -> Vec<SearchResult<u32>> {
 }
 
 #[test]
-fn searches_in_lock_step_find_what_they_find_alone() {
+fn searches_in_lock_step_equal_searches_alone() {
     const SEEDS: u64 = 5;
     for (place, (name, game)) in games().into_iter().enumerate() {
         let lanes = LaneGame::new(NetworkGame::new(game.network().clone())).unwrap();
@@ -156,7 +156,7 @@ fn searches_in_lock_step_find_what_they_find_alone() {
 }
 
 #[test]
-fn searches_are_dropped_and_others_take_their_seats() {
+fn dropped_searches_free_their_seats() {
     let (_, game) = games().swap_remove(3);
     let lanes = LaneGame::new(game).unwrap();
     let policy: Policy = "base".parse().unwrap();
@@ -185,7 +185,7 @@ fn searches_are_dropped_and_others_take_their_seats() {
     }
 }
 
-/// The moves that a search finds with no other beside it.
+/// Runs one search without others beside it, and returns its moves.
 fn in_lock_step_alone(game: &LaneGame, search: LaneSearch<u64>) -> Vec<(u32, crate::mcts::MoveStats)> {
     let mut searches = LockStepSearches::new(game, 1);
     searches.add(search);

@@ -1,4 +1,4 @@
-//! One tree, many simulations.
+//! Parallel simulations in one tree.
 
 use std::path::Path;
 
@@ -30,8 +30,7 @@ fn game(name: &str) -> NetworkGame {
     NetworkGame::new(Network::new(&rules).unwrap())
 }
 
-/// What a search of so many lanes finds in some moves of a match; none for
-/// one that is not stepped in lanes.
+/// Searches for some moves of a match with a number of lanes, or without lanes.
 struct Searched<'a> {
     game: &'a LaneGame,
     search: &'a SearchPolicy,
@@ -87,7 +86,7 @@ fn searched(game: &LaneGame, policy: &str, lanes: Option<usize>, limits: Limits)
 const GAMES: [&str; 5] = ["connect-four", "breakthrough", "chinese-checkers-3p", "matching-pennies", "odd-one-out"];
 
 #[test]
-fn one_simulation_at_a_time_is_the_search_without_lanes() {
+fn one_lane_equals_the_search_without_lanes() {
     for name in GAMES {
         let game = game(name);
         let lanes = LaneGame::of(&game).unwrap();
@@ -100,12 +99,12 @@ fn one_simulation_at_a_time_is_the_search_without_lanes() {
 }
 
 #[test]
-fn what_is_visited_has_ended() {
+fn visits_are_those_of_finished_simulations() {
     for name in GAMES {
         let game = game(name);
         let lanes = LaneGame::of(&game).unwrap();
         for policy in POLICIES {
-            // Many are under way when expansions run out.
+            // Some simulations are under way when the expansions run out.
             for limits in [Limits::playouts(150), Limits::expansions(2000)] {
                 let first = searched(lanes, policy, Some(64), limits).swap_remove(0);
                 let visits: u64 = first.moves.iter().map(|(_, stats)| u64::from(stats.visits)).sum();
