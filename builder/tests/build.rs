@@ -6,7 +6,7 @@ use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
 use tempfile::TempDir;
 
-/// Header offsets of the place of the data.
+/// The header fields with the offset and the length of the data.
 const DATA_AT: usize = 56;
 const DATA_BYTES_AT: usize = 64;
 
@@ -59,7 +59,7 @@ fn prefixes_of_any_length() {
             assert_matches_reference(prefix(side, pieces, within));
         }
     }
-    // Rows of side 9 end at 36, 45, 53: one of them, and rows cut on both sides of it.
+    // Rows of the 9x9 board end at 36, 45 and 53. These prefixes end at a row, before it and after it.
     for within in [34, 36, 37, 41, 45, 50] {
         assert_matches_reference(prefix(9, 3, within));
     }
@@ -68,7 +68,7 @@ fn prefixes_of_any_length() {
 }
 
 #[test]
-fn planes_wider_than_a_word_and_matrices_wider_than_64() {
+fn bit_slices_wider_than_a_word_and_matrices_wider_than_64() {
     assert_matches_reference(Prefix::whole(Board::new(11, 2).unwrap()));
     assert_matches_reference(Prefix::whole(Board::new(9, 3).unwrap()));
     assert_matches_reference(Prefix::whole(Board::new(11, 3).unwrap()));
@@ -113,7 +113,7 @@ fn bytes_are_the_same_at_any_thread_count() {
 }
 
 #[test]
-fn deep_verification_finds_every_wrong_distance() {
+fn a_proof_finds_every_wrong_distance() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     for prefix in [Prefix::whole(Board::new(4, 3).unwrap()), prefix(4, 3, 11)] {
@@ -147,7 +147,7 @@ fn deep_verification_finds_every_wrong_distance() {
 }
 
 #[test]
-fn deep_verification_finds_what_agrees_modulo_three() {
+fn a_proof_finds_distances_that_are_right_only_modulo_three() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
@@ -157,15 +157,15 @@ fn deep_verification_finds_what_agrees_modulo_three() {
         let error = Verifier::new(&table).threads(1).prove(&()).expect_err("the table is wrong");
         assert!(matches!(error, BuilderError::WrongTable { .. } | BuilderError::Table(_)), "{error}");
     };
-    // Distances from another state are right everywhere but about the goal.
+    // Distances from another state are consistent everywhere except near the goal.
     let other = States::all(prefix).nth(200).unwrap().1;
     let elsewhere = Reference::search_from(prefix, other).distances;
     refuse(Encoding::Byte, layers_of(&elsewhere), &elsewhere);
     refuse(Encoding::Mod3, layers_of(&elsewhere), &elsewhere.iter().map(|d| d % 3).collect::<Vec<_>>());
-    // Everything three further than it is.
+    // All distances are too large by three.
     let further: Vec<u8> = right.iter().map(|d| d + 3).collect();
     refuse(Encoding::Byte, layers_of(&further), &further);
-    // Right distances under a header that counts them wrongly, or sees a way out.
+    // The distances are right, but the header counts them wrongly.
     let mut layers = layers_of(&right);
     layers[1] += 1;
     layers[2] -= 1;
@@ -174,7 +174,7 @@ fn deep_verification_finds_what_agrees_modulo_three() {
 }
 
 #[test]
-fn deep_verification_derives_the_way_out_anew() {
+fn a_proof_checks_the_boundary_layer() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     let prefix = prefix(4, 3, 11);
@@ -185,9 +185,10 @@ fn deep_verification_derives_the_way_out_anew() {
     }
 }
 
-struct Impatient;
+/// An observer that cancels at once.
+struct Canceller;
 
-impl Observer for Impatient {
+impl Observer for Canceller {
     fn cancelled(&self) -> bool {
         true
     }
@@ -198,12 +199,12 @@ fn a_cancelled_build_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("never.sht");
     let builder = TableBuilder::new(Prefix::whole(Board::new(5, 5).unwrap())).threads(2);
-    assert!(matches!(builder.build(&path, &Impatient), Err(BuilderError::Cancelled)));
+    assert!(matches!(builder.build(&path, &Canceller), Err(BuilderError::Cancelled)));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn a_file_is_replaced_only_when_asked() {
+fn a_file_is_replaced_only_on_request() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("there.sht");
     std::fs::write(&path, "precious").unwrap();
@@ -215,7 +216,7 @@ fn a_file_is_replaced_only_when_asked() {
 }
 
 #[test]
-fn lookups_outside_a_prefix_are_answers() {
+fn probes_outside_a_prefix_are_not_errors() {
     let dir = tempfile::tempdir().unwrap();
     let table = built(&dir, prefix(5, 3, 12), Encoding::Mod3, 1);
     let outside = Rank(table.prefix().states()).state(3);

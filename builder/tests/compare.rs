@@ -1,4 +1,4 @@
-//! Comparisons of tables against the look-ups of every state.
+//! Comparisons of tables against probes of every state.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,49 +20,49 @@ fn forged(path: &Path, like: &Table, distances: &[u8]) -> Table {
     write_forged_table(path, info, distances)
 }
 
-/// The tally of each distance, by asking both tables for every state.
-fn told(smaller: &Table, larger: &Table) -> BTreeMap<u8, DifferenceStats> {
-    let mut told = BTreeMap::<u8, DifferenceStats>::new();
+/// Returns the statistics of each distance from probes of both tables for every state.
+fn expected_stats(smaller: &Table, larger: &Table) -> BTreeMap<u8, DifferenceStats> {
+    let mut expected = BTreeMap::<u8, DifferenceStats>::new();
     for (_, state) in States::all(smaller.prefix()) {
         let [bound, better] = [smaller, larger].map(|table| table.probe(state).unwrap());
-        let [bound_at, better_at] = [bound, better].map(|lookup| lookup.distance().unwrap().0);
+        let [bound_at, better_at] = [bound, better].map(|probe| probe.distance().unwrap().0);
         let proven = bound.is_exact().unwrap();
-        let tally = told.entry(bound_at).or_default();
-        tally.states += 1;
-        tally.proven += u64::from(proven);
+        let stats = expected.entry(bound_at).or_default();
+        stats.states += 1;
+        stats.proven += u64::from(proven);
         if bound_at != better_at {
-            *tally.differences.entry(i16::from(bound_at) - i16::from(better_at)).or_default() += 1;
-            tally.proven_differing += u64::from(proven);
+            *stats.differences.entry(i16::from(bound_at) - i16::from(better_at)).or_default() += 1;
+            stats.proven_differing += u64::from(proven);
             let same = smaller.prefix() == larger.prefix();
-            tally.contradictions += u64::from(proven || same || better_at > bound_at);
+            stats.contradictions += u64::from(proven || same || better_at > bound_at);
         }
     }
-    told
+    expected
 }
 
-fn assert_as_told(smaller: &Table, larger: &Table) -> DifferenceStats {
-    let told = told(smaller, larger);
+fn assert_as_expected(smaller: &Table, larger: &Table) -> DifferenceStats {
+    let expected = expected_stats(smaller, larger);
     let found = compare(smaller, larger, 2, &()).unwrap();
     if smaller.prefix() != larger.prefix() {
-        assert_eq!(found, compare(larger, smaller, 1, &()).unwrap(), "the order of the tables is nothing");
+        assert_eq!(found, compare(larger, smaller, 1, &()).unwrap(), "the order of the tables does not matter");
     }
     assert_eq!((found.prefix(), found.proven_depth()), (smaller.prefix(), smaller.proven_depth()));
-    assert_eq!(found.by_distance(), told.clone().into_iter().collect::<Vec<_>>());
+    assert_eq!(found.by_distance(), expected.clone().into_iter().collect::<Vec<_>>());
     let all = found.all();
     assert_eq!(all.states, smaller.prefix().states());
-    let sum = |of: fn(&DifferenceStats) -> u64| told.values().map(of).sum::<u64>();
-    assert_eq!([all.proven, all.proven_differing], [sum(|tally| tally.proven), sum(|tally| tally.proven_differing)]);
+    let sum = |of: fn(&DifferenceStats) -> u64| expected.values().map(of).sum::<u64>();
+    assert_eq!([all.proven, all.proven_differing], [sum(|stats| stats.proven), sum(|stats| stats.proven_differing)]);
     assert_eq!(
         [all.contradictions, all.differing()],
-        [sum(|tally| tally.contradictions), sum(DifferenceStats::differing)]
+        [sum(|stats| stats.contradictions), sum(DifferenceStats::differing)]
     );
-    let largest = told.values().flat_map(|tally| tally.differences.keys()).map(|by| by.unsigned_abs()).max();
+    let largest = expected.values().flat_map(|stats| stats.differences.keys()).map(|by| by.unsigned_abs()).max();
     assert_eq!(all.largest(), largest);
     all
 }
 
 #[test]
-fn prefixes_are_measured_against_longer_ones() {
+fn prefixes_are_compared_with_longer_ones() {
     let dir = tempfile::tempdir().unwrap();
     let mut differ = 0;
     for (side, pieces, within) in [(3, 2, 6), (4, 3, 10), (5, 3, 12), (5, 6, 12), (6, 6, 12), (7, 4, 17)] {
@@ -72,7 +72,7 @@ fn prefixes_are_measured_against_longer_ones() {
             for (j, &longer) in prefixes.iter().enumerate().skip(i) {
                 let encoding = encodings()[(i + j) % 3];
                 let tables = [built(&dir, shorter, Encoding::Byte), built(&dir, longer, encoding)];
-                let all = assert_as_told(&tables[0], &tables[1]);
+                let all = assert_as_expected(&tables[0], &tables[1]);
                 assert_eq!((all.contradictions, all.proven_differing), (0, 0), "{shorter} and {longer}");
                 assert!(i != j || all.differing() == 0);
                 differ += all.differing();
@@ -83,7 +83,7 @@ fn prefixes_are_measured_against_longer_ones() {
 }
 
 #[test]
-fn tables_that_contradict_each_other_are_told() {
+fn contradictions_between_tables_are_counted() {
     let dir = tempfile::tempdir().unwrap();
     let board = Board::new(5, 3).unwrap();
     let [short, whole] = [Prefix::new(board, 12).unwrap(), Prefix::whole(board)];
@@ -95,17 +95,17 @@ fn tables_that_contradict_each_other_are_told() {
     };
     // A proven distance that is too large by one.
     let one = forge("proven", &short, &|data| data[3] += 1);
-    let all = assert_as_told(&one, &whole);
+    let all = assert_as_expected(&one, &whole);
     assert_eq!((all.proven_differing, all.contradictions), (1, 1));
-    // A longer prefix with a longer way to a state at the largest distance, a bound.
+    // A longer prefix with a larger distance for a state whose distance is an upper bound.
     let far = short.distances().unwrap().iter().position(|&distance| distance == short.max_distance().0).unwrap();
     assert!(u32::from(short.max_distance().0) > short.proven_depth().unwrap());
     let up = forge("up", &whole, &|data| data[far] += 2);
-    let all = assert_as_told(&short, &up);
+    let all = assert_as_expected(&short, &up);
     assert_eq!((all.proven_differing, all.contradictions, all.differences.get(&-2)), (0, 1, Some(&1)));
     // Two tables of the same states.
     let down = forge("down", &short, &|data| data[far] -= 1);
-    assert_eq!(assert_as_told(&short, &down).contradictions, 1);
+    assert_eq!(assert_as_expected(&short, &down).contradictions, 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Converted tables have the bytes of built ones.
+//! Converted tables against built ones.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ fn prefixes() -> Vec<Prefix> {
     prefixes
 }
 
-/// A file but for its provenance, which ends it.
-fn told(path: &Path) -> Vec<u8> {
+/// Returns the bytes of a table without the provenance, which comes last.
+fn bytes_of(path: &Path) -> Vec<u8> {
     let table = Table::open(path).unwrap();
     let mut bytes = std::fs::read(path).unwrap();
     bytes.truncate(bytes.len() - 12 - serde_json::to_vec(table.provenance()).unwrap().len());
@@ -28,7 +28,7 @@ fn told(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn any_encoding_becomes_any_other_as_built() {
+fn any_conversion_gives_the_bytes_of_a_build() {
     let dir = tempfile::tempdir().unwrap();
     let path = |number: usize| dir.path().join(format!("{number}.sht"));
     let new = dir.path().join("new.sht");
@@ -36,12 +36,12 @@ fn any_encoding_becomes_any_other_as_built() {
         let mut built = Vec::new();
         for (number, encoding) in encodings().into_iter().enumerate() {
             TableBuilder::new(prefix).encoding(encoding).threads(2).overwrite(true).build(&path(number), &()).unwrap();
-            built.push(told(&path(number)));
+            built.push(bytes_of(&path(number)));
         }
         for from in 0..encodings().len() {
             let table = Table::options().verify_blocks(true).open(&path(from)).unwrap();
             for (to, encoding) in encodings().into_iter().enumerate() {
-                // One way from each is enough of a table with several blocks of bytes.
+                // For tables with several blocks of bytes, one conversion from each encoding is enough.
                 if prefix.states() > 1 << 20 && to != (from + 1) % encodings().len() {
                     continue;
                 }
@@ -50,7 +50,7 @@ fn any_encoding_becomes_any_other_as_built() {
                     .overwrite(true)
                     .convert(&new, &())
                     .unwrap();
-                assert!(told(&new) == built[to], "{prefix} from {from} to {to}");
+                assert!(bytes_of(&new) == built[to], "{prefix} from {from} to {to}");
                 assert_eq!(Table::open(&new).unwrap().provenance(), table.provenance());
             }
         }
@@ -58,16 +58,17 @@ fn any_encoding_becomes_any_other_as_built() {
     }
 }
 
-struct Stop;
+/// An observer that cancels at once.
+struct Canceller;
 
-impl Observer for Stop {
+impl Observer for Canceller {
     fn cancelled(&self) -> bool {
         true
     }
 }
 
 #[test]
-fn what_cannot_be_converted_leaves_no_file() {
+fn a_failed_conversion_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let (path, new) = (dir.path().join("table.sht"), dir.path().join("new.sht"));
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
@@ -75,7 +76,7 @@ fn what_cannot_be_converted_leaves_no_file() {
     let table = Table::options().verify_blocks(true).open(&path).unwrap();
     let refused = TableConverter::new(&table, Encoding::Mod3).threads(1).overwrite(true).convert(&path, &());
     assert!(matches!(refused, Err(BuilderError::SameFile { .. })));
-    let refused = TableConverter::new(&table, Encoding::Mod3).threads(1).overwrite(true).convert(&new, &Stop);
+    let refused = TableConverter::new(&table, Encoding::Mod3).threads(1).overwrite(true).convert(&new, &Canceller);
     assert!(matches!(refused, Err(BuilderError::Cancelled)));
 
     let mut damaged = std::fs::read(&path).unwrap();
@@ -88,7 +89,7 @@ fn what_cannot_be_converted_leaves_no_file() {
         .convert(&new, &());
     assert!(matches!(refused, Err(BuilderError::Table(TableError::Corrupt { .. }))));
 
-    // Distances under right checksums, but not as many of each as the header says.
+    // The checksums match, but the header has other layers than the distances.
     let contents = TableInfo { layers: vec![1, 500, 59], ..table.info().clone() };
     let values: Vec<u8> = (0..560).map(|rank| u8::from(rank > 0)).collect();
     write_forged_table(&other, contents, &values);

@@ -135,7 +135,7 @@ impl SpillBuffer {
         Ok(())
     }
 
-    /// Starts the file anew. The buffer must be empty, as it is between layers.
+    /// Starts at the beginning of the file again. The buffer must be empty, as it is between layers.
     pub fn reset(&self) {
         let mut state = self.state();
         assert!(state.records.is_empty(), "every partition has taken its states");
