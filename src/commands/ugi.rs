@@ -217,7 +217,7 @@ impl<'a> Session<'a> {
         self.prepare()?;
         let engine = self.engine.take().context("the player is busy")?;
         let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-        let task = SearchTask {
+        let job = SearchJob {
             game: self.game.clone(),
             seed: self.seed,
             limits,
@@ -226,7 +226,7 @@ impl<'a> Session<'a> {
             stop: stop.clone(),
             answered: answered.clone(),
         };
-        let thread = thread::Builder::new().spawn(move || task.think(engine)).context("cannot start a thread")?;
+        let thread = thread::Builder::new().spawn(move || job.think(engine)).context("cannot start a thread")?;
         self.search = Some(RunningSearch { stop, answered, thread });
         Ok(())
     }
@@ -254,8 +254,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The task of a search thread.
-struct SearchTask {
+/// The job of a search thread.
+struct SearchJob {
     game: CurrentGame,
     seed: u64,
     limits: Limits,
@@ -265,7 +265,7 @@ struct SearchTask {
     answered: Arc<AtomicBool>,
 }
 
-impl SearchTask {
+impl SearchJob {
     /// Searches, prints the answer and returns the player. Ignores a closed
     /// stdout: the thread that reads commands will fail on it.
     fn think(self, mut engine: EngineHandle) -> EngineHandle {

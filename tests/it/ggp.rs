@@ -236,8 +236,8 @@ fn players_that_misbehave_are_played_for() {
                 let record = record("subtraction", &[&address, &address], clocks);
                 assert_eq!(record["ended"], "steps");
                 let steps = record["errors"].as_array().unwrap().iter().filter(|error| !error["step"].is_null());
-                let told: Vec<_> = steps.map(|error| error["kind"].as_str().unwrap()).collect();
-                assert_eq!(told, [kind; 4], "{record}");
+                let found: Vec<_> = steps.map(|error| error["kind"].as_str().unwrap()).collect();
+                assert_eq!(found, [kind; 4], "{record}");
                 assert!(kinds(&record).len() >= 6, "none is ready: {record}");
                 record["steps"].as_array().unwrap().iter().map(|step| step["moves"].clone()).collect::<Vec<_>>()
             })
@@ -362,10 +362,10 @@ fn a_player_survives_bad_requests() {
         (many.as_bytes(), "431"),
     ] {
         let reply = player.send(request);
-        let told = String::from_utf8_lossy(&request[..request.len().min(60)]).into_owned();
+        let start = String::from_utf8_lossy(&request[..request.len().min(60)]).into_owned();
         // The reply may be lost when what was sent is not all read.
-        assert!(reply.is_empty() || reply[9..].starts_with(status), "{told:?}: {reply}");
-        assert!(!reply.is_empty() || request.len() > 60_000, "{told:?}");
+        assert!(reply.is_empty() || reply[9..].starts_with(status), "{start:?}: {reply}");
+        assert!(!reply.is_empty() || request.len() > 60_000, "{start:?}");
         player.is_free();
     }
     let reply = player.send(b"POST / HTTP/1.0\r\nContent-Length: 7\r\n\r\n(HELLO)");

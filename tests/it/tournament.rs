@@ -295,7 +295,7 @@ fn a_file_of_games_is_a_tournament_each() {
     let output = ran(dir.path(), &logged);
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(stderr.contains("no rulesheet of nowhere in rules, ") && !stderr.contains("game 1 of"), "{stderr}");
-    // What was printed is what the logs tell, with the paper's figures or without.
+    // `show` prints the same from the logs, with or without the figures of the paper.
     let shown = answer(dir.path(), &["tournament", "show", "logs", "-f", "series.toml"]);
     assert_eq!(shown, String::from_utf8(output.stdout).unwrap());
     let lines: Vec<&str> = shown.lines().collect();
@@ -333,10 +333,10 @@ fn logs_of_games_are_joined_and_packed() {
         let part = format!("part-{}", &shard[..1]);
         json(dir.path(), &[&SERIES[..], &["--shard", shard, "--log", &part]].concat());
     }
-    let told = ["-f", "series.toml"];
+    let series = ["-f", "series.toml"];
     let merge = ["tournament", "merge", "part-1", "part-2"];
-    assert_eq!(json(dir.path(), &[&merge[..], &told, &["-o", "packed"]].concat()), whole);
-    assert_eq!(json(dir.path(), &[&["tournament", "show", "packed"], &told[..]].concat()), whole);
+    assert_eq!(json(dir.path(), &[&merge[..], &series, &["-o", "packed"]].concat()), whole);
+    assert_eq!(json(dir.path(), &[&["tournament", "show", "packed"], &series[..]].concat()), whole);
     let mut names: Vec<String> = std::fs::read_dir(dir.path().join("packed"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -345,7 +345,7 @@ fn logs_of_games_are_joined_and_packed() {
     assert_eq!(names, ["alone.ndjson.zst", "odd-one-out.ndjson.zst", "tic-tac-toe.ndjson.zst"]);
     // Parts may lie in one directory, and some may be missing.
     std::fs::rename(dir.path().join("part-2/alone.ndjson"), dir.path().join("part-1/alone.2.ndjson")).unwrap();
-    let part = json(dir.path(), &[&["tournament", "show", "part-1"], &told[..]].concat());
+    let part = json(dir.path(), &[&["tournament", "show", "part-1"], &series[..]].concat());
     assert_eq!((&part["games"], &part["played"]), (&14.into(), &10.into()));
     assert_eq!(games_of(&part), (vec!["tic-tac-toe", "odd-one-out", "alone"], 1));
     for (args, why) in [
