@@ -62,7 +62,7 @@ macro_rules! tournament_options {
             pub pairings: Vec<[String; 2]>,
             /// In a file: the players.
             #[arg(skip)]
-            pub player: Vec<PlayerOptions>,
+            pub player: Vec<PlayerEntry>,
             /// In a file: rounds with a budget each.
             #[arg(skip)]
             round: Vec<RoundOptions>,
@@ -191,7 +191,7 @@ pub enum PairingFormat {
 /// A player of a tournament.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
-pub struct PlayerOptions {
+pub struct PlayerEntry {
     name: Option<String>,
     /// A player of the engine, or a policy for a rulesheet. The default is the name.
     player: Option<PolicyText>,
@@ -245,12 +245,12 @@ pub enum PlayerKind<'a> {
     External(&'a str),
 }
 
-impl PlayerOptions {
+impl PlayerEntry {
     /// Creates a player from the command line: a name, or `ugi:COMMAND`.
-    pub fn from_argument(text: &str) -> PlayerOptions {
+    pub fn from_argument(text: &str) -> PlayerEntry {
         let command = text.strip_prefix("ugi:").map(|command| command.trim().to_owned());
         let player = command.is_none().then(|| PolicyText(text.to_owned()));
-        PlayerOptions { player, command, ..PlayerOptions::default() }
+        PlayerEntry { player, command, ..PlayerEntry::default() }
     }
 
     pub fn kind(&self) -> Result<PlayerKind<'_>> {
@@ -262,8 +262,8 @@ impl PlayerOptions {
     }
 
     /// Returns the same player under another name.
-    pub fn with_name(self, name: String) -> PlayerOptions {
-        PlayerOptions { name: Some(name), ..self }
+    pub fn with_name(self, name: String) -> PlayerEntry {
+        PlayerEntry { name: Some(name), ..self }
     }
 
     /// Returns the name in results.
@@ -282,7 +282,7 @@ fn strengths(text: &str) -> Result<[f64; 2]> {
 /// A tournament to play.
 pub struct TournamentSpec {
     pub game: GameSpec,
-    pub players: Vec<PlayerOptions>,
+    pub players: Vec<PlayerEntry>,
     /// Everything but the descriptions of the game and the players.
     pub schedule: Schedule,
 }
@@ -306,7 +306,7 @@ impl TournamentOptions {
     }
 
     /// Returns these options with other players.
-    pub fn with_players(self, player: Vec<PlayerOptions>) -> TournamentOptions {
+    pub fn with_players(self, player: Vec<PlayerEntry>) -> TournamentOptions {
         TournamentOptions { player, ..self }
     }
 
@@ -359,7 +359,7 @@ impl TournamentOptions {
 
     /// Returns the options of one game of a series.
     pub fn for_game(&self, game: &SeriesGameOptions, rules: PathBuf, pairings: Vec<[String; 2]>) -> TournamentOptions {
-        let plays = |player: &&PlayerOptions| pairings.iter().flatten().any(|name| *name == player.label());
+        let plays = |player: &&PlayerEntry| pairings.iter().flatten().any(|name| *name == player.label());
         TournamentOptions {
             rules: Some(rules),
             games: game.games.or(self.games),

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use sternhalma_ggp::arena::{SeriesGame, SeriesInfo};
 
-use super::tournament::{PlayerOptions, SeriesGameOptions, TournamentOptions};
+use super::tournament::{PlayerEntry, SeriesGameOptions, TournamentOptions};
 
 impl TournamentOptions {
     /// Reads the options of a file. Paths in a file are relative to its directory.
@@ -41,7 +41,7 @@ impl TournamentOptions {
         if let Some(game) = self.game.iter().find(|game| !names.insert(&game.name)) {
             bail!("there are two games named `{}`", game.name);
         }
-        let players: Vec<String> = self.player.iter().map(PlayerOptions::label).collect();
+        let players: Vec<String> = self.player.iter().map(PlayerEntry::label).collect();
         if let Some(name) = self.on_demand.iter().find(|name| !players.contains(name)) {
             bail!("`on-demand` contains the unknown player `{name}`");
         }

@@ -3,7 +3,7 @@ use serde_json::json;
 use sternhalma_ggp::arena::{Standings, pairing_text};
 
 use super::tournament::{RunArgs, open, play};
-use crate::args::tournament::{PlayerOptions, TournamentOptions};
+use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome};
 
@@ -27,7 +27,7 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let mut player = [&args.a, &args.b].map(|text| PlayerOptions::from_argument(text)).to_vec();
+    let mut player = [&args.a, &args.b].map(|text| PlayerEntry::from_argument(text)).to_vec();
     if args.a == args.b {
         // Names in results must differ.
         player[1] = player[1].clone().with_name(format!("{} (2)", args.b));
@@ -37,13 +37,10 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     play(ctx, &tournament, &args.run, |standings| print(standings, args.json))
 }
 
-fn print(standings: &Standings, json: bool) -> Result<()> {
+fn print(standings: &Standings, json: bool) -> Result<CommandOutcome> {
     let pairing = standings.summary().remove(0).pairings.remove(0);
-    if !json {
-        return output::print_line(&pairing_text(&pairing));
-    }
-    let mut answer = serde_json::to_value(&pairing)?;
-    answer["seed"] = json!(standings.schedule().seed);
-    answer["spent"] = json!({ "a": pairing.spent[0], "b": pairing.spent[1] });
-    output::print_json(&answer)
+    let mut value = serde_json::to_value(&pairing)?;
+    value["seed"] = json!(standings.schedule().seed);
+    value["spent"] = json!({ "a": pairing.spent[0], "b": pairing.spent[1] });
+    output::answer(json, &value, || pairing_text(&pairing))
 }

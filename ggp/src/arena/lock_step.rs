@@ -8,7 +8,7 @@ use super::game::Opening;
 use super::record::{GameRecord, RoleFault};
 use super::run::{GameQueue, run_workers};
 use super::schedule::{GameId, Schedule};
-use super::session::{GameSession, Task, TaskKind};
+use super::session::{GameSession, RoleTask, TaskKind};
 use super::standings::Standings;
 use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
@@ -179,7 +179,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         }
     }
 
-    fn begin_task(&mut self, slot: usize, Task { role, limits, kind }: Task) {
+    fn begin_task(&mut self, slot: usize, RoleTask { role, limits, kind }: RoleTask) {
         let Some(game) = &mut self.games[slot] else { return };
         let root = &game.session.state;
         match (&mut game.players[role], kind) {

@@ -1,12 +1,35 @@
-//! The arena: tournaments between contestants, in any [game](ArenaGame).
+//! The arena: tournaments between players, in any [game](ArenaGame).
 //!
-//! A [`Schedule`] lists the entrants, their pairings, and the [`Budget`] and openings of the
-//! games. [`run`] plays the games on several threads, and [`run_in_lock_step`] plays many
-//! games per thread. [`Standings`] summarizes the results. A [`Log`] stores every game, so
-//! that an interrupted run can resume.
+//! A [`Tournament`] is a [`Schedule`] with a [`Backend`] that plays it:
 //!
-//! A [`Contestant`] is a search in this process or an external program. An illegal move, a
-//! crash, or a late move is a [`Fault`], which loses the game.
+//! - The schedule lists the entrants, their pairings, and the [`Budget`] and openings of the games.
+//! - The backend provides the game and the players. [`rules_backend`] creates one for a rulesheet
+//!   and [policies](crate::Policy).
+//!
+//! [`Standings`] summarize the results, [`standings_text`] prints them, and a [`GameLog`] stores the
+//! games. An interrupted run resumes from its log. [`merge_logs`] merges the logs of several parts.
+//!
+//! ```
+//! use std::num::NonZeroUsize;
+//! use std::sync::atomic::AtomicBool;
+//! use sternhalma_ggp::arena::{Budget, Entrant, RulesEngine, Schedule, Tournament, rules_backend};
+//!
+//! let rules = include_str!("../../games/tic-tac-toe.kif");
+//! let names = ["uct", "random"];
+//! let policies = names.map(|name| name.parse().unwrap()).to_vec();
+//! let backend = rules_backend(rules, RulesEngine::Auto, policies)?;
+//! let budget = Budget { playouts: Some(50), ..Budget::default() };
+//! let schedule = Schedule::new(names.map(Entrant::named).to_vec(), budget, 10);
+//! let tournament = Tournament::new(backend, schedule)?;
+//! let standings = tournament.run(None, NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| ())?;
+//! assert_eq!(standings.score(0, 0).games, 10);
+//! assert!(standings.score(0, 0).rate() > 0.5);
+//! # Ok::<(), sternhalma_ggp::arena::ArenaError>(())
+//! ```
+//!
+//! For a game that is not a rulesheet, implement [`ArenaGame`] and [`Contestant`], and call [`run`]
+//! with a [`TournamentSetup`]. [`run_in_lock_step`] plays many games of a network per thread. An
+//! illegal move, a crash or a late move of a contestant is a [`Fault`], which loses the game.
 
 mod budget;
 mod contestant;

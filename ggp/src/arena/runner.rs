@@ -9,7 +9,7 @@ use super::contestant::{Contestant, Fault, FaultKind, Request};
 use super::game::{ArenaGame, Opening, TournamentSetup};
 use super::record::{GameRecord, RoleFault, Termination};
 use super::schedule::{GameId, Schedule};
-use super::session::{GameSession, Task, TaskKind};
+use super::session::{GameSession, RoleTask, TaskKind};
 use crate::limits::{Limits, SearchStats};
 use crate::mcts::SearchClock;
 
@@ -71,7 +71,12 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
     }
 
     /// Runs the tasks of a step, then ends the step.
-    fn step(&mut self, game: &G, tasks: &[Task], contestants: &mut [&mut dyn Contestant<G>]) -> Result<(), GameEnd> {
+    fn step(
+        &mut self,
+        game: &G,
+        tasks: &[RoleTask],
+        contestants: &mut [&mut dyn Contestant<G>],
+    ) -> Result<(), GameEnd> {
         for task in tasks {
             let contestant = &mut *contestants[task.role];
             match task.kind {

@@ -32,7 +32,7 @@ pub(super) struct GameSession<'a, G: ArenaGame> {
 
 /// A task of a role in the current step.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Task {
+pub(super) struct RoleTask {
     pub role: usize,
     /// The limits, except for clocks.
     pub limits: Limits,
@@ -91,17 +91,17 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
     ///
     /// # Errors
     /// Returns the termination and the goals if the game is over.
-    pub fn tasks(&self) -> Result<Vec<Task>, (Termination, Vec<u8>)> {
+    pub fn tasks(&self) -> Result<Vec<RoleTask>, (Termination, Vec<u8>)> {
         if let Some(result) = self.result() {
             return Err(result);
         }
         let acting = self.game.turn(&self.state).acting(self.seats.len());
         let task = |role: usize| {
             let limits = self.schedule.budget(self.id, self.seats[role]).limits();
-            let think = |limits, clock| Some(Task { role, limits, kind: TaskKind::Think(clock) });
+            let think = |limits, clock| Some(RoleTask { role, limits, kind: TaskKind::Think(clock) });
             match (self.started, acting.contains(&role)) {
                 (false, _) => think(limits.times(self.schedule.start), SearchClock::Start),
-                (true, true) => Some(Task { role, limits, kind: TaskKind::Move }),
+                (true, true) => Some(RoleTask { role, limits, kind: TaskKind::Move }),
                 (true, false) if self.schedule.ponder => think(limits, SearchClock::Play),
                 (true, false) => None,
             }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use sternhalma_ggp::arena::{GameLog, GameRecord, MergedLogs, Schedule, Standings, merge_directories, merge_logs};
 
-use super::{print, series};
+use super::{series, single};
 use crate::args::tournament::TournamentOptions;
 use crate::output::CommandOutcome;
 
@@ -50,8 +50,7 @@ impl ResultArgs {
         if self.file.is_some() {
             bail!("a series file needs directories of logs, and this is a log");
         }
-        print(&Standings::with_games(schedule, records), self.json)?;
-        Ok(CommandOutcome::Answered)
+        single::print(&Standings::with_games(schedule, records), self.json)
     }
 
     fn print_games(&self, games: Vec<(String, MergedLogs)>) -> Result<CommandOutcome> {
@@ -67,8 +66,7 @@ impl ResultArgs {
         };
         let results =
             games.into_iter().map(|(name, (schedule, records))| (name, Standings::with_games(schedule, &records)));
-        series::print(&info, results.collect(), self.json)?;
-        Ok(CommandOutcome::Answered)
+        series::print(&info, results.collect(), self.json)
     }
 }
 

@@ -9,7 +9,7 @@ use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{Backend, RulesEngine, Schedule, Tournament, rules_backend};
 
 use crate::args::player::{distances, roster};
-use crate::args::tournament::{GameSpec, PlayerKind, PlayerOptions, TournamentSpec};
+use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
 use crate::output::status;
 
@@ -21,7 +21,7 @@ pub fn open(ctx: &CommandContext, spec: TournamentSpec) -> Result<Tournament> {
         GameSpec::Rules { path, engine } => open_rules(&path, engine, &players)?,
         GameSpec::Board { size, pieces, table, players: file } => {
             let board = Board::new(size, pieces)?.for_two()?;
-            let mut tables = TableCache { ctx, board, default: table.as_deref(), open: Vec::new() };
+            let mut tables = BoardTables { ctx, board, default: table.as_deref(), open: Vec::new() };
             let players = open_players(&mut tables, &players, file.as_deref(), &schedule)?;
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
             Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?)
@@ -30,9 +30,9 @@ pub fn open(ctx: &CommandContext, spec: TournamentSpec) -> Result<Tournament> {
     Ok(Tournament::new(backend, schedule)?)
 }
 
-fn open_rules(path: &Path, engine: RulesEngine, players: &[PlayerOptions]) -> Result<Box<dyn Backend>> {
+fn open_rules(path: &Path, engine: RulesEngine, players: &[PlayerEntry]) -> Result<Box<dyn Backend>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-    let policy = |player: &PlayerOptions| match player.kind()? {
+    let policy = |player: &PlayerEntry| match player.kind()? {
         PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
         PlayerKind::External(command) => {
             bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
@@ -43,14 +43,14 @@ fn open_rules(path: &Path, engine: RulesEngine, players: &[PlayerOptions]) -> Re
 }
 
 fn open_players(
-    tables: &mut TableCache<'_>,
-    players: &[PlayerOptions],
+    tables: &mut BoardTables<'_>,
+    players: &[PlayerEntry],
     file: Option<&Path>,
     schedule: &Schedule,
 ) -> Result<Vec<BoardPlayer>> {
     let roster = roster(file)?;
     let patience = std::time::Duration::from_millis(schedule.patience);
-    let open = |options: &PlayerOptions| match options.kind()? {
+    let open = |options: &PlayerEntry| match options.kind()? {
         PlayerKind::BuiltIn(text) => {
             let config = roster.config(text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
@@ -75,7 +75,7 @@ fn open_players(
 }
 
 /// Distance tables, each opened once.
-struct TableCache<'a> {
+struct BoardTables<'a> {
     ctx: &'a CommandContext,
     board: Board,
     /// The table of players without a table of their own.
@@ -83,7 +83,7 @@ struct TableCache<'a> {
     open: Vec<(Option<PathBuf>, Distances)>,
 }
 
-impl TableCache<'_> {
+impl BoardTables<'_> {
     fn get(&mut self, name: Option<&Path>) -> Result<Distances> {
         let name = name.or(self.default);
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {

@@ -6,16 +6,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context, Result, bail};
 use sternhalma_ggp::arena::{Budget, SeriesEstimate, SeriesInfo, SeriesReport, Standings};
 
+use super::args::{ESTIMATE_TIME, PlayArgs};
 use super::open::open;
-use super::{Args, ESTIMATE_TIME, progress};
-use crate::args::tournament::{PlayerOptions, TournamentOptions};
+use super::single::progress;
+use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 
 /// Plays a series, or estimates its duration.
 pub fn run(
     ctx: &CommandContext,
-    args: &Args,
+    args: &PlayArgs,
     flags: TournamentOptions,
     series: &TournamentOptions,
 ) -> Result<CommandOutcome> {
@@ -26,12 +27,12 @@ pub fn run(
 /// Returns the selected games with the options of their tournaments. Games without a rulesheet are
 /// reported and left out.
 fn selected_games(
-    args: &Args,
+    args: &PlayArgs,
     mut flags: TournamentOptions,
     series: &TournamentOptions,
 ) -> Result<Vec<(String, TournamentOptions)>> {
     let mut foreign: Vec<String> = flags.single_options().iter().map(|name| format!("--{name}")).collect();
-    foreign.extend(flags.player.iter().map(PlayerOptions::label));
+    foreign.extend(flags.player.iter().map(PlayerEntry::label));
     if !foreign.is_empty() {
         bail!("a series file has its players, pairings and rulesheets: leave out {}", foreign.join(", "));
     }
@@ -62,7 +63,7 @@ fn selected_games(
 
 fn play(
     ctx: &CommandContext,
-    args: &Args,
+    args: &PlayArgs,
     info: &SeriesInfo,
     games: Vec<(String, TournamentOptions)>,
 ) -> Result<CommandOutcome> {
@@ -88,11 +89,11 @@ fn play(
     }
     let complete =
         results.len() == count && results.iter().all(|(_, standings)| standings.played() >= standings.expected());
-    print(info, results, args.json)?;
+    let outcome = print(info, results, args.json)?;
     if !complete && stop.load(Relaxed) {
         bail!("interrupted: {}", args.run.resume_hint());
     }
-    Ok(CommandOutcome::Answered)
+    Ok(outcome)
 }
 
 /// Returns the log of a game in a directory: the compressed one, if it exists.
@@ -107,12 +108,12 @@ pub fn compressed_log(dir: &Path, game: &str) -> PathBuf {
 }
 
 /// Prints the results of games.
-pub fn print(info: &SeriesInfo, results: Vec<(String, Standings)>, json: bool) -> Result<()> {
+pub fn print(info: &SeriesInfo, results: Vec<(String, Standings)>, json: bool) -> Result<CommandOutcome> {
     let report = SeriesReport::new(info, results);
-    if json { output::print_json(&report) } else { output::print_line(&report.text()) }
+    output::answer(json, &report, || report.text())
 }
 
-fn estimate(ctx: &CommandContext, args: &Args, games: Vec<(String, TournamentOptions)>) -> Result<CommandOutcome> {
+fn estimate(ctx: &CommandContext, args: &PlayArgs, games: Vec<(String, TournamentOptions)>) -> Result<CommandOutcome> {
     let (stop, threads) = (ctx.stop()?, args.run.threads());
     let time = ESTIMATE_TIME / games.len() as u32;
     let mut estimates = Vec::new();
@@ -126,10 +127,5 @@ fn estimate(ctx: &CommandContext, args: &Args, games: Vec<(String, TournamentOpt
         estimates.push(estimate().with_context(|| name.clone())?);
     }
     let estimate = SeriesEstimate::new(estimates, threads);
-    if args.json {
-        output::print_json(&estimate)?
-    } else {
-        output::print_line(&estimate.text())?
-    }
-    Ok(CommandOutcome::Answered)
+    output::answer(args.json, &estimate, || estimate.text())
 }

@@ -1,0 +1,48 @@
+//! The options of a player.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::policy::Policy;
+use crate::protocol::engine::EngineFactory;
+
+/// A function that receives one line per event.
+pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The settings of a player.
+#[derive(Clone)]
+pub struct PlayerOptions {
+    /// Its name.
+    pub name: String,
+    /// The policy that finds its moves.
+    pub policy: Policy,
+    /// The time before the end of a clock at which it answers. It answers
+    /// after half of the clock if that is later.
+    pub margin: Duration,
+    /// The time without messages, beyond the clock, after which a match is
+    /// abandoned.
+    pub patience: Duration,
+    /// Whether it searches while it waits for the next message.
+    pub ponder: bool,
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// A factory of engines that are faster than the prover.
+    pub compiler: Option<EngineFactory>,
+    /// Receives the events.
+    pub log: Logger,
+}
+
+impl Default for PlayerOptions {
+    fn default() -> PlayerOptions {
+        PlayerOptions {
+            name: "sternhalma".into(),
+            policy: Policy::default(),
+            margin: Duration::from_millis(500),
+            patience: Duration::from_secs(30),
+            ponder: false,
+            seed: 1,
+            compiler: None,
+            log: Arc::new(|_| {}),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The thread of a match: follows the moves and searches.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use rand::RngExt;
+
+use super::match_slot::{MatchCommand, Publisher};
+use crate::mcts::SearchClock;
+use crate::protocol::engine::{EngineResult, MatchEngine};
+use crate::rng::Rng;
+
+/// The duration of a part of a search. A part takes a quarter of the remaining
+/// time if that is less, and twice as long if that is too short for a
+/// simulation. The best move is published after each part.
+const MAX_PART: Duration = Duration::from_millis(200);
+const MIN_PART: Duration = Duration::from_millis(10);
+
+/// The thread of a match.
+pub struct MatchWorker<'a> {
+    pub log: &'a dyn Fn(&str),
+    pub engine: Box<dyn MatchEngine>,
+    /// The prover, after the switch to a faster engine, and the length of the
+    /// history that it has played.
+    pub proof: Option<(Box<dyn MatchEngine>, usize)>,
+    /// The joint moves so far.
+    pub history: Vec<Vec<String>>,
+    pub rng: Rng,
+    pub ponder: bool,
+    pub hurry: Arc<AtomicBool>,
+    pub over: Arc<AtomicBool>,
+    pub receiver: Receiver<MatchCommand>,
+    pub pending: VecDeque<MatchCommand>,
+    pub expires: Instant,
+    /// The start of the start clock, while it runs.
+    pub started: Option<Instant>,
+}
+
+impl MatchWorker<'_> {
+    pub fn run(mut self, deadline: Instant, ready: Publisher<bool>) {
+        ready.put(true);
+        self.started = Some(Instant::now());
+        self.think_until(deadline, |_| {});
+        self.started = None;
+        drop(ready);
+        while let Some(command) = self.next() {
+            match command {
+                MatchCommand::Play { moves, deadline, expires, answer } => {
+                    self.expires = expires;
+                    self.follow(moves);
+                    self.choose(deadline, &answer);
+                }
+                MatchCommand::Stop { moves, answer: _answer } => {
+                    self.follow(moves);
+                    (self.log)(&format!("over, goals {:?}", self.engine.goals()));
+                    break;
+                }
+                MatchCommand::Compiled(engine) => _ = self.change_over(engine),
+                MatchCommand::Leave => break,
+            }
+        }
+    }
+
+    /// Returns the next command, or `None` once the match is over.
+    fn next(&mut self) -> Option<MatchCommand> {
+        loop {
+            if let Some(command) = self.pending.pop_front() {
+                return Some(command);
+            }
+            if self.ponder {
+                self.think_until(self.expires, |_| {});
+                if !self.pending.is_empty() {
+                    continue;
+                }
+            }
+            let left = self.expires.saturating_duration_since(Instant::now());
+            match self.receiver.recv_timeout(left) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    (self.log)("given up: nothing was heard of it");
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, moves: Option<Vec<String>>) {
+        let Some(moves) = moves else { return };
+        if !self.engine.allows(&moves) {
+            self.go_back();
+        }
+        match self.engine.follow(&moves) {
+            Ok((names, illegal)) => {
+                if let Some(illegal) = illegal {
+                    (self.log)(&format!("the manager says an illegal move: {illegal}"));
+                }
+                self.history.push(names);
+            }
+            Err(error) => (self.log)(&format!("the moves ({}) are ignored: {error}", moves.join(" "))),
+        }
+    }
+
+    /// Returns to the prover, because only the prover is correct after an
+    /// illegal move.
+    fn go_back(&mut self) {
+        let Some((mut prover, seen)) = self.proof.take() else { return };
+        for joint in &self.history[seen..] {
+            if let Err(error) = prover.follow(joint) {
+                (self.log)(&format!("the prover cannot follow: {error}"));
+                return;
+            }
+        }
+        self.engine = prover;
+        (self.log)("back to the prover");
+    }
+
+    /// Searches for a move until the deadline. A legal move is published at
+    /// once.
+    fn choose(&mut self, deadline: Instant, answer: &Publisher<Option<String>>) {
+        let options = self.engine.options();
+        let first = match options.len() {
+            0 => None,
+            count => Some(options[self.rng.random_range(0..count)].clone()),
+        };
+        answer.put(first);
+        if options.len() > 1 {
+            self.think_until(deadline, |mv| {
+                if options.contains(&mv) {
+                    answer.put(Some(mv));
+                }
+            });
+        }
+    }
+
+    /// Returns the clock at a time before its end.
+    fn clock(&self, now: Instant, deadline: Instant) -> SearchClock {
+        let Some(started) = self.started else { return SearchClock::Play };
+        let whole = deadline.saturating_duration_since(started).as_secs_f64();
+        SearchClock::StartAt(((now - started).as_secs_f64() / whole).min(1.0))
+    }
+
+    /// Searches until a time, a command, the end of the match, or a proof of
+    /// its outcome. It switches to a faster engine when that is ready. The
+    /// moves of the new engine are published once it has searched as much as
+    /// the old one.
+    fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
+        let mut least = MIN_PART;
+        let (mut done, mut before) = (0, 0);
+        while self.engine.thinks() && Instant::now() < deadline && !self.over.load(Relaxed) {
+            // The order matters: the search sees a command that sets the flag
+            // later.
+            self.hurry.store(false, Relaxed);
+            match self.receiver.try_recv() {
+                Ok(MatchCommand::Compiled(engine)) => {
+                    if self.change_over(engine) {
+                        (before, done, least) = (done, 0, MIN_PART);
+                    }
+                    continue;
+                }
+                Ok(command) => {
+                    self.pending.push_back(command);
+                    return;
+                }
+                Err(_) => {}
+            }
+            let began = Instant::now();
+            let left = deadline.saturating_duration_since(began);
+            let part = (left / 4).min(MAX_PART).max(least).min(left);
+            let (playouts, best) = self.engine.think(part, self.clock(began, deadline));
+            done += playouts;
+            if let Some(mv) = best.filter(|_| done > 0 && done >= before) {
+                publish(mv);
+            }
+            if playouts == 0 {
+                least *= 2;
+            }
+            if self.engine.is_solved() {
+                return;
+            }
+        }
+    }
+
+    /// Switches to a faster engine if it agrees on the match so far.
+    fn change_over(&mut self, engine: EngineResult) -> bool {
+        let replayed = engine.and_then(|mut engine| {
+            for joint in &self.history {
+                // A network is correct for legal moves only.
+                if let (_, Some(illegal)) = engine.follow(joint)? {
+                    return Err(illegal);
+                }
+            }
+            let sorted = |mut moves: Vec<String>| {
+                moves.sort_unstable();
+                moves
+            };
+            if sorted(engine.options()) != sorted(self.engine.options()) {
+                return Err("it differs from the prover on what is legal".to_string());
+            }
+            Ok(engine)
+        });
+        match replayed {
+            Ok(engine) => {
+                let prover = std::mem::replace(&mut self.engine, engine);
+                self.proof = Some((prover, self.history.len()));
+                (self.log)("compiled");
+                true
+            }
+            Err(error) => {
+                (self.log)(&format!("not compiled, the prover goes on: {error}"));
+                false
+            }
+        }
+    }
+}

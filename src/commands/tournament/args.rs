@@ -1,0 +1,55 @@
+//! Arguments that the parts of `tournament` and `match` share.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sternhalma_ggp::arena::Shard;
+
+use crate::args::threads::threads;
+
+/// The time for the sample games of an estimate.
+pub const ESTIMATE_TIME: Duration = Duration::from_secs(60);
+
+/// Arguments that do not change the results.
+#[derive(clap::Args)]
+pub struct RunArgs {
+    /// Simultaneous games [default: one per core]
+    #[arg(long, alias = "concurrency")]
+    threads: Option<NonZeroUsize>,
+    /// Log of all games, a JSON object per line; for a series file, a directory with a log per game
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+impl RunArgs {
+    pub fn threads(&self) -> NonZeroUsize {
+        threads(self.threads)
+    }
+
+    pub fn resume_hint(&self) -> &'static str {
+        if self.log.is_some() { "the same command resumes" } else { "with --log it could resume" }
+    }
+}
+
+/// Arguments that select what to play and what to print.
+#[derive(clap::Args)]
+pub struct PlayArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Games of a series file to play, including those on demand
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub game: Vec<String>,
+    /// Play all games and pairings of a series file, including those on demand
+    #[arg(long)]
+    pub all: bool,
+    /// Print the number of games and an estimate of the time, without playing
+    #[arg(long)]
+    pub plan: bool,
+    /// Play one of several parts, e.g. `1/3`; `tournament merge` merges their logs
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,62 @@
+//! One tournament: plays it and prints its results.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::{Result, bail};
+use serde_json::json;
+use sternhalma_ggp::arena::{GameRecord, Standings, Tournament, progress_line, standings_text};
+
+use super::args::{ESTIMATE_TIME, PlayArgs, RunArgs};
+use super::open::open;
+use crate::args::tournament::TournamentOptions;
+use crate::context::CommandContext;
+use crate::output::{self, CommandOutcome, status};
+
+/// Plays a tournament, or estimates its duration.
+pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) -> Result<CommandOutcome> {
+    if !args.game.is_empty() || args.all {
+        bail!("--game and --all select from a series file, and this is one tournament");
+    }
+    let tournament = open(ctx, options.resolve(args.shard)?)?;
+    if args.plan {
+        let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
+        let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
+        return output::answer(args.json, &estimate, || estimate.text());
+    }
+    play(ctx, &tournament, &args.run, |standings| print(standings, args.json))
+}
+
+/// Plays a tournament and prints its results, also if it is interrupted.
+pub fn play(
+    ctx: &CommandContext,
+    tournament: &Tournament,
+    args: &RunArgs,
+    print: impl FnOnce(&Standings) -> Result<CommandOutcome>,
+) -> Result<CommandOutcome> {
+    let stop = ctx.stop()?;
+    let standings = tournament.run(args.log.as_deref(), args.threads(), &stop, progress)?;
+    let (played, expected) = (standings.played(), standings.expected());
+    if played == 0 && expected > 0 {
+        bail!("interrupted: no game was finished");
+    }
+    let outcome = print(&standings)?;
+    if played < expected && stop.load(Relaxed) {
+        bail!("interrupted after {played} of {expected} games: {}", args.resume_hint());
+    }
+    Ok(outcome)
+}
+
+/// Reports a finished game.
+pub fn progress(record: &GameRecord, standings: &Standings) {
+    status!("{}", progress_line(record, standings));
+}
+
+/// Prints the results of a tournament.
+pub fn print(standings: &Standings, json: bool) -> Result<CommandOutcome> {
+    let value = json!({
+        "games": standings.expected(),
+        "played": standings.played(),
+        "rounds": standings.summary(),
+    });
+    output::answer(json, &value, || standings_text(standings))
+}
