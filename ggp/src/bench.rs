@@ -144,7 +144,7 @@ pub struct NetworkInfo {
     pub fixed_sum: Option<u32>,
     /// The fluents that count the steps, in order.
     pub step_counter: Vec<String>,
-    /// Whether what moves bring about stays to the end of the match.
+    /// Whether effects of moves persist to the end of the match.
     pub accumulates: bool,
 }
 
@@ -161,7 +161,7 @@ impl GameBench {
     ///
     /// # Errors
     ///
-    /// If the text is not a valid rulesheet.
+    /// Fails if the text is not a valid rulesheet.
     pub fn new(text: &str) -> Result<GameBench, RulesError> {
         let started = Instant::now();
         let rules = Rules::parse(text)?;
@@ -181,7 +181,7 @@ impl GameBench {
     ///
     /// # Errors
     ///
-    /// If the game has no network.
+    /// Fails if the game has no network.
     pub fn network_info(&self, seed: u64) -> Result<NetworkInfo, GroundError> {
         let game = self.game()?;
         let network = game.network();
@@ -212,7 +212,7 @@ impl GameBench {
     ///
     /// # Errors
     ///
-    /// If the engine cannot play the game to its end.
+    /// Fails if the engine cannot play the game to its end.
     pub fn play(&self, engine: BenchEngine, options: &BenchOptions) -> Result<PlayoutRates, BenchError> {
         let seconds = options.seconds;
         let sums = in_threads(options, &|seed| match engine {
@@ -229,7 +229,7 @@ impl GameBench {
     ///
     /// # Errors
     ///
-    /// If the game has no network, or nothing to search.
+    /// Fails if the game has no network, or nothing to search.
     pub fn search(&self, policy: &Policy, options: &BenchOptions) -> Result<SearchRates, BenchError> {
         let game = self.game()?;
         Ok(search_rates(&in_threads(options, &|seed| search(game, policy, options.seconds, seed))?))
@@ -240,7 +240,7 @@ impl GameBench {
     ///
     /// # Errors
     ///
-    /// If the game has no network that fits in lanes, or the policy cannot
+    /// Fails if the game has no network that fits in lanes, or the policy cannot
     /// search in lock step.
     pub fn search_in_lock_step(
         &self,

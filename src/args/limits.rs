@@ -1,14 +1,14 @@
-//! What a player may spend per move.
+//! The limits of a player per move.
 
 use clap::Args;
 use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::Budget;
 
-/// What a player may spend per move if no limit is given.
+/// The limit per move if none is given.
 pub const DEFAULT_BUDGET: Budget =
     Budget { nodes: Some(100_000), playouts: None, depth: None, movetime: None, time: None };
 
-/// What a player may spend per move. The first limit that is reached ends the search.
+/// The limits of a player per move. The first limit that is reached ends the search.
 #[derive(Args, Clone, Default)]
 pub struct LimitArgs {
     /// Node expansions per move [default: 100000 if no other limit is given]

@@ -1,5 +1,5 @@
-//! `sternhalma ggp-player` and `ggp-match` from end to end: matches between
-//! processes, and peers that misbehave on either side.
+//! `ggp-player` and `ggp-match`: matches between processes, and players and
+//! managers that misbehave.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Nothing here takes this long unless it hangs.
+/// More time than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn game(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("ggp/games").join(format!("{name}.kif"))
 }
 
-/// The rules of a game on one line, to stand in a message.
+/// Returns the rules of a game on one line, as in a message.
 fn rules(name: &str) -> String {
     let text = std::fs::read_to_string(game(name)).unwrap();
     text.lines().filter(|line| !line.starts_with(';')).collect::<Vec<_>>().join(" ")
@@ -30,7 +30,7 @@ fn sternhalma(command: &str) -> Command {
     process
 }
 
-/// A player in a process of its own, and the lines of its log.
+/// A player process, and the lines of its log.
 struct Player {
     child: Child,
     address: String,
@@ -63,18 +63,18 @@ impl Player {
         panic!("no line with `{words}`: {seen:?}");
     }
 
-    /// What comes back for these bytes.
+    /// Sends bytes and returns the reply.
     fn send(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        // A player that has refused the request may not read on.
+        // A player that has refused the request need not read the rest.
         let _ = stream.write_all(bytes);
         let mut reply = Vec::new();
         let _ = stream.read_to_end(&mut reply);
         String::from_utf8(reply).unwrap()
     }
 
-    /// The body of the reply to a message, in the way of the public managers.
+    /// Sends a message as public managers do, and returns the body of the reply.
     fn say(&self, message: &str) -> String {
         let reply = self.send(
             format!(
@@ -101,7 +101,7 @@ impl Drop for Player {
     }
 }
 
-/// The record of a match, which ends with exit code 0.
+/// Plays a match that ends with exit code 0, and returns its record.
 fn record(name: &str, players: &[&str], options: &str) -> Value {
     let mut command = sternhalma("ggp-match");
     let output = command.arg(game(name)).args(players).args(options.split_whitespace()).output().unwrap();
@@ -143,7 +143,7 @@ fn whole_matches_are_played() {
             assert_eq!(steps.len(), 2);
             assert_eq!(steps[0]["moves"].as_array().unwrap().len(), players.len());
         } else {
-            // The one who searches begins, and does not lose to chance.
+            // The player that searches moves first, and does not lose to the random player.
             assert!(record["goals"][0].as_u64().unwrap() >= 50, "{record}");
         }
         for player in &players {
@@ -161,10 +161,10 @@ fn the_third_game_is_valid() {
     assert!(String::from_utf8(output.stdout).unwrap().ends_with("valid, 0 errors, 0 warnings\n"));
 }
 
-/// What a bad player does with each connection, the request having been read.
+/// The reaction of a misbehaving player to a request that it has read.
 type Behaviour = fn(&mut TcpStream);
 
-/// A player of a kind that nobody wants, at an address.
+/// Starts a misbehaving player, and returns its address.
 fn bad_player(behave: Behaviour) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -244,7 +244,7 @@ fn players_that_misbehave_are_played_for() {
         })
         .collect();
     let moves: Vec<Vec<Value>> = matches.into_iter().map(|thread| thread.join().unwrap()).collect();
-    // The moves made for them come from the seed, whatever the reason.
+    // The moves made for players depend only on the seed.
     assert!(moves.iter().all(|these| these.len() == 2 && *these == moves[0]), "{moves:?}");
 }
 
@@ -316,7 +316,7 @@ fn a_player_answers_all_ways_of_asking() {
     let reply = player.send(b"OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: y\r\n\r\n");
     assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
     assert!(reply.contains("Access-Control-Allow-Methods: POST, GET, OPTIONS\r\n"), "{reply}");
-    // Who has closed its end is answered all the same.
+    // A client that has closed its end gets an answer too.
     let mut stream = TcpStream::connect(&player.address).unwrap();
     stream.write_all(b"POST / HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO )").unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
@@ -329,7 +329,7 @@ fn a_player_answers_all_ways_of_asking() {
 fn what_is_proved_is_played_at_once() {
     let player = Player::new("--policy uct,solver=yes");
     let hours = "36000";
-    // The rules are known soon, and no clock runs out before the reply is given up.
+    // The player knows the rules soon, and no clock ends before the test stops waiting.
     let rules = rules("subtraction");
     assert_eq!(player.say(&format!("(START m first ( {rules} ) {hours} {hours})")), "ready");
     assert_eq!(player.say("(PLAY m nil)"), "(take 2)");
@@ -363,7 +363,7 @@ fn a_player_survives_bad_requests() {
     ] {
         let reply = player.send(request);
         let start = String::from_utf8_lossy(&request[..request.len().min(60)]).into_owned();
-        // The reply may be lost when what was sent is not all read.
+        // The reply may be lost if the player does not read the whole request.
         assert!(reply.is_empty() || reply[9..].starts_with(status), "{start:?}: {reply}");
         assert!(!reply.is_empty() || request.len() > 60_000, "{start:?}");
         player.is_free();
@@ -385,7 +385,7 @@ fn a_player_does_not_wait_for_half_a_request() {
         silent.push(stream);
     }
     player.is_free();
-    // Each is closed in the end, with or without a word.
+    // The player closes each connection in the end.
     for mut stream in silent {
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
@@ -404,13 +404,13 @@ fn a_player_survives_bad_managers() {
     assert_eq!(player.say(&start("n", "o", &rules("tic-tac-toe"))), "busy");
     assert_eq!(player.say("( PLAY n NIL )"), "busy");
     assert_eq!(player.say("( PLAY m NIL )"), "wait");
-    // The square (9 9) is none; the match goes on as the manager will have it.
+    // The square (9 9) does not exist. The match continues with the move of the manager.
     let answer = player.say("( PLAY m ( (mark 9 9) wait ) )");
     assert!(answer.starts_with("(mark "), "{answer}");
     player.await_line("an illegal move");
     player.say("( PLAY m ( nonsense ) )");
     player.await_line("are ignored: 1 moves for 2 roles");
-    // The manager hangs up while it is answered, and is not heard of again.
+    // The manager closes the connection during the reply, and never connects again.
     let mut stream = TcpStream::connect(&player.address).unwrap();
     stream.write_all(b"POST / HTTP/1.0\r\nContent-Length: 14\r\n\r\n( PLAY m NIL )").unwrap();
     drop(stream);
@@ -429,7 +429,7 @@ fn ctrl_c_ends_a_player() {
         let request = format!("POST / HTTP/1.0\r\nContent-Length: {}\r\n\r\n{message}", message.len());
         stream.write_all(request.as_bytes()).unwrap();
         match message.starts_with("( START") {
-            // In the middle of a search.
+            // The signal arrives during a search.
             true => player.await_line("match m: start as x"),
             false => player.is_free(),
         }

@@ -1,5 +1,5 @@
-//! Tournaments from the command line: killed and resumed, split and merged,
-//! with programs that misbehave.
+//! `tournament`: tournaments that are killed and resumed, split and merged, and
+//! programs that misbehave.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -24,7 +24,7 @@ fn answer(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a command prints as JSON, without seconds.
+/// Runs a command and returns its JSON without seconds.
 fn json(dir: &Path, args: &[&str]) -> Value {
     fn without_seconds(value: &mut Value) {
         match value {
@@ -51,7 +51,7 @@ fn refused(dir: &Path, args: &[&str]) -> String {
 
 const SMALL: [&str; 4] = ["--side", "5", "--pieces", "3"];
 
-/// Kills a command and gives it again until it ends by itself. Returns the kills.
+/// Kills and repeats a command until it ends by itself. Returns the number of kills.
 fn killed_until_it_ends(dir: &Path, args: &[&str]) -> u32 {
     let (mut kills, mut wait) = (0, 20);
     loop {
@@ -63,7 +63,7 @@ fn killed_until_it_ends(dir: &Path, args: &[&str]) -> u32 {
         child.kill().unwrap();
         child.wait().unwrap();
         kills += 1;
-        // Longer from kill to kill, so that it ends on a slow machine too.
+        // The waits grow, so that the command ends on a slow machine too.
         wait = wait * 5 / 4 + 7;
     }
 }
@@ -118,7 +118,7 @@ fn shards_merge_to_the_whole() {
     assert_eq!(json(dir.path(), &merge), whole);
     assert_eq!(json(dir.path(), &[&merge[..], &["-o", "joined"]].concat()), whole);
     assert_eq!(json(dir.path(), &["tournament", "show", "joined"]), whole);
-    // The joined log is that of the whole, so the run has nothing left to play.
+    // The merged log is that of the whole tournament, so no game is left to play.
     assert_eq!(json(dir.path(), &[&run[..], &["--log", "joined"]].concat()), whole);
     let error = refused(dir.path(), &[&merge[..], &["-o", "joined"]].concat());
     assert!(error.contains("joined"), "{error}");
@@ -146,7 +146,7 @@ fn standings_are_told_in_tables() {
     assert!(text.contains("6 of 6"), "greedy beats random: {text}");
     let plan = answer(dir.path(), &[&run.concat()[..], &["--plan"]].concat());
     assert!(plan.contains("12 games; ") && plan.contains("to go"), "{plan}");
-    // A limit of each kind is tried by itself.
+    // Each limit is tested alone.
     std::fs::write(
         dir.path().join("kinds.toml"),
         "side = 5\npieces = 3\ngames = 4\n[[player]]\nname = 'ab-avg'\n[[player]]\nname = 'random'\n\
@@ -210,7 +210,7 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
         assert!(killed_until_it_ends(dir.path(), &args) > 0);
         assert_eq!(json(dir.path(), &args), whole);
         assert_eq!(json(dir.path(), &["tournament", "show", &log]), whole);
-        // One by one it is the same tournament, which has nothing left to play.
+        // Without lock step it is the same tournament, so no game is left to play.
         assert_eq!(json(dir.path(), &[&run[..], &["--log", &log]].concat()), whole);
     }
     for (args, why) in [
@@ -230,7 +230,7 @@ fn a_tournament_in_lock_step_is_the_same_killed_or_not() {
     }
 }
 
-/// A file of games: of two roles, three, one, none that is there, and two on demand.
+/// A series file: games with two, three and one roles, a missing game, and two on demand.
 fn write_series(dir: &Path) {
     let games = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games");
     std::fs::create_dir(dir.join("rules")).unwrap();
@@ -260,7 +260,7 @@ fn write_series(dir: &Path) {
 
 const SERIES: [&str; 3] = ["tournament", "-f", "series.toml"];
 
-/// The games of a series, and the pairings of the first.
+/// Returns the names of the games of a series, and the number of pairings of the first.
 fn games_of(found: &Value) -> (Vec<&str>, usize) {
     let tables = found["tables"].as_array().unwrap();
     let games = tables.iter().flat_map(|table| table["games"].as_array().unwrap());
@@ -274,7 +274,7 @@ fn a_file_of_games_is_a_tournament_each() {
     let whole = json(dir.path(), &SERIES);
     assert_eq!(games_of(&whole), (vec!["tic-tac-toe", "odd-one-out", "alone"], 1));
     assert_eq!((&whole["games"], &whole["played"]), (&14.into(), &14.into()));
-    // Each is the tournament that a file of one game makes, and goes on with its log.
+    // Each game is the tournament of a file with this game alone, and resumes its log.
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
     std::fs::write(
         dir.path().join("one.toml"),
@@ -304,20 +304,20 @@ fn a_file_of_games_is_a_tournament_each() {
         "| tic-tac-toe | **80.5** ",
         "| odd-one-out † | **60.5** ",
         "| alone | **75.0 : 50.0** 80.0 (80.0–80.0; 2) : ",
-        // Points and goals have no common mean.
+        // There is no mean over points and goals.
         "| mean |  |",
     ]) {
         assert!(line.starts_with(start), "{line}");
     }
     let bare = answer(dir.path(), &["tournament", "show", "logs"]);
     assert!(!bare.contains("**") && bare.contains("| alone | 80.0 (80.0–80.0; 2) : "), "{bare}");
-    // What is on demand is played if it is asked for.
+    // Games on demand are played on request.
     let all = json(dir.path(), &[&SERIES[..], &["--all"]].concat());
     assert_eq!(games_of(&all), (vec!["tic-tac-toe", "odd-one-out", "matching-pennies", "alone"], 2));
     let some =
         json(dir.path(), &[&SERIES[..], &["--game", "matching-pennies", "--games", "2", "--nodes", "30"]].concat());
     assert_eq!((games_of(&some), &some["played"]), ((vec!["matching-pennies"], 1), &2.into()));
-    // By real clocks.
+    // The clocks of the series are used.
     answer(dir.path(), &[&SERIES[..], &["--game", "tic-tac-toe", "--time", "--log", "timed"]].concat());
     let log = std::fs::read_to_string(dir.path().join("timed/tic-tac-toe.ndjson")).unwrap();
     let head: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
@@ -343,7 +343,7 @@ fn logs_of_games_are_joined_and_packed() {
         .collect();
     names.sort();
     assert_eq!(names, ["alone.ndjson.zst", "odd-one-out.ndjson.zst", "tic-tac-toe.ndjson.zst"]);
-    // Parts may lie in one directory, and some may be missing.
+    // Several parts may be in one directory, and some may be missing.
     std::fs::rename(dir.path().join("part-2/alone.ndjson"), dir.path().join("part-1/alone.2.ndjson")).unwrap();
     let part = json(dir.path(), &[&["tournament", "show", "part-1"], &series[..]].concat());
     assert_eq!((&part["games"], &part["played"]), (&14.into(), &10.into()));
@@ -427,7 +427,7 @@ fn logs_tell_a_rulesheet_by_its_digest() {
     let head: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     let digest = head["game"]["rules"].as_str().unwrap();
     assert!(digest.len() == 32 && digest.chars().all(|digit| digit.is_ascii_hexdigit()), "{digest}");
-    // Older logs have the text.
+    // Older logs contain the text of the rulesheet.
     let text = serde_json::to_string(&std::fs::read_to_string(path).unwrap()).unwrap();
     std::fs::write(dir.path().join("old"), log.replace(&format!("\"{digest}\""), &text)).unwrap();
     assert_eq!(json(dir.path(), &["tournament", "merge", "old", "log", "-o", "joined"]), whole);
@@ -442,14 +442,14 @@ fn rulesheets_are_played_by_policies() {
     let run = ["tournament", "uct", "uct,c=0", "random", "--rules", &rules, "--playouts", "50", "--games", "6"];
     let network = json(dir.path(), &[&run[..], &["--engine", "sequential", "--threads", "1"]].concat());
     assert_eq!(network["played"], 18);
-    // The prover lists moves in another order; who wins is the same.
+    // The prover lists moves in another order. The result is the same.
     let proof = json(dir.path(), &[&run[..], &["--engine", "prover"]].concat());
     for found in [&network, &proof] {
         let of = |place: usize| found["rounds"][0]["entrants"][place]["score"]["rate"].as_f64().unwrap();
         assert!(of(2) < of(0) && of(2) < of(1), "{found}");
     }
     assert_eq!(json(dir.path(), &[&run[..], &["--engine", "sequential", "--threads", "3"]].concat()), network);
-    // A search that is out of time ends in the middle of a simulation without end.
+    // The time limit ends a search during an endless simulation.
     std::fs::write(
         dir.path().join("endless.kif"),
         "(role a) (role b) (init (of a)) (legal a go) (legal a stay) (legal b go) (legal b stay)
@@ -479,7 +479,7 @@ fn policies_are_told_as_text_and_as_tables() {
         json(dir.path(), &[&["tournament", "-f", "t.toml"][..], &flags].concat())
     };
     assert_eq!(with(table), with(&format!("'{policy}'")));
-    // On the board a policy is a player, and part of one.
+    // On the board a policy is a player, or a part of one.
     let flags = ["--side", "5", "--pieces", "3", "--playouts", "30", "--games", "4"];
     let found = json(dir.path(), &[&["match", policy, "base0,playout=mini,strategies=HH+AGE"][..], &flags].concat());
     assert_eq!(found["games"], 4);
