@@ -464,7 +464,7 @@ fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
 /// The data either agrees with the rules and contradicts the header, or leads
 /// around in circles.
 #[test]
-fn a_descent_ends_at_the_farthest_distance() {
+fn a_descent_ends_at_the_largest_distance() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("forged.sht");
     let check = |prefix: Prefix, data: &[u8], nearest: u64| {
@@ -481,7 +481,7 @@ fn a_descent_ends_at_the_farthest_distance() {
     let nearest = Table::open(&table_file.path).unwrap().info().layers[..2].iter().sum();
     check(whole, &table_file.bytes[DATA_AT..][..layout.data_bytes() as usize], nearest);
 
-    // Every cell has a neighbour one less modulo 3. One piece takes a byte a state.
+    // Every cell has a neighbor that is one less modulo 3. One piece takes one byte per state.
     let board = Board::new(4, 1).unwrap();
     let cells = Prefix::whole(board).cells().iter().map(|cell| board.geometry().coordinates(cell));
     let circles: Vec<u8> = cells.map(|(x, y)| (x + 2 * y) % 3).collect();

@@ -6,10 +6,10 @@ use sternhalma_data::table::Zstd;
 use sternhalma_data::{Encoding, Prefix, States, Table};
 
 #[test]
-fn version_1_reads_as_it_was_written() {
+fn files_of_version_1_stay_readable() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let told = std::fs::read_to_string(golden.join("v1-4x4-3-within13.txt")).unwrap();
-    let told: Vec<u8> = told.trim().bytes().map(|digit| digit - b'0').collect();
+    let expected = std::fs::read_to_string(golden.join("v1-4x4-3-within13.txt")).unwrap();
+    let expected: Vec<u8> = expected.trim().bytes().map(|digit| digit - b'0').collect();
     let zstd = Encoding::Zstd(Zstd::new(64, 19).unwrap());
     let files = [
         (Encoding::Byte, 0x16af_f73b_cb1a_4e68),
@@ -25,13 +25,13 @@ fn version_1_reads_as_it_was_written() {
         assert_eq!((table.prefix().within(), table.proven_depth()), (13, Some(5)));
         assert_eq!(table.info().layers, [1, 6, 26, 64, 96, 72, 19, 2]);
         assert_eq!(table.provenance().program, "sternhalma 0.1.0");
-        assert_eq!(table.distances().unwrap(), told);
+        assert_eq!(table.distances().unwrap(), expected);
         for (rank, state) in States::all(table.prefix()) {
             let answer = table.probe(state).unwrap();
-            assert_eq!(answer.distance().unwrap().0, told[rank.0 as usize]);
-            assert_eq!(answer.is_exact(), Some(told[rank.0 as usize] <= 5));
+            assert_eq!(answer.distance().unwrap().0, expected[rank.0 as usize]);
+            assert_eq!(answer.is_exact(), Some(expected[rank.0 as usize] <= 5));
         }
-        for state in States::all(Prefix::whole(table.prefix().board())).skip(told.len()).map(|(_, state)| state) {
+        for state in States::all(Prefix::whole(table.prefix().board())).skip(expected.len()).map(|(_, state)| state) {
             assert_eq!(table.probe(state).unwrap().distance(), None);
         }
     }
