@@ -36,7 +36,7 @@ pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
 }
 
 fn not_played(error: &ProverError) -> Finding {
-    Finding::warning(Code::NotPlayed, Place::default(), format!("The play stopped: {error}.")).without_place()
+    Finding::warning(Code::NotPlayed, Place::default(), format!("The simulation stopped: {error}.")).without_place()
 }
 
 struct RandomPlay {
@@ -47,18 +47,14 @@ struct RandomPlay {
 
 impl RandomPlay {
     fn play(&mut self, rng: &mut Rng) -> Result<(), ProverError> {
-        let mut state = self.prover.initial()?;
-        for _ in 0..MOST_STEPS {
-            if self.prover.is_terminal(&state)? {
-                return self.check_goals(&state);
-            }
-            match self.prover.random_moves(&state, rng) {
-                Ok(joint) => state = self.prover.next(&state, &joint)?,
-                Err(ProverError::NoLegalMove { .. }) => return self.report_stuck_roles(&state),
-                Err(error) => return Err(error),
-            }
+        let start = self.prover.initial()?;
+        let mut last = start.clone();
+        match self.prover.play_random(&start, MOST_STEPS, rng, |state| last.clone_from(state)) {
+            Ok(end) => self.check_goals(&end.goals),
+            Err(ProverError::NoLegalMove { .. }) => self.report_stuck_roles(&last)?,
+            Err(error) => return Err(error),
         }
-        Err(ProverError::Endless { steps: MOST_STEPS })
+        Ok(())
     }
 
     fn report_stuck_roles(&mut self, state: &ProverState) -> Result<(), ProverError> {
@@ -72,8 +68,8 @@ impl RandomPlay {
         Ok(())
     }
 
-    fn check_goals(&mut self, state: &ProverState) -> Result<(), ProverError> {
-        for (role, goal) in self.prover.goals(state)?.into_iter().enumerate() {
+    fn check_goals(&mut self, goals: &[Goal]) {
+        for (role, goal) in goals.iter().enumerate() {
             let name = self.prover.text(self.prover.roles()[role]);
             let (code, what) = match goal {
                 Goal::Value(_) => continue,
@@ -83,7 +79,6 @@ impl RandomPlay {
             };
             self.report(Severity::Error, code, role, format!("{name} {what}."));
         }
-        Ok(())
     }
 
     fn report(&mut self, severity: Severity, code: Code, role: usize, message: String) {

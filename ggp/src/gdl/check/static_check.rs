@@ -206,25 +206,10 @@ fn test_variables<'a>(body: &'a [Literal], names: &mut BTreeSet<&'a str>) {
     for literal in body {
         match literal {
             Literal::Holds(_) => {}
-            Literal::Not(_, inner) => for_each_variable(inner, names),
-            Literal::Distinct(_, left, right) => {
-                left.variables(names);
-                right.variables(names);
-            }
+            Literal::Not(_, inner) => inner.variables(names),
+            Literal::Distinct(..) => literal.variables(names),
             Literal::Or(_, parts) => test_variables(parts, names),
         }
-    }
-}
-
-fn for_each_variable<'a>(literal: &'a Literal, names: &mut BTreeSet<&'a str>) {
-    match literal {
-        Literal::Holds(atom) => names.extend(atom.variables()),
-        Literal::Not(_, inner) => for_each_variable(inner, names),
-        Literal::Distinct(_, left, right) => {
-            left.variables(names);
-            right.variables(names);
-        }
-        Literal::Or(_, parts) => parts.iter().for_each(|part| for_each_variable(part, names)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::error::GroundError;
 use super::terms::{Functor, GroundTerms};
-use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
+use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term, for_each_atom};
 
 /// The maximum number of conjunctions to which a rule expands.
 const MAX_ALTERNATIVES: usize = 1024;
@@ -233,20 +233,16 @@ impl GroundClauses {
 
 /// Returns the relations that depend on the state or the moves.
 fn dynamic_relations(rules: &Rules) -> BTreeSet<(&str, usize)> {
-    fn reads(literal: &Literal, dynamic: &BTreeSet<(&str, usize)>) -> bool {
-        match literal {
-            Literal::Holds(atom) => dynamic.contains(&(atom.name.as_str(), atom.args.len())),
-            Literal::Not(_, inner) => reads(inner, dynamic),
-            Literal::Distinct(..) => false,
-            Literal::Or(_, parts) => parts.iter().any(|part| reads(part, dynamic)),
-        }
-    }
     let mut dynamic =
         BTreeSet::from([("true", 1), ("does", 2), ("next", 1), ("legal", 2), ("goal", 2), ("terminal", 0)]);
     loop {
         let before = dynamic.len();
         for rule in rules.iter() {
-            if rule.body.iter().any(|literal| reads(literal, &dynamic)) {
+            let mut reads = false;
+            for_each_atom(&rule.body, true, &mut |atom, _| {
+                reads |= dynamic.contains(&(atom.name.as_str(), atom.args.len()));
+            });
+            if reads {
                 dynamic.insert((&rule.head.name, rule.head.args.len()));
             }
         }

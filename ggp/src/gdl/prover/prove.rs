@@ -182,8 +182,20 @@ impl Prover {
     /// As [`Prover::initial`]. Also returns an error if a role has no legal move
     /// or the match exceeds `most` steps.
     pub fn playout(&mut self, from: &ProverState, most: usize, rng: &mut Rng) -> Result<RandomMatch, ProverError> {
+        self.play_random(from, most, rng, |_| ())
+    }
+
+    /// Plays as [`Prover::playout`] does, and calls `visit` with each state.
+    pub(in crate::gdl) fn play_random(
+        &mut self,
+        from: &ProverState,
+        most: usize,
+        rng: &mut Rng,
+        mut visit: impl FnMut(&ProverState),
+    ) -> Result<RandomMatch, ProverError> {
         let mut state = from.clone();
         let mut steps = 0;
+        visit(&state);
         while !self.is_terminal(&state)? {
             if steps == most {
                 return Err(ProverError::Endless { steps });
@@ -191,6 +203,7 @@ impl Prover {
             let joint = self.random_moves(&state, rng)?;
             state = self.next(&state, &joint)?;
             steps += 1;
+            visit(&state);
         }
         Ok(RandomMatch { goals: self.goals(&state)?, end: state, steps })
     }

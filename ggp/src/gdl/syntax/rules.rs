@@ -96,6 +96,18 @@ pub enum Literal {
     Or(Place, Vec<Literal>),
 }
 
+impl Literal {
+    /// Adds the names of all variables to `names`.
+    pub(in crate::gdl) fn variables<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+        match self {
+            Literal::Holds(atom) => names.extend(atom.variables()),
+            Literal::Not(_, inner) => inner.variables(names),
+            Literal::Distinct(_, left, right) => [left, right].into_iter().for_each(|term| term.variables(names)),
+            Literal::Or(_, parts) => parts.iter().for_each(|part| part.variables(names)),
+        }
+    }
+}
+
 /// A rule, or a fact if the body is empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {

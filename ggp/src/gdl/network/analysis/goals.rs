@@ -5,7 +5,7 @@
 //! that lead to a goal are therefore instantiated again here, by joins over
 //! the facts that grounding found possible.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,7 +15,7 @@ use crate::gdl::ground::{
     ground_clauses,
 };
 use crate::gdl::scc::components;
-use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term};
+use crate::gdl::syntax::{Atom, Literal, Rule, Rules, Term, for_each_atom};
 
 use crate::gdl::network::build::{Gates, NetworkBuilder};
 use crate::util::Lit;
@@ -200,20 +200,14 @@ impl<'r, 'a, 'c> GroundedRules<'r, 'a, 'c> {
 
 /// Returns the relations that depend on themselves within a state.
 fn recursive<'r>(rules: &HashMap<(&'r str, usize), Vec<&'r Rule>>) -> HashSet<(&'r str, usize)> {
-    fn reads<'r>(literal: &'r Literal, see: &mut dyn FnMut((&'r str, usize))) {
-        match literal {
-            Literal::Holds(atom) => see((atom.name.as_str(), atom.args.len())),
-            Literal::Not(_, inner) => reads(inner, see),
-            Literal::Distinct(..) => {}
-            Literal::Or(_, parts) => parts.iter().for_each(|part| reads(part, see)),
-        }
-    }
     let names: Vec<(&str, usize)> = rules.keys().copied().collect();
     let places: HashMap<(&str, usize), usize> = names.iter().enumerate().map(|(place, &name)| (name, place)).collect();
     let mut edges: Vec<Vec<usize>> = vec![Vec::new(); names.len()];
     for (place, name) in names.iter().enumerate() {
-        for literal in rules[name].iter().flat_map(|rule| &rule.body) {
-            reads(literal, &mut |read| edges[place].extend(places.get(&read)));
+        for rule in &rules[name] {
+            for_each_atom(&rule.body, true, &mut |atom, _| {
+                edges[place].extend(places.get(&(atom.name.as_str(), atom.args.len())));
+            });
         }
     }
     let parts = components(names.len(), |node, see| edges[node].iter().for_each(|&other| see(other)));
@@ -495,17 +489,9 @@ fn sentence(literal: &Literal) -> Option<&Atom> {
 
 /// Returns the variables of a part of a rule's body that other parts read.
 fn shared(rule: &Rule, index: usize) -> HashSet<&str> {
-    fn variables<'r>(literal: &'r Literal, names: &mut BTreeSet<&'r str>) {
-        match literal {
-            Literal::Holds(atom) => names.extend(atom.variables()),
-            Literal::Not(_, inner) => variables(inner, names),
-            Literal::Distinct(_, left, right) => [left, right].into_iter().for_each(|term| term.variables(names)),
-            Literal::Or(_, parts) => parts.iter().for_each(|part| variables(part, names)),
-        }
-    }
     let (mut own, mut others) = (Default::default(), rule.head.variables());
     for (other, literal) in rule.body.iter().enumerate() {
-        variables(literal, if other == index { &mut own } else { &mut others });
+        literal.variables(if other == index { &mut own } else { &mut others });
     }
     own.intersection(&others).copied().collect()
 }

@@ -116,7 +116,7 @@ impl RoleBits {
         }
     }
 
-    /// Calls `tell` with the legal moves, in order.
+    /// Calls `visit` with the legal moves, in order.
     #[inline]
     fn legal(&self, words: &[u64], mut visit: impl FnMut(u32)) {
         if self.forced {

@@ -503,15 +503,15 @@ mod tests {
         let values = netlist.evaluate(fluents, &vec![false; netlist.moves()]);
         assert_eq!(engine.is_terminal(state), netlist.outputs.terminal.of(&values));
         for (role, range) in netlist.roles.iter().enumerate() {
-            let told: Vec<u32> = engine.legal(state, role).collect();
-            let mut sorted = told.clone();
+            let in_order: Vec<u32> = engine.legal(state, role).collect();
+            let mut sorted = in_order.clone();
             sorted.sort_unstable();
             let legal: Vec<u32> =
                 range.clone().filter(|&mv| netlist.outputs.legal[mv].of(&values)).map(|mv| mv as u32).collect();
             assert_eq!(sorted, legal);
             assert_eq!(engine.count_legal(state, role), legal.len());
             assert_eq!(engine.can_move(state, role), !legal.is_empty());
-            assert!((0..told.len()).all(|index| engine.nth_legal(state, role, index) == told[index]));
+            assert!((0..legal.len()).all(|index| engine.nth_legal(state, role, index) == in_order[index]));
             let goals = netlist.outputs.goals[role].iter().filter(|(_, lit)| lit.of(&values));
             let goals: Vec<u8> = goals.map(|&(goal, _)| goal).collect();
             let goal = match goals[..] {
