@@ -26,13 +26,13 @@ pub struct Geometry {
     jumps: Vec<Vec<Jump>>,
     rows: Vec<CellSet>,
     row_of: Vec<u8>,
-    windows: Vec<Window>,
+    windows: Vec<JumpWindow>,
 }
 
 /// The neighbors of one cell that can be jumped over, numbered from the lowest
 /// of them. Their indices span less than 32 cells.
 #[derive(Clone, Debug)]
-struct Window {
+struct JumpWindow {
     first: u32,
     /// The neighbors with a cell just beyond, one bit each.
     neighbors: u32,
@@ -40,10 +40,10 @@ struct Window {
     across: [CellSet; 32],
 }
 
-impl Window {
-    fn new(jumps: &[Jump]) -> Window {
+impl JumpWindow {
+    fn new(jumps: &[Jump]) -> JumpWindow {
         let first = jumps.iter().map(|jump| jump.over.index()).min().unwrap_or(0);
-        let mut window = Window { first: first as u32, neighbors: 0, across: [CellSet::EMPTY; 32] };
+        let mut window = JumpWindow { first: first as u32, neighbors: 0, across: [CellSet::EMPTY; 32] };
         for jump in jumps {
             let place = jump.over.index() - first;
             window.neighbors |= 1 << place;
@@ -93,7 +93,7 @@ impl Geometry {
         geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
         let rows = 0..2 * usize::from(size) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
-        geometry.windows = geometry.jumps.iter().map(|jumps| Window::new(jumps)).collect();
+        geometry.windows = geometry.jumps.iter().map(|jumps| JumpWindow::new(jumps)).collect();
         geometry
     }
 
