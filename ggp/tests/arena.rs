@@ -139,7 +139,7 @@ fn play(habits: &[Habit], standings: &mut Standings, threads: usize, most: usize
 }
 
 /// Returns a summary without times.
-fn told(standings: &Standings) -> Value {
+fn summary(standings: &Standings) -> Value {
     fn without_seconds(value: &mut Value) {
         match value {
             Value::Object(fields) => {
@@ -175,7 +175,7 @@ fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
                 standings.add(record);
             });
             if standings.played() == standings.expected() {
-                assert_eq!(told(&standings), told(&whole));
+                assert_eq!(summary(&standings), summary(&whole));
                 let by_id = |records: &[GameRecord]| -> BTreeMap<_, _> {
                     records.iter().map(|record| (record.id, (record.moves.clone(), record.goals.clone()))).collect()
                 };
@@ -251,7 +251,7 @@ fn a_test_decides_the_same_at_any_number_of_threads() {
         play(&habits, &mut standings, threads, usize::MAX);
         assert_eq!(standings.played(), standings.expected());
         assert!(standings.expected() < standings.schedule().total());
-        told(&standings)
+        summary(&standings)
     };
     let found = run(1);
     for threads in [2, 4] {

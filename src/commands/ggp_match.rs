@@ -12,32 +12,33 @@ use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 
-/// Hold a match between players over HTTP, and print its record as JSON
+/// Manage a match between players over HTTP, and print its record as JSON
 ///
-/// Where a player gives no legal move in time, a random one is made for it and the error recorded.
+/// If a player sends no legal move in time, a random move is played for it and
+/// the error is recorded.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The rulesheet
+    /// Rulesheet
     game: PathBuf,
-    /// The players, one a role in the order of the rulesheet
+    /// Players, one per role, in the order of the rulesheet
     #[arg(required = true, value_name = "HOST:PORT")]
     players: Vec<String>,
-    /// The time until the first move
+    /// Time before the first move
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     start_clock: Duration,
-    /// The time for each move
+    /// Time per move
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     play_clock: Duration,
-    /// The joint moves after which the match is broken off
+    /// Maximum number of joint moves
     #[arg(long, value_name = "N", default_value_t = 1000)]
     steps: usize,
-    /// The seed of the moves that are made for players, and of the scrambling
+    /// Seed of the random moves and of the scrambling
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Send the rulesheet under other names
+    /// Send the rulesheet with scrambled names
     #[arg(long)]
     scramble: bool,
-    /// The name of the match [default: made of the game's and the time]
+    /// Name of the match [default: the name of the game and the time]
     #[arg(long, value_parser = symbol)]
     id: Option<String>,
 }

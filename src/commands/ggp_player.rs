@@ -11,33 +11,33 @@ use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 
-/// Play any game with game managers, over HTTP
+/// Play any game for a game manager, over HTTP
 ///
-/// Prints the address it listens at, and a line an event on stderr. Ctrl-C ends it.
+/// Prints the address on stdout, and a line per event on stderr. Ctrl-C stops it.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The port to listen at; 0 for a free one
+    /// Port to listen on; 0 selects a free port
     #[arg(long, default_value_t = 9147)]
     port: u16,
-    /// The address to listen at
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     host: String,
-    /// How moves are found: a policy like `nst,epsilon=0.1`, or `random`
+    /// Policy of the player, e.g. `nst,epsilon=0.1` or `random`
     #[arg(long, default_value = "adaptive")]
     policy: Policy,
-    /// The name to give
+    /// Name of the player
     #[arg(long, default_value = "sternhalma", value_parser = symbol)]
     name: String,
-    /// Answer so long before a clock runs out, or after half of the clock if that is later
+    /// Time between an answer and the end of the clock, at most half of the clock
     #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
     margin: Duration,
-    /// Give a match up that is not heard of for its clock and so long
+    /// Time, beyond the clock, after which a match without messages is abandoned
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     patience: Duration,
-    /// Think on the time of others, too
+    /// Think while waiting for the next message
     #[arg(long)]
     ponder: bool,
-    /// The seed of all randomness
+    /// Seed of all random numbers
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 }
@@ -56,7 +56,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         log: Arc::new(|line| status!("{}", line.replace(char::is_control, " "))),
     });
     let address = (args.host.as_str(), args.port);
-    let server = Server::bind(address).with_context(|| format!("cannot listen at {}:{}", args.host, args.port))?;
+    let server = Server::bind(address).with_context(|| format!("cannot listen on {}:{}", args.host, args.port))?;
     let stop = ctx.stop()?;
     output::print_line(&server.address()?.to_string())?;
     server.run(Arc::new(move |text, arrived| player.answer_text(text, arrived)), &stop);

@@ -47,25 +47,18 @@ pub fn rules_backend(text: &str, engine: RulesEngine, policies: Vec<Policy>) -> 
         RulesEngine::Network | RulesEngine::LockStep(_) => Some(Network::new(&rules).map_err(rules_error)?),
     };
     let digest = digest(text);
-    Ok(match (network, engine) {
-        (None, _) => {
-            let game = ProverGame::new(&rules).map_err(rules_error)?;
-            Box::new(RulesBackend { game, engine: "prover", digest, policies })
+    let Some(network) = network else {
+        let game = ProverGame::new(&rules).map_err(rules_error)?;
+        return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None }));
+    };
+    let lock_step = match engine {
+        RulesEngine::LockStep(games) => {
+            Some((LaneGame::new(NetworkGame::new(network.clone())).map_err(rules_error)?, games))
         }
-        (Some(network), RulesEngine::LockStep(games)) => {
-            let lanes = LaneGame::new(NetworkGame::new(network.clone())).map_err(rules_error)?;
-            let game = NetworkGame::new(network);
-            Box::new(LockStepBackend {
-                rules: RulesBackend { game, engine: "sequential", digest, policies },
-                lanes,
-                games,
-            })
-        }
-        (Some(network), _) => {
-            let game = NetworkGame::new(network).with_rules(rules);
-            Box::new(RulesBackend { game, engine: "sequential", digest, policies })
-        }
-    })
+        _ => None,
+    };
+    let game = NetworkGame::new(network).with_rules(rules);
+    Ok(Box::new(RulesBackend { game, engine: "sequential", digest, policies, lock_step }))
 }
 
 fn rules_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ArenaError {
@@ -93,6 +86,8 @@ struct RulesBackend<G> {
     engine: &'static str,
     digest: String,
     policies: Vec<Policy>,
+    /// For games in lock step: the game in lanes, and the number of simultaneous games or 0.
+    lock_step: Option<(LaneGame, usize)>,
 }
 
 impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
@@ -113,6 +108,13 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
         counted || limits.time.is_some() || self.policies[player] == Policy::Random
     }
 
+    fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
+        match self.lock_step {
+            Some((_, games)) => NonZeroUsize::new(games).unwrap_or(threads.saturating_mul(GAMES_PER_THREAD)),
+            None => threads,
+        }
+    }
+
     fn play(
         &self,
         standings: &mut Standings,
@@ -120,52 +122,13 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
         stop: &AtomicBool,
         observer: &mut GameObserver<'_>,
     ) -> Result<(), ArenaError> {
+        if let Some((game, _)) = &self.lock_step {
+            let setup = LockStepSetup { game, policies: &self.policies, games: self.concurrency(threads) };
+            return run_in_lock_step(setup, standings, threads, stop, observer);
+        }
         let contestants =
             |entrant: usize| -> Box<dyn Contestant<G>> { Box::new(PolicyPlayer::new(self.policies[entrant].clone())) };
         let setup = TournamentSetup { game: &self.game, contestants: &contestants, adjudicator: None };
         run(&setup, standings, threads, stop, observer)
-    }
-}
-
-/// A rulesheet whose games are played in lock step. Its descriptions, and so its logs, are those of
-/// the network.
-struct LockStepBackend {
-    rules: RulesBackend<NetworkGame>,
-    lanes: LaneGame,
-    /// Simultaneous games; 0 for the default.
-    games: usize,
-}
-
-impl Backend for LockStepBackend {
-    fn game(&self) -> Value {
-        self.rules.game()
-    }
-
-    fn roles(&self) -> usize {
-        self.rules.roles()
-    }
-
-    fn players(&self) -> Vec<Value> {
-        self.rules.players()
-    }
-
-    fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
-        self.rules.is_bounded(player, limits)
-    }
-
-    fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
-        NonZeroUsize::new(self.games).unwrap_or(threads.saturating_mul(GAMES_PER_THREAD))
-    }
-
-    fn play(
-        &self,
-        standings: &mut Standings,
-        threads: NonZeroUsize,
-        stop: &AtomicBool,
-        observer: &mut GameObserver<'_>,
-    ) -> Result<(), ArenaError> {
-        let games = self.concurrency(threads);
-        let setup = LockStepSetup { game: &self.lanes, policies: &self.rules.policies, games };
-        run_in_lock_step(setup, standings, threads, stop, observer)
     }
 }

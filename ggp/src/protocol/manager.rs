@@ -302,7 +302,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
 
     fn start(&mut self, rules: &Document) {
         let message = |role: &String| {
-            let (id, role, rules) = (self.terms.id.clone(), self.told(role), rules.clone());
+            let (id, role, rules) = (self.terms.id.clone(), self.sent_name(role), rules.clone());
             Message::Start { id, role, rules, start: self.terms.start, play: self.terms.play }.to_string()
         };
         let messages: Vec<String> = self.game.role_names().iter().map(message).collect();
@@ -320,12 +320,12 @@ impl<G: Reasoner> MatchRunner<'_, G> {
     /// Returns a joint move, with random legal moves for players that give
     /// none.
     fn ask_for_moves(&mut self, state: &G::State, last: Option<Vec<String>>) -> (Vec<G::Move>, MatchStep) {
-        let message = Message::Play { id: self.terms.id.clone(), moves: self.told_all(last) }.to_string();
+        let message = Message::Play { id: self.terms.id.clone(), moves: self.sent_names(last) }.to_string();
         let messages = vec![message; self.game.roles()];
         let replies = self.peers.ask(&messages, self.terms.play + GRACE);
         let step = self.record.steps.len();
         let mut joint = Vec::new();
-        let mut told = MatchStep { state: self.game.facts(state), moves: Vec::new(), seconds: Vec::new() };
+        let mut played = MatchStep { state: self.game.facts(state), moves: Vec::new(), seconds: Vec::new() };
         for (role, (reply, seconds)) in replies.into_iter().enumerate() {
             let legal = self.game.legal_of(state, role);
             let mv = match self.chosen(&legal, role, reply) {
@@ -335,11 +335,11 @@ impl<G: Reasoner> MatchRunner<'_, G> {
                     legal[self.rng.random_range(0..legal.len())]
                 }
             };
-            told.moves.push(self.game.move_name(role, mv));
-            told.seconds.push(seconds);
+            played.moves.push(self.game.move_name(role, mv));
+            played.seconds.push(seconds);
             joint.push(mv);
         }
-        (joint, told)
+        (joint, played)
     }
 
     /// Returns the legal move that a reply names.
@@ -354,7 +354,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
         let Some(name) = one.as_ref().and_then(|document| document.expressions().next()) else {
             return Err((PlayerErrorKind::Unreadable, text));
         };
-        let names: Vec<String> = legal.iter().map(|&mv| self.told(&self.game.move_name(role, mv))).collect();
+        let names: Vec<String> = legal.iter().map(|&mv| self.sent_name(&self.game.move_name(role, mv))).collect();
         match place_of(&name.to_string(), &names) {
             Some(place) => Ok(legal[place]),
             None if is_busy(&text) => Err((PlayerErrorKind::Busy, text)),
@@ -365,7 +365,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
     fn end(&mut self, last: Option<Vec<String>>) {
         let id = self.terms.id.clone();
         let (message, limit) = match self.record.ended {
-            MatchEnd::Terminal => (Message::Stop { id, moves: self.told_all(last) }, self.terms.play + GRACE),
+            MatchEnd::Terminal => (Message::Stop { id, moves: self.sent_names(last) }, self.terms.play + GRACE),
             MatchEnd::Steps | MatchEnd::Interrupted => (Message::Abort { id }, GRACE),
         };
         let replies = self.peers.ask(&vec![message.to_string(); self.game.roles()], limit);
@@ -386,13 +386,13 @@ impl<G: Reasoner> MatchRunner<'_, G> {
     }
 
     /// Returns a name as the players know it.
-    fn told(&self, name: &str) -> String {
+    fn sent_name(&self, name: &str) -> String {
         let renamed = self.terms.renaming.as_ref().and_then(|renaming| renaming.to_new(name));
         renamed.unwrap_or_else(|| name.to_string())
     }
 
-    fn told_all(&self, moves: Option<Vec<String>>) -> Option<Vec<String>> {
-        Some(moves?.iter().map(|mv| self.told(mv)).collect())
+    fn sent_names(&self, moves: Option<Vec<String>>) -> Option<Vec<String>> {
+        Some(moves?.iter().map(|mv| self.sent_name(mv)).collect())
     }
 }
 

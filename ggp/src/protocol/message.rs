@@ -317,8 +317,8 @@ mod tests {
             ("(START m a ((role a)) 1e7 1)", "`1e7` is no clock"),
             ("(START m a ((role a)) (10) 1)", "`(10)` is no clock"),
         ] {
-            let told = text.parse::<Message>().unwrap_err().to_string();
-            assert!(told.starts_with(error), "{text}: {told}");
+            let found = text.parse::<Message>().unwrap_err().to_string();
+            assert!(found.starts_with(error), "{text}: {found}");
         }
     }
 

@@ -171,9 +171,9 @@ impl GgpPlayer {
 
     fn stop(&self, arrived: Instant, id: &str, moves: Option<Vec<String>>) -> Reply {
         let Some(seat) = self.leave(arrived, id) else { return Reply::Busy };
-        let (told, answer) = BestSoFar::new();
+        let (stopped, answer) = BestSoFar::new();
         seat.post.send(MatchCommand::Stop { moves, answer });
-        let _ = told.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));
+        let _ = stopped.take(self.deadline(arrived, seat.play.min(Duration::from_secs(1))));
         Reply::Done
     }
 }
