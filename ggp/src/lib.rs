@@ -64,6 +64,7 @@ mod game;
 pub mod gdl;
 mod limits;
 pub mod mcts;
+mod param_table;
 pub mod policy;
 pub mod protocol;
 mod rng;

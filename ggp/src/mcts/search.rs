@@ -265,7 +265,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.history = MoveHistory::new(game.roles());
         }
         if let (Some(tuning), None) = (&self.tuning, &self.tuners) {
-            self.tuners = Some(Tuners::new(tuning, game.roles(), self.accumulates, self.seed));
+            let tuners = Tuners::new(tuning, game.roles(), self.accumulates, self.seed);
+            self.tuners = Some(tuners.expect("the settings of a `Tuning` are valid"));
         }
         if self.config.decision == Decision::EffectiveQuality && self.node_rewards.is_none() {
             self.node_rewards = Some(NodeRewards::new(game.roles()));

@@ -1,7 +1,7 @@
 //! Games that policies play.
 
-use super::Policy;
 use super::agent::PolicyAgent;
+use super::text::Policy;
 use crate::features::StateFeatures;
 use crate::game::Game;
 use crate::gdl::ProverGame;

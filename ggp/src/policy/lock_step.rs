@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Policy;
+use super::text::Policy;
 use crate::batch::{LaneSearch, LockStepSearches};
 use crate::game::Game;
 use crate::gdl::network::LaneGame;

@@ -1,25 +1,25 @@
-//! Searches by a policy that are run a step at a time.
+//! Resumable searches by a policy.
 
-use super::agent::SearchSpec;
+use super::build::SearchSpec;
 use super::game::PolicyGame;
-use super::{PartsVisitor, PlayoutPolicy, Policy, SearchPolicy};
+use super::search::SearchPolicy;
+use super::text::Policy;
+use super::visitor::PartsVisitor;
 use crate::batch::{Parallelism, ResumableMcts, ResumableSearch};
 use crate::game::Game;
 use crate::mcts::{Playout, Selection};
 
 impl Policy {
-    /// Whether it plays the same a step at a time: strategies that look at
-    /// states want more of them than a lane shows.
+    /// Returns whether the policy plays the same in a [`ResumableSearch`].
     pub(crate) fn is_resumable(&self) -> bool {
         match self {
             Policy::Search(SearchPolicy { lanes: Parallelism::Lanes(_), .. }) => false,
-            Policy::Search(SearchPolicy { playout: PlayoutPolicy::Mini(config), .. }) => config.is_blind(),
-            _ => true,
+            Policy::Search(SearchPolicy { playout, .. }) => playout.is_resumable(),
+            Policy::Random => true,
         }
     }
 
-    /// What plays a role of one match by this policy a step at a time; none if
-    /// it does not search.
+    /// Creates a resumable search for one role of one match by this policy; none if the policy does not search.
     pub(crate) fn resumable<G: PolicyGame>(
         &self,
         game: &G,

@@ -1,6 +1,7 @@
 //! Hierarchical expansion [Sironi and Winands 2018, section 4.2].
 
-use super::space::{Combination, MAX_PARAMETERS, Setting, Space, bits, random_order};
+use super::bits::{MAX_PARAMETERS, bits, random_order};
+use super::space::{Combination, Setting, Space};
 use super::ucb::{Bandits, exploration};
 use crate::rng::Rng;
 
@@ -165,7 +166,7 @@ mod tests {
         for seed in 0..400 {
             let mut tree = He::new(&space, 0.7, &mut Rng::seed_from_u64(seed));
             *orders.entry(tree.order.clone()).or_insert(0) += 1;
-            let names: Vec<&str> = tree.order.iter().map(|&p| space.parameters()[p].name.as_str()).collect();
+            let names: Vec<&str> = tree.order.iter().map(|&p| space.parameters()[p].id.name()).collect();
             let row = rows(LEVELS).find(|row| row[0] == names.join(" ")).unwrap();
             let mut levels = vec![0; 5];
             count(&mut tree, &space, 0, 0, Combination::default(), &mut levels);

@@ -1,74 +1,75 @@
-//! Tuning of search parameters while a match is played.
+//! Tuning of search parameters during a match.
 //!
-//! Before each simulation a [`Tuner`] chooses a [`Combination`] of parameter
-//! values, and is told the reward of the simulation that used it. It knows
-//! neither game nor search. Each role has a tuner of its own. The methods are
-//! those of paper 001, "On-line Parameter Tuning for Monte-Carlo Tree Search in
-//! General Game Playing" (Sironi & Winands 2018), section 4.
+//! Before each simulation a [`Tuner`] chooses a [`Combination`] of parameter values. Afterwards it learns the reward of
+//! the simulation. A tuner knows neither the game nor the search, and each role has a tuner of its own. The methods are
+//! those of [Sironi and Winands 2018, section 4].
 //!
-//! Where the paper leaves something open:
+//! The paper leaves some points open. These are the choices made here:
 //!
-//! - An untried arm is worth 1 to UCB1, the most that a reward can be, and not
-//!   infinity. So an arm that is good enough is played again before all others
-//!   have been tried. Of equal arms one is chosen at random.
-//! - Values are chosen parameter by parameter in a random order, and those that
-//!   agree with no legal combination are left out. HE draws its order once.
-//! - LSI does not test a value that is none. While a value is tested the others
-//!   are random, and only its own mean is updated. Candidates that are drawn
-//!   twice are one, and halving compares means over all phases.
+//! - UCB1 values an untried arm at 1, the highest reward, and not at infinity. A good arm is therefore played again
+//!   before all others have been tried. Ties are broken at random.
+//! - Values are chosen parameter by parameter in a random order. Values that fit no legal combination are left out. HE
+//!   draws its order once.
+//! - LSI does not test the value "unused". While it tests a value the others are random, and only the mean of the
+//!   tested value is updated. Candidates that are drawn twice count once. Halving compares means over all phases.
 //! - MAB counts each simulation of a batch as a play of its arm.
+//!
+//! A new method is a file with the algorithm, and in this file a variant of [`Method`], its arms in the `match`es, and
+//! rows in the tables [`Method::NAMES`] and [`Method::PARAMS`].
 //!
 //! ```
 //! use rand::SeedableRng;
 //! use sternhalma_ggp::Rng;
-//! use sternhalma_ggp::mcts::tuning::{Method, Space};
+//! use sternhalma_ggp::mcts::tuning::{Method, ParameterId, Space};
 //!
 //! let space = Space::grave_mast();
-//! let epsilon = space.parameter("epsilon").expect("the space has an epsilon");
+//! let epsilon = space.position(ParameterId::Epsilon).expect("the space has an epsilon");
 //! let mut rng = Rng::seed_from_u64(1);
 //! let mut tuner = Method::nmc().tuner(&space, &mut rng)?;
 //! for _ in 0..5_000 {
 //!     let combination = tuner.choose(&mut rng);
-//!     // In place of a simulation: the less random, the better.
-//!     let reward = 1.0 - space.value(combination, epsilon).expect("epsilon has numbers only");
+//!     // In place of a simulation: the fewer random moves, the better.
+//!     let reward = 1.0 - space.value(combination, epsilon).number().expect("epsilon is a number");
 //!     tuner.update(reward);
 //! }
-//! assert_eq!(space.value(tuner.best(), epsilon), Some(0.0));
-//! # Ok::<(), sternhalma_ggp::mcts::tuning::MethodError>(())
+//! assert_eq!(space.value(tuner.best(), epsilon).number(), Some(0.0));
+//! # Ok::<(), sternhalma_ggp::mcts::tuning::TuningError>(())
 //! ```
 
+mod bits;
+mod error;
+mod evolve;
 mod he;
 mod lsi;
 mod mab;
 mod nmc;
-mod prior;
 mod ranked;
 mod space;
 #[cfg(test)]
 mod testing;
+mod text;
 mod tuners;
 mod ucb;
 
-pub use space::{
-    Aspect, Combination, Constraint, MAX_COMBINATIONS, MAX_PARAMETERS, MAX_VALUES, Parameter, Setting, Space,
-    SpaceError,
-};
-
+pub use bits::{MAX_COMBINATIONS, MAX_PARAMETERS, MAX_VALUES};
+pub use error::TuningError;
+pub use space::{Combination, Space};
+pub(crate) use text::{keys, markdown, pairs, set};
 pub use tuners::Tuning;
 pub(crate) use tuners::{Tuned, Tuners};
 
-use thiserror::Error;
-
+pub use super::params::{Aspect, Parameter, ParameterId, ParameterValue};
+use crate::param_table::{Field, Param, count, finite, range, whole};
 use crate::rng::Rng;
 use he::He;
 use lsi::Lsi;
 use mab::Mab;
 use nmc::Nmc;
+use space::Setting;
 
-/// How simulations are allotted to combinations, with its numbers.
+/// How simulations are allotted to combinations.
 ///
-/// `c` is the C of UCB1, in rewards 0 to 1, under which an untried arm is
-/// worth 1 and equal arms are chosen among at random.
+/// `c` is the C of UCB1 for rewards from 0 to 1. UCB1 values an untried arm at 1 and breaks ties at random.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Method {
@@ -76,91 +77,190 @@ pub enum Method {
     Mab {
         /// The C of UCB1.
         c: f64,
-        /// The simulations for which a combination is kept, at least 1.
+        /// The number of simulations for which a combination is kept, at least 1.
         batch: u32,
     },
-    /// Hierarchical expansion: UCB1 in a tree with a level a parameter.
+    /// Hierarchical expansion: UCB1 in a tree with one level per parameter.
     He {
         /// The C of UCB1.
         c: f64,
     },
-    /// Naïve Monte-Carlo: UCB1 for each parameter, and over the combinations
-    /// that came of it.
+    /// Naïve Monte-Carlo: UCB1 for each parameter, and over the resulting combinations.
     Nmc {
         /// The C of UCB1.
         c: f64,
-        /// The probability of a combination made parameter by parameter
-        /// instead of the best known. With 1 this is LocalNMC.
+        /// The probability of a combination made parameter by parameter instead of the best known one. With 1 this is
+        /// LocalNMC.
         epsilon0: f64,
-        /// What the exploration of the value of each parameter that is expected
-        /// to be the best is multiplied by where combinations are made parameter
-        /// by parameter, at least 1. While all values do alike, it comes to be
-        /// chosen there the square of this times as often as another.
+        /// A factor, at least 1, for the exploration of the expected value of each parameter when combinations are made
+        /// parameter by parameter. While all values perform alike, the expected value is chosen `prior`² times as often
+        /// as another.
         prior: f64,
     },
-    /// Linear side information: values by themselves, then sequential halving
-    /// of combinations of them. At a fraction of the simulations of the paper
-    /// all three numbers are to be that fraction.
+    /// Linear side information: values are tested one by one, then combinations of them by sequential halving. With a
+    /// fraction of the simulations of the paper, use the same fraction of all three numbers.
     Lsi {
         /// N_g, the simulations that test values.
         generate: u32,
         /// N_e, the simulations that compare combinations.
         evaluate: u32,
-        /// k, the draws of combinations to compare, 1 to
-        /// [`MAX_COMBINATIONS`].
+        /// k, the draws of combinations to compare, from 1 to [`MAX_COMBINATIONS`].
         candidates: u32,
     },
-    /// LSI with numbers from the game: half of the simulations that the match
-    /// is expected to have, as the length of simulations and their number a
-    /// step tell after some steps. Three quarters of them test values, and of
-    /// each fifty one draws a combination, as in the paper.
+    /// LSI with numbers that depend on the game: half of the simulations that the match will probably have. The
+    /// estimate uses the length of simulations and their number per step, after some steps. As in the paper, three
+    /// quarters of the simulations test values, and one combination is drawn per fifty simulations.
     LsiAuto,
 }
 
-/// The C of UCB1 of the paper (section 5.1).
+/// The C of UCB1 in [Sironi and Winands 2018, section 5.1].
 const C: f64 = 0.7;
 
 impl Method {
-    /// The P_MAB of the paper (section 5.1).
+    /// The methods by the names that policies use.
+    pub(crate) const NAMES: [(&str, fn() -> Method); 5] = [
+        ("mab", Method::mab),
+        ("he", Method::he),
+        ("nmc", Method::nmc),
+        ("local-nmc", Method::local_nmc),
+        ("lsi", Method::lsi),
+    ];
+
+    /// The parameters of policies that belong to some methods.
+    pub(crate) const PARAMS: &[Param<Method>] = &[
+        Param {
+            key: "tune-c",
+            owner: "`tune=mab`, `he` or `nmc`",
+            values: "≥ 0; 0.7",
+            help: "C of the tuner's UCB1",
+            omitted: "",
+            field: |method| match method {
+                Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. } => finite(c, 0.0),
+                _ => None,
+            },
+        },
+        Param {
+            key: "tune-batch",
+            owner: "`tune=mab`",
+            values: "≥ 1; 10",
+            help: "simulations per combination",
+            omitted: "",
+            field: |method| match method {
+                Method::Mab { batch, .. } => count(batch, u32::MAX),
+                _ => None,
+            },
+        },
+        Param {
+            key: "tune-epsilon",
+            owner: "`tune=nmc`",
+            values: "0 to 1; 0.75",
+            help: "the fraction of exploration; 1 is `local-nmc`",
+            omitted: "",
+            field: |method| match method {
+                Method::Nmc { epsilon0, .. } => range(epsilon0, 0.0, 1.0),
+                _ => None,
+            },
+        },
+        Param {
+            key: "tune-prior",
+            owner: "`tune=nmc` or `local-nmc`",
+            values: "≥ 1; 1",
+            help: "the weight of the [expected](#prior-expectations) values",
+            omitted: "1",
+            field: |method| match method {
+                Method::Nmc { prior, .. } => finite(prior, 1.0),
+                _ => None,
+            },
+        },
+        Param {
+            key: "tune-generate",
+            owner: "`tune=lsi`",
+            values: "≥ 1, `auto`; 75000",
+            help: "N_g, simulations that test values; `auto` derives all three numbers from the game",
+            omitted: "",
+            field: |method| match method {
+                Method::Lsi { .. } | Method::LsiAuto => Some(Box::new(Generate(method))),
+                _ => None,
+            },
+        },
+        Param {
+            key: "tune-evaluate",
+            owner: "`tune=lsi` without `tune-generate=auto`",
+            values: "≥ 1; 25000",
+            help: "N_e, simulations that compare combinations",
+            omitted: "",
+            field: |method| match method {
+                Method::Lsi { evaluate, .. } => count(evaluate, u32::MAX),
+                _ => None,
+            },
+        },
+        Param {
+            key: "tune-candidates",
+            owner: "`tune=lsi` without `tune-generate=auto`",
+            values: "≥ 1; 2000",
+            help: "k, combinations that are drawn. With a fraction of the paper's simulations, use the same fraction of all three numbers",
+            omitted: "",
+            field: |method| match method {
+                Method::Lsi { candidates, .. } => count(candidates, MAX_COMBINATIONS as u32),
+                _ => None,
+            },
+        },
+    ];
+
+    /// Returns the name of the method, as policies print it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Method::Mab { .. } => "mab",
+            Method::He { .. } => "he",
+            Method::Nmc { .. } => "nmc",
+            Method::Lsi { .. } | Method::LsiAuto => "lsi",
+        }
+    }
+
+    /// Creates P_MAB of [Sironi and Winands 2018, section 5.1].
     pub fn mab() -> Method {
         Method::Mab { c: C, batch: 10 }
     }
 
-    /// The P_HE of the paper (section 5.1).
+    /// Creates P_HE of [Sironi and Winands 2018, section 5.1].
     pub fn he() -> Method {
         Method::He { c: C }
     }
 
-    /// The P_NMC of the paper (section 5.1).
+    /// Creates P_NMC of [Sironi and Winands 2018, section 5.1].
     pub fn nmc() -> Method {
         Method::Nmc { c: C, epsilon0: 0.75, prior: 1.0 }
     }
 
-    /// The LocalP_NMC of the paper (section 5.1).
+    /// Creates LocalP_NMC of [Sironi and Winands 2018, section 5.1].
     pub fn local_nmc() -> Method {
         Method::Nmc { c: C, epsilon0: 1.0, prior: 1.0 }
     }
 
-    /// The P_LSI of the paper (section 5.1).
+    /// Creates P_LSI of [Sironi and Winands 2018, section 5.1].
     pub fn lsi() -> Method {
         Method::Lsi { generate: 75_000, evaluate: 25_000, candidates: 2_000 }
     }
 
-    /// A tuner of a role for a match.
+    /// Creates the tuner of one role for a match.
     ///
     /// # Errors
-    ///
-    /// If a number of the method is not as it must be.
-    pub fn tuner(&self, space: &Space, rng: &mut Rng) -> Result<Tuner, MethodError> {
+    /// If a number of the method is invalid.
+    pub fn tuner(&self, space: &Space, rng: &mut Rng) -> Result<Tuner, TuningError> {
         self.check()?;
         let state = self.state(space, rng);
         let played = vec![RewardTotal::default(); space.parameters().len() * MAX_VALUES];
         Ok(Tuner { method: self.clone(), space: space.clone(), state, chosen: None, played })
     }
 
-    /// Whether it makes use of what is expected.
-    pub(crate) fn expects(&self) -> bool {
+    /// Returns whether the method uses the expected values of the space.
+    pub(crate) fn uses_expectations(&self) -> bool {
         matches!(*self, Method::Nmc { prior, .. } if prior > 1.0)
+    }
+
+    /// Returns whether values may evolve: LSI tests each value once.
+    fn evolves(&self) -> bool {
+        !matches!(self, Method::Lsi { .. } | Method::LsiAuto)
     }
 
     fn state(&self, space: &Space, rng: &mut Rng) -> MethodState {
@@ -175,63 +275,57 @@ impl Method {
         }
     }
 
-    fn check(&self) -> Result<(), MethodError> {
+    fn check(&self) -> Result<(), TuningError> {
         if let Method::Mab { c, .. } | Method::He { c } | Method::Nmc { c, .. } = *self
             && !(c.is_finite() && c >= 0.0)
         {
-            return Err(MethodError::C { c });
+            return Err(TuningError::C { c });
         }
         match *self {
-            Method::Mab { batch: 0, .. } => Err(MethodError::Batch),
-            Method::Nmc { epsilon0, .. } if !(0.0..=1.0).contains(&epsilon0) => Err(MethodError::Epsilon0 { epsilon0 }),
-            Method::Nmc { prior, .. } if !(prior.is_finite() && prior >= 1.0) => Err(MethodError::Prior { prior }),
+            Method::Mab { batch: 0, .. } => Err(TuningError::Batch),
+            Method::Nmc { epsilon0, .. } if !(0.0..=1.0).contains(&epsilon0) => Err(TuningError::Epsilon0 { epsilon0 }),
+            Method::Nmc { prior, .. } if !(prior.is_finite() && prior >= 1.0) => Err(TuningError::Prior { prior }),
             Method::Lsi { candidates, .. } if !(1..=MAX_COMBINATIONS as u32).contains(&candidates) => {
-                Err(MethodError::Candidates { candidates })
+                Err(TuningError::Candidates { candidates })
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Why a [`Method`] makes no tuner.
-#[derive(Error, Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum MethodError {
-    /// The C of UCB1 is no number from 0 up.
-    #[error("C must be a number from 0 up, not {c}")]
-    C {
-        /// What it is.
-        c: f64,
-    },
-    /// The batch of MAB is empty.
-    #[error("a batch must be at least 1 simulation")]
-    Batch,
-    /// The epsilon of NMC is no probability.
-    #[error("epsilon0 must be from 0 to 1, not {epsilon0}")]
-    Epsilon0 {
-        /// What it is.
-        epsilon0: f64,
-    },
-    /// The weight of what is expected is no number from 1 up.
-    #[error("a prior must be a number from 1 up, not {prior}")]
-    Prior {
-        /// What it is.
-        prior: f64,
-    },
-    /// The candidates of LSI are too many, or none.
-    #[error("candidates must be 1 to {MAX_COMBINATIONS}, not {candidates}")]
-    Candidates {
-        /// How many they are.
-        candidates: u32,
-    },
+/// The parameter `tune-generate`: `auto` changes the method.
+struct Generate<'a>(&'a mut Method);
+
+impl Field for Generate<'_> {
+    fn parse(&mut self, text: &str) -> Result<(), String> {
+        if text == "auto" {
+            *self.0 = Method::LsiAuto;
+            return Ok(());
+        }
+        let simulations = whole(text, u32::MAX)?;
+        if *self.0 == Method::LsiAuto {
+            *self.0 = Method::lsi();
+        }
+        if let Method::Lsi { generate, .. } = self.0 {
+            *generate = simulations;
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> Option<String> {
+        match &*self.0 {
+            Method::LsiAuto => Some("auto".to_owned()),
+            Method::Lsi { generate, .. } => Some(generate.to_string()),
+            _ => None,
+        }
+    }
 }
 
-/// Chooses the parameters of simulations for a role, and learns from them.
+/// Chooses the parameters of simulations for one role, and learns from the rewards.
 ///
-/// With the same seed and rewards it chooses the same. It serves up to 2³²
-/// simulations. A choice and its update take 10 to 200 nanoseconds, save that
-/// LSI makes all its candidates at once. Memory is taken for what has not been
-/// chosen before and for numbers of visits not met before, which is rare.
+/// With the same seed and rewards it makes the same choices. It serves up to 2³² simulations. A choice with its update
+/// takes 10 to 200 nanoseconds, except that LSI creates all its candidates at once. Memory is allocated, rarely, for
+/// new combinations and new numbers of visits.
 #[derive(Clone, Debug)]
 pub struct Tuner {
     method: Method,
@@ -250,26 +344,21 @@ enum MethodState {
     Lsi(Lsi),
 }
 
+/// The simulations with a value, and the sum of their rewards.
 #[derive(Clone, Copy, Debug, Default)]
 struct RewardTotal {
     visits: u32,
     sum: f64,
 }
 
-/// What is known of a value of a parameter.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ValueStats {
-    /// The value.
-    pub value: Option<f64>,
-    /// The simulations that used it, whatever the other parameters were.
-    pub visits: u32,
-    /// The mean of their rewards; 0 without any.
-    pub mean: f64,
+impl RewardTotal {
+    fn mean(self) -> Option<f64> {
+        (self.visits > 0).then(|| self.sum / f64::from(self.visits))
+    }
 }
 
 impl Tuner {
-    /// A legal combination for the next simulation. One that is not followed
-    /// by an update is forgotten.
+    /// Chooses a legal combination for the next simulation. A choice without a later update is discarded.
     #[inline]
     pub fn choose(&mut self, rng: &mut Rng) -> Combination {
         let chosen = match &mut self.state {
@@ -282,14 +371,14 @@ impl Tuner {
         chosen
     }
 
-    /// Takes a combination for the one chosen last.
+    /// Takes the choice of a simulation as the last choice.
     #[inline]
     pub(crate) fn restore(&mut self, chosen: Combination) {
         self.chosen = Some(chosen);
     }
 
-    /// Learns the reward, 0 to 1, of a simulation with the combination chosen
-    /// last. Does nothing if none was chosen since the last update.
+    /// Learns the reward, from 0 to 1, of a simulation with the last choice. Does nothing if there was no choice since
+    /// the last update.
     #[inline]
     pub fn update(&mut self, reward: f64) {
         debug_assert!((0.0..=1.0).contains(&reward), "a reward of {reward}");
@@ -307,17 +396,12 @@ impl Tuner {
         }
     }
 
-    /// Replaces the worst value of each parameter by one near its best, by the
-    /// mean rewards of those that were played, and begins anew with the values
-    /// that there are then. Values that are no numbers, infinite, or named by a
-    /// rule stay. Returns whether any was replaced; if not, nothing changes.
+    /// Replaces the worst value of each parameter, by mean reward, by a value near the best one, and restarts the
+    /// method with the new values. Values that are linked or are not finite numbers stay. Returns whether a value was
+    /// replaced; otherwise nothing changes.
     pub fn evolve(&mut self, rng: &mut Rng) -> bool {
         let played = &self.played;
-        let mean = |setting: Setting| {
-            let RewardTotal { visits, sum } = played[setting.slot()];
-            (visits > 0).then(|| sum / f64::from(visits))
-        };
-        let evolved = self.space.evolve(mean, rng);
+        let evolved = self.space.evolve(|setting| played[setting.slot()].mean(), rng);
         if evolved {
             self.state = self.method.state(&self.space, rng);
             self.chosen = None;
@@ -326,22 +410,21 @@ impl Tuner {
         evolved
     }
 
-    /// The space of its values, which [`evolve`](Tuner::evolve).
+    /// Returns the space of the values, which change with [`evolve`](Tuner::evolve).
     pub fn space(&self) -> &Space {
         &self.space
     }
 
-    /// Is told how many simulations are expected of the whole match, which is
-    /// what [`Method::LsiAuto`] waits for, and to others is nothing.
+    /// Sets the number of simulations that the whole match will probably have. Only [`Method::LsiAuto`] uses it.
     pub fn expect(&mut self, simulations: u32) {
         if let MethodState::Lsi(lsi) = &mut self.state {
             lsi.settle(simulations);
         }
     }
 
-    /// The combination to recommend. MAB and NMC have most visits decide, HE
-    /// follows the most visited values from the root of its tree, LocalNMC
-    /// takes those of each parameter, and LSI has the highest mean decide.
+    /// Returns the recommended combination: with MAB and NMC the most visited one, with HE the most visited values from
+    /// the root of its tree on, with LocalNMC the most visited value of each parameter, and with LSI the combination
+    /// with the highest mean.
     pub fn best(&self) -> Combination {
         match &self.state {
             MethodState::Mab(mab) => mab.best(),
@@ -350,18 +433,38 @@ impl Tuner {
             MethodState::Lsi(lsi) => lsi.best(&self.space),
         }
     }
+}
 
-    /// What is known of each value of a parameter, in order.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such parameter.
-    pub fn statistics(&self, parameter: usize) -> Vec<ValueStats> {
-        let values = &self.space.parameters()[parameter].values;
-        let stats = |(i, &value): (usize, &Option<f64>)| {
-            let RewardTotal { visits, sum } = self.played[Setting { parameter, value: i }.slot()];
-            ValueStats { value, visits, mean: if visits == 0 { 0.0 } else { sum / f64::from(visits) } }
-        };
-        values.iter().enumerate().map(stats).collect()
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn rewards_are_counted_for_each_value_of_completed_simulations() {
+        let space = Space::grave_mast();
+        for (name, method) in Method::NAMES {
+            let mut rng = Rng::seed_from_u64(3);
+            let mut tuner = method().tuner(&space, &mut rng).unwrap();
+            let mut played = Vec::new();
+            for i in 0..2_000 {
+                let chosen = tuner.choose(&mut rng);
+                // Every third simulation is discarded.
+                if i % 3 > 0 {
+                    let reward = f64::from(i % 5) / 4.0;
+                    tuner.update(reward);
+                    tuner.update(reward);
+                    played.push((chosen, reward));
+                }
+            }
+            for setting in space.settings() {
+                let uses = |(chosen, _): &&(Combination, f64)| chosen.index(setting.parameter) == setting.value;
+                let rewards: Vec<f64> = played.iter().filter(uses).map(|&(_, reward)| reward).collect();
+                let total = tuner.played[setting.slot()];
+                assert_eq!(total.visits as usize, rewards.len(), "{name}");
+                assert!((total.sum - rewards.iter().sum::<f64>()).abs() < 1e-9, "{name}");
+            }
+        }
     }
 }

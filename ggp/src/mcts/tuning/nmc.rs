@@ -94,7 +94,7 @@ mod tests {
     use rand::SeedableRng;
 
     use super::*;
-    use crate::mcts::tuning::prior;
+    use crate::mcts::params::ParameterId;
     use crate::mcts::tuning::testing::{Choices, plain, space};
 
     const CHOICES: &str = include_str!("../../../tests/data/tuning/local-nmc-choices.tsv");
@@ -136,10 +136,10 @@ mod tests {
 
     #[test]
     fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
-        let space = prior::expecting(Space::grave_mast(), false);
+        let space = Space::grave_mast().expecting(false);
         let mut rng = Rng::seed_from_u64(6);
         let mut nmc = Nmc::new(&space, 0.7, 1.0, 4.0);
-        let epsilon = space.parameter("epsilon").unwrap();
+        let epsilon = space.position(ParameterId::Epsilon).unwrap();
         let mut counts = [0_u32; 11];
         for _ in 0..26_000 {
             let chosen = nmc.choose(&space, &mut rng);

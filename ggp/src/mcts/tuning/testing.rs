@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::space::{Combination, Constraint, Parameter, Setting, Space};
+use super::space::{Combination, Setting, Space};
+use crate::mcts::params::{Parameter, ParameterId, ParameterValue};
 
 /// The two spaces in the files of choices, with rewards by combination.
 pub(super) const REWARDS: [(&str, &[(&str, f64)]); 2] = [
@@ -10,17 +11,21 @@ pub(super) const REWARDS: [(&str, &[(&str, f64)]); 2] = [
     ("ruled", &[("02", 0.5), ("10", 0.25), ("11", 0.75), ("20", 1.0), ("21", 0.0)]),
 ];
 
-/// Returns a space without rules: A has the values 0 and 1, B has 0 and 1.
+/// Returns the space of A with 0 and 1, and B with 0 and 1, without linked values.
 pub(super) fn plain() -> Space {
-    Space::new(vec![Parameter::new("A", &[0.0, 1.0]), Parameter::new("B", &[0.0, 1.0])], &[]).unwrap()
+    Space::new(vec![Parameter::new(ParameterId::C, &[0.0, 1.0]), Parameter::new(ParameterId::K, &[0.0, 1.0])], None)
 }
 
-/// Returns a space with a rule: A has the values 0, 1 and 2, B has 0, 1 and
-/// `None`. `None` is only compatible with 0 of A.
+/// Returns the space of A with 0, 1 and 2, and B with 0, 1 and none; none is linked to the 0 of A.
 pub(super) fn ruled() -> Space {
-    let b = Parameter { name: "B".to_owned(), values: vec![Some(0.0), Some(1.0), None] };
-    let parameters = vec![Parameter::new("A", &[0.0, 1.0, 2.0]), b];
-    Space::new(parameters, &[Constraint::Together(setting(0, 0), setting(1, 2))]).unwrap()
+    let mut b = Parameter::new(ParameterId::K, &[0.0, 1.0]);
+    b.values.push(ParameterValue::Unused);
+    Space::new(vec![Parameter::new(ParameterId::C, &[0.0, 1.0, 2.0]), b], Some([setting(0, 0), setting(1, 2)]))
+}
+
+/// Returns the index of the parameter with this name.
+pub(super) fn parameter(space: &Space, name: &str) -> usize {
+    space.parameters().iter().position(|parameter| parameter.id.name() == name).unwrap()
 }
 
 pub(super) fn space(name: &str) -> Space {

@@ -1,33 +1,64 @@
-//! A tuner a role, for a search.
+//! The tuners of a search, one per role.
 
 use rand::SeedableRng;
 
-use super::{Aspect, Combination, MAX_VALUES, Method, MethodError, Parameter, Space, Tuner, prior};
-use crate::mcts::params::{ParamOverrides, PlayoutKind};
+use super::{Combination, MAX_VALUES, Method, Space, Tuner, TuningError};
+use crate::mcts::params::{Aspect, ParamOverrides, Parameter, ParameterId, ParameterValue};
 use crate::rng::Rng;
 
-/// How the numbers of a search are tuned while it runs.
+/// How the parameters of a search are tuned while it runs. The settings are valid.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuning {
-    /// How simulations are allotted.
-    pub method: Method,
-    /// What is tuned, at least one thing.
-    pub what: Vec<Aspect>,
-    /// After how many simulations each time the worst value of each parameter
-    /// is replaced by one near its best, and the method begins anew; at least 1.
-    pub evolve: Option<u32>,
-    /// Whether what is chosen is not used: the search is the one without
-    /// tuning, and takes so much longer as tuning takes.
-    pub shadow: bool,
+    pub(super) method: Method,
+    /// At least one.
+    pub(super) aspects: Vec<Aspect>,
+    /// At least 1.
+    pub(super) evolve: Option<u32>,
+    pub(super) shadow: bool,
 }
 
 impl Tuning {
-    /// Whether the numbers of the method are as they must be.
+    /// Tunes some aspects of a search by a method.
     ///
     /// # Errors
-    /// What is not.
-    pub fn check(&self) -> Result<(), MethodError> {
-        self.method.check()
+    /// If a number of the method is invalid, or there are no aspects.
+    pub fn new(method: Method, mut aspects: Vec<Aspect>) -> Result<Tuning, TuningError> {
+        method.check()?;
+        if aspects.is_empty() {
+            return Err(TuningError::NoParameters);
+        }
+        aspects.sort_unstable();
+        aspects.dedup();
+        Ok(Tuning { method, aspects, evolve: None, shadow: false })
+    }
+
+    /// Replaces the worst value of each parameter by a value near its best and restarts the method, after every
+    /// `simulations` simulations; at least 1. LSI, which tests each value once, ignores it.
+    #[must_use]
+    pub fn evolving(mut self, simulations: u32) -> Tuning {
+        self.evolve = Some(simulations.max(1)).filter(|_| self.method.evolves());
+        self
+    }
+
+    /// Runs the tuners but ignores their choices, to measure the time that tuning takes.
+    #[must_use]
+    pub fn in_shadow(self) -> Tuning {
+        Tuning { shadow: true, ..self }
+    }
+
+    /// Returns the tuned aspects, in order.
+    pub fn aspects(&self) -> &[Aspect] {
+        &self.aspects
+    }
+
+    /// Returns whether an aspect is tuned, and not in shadow.
+    pub(crate) fn tunes(&self, aspect: Aspect) -> bool {
+        !self.shadow && self.aspects.contains(&aspect)
+    }
+
+    /// Returns whether the method uses the expected values of parameters.
+    pub(crate) fn uses_expectations(&self) -> bool {
+        self.method.uses_expectations()
     }
 }
 
@@ -40,7 +71,7 @@ pub(crate) struct Tuners {
     evolve: Option<u32>,
     shadow: bool,
     progress: MatchProgress,
-    /// Of its own, so that tuning in shadow changes nothing.
+    /// Separate from the generator of the search, so that tuning in shadow changes nothing.
     rng: Rng,
 }
 
@@ -61,55 +92,40 @@ impl Tuned {
     }
 }
 
-/// The values of a parameter.
+/// The values of a parameter, contiguous for fast access.
 #[derive(Clone, Debug)]
 struct Values {
-    /// By index, side by side.
-    values: [f64; MAX_VALUES],
-    /// Tells one of them as what the parameter is.
-    tell: fn(&mut ParamOverrides, f64),
+    id: ParameterId,
+    values: [ParameterValue; MAX_VALUES],
 }
 
 impl Values {
     fn all(space: &Space) -> Vec<Values> {
-        space.parameters().iter().map(Values::of).collect()
-    }
-
-    fn of(parameter: &Parameter) -> Values {
-        // No value of ref is no node of an AMAF value.
-        let value = |index: usize| parameter.values.get(index).copied().flatten().unwrap_or(f64::INFINITY);
-        let tell: fn(&mut ParamOverrides, f64) = match parameter.name.as_str() {
-            "C" => |controls, value| controls.c = Some(value),
-            "K" => |controls, value| controls.k = Some(value),
-            "ref" => |controls, value| controls.reference = Some(value),
-            "epsilon" => |controls, value| controls.epsilon = Some(value),
-            "playout" => |controls, value| controls.playout = PlayoutKind::ALL.get(value as usize).copied(),
-            "gamma" => |controls, value| controls.gamma = Some(value),
-            "omega" => |controls, value| controls.omega = Some(value),
-            _ => |_, _| {},
+        let of = |Parameter { id, values }: &Parameter| {
+            let value = |index: usize| values.get(index).copied().unwrap_or(ParameterValue::Unused);
+            Values { id: *id, values: std::array::from_fn(value) }
         };
-        Values { values: std::array::from_fn(value), tell }
+        space.parameters().iter().map(of).collect()
     }
 }
 
-/// How a match goes on.
+/// The progress of a match.
 #[derive(Clone, Copy, Debug, Default)]
 struct MatchProgress {
     /// Joint moves of the match.
     moves: u32,
     simulations: u32,
-    /// Those before the first joint move.
+    /// Simulations before the first joint move.
     before: u32,
-    /// The moves in all simulations since.
+    /// Moves in all simulations since the first joint move.
     lengths: u64,
-    /// The simulations when values last evolved.
+    /// The number of simulations when values last evolved.
     evolved: u32,
 }
 
 impl MatchProgress {
-    /// The simulations of the whole match, if those since the first joint move
-    /// took so many steps: each of the steps left, as simulations have them on
-    /// average, has as many as these.
+    /// Estimates the simulations of the whole match, `steps` steps after the first joint move. Each remaining step will
+    /// have as many simulations as those; the mean length of simulations is the number of remaining steps.
     fn expected(&self, steps: u32) -> u32 {
         let since = f64::from(self.simulations - self.before);
         let left = if since > 0.0 { self.lengths as f64 / since } else { 0.0 };
@@ -118,24 +134,21 @@ impl MatchProgress {
 }
 
 impl Tuners {
-    /// Tuners that know nothing yet but whether what moves bring about stays
-    /// (`PolicyGame::accumulates`). A method that is not as it must be tunes
-    /// nothing, as does one that has nothing to tune.
-    pub fn new(tuning: &Tuning, roles: usize, accumulates: bool, seed: u64) -> Tuners {
-        // Another stream than that of the search with the same seed.
+    /// Creates tuners without experience. `accumulates` says whether moves mostly add permanent facts
+    /// ([`PolicyGame::accumulates`](crate::policy::PolicyGame::accumulates)).
+    ///
+    /// # Errors
+    /// If a number of the method is invalid, or there is nothing to tune. A [`Tuning`] never causes these.
+    pub fn new(tuning: &Tuning, roles: usize, accumulates: bool, seed: u64) -> Result<Tuners, TuningError> {
+        // A stream that differs from that of the search with the same seed.
         let mut rng = Rng::seed_from_u64(!seed);
-        let space = Space::of(&tuning.what).ok().map(|space| prior::expecting(space, accumulates));
-        let tuner = |_| tuning.method.tuner(space.as_ref()?, &mut rng).ok();
-        let by_role: Vec<Tuner> = (0..roles).map_while(tuner).collect();
+        let space = Space::of(&tuning.aspects)?.expecting(accumulates);
+        let by_role: Vec<Tuner> =
+            (0..roles).map(|_| tuning.method.tuner(&space, &mut rng)).collect::<Result<_, TuningError>>()?;
         let values = by_role.iter().map(|tuner| Values::all(tuner.space())).collect();
-        Tuners {
-            by_role,
-            values,
-            evolve: tuning.evolve,
-            shadow: tuning.shadow,
-            progress: MatchProgress::default(),
-            rng,
-        }
+        let progress = MatchProgress::default();
+        let (evolve, shadow) = (tuning.evolve, tuning.shadow);
+        Ok(Tuners { by_role, values, evolve, shadow, progress, rng })
     }
 
     /// Chooses the parameters of each role for a simulation.
@@ -157,11 +170,11 @@ impl Tuners {
             if self.shadow {
                 continue;
             }
-            let mut controls = ParamOverrides::default();
-            for (parameter, of) in self.values[role].iter().enumerate() {
-                (of.tell)(&mut controls, of.values[chosen.index(parameter)]);
+            let mut overrides = ParamOverrides::default();
+            for (parameter, Values { id, values }) in self.values[role].iter().enumerate() {
+                id.apply(values[chosen.index(parameter)], &mut overrides);
             }
-            tuned.used.push(controls);
+            tuned.used.push(overrides);
         }
     }
 
@@ -182,7 +195,7 @@ impl Tuners {
         let roles = self.by_role.len() as u32;
         self.progress.moves += 1;
         if self.progress.moves == 1 {
-            // What the start clock adds is not how it goes on.
+            // Simulations in the start clock are not representative of later steps.
             self.progress.before = self.progress.simulations;
             self.progress.lengths = 0;
         }
@@ -198,9 +211,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_is_expected_to_go_on_as_it_has_begun() {
-        let tuning = Tuning { method: Method::LsiAuto, what: vec![Aspect::Playout], evolve: None, shadow: false };
-        let mut tuners = Tuners::new(&tuning, 2, false, 1);
+    fn invalid_settings_are_errors() {
+        let invalid = Method::He { c: f64::NAN };
+        assert!(matches!(Tuning::new(invalid.clone(), vec![Aspect::Epsilon]), Err(TuningError::C { .. })));
+        assert_eq!(Tuning::new(Method::he(), Vec::new()), Err(TuningError::NoParameters));
+        let tuning = |method, aspects| Tuning { method, aspects, evolve: None, shadow: false };
+        assert!(Tuners::new(&tuning(invalid, vec![Aspect::Epsilon]), 2, false, 1).is_err());
+        assert!(Tuners::new(&tuning(Method::he(), Vec::new()), 2, false, 1).is_err());
+    }
+
+    #[test]
+    fn the_length_of_a_match_is_estimated_from_its_first_moves() {
+        let tuning = Tuning::new(Method::LsiAuto, vec![Aspect::Playout]).unwrap();
+        let mut tuners = Tuners::new(&tuning, 2, false, 1).unwrap();
         let simulate = |tuners: &mut Tuners, count, length| {
             let mut tuned = Tuned::default();
             for _ in 0..count {
@@ -213,10 +236,10 @@ mod tests {
         simulate(&mut tuners, 100, 11);
         tuners.advance();
         simulate(&mut tuners, 100, 9);
-        // 500, and 10 steps of 100.
+        // 500 so far, and 10 more steps with 100 each.
         assert_eq!(tuners.progress.expected(2), 1_500);
         tuners.advance();
-        // LSI has 750 of them, and then recommends one combination.
+        // LSI uses 750 of them, and then recommends one combination.
         simulate(&mut tuners, 300, 9);
         let (mut chosen, mut tuned) = (Vec::new(), Tuned::default());
         for _ in 0..50 {
@@ -228,11 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_of_a_game_is_chosen_most() {
+    fn the_expected_value_is_chosen_most_often() {
         for (accumulates, expected) in [(false, 0.2), (true, 0.4)] {
             let method = Method::Nmc { c: 0.7, epsilon0: 1.0, prior: 4.0 };
-            let tuning = Tuning { method, what: vec![Aspect::Epsilon], evolve: None, shadow: false };
-            let mut tuners = Tuners::new(&tuning, 1, accumulates, 1);
+            let tuning = Tuning::new(method, vec![Aspect::Epsilon]).unwrap();
+            let mut tuners = Tuners::new(&tuning, 1, accumulates, 1).unwrap();
             let (mut count, mut tuned) = (0, Tuned::default());
             for _ in 0..2_200 {
                 tuners.choose(&mut tuned);
@@ -245,9 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn values_evolve_after_so_many_simulations() {
-        let tuning = Tuning { method: Method::nmc(), what: vec![Aspect::Epsilon], evolve: Some(500), shadow: false };
-        let mut tuners = Tuners::new(&tuning, 1, false, 1);
+    fn values_evolve_at_the_given_interval() {
+        let tuning = Tuning::new(Method::nmc(), vec![Aspect::Epsilon]).unwrap().evolving(500);
+        let mut tuners = Tuners::new(&tuning, 1, false, 1).unwrap();
         let epsilons = |tuners: &Tuners| tuners.by_role[0].space().parameters()[0].values.clone();
         let first = epsilons(&tuners);
         let (mut used, mut tuned) = (Vec::new(), Tuned::default());
@@ -255,19 +278,19 @@ mod tests {
             assert_eq!(epsilons(&tuners) == first, count <= 500, "after {count}");
             tuners.choose(&mut tuned);
             let epsilon = tuned.used[0].epsilon.unwrap();
-            assert!(epsilons(&tuners).contains(&Some(epsilon)));
+            assert!(epsilons(&tuners).contains(&epsilon.into()));
             used.push(epsilon);
-            // The nearer to 0.37, the better, and so little that all are tried.
+            // Rewards fall slightly with the distance from 0.37, so that all values are tried.
             tuners.update(&tuned, &[0.5 - 0.5 * (epsilon - 0.37).abs()], 1);
         }
-        // Three times the worst gave way to what lies next to 0.4.
+        // Three times the worst value was replaced by one near 0.4.
         let kept = epsilons(&tuners).iter().filter(|value| first.contains(value)).count();
         assert_eq!(kept, 4, "{:?}", epsilons(&tuners));
-        assert!(used[1_501..].iter().any(|epsilon| !first.contains(&Some(*epsilon))));
+        assert!(used[1_501..].iter().any(|epsilon| !first.contains(&(*epsilon).into())));
     }
 
     #[test]
-    fn a_pace_without_simulations_expects_none() {
+    fn without_simulations_none_are_expected() {
         assert_eq!(MatchProgress { moves: 3, simulations: 40, before: 40, lengths: 0, evolved: 0 }.expected(2), 40);
     }
 }

@@ -1,6 +1,6 @@
 //! UCB1 for bandits with few arms.
 
-use super::space::{MAX_VALUES, bits, random_bit};
+use super::bits::{MAX_VALUES, bits, random_bit};
 use crate::rng::Rng;
 
 /// The UCB1 value of an untried arm, for rewards from 0 to 1.

@@ -1,0 +1,179 @@
+//! From a policy to the search that plays a match.
+
+use std::sync::atomic::AtomicBool;
+
+use super::agent::{PolicyAgent, RandomAgent};
+use super::game::{PolicyGame, Together};
+use super::search::SearchPolicy;
+use super::text::Policy;
+use super::visitor::{PartsVisitor, SelectionVisitor};
+use crate::batch::{Parallelism, TreeParallel};
+use crate::game::Game;
+use crate::gdl::network::LaneGame;
+use crate::limits::{Limits, SearchStats};
+use crate::mcts::tuning::Tuning;
+use crate::mcts::{Mcts, MctsConfig, Playout, SearchClock, Selection, ToTheEnd};
+
+/// The maximum number of edges of a tree that is kept through a match. With its nodes it takes 400 MB to 1 GB.
+const MOST_EDGES: usize = 1 << 24;
+
+impl SearchPolicy {
+    /// Calls the visitor with the selection and the playout, both without experience. A search is compiled for each
+    /// combination of them. The search is for `role` until another role is searched for.
+    pub fn visit<G: PolicyGame, V: PartsVisitor<G>>(&self, game: &G, role: usize, visitor: V) -> V::Made {
+        self.selection.visit(WithPlayout { search: self, game, role, visitor })
+    }
+}
+
+/// Adds the playout to a selection.
+struct WithPlayout<'a, G, V> {
+    search: &'a SearchPolicy,
+    game: &'a G,
+    role: usize,
+    visitor: V,
+}
+
+impl<G: PolicyGame, V: PartsVisitor<G>> SelectionVisitor<G> for WithPlayout<'_, G, V> {
+    type Made = V::Made;
+
+    fn visit<S>(self, selection: S) -> V::Made
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        S::EdgeData: Send,
+    {
+        let WithPlayout { search, game, role, visitor } = self;
+        let tuning = search.tuning.as_ref();
+        search.playout.visit(game, role, || game.features(), tuning, selection, visitor)
+    }
+}
+
+impl Policy {
+    /// Creates an agent that plays one role of one match by this policy.
+    ///
+    /// [`PolicyGame::agent`] calls it, so that it is compiled once for each game.
+    pub fn agent<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn PolicyAgent<G>> {
+        match self {
+            Policy::Random => Box::new(RandomAgent::new(seed)),
+            Policy::Search(search) => match game.together().filter(|_| search.lanes != Parallelism::One) {
+                Some(together) => {
+                    let make = TreeParallelBuilder { spec: search.spec(together.lanes, seed), many: search.lanes };
+                    Box::new(LaneAdapter(search.visit(together.lanes, role, make)))
+                }
+                None => search.visit(game, role, AgentBuilder(search.spec(game, seed))),
+            },
+        }
+    }
+}
+
+impl SearchPolicy {
+    /// Returns the settings of a search that plays a match.
+    pub(super) fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
+        let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
+        let settings = MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
+        let expects = self.tuning.as_ref().is_some_and(Tuning::uses_expectations);
+        SearchSpec { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
+    }
+}
+
+/// The settings of a search, beside its parts.
+pub(super) struct SearchSpec {
+    settings: MctsConfig,
+    tuning: Option<Tuning>,
+    accumulates: bool,
+    seed: u64,
+}
+
+impl SearchSpec {
+    /// Creates the search with these parts, whose playouts end with the game.
+    pub fn search<G, S, P>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd>
+    where
+        G: Game,
+        S: Selection<G>,
+        P: Playout<G>,
+    {
+        Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning, self.accumulates)
+    }
+}
+
+struct AgentBuilder(SearchSpec);
+
+impl<G: Game + 'static> PartsVisitor<G> for AgentBuilder {
+    type Made = Box<dyn PolicyAgent<G>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<G>>
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        S::EdgeData: Send,
+        P: Playout<G> + Clone + Send + 'static,
+    {
+        Box::new(self.0.search(selection, playout))
+    }
+}
+
+struct TreeParallelBuilder {
+    spec: SearchSpec,
+    many: Parallelism,
+}
+
+impl PartsVisitor<LaneGame> for TreeParallelBuilder {
+    type Made = Box<dyn PolicyAgent<LaneGame>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<LaneGame>>
+    where
+        S: Selection<LaneGame> + Clone + Send + 'static,
+        S::EdgeData: Send,
+        P: Playout<LaneGame> + Clone + Send + 'static,
+    {
+        Box::new(TreeParallel::new(self.spec.search(selection, playout), self.many))
+    }
+}
+
+/// An agent for a game that has a [batched form](PolicyGame::together): the agent inside plays the batched form.
+struct LaneAdapter(Box<dyn PolicyAgent<LaneGame>>);
+
+impl LaneAdapter {
+    fn form<G: PolicyGame>(game: &G) -> Together<'_, G> {
+        game.together().expect("a game that has lanes once has them always")
+    }
+}
+
+impl<G: PolicyGame> PolicyAgent<G> for LaneAdapter {
+    fn begin(&mut self, game: &G, state: &G::State) {
+        let form = LaneAdapter::form(game);
+        self.0.begin(form.lanes, &(form.state)(state));
+    }
+
+    fn think(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        limits: Limits,
+        stop: &AtomicBool,
+        clock: SearchClock,
+    ) -> SearchStats {
+        let form = LaneAdapter::form(game);
+        self.0.think(form.lanes, &(form.state)(state), limits, stop, clock)
+    }
+
+    fn search(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        role: usize,
+        limits: Limits,
+        stop: &AtomicBool,
+    ) -> (G::Move, SearchStats) {
+        let form = LaneAdapter::form(game);
+        let (mv, spent) = self.0.search(form.lanes, &(form.state)(state), role, limits, stop);
+        ((form.mv)(mv), spent)
+    }
+
+    fn is_solved(&self) -> bool {
+        self.0.is_solved()
+    }
+
+    fn advance(&mut self, game: &G, joint: &[G::Move]) {
+        let numbers: Vec<u32> = joint.iter().map(|&mv| game.number(0, mv)).collect();
+        self.0.advance(LaneAdapter::form(game).lanes, &numbers);
+    }
+}

@@ -1,0 +1,208 @@
+//! Policies that search, and their parameters.
+
+use std::fmt;
+
+use super::playout::PlayoutPolicy;
+use super::selection::SelectionPolicy;
+use crate::batch::Parallelism;
+use crate::gdl::network::LANES;
+use crate::mcts::Decision;
+use crate::mcts::tuning::{self, Aspect, Tuning};
+use crate::param_table::{self, Field, Pair, Param, choice, flag, range};
+
+/// A Monte-Carlo tree search as a value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SearchPolicy {
+    /// How moves are chosen in the tree.
+    pub selection: SelectionPolicy,
+    /// How moves are chosen beyond the tree, and among untried moves.
+    pub playout: PlayoutPolicy,
+    /// Which move is played.
+    pub decision: Decision,
+    /// The factor, from 0 to 1, for all visits and rewards in the tree after each joint move of the match.
+    pub tree_gamma: f64,
+    /// Whether the search proves outcomes in its tree (docs/policies.md).
+    pub solver: bool,
+    /// How parameters are tuned while the search runs.
+    pub tuning: Option<Tuning>,
+    /// How many simulations run side by side, if the game has a network (docs/policies.md).
+    pub lanes: Parallelism,
+}
+
+const DECISIONS: &[(&str, Decision)] =
+    &[("average", Decision::BestAverage), ("visits", Decision::MostVisits), ("eq", Decision::EffectiveQuality)];
+
+/// The parameters that are not of selection, playout or tuning.
+const PARAMS: &[Param<SearchPolicy>] = &[
+    Param {
+        key: "play",
+        owner: "",
+        values: "`average`, `visits`, `eq`; `average`",
+        help: "final move selection: highest mean reward, most visits, or highest effective quality (which looks one joint move ahead)",
+        omitted: "average",
+        field: |search| choice(&mut search.decision, DECISIONS),
+    },
+    Param {
+        key: "tree-gamma",
+        owner: "",
+        values: "0 to 1; 1",
+        help: "factor for all visits and rewards in the tree after each joint move of the match",
+        omitted: "1",
+        field: |search| range(&mut search.tree_gamma, 0.0, 1.0),
+    },
+    Param {
+        key: "solver",
+        owner: "",
+        values: "`yes`, `no`; `no`",
+        help: "whether the search [proves](#proving-in-the-tree) outcomes in the tree",
+        omitted: "no",
+        field: |search| flag(&mut search.solver),
+    },
+    Param {
+        key: "lanes",
+        owner: "",
+        values: "1 to 512, `auto`; 1",
+        help: "simulations that run [side by side](#side-by-side) in one tree",
+        omitted: "1",
+        field: |search| Some(Box::new(Lanes(&mut search.lanes))),
+    },
+];
+
+impl Default for SearchPolicy {
+    /// Returns `uct`: UCB1 with C = 0.4 and random playouts.
+    fn default() -> SearchPolicy {
+        SearchPolicy {
+            selection: SelectionPolicy::Uct { c: 0.4 },
+            playout: PlayoutPolicy::Random,
+            decision: Decision::BestAverage,
+            tree_gamma: 1.0,
+            solver: false,
+            tuning: None,
+            lanes: Parallelism::One,
+        }
+    }
+}
+
+impl SearchPolicy {
+    /// Sets a parameter of docs/policies.md. The parameters of a selection, a playout or a tuner follow its name.
+    ///
+    /// # Errors
+    /// If there is no such parameter, the search does not have it, or not of such a value: says what was expected.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
+        param_table::set(SelectionPolicy::PARAMS, &mut self.selection, key, text)
+            .or_else(|| param_table::set(PlayoutPolicy::PARAMS, &mut self.playout, key, text))
+            .or_else(|| param_table::set(PARAMS, self, key, text))
+            .or_else(|| tuning::set(&mut self.tuning, key, text))
+            .unwrap_or_else(|| Err(format!("unknown parameter; the parameters are {}", parameter_keys().join(", "))))
+    }
+
+    /// Sets several parameters, those first that others belong to, and checks that the parts fit together.
+    ///
+    /// # Errors
+    /// Which parameter is wrong, and what was expected.
+    pub fn set_all<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
+        let mut pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
+        pairs.sort_by_key(|(key, _)| precedence(key));
+        pairs
+            .into_iter()
+            .try_for_each(|(key, text)| self.set(key, text).map_err(|why| format!("`{key}={text}`: {why}")))?;
+        self.check()
+    }
+
+    /// Checks that the parts fit together.
+    ///
+    /// # Errors
+    /// Why they do not.
+    pub fn check(&self) -> Result<(), String> {
+        for aspect in self.tuning.iter().flat_map(Tuning::aspects) {
+            match aspect {
+                Aspect::Grave if !(self.selection.is_grave() && self.playout.has_epsilon()) => {
+                    return Err("tuning `grave` needs `selection=grave` and a playout with `epsilon`; \
+                                for other searches set `tune-what`"
+                        .to_owned());
+                }
+                Aspect::Epsilon if !self.playout.has_epsilon() => {
+                    return Err("tuning `epsilon` needs a playout with `epsilon`".to_owned());
+                }
+                _ if !self.playout.learns() => {
+                    return Err("tuning needs `playout=mast` or `playout=nst`".to_owned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether there is a parameter of this name.
+    pub fn knows(key: &str) -> bool {
+        parameter_keys().contains(&key)
+    }
+
+    /// Returns the parameters that determine the search, in order, the selection first.
+    pub fn parameters(&self) -> Vec<Pair> {
+        let mut pairs = param_table::pairs(SelectionPolicy::PARAMS, &self.selection);
+        pairs.extend(param_table::pairs(PlayoutPolicy::PARAMS, &self.playout));
+        pairs.extend(param_table::pairs(PARAMS, self));
+        pairs.extend(tuning::pairs(&self.tuning));
+        pairs
+    }
+}
+
+impl fmt::Display for SearchPolicy {
+    /// Writes the text of the policy: the name of its selection, then the other parameters.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (key, text)) in self.parameters().iter().enumerate() {
+            if index == 0 { f.write_str(text)? } else { write!(f, ",{key}={text}")? }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the documentation of all parameters: rows of a table in Markdown with name, values with their default, and
+/// meaning.
+pub fn parameter_table() -> Vec<String> {
+    [
+        param_table::markdown(SelectionPolicy::PARAMS),
+        param_table::markdown(PlayoutPolicy::PARAMS),
+        param_table::markdown(PARAMS),
+        tuning::markdown(),
+    ]
+    .concat()
+}
+
+/// Returns the place of a parameter among those of a table: parameters that others belong to come first.
+pub(super) fn precedence(key: &str) -> usize {
+    const FIRST: [&str; 4] = ["selection", "playout", "allocation", "tune"];
+    FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len())
+}
+
+fn parameter_keys() -> Vec<&'static str> {
+    fn keys<T>(params: &'static [Param<T>]) -> impl Iterator<Item = &'static str> {
+        params.iter().map(|param| param.key)
+    }
+    let search = keys(SelectionPolicy::PARAMS).chain(keys(PlayoutPolicy::PARAMS)).chain(keys(PARAMS));
+    search.chain(tuning::keys()).collect()
+}
+
+/// The parameter `lanes`.
+struct Lanes<'a>(&'a mut Parallelism);
+
+impl Field for Lanes<'_> {
+    fn parse(&mut self, text: &str) -> Result<(), String> {
+        *self.0 = match text.parse() {
+            Ok(1) => Parallelism::One,
+            Ok(lanes @ 2..=LANES) => Parallelism::Lanes(lanes),
+            _ if text == "auto" => Parallelism::Auto,
+            _ => return Err(format!("expected a whole number from 1 to {LANES} or `auto`, got `{text}`")),
+        };
+        Ok(())
+    }
+
+    fn text(&self) -> Option<String> {
+        Some(match &*self.0 {
+            Parallelism::One => "1".to_owned(),
+            Parallelism::Lanes(lanes) => lanes.to_string(),
+            Parallelism::Auto => "auto".to_owned(),
+        })
+    }
+}

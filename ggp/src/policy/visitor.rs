@@ -1,0 +1,29 @@
+//! Generic functions of the parts of a search.
+
+use crate::game::Game;
+use crate::mcts::{Playout, Selection};
+
+/// A generic function of a selection, compiled for each kind of selection.
+pub trait SelectionVisitor<G: Game> {
+    /// The result.
+    type Made;
+
+    /// Returns the result for a selection.
+    fn visit<S>(self, selection: S) -> Self::Made
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        S::EdgeData: Send;
+}
+
+/// A generic function of a selection and a playout, compiled for each combination of them.
+pub trait PartsVisitor<G: Game> {
+    /// The result.
+    type Made;
+
+    /// Returns the result for a selection and a playout.
+    fn visit<S, P>(self, selection: S, playout: P) -> Self::Made
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        S::EdgeData: Send,
+        P: Playout<G> + Clone + Send + 'static;
+}
