@@ -21,9 +21,6 @@ impl fmt::Display for Distance {
     }
 }
 
-/// The number of states at each possible distance.
-pub type Histogram = [u64; Distance::COUNT];
-
 /// The answer of a table for a state.
 ///
 /// | answer | meaning |

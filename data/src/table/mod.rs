@@ -18,7 +18,7 @@ mod reader;
 mod stream;
 pub mod write;
 
-pub use distance::{Distance, Histogram, Probe};
+pub use distance::{Distance, Probe};
 pub use error::TableError;
 pub use export::write_lex;
 pub use format::{
