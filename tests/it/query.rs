@@ -200,7 +200,7 @@ fn invalid_lines_are_answered_in_their_place() {
         assert!(row.get("distance").is_none());
     }
     assert_eq!((&rows[1]["input"], &rows[5]["input"]), (&json!("nonsense"), &json!("#2300")));
-    assert!(rows[4]["error"].as_str().unwrap().contains("2 pieces"));
+    assert!(rows[4]["error"].as_str().unwrap().contains("expected 3 pieces, got 2"));
     assert!(rows[5]["error"].as_str().unwrap().contains("#0 to #2299"));
 
     assert_eq!(serde_json::from_str::<Value>(&run("json")).unwrap(), Value::from(rows.clone()));

@@ -486,7 +486,7 @@ fn policies_are_told_as_text_and_as_tables() {
 }
 
 #[test]
-fn what_cannot_be_played_is_told_before_the_first_game() {
+fn invalid_tournaments_are_refused_before_the_first_game() {
     let dir = tempfile::tempdir().unwrap();
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");
     std::fs::write(dir.path().join("bad.toml"), "gmaes = 3\n").unwrap();
@@ -506,7 +506,7 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         (&["tournament", "greedy", "ugi:'"], "not closed"),
         (&["tournament", "greedy", "ugi:true"], "crash"),
         (&["tournament", "uct", "ugi:true", "--rules", rules], "can only play Chinese Checkers"),
-        (&["tournament", "uct", "greedy", "--rules", rules], "there is no policy `greedy`"),
+        (&["tournament", "uct", "greedy", "--rules", rules], "unknown policy `greedy`"),
         (&["tournament", "uct", "random", "--rules", rules, "--adjudicate"], "adjudicate applies to Chinese Checkers"),
         (
             &["tournament", "uct", "random", "--rules", rules, "--start", "1e9"],
@@ -514,7 +514,7 @@ fn what_cannot_be_played_is_told_before_the_first_game() {
         ),
         (&["tournament", "uct", "random", "--rules", rules, "--start", "2", "--time", "1+1"], "a start clock is"),
         (&["tournament", "greedy", "random", "--ponder"], "ponder applies to rulesheets"),
-        (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon=0.1`: random playouts have none"),
+        (&["tournament", "greedy", "base0,epsilon=0.1"], "`epsilon` needs `playout=mast`"),
         (&["tournament", "uct", "random", "--rules", "nothing.kif"], "nothing.kif: cannot read"),
         (&["tournament", "-f", "bad.toml"], "unknown field `gmaes`"),
         (&["tournament", "-f", "nothing.toml"], "nothing.toml: cannot read"),
