@@ -515,7 +515,7 @@ mod tests {
         assert_eq!(toml::from_str::<Config>(&kept).unwrap(), Config::Uct(heur0));
         assert_eq!(roster.config("random").unwrap(), Config::Random);
         for (text, why) in [
-            ("heur0,epsilon=0.1", "`epsilon=0.1`: random playouts have none"),
+            ("heur0,epsilon=0.1", "`epsilon` needs `playout=mast`"),
             ("nst,epsilon=2", "from 0 to 1"),
             ("mcts,playout=mast", "guided selection goes with playouts of its own"),
             ("ab-avg,playout=mast", "unknown field `playout`"),
