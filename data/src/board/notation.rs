@@ -222,6 +222,7 @@ impl Board {
     /// # Errors
     /// If the text is not a number or no state has this rank.
     pub fn parse_rank(self, text: &str) -> Result<Rank, NotationError> {
+        // `parse` alone would also accept a sign, e.g., `+5`.
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let rank = text.parse().ok().filter(|&rank| digits && rank < self.states());
         rank.map(Rank).ok_or_else(|| NotationError::Rank {

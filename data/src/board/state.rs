@@ -79,6 +79,9 @@ impl State {
 
 impl Cell {
     /// Converts a cell from board order to the goal order of a player.
+    ///
+    /// For `O` both orders are the same. For `X` the order of the cells is
+    /// reversed, which rotates the board by 180°.
     #[inline]
     #[must_use]
     pub const fn to_goal_order(self, board: Board, side: Side) -> Cell {

@@ -41,6 +41,7 @@ impl Map {
     /// cannot replace a part of a map, nothing is loaded.
     pub fn load(self, path: &Path, bytes: usize) -> Result<Map, TableError> {
         let bytes = bytes.next_multiple_of(page_bytes()).min(self.mapped.len());
+        // A part of a map can be replaced only on Unix.
         if cfg!(not(unix)) || bytes <= self.loaded {
             return Ok(self);
         }

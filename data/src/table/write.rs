@@ -63,6 +63,8 @@ impl NewTable {
     /// If the file cannot be written.
     pub fn begin(mut self, info: TableInfo) -> Result<TableWriter, TableError> {
         let layout = Layout::new(info.prefix, info.encoding);
+        // The length of the header depends on the numbers of blocks and layers, not on the
+        // checksums. `finish` writes the header into the gap that is left here.
         let blank = Header::new(info, vec![0; layout.blocks() as usize], Vec::new());
         let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
         seek.map_err(TableError::io(self.file.path(), "write"))?;

@@ -50,6 +50,8 @@ pub(super) struct NeighborCells {
 }
 
 impl NeighborCells {
+    /// Computes the neighbors of all cells. An entry without such a neighbor
+    /// is [`NO_CELL`].
     pub fn of(geometry: &Geometry) -> NeighborCells {
         let mut cells = NeighborCells {
             near: [NO_CELL; ROW],
@@ -61,6 +63,7 @@ impl NeighborCells {
         for cell in 1..geometry.cells() {
             let below = geometry.neighbors(Cell::new(cell)) & CellSet::first_cells(cell);
             cells.near[cell] = index(below.first());
+            // The second-lowest piece is never on cell 0, because another piece is below it.
             cells.near_second[cell] = index(below.without(Cell::new(0)).first());
             if geometry.row(Cell::new(cell - 1)) == geometry.row(Cell::new(cell)) {
                 cells.before[cell] = cell as u8 - 1;

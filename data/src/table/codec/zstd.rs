@@ -109,9 +109,11 @@ impl<'a> Content<'a> {
     fn parse(bytes: &'a [u8], states: usize) -> Option<Content<'a>> {
         let (symbols, escapes) = bytes.split_at_checked(states.div_ceil(SYMBOLS_PER_BYTE))?;
         let content = Content { symbols, escapes };
-        let unused = (states..symbols.len() * SYMBOLS_PER_BYTE).all(|i| content.symbol(i) == 0);
-        let sound = unused && content.symbol(0) == ESCAPE && content.count_escapes(0..states) == escapes.len();
-        sound.then_some(content)
+        // The symbols after the last state are padding and must be zero. No
+        // earlier distance predicts that of the first state.
+        let padded = (states..symbols.len() * SYMBOLS_PER_BYTE).all(|i| content.symbol(i) == 0);
+        let valid = padded && content.symbol(0) == ESCAPE && content.count_escapes(0..states) == escapes.len();
+        valid.then_some(content)
     }
 
     #[inline]

@@ -69,18 +69,20 @@ enum BlockExtents {
 }
 
 impl Layout {
-    /// Returns the layout of a table.
+    /// Returns the layout of a table: one partition per cell of the back piece.
+    /// Byte ranges are relative to the start of the data.
     ///
     /// For [`Encoding::Zstd`] block lengths depend on the data, so byte ranges
     /// are empty until the lengths are known.
     pub fn new(prefix: Prefix, encoding: Encoding) -> Layout {
-        let (mut at, mut first_block) = (0, 0);
+        let (mut offset, mut first_block) = (0, 0);
         let mut partitions = Vec::new();
         for back in prefix.back_cells() {
             let ranks = prefix.partition(back);
             let states = ranks.end - ranks.start;
-            let bytes = at..at + encoding.states_per_byte().map_or(0, |per_byte| states.div_ceil(per_byte));
-            at = bytes.end;
+            let length = encoding.states_per_byte().map_or(0, |per_byte| states.div_ceil(per_byte));
+            let bytes = offset..offset + length;
+            offset = bytes.end;
             let partition =
                 PartitionLayout { ranks, bytes, first_block, blocks: states.div_ceil(encoding.block_states()) };
             first_block += partition.blocks;

@@ -83,6 +83,7 @@ impl FileSystem for OsFileSystem {
     }
 
     fn create_directory(&self, path: &Path) -> io::Result<()> {
+        // A new directory survives a power failure only after its parent is synced.
         let named = path.ancestors().filter(|dir| !dir.as_os_str().is_empty());
         let missing: Vec<&Path> = named.take_while(|dir| !dir.exists()).collect();
         std::fs::create_dir_all(path)?;

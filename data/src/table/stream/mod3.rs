@@ -255,8 +255,9 @@ impl<'a> Mod3Stream<'a> {
         Ok(distance)
     }
 
-    /// Returns the cells after `from` of a shortest path through free cells, by
-    /// steps and by jumps over `others`.
+    /// Returns the cells after `from`, up to and with `to`, of a shortest path
+    /// through free cells, by steps and by jumps over `others`. Returns `None` if
+    /// there is no path. The two cells must differ.
     fn path(&self, from: Cell, to: Cell, others: CellSet) -> Option<Vec<Cell>> {
         let geometry = self.table.board().geometry();
         let free = self.table.prefix().cells() - others;
@@ -264,19 +265,21 @@ impl<'a> Mod3Stream<'a> {
             let jumps = geometry.jumps(cell).iter().filter(|jump| others.contains(jump.over));
             (geometry.neighbors(cell) | jumps.map(|jump| jump.to).collect()) & free
         };
-        let mut around = vec![CellSet::single(from)];
-        let mut seen = around[0];
+        // Entry `i` contains the cells at `i` steps or jumps from `from`.
+        let mut layers = vec![CellSet::single(from)];
+        let mut seen = layers[0];
         while !seen.contains(to) {
-            let last = around.last().expect("it is never empty");
+            let last = layers.last().expect("it is never empty");
             let next = last.iter().fold(CellSet::EMPTY, |all, cell| all | beside(cell)) - seen;
             if next.is_empty() {
                 return None;
             }
-            around.push(next);
+            layers.push(next);
             seen |= next;
         }
+        // Backwards from `to`, each cell is in the previous entry.
         let mut path = vec![to];
-        for cells in around[1..around.len() - 1].iter().rev() {
+        for cells in layers[1..layers.len() - 1].iter().rev() {
             let near = beside(path[path.len() - 1]) & *cells;
             path.push(near.first().expect("each cell has a neighbor one step earlier"));
         }
