@@ -32,8 +32,8 @@ type EncodedBlock = (u64, Vec<u8>);
 
 /// Writes all blocks of a table, encoded on the threads of `pool`.
 ///
-/// `encode` returns the bytes of consecutive blocks. Memory: two batches of
-/// encoded blocks.
+/// `encode` returns the bytes of consecutive blocks. Each batch is encoded while
+/// the previous one is written. Memory: two batches of encoded blocks.
 pub(crate) fn write_blocks(
     writer: &mut TableWriter,
     size: BatchSize,
@@ -59,16 +59,17 @@ pub(crate) fn write_blocks(
         let starts = (0..tasks).map(|task| first + task * per_task).take_while(|&start| start < blocks);
         let starts: Vec<u64> = starts.collect();
         let encoder = || BlockEncoder::new(prefix, encoding);
+        // Each task may run on another thread.
         let starts = starts.into_par_iter().with_max_len(1);
         starts.map_init(encoder, |encoder, start| encode_task(encoder, start..blocks.min(start + per_task))).collect()
     };
     let mut batch = pool.install(|| encode_batch(0))?;
-    let mut done = 0;
+    let mut next_block = 0;
     while !batch.is_empty() {
         let written = batch.iter().map(|task| task.len() as u64).sum::<u64>();
-        done += written;
+        next_block += written;
         let write = || batch.iter().flatten().try_for_each(|(sum, bytes)| writer.write_block(bytes, *sum));
-        let (wrote, next) = pool.install(|| rayon::join(write, || encode_batch(done)));
+        let (wrote, next) = pool.install(|| rayon::join(write, || encode_batch(next_block)));
         wrote?;
         observer.advance(written);
         batch = next?;

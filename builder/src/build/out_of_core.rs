@@ -58,7 +58,8 @@ impl OutOfCoreBuild<'_> {
     pub fn run(&self, path: &Path) -> Result<BuildOutcome> {
         let work_dir = self.options.work_dir_of(path);
         if self.options.restart || !WorkDir::exists(&work_dir) {
-            // Fails before anything is changed. A finished build may have its table in place.
+            // Fails before anything is changed. A work directory may belong to a finished build,
+            // whose table exists; `is_complete` decides below.
             NewTable::check(path, self.options.overwrite)?;
         }
         let locked = LockedDir::open(&self.storage, &work_dir)?;
@@ -66,6 +67,7 @@ impl OutOfCoreBuild<'_> {
         let mut work = match begun {
             Some(manifest) => locked.resume(manifest),
             None => {
+                // The work directory may exist without a manifest: then nothing is checked yet.
                 NewTable::check(path, self.options.overwrite)?;
                 locked.start(self.options.spec, self.params)?
             }
@@ -79,6 +81,7 @@ impl OutOfCoreBuild<'_> {
         let new = NewTable::create_in(&self.storage, path, self.options.overwrite)?;
         let layers = self.pool.install(|| self.layers(&mut work, params))?;
         self.write_table(new, params, &work, &layers)?;
+        // The files of the layers are closed before they are removed.
         drop(layers);
         work.dir.clear()?;
         Ok(BuildOutcome::Built)
@@ -257,7 +260,8 @@ struct TableAssembler<'a> {
 }
 
 impl TableAssembler<'_> {
-    /// Returns the bytes of consecutive blocks.
+    /// Returns the bytes of each of these consecutive blocks. Their distances
+    /// are first collected from the layers, in bit planes.
     fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
         let start = first.ranks.start;

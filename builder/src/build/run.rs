@@ -28,6 +28,7 @@ impl TableBuilder {
             build_in_memory(path, self, &thread_pool(self.threads)?, observer)?;
             return Ok(BuildOutcome::Built);
         }
+        // Out of core only if the caller requested it: the default for one piece is in memory.
         if self.spec.prefix.board().pieces() == 1 {
             return Err(BuilderError::SinglePiece);
         }

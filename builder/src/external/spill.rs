@@ -67,7 +67,10 @@ impl SpillBuffer {
         self.state.lock().expect("no thread panics while it holds the lock")
     }
 
-    /// Adds states of a segment.
+    /// Adds states of a segment. `words` is the bitmap of the segment.
+    ///
+    /// The states stay in memory while the budget allows, and go to the file
+    /// afterwards. Packing and writing take place without the lock.
     pub fn add(&self, segment: u64, words: &[u64], codec: &mut SegmentCodec) -> Result<()> {
         let Some(record) = sparse(words) else { return Ok(()) };
         let size = record.memory();

@@ -126,7 +126,8 @@ impl LayerBitmaps<'_> {
             || self.unseen(last) & low_mask((start + len - 1) % 64 + 1) != 0
     }
 
-    /// Adds the unseen ones of 64 states from position `start` on to the next layer.
+    /// Adds the unseen states of `states` to the next layer. Bit `i` stands for
+    /// the state at position `start + i`.
     #[inline(always)]
     pub fn reach(&self, start: u64, states: u64) {
         if states == 0 {
@@ -134,6 +135,7 @@ impl LayerBitmaps<'_> {
         }
         let (word, shift) = ((start / 64) as usize, start % 64);
         self.reach_word(word, states << shift);
+        // Two shifts, because a shift by 64 is not defined if `shift` is 0.
         self.reach_word(word + 1, states >> 1 >> (63 - shift));
     }
 
@@ -201,9 +203,11 @@ impl Expander {
         (8 * prefix.board().cells() * (slice_words(choose(room, slice_pieces)) + 1) + (16 << 10)) as u64
     }
 
-    /// Returns the words of the slices of all groups. The time per layer is proportional to it.
+    /// Returns the number of 64-bit words in the slices of all groups. The time
+    /// per layer is proportional to this number.
     pub fn work(prefix: Prefix, slice_pieces: usize) -> u64 {
         let (cells, upper) = (prefix.board().cells() as u64, prefix.board().pieces() - 1 - slice_pieces);
+        // The words of a group whose lowest upper piece is on cell `lowest`.
         let words = |lowest: usize| cells * slice_words(choose(lowest, slice_pieces)) as u64;
         match upper {
             0 => words(prefix.within()),

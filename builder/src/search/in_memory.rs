@@ -117,6 +117,8 @@ enum LayerExpander {
 }
 
 impl LayerExpander {
+    /// Returns the expander for a prefix. A single piece has no other pieces to
+    /// form a context, so it has an expander of its own.
     fn new(prefix: Prefix) -> LayerExpander {
         match prefix.board().pieces() {
             1 => LayerExpander::Single(prefix),
