@@ -231,16 +231,20 @@ fn seconds_per_game(schedule: &Schedule, id: GameId, player: usize, sample: &Pai
     known.into_iter().flatten().reduce(f64::min).unwrap_or_default()
 }
 
-/// Scales the seconds of a sample game up to the whole budget, if the searches of the sample ended
-/// at their limits.
+/// Returns the estimated seconds per game with the whole budget.
+///
+/// The seconds of a sample game are scaled by the ratio of the limits, if the searches of the
+/// sample used at least 80% of their limit on average. Other searches end by themselves, and a larger
+/// budget does not make them longer. With two limits the smaller ratio counts.
 fn scaled_seconds(budget: Budget, sample: Budget, spent: &Totals, games: u64) -> f64 {
     let moves = spent.moves.max(1) as f64;
-    let reached = |limit: u64, spent: u64| spent as f64 >= 0.8 * limit as f64 * moves;
+    let is_reached = |limit: u64, spent: u64| spent as f64 >= 0.8 * limit as f64 * moves;
     let ratios = [
+        // Both expansions and playouts count as nodes, whichever a search reports more of.
         budget.nodes.zip(sample.nodes).map(|(whole, part)| (whole, part, spent.expansions.max(spent.playouts))),
         budget.playouts.zip(sample.playouts).map(|(whole, part)| (whole, part, spent.playouts)),
     ];
-    let ratios = ratios.into_iter().flatten().filter(|&(_, part, spent)| reached(part, spent));
+    let ratios = ratios.into_iter().flatten().filter(|&(_, part, spent)| is_reached(part, spent));
     let ratio = ratios.map(|(whole, part, _)| whole as f64 / part as f64).reduce(f64::min);
     ratio.unwrap_or(1.0) * spent.seconds / games.max(1) as f64
 }

@@ -311,6 +311,8 @@ impl Schedule {
     pub fn games_of(&self, round: usize) -> u64 {
         let games = self.rounds[round].games;
         let Some(Shard { number, of }) = self.shard else { return games };
+        // The games are dealt to the shards in pairs, in turn: shard `number`, counted from 1, has
+        // the pairs `number - 1`, `number - 1 + of`, and so on.
         let pairs = games.div_ceil(2);
         let in_shard = (pairs + of - number) / of;
         // If the number of games is odd, the last pair has one game.

@@ -201,15 +201,16 @@ pub fn trace<T: TraceEngine, E: From<ReplayError>>(
     let mut rng = Rng::seed_from_u64(seed);
     let failed = |error: ProverError| -> E { ReplayError::from(error).into() };
     let roles = engine.names();
-    for p in 0..playouts {
+    for playout in 0..playouts {
         let mut state = engine.start().map_err(failed)?;
-        for t in 0.. {
-            let mut line = line(engine, p, t, &state).map_err(failed)?;
+        for step in 0.. {
+            let mut line = line(engine, playout, step, &state).map_err(failed)?;
+            // A terminal state has no legal moves.
             let Some(legal) = &line.legal else {
                 visit(&line)?;
                 break;
             };
-            if t as usize == most_steps {
+            if step as usize == most_steps {
                 return Err(failed(ProverError::Endless { steps: most_steps }));
             }
             let random = |role: &String| match &legal[role][..] {

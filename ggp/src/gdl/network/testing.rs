@@ -88,6 +88,7 @@ struct Draft {
 
 impl Draft {
     /// Creates a game with the given fluents and the given moves of each role.
+    /// All outputs are false and no role has a goal value until they are set.
     fn new(fluents: Vec<String>, moves: &[Vec<String>]) -> Draft {
         let all = moves.concat();
         let mut ranges = Vec::new();

@@ -185,11 +185,12 @@ impl Prover {
         self.play_random(from, most, rng, |_| ())
     }
 
-    /// Plays as [`Prover::playout`] does, and calls `visit` with each state.
+    /// Plays as [`Prover::playout`] does, with at most `most_steps` steps. Calls
+    /// `visit` with each state, from `from` to the terminal one.
     pub(in crate::gdl) fn play_random(
         &mut self,
         from: &ProverState,
-        most: usize,
+        most_steps: usize,
         rng: &mut Rng,
         mut visit: impl FnMut(&ProverState),
     ) -> Result<RandomMatch, ProverError> {
@@ -197,7 +198,7 @@ impl Prover {
         let mut steps = 0;
         visit(&state);
         while !self.is_terminal(&state)? {
-            if steps == most {
+            if steps == most_steps {
                 return Err(ProverError::Endless { steps });
             }
             let joint = self.random_moves(&state, rng)?;

@@ -431,17 +431,17 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_told_on_the_way() {
+    fn numbers_may_be_set_during_generation() {
         let space = ruled();
         // The 5 values are tested in turn. 8/2 = 4 samples are less than a
         // round of 5, and 81/2 = 40 leave 30 samples for 6 rounds.
-        for (played, told, tested) in [(0, 8, 0), (7, 8, 10), (10, 81, 30), (33, 81, 35)] {
+        for (played, simulations, tested) in [(0, 8, 0), (7, 8, 10), (10, 81, 30), (33, 81, 35)] {
             let mut rng = Rng::seed_from_u64(5);
             let mut lsi = Lsi::unsettled(&space);
             let mut count = 0;
             while matches!(lsi.stage, Stage::Generation(_)) && count < 100 {
                 if count == played {
-                    lsi.settle(told);
+                    lsi.settle(simulations);
                     lsi.settle(1_000_000);
                 }
                 lsi.choose(&space, &mut rng);
@@ -450,8 +450,8 @@ mod tests {
                     count += 1;
                 }
             }
-            assert_eq!(count, tested, "{told} told after {played}");
-            assert_eq!((lsi.evaluate, lsi.candidates), if told == 8 { (1, 1) } else { (10, 1) });
+            assert_eq!(count, tested, "{simulations} set after {played}");
+            assert_eq!((lsi.evaluate, lsi.candidates), if simulations == 8 { (1, 1) } else { (10, 1) });
         }
     }
 

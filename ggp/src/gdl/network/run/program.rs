@@ -382,11 +382,13 @@ impl<'a> LaneCompiler<'a> {
         by_shape(ops)
     }
 
-    /// Evaluates the next state into the slots of the fluents.
+    /// Returns the operations that evaluate the next state into the slots of the
+    /// fluents.
     fn next_ops(&mut self) -> Vec<Op> {
         let next = &self.netlist.outputs.next;
         let nodes = self.below(next.iter().copied());
         // Maps a gate to the first fluent whose next value it is.
+        // The gate stores the value as this fluent needs it, negated if the literal is.
         let mut firsts = HashMap::new();
         for (fluent, &lit) in next.iter().enumerate() {
             if self.of_node[lit.node()] == NO_VALUE {
@@ -394,6 +396,7 @@ impl<'a> LaneCompiler<'a> {
             }
         }
         let mut ops = Vec::new();
+        // Maps a value to that fluent.
         let mut fluents = HashMap::new();
         for node in nodes {
             let first = firsts.get(&node);
