@@ -284,8 +284,8 @@ impl Roster {
 fn table_of(policy: &Policy) -> Table {
     let text = "kind = 'uct'\nmoves = 'all'\nrandom = 1\nthreshold = 0\nend = 'played-out'\nc = 0\nlength_weight = 0";
     let mut table: Table = text.parse().expect("the text is TOML");
-    let told = policy.to_string();
-    let mut words = told.split(',');
+    let printed = policy.to_string();
+    let mut words = printed.split(',');
     let selection = words.next().unwrap_or_default();
     change_in(&mut table, "selection", Value::String(selection.to_owned()));
     for (key, value) in words.filter_map(|word| word.split_once('=')) {
@@ -329,9 +329,9 @@ fn change_in(table: &mut Table, key: &str, value: Value) {
 }
 
 /// Applies a player's parameters in their order.
-fn put_in_place(told: Table) -> Table {
+fn put_in_place(parameters: Table) -> Table {
     let mut table = Table::new();
-    let (kind, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|(key, _)| key == "kind" || key == "parts");
+    let (kind, others): (Vec<_>, Vec<_>) = parameters.into_iter().partition(|(key, _)| key == "kind" || key == "parts");
     table.extend(kind);
     others.into_iter().for_each(|(key, value)| change_in(&mut table, &key, value));
     table

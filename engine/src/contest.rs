@@ -95,8 +95,8 @@ mod tests {
             ("fen 3xx/4x/5/o4/oo3 o 9", "end of a game"),
             ("3x/4/4/oo2 x 0", "no position of"),
         ] {
-            let told = game.opening(text).unwrap_err();
-            assert!(told.contains(why), "{text}: {told}");
+            let error = game.opening(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 }

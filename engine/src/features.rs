@@ -158,14 +158,14 @@ mod tests {
         for (successor, &mv) in moves.iter().enumerate() {
             let mut after = state;
             game.play(&mut after, &[mv]);
-            let told = |player: Side| {
+            let reported = |player: Side| {
                 let cells = CellSet::first_cells(game.board().cells()).iter();
                 let holds = |&cell: &Cell| {
                     found.holding(fact(cell.index(), player))[successor / 64] >> (successor % 64) & 1 == 1
                 };
                 cells.filter(holds).collect::<CellSet>()
             };
-            assert_eq!(PLAYERS.map(told), PLAYERS.map(|player| after.army(player)));
+            assert_eq!(PLAYERS.map(reported), PLAYERS.map(|player| after.army(player)));
             let mut replies = Vec::new();
             game.legal(&after, 1, &mut replies);
             assert_eq!(found.mobility(1)[successor] as usize, replies.len());

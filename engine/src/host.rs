@@ -123,6 +123,7 @@ impl Backend for BoardBackend {
     fn is_bounded(&self, player: usize, limits: &Limits) -> bool {
         match &self.players[player] {
             BoardPlayer::BuiltIn(config, _) => config.ends_by(limits),
+            // Every request to an external program has a deadline.
             BoardPlayer::External(_) => true,
         }
     }

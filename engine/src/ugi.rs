@@ -240,8 +240,8 @@ impl fmt::Display for Go {
             ("p2inc", added(self.increment[1])),
         ];
         f.write_str("go")?;
-        let mut told = limits.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        told.try_for_each(|(name, value)| write!(f, " {name} {value}"))?;
+        let mut given = limits.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        given.try_for_each(|(name, value)| write!(f, " {name} {value}"))?;
         f.write_str(if self.infinite { " infinite" } else { "" })
     }
 }
@@ -275,8 +275,8 @@ pub fn legal_action(game: &ChineseCheckers, state: &GameState, text: &str) -> Re
 /// Returns the state that the arguments of `position` set up on the board of a
 /// game.
 pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, String> {
-    let told = |error: UgiError| error.to_string();
-    let UgiCommand::Position { start, moves } = position(text).map_err(told)? else {
+    let message = |error: UgiError| error.to_string();
+    let UgiCommand::Position { start, moves } = position(text).map_err(message)? else {
         unreachable!("a position is read as one")
     };
     let mut state = match start {
@@ -286,7 +286,7 @@ pub(crate) fn placed(game: &ChineseCheckers, text: &str) -> Result<GameState, St
         }
     };
     for text in &moves {
-        let action = legal_action(game, &state, text).map_err(told)?;
+        let action = legal_action(game, &state, text).map_err(message)?;
         game.play_action(&mut state, action);
     }
     Ok(state)

@@ -1,4 +1,4 @@
-//! The two-player game against its rules as they are told.
+//! The two-player game compared with a direct implementation of its rules.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -27,7 +27,7 @@ fn play(game: &ChineseCheckers, state: &mut GameState, text: &str) {
 }
 
 /// The moves of a position by rows counted from coordinates, widened while there are none.
-fn told(position: &Position, filter: Filter) -> Vec<Action> {
+fn expected_moves(position: &Position, filter: Filter) -> Vec<Action> {
     let row = |geometry: &Geometry, cell| {
         let (x, y) = geometry.coordinates(cell);
         i32::from(x) + i32::from(y)
@@ -69,7 +69,7 @@ proptest! {
         for filter in [Filter::Forward, Filter::NonBackward, Filter::All] {
             let game = game(9, 6, filter);
             let state = game.state(&position).unwrap();
-            prop_assert_eq!(legal(&game, &state), told(&position, filter));
+            prop_assert_eq!(legal(&game, &state), expected_moves(&position, filter));
         }
     }
 

@@ -27,7 +27,7 @@ fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Dis
     Distances::new(Arc::new(Table::open(&path).unwrap()))
 }
 
-/// The value of a state to its mover by plain minimax, to so many plies.
+/// The value of a state to its mover by plain minimax, to a depth in plies.
 fn minimax<H: Heuristic<ChineseCheckers>>(
     game: &ChineseCheckers,
     state: &GameState,
@@ -71,16 +71,16 @@ fn alpha_beta_is_minimax_at_every_depth() {
             for depth in 1..=4 {
                 let mut table = TableDifference { distances: distances.clone(), weight: 0.0 };
                 let found = alpha_beta(&game, &state, &mut table, Limits::depth(depth), &AtomicBool::new(false));
-                let told = minimax(&game, &state, &mut table, depth, 0);
+                let expected = minimax(&game, &state, &mut table, depth, 0);
                 // A win found early ends the deepening.
-                assert!(found.value == told || (found.value > WIN / 2.0 && told >= found.value), "depth {depth}");
+                assert!(found.value == expected || (found.value > WIN / 2.0 && expected >= found.value), "depth {depth}");
                 let mut rows = MeanRow::new(&game);
                 let found = alpha_beta(&game, &state, &mut rows, Limits::depth(depth), &AtomicBool::new(false));
                 let mut child = state;
                 game.play(&mut child, &[found.best]);
-                let told = minimax(&game, &state, &mut rows, found.spent.depth, 0);
+                let expected = minimax(&game, &state, &mut rows, found.spent.depth, 0);
                 let of_best = -minimax(&game, &child, &mut rows, found.spent.depth - 1, 1);
-                assert_eq!((found.value, of_best), (told, told), "depth {depth}");
+                assert_eq!((found.value, of_best), (expected, expected), "depth {depth}");
             }
         }
     }
@@ -154,8 +154,8 @@ fn the_same_seed_and_limits_give_the_same_games() {
         let games = |seed, threads| {
             let schedule = Schedule { seed, ..match_of(2000, 4) };
             let records = played(&configs, &distances, schedule, threads).1;
-            let told = |record: GameRecord| (record.id, (record.opening, record.goals, record.moves));
-            records.into_iter().map(told).collect::<BTreeMap<_, _>>()
+            let reported = |record: GameRecord| (record.id, (record.opening, record.goals, record.moves));
+            records.into_iter().map(reported).collect::<BTreeMap<_, _>>()
         };
         assert_eq!(games(1, 1), games(1, 2));
         assert_ne!(games(1, 2), games(2, 2), "{a} against {b}: another seed gives other games");
@@ -232,8 +232,8 @@ fn foresight_is_the_difference_after_each_move() {
         }
         let army = State::from_army(board, Side::X, after.army(Side::X));
         let distance = distances.table().probe(army).unwrap().distance().unwrap().0;
-        let told = 0.5 + 0.1 * (1.0 - f64::from(distance) - 0.5);
-        assert!((f64::from(value) - told).abs() < 1e-6, "{action:?}: {value} for {told}");
+        let expected = 0.5 + 0.1 * (1.0 - f64::from(distance) - 0.5);
+        assert!((f64::from(value) - expected).abs() < 1e-6, "{action:?}: {value} for {expected}");
     }
     assert_eq!(won, 1);
     // The same turned round, with o to move.

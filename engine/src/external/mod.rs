@@ -42,7 +42,7 @@ pub struct ExternalPlayer {
     options: Vec<(String, String)>,
     starting: Duration,
     running: Option<Running>,
-    told: PositionCommand,
+    position: PositionCommand,
 }
 
 /// An error in the command line or the options of an external player.
@@ -93,7 +93,7 @@ impl ExternalPlayer {
             return Err(ExternalPlayerError::Control(name.clone()));
         }
         let program = ExternalProgram { path, args: words.collect(), dir };
-        Ok(ExternalPlayer { program, options, starting: STARTING, running: None, told: PositionCommand::default() })
+        Ok(ExternalPlayer { program, options, starting: STARTING, running: None, position: PositionCommand::default() })
     }
 
     /// Sets the time in which the program must become ready for a game
@@ -275,7 +275,7 @@ impl<'a> PendingSearch<'a> {
 
 impl Contestant<ChineseCheckers> for ExternalPlayer {
     fn begin(&mut self, game: &ChineseCheckers, start: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
-        self.told = PositionCommand::new(game, start);
+        self.position = PositionCommand::new(game, start);
         let mut running = self.take(self.starting)?;
         running.prepare(&self.options, seed, self.starting)?;
         self.running = Some(running);
@@ -291,11 +291,11 @@ impl Contestant<ChineseCheckers> for ExternalPlayer {
         let running = self.running.as_mut().ok_or_else(|| FaultKind::Crash.fault("it does not run"))?;
         let mut search = PendingSearch::new(game.geometry(), request);
         running.process.ignore(&mut search.wait)?;
-        running.process.say(format!("position {}{}\n{}\n", self.told.start, self.told.moves, go(request)))?;
+        running.process.say(format!("position {}{}\n{}\n", self.position.start, self.position.moves, go(request)))?;
         search.answer(&mut running.process)
     }
 
     fn observe(&mut self, game: &ChineseCheckers, joint: &[Action]) {
-        joint.iter().for_each(|&action| self.told.add(game.geometry(), action));
+        joint.iter().for_each(|&action| self.position.add(game.geometry(), action));
     }
 }

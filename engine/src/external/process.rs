@@ -188,7 +188,8 @@ impl Process {
         }
     }
 
-    /// Discards unread lines.
+    /// Discards unread lines, e.g., late ones of the previous search. They count
+    /// towards the limits of `wait`.
     ///
     /// # Errors
     ///
@@ -203,6 +204,8 @@ impl Process {
         }
     }
 
+    /// Returns the line. If the program has written too much in this wait, the
+    /// program is killed and the result is a fault.
     fn judged(&mut self, line: OutputLine, wait: &mut Wait) -> Result<OutputLine, Fault> {
         if wait.is_flooded_by(&line) {
             self.kill();

@@ -56,7 +56,7 @@ impl Introduction {
         };
         let known: Vec<&str> = self.options.iter().map(|offer| offer.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { excerpt(&known.join(", ")) };
-        Err(FaultKind::Crash.fault(format!("it has no option {}; it tells of {known}", excerpt(name))))
+        Err(FaultKind::Crash.fault(format!("it has no option {}; its options are {known}", excerpt(name))))
     }
 
     /// Returns the option with a name, in any case.
@@ -150,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn introductions_tell_name_and_options() {
-        let told = introduced(&[
+    fn introductions_contain_name_and_options() {
+        let parsed = introduced(&[
             "id name  Engine of\u{1b}[31m mine ",
             "id author name me",
             "option name Clear Hash type button",
@@ -161,15 +161,15 @@ mod tests {
             "option",
             "options name y",
         ]);
-        assert_eq!(told.name, "Engine of [31m mine");
-        let names: Vec<&str> = told.options.iter().map(|offer| offer.name.as_str()).collect();
+        assert_eq!(parsed.name, "Engine of [31m mine");
+        let names: Vec<&str> = parsed.options.iter().map(|offer| offer.name.as_str()).collect();
         assert_eq!(names, ["Clear Hash", "seed", "Style"]);
-        let seed = told.option("Seed").unwrap();
+        let seed = parsed.option("Seed").unwrap();
         assert_eq!((seed.min, seed.max), (Some(-5), Some(4)));
         let options = |names: &[&str]| names.iter().map(|name| (name.to_string(), String::new())).collect::<Vec<_>>();
-        assert_eq!(told.check(&options(&["SEED", "clear hash"])), Ok(()));
-        let fault = told.check(&options(&["seed", "Hash"])).unwrap_err();
-        assert!(fault.detail.contains("`Hash`; it tells of `Clear Hash, seed, Style`"), "{fault}");
+        assert_eq!(parsed.check(&options(&["SEED", "clear hash"])), Ok(()));
+        let fault = parsed.check(&options(&["seed", "Hash"])).unwrap_err();
+        assert!(fault.detail.contains("`Hash`; its options are `Clear Hash, seed, Style`"), "{fault}");
     }
 
     #[test]
@@ -199,8 +199,8 @@ mod tests {
             ],
             seed: u64,
         ) {
-            let told = introduced(&[&line]);
-            told.options.iter().for_each(|offer| drop(offer.seed(seed).to_string()));
+            let parsed = introduced(&[&line]);
+            parsed.options.iter().for_each(|offer| drop(offer.seed(seed).to_string()));
             note(&mut SearchStats::default(), &line);
             best_move(Board::new(5, 3).unwrap().geometry(), &line);
         }

@@ -144,7 +144,8 @@ impl SearchContext {
         Rest { cells, ranks: PartialRank::new(cells), worth: self.weights.of_rest(cells) }
     }
 
-    /// Returns the node after an action, given the standing of the mover.
+    /// Returns the node after an action, given the standing of
+    /// the mover after the action.
     #[inline]
     pub fn after(&self, node: &SearchNode, action: Action, standing: Standing) -> SearchNode {
         let mover = node.state.player();

@@ -120,7 +120,8 @@ impl<'a> PvsSearch<'a> {
     }
 
     /// Returns the moves of the root in order, and whether no move was left
-    /// out.
+    /// out. Moves to a placement whose key is in `seen` are left out if others
+    /// exist.
     fn root_moves(&mut self, root: &SearchNode, seen: &[u64]) -> (Vec<ScoredMove>, bool) {
         self.meter.spend();
         let mut moves = Vec::new();
@@ -223,18 +224,18 @@ impl<'a> PvsSearch<'a> {
         if self.config.moves == Filter::All { -WIN } else { -UNPROVEN }
     }
 
-    /// Returns the value of a node whose children are leaves, and its best
-    /// move.
+    /// Returns the value of a node whose children are leaves, for its mover, and
+    /// its best move. The moves of the node start at index `first` of `moves`.
     fn of_leaves(&self, node: &SearchNode, first: usize, window: Window) -> (i32, Option<Move>) {
         let mover = node.state.player();
-        let other = node.standings[1 - mover as usize];
+        let opponent = node.standings[1 - mover as usize];
         let mut best = (self.least(), None);
         for candidate in &self.moves[first..] {
             let mut state = node.state;
             self.context.game.play_action(&mut state, Some(candidate.mv));
             let value = match state.outcome() {
                 Some(outcome) => value::of_outcome(outcome, mover, window.ply + 1),
-                None => -value::of_state(self.context, &state, other, candidate.standing),
+                None => -value::of_state(self.context, &state, opponent, candidate.standing),
             };
             if value > best.0 {
                 best = (value, Some(candidate.mv));
@@ -320,15 +321,20 @@ impl<'a> PvsSearch<'a> {
         Some((value >= window.beta).then_some(value.min(UNPROVEN)))
     }
 
-    /// Returns an upper bound for a move that need not be searched (futility).
+    /// Returns an estimated upper bound for the value of a move, for its mover,
+    /// if the move need not be searched (futility pruning): even this bound does
+    /// not exceed alpha.
+    ///
+    /// The bound is the static value of `child` plus a margin in hundredths of a
+    /// move. `window` is that of the parent, so the margin is 0 at depth 1.
     fn futile(&self, child: &SearchNode, window: Window) -> Option<i32> {
         let applies =
             self.config.pruning && window.is_null() && window.depth <= FUTILE_DEPTH && !is_proof(window.alpha);
         if !applies || child.state.outcome().is_some() {
             return None;
         }
-        let reach = -value::of_node(self.context, child) + self.config.futility * (window.depth as i32 - 1);
-        (reach <= window.alpha).then_some(reach)
+        let bound = -value::of_node(self.context, child) + self.config.futility * (window.depth as i32 - 1);
+        (bound <= window.alpha).then_some(bound)
     }
 
     /// Returns the reduced depth of a move; it is smaller for later moves.

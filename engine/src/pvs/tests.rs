@@ -87,8 +87,8 @@ fn without_pruning_it_is_minimax() {
                 let (_, seen) = go(&mut player, &state, Limits::depth(depth));
                 let root = player.context.root(&state, MOST_PLIES);
                 let race_is_leaf = !value::have_passed(&player.context, &state);
-                let told = minimax(&mut player.context, &root, depth, 0, race_is_leaf);
-                let told = match told {
+                let expected = minimax(&mut player.context, &root, depth, 0, race_is_leaf);
+                let expected = match expected {
                     // A move that the filter leaves out may avoid a loss, so a
                     // filter allows no proof.
                     end if value::is_proof(end) && filter != "all" => continue,
@@ -98,7 +98,7 @@ fn without_pruning_it_is_minimax() {
                 };
                 if legal(&player.context.game, &state).len() > 1 {
                     let found = seen.last().unwrap();
-                    assert_eq!(found.value, Some(told), "{} depth {depth}", player.context.game.position(&state));
+                    assert_eq!(found.value, Some(expected), "{} depth {depth}", player.context.game.position(&state));
                 }
             }
         }

@@ -30,10 +30,12 @@ impl Weights {
         army.last().map_or(0, |last| self.with(&self.of_rest(army.without(last)), last))
     }
 
-    /// Returns the positional value of all pieces of an army except one.
+    /// Returns the positional value of all pieces of an army except one. `cells`
+    /// does not contain that piece.
     #[inline]
     pub fn of_rest(&self, cells: CellSet) -> RestWorth {
         let row = |cell: Option<Cell>| cell.map_or(0, |cell| self.rows[cell.index()]);
+        // In goal order the last cell is that of the rearmost piece.
         let last = cells.last();
         let rear = [row(last), row(last.and_then(|last| cells.without(last).last()))];
         RestWorth { sum: cells.iter().map(|cell| self.cells[cell.index()]).sum(), rear }
