@@ -38,7 +38,8 @@ pub fn check_memory(needed: u64, advice: &str) -> Result<()> {
     Ok(())
 }
 
-/// Tests that the disk has this much space for a file at `path`.
+/// Tests that the disk has `needed` bytes for a file at `path`. The directory of the file need not
+/// exist yet: the test uses its nearest existing ancestor.
 ///
 /// # Errors
 ///

@@ -73,7 +73,10 @@ fn alpha_beta_is_minimax_at_every_depth() {
                 let found = alpha_beta(&game, &state, &mut table, Limits::depth(depth), &AtomicBool::new(false));
                 let expected = minimax(&game, &state, &mut table, depth, 0);
                 // A win found early ends the deepening.
-                assert!(found.value == expected || (found.value > WIN / 2.0 && expected >= found.value), "depth {depth}");
+                assert!(
+                    found.value == expected || (found.value > WIN / 2.0 && expected >= found.value),
+                    "depth {depth}"
+                );
                 let mut rows = MeanRow::new(&game);
                 let found = alpha_beta(&game, &state, &mut rows, Limits::depth(depth), &AtomicBool::new(false));
                 let mut child = state;

@@ -124,6 +124,8 @@ impl Args {
         builder
     }
 
+    /// Builds the table with a progress display. The message of an interrupted
+    /// build depends on the mode, because only builds out of core resume.
     fn build(&self, ctx: &CommandContext, builder: &TableBuilder, path: &Path) -> Result<BuildOutcome> {
         let mode = self.choose_mode(builder, path);
         self.check_resources(builder, path, mode)?;

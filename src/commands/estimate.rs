@@ -35,7 +35,8 @@ fn parse_rate(text: &str) -> Result<ByteSize, String> {
 }
 
 impl MachineArgs {
-    /// Returns the machine that the options describe. What they leave out is as on this machine.
+    /// Returns the machine that the options describe, or `None` if none of them is given. Missing
+    /// properties are those of this machine, `here`.
     fn described(&self, here: MachineSpec) -> Option<MachineSpec> {
         let memory = self.plan_memory.map(|memory| memory.as_u64());
         let rate = self.plan_disk_rate.map(|rate| rate.as_u64() as f64);
@@ -44,12 +45,15 @@ impl MachineArgs {
             cores: self.plan_cores.unwrap_or(here.cores),
             memory: memory.unwrap_or(here.memory),
             disk_rate: rate.unwrap_or(here.disk_rate),
-            // The limit is usually three quarters of the memory. The page cache has the rest.
+            // The limit is usually three quarters of the memory. The page cache has the other
+            // quarter, which is a third of the limit.
             cache: memory.map_or(here.cache, |memory| memory / 3),
         })
     }
 }
 
+/// Prints the estimates for this machine and for the machine that the options describe, if any.
+/// `limit` is the memory limit in bytes.
 pub fn run(
     builder: &TableBuilder,
     args: &MachineArgs,

@@ -235,6 +235,7 @@ impl<'a> Session<'a> {
     fn stop(&mut self) {
         if let Some(search) = &self.search {
             search.stop.store(true, Relaxed);
+            // An infinite search that has its result parks until it is stopped.
             search.thread.thread().unpark();
             self.join();
         }

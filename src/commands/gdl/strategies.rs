@@ -131,6 +131,8 @@ fn mini(policy: &Policy) -> Result<(f64, MiniConfig)> {
     bail!("`{policy}` has no strategies of MINI-Player in UCT; use a policy such as `mini,allocation=static`")
 }
 
+/// Returns the report as text: the strategies with their mean goals after the start clock, and
+/// then their shares of the simulations of the first move.
 fn text(report: &StrategiesReport) -> String {
     let mut lines = vec![
         format!("{}, for {}, by {}", report.file, report.role, report.policy),

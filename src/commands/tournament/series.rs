@@ -24,17 +24,18 @@ pub fn run(
     if args.plan { estimate(ctx, args, games) } else { play(ctx, args, &series.series_info(), games) }
 }
 
-/// Returns the selected games with the options of their tournaments. Games without a rulesheet are
+/// Returns the names of the selected games with the options of their tournaments. The options on
+/// the command line, `flags`, override those of the file, `series`. Games without a rulesheet are
 /// reported and left out.
 fn selected_games(
     args: &PlayArgs,
     mut flags: TournamentOptions,
     series: &TournamentOptions,
 ) -> Result<Vec<(String, TournamentOptions)>> {
-    let mut foreign: Vec<String> = flags.single_options().iter().map(|name| format!("--{name}")).collect();
-    foreign.extend(flags.player.iter().map(PlayerEntry::label));
-    if !foreign.is_empty() {
-        bail!("a series file has its players, pairings and rulesheets: leave out {}", foreign.join(", "));
+    let mut conflicts: Vec<String> = flags.single_options().iter().map(|name| format!("--{name}")).collect();
+    conflicts.extend(flags.player.iter().map(PlayerEntry::label));
+    if !conflicts.is_empty() {
+        bail!("a series file has its players, pairings and rulesheets: leave out {}", conflicts.join(", "));
     }
     let file_clocks = flags.take_file_clocks();
     let budget = flags.flag_budget()?;
