@@ -37,11 +37,11 @@ fn any_conversion_gives_the_bytes_of_a_build() {
     for prefix in prefixes() {
         let mut built = Vec::new();
         for (number, encoding) in encodings().into_iter().enumerate() {
-            TableBuilder::new(prefix).encoding(encoding).threads(2).overwrite(true).build(&path(number), &()).unwrap();
+            TableBuilder::new(prefix).encoding(encoding).threads(2).overwrite(true).build(path(number), &()).unwrap();
             built.push(bytes_of(&path(number)));
         }
         for from in 0..encodings().len() {
-            let table = Table::options().verify_blocks(true).open(&path(from)).unwrap();
+            let table = Table::options().verify_blocks(true).open(path(from)).unwrap();
             for (to, encoding) in encodings().into_iter().enumerate() {
                 // For tables with several blocks of bytes, one conversion from each encoding is enough.
                 if prefix.states() > 1 << 20 && to != (from + 1) % encodings().len() {

@@ -19,7 +19,7 @@ fn files_of_version_1_stay_readable() {
     for (encoding, checksum) in files {
         let table = Table::options()
             .verify_blocks(true)
-            .open(&golden.join(format!("v1-4x4-3-within13-{encoding}.sht")))
+            .open(golden.join(format!("v1-4x4-3-within13-{encoding}.sht")))
             .unwrap();
         assert_eq!((table.encoding(), table.checksum()), (encoding, checksum));
         assert_eq!((table.prefix().within(), table.proven_depth()), (13, Some(5)));

@@ -50,11 +50,11 @@ pub(crate) fn set<T>(params: &[Param<T>], target: &mut T, key: &str, text: &str)
 /// Returns the parameters that are printed, in the order of the table.
 pub(crate) fn pairs<T: Clone>(params: &[Param<T>], target: &T) -> Vec<Pair> {
     let mut target = target.clone();
-    let mut pair = |param: &Param<T>| {
+    let pair = |param: &Param<T>| {
         let text = (param.field)(&mut target)?.text()?;
         (text != param.omitted).then_some((param.key, text))
     };
-    params.iter().filter_map(|param| pair(param)).collect()
+    params.iter().filter_map(pair).collect()
 }
 
 /// Returns the rows of a table of parameters in Markdown: name, owner, values with the default, meaning.

@@ -260,9 +260,12 @@ fn check_moves(dir: &Path, cases: Vec<ExpectedMoves>) {
     }
 }
 
+/// A file, and the code, line and column of its finding, if it has one.
+type FindingCase<'a> = (&'a str, Option<(Code, u32, u32)>);
+
 /// Compares the findings of rulesheets with their expected codes and places.
 /// Where an error is expected, warnings are ignored.
-fn check_findings(dir: &Path, cases: &[(&str, Option<(Code, u32, u32)>)]) {
+fn check_findings(dir: &Path, cases: &[FindingCase<'_>]) {
     for (name, expected) in cases {
         let text = fs::read_to_string(dir.join(format!("{name}.kif"))).unwrap();
         let mut findings = check(&text, &CheckOptions::default());

@@ -155,10 +155,10 @@ fn budgets_that_are_no_counts_are_refused() {
         let mut schedule = schedule(2, 2);
         schedule.entrants[1].budget = budget;
         let error = in_lock_step(&lanes, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
-        assert!(error.contains("counts of playouts and nodes alone, and random has"), "{error}");
+        assert!(error.contains("need a budget of playouts or nodes alone, and that of random is"), "{error}");
     }
     let mut schedule = schedule(2, 2);
     schedule.rounds[0].budget = Budget::default();
     let error = in_lock_step(&lanes, &mut Standings::new(schedule), 4, 1, usize::MAX).unwrap_err();
-    assert!(error.ends_with("and base has no limit"), "{error}");
+    assert!(error.ends_with("and that of base is no limit"), "{error}");
 }

@@ -35,7 +35,7 @@ fn moves_and_their_counts_apply_only_the_rules_of_movement() {
 #[test]
 fn a_match_is_the_same_at_any_number_of_threads() {
     let env = TestEnv::new();
-    env.run_args(&["build", "--side", "5", "--pieces", "3"]).success();
+    env.run_args(["build", "--side", "5", "--pieces", "3"]).success();
     let run = |threads: &str| {
         let args = ["match", "heur0", "ab-lookup", "--side", "5", "--pieces", "3", "--games", "8"];
         let more = ["--nodes", "1000", "--seed", "4", "--json", "--threads", threads];
@@ -113,7 +113,7 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
         assert_eq!((&before["sprt"]["verdict"], &before["score"]["games"]), (&"continue".into(), &(games - 1).into()));
     }
     let args = ["match", "greedy", "random", "--side", "5", "--pieces", "3", "--sprt", "0,50"];
-    let text = env.run_args(&args).success();
+    let text = env.run_args(args).success();
     assert!(
         text.contains("SPRT of nElo 0 to 50, ") && text.trim_end().ends_with("(-2.94 to 2.94), H1 accepted"),
         "{text}"
@@ -129,7 +129,7 @@ fn a_human_plays_moves_and_quits() {
     let stdout = ran.exit(1);
     assert!(stderr.contains("a1-a2 a1-b1") && stderr.contains("a1-e5 is not legal"), "{stderr}");
     assert!(stdout.contains("1. x a1-a2") && stdout.contains("2. o "), "{stdout}");
-    let watched = env.run_args(&["play", "-x", "greedy", "-o", "greedy", "--side", "5", "--pieces", "1"]).success();
+    let watched = env.run_args(["play", "-x", "greedy", "-o", "greedy", "--side", "5", "--pieces", "1"]).success();
     assert!(watched.trim_end().lines().last().unwrap().contains(" wins at ply "), "{watched}");
 }
 
@@ -142,18 +142,18 @@ fn a_tuning_resumes_from_its_trace() {
         let own = ["tune", "base0", "--only", "c", "--side", "5", "--pieces", "3", "--games", "4", "--nodes", "200"];
         [own.as_slice(), &["--json", "--seed", seed], trace].concat()
     };
-    let whole = env.run_args(&args(&[], "1")).success();
+    let whole = env.run_args(args(&[], "1")).success();
     let path: &'static str = Box::leak(path.to_owned().into_boxed_str());
-    let traced = env.run_args(&args(&["--trace", path], "1")).success();
+    let traced = env.run_args(args(&["--trace", path], "1")).success();
     assert_eq!(traced, whole);
     // The trace ends in the middle of a line, as after a crash.
     let lines = std::fs::read_to_string(&trace).unwrap();
     let count = lines.lines().count();
     assert!(count > 10, "a line for the run, and some variants in each of three passes");
     std::fs::write(&trace, &lines[..lines.len() / 2]).unwrap();
-    assert_eq!(env.run_args(&args(&["--trace", path], "1")).success(), whole);
+    assert_eq!(env.run_args(args(&["--trace", path], "1")).success(), whole);
     assert_eq!(std::fs::read_to_string(&trace).unwrap().lines().count(), count);
-    let stderr = env.run_args(&args(&["--trace", path], "2")).refusal();
+    let stderr = env.run_args(args(&["--trace", path], "2")).refusal();
     assert!(stderr.contains("different tuning run"), "{stderr}");
 }
 

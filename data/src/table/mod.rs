@@ -2,7 +2,7 @@
 //!
 //! [`Table`] opens a file, [`Table::probe`] looks up a state, and
 //! [`DistanceStream`] reads many distances in the order of their ranks.
-//! [`write`] and [`fs`] are the low level on which tables are built.
+//! [`mod@write`] and [`fs`] are the low level on which tables are built.
 
 mod codec;
 mod distance;

@@ -229,7 +229,7 @@ fn a_build_finishes_after_many_crashes() {
         let crashes = (0..200).take_while(|i| site.crash(40 + (first + 61 * i) % longest, crash).is_some()).count();
         assert!((3..200).contains(&crashes), "{crashes} crashes, {crash:?}");
         assert_eq!(site.finish("crashed many times"), BuildOutcome::AlreadyComplete);
-        assert!(Table::open(&site.table()).unwrap().provenance().resumes <= crashes as u64);
+        assert!(Table::open(site.table()).unwrap().provenance().resumes <= crashes as u64);
     }
 }
 
@@ -422,7 +422,7 @@ fn a_restart_discards_unfinished_work() {
     let outcome = site.build_with(&faults, &site.options().restart(true), PARAMS);
     assert_eq!(outcome.unwrap(), BuildOutcome::Built);
     assert!(faults.changes().iter().any(|change| change == "rename layer-000"));
-    assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 0);
+    assert_eq!(Table::open(site.table()).unwrap().provenance().resumes, 0);
     site.assert_finished("restarted");
 }
 
@@ -439,7 +439,7 @@ fn resumed_work_keeps_its_partitions_if_the_memory_suffices() {
     let faults = Faults::new(Fault::Nothing);
     assert_eq!(site.build_with(&faults, &site.options(), params).unwrap(), BuildOutcome::Built);
     assert!(!faults.changes().iter().any(|change| change == "rename layer-000"), "layers are built once");
-    assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
+    assert_eq!(Table::open(site.table()).unwrap().provenance().resumes, 1);
     site.assert_finished("with other parameters");
 }
 
@@ -468,7 +468,7 @@ fn an_existing_file_stops_the_build_before_it_starts() {
 /// Builds a table in the directory of an earlier build, and returns its encoding.
 fn rebuild(site: &CrashSite, encoding: Encoding, overwrite: bool) -> Result<(BuildOutcome, Encoding)> {
     let outcome = site.build_soundly(&site.options().encoding(encoding).overwrite(overwrite))?;
-    let table = Table::open(&site.table())?;
+    let table = Table::open(site.table())?;
     Verifier::new(&table).threads(1).check(&()).unwrap();
     Ok((outcome, table.encoding()))
 }
@@ -517,7 +517,7 @@ fn work_without_recorded_zstd_parameters_is_resumed_with_the_requested_ones() {
     assert!(json.contains(r#""encoding":"zstd","fixed""#), "{json}");
     std::fs::write(&manifest, format!("{json}\n{:016x}\n", sternhalma_data::table::checksum(json.as_bytes()))).unwrap();
     assert_eq!(rebuild(&site, zstd(64), false).unwrap(), (BuildOutcome::Built, zstd(64)));
-    assert_eq!(Table::open(&site.table()).unwrap().provenance().resumes, 1);
+    assert_eq!(Table::open(site.table()).unwrap().provenance().resumes, 1);
     assert_eq!(rebuild(&site, zstd(64), true).unwrap(), (BuildOutcome::AlreadyComplete, zstd(64)));
     assert_eq!(rebuild(&site, zstd(4096), true).unwrap(), (BuildOutcome::Built, zstd(4096)));
 }

@@ -10,6 +10,7 @@ use crate::table::format::{Block, Encoding, Layout};
 
 /// How a table reads distances.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a table has one codec")]
 pub(crate) enum Codec {
     Byte,
     Mod3,

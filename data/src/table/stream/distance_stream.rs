@@ -17,9 +17,9 @@ use crate::table::reader::Table;
 /// Creating a stream of an [`Encoding::Mod3`] table takes one look-up for each
 /// piece and each cell below it in the first state.
 ///
-/// [`Encoding::Byte`]: super::Encoding::Byte
-/// [`Encoding::Mod3`]: super::Encoding::Mod3
-/// [`Encoding::Zstd`]: super::Encoding::Zstd
+/// [`Encoding::Byte`]: crate::Encoding::Byte
+/// [`Encoding::Mod3`]: crate::Encoding::Mod3
+/// [`Encoding::Zstd`]: crate::Encoding::Zstd
 ///
 /// ```
 /// use sternhalma_data::{DistanceStream, Table};
@@ -137,7 +137,7 @@ impl<'a> DistanceStream<'a> {
     /// Reads the distances of the next `out.len()` states.
     ///
     /// If the table verifies blocks
-    /// ([`TableOptions::verify_blocks`](super::TableOptions::verify_blocks)),
+    /// ([`TableOptions::verify_blocks`](crate::TableOptions::verify_blocks)),
     /// blocks are compared with their checksums first.
     ///
     /// # Errors

@@ -15,7 +15,7 @@
 //! - MAB counts each simulation of a batch as a play of its arm.
 //!
 //! A new method is a file with the algorithm, and in this file a variant of [`Method`], its arms in the `match`es, and
-//! rows in the tables [`Method::NAMES`] and [`Method::PARAMS`].
+//! rows in the tables `Method::NAMES` and `Method::PARAMS`.
 //!
 //! ```
 //! use rand::SeedableRng;
@@ -116,9 +116,12 @@ pub enum Method {
 /// The C of UCB1 in [Sironi and Winands 2018, section 5.1].
 const C: f64 = 0.7;
 
+/// A method by the name that policies use, and its default settings.
+type NamedMethod = (&'static str, fn() -> Method);
+
 impl Method {
     /// The methods by the names that policies use.
-    pub(crate) const NAMES: [(&str, fn() -> Method); 5] = [
+    pub(crate) const NAMES: [NamedMethod; 5] = [
         ("mab", Method::mab),
         ("he", Method::he),
         ("nmc", Method::nmc),
