@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use sternhalma_ggp::policy::{SearchPolicy, SelectionPolicy};
 use sternhalma_ggp::{Limits, Policy};
 use thiserror::Error;
@@ -13,8 +13,10 @@ use crate::filter::Filter;
 /// A player's search and its parameters, as in `players.toml`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "few configurations exist at a time")]
 pub enum Config {
     /// Monte-Carlo tree search.
+    #[serde(deserialize_with = "uct_config")]
     Uct(UctConfig),
     /// Alpha-beta search.
     AlphaBeta(AlphaBetaConfig),
@@ -63,10 +65,20 @@ pub struct UctConfig {
     /// a node.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transpositions: bool,
-    /// Parameters of policies (docs/policies.md) that replace its own parts.
-    /// Their playouts use forward moves.
+    /// Parameters of policies (docs/policies.md) that replace its own parts, as
+    /// they were given. Their playouts use forward moves.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub parts: BTreeMap<String, Value>,
+    parts: BTreeMap<String, Value>,
+    /// The search that `parts` define, if there are any.
+    #[serde(skip)]
+    search: Option<SearchPolicy>,
+}
+
+/// Reads the configuration of a UCT player, and parses its policy parameters.
+fn uct_config<'de, D: Deserializer<'de>>(deserializer: D) -> Result<UctConfig, D::Error> {
+    let mut config = UctConfig::deserialize(deserializer)?;
+    config.search = config.parse_parts().map_err(de::Error::custom)?;
+    Ok(config)
 }
 
 /// A rule that selects among the moves of a node.
@@ -284,14 +296,11 @@ impl Roster {
 fn table_of(policy: &Policy) -> Table {
     let text = "kind = 'uct'\nmoves = 'all'\nrandom = 1\nthreshold = 0\nend = 'played-out'\nc = 0\nlength_weight = 0";
     let mut table: Table = text.parse().expect("the text is TOML");
-    let printed = policy.to_string();
-    let mut words = printed.split(',');
-    let selection = words.next().unwrap_or_default();
-    change_in(&mut table, "selection", Value::String(selection.to_owned()));
-    for (key, value) in words.filter_map(|word| word.split_once('=')) {
+    let Policy::Search(search) = policy else { return table };
+    for (key, value) in search.parameters() {
         // Whole numbers are written as integers.
         let number = value.parse().map(Value::Integer).or_else(|_| value.parse().map(Value::Float));
-        change_in(&mut table, key, number.unwrap_or_else(|_| Value::String(value.to_owned())));
+        change_in(&mut table, key, number.unwrap_or(Value::String(value)));
     }
     table
 }
@@ -375,11 +384,11 @@ impl UctConfig {
     }
 
     /// Returns the search of its policy parameters, if it has any.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason if they are invalid.
-    pub(crate) fn search(&self) -> Result<Option<SearchPolicy>, String> {
+    pub(crate) fn search(&self) -> Option<&SearchPolicy> {
+        self.search.as_ref()
+    }
+
+    fn parse_parts(&self) -> Result<Option<SearchPolicy>, String> {
         if self.parts.is_empty() {
             return Ok(None);
         }
@@ -388,19 +397,14 @@ impl UctConfig {
             decision: self.decision.into(),
             ..SearchPolicy::default()
         };
-        // Parameters that others depend on come first.
-        let mut parts: Vec<_> = self.parts.iter().collect();
-        parts.sort_by_key(|(key, _)| !["selection", "playout"].contains(&key.as_str()));
-        for (key, value) in parts {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            search.set(key, &text).map_err(|why| format!("`{key}={text}`: {why}"))?;
-        }
-        search.check()?;
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let parts: Vec<(&str, String)> = self.parts.iter().map(|(key, value)| (key.as_str(), text(value))).collect();
+        search.set_all(parts.iter().map(|(key, text)| (*key, text.as_str())))?;
         Ok(Some(search))
     }
 
     fn check(&self) -> Result<(), String> {
-        if let Some(search) = self.search()? {
+        if let Some(search) = &self.search {
             if self.selection == TreePolicy::Guided {
                 return Err("guided selection goes with playouts of its own, not with other parts".to_owned());
             }
@@ -489,16 +493,16 @@ mod tests {
             Config::Uct(uct) => uct,
             other => panic!("{other:?} is no UCT player"),
         };
-        let searches = |text: &str| Policy::Search(uct(text).search().unwrap().unwrap()).to_string();
+        let searches = |text: &str| uct(text).search().unwrap().to_string();
         assert_eq!(searches("nst,n=2"), "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2");
         let adaptive = "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2,omega=0.97,solver=yes,lanes=auto";
         assert_eq!(searches("adaptive"), adaptive);
         assert_eq!(searches("base,ref=inf"), "grave,c=0.2,k=250,ref=inf,playout=mast,epsilon=0.4");
         let heur0 = uct("heur0,selection=grave,playout=mast,tau=10,play=visits,c=0.3,threshold=4");
         assert_eq!((heur0.end, heur0.depth, heur0.c, heur0.threshold), (PlayoutEnd::FixedDepth, 13, 0.3, 4));
-        let search = Policy::Search(heur0.search().unwrap().unwrap()).to_string();
+        let search = heur0.search().unwrap().to_string();
         assert_eq!(search, "grave,c=0.3,k=250,ref=50,playout=mast,tau=10,play=visits");
-        assert_eq!(uct("heur0").search(), Ok(None));
+        assert_eq!(uct("heur0").search(), None);
         assert_eq!(searches("cadia,epsilon=0.3"), "uct,c=0.4,playout=mast,epsilon=0.3");
         assert_eq!(searches("base,selection=uct,c=1"), "uct,c=1,playout=mast,epsilon=0.4");
         assert_eq!(
@@ -513,6 +517,8 @@ mod tests {
         // A serialized player defines the same player.
         let kept = toml::to_string(&Config::Uct(heur0.clone())).unwrap();
         assert_eq!(toml::from_str::<Config>(&kept).unwrap(), Config::Uct(heur0));
+        let invalid = kept.replace("tau = 10", "tau = -10");
+        assert!(toml::from_str::<Config>(&invalid).unwrap_err().to_string().contains("expected a number > 0"));
         assert_eq!(roster.config("random").unwrap(), Config::Random);
         for (text, why) in [
             ("heur0,epsilon=0.1", "`epsilon` needs `playout=mast`"),

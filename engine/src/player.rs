@@ -6,10 +6,8 @@ use std::sync::atomic::AtomicBool;
 use rand::{RngExt, SeedableRng};
 use sternhalma_data::{Board, Move};
 use sternhalma_ggp::alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
-use sternhalma_ggp::mcts::{
-    Cutoff, FixedDepth, Grave, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd, Uct,
-};
-use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy};
+use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd};
+use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
 use sternhalma_ggp::{Limits, Mcts, Rng, SearchStats};
 
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
@@ -66,14 +64,14 @@ pub fn player(
                     let selection = Puct::new(foresight, uct.c, temperature);
                     Box::new(UctPlayer::new(game, uct, selection, FarthestMix::new(uct.random), cutoff))
                 }
-                PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd)?,
+                PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd),
                 PlayoutEnd::FixedDepth => {
                     let evaluator = TableDifference { distances: distances()?, weight: uct.difference_weight };
-                    uct_player(game, uct, FixedDepth { depth: uct.depth, evaluator })?
+                    uct_player(game, uct, FixedDepth { depth: uct.depth, evaluator })
                 }
                 PlayoutEnd::Separated => {
                     let cutoff = Separated::new(&game, distances()?);
-                    uct_player(game, uct, cutoff)?
+                    uct_player(game, uct, cutoff)
                 }
             }
         }
@@ -95,31 +93,46 @@ pub fn player(
 
 /// Creates a player with a cutoff for playouts, and with its own or configured
 /// parts.
-fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Result<Box<dyn EnginePlayer>, String>
+fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Box<dyn EnginePlayer>
 where
     C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
 {
-    let own = FarthestMix::new(config.random);
-    let Some(search) = config.search()? else {
-        return Ok(Box::new(UctPlayer::new(game, config, Uct::new(config.c), own, cutoff)));
-    };
-    if !config.has_own_playouts() {
-        let board = game.clone();
-        return Ok(search.visit(&*board, 0, MakePlayer { game, config, cutoff }));
+    let search = config.search();
+    let board = game.clone();
+    let builder = PlayerBuilder { game, config, cutoff };
+    match search.filter(|_| !config.has_own_playouts()) {
+        Some(search) => search.visit(&*board, 0, builder),
+        None => {
+            let selection = search.map_or(SelectionPolicy::Uct { c: config.c }, |search| search.selection);
+            selection.visit(WithOwnPlayout(builder))
+        }
     }
-    Ok(match search.selection {
-        SelectionPolicy::Uct { c } => Box::new(UctPlayer::new(game, config, Uct::new(c), own, cutoff)),
-        SelectionPolicy::Grave(grave) => Box::new(UctPlayer::new(game, config, Grave::new(grave), own, cutoff)),
-    })
 }
 
-struct MakePlayer<'a, C> {
+/// Creates a player from a selection and the playout of the player itself.
+struct WithOwnPlayout<'a, C>(PlayerBuilder<'a, C>);
+
+impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> SelectionVisitor<ChineseCheckers> for WithOwnPlayout<'_, C> {
+    type Made = Box<dyn EnginePlayer>;
+
+    fn visit<S>(self, selection: S) -> Box<dyn EnginePlayer>
+    where
+        S: Selection<ChineseCheckers> + Clone + Send + 'static,
+        S::EdgeData: Send,
+    {
+        let playout = FarthestMix::new(self.0.config.random);
+        self.0.visit(selection, playout)
+    }
+}
+
+/// Creates a player from a selection and a playout.
+struct PlayerBuilder<'a, C> {
     game: Arc<ChineseCheckers>,
     config: &'a UctConfig,
     cutoff: C,
 }
 
-impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCheckers> for MakePlayer<'_, C> {
+impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCheckers> for PlayerBuilder<'_, C> {
     type Made = Box<dyn EnginePlayer>;
 
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn EnginePlayer>
@@ -159,19 +172,18 @@ where
     P: Playout<ChineseCheckers>,
     C: Cutoff<ChineseCheckers>,
 {
-    let search = config.search().ok().flatten();
-    let parts_decide = search.as_ref().map(|search| search.decision);
+    let search = config.search();
     let settings = MctsConfig {
         expansion_threshold: config.threshold,
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
-        decision: parts_decide.unwrap_or_else(|| config.decision.into()),
+        decision: search.map_or_else(|| config.decision.into(), |search| search.decision),
         max_edges: MOST_EDGES,
         transpositions: config.transpositions,
-        tree_gamma: search.as_ref().map_or(1.0, |search| search.tree_gamma),
-        solver: search.as_ref().is_some_and(|search| search.solver),
+        tree_gamma: search.map_or(1.0, |search| search.tree_gamma),
+        solver: search.is_some_and(|search| search.solver),
     };
     let (selection, playout, cutoff) = parts;
-    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning), false)
+    Mcts::new(selection, playout, cutoff, settings, seed).tuned(search.and_then(|search| search.tuning.clone()), false)
 }
 
 impl<S, P, C> EnginePlayer for UctPlayer<S, P, C>
