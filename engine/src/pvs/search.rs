@@ -1,4 +1,24 @@
 //! Iterative deepening with principal-variation search.
+//!
+//! `run` deepens the search of the root, and `aspire` searches each depth in a
+//! window around the last value. `value` searches a node in these steps:
+//!
+//! 1. A finished game has the value of its outcome.
+//! 2. A leaf is evaluated: the depth is used up, or the armies have passed each
+//!    other.
+//! 3. A bound from the transposition table may decide a null window.
+//! 4. A node far above the window is not searched (reverse futility pruning),
+//!    nor one that exceeds it after a pass (null move).
+//! 5. The moves are generated. A player without a move passes.
+//! 6. At depth 1 the children are evaluated in one loop.
+//! 7. At other depths the best remaining move is played next: the move from the
+//!    transposition table, then by gain, killer moves and history.
+//! 8. A late move far below the window is not searched (futility pruning).
+//! 9. A late move is first searched to a smaller depth (late move reduction),
+//!    then in a null window, and in the whole window if it improves alpha.
+//! 10. A value of at least beta ends the node, and the move is remembered for
+//!     the ordering.
+//! 11. The value and the best move are stored in the transposition table.
 
 use std::sync::atomic::AtomicBool;
 
@@ -184,18 +204,22 @@ impl<'a> PvsSearch<'a> {
     /// Returns the value of a node for the player to move, within the window,
     /// or `None` if a limit is reached.
     fn value(&mut self, node: &SearchNode, window: Window) -> Option<i32> {
+        // Step 1. Finished game.
         if let Some(outcome) = node.state.outcome() {
             return Some(value::of_outcome(outcome, node.state.player(), window.ply));
         }
+        // Step 2. Leaf.
         let is_leaf = window.depth == 0 || window.ply >= MOST_PLIES;
         if is_leaf || self.race_is_leaf && value::have_passed(self.context, &node.state) {
             return Some(value::of_node(self.context, node));
         }
+        // Step 3. Transposition table.
         let known = self.memory.table.get(node.key);
         if window.is_null() {
             if let Some(value) = known.and_then(|known| bounded(known, window)) {
                 return Some(value);
             }
+            // Step 4. Pruning of the node.
             if let Some(value) = self.without_move(node, window)? {
                 return Some(value);
             }
@@ -203,6 +227,7 @@ impl<'a> PvsSearch<'a> {
         if !self.meter.spend() {
             return None;
         }
+        // Step 5. Moves.
         let first = self.moves.len();
         generate(self.context, node, self.config.moves, &mut self.moves);
         let (best, best_move) = match (self.moves.len() - first, window.depth) {
@@ -210,10 +235,12 @@ impl<'a> PvsSearch<'a> {
                 let child = self.context.after(node, None, node.standings[node.state.player() as usize]);
                 (-self.value(&child, window.child(depth - 1))?, None)
             }
+            // Step 6. Children that are leaves.
             (_, 1) => self.of_leaves(node, first, window),
             _ => self.of_moves(node, first, known.and_then(|known| known.best), window)?,
         };
         self.moves.truncate(first);
+        // Step 11. Store the result.
         self.remember(node, window, best, best_move);
         Some(best)
     }
@@ -260,9 +287,11 @@ impl<'a> PvsSearch<'a> {
         self.memory.ordering.order(node, known, window.ply, &mut self.moves[first..]);
         let mut best = (self.least(), None);
         for index in first..self.moves.len() {
+            // Step 7. Next move.
             bring_best(&mut self.moves[index..]);
             let ScoredMove { mv, standing, .. } = self.moves[index];
             let child = self.context.after(node, Some(mv), standing);
+            // Step 8. Pruning of late moves.
             let late = index - first;
             if late > 0
                 && let Some(reach) = self.futile(&child, window)
@@ -270,11 +299,13 @@ impl<'a> PvsSearch<'a> {
                 best.0 = best.0.max(reach);
                 continue;
             }
+            // Step 9. Search of the child.
             let reduced = self.reduced_depth(window.depth, late, standing.worth - before);
             let value = self.after_move(&child, window, late == 0, reduced)?;
             if value > best.0 {
                 best = (value, Some(mv));
             }
+            // Step 10. Cutoff.
             window.alpha = window.alpha.max(value);
             if value >= window.beta {
                 self.memory.ordering.cut(player, mv, &self.moves[first..index], window.depth, window.ply);

@@ -202,7 +202,7 @@ mod tests {
                     assert_eq!(replies.find(&history, role, &offered).map(|index| offered[index]), expected);
                     found[expected_replies.iter().position(Option::is_some).unwrap_or(2)] += 1;
                 }
-                // There are few different rewards, so many are equal.
+                // There are few different rewards, and ties are frequent.
                 let rewards: Vec<f64> = (0..roles).map(|_| f64::from(rng.random_range(0..3)) / 2.0).collect();
                 replies.learn(&history, &rewards);
                 simulations.push((steps, rewards));

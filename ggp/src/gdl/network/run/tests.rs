@@ -90,7 +90,7 @@ fn every_lane_agrees_with_the_reference() {
     }
 }
 
-/// A conjunction with so many literals that it is split twice, and next
+/// A conjunction that is wide enough to be split twice, and next
 /// states that are swapped, inverted or constant.
 #[test]
 fn wide_gates_and_plain_wires_agree_with_the_reference() {
