@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Draws the boards of the documentation as SVG files beside this script.
+
+    python3 docs/images/board.py
+
+The script needs only the standard library. `--check` reports whether the files
+are what the script would write, and writes nothing.
+"""
+
+import math
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+STEP = 52  # the distance of two neighbours
+RISE = STEP * math.sqrt(3) / 2  # the height of a row
+RADIUS = 17
+
+INK, EDGE, EMPTY, FAINT = "#222222", "#8a8a8a", "#ffffff", "#c8c8c8"
+X_HOME, O_HOME, COVERED = "#cfe3f7", "#f9dcc4", "#d9ecd0"
+X_PIECE, O_PIECE, ARROW = "#1f5f9e", "#b5561b", "#2b7a2b"
+
+
+def name(x, y):
+    """Returns the name of a cell."""
+    return f"{'abcdefghijk'[x]}{y + 1}"
+
+
+def cell(text):
+    """Returns the coordinates of a cell."""
+    return "abcdefghijk".index(text[0]), int(text[1:]) - 1
+
+
+def goal_order(size):
+    """Returns the cells in the order of ranks, for the player that moves away from a1."""
+    from_a1 = sorted(((x, y) for x in range(size) for y in range(size)), key=lambda at: (sum(at), at[0]))
+    return [(size - 1 - x, size - 1 - y) for x, y in from_a1]
+
+
+class Drawing:
+    """An SVG picture whose lowest row is row 0, centred."""
+
+    def __init__(self, columns, rows, margin=70):
+        self.width = columns * STEP + 2 * margin
+        self.height = (rows - 1) * RISE + 2 * margin
+        self.bottom = self.height - margin
+        self.parts = []
+
+    def at(self, across, row):
+        """Returns the point `across` half steps right of the centre, in a row."""
+        return self.width / 2 + across * STEP / 2, self.bottom - row * RISE
+
+    def place(self, x, y):
+        return self.at(x - y, x + y)
+
+    def circle(self, point, fill, edge=EDGE, radius=RADIUS):
+        self.parts.append(f'<circle cx="{point[0]:.1f}" cy="{point[1]:.1f}" r="{radius}" fill="{fill}" stroke="{edge}"/>')
+
+    def text(self, point, text, size=12, fill=INK, anchor="middle", weight="normal"):
+        self.parts.append(
+            f'<text x="{point[0]:.1f}" y="{point[1] + size * 0.35:.1f}" font-size="{size}" fill="{fill}"'
+            f' text-anchor="{anchor}" font-weight="{weight}">{text}</text>'
+        )
+
+    def arrow(self, start, end):
+        """Draws an arrow between the edges of two cells."""
+        length = math.dist(start, end)
+        across, down = (end[0] - start[0]) / length, (end[1] - start[1]) / length
+        points = start[0] + across * RADIUS, start[1] + down * RADIUS, end[0] - across * RADIUS, end[1] - down * RADIUS
+        x1, y1, x2, y2 = (f"{number:.1f}" for number in points)
+        self.parts.append(
+            f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{ARROW}" stroke-width="2.5"'
+            ' marker-end="url(#head)"/>'
+        )
+
+    def svg(self, title):
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
+            f' width="{self.width:.0f}" height="{self.height:.0f}" font-family="sans-serif" role="img">'
+        )
+        marker = (
+            '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="6" markerHeight="6"'
+            f' orient="auto"><path d="M0 0L10 5L0 10z" fill="{ARROW}"/></marker></defs>'
+        )
+        paper = f'<rect width="{self.width:.0f}" height="{self.height:.0f}" fill="#ffffff"/>'
+        return "\n".join([head, f"<title>{title}</title>", marker, paper, *self.parts, "</svg>", ""])
+
+
+def board():
+    """The 9x9 board with all names and both homes for six pieces."""
+    drawing = Drawing(9, 17)
+    order = goal_order(9)
+    fills = {at: O_HOME for at in order[:6]} | {at: X_HOME for at in order[-6:]}
+    for at in order:
+        point = drawing.place(*at)
+        drawing.circle(point, fills.get(at, EMPTY))
+        drawing.text(point, name(*at))
+    top, bottom = drawing.place(8, 8), drawing.place(0, 0)
+    for point, lines, fill in (
+        (top, ("home of o,", "goal of x"), O_PIECE),
+        (bottom, ("home of x,", "goal of o"), X_PIECE),
+    ):
+        for number, line in enumerate(lines):
+            drawing.text((point[0] + 80, point[1] + 18 * number - 9), line, 14, fill, "start", "bold")
+    for row in range(17):
+        drawing.text((28, drawing.at(0, row)[1]), f"row {row}", 11, EDGE)
+    return drawing.svg("The 9x9 board with the names of its cells, and the homes for six pieces")
+
+
+def moves():
+    """All moves of the piece on b2, as in the example of docs/rules.md."""
+    drawing = Drawing(7, 13, 50)
+    x_army, o_army = {"b2", "c2", "e3"}, {"d3", "f7", "g7"}
+    middle = lambda text: drawing.place(*cell(text))
+    for to in ("a2", "b1", "a3", "c1", "b3"):
+        drawing.arrow(middle("b2"), middle(to))
+    for start, end in (("b2", "d2"), ("d2", "d4"), ("d4", "f2")):
+        drawing.arrow(middle(start), middle(end))
+    for at in goal_order(7):
+        point, text = drawing.place(*at), name(*at)
+        fill = X_PIECE if text in x_army else O_PIECE if text in o_army else EMPTY
+        drawing.circle(point, fill)
+        drawing.text(point, text, 12, EMPTY if fill != EMPTY else INK)
+    return drawing.svg("The moves of the piece on b2: five steps, and a chain of up to three jumps")
+
+
+def star():
+    """The star board with 121 holes; the diamond is its part between two points."""
+    drawing = Drawing(13, 17, 40)
+    widths = [1, 2, 3, 4, 13, 12, 11, 10, 9]
+    for row in range(17):
+        width, inner = widths[min(row, 16 - row)], min(row, 16 - row) + 1
+        for number in range(width):
+            across = 2 * number - (width - 1)
+            in_diamond = abs(across) < inner
+            home = X_HOME if row < 4 else O_HOME if row > 12 else COVERED
+            drawing.circle(drawing.at(across, row), home if in_diamond else EMPTY, EDGE if in_diamond else FAINT)
+    return drawing.svg("The star board with 121 holes; the 81 coloured holes are the 9x9 diamond")
+
+
+def prefix():
+    """The cells of a prefix of 42 cells, numbered in goal order."""
+    drawing = Drawing(9, 17, 40)
+    for number, at in enumerate(goal_order(9)):
+        point = drawing.place(*at)
+        drawing.circle(point, COVERED if number < 42 else EMPTY)
+        drawing.text(point, number, 12, INK if number < 42 else EDGE)
+    return drawing.svg("The cells of the 9x9 board in goal order; a prefix of 42 cells is coloured")
+
+
+def main():
+    drawings = {"board": board, "moves": moves, "star": star, "prefix": prefix}
+    different = []
+    for file, draw in drawings.items():
+        path = HERE / f"{file}.svg"
+        if "--check" not in sys.argv[1:]:
+            path.write_text(draw())
+        elif not path.exists() or path.read_text() != draw():
+            different.append(path.name)
+    sys.exit(f"out of date: {', '.join(different)}; run {sys.argv[0]}" if different else 0)
+
+
+if __name__ == "__main__":
+    main()
