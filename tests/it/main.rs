@@ -5,6 +5,7 @@ mod build;
 mod common;
 mod compare;
 mod convert;
+mod documents;
 mod export;
 mod gdl;
 mod ggp;
@@ -15,7 +16,6 @@ mod peer;
 mod players;
 mod query;
 mod rank;
-mod readme;
 mod reference;
 mod refusals;
 #[cfg(unix)]
