@@ -32,6 +32,9 @@ macro_rules! codes {
         }
 
         impl Code {
+            /// All kinds, in the order of their definition.
+            pub const ALL: &[Code] = &[$(Code::$variant,)*];
+
             /// Returns the stable name, for use in scripts.
             pub fn name(self) -> &'static str {
                 match self {
