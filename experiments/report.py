@@ -22,6 +22,10 @@ PROGRAM = HERE.parent / "target" / "release" / "sternhalma"
 # A mean with its interval and number of games, and the mean of the paper.
 Figure = namedtuple("Figure", "value low high games paper")
 
+# The conclusions of a paper, its tables with their names and the names of their
+# columns, and further paragraphs.
+Paper = namedtuple("Paper", "conclusions tables after", defaults=[()])
+
 
 def wilson(points, games):
     """Returns the 95% interval of a fraction, in percent [Wilson 1927]."""
@@ -174,12 +178,37 @@ def gain(text, side, *pairs, note=""):
     return Conclusion(text, side, [(name, difference(a, b)) for name, a, b in pairs], 0.0, note)
 
 
-def print_conclusions(conclusions, tables, after=()):
-    """Returns the lines for the conclusions of a paper. Each table comes with its
-    name and the names of its columns."""
+def count_verdicts(conclusions):
+    """Returns the number of conclusions with each verdict."""
     counts = {}
     for conclusion in conclusions:
         counts[conclusion.verdict()] = counts.get(conclusion.verdict(), 0) + 1
+    return counts
+
+
+def print_summary(papers):
+    """Returns the lines of the summary: the number of conclusions with each
+    verdict by paper, and the conclusions. Papers come with the heading of their
+    section."""
+    verdicts = ["Holds", "Fails", "Not shown"]
+    lines = ["| paper | conclusions | hold | fail | not shown |", "|---|---|---|---|---|"]
+    rows = []
+    for title, paper in papers:
+        counts = count_verdicts(paper.conclusions)
+        rows.append([len(paper.conclusions), *(counts.get(verdict, 0) for verdict in verdicts)])
+        anchor = title.lower().replace(" ", "-")
+        lines.append(f"| [{title}](#{anchor}) | {' | '.join(map(str, rows[-1]))} |")
+    lines.append(f"| all | {' | '.join(str(sum(column)) for column in zip(*rows))} |")
+    for title, paper in papers:
+        lines += ["", f"**{title}**", ""]
+        lines += [f"- *{conclusion.verdict() or 'Not played'}*: {conclusion.text}" for conclusion in paper.conclusions]
+    return lines
+
+
+def print_conclusions(conclusions, tables, after):
+    """Returns the lines for the conclusions of a paper. Each table comes with its
+    name and the names of its columns."""
+    counts = count_verdicts(conclusions)
     parts = []
     for verdict, single, several in [
         ("Holds", "holds", "hold"),
@@ -288,7 +317,7 @@ def ngrams(i, v, vii, x):
     drawn = None
     if draws:
         drawn = Figure(100 * draws["draws"] / draws["games"], *wilson(draws["draws"], draws["games"]), draws["games"], None)
-    return print_conclusions(
+    return Paper(
         [
             one(
                 "ε-greedy selection is better than Gibbs sampling: MAST with ε = 0.4 beats MAST with Gibbs sampling over the five games.",
@@ -361,7 +390,7 @@ def ngrams(i, v, vii, x):
 def decay(ii, iv, vi, ix, xii):
     helped = ["tictactoe_3d", "connect5", "checkers", "quad_7x7"]
     others = [game for game in iv.games if game not in DECAY_GAINS]
-    return print_conclusions(
+    return Paper(
         [
             one("Move Decay with γ = 0.6 makes NST stronger over all games.", MORE, ii.column(0)),
             one(
@@ -421,7 +450,7 @@ def tuning(i, iii, v):
     to_lsi = ["connect5", "quad_7x7", "connect4"]
     eleven = [game for game in iii.games if game not in to_lsi]
     local = v.column(0)
-    return print_conclusions(
+    return Paper(
         [
             Conclusion(
                 "No method of on-line tuning reaches the parameters tuned off-line.",
@@ -476,7 +505,7 @@ def mini(v, vi, x):
     seven = [game for game in v.games if game not in two]
     whole, cadia = v.column(0), v.column(1)
     quality, strategies = vi.column(0), vi.column(1)
-    return print_conclusions(
+    return Paper(
         [
             one("MINI-Player beats the same player without its strategies and its final move selection.", MORE, whole),
             one("It does so in seven games: all except Pentago and Pilgrimage.", MORE, v.column(0, seven)),
@@ -522,13 +551,15 @@ def main():
                 columns.append(better_by_the_paper(tables["tuning-1"]))
             document = write(document, f"table {name}", print_rows(table, columns), True)
     of = lambda *names: [tables[name] for name in names]
-    for name, lines in {
-        "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10")),
-        "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
-        "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5")),
-        "mini": mini(*of("mini-5", "mini-6", "mini-10")),
-    }.items():
-        document = write(document, f"conclusions {name}", lines, False)
+    papers = {
+        "ngrams": ("N-grams and the last good reply", ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10"))),
+        "decay": ("Decay", decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12"))),
+        "tuning": ("Tuning on-line", tuning(*of("tuning-1", "tuning-3", "tuning-5"))),
+        "mini": ("MINI-Player", mini(*of("mini-5", "mini-6", "mini-10"))),
+    }
+    for name, (_, paper) in papers.items():
+        document = write(document, f"conclusions {name}", print_conclusions(*paper), False)
+    document = write(document, "summary", print_summary(papers.values()), False)
     document = write(document, "own", print_own(*of("own-nst", "own-base")), True)
     for name in ("lanes", "adaptation", "adaptation-decay", "priors-alone", "shares"):
         document = write(document, name, print_rows(tables[name], columns_of(tables[name])), True)
