@@ -20,10 +20,13 @@
 //! that differ are written into the document.
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::Value;
 
 use crate::common::TestEnv;
 
@@ -48,6 +51,11 @@ fn faq() {
 #[test]
 fn command_line() {
     run_document("docs/command-line.md");
+}
+
+#[test]
+fn findings_of_rulesheets() {
+    run_document("docs/gdl-findings.md");
 }
 
 #[test]
@@ -78,6 +86,121 @@ fn pictures() {
         let output = output.expect("python3 is installed");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// Every key of JSON output is described in `docs/json.md`.
+#[test]
+fn json_keys_are_described() {
+    let page = fs::read_to_string(repository().join("docs/json.md")).unwrap();
+    let described: BTreeSet<&str> = page.split('`').collect();
+    let env = Session::new().env;
+    env.build("--side 5 --pieces 3");
+    env.build("--side 5 --pieces 3 --within 12 --encoding zstd");
+    env.build("--side 5 --pieces 3 --within 12 --mode out-of-core --memory 64MiB -o disk.sht");
+    env.file("wall.kif", "(wall ?x)");
+    let series = "rulesheets = ['ggp/games']\ngames = 2\nbudget = { playouts = 5 }\npairings = [['nst', 'uct']]\n\
+                  [[player]]\nname = 'nst'\n[[player]]\nname = 'uct'\n[[game]]\nname = 'subtraction'\npaper = [50.0]\n";
+    env.file("series.toml", series);
+    let commands = [
+        "info 5x5-3-within12-zstd --json",
+        "info disk.sht --json",
+        "build --side 5 --pieces 4 --plan --json",
+        "verify 5x5-3 --json",
+        "compare 5x5-3-within12-zstd 5x5-3 --json",
+        "query 5x5-3 #1 --moves --format json",
+        "line 5x5-3 #9 --json",
+        "rank --side 5 --pieces 3 a1,b1,a2 --json",
+        "unrank --side 5 --pieces 3 1 --json",
+        "moves --json",
+        "perft 1 --divide --json",
+        "match greedy random --side 5 --pieces 3 --games 4 --sprt 0,40 --json",
+        "tournament greedy random --side 5 --pieces 3 --games 4 --json",
+        "tournament greedy random --side 5 --pieces 3 --games 4 --plan --json",
+        "tournament -f series.toml --json --log logs",
+        "tournament show logs -f series.toml --json",
+        "tournament -f series.toml --plan --json",
+        "gdl bench ggp/games/subtraction.kif --seconds 0.01 --json",
+        "gdl bench ggp/games/subtraction.kif --seconds 0.01 --policy uct --lock-step 2 --json",
+        "gdl strategies ggp/games/subtraction.kif --start 20 --simulations 20 --every 10 --json",
+    ];
+    for command in commands {
+        assert_described(&env.json(command), &described, command);
+    }
+    let invalid = serde_json::from_str(&env.run("gdl check wall.kif --json").exit(1)).unwrap();
+    assert_described(&invalid, &described, "gdl check");
+}
+
+fn assert_described(value: &Value, described: &BTreeSet<&str>, command: &str) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| assert_described(value, described, command)),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                assert!(described.contains(key.as_str()), "`{command}`: docs/json.md does not describe `{key}`");
+                assert_described(value, described, command);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Every command of the program is in the table of `docs/command-line.md`.
+#[test]
+fn commands_are_listed() {
+    let page = fs::read_to_string(repository().join("docs/command-line.md")).unwrap();
+    let help = TestEnv::new().run("help").success();
+    let commands = help.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  ").map(|(name, _)| name));
+    let commands: Vec<&str> = commands.filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase())).collect();
+    assert!(commands.contains(&"build"), "{help}");
+    for command in commands {
+        assert!(page.contains(&format!("`{command}`")), "docs/command-line.md does not list `{command}`");
+    }
+}
+
+/// A page that is written together with the command `play`.
+const UNMERGED: &str = "playing.md";
+
+/// Links between documents lead to existing files and headings, and the index
+/// lists every page.
+#[test]
+fn links_lead_somewhere() {
+    let docs = repository().join("docs");
+    let pages: Vec<PathBuf> = [docs.clone(), docs.join("tutorials")]
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    let index = fs::read_to_string(docs.join("README.md")).unwrap();
+    for page in &pages {
+        let name = page.strip_prefix(&docs).unwrap().to_str().expect("the path is text");
+        assert!(name == "README.md" || index.contains(&format!("]({name})")), "docs/README.md does not list {name}");
+    }
+    let roots = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(|name| repository().join(name));
+    for page in pages.iter().chain(&roots) {
+        let text = fs::read_to_string(page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            if path.ends_with(UNMERGED) && !path.exists() {
+                continue;
+            }
+            assert!(path.exists(), "{}: `{target}` does not exist", page.display());
+            if !heading.is_empty() {
+                let linked = fs::read_to_string(&path).unwrap();
+                let headings: Vec<String> = linked.lines().filter_map(anchor).collect();
+                assert!(headings.iter().any(|anchor| anchor == heading), "{}: no heading `{target}`", page.display());
+            }
+        }
+    }
+}
+
+/// Returns the anchor of a line that is a heading.
+fn anchor(line: &str) -> Option<String> {
+    let heading = line.strip_prefix('#')?.trim_start_matches('#').strip_prefix(' ')?;
+    let kept = heading.chars().filter(|character| character.is_alphanumeric() || " -_".contains(*character));
+    Some(kept.flat_map(char::to_lowercase).map(|character| if character == ' ' { '-' } else { character }).collect())
 }
 
 fn repository() -> &'static Path {
