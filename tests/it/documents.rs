@@ -149,7 +149,8 @@ fn commands_are_listed() {
     let page = fs::read_to_string(repository().join("docs/command-line.md")).unwrap();
     let help = TestEnv::new().run("help").success();
     let commands = help.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  ").map(|(name, _)| name));
-    let commands: Vec<&str> = commands.filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase())).collect();
+    let commands: Vec<&str> =
+        commands.filter(|name| name.starts_with(|first: char| first.is_ascii_lowercase())).collect();
     assert!(commands.contains(&"build"), "{help}");
     for command in commands {
         assert!(page.contains(&format!("`{command}`")), "docs/command-line.md does not list `{command}`");
