@@ -8,10 +8,9 @@ are what the script would write, and writes nothing.
 """
 
 import math
-import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from svg import picture, write_or_check
+
 STEP = 52  # the distance of two neighbours
 RISE = STEP * math.sqrt(3) / 2  # the height of a row
 RADIUS = 17
@@ -74,16 +73,11 @@ class Drawing:
         )
 
     def svg(self, title):
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:.0f} {self.height:.0f}"'
-            f' width="{self.width:.0f}" height="{self.height:.0f}" font-family="sans-serif" role="img">'
-        )
         marker = (
             '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="6" markerHeight="6"'
             f' orient="auto"><path d="M0 0L10 5L0 10z" fill="{ARROW}"/></marker></defs>'
         )
-        paper = f'<rect width="{self.width:.0f}" height="{self.height:.0f}" fill="#ffffff"/>'
-        return "\n".join([head, f"<title>{title}</title>", marker, paper, *self.parts, "</svg>", ""])
+        return picture(self.width, self.height, title, [marker, *self.parts])
 
 
 def board():
@@ -148,17 +142,5 @@ def prefix():
     return drawing.svg("The cells of the 9x9 board in goal order; a prefix of 42 cells is coloured")
 
 
-def main():
-    drawings = {"board": board, "moves": moves, "star": star, "prefix": prefix}
-    different = []
-    for file, draw in drawings.items():
-        path = HERE / f"{file}.svg"
-        if "--check" not in sys.argv[1:]:
-            path.write_text(draw())
-        elif not path.exists() or path.read_text() != draw():
-            different.append(path.name)
-    sys.exit(f"out of date: {', '.join(different)}; run {sys.argv[0]}" if different else 0)
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check({"board": board, "moves": moves, "star": star, "prefix": prefix})

@@ -11,13 +11,12 @@ reports whether the files are what the script would write, and writes nothing.
 import json
 import math
 import re
-import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+from svg import HERE, picture, write_or_check
+
 ROOT = HERE.parent.parent
 
-INK, GRID, PAPER = "#222222", "#d8d8d8", "#ffffff"
+INK, GRID = "#222222", "#d8d8d8"
 COLOURS = ["#1f5f9e", "#b5561b", "#2b7a2b", "#7a3f8f"]
 
 
@@ -86,12 +85,7 @@ class Plot:
             x += 32 + 7 * len(name)
 
     def svg(self):
-        head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}"'
-            f' height="{self.height}" font-family="sans-serif" role="img">'
-        )
-        paper = f'<rect width="{self.width}" height="{self.height}" fill="{PAPER}"/>'
-        return "\n".join([head, f"<title>{self.title}</title>", paper, *self.parts, "</svg>", ""])
+        return picture(self.width, self.height, self.title, self.parts)
 
 
 def rows(path, after):
@@ -254,17 +248,5 @@ def reasoners():
     return plot.svg()
 
 
-def main():
-    plots = {"distances": distances, "blocks": blocks, "elo": elo, "reasoners": reasoners}
-    different = []
-    for file, draw in plots.items():
-        path = HERE / f"{file}.svg"
-        if "--check" not in sys.argv[1:]:
-            path.write_text(draw())
-        elif not path.exists() or path.read_text() != draw():
-            different.append(path.name)
-    sys.exit(f"out of date: {', '.join(different)}; run {sys.argv[0]}" if different else 0)
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check({"distances": distances, "blocks": blocks, "elo": elo, "reasoners": reasoners})

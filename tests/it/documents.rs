@@ -33,6 +33,9 @@ use crate::common::TestEnv;
 /// What the documents show in place of the tables directory.
 const TABLES_SHOWN: &str = "/home/you/.local/share/sternhalma";
 
+/// Keeps Python from writing into the repository.
+const NO_BYTECODE: &str = "PYTHONDONTWRITEBYTECODE";
+
 #[test]
 fn readme() {
     run_document("README.md");
@@ -82,7 +85,8 @@ fn tutorial_of_rulesheets() {
 #[test]
 fn pictures() {
     for script in ["board.py", "plots.py"] {
-        let output = Command::new("python3").arg(repository().join("docs/images").join(script)).arg("--check").output();
+        let path = repository().join("docs/images").join(script);
+        let output = Command::new("python3").arg(path).arg("--check").env(NO_BYTECODE, "1").output();
         let output = output.expect("python3 is installed");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -319,7 +323,7 @@ impl Session {
         let search = std::env::join_paths(std::iter::once(directory).chain(std::env::split_paths(&old))).unwrap();
         let mut shell = Command::new("sh");
         // Columns of help and tables do not depend on the terminal.
-        shell.args(["-c", command]).env("PATH", search).env("COLUMNS", "100");
+        shell.args(["-c", command]).env("PATH", search).env("COLUMNS", "100").env(NO_BYTECODE, "1");
         let output = self.env.inside(shell).output().unwrap();
         let errors = if output.status.success() { &[][..] } else { &output.stderr };
         let text = String::from_utf8([&output.stdout[..], errors].concat()).unwrap();
