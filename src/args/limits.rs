@@ -4,9 +4,12 @@ use clap::Args;
 use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::Budget;
 
+/// The number of expansions per move if no limit is given.
+pub const DEFAULT_NODES: u64 = 100_000;
+
 /// The limit per move if none is given.
 pub const DEFAULT_BUDGET: Budget =
-    Budget { nodes: Some(100_000), playouts: None, depth: None, movetime: None, time: None };
+    Budget { nodes: Some(DEFAULT_NODES), playouts: None, depth: None, movetime: None, time: None };
 
 /// The limits of a player per move. The first limit that is reached ends the search.
 #[derive(Args, Clone, Default)]

@@ -1,5 +1,5 @@
-//! The words of the Universal Game Interface (`docs/ugi.md`): parsing commands
-//! and printing the progress of a search.
+//! The words of the protocol: parsing of commands, and printing of moves and of
+//! the progress of a search.
 
 use std::fmt::{self, Write};
 use std::time::Duration;

@@ -1,0 +1,682 @@
+//! The state of an engine process that speaks the protocol.
+
+use std::error::Error as _;
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use sternhalma_data::{Board, BoardError, Position, Side};
+use sternhalma_ggp::{Game, Limits};
+use thiserror::Error;
+
+use super::command::{Go, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
+use crate::config::{Config, ConfigError, Roster};
+use crate::engine_player::EnginePlayer;
+use crate::filter::Filter;
+use crate::game::{Action, ChineseCheckers, GameState, Outcome};
+
+/// The program around a session. It opens the tables of the players.
+pub trait UgiHost {
+    /// Creates a player for a board.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message of one line.
+    fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String>;
+
+    /// Returns the directory of the tables, or `None` if there is none.
+    fn tables_dir(&self) -> Option<PathBuf>;
+
+    /// Sets the directory of the tables for the players that are created next.
+    fn set_tables_dir(&mut self, dir: PathBuf);
+}
+
+/// The settings of a session before its first command.
+#[derive(Clone, Debug)]
+pub struct UgiSettings {
+    /// The players that the option `Player` can select.
+    pub roster: Roster,
+    /// The player, as a name with optional parameters.
+    pub player: String,
+    /// The seed of the player.
+    pub seed: u64,
+    /// The board of `position startpos`.
+    pub board: Board,
+    /// The ply at which a game is drawn.
+    pub ply_limit: u32,
+    /// The limit of a search that no limit of its `go` ends, in expansions.
+    pub default_nodes: u64,
+}
+
+/// A session: the options, the game and the player.
+///
+/// ```
+/// use std::path::PathBuf;
+/// use sternhalma_data::Board;
+/// use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
+/// use sternhalma_engine::{Config, EnginePlayer, PLY_LIMIT, Roster, player};
+/// /// A host without tables.
+/// struct NoTables;
+/// impl UgiHost for NoTables {
+///     fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
+///         player(config, board, PLY_LIMIT, None)
+///     }
+///     fn tables_dir(&self) -> Option<PathBuf> {
+///         None
+///     }
+///     fn set_tables_dir(&mut self, _dir: PathBuf) {}
+/// }
+/// let settings = UgiSettings {
+///     roster: Roster::built_in(),
+///     player: "ab-avg".to_owned(),
+///     seed: 1,
+///     board: Board::new(5, 3)?,
+///     ply_limit: PLY_LIMIT,
+///     default_nodes: 100_000,
+/// };
+/// let session = UgiSession::new(NoTables, settings, std::io::stdout())?;
+/// session.run(&b"position startpos\ngo depth 2\nquit\n"[..])?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct UgiSession<H, W> {
+    host: H,
+    settings: UgiSettings,
+    output: LineOutput<W>,
+    config: Config,
+    seed: u64,
+    game: CurrentGame,
+    /// The player between searches, once it has been created.
+    engine: Option<EngineHandle>,
+    search: Option<RunningSearch>,
+}
+
+/// The reason why a session cannot begin, or does not execute a command.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The command is not allowed during a search.
+    #[error("a search is running; until `bestmove` only isready, query, stop and quit are allowed")]
+    Searching,
+    /// There is no move to search for.
+    #[error("the game is over")]
+    GameOver,
+    /// A position string has armies of different sizes.
+    #[error("both armies need the same number of pieces")]
+    UnequalArmies,
+    /// The value of the option `Seed` is not a number of 64 bits.
+    #[error("`{0}` is not a seed; expected a number from 0 to {max}", max = u64::MAX)]
+    Seed(String),
+    /// The option `Tables` is set without a value.
+    #[error("the option `Tables` needs a directory")]
+    NoTablesDir,
+    /// The option does not exist.
+    #[error("there is no option `{0}`; the options are Player, Seed and Tables")]
+    UnknownOption(String),
+    /// The thread of the search cannot be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+    /// The host cannot create the player.
+    #[error("{0}")]
+    Host(String),
+    /// The command is malformed.
+    #[error(transparent)]
+    Command(#[from] UgiError),
+    /// The player cannot be configured.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// There is no two-player game on the board.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+}
+
+/// A writer of whole lines for several threads.
+#[derive(Debug)]
+struct LineOutput<W>(Arc<Mutex<W>>);
+
+/// The game of the last `position` command.
+#[derive(Clone, Debug)]
+struct CurrentGame {
+    rules: Arc<ChineseCheckers>,
+    start: GameState,
+    actions: Vec<Action>,
+    now: GameState,
+}
+
+/// A player, and the game that it has followed.
+struct EngineHandle {
+    player: Box<dyn EnginePlayer>,
+    board: Board,
+    /// The start and the actions that the player knows. `None` before its first search.
+    followed: Option<(GameState, Vec<Action>)>,
+}
+
+/// A search on a thread of its own.
+#[derive(Debug)]
+struct RunningSearch {
+    stop: Arc<AtomicBool>,
+    /// Set before `bestmove` is printed, so that the next command can follow it at once.
+    answered: Arc<AtomicBool>,
+    thread: JoinHandle<EngineHandle>,
+}
+
+impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
+    /// Creates a session that writes its replies to `output`. The player is
+    /// created when it is needed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the player's text is invalid, or if the board has no
+    /// two-player game.
+    pub fn new(host: H, settings: UgiSettings, output: W) -> Result<UgiSession<H, W>, SessionError> {
+        let config = settings.roster.config(&settings.player)?;
+        let game = CurrentGame::initial(settings.board, settings.ply_limit)?;
+        let (output, seed) = (LineOutput(Arc::new(Mutex::new(output))), settings.seed);
+        Ok(UgiSession { host, settings, output, config, seed, game, engine: None, search: None })
+    }
+
+    /// Executes the commands of `input`, one per line, until `quit` or the end
+    /// of the input. A running search is then stopped, and prints its move.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the input cannot be read or the output cannot be
+    /// written. Other errors are printed as `info string error: …`.
+    pub fn run(mut self, input: impl BufRead) -> io::Result<()> {
+        for line in input.split(b'\n') {
+            let line =
+                line.map_err(|error| io::Error::new(error.kind(), format!("cannot read the commands: {error}")))?;
+            let received = Instant::now();
+            match UgiCommand::parse(&String::from_utf8_lossy(&line)) {
+                Ok(None) => {}
+                Ok(Some(UgiCommand::Quit)) => break,
+                Ok(Some(command)) => self.execute(command, received)?,
+                Err(error) => {
+                    let is_go = matches!(error, UgiError::Go(_));
+                    self.refuse(&error.into(), is_go)?;
+                }
+            }
+        }
+        self.stop();
+        Ok(())
+    }
+
+    fn execute(&mut self, command: UgiCommand, received: Instant) -> io::Result<()> {
+        self.collect();
+        let searching = self.search.is_some();
+        let is_go = matches!(command, UgiCommand::Go(_));
+        let done = match command {
+            UgiCommand::IsReady => {
+                let ready = if searching { Ok(()) } else { self.prepare() };
+                if let Err(error) = ready {
+                    self.refuse(&error, false)?;
+                }
+                return self.output.print("readyok");
+            }
+            UgiCommand::Query(query) => return self.output.print(&format!("response {}", self.game.answer(query))),
+            UgiCommand::Ugi => return self.introduce(),
+            UgiCommand::Stop | UgiCommand::Quit => {
+                self.stop();
+                return Ok(());
+            }
+            _ if searching => Err(SessionError::Searching),
+            UgiCommand::NewGame => self.new_game(),
+            UgiCommand::Position { start, moves } => self.place(start, &moves),
+            UgiCommand::SetOption { name, value } => self.set(&name, value),
+            UgiCommand::Go(go) => self.go(&go, received),
+        };
+        done.or_else(|error| self.refuse(&error, is_go))
+    }
+
+    /// Prints an error. Every `go` gets a `bestmove`, even if there is no move.
+    fn refuse(&mut self, error: &SessionError, is_go: bool) -> io::Result<()> {
+        self.collect();
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message += &format!(": {cause}");
+            source = cause.source();
+        }
+        self.output.print(&format!("info string error: {message}").replace(char::is_control, " "))?;
+        if is_go && self.search.is_none() { self.output.print("bestmove none") } else { Ok(()) }
+    }
+
+    fn introduce(&self) -> io::Result<()> {
+        let UgiSettings { player, seed, .. } = &self.settings;
+        let tables = self.host.tables_dir().map_or_else(|| "<empty>".to_owned(), |dir| dir.display().to_string());
+        for line in [
+            concat!("id name Sternhalma ", env!("CARGO_PKG_VERSION")),
+            "id author the Sternhalma developers",
+            &format!("option name Player type string default {player}"),
+            &format!("option name Seed type spin default {seed} min 0 max {}", u64::MAX),
+            &format!("option name Tables type string default {tables}"),
+            "ugiok",
+        ] {
+            self.output.print(line)?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), SessionError> {
+        match name.to_ascii_lowercase().as_str() {
+            "player" => {
+                self.config = self.settings.roster.config(&value)?;
+                self.engine = None;
+            }
+            "seed" => {
+                self.seed = value.parse().map_err(|_| SessionError::Seed(value))?;
+                self.forget();
+            }
+            "tables" if value.is_empty() => return Err(SessionError::NoTablesDir),
+            "tables" => {
+                self.host.set_tables_dir(PathBuf::from(value));
+                self.engine = None;
+            }
+            _ => return Err(SessionError::UnknownOption(name.to_owned())),
+        }
+        Ok(())
+    }
+
+    fn new_game(&mut self) -> Result<(), SessionError> {
+        self.forget();
+        self.place(StartPosition::Initial, &[])
+    }
+
+    /// Makes the player begin another game at its next search.
+    fn forget(&mut self) {
+        if let Some(engine) = &mut self.engine {
+            engine.followed = None;
+        }
+    }
+
+    /// Sets up a game. An error leaves the present game unchanged.
+    fn place(&mut self, start: StartPosition, moves: &[String]) -> Result<(), SessionError> {
+        let UgiSettings { board, ply_limit, .. } = self.settings;
+        let mut game = match start {
+            StartPosition::Initial => CurrentGame::initial(board, ply_limit)?,
+            StartPosition::At(position) => CurrentGame::at(&position, ply_limit)?,
+        };
+        moves.iter().try_for_each(|text| game.play(text))?;
+        self.game = game;
+        Ok(())
+    }
+
+    /// Creates the player for the board, unless it exists.
+    fn prepare(&mut self) -> Result<(), SessionError> {
+        let board = self.game.rules.board();
+        if self.engine.as_ref().is_none_or(|engine| engine.board != board) {
+            let player = self.host.player(&self.config, board).map_err(SessionError::Host)?;
+            self.engine = Some(EngineHandle { player, board, followed: None });
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, go: &Go, received: Instant) -> Result<(), SessionError> {
+        if self.game.now.outcome().is_some() {
+            return Err(SessionError::GameOver);
+        }
+        let mut limits = go.limits(self.game.now.player())?;
+        if !go.infinite && !self.config.ends_by(&limits) {
+            limits.expansions = Some(self.settings.default_nodes);
+        }
+        self.prepare()?;
+        let engine = self.engine.take().expect("a player between searches");
+        let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+        let job = SearchJob {
+            game: self.game.clone(),
+            seed: self.seed,
+            limits,
+            infinite: go.infinite,
+            received,
+            stop: stop.clone(),
+            answered: answered.clone(),
+            output: LineOutput(self.output.0.clone()),
+        };
+        let thread = thread::Builder::new().spawn(move || job.search(engine)).map_err(SessionError::Thread)?;
+        self.search = Some(RunningSearch { stop, answered, thread });
+        Ok(())
+    }
+
+    /// Stops a running search, and waits for its answer.
+    fn stop(&mut self) {
+        if let Some(search) = &self.search {
+            search.stop.store(true, Relaxed);
+            // An infinite search that has its result parks until it is stopped.
+            search.thread.thread().unpark();
+            self.join();
+        }
+    }
+
+    /// Takes the player back if its search has ended.
+    fn collect(&mut self) {
+        let ended = |search: &RunningSearch| search.answered.load(Relaxed) || search.thread.is_finished();
+        if self.search.as_ref().is_some_and(ended) {
+            self.join();
+        }
+    }
+
+    /// Waits for the thread. After a panic the player is created again.
+    fn join(&mut self) {
+        self.engine = self.search.take().and_then(|search| search.thread.join().ok());
+    }
+}
+
+impl<W: Write> LineOutput<W> {
+    fn print(&self, line: &str) -> io::Result<()> {
+        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.write_all(format!("{line}\n").as_bytes())?;
+        writer.flush()
+    }
+}
+
+/// The job of a search thread.
+struct SearchJob<W> {
+    game: CurrentGame,
+    seed: u64,
+    limits: Limits,
+    infinite: bool,
+    received: Instant,
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicBool>,
+    output: LineOutput<W>,
+}
+
+impl<W: Write> SearchJob<W> {
+    /// Searches, prints the answer and returns the player. Ignores a closed
+    /// output: the thread that reads commands will fail on it.
+    fn search(self, mut engine: EngineHandle) -> EngineHandle {
+        engine.follow(&self.game, self.seed);
+        let geometry = self.game.rules.geometry();
+        // The clock has been running since the command arrived.
+        let time = self.limits.time.map(|time| time.saturating_sub(self.received.elapsed()));
+        let limits = Limits { time, ..self.limits };
+        let choice = engine.player.think(&self.game.now, limits, &self.stop, &mut |info| {
+            let _ = self.output.print(&info_line(geometry, info));
+        });
+        while self.infinite && !self.stop.load(Relaxed) {
+            thread::park();
+        }
+        self.answered.store(true, Relaxed);
+        let _ = self.output.print(&format!("bestmove {}", action_text(geometry, choice.action)));
+        engine
+    }
+}
+
+impl EngineHandle {
+    /// Continues the game that the player knows, or begins another one.
+    fn follow(&mut self, game: &CurrentGame, seed: u64) {
+        let known =
+            self.followed.take().filter(|(start, actions)| *start == game.start && game.actions.starts_with(actions));
+        let known = known.map(|(_, actions)| actions.len()).unwrap_or_else(|| {
+            self.player.reset(seed);
+            game.actions.len()
+        });
+        game.actions[known..].iter().for_each(|&action| self.player.observe(action));
+        self.followed = Some((game.start, game.actions.clone()));
+    }
+}
+
+impl std::fmt::Debug for EngineHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineHandle").field("board", &self.board).finish_non_exhaustive()
+    }
+}
+
+impl CurrentGame {
+    fn initial(board: Board, ply_limit: u32) -> Result<CurrentGame, BoardError> {
+        let game = ChineseCheckers::new(board.for_two()?, Filter::All).with_ply_limit(ply_limit);
+        let start = game.initial();
+        Ok(CurrentGame { rules: Arc::new(game), start, actions: Vec::new(), now: start })
+    }
+
+    /// Returns the game that starts at a position, on its board.
+    fn at(position: &Position, ply_limit: u32) -> Result<CurrentGame, SessionError> {
+        let board = Board::new(position.geometry().size() as u64, position.army(Side::X).len() as u64)?;
+        let mut game = CurrentGame::initial(board, ply_limit)?;
+        game.start = game.rules.state(position).ok_or(SessionError::UnequalArmies)?;
+        game.now = game.start;
+        Ok(game)
+    }
+
+    fn play(&mut self, text: &str) -> Result<(), UgiError> {
+        let action = legal_action(&self.rules, &self.now, text)?;
+        self.rules.play_action(&mut self.now, action);
+        self.actions.push(action);
+        Ok(())
+    }
+
+    fn answer(&self, query: Query) -> String {
+        match (query, self.now.outcome()) {
+            (Query::GameOver, outcome) => outcome.is_some().to_string(),
+            (Query::P1Turn, _) => (self.now.player() == Side::X).to_string(),
+            (Query::Result, None) => "none".to_owned(),
+            (Query::Result, Some(Outcome::Draw)) => "draw".to_owned(),
+            (Query::Result, Some(Outcome::Won(side))) => format!("p{}win", side as usize + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine_player::Choice;
+    use sternhalma_ggp::SearchStats;
+
+    /// The calls to a player, in order.
+    type Calls = Arc<Mutex<Vec<String>>>;
+
+    /// A player that plays the first legal action, and records its calls. With
+    /// `waits` it searches until it is stopped.
+    struct RecordingPlayer {
+        calls: Calls,
+        board: Board,
+        waits: bool,
+    }
+
+    impl EnginePlayer for RecordingPlayer {
+        fn choose(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool) -> Choice {
+            self.calls.lock().unwrap().push(format!("choose {:?}", limits.expansions));
+            while self.waits && !stop.load(Relaxed) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let mut legal = Vec::new();
+            ChineseCheckers::new(self.board, Filter::All).legal(state, state.player() as usize, &mut legal);
+            Choice { action: legal[0], spent: SearchStats::default() }
+        }
+
+        fn observe(&mut self, _action: Action) {
+            self.calls.lock().unwrap().push("observe".to_owned());
+        }
+
+        fn reset(&mut self, seed: u64) {
+            self.calls.lock().unwrap().push(format!("reset {seed}"));
+        }
+    }
+
+    /// A host whose players record their calls. `greedy` waits to be stopped,
+    /// and `random` cannot be created.
+    #[derive(Default)]
+    struct RecordingHost {
+        calls: Calls,
+    }
+
+    impl UgiHost for RecordingHost {
+        fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
+            if *config == Config::Random {
+                return Err("it needs\na table".to_owned());
+            }
+            self.calls.lock().unwrap().push(format!("player {}", board.size()));
+            let waits = *config == Config::Greedy;
+            Ok(Box::new(RecordingPlayer { calls: self.calls.clone(), board, waits }))
+        }
+
+        fn tables_dir(&self) -> Option<PathBuf> {
+            None
+        }
+
+        fn set_tables_dir(&mut self, dir: PathBuf) {
+            self.calls.lock().unwrap().push(format!("tables {}", dir.display()));
+        }
+    }
+
+    /// An output that a test reads after the session.
+    #[derive(Clone, Default)]
+    struct SharedOutput(Arc<Mutex<Vec<u8>>>);
+
+    impl SharedOutput {
+        fn lines(&self) -> Vec<String> {
+            let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+            text.lines().map(str::to_owned).collect()
+        }
+    }
+
+    impl Write for SharedOutput {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn settings(player: &str) -> UgiSettings {
+        UgiSettings {
+            roster: Roster::built_in(),
+            player: player.to_owned(),
+            seed: 7,
+            board: Board::new(5, 3).unwrap(),
+            ply_limit: 1000,
+            default_nodes: 64,
+        }
+    }
+
+    /// Runs a session and returns its replies, without the progress of
+    /// searches, and the calls to its players.
+    fn run(player: &str, commands: &[&'static str]) -> (Vec<String>, Vec<String>) {
+        let (host, output) = (RecordingHost::default(), SharedOutput::default());
+        let calls = host.calls.clone();
+        let input = Input { lines: commands.iter(), rest: b"", searches: 0, output: output.clone() };
+        UgiSession::new(host, settings(player), output.clone()).unwrap().run(io::BufReader::new(input)).unwrap();
+        let replies = output.lines().into_iter().filter(|line| !line.starts_with("info depth")).collect();
+        let calls = calls.lock().unwrap().clone();
+        (replies, calls)
+    }
+
+    /// An input of commands. The command `wait` is not sent: it waits for the
+    /// `bestmove` of each `go`, as programs do.
+    struct Input<'a> {
+        lines: std::slice::Iter<'a, &'static str>,
+        rest: &'static [u8],
+        /// The number of `go` commands so far.
+        searches: usize,
+        output: SharedOutput,
+    }
+
+    impl io::Read for Input<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            while self.rest.is_empty() {
+                match self.lines.next() {
+                    None => return Ok(0),
+                    Some(&"wait") => {
+                        let answered = |line: &String| line.starts_with("bestmove");
+                        while self.output.lines().into_iter().filter(answered).count() < self.searches {
+                            thread::sleep(Duration::from_millis(1));
+                        }
+                    }
+                    Some(line) => {
+                        self.searches += usize::from(line.starts_with("go"));
+                        self.rest = line.as_bytes();
+                    }
+                }
+            }
+            self.rest.read(buffer)
+        }
+    }
+
+    #[test]
+    fn a_player_follows_a_game_that_continues() {
+        let (replies, calls) = run(
+            "ab-avg",
+            &[
+                "go depth 1\n",
+                "wait",
+                "position startpos moves a1-a3 e5-e3\n",
+                "go depth 1\n",
+                "wait",
+                "uginewgame\n",
+                "setoption name Seed value 9\n",
+                "go depth 1\n",
+                "wait",
+                "position fen 3oo/4o/5/x4/xx3 o 7\n",
+                "go depth 1\n",
+            ],
+        );
+        assert_eq!(replies.iter().filter(|reply| reply.starts_with("bestmove ")).count(), 4, "{replies:?}");
+        let expected = [
+            "player 5",
+            "reset 7",
+            "choose None", // the initial position
+            "observe",
+            "observe",
+            "choose None", // the same game, two plies later
+            "reset 9",
+            "choose None", // another game
+            "reset 9",
+            "choose None", // another start
+        ];
+        assert_eq!(calls, expected);
+    }
+
+    #[test]
+    fn a_search_without_end_gets_the_default_limit() {
+        let (_, calls) = run("base0", &["go depth 3\n", "wait", "go movetime 1\n"]);
+        assert_eq!(calls, ["player 5", "reset 7", "choose Some(64)", "choose None"]);
+    }
+
+    #[test]
+    fn a_running_search_refuses_other_commands_and_ends_with_the_input() {
+        let (replies, calls) = run("greedy", &["go infinite\n", "isready\n", "go nodes 5\n", "query p1turn\n"]);
+        let error = "info string error: a search is running; until `bestmove` only isready, query, stop and quit are \
+                     allowed";
+        assert_eq!(replies[..3], ["readyok", error, "response true"]);
+        assert!(replies[3].starts_with("bestmove ") && replies.len() == 4, "{replies:?}");
+        assert_eq!(calls, ["player 5", "reset 7", "choose None"]);
+    }
+
+    #[test]
+    fn an_error_of_the_host_is_one_line_and_refuses_the_search() {
+        let (replies, calls) = run("random", &["isready\n", "go depth 1\n", "setoption name tables value /a b\n"]);
+        let error = "info string error: it needs a table";
+        assert_eq!(replies, [error, "readyok", error, "bestmove none"]);
+        assert_eq!(calls, ["tables /a b"]);
+    }
+
+    #[test]
+    fn another_player_or_board_creates_the_player_again() {
+        let (_, calls) = run(
+            "ab-avg",
+            &[
+                "isready\n",
+                "setoption name Player value ab-avg,depth=2\n",
+                "isready\n",
+                "position fen 1oo/x1o/xx1 x 0\n",
+                "isready\n",
+            ],
+        );
+        assert_eq!(calls, ["player 5", "player 5", "player 3"]);
+    }
+
+    #[test]
+    fn invalid_settings_are_errors() {
+        let new = |settings| UgiSession::new(RecordingHost::default(), settings, SharedOutput::default());
+        assert!(matches!(new(settings("heur9")), Err(SessionError::Config(_))));
+        let crowded = UgiSettings { board: Board::new(3, 5).unwrap(), ..settings("greedy") };
+        assert!(matches!(new(crowded), Err(SessionError::Board(_))));
+    }
+}
