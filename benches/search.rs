@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::policy::PolicyGame;
+use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::{Game, Limits, Policy, Rng, Turn};
 
 /// The rulesheets: one with large and one with small states.
@@ -32,7 +32,9 @@ fn searches(c: &mut Criterion) {
             let run = || {
                 let mut agent = game.agent(&policy, role, 1);
                 agent.begin(&game, &state);
-                let (mv, spent) = agent.search(&game, &state, role, Limits::playouts(300), &AtomicBool::new(false));
+                let stop = AtomicBool::new(false);
+                let task = SearchTask::new(&game, &state, Limits::playouts(300), &stop);
+                let (mv, spent) = agent.search(&task, role);
                 (mv, spent.playouts, spent.expansions)
             };
             let found = run();

@@ -4,9 +4,7 @@ use sternhalma_data::Position;
 use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request};
 use sternhalma_ggp::{Rng, SearchStats};
 
-use crate::engine_player::EnginePlayer;
-use crate::game::{Action, ChineseCheckers, GameState};
-use crate::ugi;
+use crate::{Action, ChineseCheckers, EnginePlayer, GameState, ugi};
 
 /// Openings are position strings, or `startpos` or `fen` with a position
 /// string, optionally followed by `moves` and moves, as in the engine

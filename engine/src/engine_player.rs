@@ -27,6 +27,9 @@ pub struct SearchInfo {
     pub line: Vec<Action>,
 }
 
+/// Receives the progress of a search.
+pub type SearchObserver<'a> = dyn FnMut(&SearchInfo) + 'a;
+
 /// The value of a state for the player to move, according to a search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchValue {
@@ -47,13 +50,7 @@ pub trait EnginePlayer: Send {
 
     /// Chooses an action like [`choose`](EnginePlayer::choose) and reports the
     /// progress to `watch`, during the search if it can, and at its end.
-    fn think(
-        &mut self,
-        state: &GameState,
-        limits: Limits,
-        stop: &AtomicBool,
-        watch: &mut dyn FnMut(&SearchInfo),
-    ) -> Choice {
+    fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         let choice = self.choose(state, limits, stop);
         watch(&SearchInfo { spent: choice.spent, value: None, line: vec![choice.action] });
         choice
@@ -67,7 +64,7 @@ pub trait EnginePlayer: Send {
 }
 
 /// Returns the choice for a forced action.
-pub(crate) fn forced(action: Action, watch: &mut dyn FnMut(&SearchInfo)) -> Choice {
+pub(crate) fn forced(action: Action, watch: &mut SearchObserver) -> Choice {
     let spent = SearchStats::default();
     watch(&SearchInfo { spent, value: None, line: vec![action] });
     Choice { action, spent }

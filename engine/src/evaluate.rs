@@ -5,8 +5,7 @@ use sternhalma_ggp::Game;
 use sternhalma_ggp::alpha_beta::Heuristic;
 use sternhalma_ggp::mcts::{Cutoff, Evaluator, MoveEvaluator};
 
-use crate::distance::Distances;
-use crate::game::{Action, ChineseCheckers, GameState};
+use crate::{Action, ChineseCheckers, Distances, GameState};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 

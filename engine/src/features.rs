@@ -8,8 +8,7 @@ use sternhalma_ggp::policy::PolicyGame;
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Turn};
 
-use crate::filter::Filter;
-use crate::game::{ChineseCheckers, GameState};
+use crate::{ChineseCheckers, Filter, GameState};
 
 const PLAYERS: [Side; 2] = [Side::X, Side::O];
 

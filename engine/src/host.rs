@@ -10,14 +10,11 @@ use sternhalma_data::board::Board;
 use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Standings, TournamentSetup, run};
 
-use crate::config::Config;
-use crate::contest::EngineContestant;
-use crate::distance::Distances;
-use crate::evaluate::Separated;
-use crate::external::{ExternalPlayer, ExternalPlayerError};
-use crate::filter::Filter;
-use crate::game::{ChineseCheckers, GameState};
 use crate::player::player;
+use crate::{
+    ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameState,
+    Separated,
+};
 
 /// A player of a tournament on a board.
 pub enum BoardPlayer {

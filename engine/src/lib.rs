@@ -44,7 +44,7 @@ pub use config::{
 };
 pub use contest::EngineContestant;
 pub use distance::{Distances, draw_in};
-pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchValue};
+pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use external::{ExternalPlayer, ExternalPlayerError};
 pub use filter::{Filter, Pieces};

@@ -12,7 +12,7 @@ use sternhalma_ggp::{Limits, Mcts, Rng, SearchStats};
 
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
 use crate::distance::Distances;
-use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchValue, forced, only_action};
+use crate::engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue, forced, only_action};
 use crate::evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 use crate::filter::{Filter, random_move};
 use crate::game::{Action, ChineseCheckers, GameState};
@@ -52,23 +52,22 @@ pub fn player(
         }
     };
     let game = |filter| Arc::new(ChineseCheckers::new(board, filter).with_ply_limit(ply_limit));
+    let one_ply = |action| Box::new(OnePly { game: game(Filter::All), rng: Rng::seed_from_u64(0), action });
     Ok(match config {
         Config::Uct(uct) => {
             let game = game(uct.moves);
+            let weight = uct.difference_weight;
+            let to_depth =
+                |distances| FixedDepth { depth: uct.depth, evaluator: TableDifference { distances, weight } };
             match uct.end {
                 _ if uct.selection == TreePolicy::Guided => {
-                    let evaluator = TableDifference { distances: distances()?, weight: uct.difference_weight };
-                    let cutoff = FixedDepth { depth: uct.depth, evaluator };
-                    let foresight = TableForesight { distances: distances()?, weight: uct.difference_weight };
-                    let temperature = uct.temperature * uct.difference_weight;
-                    let selection = Puct::new(foresight, uct.c, temperature);
+                    let foresight = TableForesight { distances: distances()?, weight };
+                    let selection = Puct::new(foresight, uct.c, uct.temperature * weight);
+                    let cutoff = to_depth(distances()?);
                     Box::new(UctPlayer::new(game, uct, selection, FarthestMix::new(uct.random), cutoff))
                 }
                 PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd),
-                PlayoutEnd::FixedDepth => {
-                    let evaluator = TableDifference { distances: distances()?, weight: uct.difference_weight };
-                    uct_player(game, uct, FixedDepth { depth: uct.depth, evaluator })
-                }
+                PlayoutEnd::FixedDepth => uct_player(game, uct, to_depth(distances()?)),
                 PlayoutEnd::Separated => {
                     let cutoff = Separated::new(&game, distances()?);
                     uct_player(game, uct, cutoff)
@@ -86,8 +85,8 @@ pub fn player(
             }
         }
         Config::Pvs(pvs) => Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?)),
-        Config::Greedy => Box::new(Greedy { game: game(Filter::All), rng: Rng::seed_from_u64(0) }),
-        Config::Random => Box::new(RandomMover { game: game(Filter::All), rng: Rng::seed_from_u64(0) }),
+        Config::Greedy => one_ply(greedy),
+        Config::Random => one_ply(|game, state, rng| random_move(&game.pieces(state, Filter::All), rng)),
     })
 }
 
@@ -115,11 +114,7 @@ struct WithOwnPlayout<'a, C>(PlayerBuilder<'a, C>);
 impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> SelectionVisitor<ChineseCheckers> for WithOwnPlayout<'_, C> {
     type Made = Box<dyn EnginePlayer>;
 
-    fn visit<S>(self, selection: S) -> Box<dyn EnginePlayer>
-    where
-        S: Selection<ChineseCheckers> + Clone + Send + 'static,
-        S::EdgeData: Send,
-    {
+    fn visit<S: Selection<ChineseCheckers> + Clone + Send + 'static>(self, selection: S) -> Box<dyn EnginePlayer> {
         let playout = FarthestMix::new(self.0.config.random);
         self.0.visit(selection, playout)
     }
@@ -138,7 +133,6 @@ impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCh
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn EnginePlayer>
     where
         S: Selection<ChineseCheckers> + Clone + Send + 'static,
-        S::EdgeData: Send,
         P: Playout<ChineseCheckers> + Clone + Send + 'static,
     {
         Box::new(UctPlayer::new(self.game, self.config, selection, playout, self.cutoff))
@@ -189,7 +183,6 @@ where
 impl<S, P, C> EnginePlayer for UctPlayer<S, P, C>
 where
     S: Selection<ChineseCheckers> + Clone + Send,
-    S::EdgeData: Send,
     P: Playout<ChineseCheckers> + Clone + Send,
     C: Cutoff<ChineseCheckers> + Clone + Send,
 {
@@ -201,13 +194,7 @@ where
         Choice { action: found.best, spent: found.spent }
     }
 
-    fn think(
-        &mut self,
-        state: &GameState,
-        limits: Limits,
-        stop: &AtomicBool,
-        watch: &mut dyn FnMut(&SearchInfo),
-    ) -> Choice {
+    fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
             return forced(action, watch);
         }
@@ -251,13 +238,7 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
         self.think(state, limits, stop, &mut |_| ())
     }
 
-    fn think(
-        &mut self,
-        state: &GameState,
-        limits: Limits,
-        stop: &AtomicBool,
-        watch: &mut dyn FnMut(&SearchInfo),
-    ) -> Choice {
+    fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         if let Some(action) = only_action(&self.game, state) {
             return forced(action, watch);
         }
@@ -280,52 +261,43 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
 const ONE_EXPANSION: SearchStats =
     SearchStats { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO };
 
-struct Greedy {
+/// A player that looks at its moves only.
+struct OnePly {
     game: Arc<ChineseCheckers>,
     rng: Rng,
+    action: fn(&ChineseCheckers, &GameState, &mut Rng) -> Action,
 }
 
-impl EnginePlayer for Greedy {
+impl EnginePlayer for OnePly {
     fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
-        let player = state.player();
-        let mut best: (Option<(i32, usize)>, Vec<Move>) = (None, Vec::new());
-        for (from, to) in self.game.pieces(state, Filter::All).iter() {
-            // In goal order, cells in farther rows have larger indices.
-            let behind = self.game.geometry().row(from.to_goal_order(self.game.board(), player));
-            for to in to {
-                let mv = Move { from, to };
-                let key = Some((self.game.advance(player, mv), behind));
-                if key > best.0 {
-                    best = (key, Vec::new());
-                }
-                if key == best.0 {
-                    best.1.push(mv);
-                }
+        Choice { action: (self.action)(&self.game, state, &mut self.rng), spent: ONE_EXPANSION }
+    }
+
+    fn reset(&mut self, seed: u64) {
+        self.rng = Rng::seed_from_u64(seed);
+    }
+}
+
+/// Returns a move with the largest advance (ties: the rearmost piece, then random).
+fn greedy(game: &ChineseCheckers, state: &GameState, rng: &mut Rng) -> Action {
+    let player = state.player();
+    let (mut best, mut moves) = (None, Vec::new());
+    for (from, to) in game.pieces(state, Filter::All).iter() {
+        // In goal order, cells in farther rows have larger indices.
+        let behind = game.geometry().row(from.to_goal_order(game.board(), player));
+        for to in to {
+            let mv = Move { from, to };
+            let key = Some((game.advance(player, mv), behind));
+            if key > best {
+                best = key;
+                moves.clear();
+            }
+            if key == best {
+                moves.push(mv);
             }
         }
-        let moves = best.1;
-        let action = (!moves.is_empty()).then(|| moves[self.rng.random_range(0..moves.len())]);
-        Choice { action, spent: ONE_EXPANSION }
     }
-
-    fn reset(&mut self, seed: u64) {
-        self.rng = Rng::seed_from_u64(seed);
-    }
-}
-
-struct RandomMover {
-    game: Arc<ChineseCheckers>,
-    rng: Rng,
-}
-
-impl EnginePlayer for RandomMover {
-    fn choose(&mut self, state: &GameState, _: Limits, _: &AtomicBool) -> Choice {
-        Choice { action: random_move(&self.game.pieces(state, Filter::All), &mut self.rng), spent: ONE_EXPANSION }
-    }
-
-    fn reset(&mut self, seed: u64) {
-        self.rng = Rng::seed_from_u64(seed);
-    }
+    (!moves.is_empty()).then(|| moves[rng.random_range(0..moves.len())])
 }
 
 #[cfg(test)]

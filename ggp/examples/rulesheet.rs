@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{Reasoner, Rules};
-use sternhalma_ggp::policy::PolicyGame;
+use sternhalma_ggp::policy::{PolicyGame, SearchTask};
 use sternhalma_ggp::{Game, Limits, Policy};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     while !game.is_terminal(&state) {
         let mut joint = Vec::new();
         for role in game.turn(&state).acting(game.roles()) {
-            let (mv, spent) = agents[role].search(&game, &state, role, Limits::playouts(500), &stop);
+            let task = SearchTask::new(&game, &state, Limits::playouts(500), &stop);
+            let (mv, spent) = agents[role].search(&task, role);
             println!("{}: {} ({} playouts)", game.role_names()[role], game.move_name(role, mv), spent.playouts);
             joint.push(mv);
         }

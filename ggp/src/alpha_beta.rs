@@ -2,8 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::game::{Game, Turn};
-use crate::limits::{LimitChecker, Limits, SearchStats};
+use crate::{Game, LimitChecker, Limits, SearchStats, Turn};
 
 /// The evaluation and move ordering of a depth-first search.
 pub trait Heuristic<G: Game> {

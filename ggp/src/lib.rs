@@ -72,6 +72,7 @@ pub mod statistics;
 pub mod util;
 
 pub use game::{Game, NOOP, Turn};
+pub(crate) use limits::{LimitChecker, SearchTask};
 pub use limits::{Limits, SearchStats};
 pub use mcts::{Mcts, SearchResult};
 pub use policy::Policy;

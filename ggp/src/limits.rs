@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use crate::game::Game;
+
 /// The limits of a search for one move. The search ends at the first limit that
 /// it reaches. Without limits it runs until it is stopped.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -99,6 +101,39 @@ impl SearchStats {
     }
 }
 
+/// The clock under which a search runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum SearchClock {
+    /// The start clock before the match. The search takes all of it.
+    Start,
+    /// A part of the start clock. Holds the share of the start clock, 0 to 1,
+    /// that has elapsed when the part begins.
+    StartAt(f64),
+    /// The clock of a move.
+    Play,
+}
+
+/// A search of a state that is not terminal.
+pub struct SearchTask<'a, G: Game> {
+    /// The game.
+    pub game: &'a G,
+    /// The state.
+    pub state: &'a G::State,
+    /// The limits of the search.
+    pub limits: Limits,
+    /// Ends the search once it is set.
+    pub stop: &'a AtomicBool,
+    /// The clock under which it runs.
+    pub clock: SearchClock,
+}
+
+impl<'a, G: Game> SearchTask<'a, G> {
+    /// Creates a search under the clock of a move.
+    pub fn new(game: &'a G, state: &'a G::State, limits: Limits, stop: &'a AtomicBool) -> SearchTask<'a, G> {
+        SearchTask { game, state, limits, stop, clock: SearchClock::Play }
+    }
+}
+
 /// Compares what a search has spent with its limits.
 pub(crate) struct LimitChecker<'a> {
     limits: Limits,
@@ -112,6 +147,7 @@ pub(crate) struct LimitChecker<'a> {
     unchecked: u32,
     /// The number of checks before the clock is read again.
     clock_every: u32,
+    clock: SearchClock,
 }
 
 impl<'a> LimitChecker<'a> {
@@ -137,7 +173,13 @@ impl<'a> LimitChecker<'a> {
             spent,
             unchecked: 0,
             clock_every: 1,
+            clock: SearchClock::Play,
         }
+    }
+
+    /// Sets the clock under which the search runs; by default it is that of a move.
+    pub fn under(self, clock: SearchClock) -> LimitChecker<'a> {
+        LimitChecker { clock, ..self }
     }
 
     /// Checks limits of counts only: the clock is not read, and nothing stops the
@@ -173,13 +215,22 @@ impl<'a> LimitChecker<'a> {
 
     /// Returns the share of the limits that is spent, 0 to 1, by the last read of
     /// the clock.
-    pub fn share(&self) -> f64 {
+    fn share(&self) -> f64 {
         let of = |spent: f64, limit: Option<f64>| limit.map_or(0.0, |limit| spent / limit.max(1e-9));
         let playouts = of(self.spent.playouts as f64, self.limits.playouts.map(|limit| limit as f64));
         let expansions = of(self.spent.expansions_counted() as f64, self.limits.expansions.map(|limit| limit as f64));
         let read = (self.before + self.read).as_secs_f64();
         let time = of(read, self.limits.time.map(|limit| limit.as_secs_f64()));
         playouts.max(expansions).max(time).min(1.0)
+    }
+
+    /// Returns the share of the start clock, 0 to 1, that has elapsed, or `None` under the clock of a move.
+    pub fn start_elapsed(&self) -> Option<f64> {
+        match self.clock {
+            SearchClock::Start => Some(self.share()),
+            SearchClock::StartAt(elapsed) => Some(elapsed),
+            SearchClock::Play => None,
+        }
     }
 
     /// Returns how many playouts are left before the limit.

@@ -17,20 +17,38 @@ pub(crate) struct Param<T: 'static> {
     /// The text of a value that is not printed; empty if all are.
     pub omitted: &'static str,
     /// The place of its value; none if this `T` does not have the parameter.
-    pub field: for<'a> fn(&'a mut T) -> Option<Box<dyn Field + 'a>>,
+    pub field: for<'a> fn(&'a mut T) -> Option<Field<'a>>,
 }
+
+/// Reads a value from text, or returns what was expected.
+type Parse<'a> = dyn FnOnce(&str) -> Result<(), String> + 'a;
 
 /// A value that is read from text and written as text.
-pub(crate) trait Field {
-    /// Reads a value.
-    ///
-    /// # Errors
-    /// What was expected.
-    fn parse(&mut self, text: &str) -> Result<(), String>;
-
-    /// Returns the text of the value; none if there is nothing to print.
-    fn text(&self) -> Option<String>;
+pub(crate) struct Field<'a> {
+    /// The text of the value; none if there is nothing to print.
+    text: Option<String>,
+    parse: Box<Parse<'a>>,
 }
+
+impl<'a> Field<'a> {
+    /// Creates a field of a value with its text. `parse` returns the value that replaces it, or what was expected.
+    pub fn new<T>(
+        text: Option<impl ToString>,
+        value: &'a mut T,
+        parse: impl FnOnce(&T, &str) -> Result<T, String> + 'a,
+    ) -> Field<'a> {
+        let text = text.map(|text| text.to_string());
+        Field { text, parse: Box::new(move |text| parse(value, text).map(|parsed| *value = parsed)) }
+    }
+
+    /// Omits the text of the value.
+    pub fn unprinted(self) -> Field<'a> {
+        Field { text: None, ..self }
+    }
+}
+
+/// Values with their names.
+pub(crate) type Names<T> = &'static [(&'static str, T)];
 
 /// The key and the text of a parameter.
 pub(crate) type Pair = (&'static str, String);
@@ -42,7 +60,7 @@ pub(crate) type Pair = (&'static str, String);
 pub(crate) fn set<T>(params: &[Param<T>], target: &mut T, key: &str, text: &str) -> Option<Result<(), String>> {
     let param = params.iter().find(|param| param.key == key)?;
     Some(match (param.field)(target) {
-        Some(mut field) => field.parse(text),
+        Some(field) => (field.parse)(text),
         None => Err(format!("`{key}` needs {} before it", param.owner)),
     })
 }
@@ -51,7 +69,7 @@ pub(crate) fn set<T>(params: &[Param<T>], target: &mut T, key: &str, text: &str)
 pub(crate) fn pairs<T: Clone>(params: &[Param<T>], target: &T) -> Vec<Pair> {
     let mut target = target.clone();
     let pair = |param: &Param<T>| {
-        let text = (param.field)(&mut target)?.text()?;
+        let text = (param.field)(&mut target)?.text?;
         (text != param.omitted).then_some((param.key, text))
     };
     params.iter().filter_map(pair).collect()
@@ -64,98 +82,46 @@ pub(crate) fn markdown<T>(params: &[Param<T>]) -> Vec<String> {
 }
 
 /// A number from `least` to `most`, which may be infinite.
-pub(crate) fn range(value: &mut f64, least: f64, most: f64) -> Option<Box<dyn Field + '_>> {
-    struct Range<'a>(&'a mut f64, f64, f64);
-    impl Field for Range<'_> {
-        fn parse(&mut self, text: &str) -> Result<(), String> {
-            *self.0 = number(text, self.1, self.2)?;
-            Ok(())
-        }
-        fn text(&self) -> Option<String> {
-            Some(self.0.to_string())
-        }
-    }
-    Some(Box::new(Range(value, least, most)))
+pub(crate) fn range(value: &mut f64, least: f64, most: f64) -> Option<Field<'_>> {
+    Some(Field::new(Some(*value), value, move |_, text| number(text, least, most)))
 }
 
 /// A finite number from `least` up.
-pub(crate) fn finite(value: &mut f64, least: f64) -> Option<Box<dyn Field + '_>> {
+pub(crate) fn finite(value: &mut f64, least: f64) -> Option<Field<'_>> {
     range(value, least, f64::MAX)
 }
 
 /// A whole number from 1 to `most`.
-pub(crate) fn count(value: &mut u32, most: u32) -> Option<Box<dyn Field + '_>> {
-    struct Count<'a>(&'a mut u32, u32);
-    impl Field for Count<'_> {
-        fn parse(&mut self, text: &str) -> Result<(), String> {
-            *self.0 = whole(text, self.1)?;
-            Ok(())
-        }
-        fn text(&self) -> Option<String> {
-            Some(self.0.to_string())
-        }
-    }
-    Some(Box::new(Count(value, most)))
+pub(crate) fn count(value: &mut u32, most: u32) -> Option<Field<'_>> {
+    Some(Field::new(Some(*value), value, move |_, text| whole(text, most)))
 }
 
 /// One of several values with names.
-pub(crate) fn choice<'a, T: Copy + PartialEq>(
-    value: &'a mut T,
-    names: &'static [(&'static str, T)],
-) -> Option<Box<dyn Field + 'a>> {
-    struct Choice<'a, T: 'static>(&'a mut T, &'static [(&'static str, T)]);
-    impl<T: Copy + PartialEq> Field for Choice<'_, T> {
-        fn parse(&mut self, text: &str) -> Result<(), String> {
-            *self.0 = one_of(text, self.1)?;
-            Ok(())
-        }
-        fn text(&self) -> Option<String> {
-            name_of(self.0, self.1)
-        }
-    }
-    Some(Box::new(Choice(value, names)))
+pub(crate) fn choice<T: Copy + PartialEq>(value: &mut T, names: Names<T>) -> Option<Field<'_>> {
+    Some(Field::new(name_of(value, names), value, move |_, text| one_of(text, names)))
 }
 
 /// Whether something is on: `yes` or `no`, or as TOML has it, `true` or `false`.
-pub(crate) fn flag(value: &mut bool) -> Option<Box<dyn Field + '_>> {
-    struct Flag<'a>(&'a mut bool);
-    impl Field for Flag<'_> {
-        fn parse(&mut self, text: &str) -> Result<(), String> {
-            *self.0 = match text {
-                "yes" | "true" => true,
-                "no" | "false" => false,
-                _ => return Err(format!("expected `yes` or `no`, got `{text}`")),
-            };
-            Ok(())
-        }
-        fn text(&self) -> Option<String> {
-            Some(if *self.0 { "yes" } else { "no" }.to_owned())
-        }
-    }
-    Some(Box::new(Flag(value)))
+pub(crate) fn flag(value: &mut bool) -> Option<Field<'_>> {
+    let text = if *value { "yes" } else { "no" };
+    Some(Field::new(Some(text), value, |_, text| match text {
+        "yes" | "true" => Ok(true),
+        "no" | "false" => Ok(false),
+        _ => Err(format!("expected `yes` or `no`, got `{text}`")),
+    }))
 }
 
 /// A set of values with names, joined by `+`: each once and in order.
-pub(crate) fn some_of<'a, T: Copy + Ord>(
-    value: &'a mut Vec<T>,
-    names: &'static [(&'static str, T)],
-) -> Option<Box<dyn Field + 'a>> {
-    struct SomeOf<'a, T: 'static>(&'a mut Vec<T>, &'static [(&'static str, T)]);
-    impl<T: Copy + Ord> Field for SomeOf<'_, T> {
-        fn parse(&mut self, text: &str) -> Result<(), String> {
-            let found: Option<Vec<T>> = text.split('+').map(|name| find(name, self.1)).collect();
-            let expected = || format!("expected some of {} with `+` between them, got `{text}`", listed(self.1));
-            *self.0 = found.ok_or_else(expected)?;
-            self.0.sort_unstable();
-            self.0.dedup();
-            Ok(())
-        }
-        fn text(&self) -> Option<String> {
-            let names: Vec<String> = self.0.iter().filter_map(|value| name_of(value, self.1)).collect();
-            Some(names.join("+"))
-        }
-    }
-    Some(Box::new(SomeOf(value, names)))
+pub(crate) fn some_of<T: Copy + Ord>(value: &mut Vec<T>, names: Names<T>) -> Option<Field<'_>> {
+    let text = value.iter().filter_map(|value| name_of(value, names)).collect::<Vec<_>>().join("+");
+    Some(Field::new(Some(text), value, move |_, text| {
+        let found: Option<Vec<T>> = text.split('+').map(|name| find(name, names)).collect();
+        let expected = || format!("expected some of {} with `+` between them, got `{text}`", listed(names));
+        let mut found = found.ok_or_else(expected)?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }))
 }
 
 /// Reads a number from `least` to `most`, which may be infinite.
@@ -200,6 +166,6 @@ fn listed<T>(names: &[(&str, T)]) -> String {
 }
 
 /// Returns the name of a value.
-pub(crate) fn name_of<T: PartialEq>(value: &T, names: &[(&str, T)]) -> Option<String> {
-    names.iter().find(|(_, known)| known == value).map(|(name, _)| (*name).to_owned())
+fn name_of<T: PartialEq>(value: &T, names: Names<T>) -> Option<&'static str> {
+    names.iter().find(|(_, known)| known == value).map(|(name, _)| *name)
 }

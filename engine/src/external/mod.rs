@@ -222,17 +222,8 @@ struct PendingSearch<'a> {
 impl<'a> PendingSearch<'a> {
     fn new(geometry: &'static Geometry, request: &'a Request<'a>) -> PendingSearch<'a> {
         let (started, wait) = (Instant::now(), Wait::of(request.deadline()));
-        let (stopped, unwanted) = (false, false);
-        PendingSearch {
-            geometry,
-            request,
-            started,
-            wait,
-            stopped,
-            unwanted,
-            spent: SearchStats::default(),
-            error: None,
-        }
+        let spent = SearchStats::default();
+        PendingSearch { geometry, request, started, wait, stopped: false, unwanted: false, spent, error: None }
     }
 
     fn answer(mut self, process: &mut Process) -> Result<(Action, SearchStats), Fault> {

@@ -23,7 +23,7 @@ use sternhalma_ggp::Limits;
 
 use crate::config::PvsConfig;
 use crate::distance::Distances;
-use crate::engine_player::{Choice, EnginePlayer, SearchInfo, forced, only_action};
+use crate::engine_player::{Choice, EnginePlayer, SearchObserver, forced, only_action};
 use crate::game::{Action, ChineseCheckers, GameState};
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
@@ -63,13 +63,7 @@ impl EnginePlayer for PvsPlayer {
         self.think(state, limits, stop, &mut |_| ())
     }
 
-    fn think(
-        &mut self,
-        state: &GameState,
-        limits: Limits,
-        stop: &AtomicBool,
-        watch: &mut dyn FnMut(&SearchInfo),
-    ) -> Choice {
+    fn think(&mut self, state: &GameState, limits: Limits, stop: &AtomicBool, watch: &mut SearchObserver) -> Choice {
         self.see(state);
         if let Some(action) = only_action(&self.context.game, state) {
             return forced(action, watch);

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use sternhalma_data::board::PartialRank;
 use sternhalma_data::{Cell, CellSet, Geometry, Move, Rank, Side, State};
-
-use super::distance_cache::DistanceCache;
-use super::weights::{RestWorth, Weights};
-use crate::config::PvsConfig;
-use crate::game::{Action, ChineseCheckers, GameState};
 use sternhalma_ggp::arena::derive_seed;
+
+use super::weights::{RestWorth, Weights};
+use super::{Action, ChineseCheckers, DistanceCache, GameState, PvsConfig};
 
 /// A state with its key and the distances of both armies.
 #[derive(Clone, Copy, Debug)]

@@ -31,7 +31,7 @@ use super::node::{SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
 use super::value::{self, LEAST_WIN, UNPROVEN, WIN, from_table, is_proof, to_table};
 use crate::config::PvsConfig;
-use crate::engine_player::{Choice, SearchInfo, SearchValue};
+use crate::engine_player::{Choice, SearchInfo, SearchObserver, SearchValue};
 use crate::filter::Filter;
 use crate::game::{Action, GameState};
 
@@ -120,7 +120,7 @@ impl<'a> PvsSearch<'a> {
     /// Returns the move to play in a state with at least one move. The move
     /// does not lead to one of the states in `seen` if another move exists.
     /// `watch` is called after each depth.
-    pub fn run(mut self, state: &GameState, seen: &[u64], depth: u32, watch: &mut dyn FnMut(&SearchInfo)) -> Choice {
+    pub fn run(mut self, state: &GameState, seen: &[u64], depth: u32, watch: &mut SearchObserver) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
         self.race_is_leaf = !value::have_passed(self.context, state);
         let (mut moves, complete) = self.root_moves(&root, seen);

@@ -12,7 +12,7 @@ use sternhalma_ggp::{Game, Limits, Rng};
 
 use super::*;
 use crate::config::{Config, Roster};
-use crate::engine_player::SearchValue;
+use crate::engine_player::{SearchInfo, SearchValue};
 use crate::filter::Filter;
 use crate::game::{Outcome, PLY_LIMIT};
 use node::SearchNode;

@@ -9,8 +9,7 @@ use sternhalma_ggp::arena::GameClock;
 use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
-use crate::engine_player::{SearchInfo, SearchValue};
-use crate::game::{Action, ChineseCheckers, GameState};
+use crate::{Action, ChineseCheckers, GameState, SearchInfo, SearchValue};
 
 /// The text of a pass.
 pub const PASS: &str = "pass";

@@ -6,11 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::budget::GameClock;
-use crate::game::Game;
-use crate::limits::{Limits, SearchStats};
-use crate::mcts::SearchClock;
-use crate::policy::{Policy, PolicyAgent, PolicyGame};
+use super::GameClock;
+use crate::limits::SearchClock;
+use crate::policy::{PolicyAgent, PolicyGame};
+use crate::{Game, Limits, Policy, SearchStats, SearchTask};
 
 /// A player of one role of a game, in this process or in another program.
 pub trait Contestant<G: Game>: Send {
@@ -62,7 +61,7 @@ pub struct Request<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
     /// Returns the time for the move, or `None` if only counts are limited.
     pub fn time(&self) -> Option<Duration> {
         let clock = self.clocks[self.role].map(|clock| clock.left);
@@ -80,6 +79,10 @@ impl Request<'_> {
         let share = self.clocks[self.role].map(|clock| clock.share());
         self.limits.and(Limits { time: share, ..Limits::default() }).and(Limits::time(self.deadline()))
     }
+
+    fn task<G: Game>(&self, game: &'a G, state: &'a G::State, clock: SearchClock) -> SearchTask<'a, G> {
+        SearchTask { clock, ..SearchTask::new(game, state, self.search_limits(), self.stop) }
+    }
 }
 
 /// The reason why a contestant loses a game before its end.
@@ -93,32 +96,25 @@ pub struct Fault {
 }
 
 /// A kind of fault.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FaultKind {
     /// The program ended or could not be started, or the contestant panicked.
+    #[error("crash")]
     Crash,
     /// The contestant did not answer within its time and the grace period.
+    #[error("hang")]
     Hang,
     /// The contestant answered too late.
+    #[error("time loss")]
     Time,
     /// The chosen move is illegal.
+    #[error("illegal move")]
     Illegal,
     /// The answer cannot be parsed.
+    #[error("garbage")]
     Garbage,
-}
-
-impl std::fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            FaultKind::Crash => "crash",
-            FaultKind::Hang => "hang",
-            FaultKind::Time => "time loss",
-            FaultKind::Illegal => "illegal move",
-            FaultKind::Garbage => "garbage",
-        })
-    }
 }
 
 impl FaultKind {
@@ -149,7 +145,7 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
 
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault> {
         let agent = self.agent.as_mut().expect("`begin` is called before `choose`");
-        Ok(agent.search(game, state, request.role, request.search_limits(), request.stop))
+        Ok(agent.search(&request.task(game, state, SearchClock::Play), request.role))
     }
 
     fn think(
@@ -160,7 +156,7 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
         clock: SearchClock,
     ) -> Result<SearchStats, Fault> {
         let agent = self.agent.as_mut().expect("`begin` is called before `think`");
-        Ok(agent.think(game, state, request.search_limits(), request.stop, clock))
+        Ok(agent.think(&request.task(game, state, clock)))
     }
 
     fn observe(&mut self, game: &G, joint: &[G::Move]) {

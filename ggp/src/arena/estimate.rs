@@ -8,12 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::budget::Budget;
-use super::log::GameLog;
-use super::record::Totals;
-use super::schedule::{GameId, Schedule};
-use super::standings::{PairingSummary, RoundSummary, Standings};
-use super::tournament::{ArenaError, Tournament};
+use super::{
+    ArenaError, Budget, GameId, GameLog, PairingSummary, RoundSummary, Schedule, Standings, Totals, Tournament,
+};
 
 /// The sample uses this fraction of a count, and its time is scaled up.
 const FRACTION: u64 = 20;
@@ -57,12 +54,15 @@ struct SampleSize {
     playouts: u64,
 }
 
+/// The results of a sample.
+struct Sample {
+    size: SampleSize,
+    rounds: Vec<RoundSummary>,
+}
+
 impl TournamentEstimate {
     /// Returns the total of tournaments that are played one after the other.
-    pub fn sum<'a>(
-        estimates: impl Iterator<Item = &'a TournamentEstimate>,
-        threads: NonZeroUsize,
-    ) -> TournamentEstimate {
+    pub fn sum<'a>(estimates: impl Iterator<Item = &'a Self>, threads: NonZeroUsize) -> TournamentEstimate {
         let none =
             TournamentEstimate { rounds: Vec::new(), games: 0, played: 0, simulations: 0.0, threads, hours: 0.0 };
         estimates.fold(none, |sum, estimate| TournamentEstimate {
@@ -115,7 +115,7 @@ impl Tournament {
             _ => Vec::new(),
         };
         let played: HashSet<GameId> = known.iter().map(|record| record.id).collect();
-        let (size, sample) = self.sample_within(threads, stop, time)?;
+        let Sample { size, rounds: sample } = self.sample_within(threads, stop, time)?;
         let mut rounds = Vec::new();
         for (round, sample) in sample.iter().enumerate() {
             let games = schedule.games_of(round);
@@ -147,17 +147,12 @@ impl Tournament {
 
     /// Plays the smallest sample, and then a larger one if there is time: first more games, up to
     /// the number of simultaneous ones, then longer searches.
-    fn sample_within(
-        &self,
-        threads: NonZeroUsize,
-        stop: &AtomicBool,
-        time: Duration,
-    ) -> Result<(SampleSize, Vec<RoundSummary>), ArenaError> {
+    fn sample_within(&self, threads: NonZeroUsize, stop: &AtomicBool, time: Duration) -> Result<Sample, ArenaError> {
         let schedule = &self.schedule;
         // A single role is played by each player of a pairing in turn.
         let smallest = SampleSize { games: if schedule.roles == 1 { 2 } else { 1 }, playouts: 1 };
         let started = Instant::now();
-        let summary = self.sample(smallest, threads, stop)?;
+        let sample = self.sample(smallest, threads, stop)?;
         let took = started.elapsed();
         let times = time.saturating_sub(took).as_secs_f64() / took.as_secs_f64().max(1e-6);
         let slots = schedule.slots().count();
@@ -165,20 +160,14 @@ impl Tournament {
         let most = per_pairing.min((self.backend.concurrency(threads).get() / slots) as u64);
         let games = most.max(SAMPLE_GAMES).min((smallest.games as f64 * times) as u64) / 2 * 2;
         if games == 0 {
-            return Ok((smallest, summary));
+            return Ok(sample);
         }
         let playouts = (times * smallest.games as f64 / games as f64) as u64;
-        let size = SampleSize { games, playouts: playouts.max(1) };
-        Ok((size, self.sample(size, threads, stop)?))
+        self.sample(SampleSize { games, playouts: playouts.max(1) }, threads, stop)
     }
 
     /// Plays a few games of each pairing in each round by a fraction of the budget.
-    fn sample(
-        &self,
-        size: SampleSize,
-        threads: NonZeroUsize,
-        stop: &AtomicBool,
-    ) -> Result<Vec<RoundSummary>, ArenaError> {
+    fn sample(&self, size: SampleSize, threads: NonZeroUsize, stop: &AtomicBool) -> Result<Sample, ArenaError> {
         let mut sample = Schedule { test: None, shard: None, ..self.schedule.clone() };
         for round in &mut sample.rounds {
             (round.games, round.budget) = (size.games, size.budget(round.budget));
@@ -194,7 +183,7 @@ impl Tournament {
         if standings.played() < standings.expected() {
             return Err(ArenaError::Interrupted);
         }
-        Ok(standings.summary())
+        Ok(Sample { size, rounds: standings.summary() })
     }
 }
 

@@ -1,8 +1,7 @@
 //! Games that the arena can play, and what a tournament needs besides its schedule.
 
-use super::contestant::Contestant;
-use crate::game::Game;
-use crate::rng::Rng;
+use super::Contestant;
+use crate::{Game, Rng};
 
 /// A game whose moves and openings have a text form.
 pub trait ArenaGame: Game {

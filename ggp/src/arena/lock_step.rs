@@ -4,17 +4,14 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
-use super::game::Opening;
-use super::record::{GameRecord, RoleFault};
 use super::run::{GameQueue, run_workers};
-use super::schedule::{GameId, Schedule};
 use super::session::{GameSession, RoleTask, TaskKind};
-use super::standings::Standings;
+use super::{GameId, GameRecord, Opening, RoleFault, Schedule, Standings};
 use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
-use crate::limits::SearchStats;
-use crate::mcts::SearchClock;
-use crate::policy::{Policy, RandomAgent};
+use crate::limits::SearchClock;
+use crate::policy::RandomAgent;
+use crate::{Policy, SearchStats};
 
 /// Rounds of simulation steps between two checks for cancelled games.
 const CANCEL_CHECK_INTERVAL: u32 = 64;

@@ -11,8 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::record::GameRecord;
-use super::schedule::Schedule;
+use super::{GameRecord, Schedule};
 
 /// An entry of a [`Log`].
 pub trait LogEntry: Serialize + DeserializeOwned {

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::log::{GameLog, LogError};
-use super::record::GameRecord;
 use super::rules_backend::replace_rules_by_digest;
-use super::schedule::{GameId, Schedule, ScheduleError};
+use super::{GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError};
 
 /// A tournament with games of several logs.
 pub type MergedLogs = (Schedule, Vec<GameRecord>);

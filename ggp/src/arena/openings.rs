@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use rand::SeedableRng;
 
-use super::game::{ArenaGame, Opening};
-use super::schedule::Schedule;
-use crate::rng::Rng;
+use super::{ArenaGame, Opening, Schedule};
+use crate::Rng;
 
 /// Attempts to draw a new opening before its length grows by one ply.
 const DRAWS: usize = 16;

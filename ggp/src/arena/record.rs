@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contestant::Fault;
-use super::schedule::{GameId, Schedule};
-use crate::limits::SearchStats;
+use super::{Fault, GameId, Schedule};
+use crate::SearchStats;
 
 /// The record of a finished game.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -5,16 +5,15 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};
 
-use super::contestant::{Contestant, PolicyPlayer};
-use super::game::TournamentSetup;
-use super::lock_step::{LockStepSetup, run_in_lock_step};
 use super::run::run;
-use super::standings::Standings;
-use super::tournament::{ArenaError, Backend, GameObserver};
+use super::{
+    ArenaError, Backend, Contestant, GameObserver, LockStepSetup, PolicyPlayer, Standings, TournamentSetup,
+    run_in_lock_step,
+};
 use crate::gdl::network::{LaneGame, Network, NetworkGame};
 use crate::gdl::{ProverGame, Reasoner, Rules};
-use crate::limits::Limits;
-use crate::policy::{Policy, PolicyGame};
+use crate::policy::PolicyGame;
+use crate::{Limits, Policy};
 
 /// Simultaneous games per thread in lock step, by default. Fewer games leave lanes empty, and the
 /// trees of more games exceed the caches.

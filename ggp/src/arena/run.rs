@@ -8,13 +8,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use super::contestant::Contestant;
-use super::game::{ArenaGame, Opening, TournamentSetup};
 use super::openings::Openings;
-use super::record::GameRecord;
 use super::runner::GameRunner;
-use super::schedule::{GameId, Schedule};
-use super::standings::Standings;
+use super::{ArenaGame, Contestant, GameId, GameRecord, Opening, Schedule, Standings, TournamentSetup};
 
 /// The interval at which a run checks whether to stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -30,34 +26,26 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// Returns an error if `report` fails, which ends the run, or if a listed opening is invalid.
-pub fn run<G, E>(
+pub fn run<G: ArenaGame, E: From<String>>(
     setup: &TournamentSetup<'_, G>,
     standings: &mut Standings,
     threads: NonZeroUsize,
     stop: &AtomicBool,
     report: impl FnMut(&GameRecord, &Standings) -> Result<(), E>,
-) -> Result<(), E>
-where
-    G: ArenaGame,
-    E: From<String>,
-{
+) -> Result<(), E> {
     run_workers(setup.game, standings, threads, stop, report, |queue, sender| play_games(setup, queue, sender))
 }
 
 /// Plays the games that `standings` lacks, with a worker per thread. A worker takes games
 /// from the queue until it is empty, and sends their records.
-pub(super) fn run_workers<G, E>(
+pub(super) fn run_workers<G: ArenaGame, E: From<String>>(
     game: &G,
     standings: &mut Standings,
     threads: NonZeroUsize,
     stop: &AtomicBool,
     mut report: impl FnMut(&GameRecord, &Standings) -> Result<(), E>,
     worker: impl Fn(&GameQueue<'_, G>, &SyncSender<GameRecord>) + Sync,
-) -> Result<(), E>
-where
-    G: ArenaGame,
-    E: From<String>,
-{
+) -> Result<(), E> {
     let schedule = standings.schedule().clone();
     let openings = Mutex::new(Openings::new(game, &schedule)?);
     let cancelled: Vec<AtomicBool> =
@@ -162,7 +150,7 @@ fn play<G: ArenaGame>(
         .collect();
     let mut contestants: Vec<&mut dyn Contestant<G>> = playing.iter_mut().map(|it| &mut **it as _).collect();
     let runner = GameRunner::new(setup, queue.schedule, id, queue.cancelled(id), opening);
-    let record = runner.play(setup.game, &mut contestants);
+    let record = runner.play(&mut contestants);
     let at_fault = record.as_ref().and_then(|record| record.fault.as_ref()).map(|fault| fault.role);
     let reusable = keys.into_iter().zip(playing).enumerate().filter(|(role, _)| Some(*role) != at_fault);
     idle.extend(reusable.map(|(_, contestant)| contestant));

@@ -10,7 +10,6 @@ use super::game::{ArenaGame, Opening, TournamentSetup};
 use super::record::{GameRecord, RoleFault, Termination};
 use super::schedule::{GameId, Schedule};
 use super::session::{GameSession, RoleTask, TaskKind};
-use crate::limits::{Limits, SearchStats};
 use crate::mcts::SearchClock;
 
 /// Runs a game between contestants and judges their time.
@@ -44,18 +43,18 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
     }
 
     /// Plays the game to its end. Returns `None` if the game was cancelled before.
-    pub fn play(mut self, game: &G, contestants: &mut [&mut dyn Contestant<G>]) -> Option<GameRecord> {
-        match self.run(game, contestants) {
+    pub fn play(mut self, contestants: &mut [&mut dyn Contestant<G>]) -> Option<GameRecord> {
+        match self.run(contestants) {
             GameEnd::Cancelled => None,
             GameEnd::Result(termination, goals) => Some(self.session.record(termination, goals)),
             GameEnd::Fault(fault) => Some(self.session.forfeit(fault)),
         }
     }
 
-    fn run(&mut self, game: &G, contestants: &mut [&mut dyn Contestant<G>]) -> GameEnd {
+    fn run(&mut self, contestants: &mut [&mut dyn Contestant<G>]) -> GameEnd {
         for (role, contestant) in contestants.iter_mut().enumerate() {
-            let seed = self.session.seed(role);
-            if let Err(fault) = catch_panic(|| contestant.begin(game, &self.session.state, role, seed)) {
+            let (session, seed) = (&self.session, self.session.seed(role));
+            if let Err(fault) = catch_panic(|| contestant.begin(session.game, &session.state, role, seed)) {
                 return self.fault(role, fault);
             }
         }
@@ -64,30 +63,25 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
                 Ok(tasks) => tasks,
                 Err((termination, goals)) => return GameEnd::Result(termination, goals),
             };
-            if let Err(end) = self.step(game, &tasks, contestants) {
+            if let Err(end) = self.step(&tasks, contestants) {
                 return end;
             }
         }
     }
 
     /// Runs the tasks of a step, then ends the step.
-    fn step(
-        &mut self,
-        game: &G,
-        tasks: &[RoleTask],
-        contestants: &mut [&mut dyn Contestant<G>],
-    ) -> Result<(), GameEnd> {
+    fn step(&mut self, tasks: &[RoleTask], contestants: &mut [&mut dyn Contestant<G>]) -> Result<(), GameEnd> {
         for task in tasks {
             let contestant = &mut *contestants[task.role];
             match task.kind {
-                TaskKind::Move => self.choose(game, task.role, contestant, task.limits)?,
-                TaskKind::Think(clock) => self.think(game, task.role, contestant, task.limits, clock)?,
+                TaskKind::Move => self.choose(task, contestant)?,
+                TaskKind::Think(clock) => self.think(task, contestant, clock)?,
             }
         }
         let Some(joint) = self.session.play() else { return Ok(()) };
         for (role, contestant) in contestants.iter_mut().enumerate() {
             let observed = catch_panic(|| {
-                contestant.observe(game, &joint);
+                contestant.observe(self.session.game, &joint);
                 Ok(())
             });
             observed.map_err(|fault| self.fault(role, fault))?;
@@ -99,23 +93,17 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
         if self.cancelled.load(Relaxed) { GameEnd::Cancelled } else { GameEnd::Fault(RoleFault { role, fault }) }
     }
 
-    fn request(&self, role: usize, limits: Limits) -> Request<'_> {
+    fn request(&self, &RoleTask { role, limits, .. }: &RoleTask) -> Request<'_> {
         let patience = Duration::from_millis(self.schedule.patience);
         Request { role, limits, clocks: &self.clocks, patience, stop: self.cancelled }
     }
 
     /// Lets a role think in a step without choosing a move. The clock of the role does not run.
-    fn think(
-        &mut self,
-        game: &G,
-        role: usize,
-        contestant: &mut dyn Contestant<G>,
-        limits: Limits,
-        clock: SearchClock,
-    ) -> Result<(), GameEnd> {
-        let request = self.request(role, limits);
+    fn think(&mut self, task: &RoleTask, player: &mut dyn Contestant<G>, clock: SearchClock) -> Result<(), GameEnd> {
+        let (role, session) = (task.role, &self.session);
+        let request = self.request(task);
         let started = Instant::now();
-        let spent = catch_panic(|| contestant.think(game, &self.session.state, &request, clock));
+        let spent = catch_panic(|| player.think(session.game, &session.state, &request, clock));
         let late = started.elapsed() > request.deadline() + Duration::from_millis(self.schedule.margin);
         if self.cancelled.load(Relaxed) {
             return Err(GameEnd::Cancelled);
@@ -128,17 +116,13 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
         Ok(())
     }
 
-    fn choose(
-        &mut self,
-        game: &G,
-        role: usize,
-        contestant: &mut dyn Contestant<G>,
-        limits: Limits,
-    ) -> Result<(), GameEnd> {
-        let request = self.request(role, limits);
+    fn choose(&mut self, task: &RoleTask, player: &mut dyn Contestant<G>) -> Result<(), GameEnd> {
+        let (role, session) = (task.role, &self.session);
+        let request = self.request(task);
         let started = Instant::now();
-        let chosen = catch_panic(|| contestant.choose(game, &self.session.state, &request));
-        let judged = judge_time(&request, started.elapsed(), self.schedule.margin, chosen);
+        let chosen = catch_panic(|| player.choose(session.game, &session.state, &request));
+        let in_time = judge_time(&request, started.elapsed(), self.schedule.margin);
+        let judged = chosen.and_then(|chosen| in_time.map(|()| chosen));
         if self.cancelled.load(Relaxed) {
             return Err(GameEnd::Cancelled);
         }
@@ -154,20 +138,14 @@ fn catch_panic<T>(call: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(FaultKind::Crash.fault("it panicked")))
 }
 
-/// Returns the chosen move, or a fault if it came too late.
-fn judge_time<M>(
-    request: &Request,
-    elapsed: Duration,
-    margin: u64,
-    chosen: Result<(M, SearchStats), Fault>,
-) -> Result<(M, SearchStats), Fault> {
-    let chosen = chosen?;
+/// Returns a fault if a move came too late.
+fn judge_time(request: &Request, elapsed: Duration, margin: u64) -> Result<(), Fault> {
     let fault = |kind: FaultKind, time: Duration| {
         Err(kind.fault(format!("it took {} ms of {}", elapsed.as_millis(), time.as_millis())))
     };
     match request.time() {
         _ if elapsed > request.deadline() => fault(FaultKind::Hang, request.deadline()),
         Some(time) if elapsed > time + Duration::from_millis(margin) => fault(FaultKind::Time, time),
-        _ => Ok(chosen),
+        _ => Ok(()),
     }
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::budget::Budget;
-use super::derive_seed;
+use super::{Budget, derive_seed};
 use crate::statistics::{Sprt, SprtError};
 
 /// Everything that determines the games of a tournament. A log starts with it, so that a run

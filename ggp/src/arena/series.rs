@@ -4,10 +4,8 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::estimate::TournamentEstimate;
-use super::record::Scoring;
-use super::standings::{RoundSummary, Standings};
 use super::text::markdown;
+use super::{RoundSummary, Scoring, Standings, TournamentEstimate};
 use crate::statistics::SampleMean;
 
 /// The games of a series, for its report.

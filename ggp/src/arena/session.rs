@@ -1,18 +1,17 @@
 //! The progress of one game, independent of how its players are run.
 
-use super::contestant::{Fault, FaultKind};
-use super::game::{Adjudicator, ArenaGame, Opening};
-use super::record::{GameRecord, RoleFault, Termination, Totals};
-use super::schedule::{GameId, Schedule};
-use crate::limits::{Limits, SearchStats};
-use crate::mcts::SearchClock;
+use super::{
+    Adjudicator, ArenaGame, Fault, FaultKind, GameId, GameRecord, Opening, RoleFault, Schedule, Termination, Totals,
+};
+use crate::limits::SearchClock;
+use crate::{Limits, SearchStats};
 
 /// A game in progress under the rules of a tournament.
 ///
 /// [`tasks`](GameSession::tasks) returns the tasks of the current step. Call
 /// [`play`](GameSession::play) once all of them are done.
 pub(super) struct GameSession<'a, G: ArenaGame> {
-    game: &'a G,
+    pub game: &'a G,
     schedule: &'a Schedule,
     adjudicator: Option<&'a Adjudicator<'a, G>>,
     pub id: GameId,

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::contestant::FaultKind;
-use super::record::{GameRecord, Scoring, Termination, Totals};
-use super::schedule::{GameId, Schedule};
+use super::{FaultKind, GameId, GameRecord, Schedule, Scoring, Termination, Totals};
 use crate::statistics::{Estimate, Pairs, SampleMean, Score, SequentialTest, Verdict};
 
 /// The results of a tournament so far. They do not depend on the order in which games were
@@ -184,7 +182,8 @@ impl Standings {
     }
 
     fn pairing(&self, round: usize, at: usize) -> PairingSummary {
-        let mut found = PairingSummary::empty(self.schedule.name(at, 0), self.schedule.name(at, 1));
+        let [a, b] = [0, 1].map(|player| self.schedule.name(at, player).to_owned());
+        let mut found = PairingSummary { a, b, ..PairingSummary::default() };
         let (mut all, mut first) = (Score::default(), [Score::default(); 2]);
         let mut goals = [Mean::default(); 2];
         let mut plies = Mean::default();
@@ -334,7 +333,7 @@ pub struct EntrantSummary {
 }
 
 /// The results of a pairing. Scores are those of the first player, `a`.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct PairingSummary {
     /// The name of the first player.
     pub a: String,
@@ -369,29 +368,6 @@ pub struct PairingSummary {
     pub faults: [BTreeMap<FaultKind, u64>; 2],
     /// The cost of the searches of `a` and `b`.
     pub spent: [Totals; 2],
-}
-
-impl PairingSummary {
-    fn empty(a: &str, b: &str) -> PairingSummary {
-        PairingSummary {
-            a: a.to_owned(),
-            b: b.to_owned(),
-            games: 0,
-            score: None,
-            a_first: None,
-            b_first: None,
-            first: None,
-            pairs: [0; 5],
-            elo: None,
-            nelo: None,
-            sprt: None,
-            goals: [None; 2],
-            mean_plies: None,
-            ends: TerminationCounts::default(),
-            faults: [BTreeMap::new(), BTreeMap::new()],
-            spent: [Totals::default(); 2],
-        }
-    }
 }
 
 /// The number of games per [`Termination`].

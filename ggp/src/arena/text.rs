@@ -1,7 +1,6 @@
 //! Standings as text and tables.
 
-use super::record::{GameRecord, Totals};
-use super::standings::{EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TestSummary};
+use super::{EntrantSummary, GameRecord, PairingSummary, RoundSummary, ScoreSummary, Standings, TestSummary, Totals};
 use crate::statistics::{Estimate, Verdict};
 
 /// Returns a line about a finished game and the score of its pairing.

@@ -7,13 +7,8 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::budget::Budget;
-use super::contestant::Fault;
-use super::log::{GameLog, LogError};
-use super::record::GameRecord;
-use super::schedule::{GameId, Schedule, ScheduleError};
-use super::standings::Standings;
-use crate::limits::Limits;
+use super::{Budget, Fault, GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError, Standings};
+use crate::Limits;
 
 /// A game and its players, ready to play.
 pub trait Backend {

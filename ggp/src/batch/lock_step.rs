@@ -29,13 +29,7 @@ pub(crate) struct LaneSearch<T> {
 impl<T> LaneSearch<T> {
     /// Creates a search from a state that is not terminal. The limits are of
     /// playouts and expansions only.
-    pub fn new(
-        tag: T,
-        resumable: BoxedLaneSearch,
-        root: LaneState,
-        limits: Limits,
-        clock: SearchClock,
-    ) -> LaneSearch<T> {
+    pub fn new(tag: T, resumable: BoxedLaneSearch, root: LaneState, limits: Limits, clock: SearchClock) -> Self {
         LaneSearch { tag, resumable, root, limits, clock, seconds: 0.0 }
     }
 

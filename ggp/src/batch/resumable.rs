@@ -2,7 +2,7 @@
 
 use crate::game::Game;
 use crate::limits::{LimitChecker, Limits, SearchStats};
-use crate::mcts::{Cutoff, Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction};
+use crate::mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd};
 
 /// The outcome of a step of a [`ResumableSearch`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,30 +44,21 @@ pub(crate) trait ResumableSearch<G: Game>: Send {
 }
 
 /// An [`Mcts`] whose states somebody else steps.
-pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P, C> {
-    mcts: Mcts<G, S, P, C>,
+pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P> {
+    mcts: Mcts<G, S, P, ToTheEnd>,
     checker: LimitChecker<'static>,
-    clock: SearchClock,
     /// The simulation under way.
     simulation: Option<Simulation>,
 }
 
-impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> ResumableMcts<G, S, P, C> {
+impl<G: Game, S: Selection<G>, P: Playout<G>> ResumableMcts<G, S, P> {
     /// Creates a search that has not begun.
-    pub fn new(mcts: Mcts<G, S, P, C>) -> ResumableMcts<G, S, P, C> {
-        let checker = LimitChecker::counting(Limits::default());
-        ResumableMcts { mcts, checker, clock: SearchClock::Play, simulation: None }
+    pub fn new(mcts: Mcts<G, S, P, ToTheEnd>) -> ResumableMcts<G, S, P> {
+        ResumableMcts { mcts, checker: LimitChecker::counting(Limits::default()), simulation: None }
     }
 }
 
-impl<G, S, P, C> ResumableSearch<G> for ResumableMcts<G, S, P, C>
-where
-    G: Game,
-    S: Selection<G> + Send,
-    S::EdgeData: Send,
-    P: Playout<G> + Send,
-    C: Cutoff<G> + Send,
-{
+impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> ResumableSearch<G> for ResumableMcts<G, S, P> {
     fn begin(&mut self, game: &G, state: &G::State) {
         self.mcts.begin(game, state);
     }
@@ -77,10 +68,9 @@ where
     }
 
     fn begin_search(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock) {
-        self.checker = LimitChecker::counting(limits);
-        self.clock = clock;
+        self.checker = LimitChecker::counting(limits).under(clock);
         self.mcts.prepare(game, state, &mut self.checker);
-        self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, clock, false));
+        self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, false));
     }
 
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome {
@@ -100,7 +90,7 @@ where
         if action == StepAction::Cancel || self.checker.is_over() || self.mcts.is_solved() {
             return StepOutcome::Finished;
         }
-        self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, self.clock, false));
+        self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, false));
         StepOutcome::Restart
     }
 

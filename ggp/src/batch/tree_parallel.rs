@@ -1,14 +1,13 @@
 //! Many simulations of one search, whose states are stepped together: tree
 //! parallelisation on one core with WU-UCT [Liu et al. 2020].
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::lane_driver::{LaneDriver, SeatSearch};
 use super::resumable::StepOutcome;
 use crate::gdl::network::{LANES, LaneGame, LaneState};
-use crate::limits::{LimitChecker, Limits, SearchStats};
-use crate::mcts::{Mcts, Playout, SearchClock, SearchResult, Selection, Simulation, StepAction, ToTheEnd};
+use crate::limits::{LimitChecker, Limits, SearchStats, SearchTask};
+use crate::mcts::{Mcts, Playout, Selection, Simulation, StepAction, ToTheEnd};
 
 /// The number of simulations of a search that run at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -67,44 +66,15 @@ pub(crate) struct TreeParallel<S: Selection<LaneGame>, P> {
     trials: SpeedTrials,
 }
 
-/// The state that is searched, and how long.
-#[derive(Clone, Copy)]
-struct SearchTask<'a> {
-    game: &'a LaneGame,
-    root: &'a LaneState,
-    stop: &'a AtomicBool,
-    clock: SearchClock,
-}
-
 impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
     /// Creates a search that runs simulations in parallel.
     pub fn new(mcts: Mcts<LaneGame, S, P, ToTheEnd>, parallelism: Parallelism) -> TreeParallel<S, P> {
         TreeParallel { mcts, parallelism, trials: SpeedTrials::default() }
     }
 
-    /// Searches for a move; see [`Mcts::search`].
-    pub fn search(
-        &mut self,
-        game: &LaneGame,
-        state: &LaneState,
-        role: usize,
-        limits: Limits,
-        stop: &AtomicBool,
-    ) -> SearchResult<u32> {
-        let spent = self.think(game, state, limits, stop, SearchClock::Play);
-        self.mcts.result(game, state, role, spent)
-    }
-
-    /// Runs simulations from a state; see [`Mcts::think`].
-    pub fn think(
-        &mut self,
-        game: &LaneGame,
-        state: &LaneState,
-        limits: Limits,
-        stop: &AtomicBool,
-        clock: SearchClock,
-    ) -> SearchStats {
-        let task = SearchTask { game, root: state, stop, clock };
+    /// Runs simulations; see [`Mcts::think`].
+    pub fn think(&mut self, task: &SearchTask<LaneGame>) -> SearchStats {
+        let limits = task.limits;
         let time = limits.time.filter(|_| limits.playouts.or(limits.expansions).is_none());
         let (lanes, spent) = match (self.parallelism, time) {
             (Parallelism::Lanes(lanes), _) => (lanes.clamp(1, LANES), SearchStats::default()),
@@ -121,7 +91,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
 
     /// Tries each of [`Parallelism::WAYS`] for an eighth of the time. It counts
     /// expansions, because a simulation may take longer than a trial.
-    fn try_ways(&mut self, task: SearchTask, time: Duration) -> SearchStats {
+    fn try_ways(&mut self, task: &SearchTask<LaneGame>, time: Duration) -> SearchStats {
         let mut spent = SearchStats::default();
         for (part, lanes) in Parallelism::WAYS.into_iter().enumerate() {
             let before = spent;
@@ -135,13 +105,13 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
 
     /// Runs simulations until a limit is reached, `lanes` at a time. Returns
     /// what was spent in all, `spent` included.
-    fn run(&mut self, lanes: usize, task: SearchTask, limits: Limits, spent: SearchStats) -> SearchStats {
-        let SearchTask { game, root, stop, clock } = task;
+    fn run(&mut self, lanes: usize, task: &SearchTask<LaneGame>, limits: Limits, spent: SearchStats) -> SearchStats {
+        let &SearchTask { game, state, stop, clock, .. } = task;
         if lanes == 1 {
-            return self.mcts.think(game, root, limits, stop, spent, clock);
+            return self.mcts.think(game, state, limits, stop, spent, clock);
         }
-        let mut checker = LimitChecker::resumed(limits, stop, spent);
-        run_in_lanes(&mut self.mcts, game, root, lanes, &mut checker, clock);
+        let mut checker = LimitChecker::resumed(limits, stop, spent).under(clock);
+        run_in_lanes(&mut self.mcts, game, state, lanes, &mut checker);
         checker.finish()
     }
 }
@@ -153,13 +123,12 @@ pub(crate) fn run_in_lanes<S: Selection<LaneGame>, P: Playout<LaneGame>>(
     root: &LaneState,
     lanes: usize,
     checker: &mut LimitChecker,
-    clock: SearchClock,
 ) {
     mcts.prepare(game, root, checker);
     let limit = checker.playouts_left().max(1);
     let lanes = limit.min(lanes as u64) as usize;
     let simulations = (0..lanes).map(|_| None).collect();
-    let mut searches = SharedTree { mcts, root, simulations, checker, clock, begun: 0, limit, over: false };
+    let mut searches = SharedTree { mcts, root, simulations, checker, begun: 0, limit, over: false };
     let mut driver = LaneDriver::new(game);
     driver.skip_to(root);
     for seat in 0..lanes {
@@ -182,7 +151,6 @@ struct SharedTree<'a, 'c, S: Selection<LaneGame>, P> {
     /// By seat.
     simulations: Vec<Option<Simulation>>,
     checker: &'a mut LimitChecker<'c>,
-    clock: SearchClock,
     /// The number of simulations that have begun, and its limit.
     begun: u64,
     limit: u64,
@@ -192,7 +160,7 @@ struct SharedTree<'a, 'c, S: Selection<LaneGame>, P> {
 
 impl<S: Selection<LaneGame>, P: Playout<LaneGame>> SharedTree<'_, '_, S, P> {
     fn begin(&mut self, game: &LaneGame, seat: usize) {
-        self.simulations[seat] = Some(self.mcts.begin_simulation(game, self.checker, self.clock, true));
+        self.simulations[seat] = Some(self.mcts.begin_simulation(game, self.checker, true));
         self.begun += 1;
     }
 }

@@ -1,9 +1,8 @@
 //! The features of states that playouts use.
 
-use super::goal_tree::GoalTree;
-use super::successors::Successors;
-use crate::game::{Game, Turn};
+use super::{GoalTree, Successors};
 use crate::util::FluentSet;
+use crate::{Game, Turn};
 
 /// The features of states for strategies that judge a move by the state after it.
 ///

@@ -16,6 +16,15 @@ pub enum Goal {
 }
 
 impl Goal {
+    /// Creates the goal from the values that can be proven.
+    pub(in crate::gdl) fn of(mut values: impl Iterator<Item = u8>) -> Goal {
+        match (values.next(), values.next()) {
+            (Some(value), None) => Goal::Value(value),
+            (None, _) => Goal::None,
+            (Some(_), Some(_)) => Goal::Several,
+        }
+    }
+
     /// Returns the value, or 0 unless there is exactly one.
     pub fn score(self) -> u8 {
         match self {

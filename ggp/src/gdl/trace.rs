@@ -6,9 +6,7 @@ use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::prover::{Prover, ProverError, ProverState, TermId};
-use super::reasoner::{Goal, Reasoner};
-use super::syntax::Document;
+use super::{Document, Goal, Prover, ProverError, ProverState, Reasoner, TermId};
 use crate::{Game, Rng};
 
 /// A visited state of a match: what holds, and the joint move that is played.

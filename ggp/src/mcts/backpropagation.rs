@@ -1,8 +1,7 @@
 //! Backpropagation: what the search learns from a simulation.
 
 use super::{Cutoff, Mcts, Playout, Selection, Simulation};
-use crate::game::Game;
-use crate::limits::LimitChecker;
+use crate::{Game, LimitChecker};
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Learns from a simulation that has its rewards.

@@ -1,7 +1,6 @@
 //! The settings of a search.
 
 use super::Decision;
-use crate::limits::LimitChecker;
 
 /// The largest number of edges: their indices have 32 bits.
 pub(super) const MAX_EDGES: usize = 1 << 31;
@@ -70,30 +69,6 @@ impl LengthBonus {
         let share = self.weight * f64::from(length.min(self.horizon)) / f64::from(self.horizon);
         for reward in rewards {
             *reward += share * (1.0 - 2.0 * *reward);
-        }
-    }
-}
-
-/// The clock under which a search runs.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum SearchClock {
-    /// The start clock before the match. The search takes all of it.
-    Start,
-    /// A part of the start clock. Holds the share of the start clock, 0 to 1,
-    /// that has elapsed when the part begins.
-    StartAt(f64),
-    /// The clock of a move.
-    Play,
-}
-
-impl SearchClock {
-    /// Returns the share of the start clock, 0 to 1, that has elapsed, or
-    /// `None` under the clock of a move.
-    pub(super) fn start_elapsed(self, checker: &LimitChecker) -> Option<f64> {
-        match self {
-            SearchClock::Start => Some(checker.share()),
-            SearchClock::StartAt(elapsed) => Some(elapsed),
-            SearchClock::Play => None,
         }
     }
 }

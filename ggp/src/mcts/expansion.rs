@@ -4,8 +4,7 @@ use super::config::MAX_EDGES;
 use super::simulation::SimulationPosition;
 use super::tree::NodeId;
 use super::{Cutoff, Mcts, Playout, Selection, Simulation};
-use crate::game::Game;
-use crate::limits::SearchStats;
+use crate::{Game, SearchStats};
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Returns where a simulation is after a joint move of `node`: at a node

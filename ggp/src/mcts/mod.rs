@@ -49,10 +49,12 @@ mod tests;
 mod tree;
 pub mod tuning;
 
-pub use config::{LengthBonus, MctsConfig, SearchClock};
+pub use crate::limits::SearchClock;
+pub use config::{LengthBonus, MctsConfig};
 pub use cutoff::{Cutoff, Evaluator, FixedDepth, ToTheEnd};
 pub use decision::{Child, Decision};
 pub use move_history::MoveHistory;
+pub(crate) use params::PerRole;
 pub use params::{ParamOverrides, PlayoutKind};
 pub use playout::{Playout, RandomPlayout};
 pub use search::{Mcts, SearchResult};

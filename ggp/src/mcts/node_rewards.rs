@@ -62,8 +62,16 @@ impl NodeRewards {
             let Some(quality) = self.mean(*node, role) else { continue };
             let successors: Vec<f64> = next.iter().filter_map(|&(_, node)| self.mean(node, role)).collect();
             let edge = joint[seat] as usize;
-            let value = self.child(tree, *node, role, quality, &successors).effective_quality();
-            let this = (value, preference(tree.edges[edge].mv));
+            let acting = tree.nodes[*node as usize].turn.acting(self.roles);
+            let moves = |seat| tree.edges_of(*node, seat).len();
+            let child = Child {
+                quality,
+                is_terminal: tree.is_leaf(*node),
+                own_moves: acting.clone().position(|acting| acting == role).map_or(1, moves),
+                joint_moves: (0..acting.len()).map(moves).fold(1, usize::saturating_mul),
+                successors: &successors,
+            };
+            let this = (child.effective_quality(), preference(tree.edges[edge].mv));
             let order = if edges.is_empty() { Some(Ordering::Greater) } else { this.partial_cmp(&best) };
             if order == Some(Ordering::Greater) {
                 best = this;
@@ -74,26 +82,6 @@ impl NodeRewards {
             }
         }
         edges
-    }
-
-    /// Returns what effective quality needs of a node.
-    fn child<'a, M: Copy + Eq, N: Copy>(
-        &self,
-        tree: &Tree<M, N>,
-        node: NodeId,
-        role: usize,
-        quality: f64,
-        successors: &'a [f64],
-    ) -> Child<'a> {
-        let acting = tree.nodes[node as usize].turn.acting(self.roles);
-        let moves = |seat| tree.edges_of(node, seat).len();
-        Child {
-            quality,
-            is_terminal: tree.is_leaf(node),
-            own_moves: acting.clone().position(|acting| acting == role).map_or(1, moves),
-            joint_moves: (0..acting.len()).map(moves).fold(1, usize::saturating_mul),
-            successors,
-        }
     }
 
     /// Returns the mean reward of a role, or `None` if no simulation reached the node.

@@ -25,12 +25,6 @@ pub enum ParameterId {
 }
 
 impl ParameterId {
-    /// All parameters.
-    pub const ALL: [ParameterId; 7] = {
-        use ParameterId::*;
-        [C, K, Ref, Epsilon, Playout, Gamma, Omega]
-    };
-
     /// Returns the symbol of the literature.
     pub fn name(self) -> &'static str {
         match self {

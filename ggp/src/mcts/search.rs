@@ -1,9 +1,5 @@
 //! The search: the tree and its components, from one move of a match to the next.
 
-use super::{
-    Cutoff, Decision, MctsConfig, MoveHistory, MoveStats, Playout, RandomPlayout, SearchClock, Selection, Simulation,
-    ToTheEnd, Uct,
-};
 use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
@@ -11,9 +7,11 @@ use rand::RngExt;
 use super::node_rewards::NodeRewards;
 use super::tree::{EdgeId, Tree};
 use super::tuning::{Tuners, Tuning};
-use crate::game::{Game, Turn};
-use crate::limits::{LimitChecker, Limits, SearchStats};
-use crate::rng::Rng;
+use super::{
+    Cutoff, Decision, MctsConfig, MoveHistory, MoveStats, Playout, RandomPlayout, SearchClock, Selection, Simulation,
+    ToTheEnd, Uct,
+};
+use crate::{Game, LimitChecker, Limits, Rng, SearchStats, Turn};
 
 /// The result of a search for one role.
 #[derive(Clone, Debug, PartialEq)]
@@ -253,9 +251,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         spent: SearchStats,
         clock: SearchClock,
     ) -> SearchStats {
-        let mut checker = LimitChecker::resumed(limits, stop, spent);
+        let mut checker = LimitChecker::resumed(limits, stop, spent).under(clock);
         self.prepare(game, state, &mut checker);
-        while self.simulate(game, state, &mut checker, clock) && !checker.is_over() && !self.is_solved() {}
+        while self.simulate(game, state, &mut checker) && !checker.is_over() && !self.is_solved() {}
         checker.finish()
     }
 

@@ -5,20 +5,13 @@ use rand::RngExt;
 use super::search::Scratch;
 use super::simulation::SimulationPosition;
 use super::tree::{EdgeId, NodeId};
-use super::{Cutoff, Mcts, NodeVisit, Playout, SearchClock, Selection, Simulation, StepAction};
-use crate::game::Game;
-use crate::limits::LimitChecker;
+use super::{Cutoff, Mcts, NodeVisit, Playout, Selection, Simulation, StepAction};
+use crate::{Game, LimitChecker};
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Runs one simulation. Returns whether it finished; one that a limit
     /// interrupts changes no statistics.
-    pub(super) fn simulate(
-        &mut self,
-        game: &G,
-        root: &G::State,
-        checker: &mut LimitChecker,
-        clock: SearchClock,
-    ) -> bool {
+    pub(super) fn simulate(&mut self, game: &G, root: &G::State, checker: &mut LimitChecker) -> bool {
         let mut state = match self.spare_state.take() {
             Some(mut state) => {
                 state.clone_from(root);
@@ -26,7 +19,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
             None => root.clone(),
         };
-        let mut simulation = self.begin_simulation(game, checker, clock, false);
+        let mut simulation = self.begin_simulation(game, checker, false);
         let finished = loop {
             match self.step(&mut simulation, game, &state, checker) {
                 StepAction::Play if Self::RECORDS => {
@@ -49,13 +42,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
 
     /// Begins a simulation at the root. Set `parallel` if others run at the
     /// same time.
-    pub(crate) fn begin_simulation(
-        &mut self,
-        game: &G,
-        checker: &LimitChecker,
-        clock: SearchClock,
-        parallel: bool,
-    ) -> Simulation {
+    pub(crate) fn begin_simulation(&mut self, game: &G, checker: &LimitChecker, parallel: bool) -> Simulation {
         let mut simulation = self.spare.pop().unwrap_or_default();
         self.begun += 1;
         simulation.restart(self.begun, parallel, &self.history);
@@ -63,7 +50,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             tuners.choose(&mut simulation.tuned);
         }
         self.use_parameters(&simulation);
-        self.playout.begin(game, clock.start_elapsed(checker), &mut self.rng);
+        self.playout.begin(game, checker.start_elapsed(), &mut self.rng);
         simulation
     }
 

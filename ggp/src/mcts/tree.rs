@@ -35,6 +35,16 @@ enum EdgeCounts {
     All(Box<[u32]>),
 }
 
+impl TreeNode {
+    /// Returns the number of edges of each acting role.
+    fn counts(&self) -> &[u32] {
+        match &self.counts {
+            EdgeCounts::One(count) => std::slice::from_ref(count),
+            EdgeCounts::All(counts) => counts,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Edge<M, N> {
     pub mv: M,
@@ -192,10 +202,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
 
     /// Returns the edges of a joint move, one for each acting role.
     fn edges_in(&self, node: NodeId, mut joint: u64) -> Vec<u32> {
-        let seats = match &self.nodes[node as usize].counts {
-            EdgeCounts::One(_) => 1,
-            EdgeCounts::All(counts) => counts.len(),
-        };
+        let seats = self.nodes[node as usize].counts().len();
         let mut edges = vec![0; seats];
         for seat in (0..seats).rev() {
             let range = self.edges_of(node, seat);
@@ -211,10 +218,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
     pub fn decay(&mut self, by: f64) {
         self.edges.iter_mut().for_each(|edge| edge.stats = edge.stats.decayed(by));
         for node in 0..self.nodes.len() {
-            let seats = match &self.nodes[node].counts {
-                EdgeCounts::One(_) => 1,
-                EdgeCounts::All(counts) => counts.len(),
-            };
+            let seats = self.nodes[node].counts().len();
             let visits = |seat| {
                 let edges = &self.edges[self.edges_of(node as NodeId, seat)];
                 edges.iter().map(|edge| edge.stats.visits).sum::<u32>()
@@ -235,10 +239,7 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             next += 1;
             let mut node = self.nodes[old as usize].clone();
             let first = node.first_edge as usize;
-            let count = match &node.counts {
-                EdgeCounts::One(count) => *count,
-                EdgeCounts::All(counts) => counts.iter().sum(),
-            };
+            let count: u32 = node.counts().iter().sum();
             node.first_edge = kept.edges.len() as u32;
             for edge in &self.edges[first..first + count as usize] {
                 let mut edge = edge.clone();

@@ -1,42 +1,24 @@
 //! Agents that play one match by a policy.
 
-use std::sync::atomic::AtomicBool;
-
 use rand::{RngExt, SeedableRng};
 
+use super::SearchTask;
 use crate::batch::TreeParallel;
-use crate::game::Game;
 use crate::gdl::network::{LaneGame, LaneState};
-use crate::limits::{Limits, SearchStats};
-use crate::mcts::{Mcts, Playout, SearchClock, Selection, ToTheEnd};
-use crate::rng::Rng;
+use crate::mcts::{Playout, Selection, ToTheEnd};
+use crate::{Game, Mcts, Rng, SearchStats};
 
 /// An agent that finds the moves of one match.
 pub trait PolicyAgent<G: Game>: Send {
     /// Begins the match, or continues from a state that the match did not reach by the last moves.
     fn begin(&mut self, game: &G, state: &G::State);
 
-    /// Searches from a state that is not terminal before its role moves, until a limit is reached or `stop` is set.
-    /// Returns the cost.
-    fn think(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        limits: Limits,
-        stop: &AtomicBool,
-        clock: SearchClock,
-    ) -> SearchStats;
+    /// Searches before the role of the agent moves, until a limit is reached or `stop` is set. Returns the cost.
+    fn think(&mut self, task: &SearchTask<G>) -> SearchStats;
 
-    /// Returns a move of an acting role in a state that is not terminal, with the cost of the search: the best known
-    /// move once a limit is reached or `stop` is set.
-    fn search(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        role: usize,
-        limits: Limits,
-        stop: &AtomicBool,
-    ) -> (G::Move, SearchStats);
+    /// Returns a move of an acting role, with the cost of the search: the best known move once a limit is reached or
+    /// `stop` is set. The clock is that of a move.
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats);
 
     /// Returns whether the outcome of the match is proved, so that more thinking changes nothing.
     fn is_solved(&self) -> bool {
@@ -53,17 +35,14 @@ pub(crate) struct RandomAgent<M> {
     rng: Rng,
 }
 
-impl<M> RandomAgent<M> {
+impl<M: Copy> RandomAgent<M> {
     /// Creates an agent with a seed.
     pub fn new(seed: u64) -> RandomAgent<M> {
         RandomAgent { moves: Vec::new(), rng: Rng::seed_from_u64(seed) }
     }
 
     /// Returns a legal move of an acting role.
-    pub fn choose<G: Game<Move = M>>(&mut self, game: &G, state: &G::State, role: usize) -> M
-    where
-        M: Copy,
-    {
+    pub fn choose<G: Game<Move = M>>(&mut self, game: &G, state: &G::State, role: usize) -> M {
         self.moves.clear();
         game.legal(state, role, &mut self.moves);
         self.moves[self.rng.random_range(0..self.moves.len())]
@@ -73,48 +52,28 @@ impl<M> RandomAgent<M> {
 impl<G: Game> PolicyAgent<G> for RandomAgent<G::Move> {
     fn begin(&mut self, _: &G, _: &G::State) {}
 
-    fn think(&mut self, _: &G, _: &G::State, _: Limits, _: &AtomicBool, _: SearchClock) -> SearchStats {
+    fn think(&mut self, _: &SearchTask<G>) -> SearchStats {
         SearchStats::default()
     }
 
-    fn search(&mut self, game: &G, state: &G::State, role: usize, _: Limits, _: &AtomicBool) -> (G::Move, SearchStats) {
-        (self.choose(game, state, role), SearchStats::default())
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats) {
+        (self.choose(task.game, task.state, role), SearchStats::default())
     }
 
     fn advance(&mut self, _: &G, _: &[G::Move]) {}
 }
 
-impl<G, S, P> PolicyAgent<G> for Mcts<G, S, P, ToTheEnd>
-where
-    G: Game,
-    S: Selection<G> + Send,
-    S::EdgeData: Send,
-    P: Playout<G> + Send,
-{
+impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> PolicyAgent<G> for Mcts<G, S, P, ToTheEnd> {
     fn begin(&mut self, game: &G, state: &G::State) {
         Mcts::begin(self, game, state);
     }
 
-    fn think(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        limits: Limits,
-        stop: &AtomicBool,
-        clock: SearchClock,
-    ) -> SearchStats {
-        Mcts::think(self, game, state, limits, stop, SearchStats::default(), clock)
+    fn think(&mut self, task: &SearchTask<G>) -> SearchStats {
+        Mcts::think(self, task.game, task.state, task.limits, task.stop, SearchStats::default(), task.clock)
     }
 
-    fn search(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        role: usize,
-        limits: Limits,
-        stop: &AtomicBool,
-    ) -> (G::Move, SearchStats) {
-        let found = Mcts::search(self, game, state, role, limits, stop);
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats) {
+        let found = Mcts::search(self, task.game, task.state, role, task.limits, task.stop);
         (found.best, found.spent)
     }
 
@@ -127,37 +86,18 @@ where
     }
 }
 
-impl<S, P> PolicyAgent<LaneGame> for TreeParallel<S, P>
-where
-    S: Selection<LaneGame> + Send,
-    S::EdgeData: Send,
-    P: Playout<LaneGame> + Send,
-{
+impl<S: Selection<LaneGame> + Send, P: Playout<LaneGame> + Send> PolicyAgent<LaneGame> for TreeParallel<S, P> {
     fn begin(&mut self, game: &LaneGame, state: &LaneState) {
         self.mcts.begin(game, state);
     }
 
-    fn think(
-        &mut self,
-        game: &LaneGame,
-        state: &LaneState,
-        limits: Limits,
-        stop: &AtomicBool,
-        clock: SearchClock,
-    ) -> SearchStats {
-        TreeParallel::think(self, game, state, limits, stop, clock)
+    fn think(&mut self, task: &SearchTask<LaneGame>) -> SearchStats {
+        TreeParallel::think(self, task)
     }
 
-    fn search(
-        &mut self,
-        game: &LaneGame,
-        state: &LaneState,
-        role: usize,
-        limits: Limits,
-        stop: &AtomicBool,
-    ) -> (u32, SearchStats) {
-        let found = TreeParallel::search(self, game, state, role, limits, stop);
-        (found.best, found.spent)
+    fn search(&mut self, task: &SearchTask<LaneGame>, role: usize) -> (u32, SearchStats) {
+        let spent = TreeParallel::think(self, task);
+        (self.mcts.result(task.game, task.state, role, spent).best, spent)
     }
 
     fn is_solved(&self) -> bool {

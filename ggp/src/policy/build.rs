@@ -1,18 +1,14 @@
 //! From a policy to the search that plays a match.
 
-use std::sync::atomic::AtomicBool;
-
-use super::agent::{PolicyAgent, RandomAgent};
-use super::game::{PolicyGame, Together};
-use super::search::SearchPolicy;
-use super::text::Policy;
-use super::visitor::{PartsVisitor, SelectionVisitor};
-use crate::batch::{Parallelism, TreeParallel};
-use crate::game::Game;
+use super::{
+    Parallelism, PartsVisitor, Policy, PolicyAgent, PolicyGame, RandomAgent, SearchPolicy, SearchTask,
+    SelectionVisitor, Together,
+};
+use crate::batch::{ResumableMcts, ResumableSearch, TreeParallel};
 use crate::gdl::network::LaneGame;
-use crate::limits::{Limits, SearchStats};
 use crate::mcts::tuning::Tuning;
-use crate::mcts::{Mcts, MctsConfig, Playout, SearchClock, Selection, ToTheEnd};
+use crate::mcts::{MctsConfig, Playout, Selection, ToTheEnd};
+use crate::{Game, Mcts, SearchStats};
 
 /// The maximum number of edges of a tree that is kept through a match. With its nodes it takes 400 MB to 1 GB.
 const MOST_EDGES: usize = 1 << 24;
@@ -36,11 +32,7 @@ struct WithPlayout<'a, G, V> {
 impl<G: PolicyGame, V: PartsVisitor<G>> SelectionVisitor<G> for WithPlayout<'_, G, V> {
     type Made = V::Made;
 
-    fn visit<S>(self, selection: S) -> V::Made
-    where
-        S: Selection<G> + Clone + Send + 'static,
-        S::EdgeData: Send,
-    {
+    fn visit<S: Selection<G> + Clone + Send + 'static>(self, selection: S) -> V::Made {
         let WithPlayout { search, game, role, visitor } = self;
         let tuning = search.tuning.as_ref();
         search.playout.visit(game, role, || game.features(), tuning, selection, visitor)
@@ -63,11 +55,33 @@ impl Policy {
             },
         }
     }
+
+    /// Returns whether the policy plays the same in a [`ResumableSearch`].
+    pub(crate) fn is_resumable(&self) -> bool {
+        match self {
+            Policy::Search(SearchPolicy { lanes: Parallelism::Lanes(_), .. }) => false,
+            Policy::Search(SearchPolicy { playout, .. }) => playout.is_resumable(),
+            Policy::Random => true,
+        }
+    }
+
+    /// Creates a resumable search for one role of one match by this policy; none if the policy does not search.
+    pub(crate) fn resumable<G: PolicyGame>(
+        &self,
+        game: &G,
+        role: usize,
+        seed: u64,
+    ) -> Option<Box<dyn ResumableSearch<G>>> {
+        match self {
+            Policy::Random => None,
+            Policy::Search(search) => Some(search.visit(game, role, ResumableBuilder(search.spec(game, seed)))),
+        }
+    }
 }
 
 impl SearchPolicy {
     /// Returns the settings of a search that plays a match.
-    pub(super) fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
+    fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
         let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
         let settings = MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
         let expects = self.tuning.as_ref().is_some_and(Tuning::uses_expectations);
@@ -76,7 +90,7 @@ impl SearchPolicy {
 }
 
 /// The settings of a search, beside its parts.
-pub(super) struct SearchSpec {
+struct SearchSpec {
     settings: MctsConfig,
     tuning: Option<Tuning>,
     accumulates: bool,
@@ -85,12 +99,7 @@ pub(super) struct SearchSpec {
 
 impl SearchSpec {
     /// Creates the search with these parts, whose playouts end with the game.
-    pub fn search<G, S, P>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd>
-    where
-        G: Game,
-        S: Selection<G>,
-        P: Playout<G>,
-    {
+    fn search<G: Game, S: Selection<G>, P: Playout<G>>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd> {
         Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning, self.accumulates)
     }
 }
@@ -103,7 +112,6 @@ impl<G: Game + 'static> PartsVisitor<G> for AgentBuilder {
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<G>>
     where
         S: Selection<G> + Clone + Send + 'static,
-        S::EdgeData: Send,
         P: Playout<G> + Clone + Send + 'static,
     {
         Box::new(self.0.search(selection, playout))
@@ -121,10 +129,23 @@ impl PartsVisitor<LaneGame> for TreeParallelBuilder {
     fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn PolicyAgent<LaneGame>>
     where
         S: Selection<LaneGame> + Clone + Send + 'static,
-        S::EdgeData: Send,
         P: Playout<LaneGame> + Clone + Send + 'static,
     {
         Box::new(TreeParallel::new(self.spec.search(selection, playout), self.many))
+    }
+}
+
+struct ResumableBuilder(SearchSpec);
+
+impl<G: Game + 'static> PartsVisitor<G> for ResumableBuilder {
+    type Made = Box<dyn ResumableSearch<G>>;
+
+    fn visit<S, P>(self, selection: S, playout: P) -> Box<dyn ResumableSearch<G>>
+    where
+        S: Selection<G> + Clone + Send + 'static,
+        P: Playout<G> + Clone + Send + 'static,
+    {
+        Box::new(ResumableMcts::new(self.0.search(selection, playout)))
     }
 }
 
@@ -143,28 +164,17 @@ impl<G: PolicyGame> PolicyAgent<G> for LaneAdapter {
         self.0.begin(form.lanes, &(form.state)(state));
     }
 
-    fn think(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        limits: Limits,
-        stop: &AtomicBool,
-        clock: SearchClock,
-    ) -> SearchStats {
-        let form = LaneAdapter::form(game);
-        self.0.think(form.lanes, &(form.state)(state), limits, stop, clock)
+    fn think(&mut self, task: &SearchTask<G>) -> SearchStats {
+        let form = LaneAdapter::form(task.game);
+        let &SearchTask { limits, stop, clock, .. } = task;
+        self.0.think(&SearchTask { game: form.lanes, state: &(form.state)(task.state), limits, stop, clock })
     }
 
-    fn search(
-        &mut self,
-        game: &G,
-        state: &G::State,
-        role: usize,
-        limits: Limits,
-        stop: &AtomicBool,
-    ) -> (G::Move, SearchStats) {
-        let form = LaneAdapter::form(game);
-        let (mv, spent) = self.0.search(form.lanes, &(form.state)(state), role, limits, stop);
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats) {
+        let form = LaneAdapter::form(task.game);
+        let &SearchTask { limits, stop, clock, .. } = task;
+        let task = SearchTask { game: form.lanes, state: &(form.state)(task.state), limits, stop, clock };
+        let (mv, spent) = self.0.search(&task, role);
         ((form.mv)(mv), spent)
     }
 

@@ -1,9 +1,8 @@
 //! Games that policies play.
 
-use super::agent::PolicyAgent;
-use super::text::Policy;
+use super::{Policy, PolicyAgent};
+use crate::Game;
 use crate::features::StateFeatures;
-use crate::game::Game;
 use crate::gdl::ProverGame;
 use crate::gdl::network::{LaneGame, LaneState, NetworkGame};
 

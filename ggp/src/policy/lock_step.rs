@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use super::text::Policy;
+use super::Policy;
 use crate::batch::{LaneSearch, LockStepSearches};
-use crate::game::Game;
 use crate::gdl::network::LaneGame;
-use crate::limits::{Limits, SearchStats};
-use crate::mcts::SearchClock;
+use crate::limits::SearchClock;
+use crate::{Game, Limits, SearchStats};
 
 /// Searches by one policy from the initial state, each with a tree of its own,
 /// in lock step: what shows how fast they are.

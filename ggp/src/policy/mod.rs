@@ -8,7 +8,6 @@ mod build;
 mod game;
 mod lock_step;
 mod playout;
-mod resumable;
 mod search;
 mod selection;
 #[cfg(test)]
@@ -17,6 +16,7 @@ mod text;
 mod visitor;
 
 pub use crate::batch::Parallelism;
+pub use crate::limits::SearchTask;
 pub use agent::PolicyAgent;
 pub(crate) use agent::RandomAgent;
 pub use game::{PolicyGame, Together};

@@ -62,15 +62,6 @@ const ALLOCATIONS: &[(&str, StrategyAllocation)] = &[
     ("square", StrategyAllocation::Square),
     ("best", StrategyAllocation::UniformThenBest),
 ];
-const STRATEGIES: &[(&str, Strategy)] = &[
-    ("R", Strategy::Random),
-    ("AGE", Strategy::Goal),
-    ("SSC", Strategy::Symbols),
-    ("M", Strategy::Mobility),
-    ("E", Strategy::Exploration),
-    ("HH", Strategy::History),
-];
-
 const LEARNED: &str = "`playout=mast` or `playout=nst`";
 
 impl PlayoutPolicy {
@@ -81,7 +72,7 @@ impl PlayoutPolicy {
             values: "`random`, `mast`, `nst`, `mini`; `random`",
             help: "policy beyond the tree and among untried moves",
             omitted: "random",
-            field: |playout| Some(Box::new(Name(playout))),
+            field: |playout| Some(name(playout)),
         },
         Param {
             key: "n",
@@ -118,7 +109,7 @@ impl PlayoutPolicy {
             values: "0 to 1; 0.2",
             help: "fraction of random moves; all other moves have the highest value",
             omitted: "",
-            field: |playout| Some(Box::new(Epsilon(playout.selector()?))),
+            field: |playout| Some(epsilon(playout.selector()?)),
         },
         Param {
             key: "tau",
@@ -126,7 +117,7 @@ impl PlayoutPolicy {
             values: "> 0",
             help: "Gibbs sampling instead of `epsilon`, for goals from 0 to 100",
             omitted: "",
-            field: |playout| Some(Box::new(Tau(playout.selector()?))),
+            field: |playout| Some(tau(playout.selector()?)),
         },
         Param {
             key: "replies",
@@ -245,7 +236,7 @@ impl PlayoutPolicy {
             values: "some of `R+AGE+SSC+M+E+HH`; all",
             help: "the strategies of the own role, one per simulation; the other roles use HH",
             omitted: "",
-            field: |playout| some_of(&mut playout.mini()?.strategies, STRATEGIES),
+            field: |playout| some_of(&mut playout.mini()?.strategies, &Strategy::NAMES),
         },
         chance("pr-age", "0 to 1; 0.75", "0.75", |playout| range(&mut playout.chances()?.goal, 0.0, 1.0)),
         chance("pr-ssc", "0 to 1; 1", "1", |playout| range(&mut playout.chances()?.symbols, 0.0, 1.0)),
@@ -268,7 +259,6 @@ impl PlayoutPolicy {
     where
         G: Game + 'static,
         S: Selection<G> + Clone + Send + 'static,
-        S::EdgeData: Send,
         V: PartsVisitor<G>,
     {
         match self {
@@ -374,7 +364,7 @@ const fn chance(
     key: &'static str,
     values: &'static str,
     omitted: &'static str,
-    field: for<'a> fn(&'a mut PlayoutPolicy) -> Option<Box<dyn Field + 'a>>,
+    field: for<'a> fn(&'a mut PlayoutPolicy) -> Option<Field<'a>>,
 ) -> Param<PlayoutPolicy> {
     let help = "the probability that the strategy chooses the move; otherwise it is random";
     Param { key, owner: "`playout=mini`", values, help, omitted, field }
@@ -383,32 +373,28 @@ const fn chance(
 /// Returns the field of a length or a weight of NST. Both are printed if one of them is not the default.
 fn nst_field<'a>(
     playout: &'a mut PlayoutPolicy,
-    field: impl FnOnce(&'a mut usize, &'a mut f64) -> Option<Box<dyn Field + 'a>>,
-) -> Option<Box<dyn Field + 'a>> {
-    struct UnlessDefault<'a>(Box<dyn Field + 'a>, bool);
-    impl Field for UnlessDefault<'_> {
-        fn parse(&mut self, text: &str) -> Result<(), String> {
-            self.0.parse(text)
-        }
-        fn text(&self) -> Option<String> {
-            self.0.text().filter(|_| !self.1)
-        }
-    }
+    field: impl FnOnce(&'a mut usize, &'a mut f64) -> Option<Field<'a>>,
+) -> Option<Field<'a>> {
     match playout {
         PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { longest, least, .. }, .. } => {
             let is_default = (*longest, *least) == (3, 7.0);
-            Some(Box::new(UnlessDefault(field(longest, least)?, is_default)))
+            let field = field(longest, least)?;
+            Some(if is_default { field.unprinted() } else { field })
         }
         _ => None,
     }
 }
 
-/// The parameter `playout`. From `mast` to `nst` and back, the other parameters stay.
-struct Name<'a>(&'a mut PlayoutPolicy);
-
-impl Field for Name<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
-        *self.0 = match (text, &*self.0) {
+/// Returns the parameter `playout`. From `mast` to `nst` and back, the other parameters stay.
+fn name(playout: &mut PlayoutPolicy) -> Field<'_> {
+    let text = match playout {
+        PlayoutPolicy::Random => "random",
+        PlayoutPolicy::Mini(_) => "mini",
+        PlayoutPolicy::Learned { values: MoveValuePolicy::Mast, .. } => "mast",
+        PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { .. }, .. } => "nst",
+    };
+    Field::new(Some(text), playout, |playout, text| {
+        Ok(match (text, playout) {
             ("random", _) => PlayoutPolicy::Random,
             ("mini", PlayoutPolicy::Mini(config)) => PlayoutPolicy::Mini(config.clone()),
             ("mini", _) => PlayoutPolicy::Mini(MiniConfig::default()),
@@ -425,51 +411,24 @@ impl Field for Name<'_> {
                     }
                 }
             }
-        };
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        let name = match self.0 {
-            PlayoutPolicy::Random => "random",
-            PlayoutPolicy::Mini(_) => "mini",
-            PlayoutPolicy::Learned { values: MoveValuePolicy::Mast, .. } => "mast",
-            PlayoutPolicy::Learned { values: MoveValuePolicy::Nst { .. }, .. } => "nst",
-        };
-        Some(name.to_owned())
-    }
+        })
+    })
 }
 
-/// The parameter `epsilon`, which replaces `tau`.
-struct Epsilon<'a>(&'a mut Selector);
-
-impl Field for Epsilon<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
-        *self.0 = Selector::Greedy { epsilon: number(text, 0.0, 1.0)? };
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        match &*self.0 {
-            Selector::Greedy { epsilon } => Some(epsilon.to_string()),
-            Selector::Gibbs { .. } => None,
-        }
-    }
+/// Returns the parameter `epsilon`, which replaces `tau`.
+fn epsilon(selector: &mut Selector) -> Field<'_> {
+    let text = match *selector {
+        Selector::Greedy { epsilon } => Some(epsilon),
+        Selector::Gibbs { .. } => None,
+    };
+    Field::new(text, selector, |_, text| Ok(Selector::Greedy { epsilon: number(text, 0.0, 1.0)? }))
 }
 
-/// The parameter `tau`, which replaces `epsilon`.
-struct Tau<'a>(&'a mut Selector);
-
-impl Field for Tau<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
-        *self.0 = Selector::Gibbs { tau: number(text, f64::MIN_POSITIVE, f64::MAX)? };
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        match &*self.0 {
-            Selector::Gibbs { tau } => Some(tau.to_string()),
-            Selector::Greedy { .. } => None,
-        }
-    }
+/// Returns the parameter `tau`, which replaces `epsilon`.
+fn tau(selector: &mut Selector) -> Field<'_> {
+    let text = match *selector {
+        Selector::Gibbs { tau } => Some(tau),
+        Selector::Greedy { .. } => None,
+    };
+    Field::new(text, selector, |_, text| Ok(Selector::Gibbs { tau: number(text, f64::MIN_POSITIVE, f64::MAX)? }))
 }

@@ -64,7 +64,7 @@ const PARAMS: &[Param<SearchPolicy>] = &[
         values: "1 to 512, `auto`; 1",
         help: "simulations that run [side by side](#side-by-side) in one tree",
         omitted: "1",
-        field: |search| Some(Box::new(Lanes(&mut search.lanes))),
+        field: |search| Some(lanes(&mut search.lanes)),
     },
 ];
 
@@ -184,25 +184,17 @@ fn parameter_keys() -> Vec<&'static str> {
     search.chain(tuning::keys()).collect()
 }
 
-/// The parameter `lanes`.
-struct Lanes<'a>(&'a mut Parallelism);
-
-impl Field for Lanes<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
-        *self.0 = match text.parse() {
-            Ok(1) => Parallelism::One,
-            Ok(lanes @ 2..=LANES) => Parallelism::Lanes(lanes),
-            _ if text == "auto" => Parallelism::Auto,
-            _ => return Err(format!("expected a whole number from 1 to {LANES} or `auto`, got `{text}`")),
-        };
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        Some(match &*self.0 {
-            Parallelism::One => "1".to_owned(),
-            Parallelism::Lanes(lanes) => lanes.to_string(),
-            Parallelism::Auto => "auto".to_owned(),
-        })
-    }
+/// Returns the parameter `lanes`.
+fn lanes(parallelism: &mut Parallelism) -> Field<'_> {
+    let text = match *parallelism {
+        Parallelism::One => "1".to_owned(),
+        Parallelism::Lanes(lanes) => lanes.to_string(),
+        Parallelism::Auto => "auto".to_owned(),
+    };
+    Field::new(Some(text), parallelism, |_, text| match text.parse() {
+        Ok(1) => Ok(Parallelism::One),
+        Ok(lanes @ 2..=LANES) => Ok(Parallelism::Lanes(lanes)),
+        _ if text == "auto" => Ok(Parallelism::Auto),
+        _ => Err(format!("expected a whole number from 1 to {LANES} or `auto`, got `{text}`")),
+    })
 }

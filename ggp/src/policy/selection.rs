@@ -30,7 +30,7 @@ impl SelectionPolicy {
             values: "`uct`, `grave`; `uct`",
             help: "selection in the tree",
             omitted: "",
-            field: |selection| Some(Box::new(Name(selection))),
+            field: |policy| Some(selection(policy)),
         },
         Param {
             key: "c",
@@ -93,24 +93,16 @@ impl SelectionPolicy {
     }
 }
 
-/// The parameter `selection`, which leaves C as it is.
-struct Name<'a>(&'a mut SelectionPolicy);
-
-impl Field for Name<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
-        let c = *self.0.c();
-        *self.0 = match (text, *self.0) {
-            ("uct", _) => SelectionPolicy::Uct { c },
-            ("grave", SelectionPolicy::Uct { .. }) => {
-                SelectionPolicy::Grave(GraveSettings { c, ..GraveSettings::BASE })
-            }
-            ("grave", grave) => grave,
-            _ => return Err(format!("expected one of uct, grave, got `{text}`")),
-        };
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        Some(if self.0.is_grave() { "grave" } else { "uct" }.to_owned())
-    }
+/// Returns the parameter `selection`, which leaves C as it is.
+fn selection(selection: &mut SelectionPolicy) -> Field<'_> {
+    let c = *selection.c();
+    let text = if selection.is_grave() { "grave" } else { "uct" };
+    Field::new(Some(text), selection, move |selection, text| match (text, selection) {
+        ("uct", _) => Ok(SelectionPolicy::Uct { c }),
+        ("grave", SelectionPolicy::Uct { .. }) => {
+            Ok(SelectionPolicy::Grave(GraveSettings { c, ..GraveSettings::BASE }))
+        }
+        ("grave", grave) => Ok(*grave),
+        _ => Err(format!("expected one of uct, grave, got `{text}`")),
+    })
 }

@@ -9,10 +9,7 @@ pub trait SelectionVisitor<G: Game> {
     type Made;
 
     /// Returns the result for a selection.
-    fn visit<S>(self, selection: S) -> Self::Made
-    where
-        S: Selection<G> + Clone + Send + 'static,
-        S::EdgeData: Send;
+    fn visit<S: Selection<G> + Clone + Send + 'static>(self, selection: S) -> Self::Made;
 }
 
 /// A generic function of a selection and a playout, compiled for each combination of them.
@@ -24,6 +21,5 @@ pub trait PartsVisitor<G: Game> {
     fn visit<S, P>(self, selection: S, playout: P) -> Self::Made
     where
         S: Selection<G> + Clone + Send + 'static,
-        S::EdgeData: Send,
         P: Playout<G> + Clone + Send + 'static;
 }

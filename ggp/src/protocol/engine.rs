@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::message::place_of;
 use crate::gdl::{Reasoner, Rules};
 use crate::mcts::SearchClock;
-use crate::policy::{PolicyAgent, PolicyGame};
+use crate::policy::{PolicyAgent, PolicyGame, SearchTask};
 use crate::{Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, such as a
@@ -168,13 +168,12 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
         if self.game.is_terminal(&self.state) {
             return (0, None);
         }
-        let limits = Limits::time(time);
+        let task = SearchTask { clock, ..SearchTask::new(&self.game, &self.state, Limits::time(time), &self.hurry) };
         let acts = self.game.turn(&self.state).acting(self.game.roles()).contains(&self.role);
         if !acts || clock != SearchClock::Play {
-            let spent = self.agent.think(&self.game, &self.state, limits, &self.hurry, clock);
-            return (spent.playouts, None);
+            return (self.agent.think(&task).playouts, None);
         }
-        let (best, spent) = self.agent.search(&self.game, &self.state, self.role, limits, &self.hurry);
+        let (best, spent) = self.agent.search(&task, self.role);
         (spent.playouts, Some(self.game.move_name(self.role, best)))
     }
 

@@ -112,7 +112,7 @@ pub struct MatchConfig {
 }
 
 /// The record of a match, in the names of the rulesheet.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct MatchRecord {
     /// The name of the match.
     #[serde(rename = "match")]
@@ -177,10 +177,11 @@ pub struct PlayerError {
 }
 
 /// The reason for the end of a match.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchEnd {
     /// The state is terminal.
+    #[default]
     Terminal,
     /// The maximum number of steps was reached.
     Steps,
@@ -244,14 +245,7 @@ pub fn play_match<G: Reasoner>(
         seed: terms.seed,
         scrambled: terms.renaming.is_some(),
         began: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64(),
-        seconds: 0.0,
-        ready_seconds: Vec::new(),
-        steps: Vec::new(),
-        state: Vec::new(),
-        errors: Vec::new(),
-        ended: MatchEnd::Terminal,
-        goals: Vec::new(),
-        undefined: Vec::new(),
+        ..MatchRecord::default()
     };
     let rng = Rng::seed_from_u64(terms.seed);
     Ok(MatchRunner { game, terms, peers, stop, log, rng, record }.hold(&rules))

@@ -103,49 +103,36 @@ impl FromStr for Message {
             ExprKind::Symbol(word) => (word.as_str(), &[][..]),
             ExprKind::List(items) => (items[0].as_symbol().ok_or(MessageError::Unknown)?, &items[1..]),
         };
-        match word.to_ascii_uppercase().as_str() {
+        let word = word.to_ascii_uppercase();
+        let form = FORMS.iter().find(|(known, _)| *known == word);
+        let (_, expected) = *form.ok_or(MessageError::Unknown)?;
+        match (word.as_str(), parts) {
             // Additional parts of INFO are ignored.
-            "INFO" => Ok(Message::Info),
-            "PREVIEW" => preview(parts),
-            "START" => start(parts),
-            "PLAY" => match parts {
-                [id, moves] => Ok(Message::Play { id: symbol(id, PLAY)?, moves: joint(moves) }),
-                _ => Err(MessageError::Parts { expected: PLAY }),
-            },
-            "STOP" => match parts {
-                [id, moves] => Ok(Message::Stop { id: symbol(id, STOP)?, moves: joint(moves) }),
-                _ => Err(MessageError::Parts { expected: STOP }),
-            },
-            "ABORT" => match parts {
-                [id] => Ok(Message::Abort { id: symbol(id, ABORT)? }),
-                _ => Err(MessageError::Parts { expected: ABORT }),
-            },
-            _ => Err(MessageError::Unknown),
+            ("INFO", _) => Ok(Message::Info),
+            ("PREVIEW", [rules, seconds]) => {
+                Ok(Message::Preview { rules: rulesheet(rules, expected)?, clock: clock(seconds)? })
+            }
+            ("START", [id, role, rules, start, play]) => {
+                let (id, role, rules) = (symbol(id, expected)?, role.to_string(), rulesheet(rules, expected)?);
+                Ok(Message::Start { id, role, rules, start: clock(start)?, play: clock(play)? })
+            }
+            ("PLAY", [id, moves]) => Ok(Message::Play { id: symbol(id, expected)?, moves: joint(moves) }),
+            ("STOP", [id, moves]) => Ok(Message::Stop { id: symbol(id, expected)?, moves: joint(moves) }),
+            ("ABORT", [id]) => Ok(Message::Abort { id: symbol(id, expected)? }),
+            _ => Err(MessageError::Parts { expected }),
         }
     }
 }
 
-const PREVIEW: &str = "( PREVIEW ( rules ) clock )";
-const START: &str = "( START id role ( rules ) startclock playclock )";
-const PLAY: &str = "( PLAY id ( moves ) ), with NIL for the moves at first";
-const STOP: &str = "( STOP id ( moves ) )";
-const ABORT: &str = "( ABORT id )";
-
-fn preview(parts: &[Expr]) -> Result<Message, MessageError> {
-    let [rules, seconds] = parts else { return Err(MessageError::Parts { expected: PREVIEW }) };
-    Ok(Message::Preview { rules: rulesheet(rules, PREVIEW)?, clock: clock(seconds)? })
-}
-
-fn start(parts: &[Expr]) -> Result<Message, MessageError> {
-    let [id, role, rules, start, play] = parts else { return Err(MessageError::Parts { expected: START }) };
-    Ok(Message::Start {
-        id: symbol(id, START)?,
-        role: role.to_string(),
-        rules: rulesheet(rules, START)?,
-        start: clock(start)?,
-        play: clock(play)?,
-    })
-}
+/// The forms of messages, by their first words.
+const FORMS: [(&str, &str); 6] = [
+    ("INFO", "( INFO )"),
+    ("PREVIEW", "( PREVIEW ( rules ) clock )"),
+    ("START", "( START id role ( rules ) startclock playclock )"),
+    ("PLAY", "( PLAY id ( moves ) ), with NIL for the moves at first"),
+    ("STOP", "( STOP id ( moves ) )"),
+    ("ABORT", "( ABORT id )"),
+];
 
 fn symbol(expr: &Expr, expected: &'static str) -> Result<String, MessageError> {
     expr.as_symbol().map(str::to_string).ok_or(MessageError::Parts { expected })

@@ -1,10 +1,16 @@
-//! Iteration over the bits of a word.
+//! Iteration over the bits of words.
 
 /// Returns the positions of the bits of a word, in ascending order.
 #[inline]
-pub fn bits(word: u64) -> impl Iterator<Item = usize> {
-    let rests = std::iter::successors(Some(word), |&rest| Some(rest & rest.wrapping_sub(1)));
+pub fn bits(word: impl Into<u64>) -> impl Iterator<Item = usize> {
+    let rests = std::iter::successors(Some(word.into()), |&rest| Some(rest & rest.wrapping_sub(1)));
     rests.take_while(|&rest| rest != 0).map(|rest| rest.trailing_zeros() as usize)
+}
+
+/// Returns the positions of the bits of some words, in ascending order. Bit b of word w has the position 64 w + b.
+#[inline]
+pub fn bits_of(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().enumerate().flat_map(|(index, &word)| bits(word).map(move |bit| 64 * index + bit))
 }
 
 /// Returns the position of the bit with `index` lower bits before it. The word must

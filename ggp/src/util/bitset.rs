@@ -1,6 +1,6 @@
 //! Sets of fluents as bit sets.
 
-use super::bits::bits;
+use super::bits::bits_of;
 
 /// A set of fluents, by their numbers.
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -59,7 +59,7 @@ impl FluentSet {
 
     /// Returns the fluents in the set, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().enumerate().flat_map(|(index, &word)| bits(word).map(move |bit| 64 * index + bit))
+        bits_of(&self.words)
     }
 }
 

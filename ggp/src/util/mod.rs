@@ -4,6 +4,6 @@ mod bits;
 mod bitset;
 mod lit;
 
-pub(crate) use bits::{bits, nth_bit};
+pub(crate) use bits::{bits, bits_of, nth_bit};
 pub use bitset::FluentSet;
 pub use lit::Lit;

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use rand::SeedableRng;
 
-use super::options::CheckOptions;
+use super::{CheckOptions, Finding, Place, Rules, Severity};
 use crate::Rng;
-use crate::gdl::prover::{Prover, ProverError, ProverState};
-use crate::gdl::reasoner::Goal;
-use crate::gdl::syntax::{Code, Finding, Place, Rules, Severity};
+use crate::gdl::syntax::Code;
+use crate::gdl::{Goal, Prover, ProverError, ProverState};
 
 /// The maximum number of steps of a match.
 const MOST_STEPS: usize = 2_000;

@@ -2,18 +2,14 @@
 //! clauses from which they follow.
 
 use std::rc::Rc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use hashbrown::HashTable;
 
-use super::clause::{
-    GroundClause, GroundClauses, GroundLiteral, GroundTest, PredId, RelationName, TermPattern, Var, VarSet,
-};
-use super::error::GroundError;
-use super::limits::GroundLimits;
+use super::clause::{GroundClause, GroundLiteral, GroundTest, TermPattern, Var, VarSet};
 use super::tables::{NONE, RowTable, hash};
-use super::terms::{Functor, GroundTerms};
+use super::terms::Functor;
+use super::{GroundClauses, GroundError, GroundLimits, GroundTerms, PredId, RelationName};
 
 /// The memory of a fact besides its arguments, in words: its time, its atom and
 /// its entries in indexes.
@@ -485,11 +481,6 @@ impl<'a> ForwardChaining<'a> {
     /// holds.
     pub fn find(&self, name: &str, words: &[u32]) -> Option<u32> {
         self.find_in(*self.program.names.get(&RelationName::Named(name.into(), words.len()))?, words)
-    }
-
-    /// Returns whether a sentence may hold.
-    pub fn holds(&self, name: &str, words: &[u32]) -> bool {
-        self.find(name, words).is_some()
     }
 
     pub fn find_in(&self, pred: PredId, words: &[u32]) -> Option<u32> {

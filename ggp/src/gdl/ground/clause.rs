@@ -232,7 +232,7 @@ impl GroundClauses {
 }
 
 /// Returns the relations that depend on the state or the moves.
-fn dynamic_relations(rules: &Rules) -> BTreeSet<(&str, usize)> {
+fn dynamic_relations(rules: &Rules) -> DynamicRelations<'_> {
     let mut dynamic =
         BTreeSet::from([("true", 1), ("does", 2), ("next", 1), ("legal", 2), ("goal", 2), ("terminal", 0)]);
     loop {
@@ -260,14 +260,17 @@ enum ConjunctionPart<'a> {
     Distinct(&'a Term, &'a Term),
     Same(&'a Term, &'a Term),
     /// A disjunction of tests, which is not expanded.
-    Tests(Vec<Vec<ConjunctionPart<'a>>>),
+    Tests(Disjunction<'a>),
 }
 
+/// Alternatives, each a conjunction.
+type Disjunction<'a> = Vec<Vec<ConjunctionPart<'a>>>;
+
+/// The relations that depend on the state or the moves.
+type DynamicRelations<'a> = BTreeSet<(&'a str, usize)>;
+
 /// Returns the conjunctions to which a rule expands.
-fn conjunctions<'a>(
-    rule: &'a Rule,
-    dynamic: &BTreeSet<(&str, usize)>,
-) -> Result<Vec<Vec<ConjunctionPart<'a>>>, GroundError> {
+fn conjunctions<'a>(rule: &'a Rule, dynamic: &DynamicRelations) -> Result<Disjunction<'a>, GroundError> {
     let too_many = GroundError::Alternatives { place: rule.place, limit: MAX_ALTERNATIVES };
     let parts = rule.body.iter().map(|literal| alternatives(literal, true, dynamic));
     product(parts).ok_or(too_many)
@@ -275,11 +278,7 @@ fn conjunctions<'a>(
 
 /// Returns the alternatives of a literal, or of its negation, each a conjunction.
 /// Returns `None` if there are too many.
-fn alternatives<'a>(
-    literal: &'a Literal,
-    holds: bool,
-    dynamic: &BTreeSet<(&str, usize)>,
-) -> Option<Vec<Vec<ConjunctionPart<'a>>>> {
+fn alternatives<'a>(literal: &'a Literal, holds: bool, dynamic: &DynamicRelations) -> Option<Disjunction<'a>> {
     Some(match (literal, holds) {
         (Literal::Holds(atom), true) => vec![vec![ConjunctionPart::Holds(atom)]],
         (Literal::Holds(atom), false) => vec![vec![ConjunctionPart::Absent(atom)]],
@@ -302,10 +301,8 @@ fn alternatives<'a>(
     })
 }
 
-fn product<'a>(
-    parts: impl Iterator<Item = Option<Vec<Vec<ConjunctionPart<'a>>>>>,
-) -> Option<Vec<Vec<ConjunctionPart<'a>>>> {
-    let mut all: Vec<Vec<ConjunctionPart>> = vec![Vec::new()];
+fn product<'a>(parts: impl Iterator<Item = Option<Disjunction<'a>>>) -> Option<Disjunction<'a>> {
+    let mut all: Disjunction = vec![Vec::new()];
     for part in parts {
         let part = part?;
         if all.len() * part.len() > MAX_ALTERNATIVES {
@@ -320,7 +317,7 @@ fn product<'a>(
 struct ClauseConverter<'a> {
     program: &'a mut GroundClauses,
     terms: &'a mut GroundTerms,
-    dynamic: &'a BTreeSet<(&'a str, usize)>,
+    dynamic: &'a DynamicRelations<'a>,
     vars: Vec<&'a str>,
 }
 

@@ -8,10 +8,8 @@
 
 use std::collections::HashMap;
 
-use super::clause::{
-    GroundClause, GroundClauses, GroundLiteral, PredId, RelationKind, RelationName, TermPattern, VarSet,
-};
-use super::error::GroundError;
+use super::clause::{GroundClause, GroundLiteral, RelationKind, TermPattern, VarSet};
+use super::{GroundClauses, GroundError, PredId, RelationName};
 
 /// The maximum number of queries.
 const MAX_QUERIES: usize = 10_000;

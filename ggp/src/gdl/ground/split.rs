@@ -4,9 +4,8 @@
 //! these literals become a separate clause. Its head lacks the variable. The
 //! other literals are then joined once instead of once per value of the variable.
 
-use super::clause::{
-    GroundClause, GroundClauses, GroundLiteral, GroundTest, MAX_ARITY, RelationKind, TermPattern, Var, VarSet, vars,
-};
+use super::GroundClauses;
+use super::clause::{GroundClause, GroundLiteral, GroundTest, MAX_ARITY, RelationKind, TermPattern, Var, VarSet, vars};
 
 /// The number of additional clauses above which no test is expanded.
 const MAX_ADDED_CLAUSES: usize = 4096;
@@ -66,17 +65,12 @@ fn expand_test(clause: &GroundClause) -> Option<Vec<GroundClause>> {
 /// it.
 fn cut(clause: &mut GroundClause, eliminated: VarSet, program: &mut GroundClauses) -> GroundClause {
     let has = |set: VarSet| set & eliminated != 0;
-    let (mut body, rest): (Vec<_>, Vec<_>) = clause.body.drain(..).partition(|literal| has(literal.vars()));
-    clause.body = rest;
-    let (mut absent, rest): (Vec<_>, Vec<_>) = clause.absent.drain(..).partition(|literal| has(literal.vars()));
-    clause.absent = rest;
-    let (mut tests, rest): (Vec<_>, Vec<_>) = clause.tests.drain(..).partition(|test| has(test.vars()));
-    clause.tests = rest;
+    let mut body: Vec<_> = clause.body.extract_if(.., |literal| has(literal.vars())).collect();
+    let mut absent: Vec<_> = clause.absent.extract_if(.., |literal| has(literal.vars())).collect();
+    let mut tests: Vec<_> = clause.tests.extract_if(.., |test| has(test.vars())).collect();
     // Tests whose variables are all bound here belong to the new clause.
     let bound = body.iter().fold(0, |set, literal| set | literal.vars());
-    let (here, rest): (Vec<_>, Vec<_>) = clause.tests.drain(..).partition(|test| test.vars() & !bound == 0);
-    clause.tests = rest;
-    tests.extend(here);
+    tests.extend(clause.tests.extract_if(.., |test| test.vars() & !bound == 0));
     let kept = bound & clause.vars();
     // The variables of the new clause are renumbered.
     let places: Vec<Var> = (0..clause.variables).filter(|&var| bound >> var & 1 == 1).collect();

@@ -1,7 +1,6 @@
 //! The order in which forward chaining runs clauses.
 
-use super::clause::GroundClauses;
-use super::error::GroundError;
+use super::{GroundClauses, GroundError};
 use crate::gdl::scc::components;
 
 /// Returns groups of clauses in the order in which they run. Clauses that do not

@@ -3,12 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::error::ProverError;
-use super::prove::{Prover, ProverState};
-use super::terms::TermId;
-use crate::game::{Game, Turn};
-use crate::gdl::reasoner::{Goal, Reasoner};
-use crate::gdl::syntax::Rules;
+use super::{Prover, ProverError, ProverState, TermId};
+use crate::gdl::{Goal, Reasoner, Rules};
+use crate::{Game, Turn};
 
 /// A game played by the [`Prover`]. It is slow, but plays games that are too
 /// large for a network. Threads share one prover and use it in turn.
@@ -167,15 +164,15 @@ impl Game for ProverGame {
     }
 
     fn number(&self, _: usize, mv: TermId) -> u32 {
-        mv.number()
+        mv.0
     }
 
     fn numbers(&self, state: &ProverGameState, joint: &[TermId], numbers: &mut Vec<u32>) {
         match self.turn(state) {
-            Turn::All => numbers.extend(joint.iter().map(|mv| mv.number())),
+            Turn::All => numbers.extend(joint.iter().map(|mv| mv.0)),
             Turn::One(acting) => {
                 let only = |(role, moves): (usize, &Vec<TermId>)| if role == acting { joint[0] } else { moves[0] };
-                numbers.extend(state.0.legal.iter().enumerate().map(only).map(TermId::number));
+                numbers.extend(state.0.legal.iter().enumerate().map(|choice| only(choice).0));
             }
         }
     }

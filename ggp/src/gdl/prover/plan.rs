@@ -20,10 +20,10 @@ pub const MAX_ARITY: usize = 64;
 
 /// A term of a rule. Variables are indexes into the rule's environment.
 #[derive(Clone, Debug)]
-enum RuleTerm {
+pub enum RuleTerm {
     Const(u32),
     Var(usize),
-    Fun(u32, Vec<RuleTerm>),
+    Fun(u32, Box<[RuleTerm]>),
 }
 
 #[derive(Clone, Debug)]
@@ -82,14 +82,6 @@ pub enum ColumnPattern {
     Fun(u32, Box<[ColumnPattern]>),
 }
 
-/// Instructions for building a term whose variables are bound.
-#[derive(Clone, Debug)]
-pub enum TermBuilder {
-    Const(u32),
-    Var(usize),
-    Fun(u32, Box<[TermBuilder]>),
-}
-
 /// A source of rows.
 #[derive(Clone, Copy, Debug)]
 pub enum RowSource {
@@ -108,16 +100,16 @@ pub enum PlanStep {
     Scan {
         source: RowSource,
         pats: Box<[ColumnPattern]>,
-        keys: Box<[(usize, TermBuilder)]>,
+        keys: Box<[(usize, RuleTerm)]>,
     },
     /// Matches the answers of a call. `args` has an entry per column, which is
     /// `Some` if the column is bound. `pats` are for the other columns.
     Call {
         pred: u32,
-        args: Box<[Option<TermBuilder>]>,
+        args: Box<[Option<RuleTerm>]>,
         pats: Box<[ColumnPattern]>,
     },
-    Distinct(TermBuilder, TermBuilder),
+    Distinct(RuleTerm, RuleTerm),
     Not(Box<PlanStep>),
     AnyOf(Box<[Box<[PlanStep]>]>),
 }
@@ -130,7 +122,7 @@ pub struct RulePlan {
     pub bound: Box<[ColumnPattern]>,
     pub body: Box<[PlanStep]>,
     /// The instructions for the other arguments, in order.
-    pub free: Box<[TermBuilder]>,
+    pub free: Box<[RuleTerm]>,
 }
 
 /// All relations of a rulesheet, prepared for the tabling engine.
@@ -288,7 +280,7 @@ impl RuleConverter<'_> {
             }
             Term::Function { name, args, .. } => {
                 let functor = self.terms.functor(name, args.len()).0;
-                let args: Vec<RuleTerm> = args.iter().map(|arg| self.shape(arg)).collect();
+                let args: Box<[RuleTerm]> = args.iter().map(|arg| self.shape(arg)).collect();
                 match args.iter().map(RuleTerm::as_const).collect::<Option<Vec<u32>>>() {
                     Some(constants) => RuleTerm::Const(self.terms.intern(&[&[functor], &constants[..]].concat())),
                     None => RuleTerm::Fun(functor, args),
@@ -350,14 +342,6 @@ impl RuleTerm {
             }
         }
     }
-
-    fn build(&self) -> TermBuilder {
-        match self {
-            RuleTerm::Const(id) => TermBuilder::Const(*id),
-            RuleTerm::Var(variable) => TermBuilder::Var(*variable),
-            RuleTerm::Fun(functor, args) => TermBuilder::Fun(*functor, args.iter().map(RuleTerm::build).collect()),
-        }
-    }
 }
 
 impl BodyPart {
@@ -415,7 +399,7 @@ impl BodyPart {
             BodyPart::True(RuleTerm::Fun(functor, args)) => scan(RowSource::Functor(*functor), args, bound),
             BodyPart::True(fluent) => scan(RowSource::Fluents, std::slice::from_ref(fluent), bound),
             BodyPart::Does(args) => scan(RowSource::Does, args, bound),
-            BodyPart::Distinct(left, right) => PlanStep::Distinct(left.build(), right.build()),
+            BodyPart::Distinct(left, right) => PlanStep::Distinct(left.clone(), right.clone()),
             BodyPart::Not(inner) => PlanStep::Not(Box::new(inner.goal(bound, preds))),
             BodyPart::AnyOf(branches) => {
                 let goals = |parts: &Vec<BodyPart>, bound: &mut [bool]| {
@@ -429,12 +413,12 @@ impl BodyPart {
 
 fn scan(source: RowSource, args: &[RuleTerm], bound: &mut [bool]) -> PlanStep {
     let keys = args.iter().enumerate().filter(|(_, arg)| arg.is_bound(bound) && !matches!(arg, RuleTerm::Fun(..)));
-    let keys = keys.map(|(column, arg)| (column, arg.build())).collect();
+    let keys = keys.map(|(column, arg)| (column, arg.clone())).collect();
     PlanStep::Scan { source, pats: args.iter().map(|arg| arg.pat(bound)).collect(), keys }
 }
 
 fn call(pred: u32, args: &[RuleTerm], bound: &mut [bool]) -> PlanStep {
-    let made: Box<[Option<TermBuilder>]> = args.iter().map(|arg| arg.is_bound(bound).then(|| arg.build())).collect();
+    let made: Box<[Option<RuleTerm>]> = args.iter().map(|arg| arg.is_bound(bound).then(|| arg.clone())).collect();
     let free = args.iter().zip(&made).filter(|(_, made)| made.is_none());
     PlanStep::Call { pred, pats: free.map(|(arg, _)| arg.pat(bound)).collect(), args: made }
 }
@@ -457,12 +441,7 @@ impl PlanClause {
         if free.clone().any(|arg| !arg.is_bound(&known)) {
             return None;
         }
-        Some(RulePlan {
-            variables: self.variables,
-            bound,
-            body: body.into(),
-            free: free.map(RuleTerm::build).collect(),
-        })
+        Some(RulePlan { variables: self.variables, bound, body: body.into(), free: free.cloned().collect() })
     }
 }
 

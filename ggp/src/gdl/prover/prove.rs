@@ -5,13 +5,12 @@ use std::sync::atomic::AtomicBool;
 
 use rand::RngExt;
 
-use super::error::ProverError;
 use super::plan::PlannedRules;
 use super::tabling::TablingEngine;
-use super::terms::{TermId, TermStore};
+use super::terms::TermStore;
+use super::{ProverError, TermId};
 use crate::Rng;
-use crate::gdl::reasoner::Goal;
-use crate::gdl::syntax::{Document, Expr, ExprKind, Rules};
+use crate::gdl::{Document, Expr, ExprKind, Goal, Rules};
 
 /// A state of a match: the fluents that hold, each once, in the order of their
 /// ids.

@@ -1,103 +1,14 @@
 //! Sets of tuples of terms, with indexes by column.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// Returns the hash of a tuple.
 #[inline]
 pub fn hash(words: &[u32]) -> u64 {
-    words.iter().fold(words.len() as u64, |hash, &word| mix(hash, u64::from(word)))
-}
-
-#[inline]
-fn mix(hash: u64, word: u64) -> u64 {
-    (hash.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// A hasher for small integers and tuples of them.
-#[derive(Default, Clone, Copy)]
-pub struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn finish(&self) -> u64 {
-        self.0.rotate_left(26)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.0 = mix(self.0, u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = mix(self.0, word);
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.0 = mix(self.0, word as u64);
-    }
-}
-
-pub type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
-
-/// An open-addressing hash table of row numbers. The rows are stored elsewhere.
-#[derive(Default)]
-pub struct IndexTable {
-    /// A number plus 1, or 0 for an empty slot. At most half of the slots are taken.
-    slots: Vec<u32>,
-    len: usize,
-}
-
-impl IndexTable {
-    #[inline]
-    pub fn find(&self, hash: u64, same: impl Fn(u32) -> bool) -> Option<u32> {
-        if self.slots.is_empty() {
-            return None;
-        }
-        let mask = self.slots.len() - 1;
-        let mut at = (hash >> 20) as usize & mask;
-        while self.slots[at] != 0 {
-            if same(self.slots[at] - 1) {
-                return Some(self.slots[at] - 1);
-            }
-            at = (at + 1) & mask;
-        }
-        None
-    }
-
-    /// Inserts a number that is not in the table. `rehash` returns the hash of any
-    /// number in the table.
-    pub fn insert(&mut self, hash: u64, number: u32, rehash: impl Fn(u32) -> u64) {
-        if 2 * (self.len + 1) > self.slots.len() {
-            let old = std::mem::take(&mut self.slots);
-            self.slots = vec![0; (2 * old.len()).max(16)];
-            for slot in old.into_iter().filter(|&slot| slot != 0) {
-                self.place(rehash(slot - 1), slot);
-            }
-        }
-        self.place(hash, number + 1);
-        self.len += 1;
-    }
-
-    fn place(&mut self, hash: u64, slot: u32) {
-        let mask = self.slots.len() - 1;
-        let mut at = (hash >> 20) as usize & mask;
-        while self.slots[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        self.slots[at] = slot;
-    }
-
-    fn clear(&mut self) {
-        self.slots.clear();
-        self.len = 0;
-    }
+    FxBuildHasher.hash_one(words)
 }
 
 /// The row number that means no row.
@@ -111,7 +22,7 @@ const SMALL: usize = 8;
 struct Column {
     built: bool,
     /// The first row with each value, and the number of rows with it.
-    first: WordMap<u32, (u32, u32)>,
+    first: FxHashMap<u32, (u32, u32)>,
     next: Vec<u32>,
 }
 
@@ -121,7 +32,7 @@ pub struct TupleSet {
     width: usize,
     len: usize,
     words: Vec<u32>,
-    slots: IndexTable,
+    slots: HashTable<u32>,
     columns: Vec<Column>,
 }
 
@@ -176,7 +87,7 @@ impl TupleSet {
             }
             return true;
         }
-        if self.slots.find(hash(words), |row| self.row(row) == words).is_some() {
+        if self.slots.find(hash(words), |&row| self.row(row) == words).is_some() {
             return false;
         }
         self.push(words);
@@ -186,8 +97,8 @@ impl TupleSet {
 
     fn enter(&mut self, row: u32) {
         let TupleSet { width, words, slots, .. } = self;
-        let row_hash = |row: u32| hash(&words[row as usize * *width..][..*width]);
-        slots.insert(row_hash(row), row, row_hash);
+        let row_hash = |&row: &u32| hash(&words[row as usize * *width..][..*width]);
+        slots.insert_unique(row_hash(&row), row, row_hash);
     }
 
     /// Returns whether the set is large enough for an index.

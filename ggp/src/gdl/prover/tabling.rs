@@ -8,13 +8,14 @@
 //! Negation reads complete tables only: in a stratified rulesheet, a negated call
 //! does not depend on its caller.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use rustc_hash::FxHashMap;
+
 use super::error::ProverError;
-use super::plan::{AnswerScope, ColumnPattern, PlanStep, PlannedRules, RowSource, RulePlan, TermBuilder};
-use super::rows::{NONE, TupleSet, WordMap};
+use super::plan::{AnswerScope, ColumnPattern, PlanStep, PlannedRules, RowSource, RulePlan, RuleTerm};
+use super::rows::{NONE, TupleSet};
 use super::terms::TermStore;
 use crate::gdl::syntax::MAX_DEPTH;
 
@@ -59,7 +60,7 @@ struct CallTable {
 /// The tables whose answers are valid for the same scope of time.
 #[derive(Default)]
 struct TableCache {
-    numbers: HashMap<Arc<[u32]>, u32, std::hash::BuildHasherDefault<super::rows::WordHasher>>,
+    numbers: FxHashMap<Arc<[u32]>, u32>,
     tables: Vec<CallTable>,
     used: usize,
 }
@@ -166,7 +167,7 @@ enum StepCursor {
 pub struct TablingEngine {
     pub terms: TermStore,
     store: RowStore,
-    plans: WordMap<(u32, u64), Arc<[RulePlan]>>,
+    plans: FxHashMap<(u32, u64), Arc<[RulePlan]>>,
     env: Vec<u32>,
     cursors: Vec<StepCursor>,
     /// Keys under construction.
@@ -189,7 +190,7 @@ impl TablingEngine {
         TablingEngine {
             terms,
             store: RowStore { program, functors: Vec::new(), fluents, does, caches: Default::default() },
-            plans: WordMap::default(),
+            plans: FxHashMap::default(),
             env: Vec::new(),
             cursors: Vec::new(),
             scratch: Vec::new(),
@@ -275,7 +276,7 @@ impl TablingEngine {
         self.cursors.clear();
         self.waiting.clear();
         (self.depth, self.low) = (0, NONE);
-        self.terms.clear_too_deep();
+        self.terms.too_deep = false;
     }
 
     /// Returns the table of the call whose key begins at `start` of the scratch
@@ -379,9 +380,10 @@ impl TablingEngine {
     fn run_facts(&mut self, at: TableRef, pred: u32, args: &[u32]) -> Result<(), ProverError> {
         let source = RowsRef::Facts(pred);
         let keys = args.iter().enumerate().filter(|(_, arg)| **arg != FREE);
-        let (mut row, chain) = self.start(source, keys.map(|(column, arg)| (column, *arg)));
+        let (mut row, chain) = start_rows(&mut self.store, source, keys.map(|(column, arg)| (column, *arg)));
         while row < self.store.rows(source).len() as u32 {
-            self.visit()?;
+            self.visits += 1;
+            self.check_visits()?;
             let facts = self.store.rows(source);
             let words = facts.row(row);
             let scratch = &mut self.scratch;
@@ -403,11 +405,6 @@ impl TablingEngine {
         let TablingEngine { scratch, store, added, .. } = self;
         *added += u64::from(store.table_mut(at).rows.insert(&scratch[start..]));
         scratch.truncate(start);
-    }
-
-    fn visit(&mut self) -> Result<(), ProverError> {
-        self.visits += 1;
-        self.check_visits()
     }
 
     /// Returns an error if too many rows were visited or the query is interrupted.
@@ -463,7 +460,7 @@ impl TablingEngine {
                     self.scratch.push(value);
                 }
                 self.add(at, start);
-                if self.terms.too_deep() {
+                if self.terms.too_deep {
                     return Err(ProverError::TermTooDeep { limit: MAX_DEPTH });
                 }
                 if once {
@@ -493,10 +490,10 @@ impl TablingEngine {
                     RowSource::Does => RowsRef::Does,
                 };
                 let TablingEngine { env, store, .. } = self;
-                let value = |build: &TermBuilder| match *build {
-                    TermBuilder::Const(id) => id,
-                    TermBuilder::Var(variable) => env[base + variable],
-                    TermBuilder::Fun(..) => FREE,
+                let value = |build: &RuleTerm| match *build {
+                    RuleTerm::Const(id) => id,
+                    RuleTerm::Var(variable) => env[base + variable],
+                    RuleTerm::Fun(..) => FREE,
                 };
                 let keys = keys.iter().map(|(column, build)| (*column, value(build)));
                 let (row, chain) = start_rows(store, rows, keys);
@@ -509,7 +506,7 @@ impl TablingEngine {
                     let value = arg.as_ref().map_or(FREE, |arg| self.build(arg, base));
                     self.scratch.push(value);
                 }
-                if self.terms.too_deep() {
+                if self.terms.too_deep {
                     return Err(ProverError::TermTooDeep { limit: MAX_DEPTH });
                 }
                 let table = self.solve(*pred, start)?;
@@ -530,10 +527,6 @@ impl TablingEngine {
                 StepCursor::Spent
             }
         })
-    }
-
-    fn start(&mut self, rows: RowsRef, keys: impl Iterator<Item = (usize, u32)>) -> (u32, u32) {
-        start_rows(&mut self.store, rows, keys)
     }
 
     /// Returns whether a step whose variables are bound holds.
@@ -573,11 +566,11 @@ impl TablingEngine {
         Ok(false)
     }
 
-    fn build(&mut self, build: &TermBuilder, base: usize) -> u32 {
+    fn build(&mut self, build: &RuleTerm, base: usize) -> u32 {
         match build {
-            TermBuilder::Const(id) => *id,
-            TermBuilder::Var(variable) => self.env[base + variable],
-            TermBuilder::Fun(functor, args) => {
+            RuleTerm::Const(id) => *id,
+            RuleTerm::Var(variable) => self.env[base + variable],
+            RuleTerm::Fun(functor, args) => {
                 let start = self.scratch.len();
                 self.scratch.push(*functor);
                 for arg in args {

@@ -3,19 +3,14 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::rows::{IndexTable, hash};
+use hashbrown::HashTable;
+
+use super::rows::hash;
 use crate::gdl::syntax::MAX_DEPTH;
 
-/// A ground term of one [`Prover`](super::prove::Prover). Equal terms have equal ids.
+/// A ground term of one [`Prover`](super::prove::Prover). Equal terms have equal ids, in the order of first occurrence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TermId(pub(super) u32);
-
-impl TermId {
-    /// Returns the position of the term in the order of first occurrence.
-    pub(super) fn number(self) -> u32 {
-        self.0
-    }
-}
 
 /// A name with a number of arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,8 +26,8 @@ pub struct TermStore {
     starts: Vec<u32>,
     depths: Vec<u16>,
     /// Whether a term was rejected because it is nested too deep to recurse into.
-    too_deep: bool,
-    slots: IndexTable,
+    pub too_deep: bool,
+    slots: HashTable<u32>,
 }
 
 impl TermStore {
@@ -54,17 +49,6 @@ impl TermStore {
         self.intern(&[functor.0])
     }
 
-    /// Returns whether a term was too deep since the last
-    /// [`clear_too_deep`](TermStore::clear_too_deep).
-    #[inline]
-    pub fn too_deep(&self) -> bool {
-        self.too_deep
-    }
-
-    pub fn clear_too_deep(&mut self) {
-        self.too_deep = false;
-    }
-
     /// Returns the term of a functor and its arguments. For a term nested deeper
     /// than [`MAX_DEPTH`], sets the flag `too_deep` and returns its first argument.
     pub fn intern(&mut self, words: &[u32]) -> u32 {
@@ -75,14 +59,14 @@ impl TermStore {
         }
         let TermStore { words: all, starts, slots, depths, .. } = self;
         let next = starts.len() as u32;
-        let same = |id: u32| slice(all, starts, id) == words;
-        if let Some(id) = slots.find(hash(words), same) {
+        let same = |&id: &u32| slice(all, starts, id) == words;
+        if let Some(&id) = slots.find(hash(words), same) {
             return id;
         }
         starts.push(all.len() as u32);
         depths.push(depth);
         all.extend_from_slice(words);
-        slots.insert(hash(words), next, |id| hash(slice(all, starts, id)));
+        slots.insert_unique(hash(words), next, |&id| hash(slice(all, starts, id)));
         next
     }
 

@@ -311,7 +311,7 @@ impl Converter {
             return Some(Term::Variable(name.to_string()));
         }
         let (name, args) = self.name_and_parts(expr, "term")?;
-        if CONNECTIVES.iter().any(|word| name.eq_ignore_ascii_case(word)) {
+        if is_connective(name) {
             self.note(Code::MisplacedKeyword, expr.place, format!("Expected a term, got the connective `{name}`."));
         }
         if !args.is_empty() && RELATIONS.iter().any(|(word, _)| name.eq_ignore_ascii_case(word)) {

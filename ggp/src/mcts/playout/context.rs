@@ -1,5 +1,7 @@
 //! Contexts: the moves before a move.
 
+use std::ops::Range;
+
 use crate::game::NOOP;
 use crate::mcts::MoveHistory;
 
@@ -18,26 +20,19 @@ pub(super) fn context(roles: usize, role: usize, length: usize, back: impl Fn(us
     u64::from(two) << 32 | u64::from(one)
 }
 
-/// Returns the context of a move of a role in joint move number `end`, with
-/// joint moves without a choice skipped: the move of role i - 1 in the last
+/// Returns the context of a move of a role after some joint moves, with joint
+/// moves without a choice skipped: the move of role i - 1 in the last
 /// joint move, and that of role i - 2 in the one before, cyclically.
 ///
 /// A role without a choice is replaced by the nearest previous role that had
-/// one. Joint moves before `first` are ignored. Returns `None` if too few are
-/// left.
+/// one. Returns `None` if there are too few joint moves.
 ///
 /// If all roles choose at once, or if they take turns, the result is that of
 /// [`context`] without the joint moves that had no choice.
 #[inline]
-pub(super) fn chosen_context(
-    history: &MoveHistory,
-    first: usize,
-    end: usize,
-    role: usize,
-    length: usize,
-) -> Option<u64> {
+pub(super) fn chosen_context(history: &MoveHistory, joints: Range<usize>, role: usize, length: usize) -> Option<u64> {
     let roles = history.roles();
-    let mut joints = (first..end).rev();
+    let mut joints = joints.rev();
     let mut number = |steps: usize| {
         joints.find_map(|joint| {
             let mut before = (steps..steps + roles).map(|back| (role + back * (roles - 1)) % roles);

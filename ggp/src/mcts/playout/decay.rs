@@ -40,12 +40,6 @@ pub(crate) struct WeightLimits {
     omega: f32,
 }
 
-impl Default for Decay {
-    fn default() -> Decay {
-        Decay::NONE
-    }
-}
-
 /// The weight of one occurrence in a table.
 ///
 /// A table that decays as a whole keeps its stored weights, and later rewards

@@ -1,10 +1,8 @@
 //! The move-average sampling technique.
 
-use super::UNSEEN;
-use super::decay::{Decay, DecayingAverage, Scale, WeightLimits};
-use super::value_guided::MoveValues;
-use crate::game::NOOP;
-use crate::mcts::MoveHistory;
+use super::decay::{DecayingAverage, Scale, WeightLimits};
+use super::{Decay, MoveHistory, MoveValues, UNSEEN};
+use crate::NOOP;
 
 /// The move-average sampling technique (MAST) [Finnsson and Björnsson 2008;
 /// Tak et al. 2012, section III-D].

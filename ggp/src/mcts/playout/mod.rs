@@ -19,10 +19,9 @@ mod value_guided;
 
 use rand::RngExt;
 
-use super::move_history::MoveHistory;
-use super::params::ParamOverrides;
-use crate::game::Game;
-use crate::rng::Rng;
+use super::{MoveHistory, ParamOverrides};
+use crate::{Game, Rng};
+
 pub use decay::Decay;
 pub use last_good_reply::LastGoodReply;
 pub use mast::Mast;

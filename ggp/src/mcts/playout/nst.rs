@@ -1,14 +1,11 @@
 //! The N-gram selection technique.
 
-use crate::mcts::MoveHistory;
 use rustc_hash::FxHashMap;
 
 use super::context::{chosen_context, context};
-use super::decay::{Decay, DecayingAverage, Scale, WeightLimits};
-use super::mast::Mast;
-use super::value_guided::MoveValues;
-use super::{LEAST_WEIGHT, UNSEEN};
-use crate::game::NOOP;
+use super::decay::{DecayingAverage, Scale, WeightLimits};
+use super::{Decay, LEAST_WEIGHT, Mast, MoveHistory, MoveValues, UNSEEN};
+use crate::NOOP;
 
 /// The N-gram selection technique (NST) [Tak et al. 2012, section IV-B].
 ///
@@ -207,7 +204,7 @@ impl Nst {
                 let Some(number) = history.chosen(joint, role) else { continue };
                 self.singles.add(role, number, reward as f32, limits);
                 for length in 1..self.longest {
-                    let Some(key) = chosen_context(history, first, joint, role, length) else { break };
+                    let Some(key) = chosen_context(history, first..joint, role, length) else { break };
                     self.add(role, key, number, reward as f32, limits);
                 }
             }
@@ -262,7 +259,7 @@ impl Nst {
         self.sums.extend(numbers.iter().map(single));
         for length in 1..longest.min(self.longest) {
             let key = match self.skips_waits {
-                true => chosen_context(history, 0, history.known(), role, length),
+                true => chosen_context(history, 0..history.known(), role, length),
                 false => Some(context(history.roles(), role, length, |back, role| history.back(back, role))),
             };
             let Some(key) = key else { break };

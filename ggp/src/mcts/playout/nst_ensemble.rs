@@ -1,10 +1,7 @@
 //! Playouts whose source of move values is tuned.
 
-use super::decay::Decay;
-use super::nst::Nst;
-use super::value_guided::MoveValues;
-use crate::mcts::params::PerRole;
-use crate::mcts::{MoveHistory, ParamOverrides, PlayoutKind};
+use super::{Decay, MoveHistory, MoveValues, Nst, ParamOverrides};
+use crate::mcts::{PerRole, PlayoutKind};
 
 /// Several [`Nst`] tables with different decay rates.
 ///

@@ -1,9 +1,6 @@
 //! Random playouts.
 
-use super::Playout;
-use crate::game::Game;
-use crate::mcts::MoveHistory;
-use crate::rng::Rng;
+use super::{Game, MoveHistory, Playout, Rng};
 
 /// Uniformly random legal moves.
 #[derive(Clone, Debug)]

@@ -1,15 +1,9 @@
 //! Playouts guided by move values.
 
-use crate::mcts::{MoveHistory, ParamOverrides, PlayoutKind};
 use rand::RngExt;
 
-use super::Playout;
-use super::decay::Decay;
-use super::last_good_reply::LastGoodReply;
-use super::selector::Selector;
-use crate::game::Game;
-use crate::mcts::params::PerRole;
-use crate::rng::Rng;
+use super::{Decay, Game, LastGoodReply, MoveHistory, ParamOverrides, Playout, Rng, Selector};
+use crate::mcts::{PerRole, PlayoutKind};
 
 /// Values of moves, learnt from the simulations so far.
 pub trait MoveValues {
@@ -61,7 +55,7 @@ struct Chooser {
     worths: Vec<f32>,
 }
 
-impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
+impl<W: MoveValues, M: Copy> ValueGuidedPlayout<W, M> {
     /// Creates a playout that has learnt nothing.
     pub fn new(worth: W, selector: Selector, replies: Option<LastGoodReply>, decay: Decay) -> ValueGuidedPlayout<W, M> {
         ValueGuidedPlayout {
@@ -87,10 +81,7 @@ impl<W: MoveValues, M> ValueGuidedPlayout<W, M> {
         history: &MoveHistory,
         random: bool,
         rng: &mut Rng,
-    ) -> usize
-    where
-        M: Copy,
-    {
+    ) -> usize {
         if moves.len() == 1 {
             return 0;
         }

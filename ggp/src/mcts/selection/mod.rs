@@ -43,7 +43,7 @@ pub struct NodeVisit {
 /// follows the moves of the match.
 pub trait Selection<G: Game> {
     /// The data that it keeps per move in addition to the statistics.
-    type EdgeData: Copy + Debug;
+    type EdgeData: Copy + Debug + Send;
 
     /// The common part of the values of all moves of a role at a node.
     type Prepared: Copy;

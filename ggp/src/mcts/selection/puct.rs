@@ -1,8 +1,6 @@
 //! Selection with prior probabilities.
 
-use super::{NodeVisit, Selection};
-use crate::game::Game;
-use crate::mcts::MoveStats;
+use super::{Game, MoveStats, NodeVisit, Selection};
 
 /// An evaluator of moves before they are tried.
 pub trait MoveEvaluator<G: Game> {

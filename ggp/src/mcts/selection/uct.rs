@@ -1,9 +1,7 @@
 //! UCB1 applied to trees.
 
-use super::{NodeVisit, Selection};
-use crate::game::Game;
-use crate::mcts::params::PerRole;
-use crate::mcts::{MoveStats, ParamOverrides};
+use super::{Game, MoveStats, NodeVisit, ParamOverrides, Selection};
+use crate::mcts::PerRole;
 
 /// UCB1 applied to trees [Kocsis and Szepesvári 2006; Roschke and Sturtevant
 /// 2013, section 2.2]: mean + C √(ln T / Tᵢ).

@@ -3,6 +3,7 @@
 use rand::RngExt;
 
 use crate::rng::Rng;
+use crate::util::nth_bit;
 
 /// The maximum number of parameters of a space.
 pub const MAX_PARAMETERS: usize = 8;
@@ -18,19 +19,10 @@ pub(super) fn all(values: usize) -> u32 {
     u32::MAX >> (MAX_VALUES - values)
 }
 
-/// Returns the indices of the set bits, from the lowest.
-pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (mask != 0).then(|| mask.trailing_zeros() as usize);
-        mask &= mask.wrapping_sub(1);
-        bit
-    })
-}
-
 /// Returns the index of a set bit, all equally likely. At least one bit must be set; if only one is, no random number
 /// is drawn.
 #[inline]
-pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
+pub(super) fn random_bit(mask: u32, rng: &mut Rng) -> usize {
     let first = mask.trailing_zeros() as usize;
     if mask.is_power_of_two() {
         return first;
@@ -41,10 +33,7 @@ pub(super) fn random_bit(mut mask: u32, rng: &mut Rng) -> usize {
         // The bits are contiguous, as those of feasible values mostly are.
         return first + nth as usize;
     }
-    for _ in 0..nth {
-        mask &= mask - 1;
-    }
-    mask.trailing_zeros() as usize
+    nth_bit(mask.into(), nth as usize)
 }
 
 /// Returns the numbers below `count` in random order. The other places are unspecified.

@@ -2,8 +2,7 @@
 
 use rand::RngExt;
 
-use super::space::{Setting, Space};
-use crate::rng::Rng;
+use super::{Rng, Setting, Space};
 
 impl Space {
     /// Replaces the value with the lowest score of each parameter by a value between the best one and a neighbour of

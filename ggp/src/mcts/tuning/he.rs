@@ -1,9 +1,9 @@
 //! Hierarchical expansion [Sironi and Winands 2018, section 4.2].
 
-use super::bits::{MAX_PARAMETERS, bits, random_order};
-use super::space::{Combination, Setting, Space};
+use super::bits::random_order;
 use super::ucb::{Bandits, exploration};
-use crate::rng::Rng;
+use super::{Combination, MAX_PARAMETERS, Rng, Setting, Space};
+use crate::util::bits;
 
 /// Marks a node that is not built. The root is below no arm, so its number is
 /// free.

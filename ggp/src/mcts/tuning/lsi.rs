@@ -3,10 +3,10 @@
 use rand::RngExt;
 use rustc_hash::FxHashSet;
 
-use super::bits::{MAX_COMBINATIONS, MAX_VALUES, all, bits, random_bit};
-use super::space::{Combination, Partial, Setting, Space};
-use crate::mcts::params::ParameterValue;
-use crate::rng::Rng;
+use super::bits::{all, random_bit};
+use super::space::Partial;
+use super::{Combination, MAX_COMBINATIONS, MAX_VALUES, ParameterValue, RewardTotal, Rng, Setting, Space};
+use crate::util::bits;
 
 /// Linear side information [Sironi and Winands 2018, section 4.2, figure 5].
 ///
@@ -111,9 +111,8 @@ struct SideInfo {
     round: u32,
     /// The next value to sample in this round.
     next: usize,
-    /// The sums of rewards, by slot.
-    sum: Vec<f64>,
-    visits: Vec<u32>,
+    /// By slot.
+    totals: Vec<RewardTotal>,
 }
 
 impl SideInfo {
@@ -123,8 +122,8 @@ impl SideInfo {
             .filter(|setting| space.parameters()[setting.parameter].values[setting.value] != ParameterValue::Unused)
             .collect();
         let slots = space.parameters().len() * MAX_VALUES;
-        let mut side =
-            SideInfo { sampled, rounds: 0, round: 0, next: 0, sum: vec![0.0; slots], visits: vec![0; slots] };
+        let totals = vec![RewardTotal::default(); slots];
+        let mut side = SideInfo { sampled, rounds: 0, round: 0, next: 0, totals };
         side.end_after(samples);
         side
     }
@@ -148,9 +147,7 @@ impl SideInfo {
 
     #[inline]
     fn update(&mut self, reward: f64) {
-        let slot = self.sampled[self.next].slot();
-        self.sum[slot] += reward;
-        self.visits[slot] += 1;
+        self.totals[self.sampled[self.next].slot()].add(reward);
         self.next += 1;
         if self.next == self.sampled.len() {
             self.next = 0;
@@ -159,8 +156,7 @@ impl SideInfo {
     }
 
     fn mean(&self, setting: Setting) -> f64 {
-        let slot = setting.slot();
-        if self.visits[slot] == 0 { 0.0 } else { self.sum[slot] / f64::from(self.visits[slot]) }
+        self.totals[setting.slot()].mean().unwrap_or(0.0)
     }
 
     /// Returns the different combinations of `count` draws, in order of their
@@ -216,14 +212,13 @@ impl SideInfo {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     combination: Combination,
-    /// The sum of all its rewards, including those of earlier phases.
-    sum: f64,
-    visits: u32,
+    /// Its simulations, including those of earlier phases.
+    total: RewardTotal,
 }
 
 impl Candidate {
     fn mean(&self) -> f64 {
-        if self.visits == 0 { 0.0 } else { self.sum / f64::from(self.visits) }
+        self.total.mean().unwrap_or(0.0)
     }
 }
 
@@ -246,8 +241,8 @@ struct Halving {
 
 impl Halving {
     fn new(combinations: Vec<Combination>, samples: u32) -> Halving {
-        let field: Vec<Candidate> =
-            combinations.into_iter().map(|combination| Candidate { combination, sum: 0.0, visits: 0 }).collect();
+        let candidate = |combination| Candidate { combination, total: RewardTotal::default() };
+        let field: Vec<Candidate> = combinations.into_iter().map(candidate).collect();
         let phases = field.len().next_power_of_two().ilog2();
         let rounds = rounds(samples, field.len(), phases);
         Halving { field, samples, phases, rounds, round: 0, next: 0 }
@@ -270,9 +265,7 @@ impl Halving {
     /// Adds a reward and returns whether the phase is over.
     #[inline]
     fn update(&mut self, reward: f64) -> bool {
-        let candidate = &mut self.field[self.next];
-        candidate.sum += reward;
-        candidate.visits += 1;
+        self.field[self.next].total.add(reward);
         self.next += 1;
         if self.next == self.field.len() {
             self.next = 0;
@@ -330,10 +323,10 @@ mod tests {
         }
         assert!(side.is_complete());
         for tested in &side.sampled {
-            assert_eq!(side.visits[tested.slot()], 1_973);
+            assert_eq!(side.totals[tested.slot()].visits, 1_973);
             assert_eq!(side.mean(*tested), if tested.value == 3 { 0.5 } else { 0.25 });
         }
-        assert_eq!(side.visits.iter().sum::<u32>(), 74_974);
+        assert_eq!(side.totals.iter().map(|total| total.visits).sum::<u32>(), 74_974);
     }
 
     #[test]
@@ -405,7 +398,7 @@ mod tests {
         let mut side = SideInfo::new(&space, 5);
         for &(parameter, value, mean) in means {
             let slot = setting(parameter, value).slot();
-            (side.sum[slot], side.visits[slot]) = (mean, 1);
+            side.totals[slot] = RewardTotal { visits: 1, sum: mean };
         }
         let mut rng = Rng::seed_from_u64(3);
         let candidates: Vec<Combination> = (0..10_000).map(|_| side.candidate(&space, &mut rng)).collect();

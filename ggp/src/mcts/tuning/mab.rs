@@ -3,9 +3,8 @@
 use rand::RngExt;
 
 use super::ranked::RankedArms;
-use super::space::{Combination, Space};
 use super::ucb::exploration;
-use crate::rng::Rng;
+use super::{Combination, Rng, Space};
 
 /// UCB1 with one arm per legal combination [Sironi and Winands 2018, section
 /// 4.2].

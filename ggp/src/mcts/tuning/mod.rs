@@ -66,6 +66,7 @@ use lsi::Lsi;
 use mab::Mab;
 use nmc::Nmc;
 use space::Setting;
+use ucb::RewardTotal;
 
 /// How simulations are allotted to combinations.
 ///
@@ -181,10 +182,7 @@ impl Method {
             values: "≥ 1, `auto`; 75000",
             help: "N_g, simulations that test values; `auto` derives all three numbers from the game",
             omitted: "",
-            field: |method| match method {
-                Method::Lsi { .. } | Method::LsiAuto => Some(Box::new(Generate(method))),
-                _ => None,
-            },
+            field: generate,
         },
         Param {
             key: "tune-evaluate",
@@ -296,32 +294,24 @@ impl Method {
     }
 }
 
-/// The parameter `tune-generate`: `auto` changes the method.
-struct Generate<'a>(&'a mut Method);
-
-impl Field for Generate<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
+/// Returns the parameter `tune-generate` of LSI: `auto` changes the method.
+fn generate(method: &mut Method) -> Option<Field<'_>> {
+    let text = match method {
+        Method::LsiAuto => "auto".to_owned(),
+        Method::Lsi { generate, .. } => generate.to_string(),
+        _ => return None,
+    };
+    Some(Field::new(Some(text), method, |method, text| {
         if text == "auto" {
-            *self.0 = Method::LsiAuto;
-            return Ok(());
+            return Ok(Method::LsiAuto);
         }
         let simulations = whole(text, u32::MAX)?;
-        if *self.0 == Method::LsiAuto {
-            *self.0 = Method::lsi();
-        }
-        if let Method::Lsi { generate, .. } = self.0 {
+        let mut method = if *method == Method::LsiAuto { Method::lsi() } else { method.clone() };
+        if let Method::Lsi { generate, .. } = &mut method {
             *generate = simulations;
         }
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        match &*self.0 {
-            Method::LsiAuto => Some("auto".to_owned()),
-            Method::Lsi { generate, .. } => Some(generate.to_string()),
-            _ => None,
-        }
-    }
+        Ok(method)
+    }))
 }
 
 /// Chooses the parameters of simulations for one role, and learns from the rewards.
@@ -345,19 +335,6 @@ enum MethodState {
     He(He),
     Nmc(Nmc),
     Lsi(Lsi),
-}
-
-/// The simulations with a value, and the sum of their rewards.
-#[derive(Clone, Copy, Debug, Default)]
-struct RewardTotal {
-    visits: u32,
-    sum: f64,
-}
-
-impl RewardTotal {
-    fn mean(self) -> Option<f64> {
-        (self.visits > 0).then(|| self.sum / f64::from(self.visits))
-    }
 }
 
 impl Tuner {
@@ -387,9 +364,7 @@ impl Tuner {
         debug_assert!((0.0..=1.0).contains(&reward), "a reward of {reward}");
         let Some(chosen) = self.chosen.take() else { return };
         for parameter in 0..self.space.parameters().len() {
-            let played = &mut self.played[Setting { parameter, value: chosen.index(parameter) }.slot()];
-            played.visits += 1;
-            played.sum += reward;
+            self.played[Setting { parameter, value: chosen.index(parameter) }.slot()].add(reward);
         }
         match &mut self.state {
             MethodState::Mab(mab) => mab.update(reward),

@@ -6,9 +6,8 @@ use rand::RngExt;
 use rustc_hash::FxBuildHasher;
 
 use super::ranked::RankedArms;
-use super::space::{Combination, Setting, Space};
 use super::ucb::{Bandits, exploration};
-use crate::rng::Rng;
+use super::{Combination, Rng, Setting, Space};
 
 /// Naïve Monte-Carlo [Sironi and Winands 2018, section 4.2, figure 4].
 ///

@@ -1,9 +1,9 @@
 //! The combinations of parameter values that a tuner chooses from.
 
-use super::bits::{MAX_PARAMETERS, MAX_VALUES, all, bits, random_order};
-use super::error::TuningError;
-use crate::mcts::params::{Aspect, GRAVE_OFF, Parameter, ParameterId, ParameterValue};
-use crate::rng::Rng;
+use super::bits::{all, random_order};
+use super::{Aspect, MAX_PARAMETERS, MAX_VALUES, Parameter, ParameterId, ParameterValue, Rng, TuningError};
+use crate::mcts::params::GRAVE_OFF;
+use crate::util::bits;
 
 /// A parameter and one of its values, both by index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,7 +13,7 @@ const TUNE: &[Param<Option<Tuning>>] = &[Param {
     values: "`none`, `mab`, `he`, `nmc`, `local-nmc`, `lsi`; `none`",
     help: "the tuner, one per role, that sets parameters before each simulation",
     omitted: "",
-    field: |tuning| Some(Box::new(Tune(tuning))),
+    field: |tuning| Some(tune(tuning)),
 }];
 
 /// The parameters of all tuners; they are printed after those of the method.
@@ -34,7 +34,7 @@ const COMMON: &[Param<Option<Tuning>>] = &[
         omitted: "",
         field: |tuning| {
             let tuning = tuning.as_mut().filter(|tuning| tuning.method.evolves())?;
-            Some(Box::new(Evolve(&mut tuning.evolve)))
+            Some(Field::new(tuning.evolve, &mut tuning.evolve, |_, text| whole(text, u32::MAX).map(Some)))
         },
     },
     Param {
@@ -80,38 +80,18 @@ pub(crate) fn markdown() -> Vec<String> {
     [param_table::markdown(TUNE), param_table::markdown(COMMON), param_table::markdown(Method::PARAMS)].concat()
 }
 
-/// The parameter `tune`.
-struct Tune<'a>(&'a mut Option<Tuning>);
-
-impl Field for Tune<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
+/// Returns the parameter `tune`.
+fn tune(tuning: &mut Option<Tuning>) -> Field<'_> {
+    let text = tuning.as_ref().map(|tuning| tuning.method.name());
+    Field::new(text, tuning, |_, text| {
         let method = Method::NAMES.iter().find(|(name, _)| *name == text).map(|(_, method)| method());
-        *self.0 = match method {
-            Some(method) => Some(Tuning { method, aspects: vec![Aspect::Grave], evolve: None, shadow: false }),
-            None if text == "none" => None,
+        match method {
+            Some(method) => Ok(Some(Tuning { method, aspects: vec![Aspect::Grave], evolve: None, shadow: false })),
+            None if text == "none" => Ok(None),
             None => {
                 let names = Method::NAMES.map(|(name, _)| name).join(", ");
-                return Err(format!("expected one of none, {names}, got `{text}`"));
+                Err(format!("expected one of none, {names}, got `{text}`"))
             }
-        };
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        self.0.as_ref().map(|tuning| tuning.method.name().to_owned())
-    }
-}
-
-/// The parameter `tune-evolve`.
-struct Evolve<'a>(&'a mut Option<u32>);
-
-impl Field for Evolve<'_> {
-    fn parse(&mut self, text: &str) -> Result<(), String> {
-        *self.0 = Some(whole(text, u32::MAX)?);
-        Ok(())
-    }
-
-    fn text(&self) -> Option<String> {
-        self.0.map(|every| every.to_string())
-    }
+        }
+    })
 }

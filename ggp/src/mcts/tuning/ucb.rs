@@ -1,10 +1,32 @@
 //! UCB1 for bandits with few arms.
 
-use super::bits::{MAX_VALUES, bits, random_bit};
+use super::bits::{MAX_VALUES, random_bit};
 use crate::rng::Rng;
+use crate::util::bits;
 
 /// The UCB1 value of an untried arm, for rewards from 0 to 1.
 pub(super) const UNTRIED: f64 = 1.0;
+
+/// A number of simulations, and the sum of their rewards.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RewardTotal {
+    pub visits: u32,
+    pub sum: f64,
+}
+
+impl RewardTotal {
+    /// Adds a simulation.
+    #[inline]
+    pub(super) fn add(&mut self, reward: f64) {
+        self.visits += 1;
+        self.sum += reward;
+    }
+
+    /// Returns the mean reward, if there are simulations.
+    pub(super) fn mean(self) -> Option<f64> {
+        (self.visits > 0).then(|| self.sum / f64::from(self.visits))
+    }
+}
 
 /// Returns C √(ln t), the factor in the values of all arms of a bandit after
 /// `total` plays.

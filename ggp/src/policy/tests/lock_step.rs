@@ -76,7 +76,6 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
     fn visit<S, P>(self, selection: S, playout: P) -> Vec<SearchResult<u32>>
     where
         S: Selection<NetworkGame> + Clone + Send + 'static,
-        S::EdgeData: Send,
         P: Playout<NetworkGame> + Clone + Send + 'static,
     {
         let &crate::policy::SearchPolicy { decision, solver, .. } = self.search;

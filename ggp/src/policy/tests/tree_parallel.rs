@@ -44,7 +44,6 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
     fn visit<S, P>(self, selection: S, playout: P) -> Vec<SearchResult<u32>>
     where
         S: Selection<LaneGame> + Clone + Send + 'static,
-        S::EdgeData: Send,
         P: Playout<LaneGame> + Clone + Send + 'static,
     {
         let Searched { game, search, lanes, limits } = self;
@@ -59,7 +58,7 @@ impl PartsVisitor<LaneGame> for Searched<'_> {
                 None => search.think(game, &state, limits, &stop, SearchStats::default(), SearchClock::Play),
                 Some(lanes) => {
                     let mut checker = LimitChecker::counting(limits);
-                    run_in_lanes(&mut search, game, &state, lanes, &mut checker, SearchClock::Play);
+                    run_in_lanes(&mut search, game, &state, lanes, &mut checker);
                     checker.spent
                 }
             };

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::features::{GoalTree, StateFeatures, Successors};
-use crate::gdl::network::build::Network;
-use crate::gdl::network::run::{LANES, Lanes, NetworkState, SequentialEngine};
+use crate::gdl::network::{LANES, Lanes, Network, NetworkState, SequentialEngine};
 use crate::gdl::{Document, ExprKind};
-use crate::util::FluentSet;
-use crate::util::Lit;
+use crate::util::{FluentSet, Lit, bits};
 use crate::{Game, Turn};
 
 /// A game that a [`SequentialEngine`] plays.
@@ -271,10 +269,7 @@ impl<G: EngineGame> StateFeatures<G> for NetworkFeatures {
 /// Adds 1 for each set bit; in the last word only the bits in `last` count.
 fn add_each(words: &[u64], last: u64, counts: &mut [u32]) {
     for (index, (&word, counts)) in words.iter().zip(counts.chunks_mut(64)).enumerate() {
-        let mut rest = if index + 1 == words.len() { word & last } else { word };
-        while rest != 0 {
-            counts[rest.trailing_zeros() as usize] += 1;
-            rest &= rest - 1;
-        }
+        let counted = if index + 1 == words.len() { word & last } else { word };
+        bits(counted).for_each(|bit| counts[bit] += 1);
     }
 }

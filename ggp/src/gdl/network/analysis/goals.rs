@@ -87,11 +87,7 @@ struct GroundedRules<'r, 'a, 'c> {
 }
 
 impl<'r, 'a, 'c> GroundedRules<'r, 'a, 'c> {
-    fn new(
-        rules: &'r Rules,
-        clauses: &'a GroundClauses,
-        chain: &'c mut ForwardChaining<'a>,
-    ) -> GroundedRules<'r, 'a, 'c> {
+    fn new(rules: &'r Rules, clauses: &'a GroundClauses, chain: &'c mut ForwardChaining<'a>) -> Self {
         let mut by_head: HashMap<(&str, usize), Vec<&Rule>> = HashMap::new();
         for rule in rules.iter() {
             by_head.entry((rule.head.name.as_str(), rule.head.args.len())).or_default().push(rule);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Rng;
-use crate::gdl::network::build::{Netlist, without_moves};
+use crate::gdl::network::build::{Netlist, nodes_over, without_moves};
 use crate::gdl::network::run::SequentialEngine;
 
 /// The maximum number of steps for which fluents are followed.
@@ -29,13 +29,7 @@ pub struct Profile {
 
 impl Profile {
     /// Plays random matches of at most `most` steps each.
-    pub fn observe(
-        netlist: &Netlist,
-        engine: &SequentialEngine,
-        matches: usize,
-        most: usize,
-        rng: &mut Rng,
-    ) -> Profile {
+    pub fn observe(netlist: &Netlist, engine: &SequentialEngine, matches: usize, most: usize, rng: &mut Rng) -> Self {
         let roles = netlist.roles.len();
         let (mut states, mut turn_taking) = (0, true);
         let mut sums = Vec::new();
@@ -68,12 +62,7 @@ fn step_counter(netlist: &Netlist) -> Vec<usize> {
 /// Returns the independent fluents that hold in each step, up to the first
 /// repetition; empty if there are too many steps.
 fn course(netlist: &Netlist, free: &[bool]) -> Vec<Vec<usize>> {
-    let mut is_free = vec![true];
-    is_free.extend_from_slice(free);
-    is_free.resize(netlist.first_gate(), false);
-    for gate in netlist.gates() {
-        is_free.push(gate.iter().all(|lit| is_free[lit.node()]));
-    }
+    let is_free = nodes_over(netlist, free);
     let holding = |values: &[bool]| (0..free.len()).filter(|&fluent| values[netlist.fluent_node(fluent)]).collect();
     let mut values = vec![false; netlist.nodes()];
     for fluent in (0..free.len()).filter(|&fluent| free[fluent]) {

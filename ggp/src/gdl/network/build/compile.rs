@@ -79,10 +79,7 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
     ///
     /// Returns an error if there is no role, or if recursion is not stratified
     /// or too large.
-    pub fn new(
-        clauses: &'b GroundClauses,
-        chain: &'b ForwardChaining<'a>,
-    ) -> Result<NetworkBuilder<'b, 'a>, GroundError> {
+    pub fn new(clauses: &'b GroundClauses, chain: &'b ForwardChaining<'a>) -> Result<Self, GroundError> {
         // Roles from facts come first, as in the prover.
         let facts = clauses.facts("role", 1);
         let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
@@ -128,7 +125,7 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
             }
         }
         goals.iter_mut().for_each(|goals| goals.sort_by_key(|&(value, _)| value));
-        let initial = self.fluents.iter().map(|&term| chain.holds("init", &[term])).collect();
+        let initial = self.fluents.iter().map(|&term| chain.find("init", &[term]).is_some()).collect();
         let roles = (0..self.roles.len()).map(|role| {
             let start = self.moves.partition_point(|&(other, _)| other < role);
             start..self.moves.partition_point(|&(other, _)| other <= role)

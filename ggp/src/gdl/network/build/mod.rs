@@ -10,4 +10,4 @@ pub use compile::Network;
 pub(super) use compile::NetworkBuilder;
 pub(super) use conditions::conditions;
 pub use netlist::{Gates, Netlist, Outputs};
-pub(super) use phases::{GamePhase, phases, without_moves};
+pub(super) use phases::{GamePhase, nodes_over, phases, without_moves};

@@ -98,12 +98,7 @@ fn closures(netlist: &Netlist) -> Vec<Option<Vec<usize>>> {
 pub fn without_moves(netlist: &Netlist) -> Vec<bool> {
     let mut free = vec![true; netlist.fluents()];
     loop {
-        let mut nodes = vec![true];
-        nodes.extend_from_slice(&free);
-        nodes.resize(netlist.first_gate(), false);
-        for gate in netlist.gates() {
-            nodes.push(gate.iter().all(|lit| nodes[lit.node()]));
-        }
+        let nodes = nodes_over(netlist, &free);
         let stays = |fluent: usize| free[fluent] && nodes[netlist.outputs.next[fluent].node()];
         let now: Vec<bool> = (0..netlist.fluents()).map(stays).collect();
         if now == free {
@@ -111,6 +106,17 @@ pub fn without_moves(netlist: &Netlist) -> Vec<bool> {
         }
         free = now;
     }
+}
+
+/// Returns the nodes that depend on no inputs except some fluents.
+pub fn nodes_over(netlist: &Netlist, fluents: &[bool]) -> Vec<bool> {
+    let mut nodes = vec![true];
+    nodes.extend_from_slice(fluents);
+    nodes.resize(netlist.first_gate(), false);
+    for gate in netlist.gates() {
+        nodes.push(gate.iter().all(|lit| nodes[lit.node()]));
+    }
+    nodes
 }
 
 /// Returns the fluents that a literal depends on.

@@ -186,10 +186,7 @@ impl<'a> Simplifier<'a> {
         for (&mv, &lit) in &self.facts.waiting {
             written[netlist.move_node(mv)] = lit;
         }
-        let literal = |lit: Lit, written: &[Lit]| {
-            let new = written[lit.node()];
-            if lit.is_inverted() { !new } else { new }
-        };
+        let literal = |lit: Lit, written: &[Lit]| lit.map(|node| written[node]);
         for gate in netlist.gates() {
             let lits = gate.iter().map(|&lit| literal(lit, &written)).collect();
             let lit = self.and(lits);

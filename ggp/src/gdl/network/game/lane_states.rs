@@ -1,7 +1,7 @@
 //! The states of many simulations that advance together.
 
 use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
-use crate::gdl::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, transpose};
+use crate::gdl::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, find_goals, transpose};
 
 /// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
 /// in the same phase of the game.
@@ -133,15 +133,7 @@ impl<'a> LaneStates<'a> {
     /// 0.
     fn find_goals(&mut self, program: &LaneProgram, over: Bits) {
         for (goals, of_role) in self.goals.iter_mut().zip(program.goals(&mut self.slots)) {
-            over.lanes().for_each(|lane| goals[lane] = 0);
-            let (mut any, mut several) = (Bits::NONE, Bits::NONE);
-            for &(score, found) in of_role {
-                let holds = found.of(&self.slots) & over;
-                several |= any & holds;
-                any |= holds;
-                holds.lanes().for_each(|lane| goals[lane] = score);
-            }
-            several.lanes().for_each(|lane| goals[lane] = 0);
+            find_goals(of_role, &self.slots, over, |lane, score| goals[lane] = score);
         }
     }
 

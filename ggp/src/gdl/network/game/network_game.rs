@@ -6,13 +6,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::features::StateFeatures;
-use crate::game::{Game, Turn};
 use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, accumulates, goal_trees};
-use crate::gdl::network::build::Network;
-use crate::gdl::network::run::{NetworkState, SequentialEngine};
+use crate::gdl::network::{Network, NetworkState, SequentialEngine};
 use crate::gdl::{Goal, Reasoner, Rules};
-use crate::rng::Rng;
 use crate::util::FluentSet;
+use crate::{Game, Rng, Turn};
 
 /// A rulesheet played with its network, one state at a time.
 ///

@@ -5,6 +5,7 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, N
 use rand::RngExt;
 
 use crate::Rng;
+use crate::util::bits;
 
 /// The number of lanes.
 pub const LANES: usize = 512;
@@ -58,13 +59,7 @@ impl Bits {
     /// Returns the lanes in which the value is true, in order.
     #[inline]
     pub fn lanes(self) -> impl Iterator<Item = usize> {
-        self.0.into_iter().enumerate().flat_map(|(index, mut word)| {
-            std::iter::from_fn(move || {
-                let lane = (word != 0).then(|| 64 * index + word.trailing_zeros() as usize);
-                word &= word.wrapping_sub(1);
-                lane
-            })
-        })
+        self.0.into_iter().enumerate().flat_map(|(index, word)| bits(word).map(move |bit| 64 * index + bit))
     }
 
     /// Returns the first `count` of these lanes.

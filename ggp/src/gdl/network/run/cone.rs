@@ -75,13 +75,7 @@ impl GoalCone {
             let some_hold = |lits: &[Lit]| lits.iter().fold(true, |all, lit| all & lit.of(&values));
             values.push(gate.chunks(AT_ONCE).all(some_hold));
         }
-        self.goals.iter().map(move |goals| {
-            let mut reached = goals.iter().filter(|(_, lit)| lit.of(&values));
-            match (reached.next(), reached.next()) {
-                (Some(&(goal, _)), None) => Goal::Value(goal),
-                (None, _) => Goal::None,
-                (Some(_), Some(_)) => Goal::Several,
-            }
-        })
+        let reached = move |&(goal, lit): &(u8, Lit)| lit.of(&values).then_some(goal);
+        self.goals.iter().map(move |goals| Goal::of(goals.iter().filter_map(&reached)))
     }
 }

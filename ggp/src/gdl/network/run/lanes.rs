@@ -1,13 +1,12 @@
 //! Many matches of a game at once, one per lane.
 
-use super::bits::Bits;
 use super::choice::MOST_MOVES;
-use super::error::LanesError;
-use super::playouts::{PlayoutRun, Playouts};
-use super::program::{LaneProgram, LaneSlots};
+use super::playouts::PlayoutRun;
+use super::{Bits, LaneProgram, LaneSlots, LanesError, Playouts};
 use crate::Rng;
 use crate::gdl::Goal;
-use crate::gdl::network::build::{GamePhase, Netlist, phases};
+use crate::gdl::network::Netlist;
+use crate::gdl::network::build::{GamePhase, phases};
 use crate::util::FluentSet;
 
 /// A game in 512 lanes, each with a state of its own.
@@ -159,12 +158,7 @@ impl Lanes {
 
     /// Returns the goal of a role in a lane, terminal or not.
     pub fn goal(&self, lane: usize, role: usize) -> Goal {
-        let mut reached = self.goals[role].iter().filter(|(_, holds)| holds.get(lane));
-        match (reached.next(), reached.next()) {
-            (None, _) => Goal::None,
-            (Some(&(score, _)), None) => Goal::Value(score),
-            (Some(_), Some(_)) => Goal::Several,
-        }
+        Goal::of(self.goals[role].iter().filter(|(_, holds)| holds.get(lane)).map(|&(score, _)| score))
     }
 
     /// Returns the legal moves of a role in a lane, between

@@ -1,9 +1,8 @@
 //! Random playouts in lanes.
 
-use super::bits::{Bits, LANES, RandomBits};
+use super::bits::RandomBits;
 use super::choice::choose;
-use super::error::LanesError;
-use super::program::{LaneProgram, LaneSlots};
+use super::{Bits, LANES, LaneProgram, LaneSlots, LanesError, find_goals};
 use crate::Rng;
 
 /// The number of steps after which a playout counts as endless.
@@ -106,15 +105,8 @@ impl<'a> PlayoutRun<'a> {
         }
         self.playouts.scores.resize(self.playouts.lengths.len() * roles, 0);
         for (role, goals) in program.goals(self.slots).iter().enumerate() {
-            let (mut any, mut several) = (Bits::NONE, Bits::NONE);
-            for &(score, found) in goals {
-                let holds = found.of(self.slots) & over;
-                several |= any & holds;
-                any |= holds;
-                holds.lanes().for_each(|lane| self.playouts.scores[self.places[lane] * roles + role] = score);
-            }
-            several.lanes().for_each(|lane| self.playouts.scores[self.places[lane] * roles + role] = 0);
-            self.playouts.faults += ((over & !any) | several).count() as u64;
+            let set = |lane: usize, score| self.playouts.scores[self.places[lane] * roles + role] = score;
+            self.playouts.faults += find_goals(goals, self.slots, over, set).count() as u64;
         }
     }
 

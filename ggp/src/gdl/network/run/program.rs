@@ -38,6 +38,21 @@ impl SlotLit {
     }
 }
 
+/// Passes the goal of a role to `set` for each of some lanes: the only value that holds, or 0. Returns the lanes in
+/// which no value or several values hold.
+pub fn find_goals(goals: &[(u8, SlotLit)], slots: &LaneSlots, of: Bits, mut set: impl FnMut(usize, u8)) -> Bits {
+    let (mut any, mut several) = (Bits::NONE, Bits::NONE);
+    for &(score, found) in goals {
+        let holds = found.of(slots) & of;
+        several |= any & holds;
+        any |= holds;
+        holds.lanes().for_each(|lane| set(lane, score));
+    }
+    let undefined = (of & !any) | several;
+    undefined.lanes().for_each(|lane| set(lane, 0));
+    undefined
+}
+
 /// The moves of a role, in order and in consecutive slots.
 #[derive(Clone, Debug)]
 pub struct RoleSlots {

@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use rand::RngExt;
 
+use super::NetworkState;
 use super::cone::GoalCone;
-use super::state::NetworkState;
 use crate::Rng;
-use crate::gdl::network::build::{Netlist, conditions};
-use crate::gdl::reasoner::Goal;
-use crate::util::FluentSet;
-use crate::util::Lit;
-use crate::util::{bits, nth_bit};
+use crate::gdl::Goal;
+use crate::gdl::network::Netlist;
+use crate::gdl::network::build::conditions;
+use crate::util::{FluentSet, Lit, bits, nth_bit};
 
 /// An engine that steps a netlist.
 ///

@@ -109,8 +109,12 @@ impl Allocator {
             StrategyAllocation::Ucb { b, floor, ceiling, prior } => {
                 self.highest_bound(&ready, [b, b * prior], floor, ceiling)
             }
-            StrategyAllocation::UniformThenBest if is_start => self.least_used(&ready),
-            StrategyAllocation::UniformThenBest => self.best_alone(&ready),
+            StrategyAllocation::UniformThenBest if is_start => {
+                first_most(&ready, |strategy| -f64::from(self.tallies[strategy].simulations))
+            }
+            StrategyAllocation::UniformThenBest => {
+                *self.only.get_or_insert_with(|| first_most(&ready, |strategy| self.tallies[strategy].mean()))
+            }
             StrategyAllocation::Static => self.of_round(&ready, Allocator::static_round),
             StrategyAllocation::Square => self.of_round(&ready, Allocator::square_round),
         }
@@ -150,15 +154,6 @@ impl Allocator {
             100.0 * tally.mean() + b[usize::from(self.expected[strategy])] * (log / f64::from(tally.simulations)).sqrt()
         };
         first_most(ready, bound)
-    }
-
-    fn least_used(&self, ready: &[usize]) -> usize {
-        first_most(ready, |strategy| -f64::from(self.tallies[strategy].simulations))
-    }
-
-    fn best_alone(&mut self, ready: &[usize]) -> usize {
-        let best = first_most(ready, |strategy| self.tallies[strategy].mean());
-        *self.only.get_or_insert(best)
     }
 
     fn of_round(&mut self, ready: &[usize], shares: impl Fn(&mut Allocator, &[usize]) -> Vec<(usize, u32)>) -> usize {

@@ -1,17 +1,13 @@
 //! The strategies of MINI-Player as the playout of a search.
 
-use crate::mcts::{MoveHistory, Playout};
 use rand::RngExt;
 
-use super::allocation::{Allocator, StrategyAllocation, StrategyTally};
-use super::history::History;
-use super::scoring::{self, StateScore};
-use super::strategy::{MiniConfig, Strategy};
-use super::symbols::SymbolCounts;
+use super::scoring::StateScore;
+use super::{Allocator, History, MiniConfig, Strategy, StrategyAllocation, StrategyTally, SymbolCounts, scoring};
 use crate::features::{Degree, DegreeBuffers, GoalTree, StateFeatures, Successors};
-use crate::game::{Game, NOOP, Turn};
-use crate::rng::Rng;
+use crate::mcts::{MoveHistory, Playout};
 use crate::util::FluentSet;
+use crate::{Game, NOOP, Rng, Turn};
 
 /// The fraction of the start clock in which symbols are counted.
 const LEARNING: f64 = 0.95;
@@ -100,12 +96,7 @@ impl<G: Game> MiniPlayout<G> {
     /// # Panics
     ///
     /// Panics if the configuration has no strategy.
-    pub fn new(
-        game: &G,
-        role: usize,
-        features: Option<Box<dyn StateFeatures<G>>>,
-        config: MiniConfig,
-    ) -> MiniPlayout<G> {
+    pub fn new(game: &G, role: usize, features: Option<Box<dyn StateFeatures<G>>>, config: MiniConfig) -> Self {
         let config = if features.is_some() { config } else { config.blind() };
         assert!(!config.strategies.is_empty(), "there is a strategy to use");
         // [Świechowski and Mańdziuk 2014, section IX] name the number of

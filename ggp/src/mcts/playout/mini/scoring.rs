@@ -5,7 +5,7 @@ use rand::RngExt;
 
 use crate::features::{Degree, DegreeBuffers, GoalTree, Successors};
 use crate::rng::Rng;
-use crate::util::FluentSet;
+use crate::util::{FluentSet, bits_of};
 
 /// The largest difference of values that are considered equal.
 const ROUNDING: f64 = 1e-6;
@@ -33,7 +33,7 @@ pub(super) fn by_weights(states: &Successors, weights: &[f64], worths: &mut Vec<
     worths.clear();
     worths.resize(states.count(), (0.0, 0.0));
     for (fact, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-        each_bit(states.holding(fact), |state| worths[state].0 += weight);
+        bits_of(states.holding(fact)).for_each(|state| worths[state].0 += weight);
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn by_novelty(
         counts.clear();
         counts.resize(states.count(), 0);
         for fact in (0..states.facts()).filter(|&fact| !before.contains(fact)) {
-            each_bit(states.holding(fact), |state| counts[state] += 1);
+            bits_of(states.holding(fact)).for_each(|state| counts[state] += 1);
         }
         worths.iter_mut().zip(counts.iter()).for_each(|(worth, &count)| worth.0 = worth.0.min(f64::from(count)));
     }
@@ -84,18 +84,6 @@ pub(super) fn best(worths: &[StateScore], rng: &mut Rng) -> usize {
         }
     }
     best
-}
-
-/// Calls `see` with the indices of the set bits of some words, in order.
-#[inline]
-fn each_bit(words: &[u64], mut see: impl FnMut(usize)) {
-    for (index, &word) in words.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            see(64 * index + rest.trailing_zeros() as usize);
-            rest &= rest - 1;
-        }
-    }
 }
 
 #[cfg(test)]

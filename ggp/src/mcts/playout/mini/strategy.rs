@@ -22,13 +22,19 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies, in the order of the paper.
-    pub const ALL: [Strategy; 6] = [
-        Strategy::Random,
-        Strategy::Goal,
-        Strategy::Symbols,
-        Strategy::Mobility,
-        Strategy::Exploration,
-        Strategy::History,
+    pub const ALL: [Strategy; 6] = {
+        use Strategy::*;
+        [Random, Goal, Symbols, Mobility, Exploration, History]
+    };
+
+    /// The strategies with their names in the paper, in the order of the variants.
+    pub(crate) const NAMES: [(&str, Strategy); 6] = [
+        ("R", Strategy::Random),
+        ("AGE", Strategy::Goal),
+        ("SSC", Strategy::Symbols),
+        ("M", Strategy::Mobility),
+        ("E", Strategy::Exploration),
+        ("HH", Strategy::History),
     ];
 
     /// Returns whether the strategy depends on moves only.
@@ -38,14 +44,7 @@ impl Strategy {
 
     /// Returns the name in the paper.
     pub fn name(self) -> &'static str {
-        match self {
-            Strategy::Random => "R",
-            Strategy::Goal => "AGE",
-            Strategy::Symbols => "SSC",
-            Strategy::Mobility => "M",
-            Strategy::Exploration => "E",
-            Strategy::History => "HH",
-        }
+        Strategy::NAMES[self as usize].0
     }
 }
 

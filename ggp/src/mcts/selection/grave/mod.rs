@@ -3,11 +3,10 @@
 mod amaf;
 mod log;
 
-use super::{NodeVisit, Selection};
-use crate::game::Game;
-use crate::mcts::params::PerRole;
-use crate::mcts::{MoveHistory, MoveStats, ParamOverrides};
 use amaf::Amaf;
+
+use super::{Game, MoveHistory, MoveStats, NodeVisit, ParamOverrides, Selection};
+use crate::mcts::PerRole;
 
 /// The treatment of untried moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
