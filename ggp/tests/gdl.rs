@@ -220,13 +220,14 @@ fn check_cases(dir: &Path, invalid: ExpectedErrors, valid_if_lenient: &[&str]) {
     assert!(invalid.iter().all(|(case, _)| cases.iter().any(|(name, _)| name == case)));
     for (name, path) in cases {
         let text = fs::read_to_string(path).unwrap();
-        let found = errors(&check(&text, &CheckOptions::default()));
+        let options = CheckOptions { fragment: true, ..CheckOptions::default() };
+        let found = errors(&check(&text, &options));
         match invalid.iter().find(|(case, _)| *case == name) {
             Some((_, code)) => assert!(found.contains(code), "{name}: {found:?}"),
             None => assert_eq!(found, [], "{name}"),
         }
         if valid_if_lenient.contains(&name.as_str()) {
-            let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
+            let lenient = CheckOptions { lenient: true, ..options };
             assert_eq!(errors(&check(&text, &lenient)), [], "{name}");
         }
     }
@@ -268,7 +269,7 @@ type FindingCase<'a> = (&'a str, Option<(Code, u32, u32)>);
 fn check_findings(dir: &Path, cases: &[FindingCase<'_>]) {
     for (name, expected) in cases {
         let text = fs::read_to_string(dir.join(format!("{name}.kif"))).unwrap();
-        let mut findings = check(&text, &CheckOptions::default());
+        let mut findings = check(&text, &CheckOptions { fragment: true, ..CheckOptions::default() });
         if expected.is_some() {
             findings.retain(|finding| finding.severity == Severity::Error);
         }

@@ -115,6 +115,9 @@ tournament_options! {
     /// How to play the rulesheet [default: sequential, or prover if there is no network]
     #[arg(long, value_enum)]
     Rules engine: RulesEngineArg,
+    /// Play a rulesheet also if `gdl check` reports errors
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    Rules lenient: bool,
     /// Pairings [default: round-robin]
     #[arg(long, value_enum)]
     Single format: PairingFormat,
@@ -289,7 +292,7 @@ pub struct TournamentSpec {
 
 /// The game of a tournament.
 pub enum GameSpec {
-    Rules { path: PathBuf, engine: RulesEngine },
+    Rules { path: PathBuf, engine: RulesEngine, lenient: bool },
     Board { size: u64, pieces: u64, table: Option<PathBuf>, players: Option<PathBuf> },
 }
 
@@ -424,6 +427,7 @@ impl TournamentOptions {
         // A default that is spelled out fits every game.
         given.adjudicate = given.adjudicate.filter(|&on| on);
         given.ponder = given.ponder.filter(|&on| on);
+        given.lenient = given.lenient.filter(|&on| on);
         given.start = given.start.filter(|&ratio| ratio != 0.0);
         let Some(path) = self.rules.clone() else {
             let foreign = given.given(&[Scope::Rules]);
@@ -449,7 +453,7 @@ impl TournamentOptions {
             (Some(RulesEngineArg::Sequential), None) => RulesEngine::Network,
             (None, None) => RulesEngine::Auto,
         };
-        Ok(GameSpec::Rules { path, engine })
+        Ok(GameSpec::Rules { path, engine, lenient: self.lenient.unwrap_or(false) })
     }
 
     fn test(&self) -> Result<Option<SprtSpec>> {

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
 use sternhalma_ggp::protocol::http::HttpTransport;
-use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, play_match};
+use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, MatchRecord, play_match};
 
 use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
@@ -67,12 +67,28 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut peers = HttpTransport::new(args.players.clone(), stop.clone())?;
     let log = |line: &str| status!("{}", line.replace(char::is_control, " "));
     let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;
+    status!("{}", result_line(&record));
     output::print_json(&record)?;
     match (game.failure(), record.ended) {
         (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be played on"))),
         (None, MatchEnd::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
         (None, _) => Ok(CommandOutcome::Answered),
     }
+}
+
+/// Returns the goals of a match, with the winner if there is one.
+fn result_line(record: &MatchRecord) -> String {
+    let goals: Vec<String> =
+        record.roles.iter().zip(&record.goals).map(|(role, goal)| format!("{role} {goal}")).collect();
+    let best = record.goals.iter().max();
+    let mut winners = record.roles.iter().zip(&record.goals).filter(|(_, goal)| Some(*goal) == best);
+    let winner = match (record.ended, winners.next(), winners.next()) {
+        (MatchEnd::Steps | MatchEnd::Interrupted, ..) => "the match did not end".to_owned(),
+        (MatchEnd::Terminal, Some((role, _)), None) if record.roles.len() > 1 => format!("{role} wins"),
+        (MatchEnd::Terminal, _, Some(_)) => "a draw".to_owned(),
+        (MatchEnd::Terminal, ..) => "the match is over".to_owned(),
+    };
+    format!("{winner}, goals: {}", goals.join(", "))
 }
 
 fn is_address(text: &str) -> bool {

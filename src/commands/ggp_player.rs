@@ -19,8 +19,8 @@ pub struct Args {
     /// Port to listen on; 0 selects a free port
     #[arg(long, default_value_t = 9147)]
     port: u16,
-    /// Address to listen on
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
+    /// Address to listen on; 0.0.0.0 accepts connections from other machines
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     host: String,
     /// Policy of the player, e.g. `nst,epsilon=0.1` or `random`
     #[arg(long, default_value = "adaptive")]

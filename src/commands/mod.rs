@@ -69,7 +69,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Match(args) => match_::run(ctx, args),
         CliCommand::Tune(args) => tune::run(ctx, args),
         CliCommand::Ugi(args) => ugi::run(ctx, args),
-        CliCommand::Gdl(args) => gdl::run(args),
+        CliCommand::Gdl(args) => gdl::run(ctx, args),
         CliCommand::GgpPlayer(args) => ggp_player::run(ctx, args),
         CliCommand::GgpMatch(args) => ggp_match::run(ctx, args),
     }

@@ -205,3 +205,61 @@ fn strategies_share_simulations() {
         assert!(code != 0 && err.contains(error), "{options}: {err}");
     }
 }
+
+#[test]
+fn show_prints_the_start_of_a_game() {
+    let (code, out, err) = gdl("show", &[&own("subtraction")], "");
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("initial state:\n"), "{out}");
+    assert!(out.contains("first: 3 legal moves\n  (take 1)\n"), "{out}");
+    assert!(out.lines().last().is_some_and(|line| line.starts_with("network: ")), "{out}");
+    let (_, json, _) = gdl("show", &[&own("subtraction")], "--json");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["roles"][1], serde_json::json!({ "name": "second", "legal": ["wait"] }));
+    assert!(json["gates"].as_u64().is_some());
+}
+
+/// Plays `gdl play` with lines of input. Returns the exit code, stdout and stderr.
+fn play(options: &str, input: &str) -> (i32, String, String) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+    process.args(["gdl", "play"]).arg(own("subtraction")).args(options.split_whitespace());
+    let mut child = process
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).unwrap();
+    let output = CmdOutput::of(child.wait_with_output().unwrap());
+    (output.code, output.out().to_owned(), output.err)
+}
+
+#[test]
+fn a_person_plays_by_numbers_and_texts() {
+    let (code, out, err) = play("--role first --policy random", "state\n9\n(take 2)\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
+    assert_eq!(code, 0, "{err}");
+    assert!(out.starts_with("first: (take 2)  second: wait\n"), "{out}");
+    assert!(out.lines().last().is_some_and(|line| line.starts_with("The game is over: first ")), "{out}");
+    assert!(err.contains("`9` is not a legal move; enter a number from 1 to 3"), "{err}");
+    let (code, out, _) = play("--role second --playouts 50", "quit\n");
+    assert_eq!((code, out.lines().count()), (0, 1), "{out}");
+    let (code, _, err) = play("--role third", "");
+    assert_eq!(code, 2);
+    assert!(err.contains("there is no role `third`; the roles are first, second"), "{err}");
+}
+
+#[test]
+fn an_invalid_rulesheet_is_played_only_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "(role a) (init on) (legal a go) (next off) (<= terminal (true off)) (goal a 100) (p a) (p a b)";
+    let path = file(&dir, "arities.kif", text);
+    let run = |options: &str| {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+        process.args(["match", "random", "uct", "--games", "2", "--playouts", "5", "--opening-plies", "0", "--rules"]);
+        CmdOutput::of(process.arg(&path).args(options.split_whitespace()).output().unwrap())
+    };
+    let refused = run("");
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("error[sentence-arity]") && refused.err.contains("--lenient"), "{}", refused.err);
+    assert_eq!(run("--lenient").code, 0);
+}

@@ -3,12 +3,13 @@
 //! A player accepts POST with the message in the body, GET with the
 //! URL-encoded message in the path, and OPTIONS. It answers every message with
 //! `200 OK`. Other answers are `400` with the reason (no message), `405`
-//! (other methods), `408` (too slow) and `413` (too long). A connection takes
+//! (other methods), `408` (too slow), `413` (body too long) and `431` (head too
+//! long). A connection takes
 //! at most [`MOST_BODY`] and some buffers of memory, and at most
 //! [`MOST_CONNECTIONS`] are open at once.
 
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Cursor};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,7 +25,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Version, client, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use percent_encoding::percent_decode_str;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
@@ -33,23 +34,14 @@ use tokio::time::{sleep, timeout};
 
 use super::manager::{Transport, TransportError};
 use super::message::{MessageError, Reply};
-
-/// The maximum length of a message to a player, in bytes.
-pub const MOST_BODY: usize = 2 << 20;
+pub use super::request::{MOST_BODY, READ_TIMEOUT};
+use super::request::{MOST_HEAD, read_start};
 
 /// The maximum length of a reply to a manager, in bytes.
 pub const MOST_REPLY: usize = 64 << 10;
 
 /// The maximum number of open connections of a player; further ones wait.
 pub const MOST_CONNECTIONS: usize = 256;
-
-/// The time in which a request must be complete; otherwise it is answered by
-/// 408.
-pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The maximum length of the head of a request or reply, in bytes. A GET
-/// message is in the head.
-const MOST_HEAD: usize = 64 << 10;
 
 /// The interval at which waiting tasks test whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -126,6 +118,17 @@ pub async fn converse<S>(stream: S, arrived: Instant, answer: Answer)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let start = match read_start(&mut reader).await {
+        Ok(start) => start,
+        Err(status) => {
+            let refusal = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+            let _ = writer.write_all(refusal.as_bytes()).await;
+            let _ = writer.shutdown().await;
+            return;
+        }
+    };
+    let stream = tokio::io::join(Cursor::new(start).chain(reader), writer);
     let service = service_fn(|request| {
         let answer = answer.clone();
         async move { Ok::<_, Infallible>(respond(request, arrived, answer).await) }

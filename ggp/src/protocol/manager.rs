@@ -349,7 +349,7 @@ impl<G: Reasoner> MatchRunner<'_, G> {
             return Err((PlayerErrorKind::Unreadable, text));
         };
         let names: Vec<String> = legal.iter().map(|&mv| self.sent_name(&self.game.move_name(role, mv))).collect();
-        match place_of(&name.to_string(), &names) {
+        match place_of(&name.without_empty_parentheses().to_string(), &names) {
             Some(place) => Ok(legal[place]),
             None if is_busy(&text) => Err((PlayerErrorKind::Busy, text)),
             None => Err((PlayerErrorKind::Illegal, text)),

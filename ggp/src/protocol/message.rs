@@ -154,7 +154,7 @@ fn clock(expr: &Expr) -> Result<Duration, MessageError> {
 /// A symbol, usually NIL, means that there are no moves.
 fn joint(expr: &Expr) -> Option<Vec<String>> {
     match &expr.kind {
-        ExprKind::List(items) => Some(items.iter().map(Expr::to_string).collect()),
+        ExprKind::List(items) => Some(items.iter().map(|item| item.without_empty_parentheses().to_string()).collect()),
         ExprKind::Symbol(_) => None,
     }
 }

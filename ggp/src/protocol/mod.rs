@@ -27,6 +27,8 @@ pub mod http;
 mod manager;
 mod message;
 mod player;
+#[cfg(feature = "http")]
+mod request;
 
 pub use engine::EngineFactory;
 pub use manager::{

@@ -15,9 +15,12 @@ pub struct Args {
     /// Rulesheets
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Report errors that reasoners tolerate, e.g. arities that differ, as warnings
+    /// Report errors as warnings if the prover plays the rulesheet all the same
     #[arg(long)]
     lenient: bool,
+    /// Accept a part of a rulesheet, which need not define a game
+    #[arg(long)]
+    fragment: bool,
     /// Random matches to play with a rulesheet that has no errors
     #[arg(long, value_name = "N", default_value_t = 10)]
     playouts: u64,
@@ -30,8 +33,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<CommandOutcome> {
-    let options =
-        CheckOptions { lenient: args.lenient, playouts: args.playouts, seed: args.seed, ..CheckOptions::default() };
+    let options = CheckOptions {
+        lenient: args.lenient,
+        fragment: args.fragment,
+        playouts: args.playouts,
+        seed: args.seed,
+        ..CheckOptions::default()
+    };
     let (mut rows, mut invalid, mut unreadable) = (Vec::new(), false, false);
     for file in &args.files {
         let text = match read_text(file) {
@@ -52,7 +60,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
                 "findings": findings.iter().map(finding_json).collect::<Vec<_>>(),
             }));
         } else {
-            print_findings(file, &findings, errors)?;
+            print_findings(file, &text, &findings, errors)?;
         }
     }
     if args.json {
@@ -75,10 +83,17 @@ fn finding_json(finding: &Finding) -> Value {
     })
 }
 
-fn print_findings(file: &Path, findings: &[Finding], errors: usize) -> Result<()> {
+/// Prints each finding with its line of the text and a caret.
+fn print_findings(file: &Path, text: &str, findings: &[Finding], errors: usize) -> Result<()> {
     for finding in findings {
         let gap = if finding.place.is_some() { "" } else { " " };
         output::print_line(&format!("{}:{gap}{finding}", file.display()))?;
+        if let Some(place) = finding.place
+            && let Some(line) = text.lines().nth(place.line as usize - 1)
+        {
+            output::print_line(&format!("  {}", line.replace(char::is_control, " ")))?;
+            output::print_line(&format!("  {:>1$}", "^", place.column as usize))?;
+        }
     }
     let warnings = findings.len() - errors;
     let verdict = if errors == 0 { "valid" } else { "not valid" };

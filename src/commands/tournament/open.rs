@@ -7,18 +7,22 @@ use sternhalma_data::board::Board;
 use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand};
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{Backend, RulesEngine, Schedule, Tournament, rules_backend};
+use sternhalma_ggp::gdl::{CheckOptions, Severity, check};
 
 use crate::args::player::{distances, roster};
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
-use crate::output::status;
+use crate::output::{counted, status};
+
+/// The number of random matches with which a rulesheet is checked before a tournament.
+const CHECK_MATCHES: u64 = 3;
 
 /// Opens everything that a tournament needs. Starts each external program once, so that one that
 /// cannot play is reported before the first game.
 pub fn open(ctx: &CommandContext, spec: TournamentSpec) -> Result<Tournament> {
     let TournamentSpec { game, players, schedule } = spec;
     let backend = match game {
-        GameSpec::Rules { path, engine } => open_rules(&path, engine, &players)?,
+        GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players)?,
         GameSpec::Board { size, pieces, table, players: file } => {
             let board = Board::new(size, pieces)?.for_two()?;
             let mut tables = BoardTables { ctx, board, default: table.as_deref(), open: Vec::new() };
@@ -30,7 +34,7 @@ pub fn open(ctx: &CommandContext, spec: TournamentSpec) -> Result<Tournament> {
     Ok(Tournament::new(backend, schedule)?)
 }
 
-fn open_rules(path: &Path, engine: RulesEngine, players: &[PlayerEntry]) -> Result<Box<dyn Backend>> {
+fn open_rules(path: &Path, engine: RulesEngine, lenient: bool, players: &[PlayerEntry]) -> Result<Box<dyn Backend>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let policy = |player: &PlayerEntry| match player.kind()? {
         PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
@@ -38,8 +42,26 @@ fn open_rules(path: &Path, engine: RulesEngine, players: &[PlayerEntry]) -> Resu
             bail!("{command}: a UGI program can only play Chinese Checkers; for rulesheets use `ggp-match`")
         }
     };
+    if !lenient {
+        refuse_invalid(&text).with_context(|| path.display().to_string())?;
+    }
     let policies = players.iter().map(policy).collect::<Result<_>>()?;
     rules_backend(&text, engine, policies).with_context(|| path.display().to_string())
+}
+
+/// Refuses a rulesheet in which `gdl check` finds an error.
+fn refuse_invalid(text: &str) -> Result<()> {
+    let options = CheckOptions { playouts: CHECK_MATCHES, ..CheckOptions::default() };
+    let errors: Vec<_> =
+        check(text, &options).into_iter().filter(|finding| finding.severity == Severity::Error).collect();
+    match &errors[..] {
+        [] => Ok(()),
+        [error] => bail!("{error} --lenient plays the rulesheet all the same"),
+        [error, rest @ ..] => bail!(
+            "{error} `gdl check` reports {} more; --lenient plays the rulesheet all the same",
+            counted(rest.len(), "error")
+        ),
+    }
 }
 
 fn open_players(

@@ -3,9 +3,12 @@
 /// Options of [`check`](crate::gdl::check()).
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// Whether different arities, rules without bodies and parentheses without
-    /// arguments are warnings instead of errors.
+    /// Whether errors are warnings if the prover plays the rulesheet all the
+    /// same.
     pub lenient: bool,
+    /// Whether a text that defines no relation of the language is a fragment of
+    /// a rulesheet instead of an error.
+    pub fragment: bool,
     /// The number of random matches to play. They are played only if the static
     /// checks report no error.
     pub playouts: u64,
@@ -17,6 +20,6 @@ pub struct CheckOptions {
 
 impl Default for CheckOptions {
     fn default() -> CheckOptions {
-        CheckOptions { lenient: false, playouts: 10, seed: 1, rows: 20_000_000 }
+        CheckOptions { lenient: false, fragment: false, playouts: 10, seed: 1, rows: 20_000_000 }
     }
 }

@@ -9,12 +9,14 @@ use crate::gdl::syntax::{
 pub struct StaticCheck<'a> {
     rules: &'a Rules,
     graph: DependencyGraph<'a>,
+    /// Whether the rules may be a part of a rulesheet.
+    fragment: bool,
     findings: Vec<Finding>,
 }
 
 impl<'a> StaticCheck<'a> {
-    pub fn new(rules: &'a Rules) -> StaticCheck<'a> {
-        StaticCheck { rules, graph: DependencyGraph::new(rules), findings: Vec::new() }
+    pub fn new(rules: &'a Rules, fragment: bool) -> StaticCheck<'a> {
+        StaticCheck { rules, graph: DependencyGraph::new(rules), fragment, findings: Vec::new() }
     }
 
     pub fn run(mut self) -> Vec<Finding> {
@@ -151,7 +153,7 @@ impl<'a> StaticCheck<'a> {
             ("terminal", &["does"]),
         ];
         for (name, others) in never {
-            for rule in self.rules.iter().filter(|rule| rule.head.name == name) {
+            for rule in self.rules.iter().filter(|rule| is_keyword(&rule.head, name)) {
                 let mut forbidden = None;
                 for_each_atom(&rule.body, true, &mut |atom, _| {
                     let reaches = |other: &&&str| atom.name == **other || self.graph.depends(&atom.name, other);
@@ -171,6 +173,11 @@ impl<'a> StaticCheck<'a> {
     fn missing(&mut self) {
         let defines = |name: &&str| self.graph.defines(name);
         if !RELATIONS.iter().any(|(name, _)| self.graph.defines(name)) {
+            if self.fragment {
+                return;
+            }
+            let message = "This defines no game: it has no `role`, `legal`, `goal`, `terminal`, `init` or `next`.";
+            self.findings.push(Finding::error(Code::NoGame, Place::default(), message).without_place());
             return;
         }
         let names = ["role", "legal", "goal", "terminal", "init", "next"];
@@ -199,6 +206,12 @@ impl<'a> StaticCheck<'a> {
         }
         self.findings.extend(findings);
     }
+}
+
+/// Returns whether an atom is of a relation of the language, with its number of
+/// arguments.
+fn is_keyword(atom: &Atom, name: &str) -> bool {
+    atom.name == name && RELATIONS.contains(&(name, atom.args.len()))
 }
 
 /// Adds the variables of the tests of a body to `names`.
@@ -281,7 +294,7 @@ impl<'a> Arities<'a> {
     }
 
     fn report(&mut self, code: Code, what: &str, place: Place, name: &str, first: usize, then: usize) {
-        let message = format!("The {what} {name} has {then} argument(s) here and {first} elsewhere.");
+        let message = format!("The {what} {name} has {then} arguments here and {first} elsewhere.");
         self.findings.push(Finding::error(code, place, message));
     }
 }

@@ -19,7 +19,6 @@ fn in_game(statement: &str) -> Vec<(Severity, Code, u32)> {
 fn a_valid_game_has_no_findings() {
     assert_eq!(found(GAME), []);
     assert_eq!(found(&GAME.to_uppercase()), []);
-    assert_eq!(found("; nothing"), []);
 }
 
 #[test]
@@ -93,6 +92,47 @@ fn lenient_checks_make_arities_warnings() {
         |options: &CheckOptions| check(&text, options).iter().map(|found| found.severity).collect::<Vec<_>>();
     assert_eq!(severities(&CheckOptions::default()), [Severity::Error; 3]);
     assert_eq!(severities(&lenient), [Severity::Warning; 3]);
+}
+
+#[test]
+fn a_text_without_a_game_is_an_error_unless_it_is_a_fragment() {
+    for text in ["", "; nothing", "hello world", "(hello world)", "(<= (p ?x) (q ?x)) (q a)"] {
+        assert_eq!(found(text), [(Severity::Error, Code::NoGame, None)], "{text}");
+        let fragment = CheckOptions { fragment: true, ..CheckOptions::default() };
+        assert_eq!(check(text, &fragment), [], "{text}");
+    }
+}
+
+#[test]
+fn negation_that_no_ground_atom_returns_to_is_a_warning() {
+    let rest = "(role a) (role b) (init on) (legal a go) (legal b go) (<= terminal (true off)) (next off)";
+    let rule = "(<= (goal ?p 0) (role ?p) (not (goal ?p 100)))";
+    let stratified = found(&format!("{rest} (goal a 100) {rule}"));
+    assert_eq!(
+        stratified.iter().map(|found| (found.0, found.1)).collect::<Vec<_>>(),
+        [(Severity::Warning, Code::Unstratified)]
+    );
+    let cyclic = found(&format!("{rest} {rule} (<= (goal ?p 100) (role ?p) (not (goal ?p 0)))"));
+    assert_eq!(cyclic[0].0, Severity::Error);
+}
+
+#[test]
+fn other_relations_of_the_names_base_and_input_are_warnings() {
+    let text = format!("{GAME}(base 1 2) (<= (input ?x) (true ?x))");
+    let severities: Vec<_> = found(&text).iter().map(|found| (found.0, found.1)).collect();
+    assert_eq!(severities, [(Severity::Warning, Code::KeywordArity); 2]);
+}
+
+#[test]
+fn lenient_checks_accept_what_the_prover_plays() {
+    let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
+    for statement in ["(<= (role b) (true on))", "(goal a 101)", "(<= (base on) (true on))", "(<= p (init on))"] {
+        let findings = check(&format!("{GAME}{statement}"), &lenient);
+        assert!(!findings.is_empty(), "{statement}");
+        assert!(findings.iter().all(|found| found.severity == Severity::Warning), "{statement}: {findings:?}");
+    }
+    let stuck = check(&GAME.replace("(legal a go)", "(<= (legal a go) (true off))"), &lenient);
+    assert!(stuck.iter().any(|found| found.severity == Severity::Error), "{stuck:?}");
 }
 
 #[test]

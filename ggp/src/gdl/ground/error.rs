@@ -40,6 +40,12 @@ pub enum GroundError {
     /// A relation depends on its own negation.
     #[error("the rules are not stratified")]
     NotStratified,
+    /// A relation that belongs to the state depends on the moves.
+    #[error("`{relation}` depends on `does`: a network evaluates it before the moves are known")]
+    MoveDependence {
+        /// The relation.
+        relation: &'static str,
+    },
     /// Nothing defines a role.
     #[error("the rulesheet has no role")]
     NoRole,

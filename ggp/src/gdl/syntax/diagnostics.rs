@@ -66,6 +66,7 @@ codes! {
     Role "role" "Roles that are not given as facts.",
     GoalValue "goal-value" "A goal that is not a number from 0 to 100.",
     Missing "missing" "A relation that every game needs and nothing defines.",
+    NoGame "no-game" "A text that defines no relation of the language.",
     Undefined "undefined" "A relation that a rule body reads and nothing defines.",
     NoLegalMove "no-legal-move" "A role without a legal move in a state that is not terminal.",
     NoGoal "no-goal" "A role without a goal in a terminal state.",

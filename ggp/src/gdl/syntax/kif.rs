@@ -139,6 +139,21 @@ impl Expr {
     }
 }
 
+impl Expr {
+    /// Returns the expression with each `(name)`, a list of one symbol,
+    /// replaced by `name`.
+    pub fn without_empty_parentheses(&self) -> Expr {
+        let kind = match &self.kind {
+            ExprKind::List(items) => match &items[..] {
+                [Expr { kind: ExprKind::Symbol(name), .. }] => ExprKind::Symbol(name.clone()),
+                items => ExprKind::List(items.iter().map(Expr::without_empty_parentheses).collect()),
+            },
+            ExprKind::Symbol(name) => ExprKind::Symbol(name.clone()),
+        };
+        Expr { place: self.place, comments: self.comments.clone(), kind }
+    }
+}
+
 impl fmt::Display for Expr {
     /// Writes the expression on one line, without comments.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

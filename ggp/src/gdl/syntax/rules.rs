@@ -135,6 +135,8 @@ pub enum RulesError {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     rules: Vec<Rule>,
+    /// The constants that the text always writes in parentheses, as `(pass)`.
+    in_parentheses: BTreeSet<String>,
 }
 
 impl Rules {
@@ -175,6 +177,28 @@ impl Rules {
     pub fn iter(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter()
     }
+
+    /// Returns the KIF text of a term in the spelling of the rulesheet: a
+    /// constant that the rulesheet always writes in parentheses gets them.
+    pub fn spell(&self, term: &str) -> String {
+        if self.in_parentheses.is_empty() {
+            return term.to_string();
+        }
+        let document = Document::parse(term).ok();
+        let expr = document.as_ref().and_then(|document| document.expressions().next());
+        expr.map_or_else(|| term.to_string(), |expr| self.spelled(expr))
+    }
+
+    fn spelled(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Symbol(name) if self.in_parentheses.contains(name) => format!("({name})"),
+            ExprKind::Symbol(name) => name.clone(),
+            ExprKind::List(items) => {
+                let args: Vec<String> = items[1..].iter().map(|item| self.spelled(item)).collect();
+                format!("({} {})", items[0], args.join(" "))
+            }
+        }
+    }
 }
 
 #[derive(Default)]
@@ -186,6 +210,8 @@ struct Converter {
     in_parentheses: BTreeMap<String, Place>,
     /// The sentences without arguments and without parentheses.
     bare: BTreeSet<String>,
+    /// The constants without parentheses.
+    bare_terms: BTreeSet<String>,
 }
 
 impl Converter {
@@ -205,7 +231,9 @@ impl Converter {
     }
 
     fn rules(&mut self, document: &Document) -> Rules {
-        Rules { rules: document.expressions().filter_map(|expr| self.statement(expr)).collect() }
+        let rules = document.expressions().filter_map(|expr| self.statement(expr)).collect();
+        let always = |name: &&String| !self.bare_terms.contains(*name);
+        Rules { rules, in_parentheses: self.in_parentheses.keys().filter(always).cloned().collect() }
     }
 
     /// Reports an error in an expression that is kept.
@@ -297,8 +325,13 @@ impl Converter {
         if let Some(&(word, arity)) = keyword
             && args.len() != arity
         {
-            let message = format!("`{word}` takes {arity} argument(s), got {}.", args.len());
-            return self.drop(Code::KeywordArity, expr.place, message);
+            let message =
+                format!("`{word}` takes {arity} argument{}, got {}.", if arity == 1 { "" } else { "s" }, args.len());
+            if !["base", "input"].contains(&word) {
+                return self.drop(Code::KeywordArity, expr.place, message);
+            }
+            // Games from before these relations use the names for their own.
+            self.findings.push(Finding::warning(Code::KeywordArity, expr.place, message));
         }
         let name = keyword.map_or(name, |(word, _)| word);
         Some(Atom { place: expr.place, name: name.to_string(), args })
@@ -319,6 +352,9 @@ impl Converter {
             self.findings.push(Finding::warning(Code::KeywordAsTerm, expr.place, message));
         }
         if args.is_empty() {
+            if expr.as_symbol().is_some() {
+                self.bare_terms.insert(name.to_string());
+            }
             return Some(Term::Constant(name.to_string()));
         }
         let args: Option<Vec<Term>> = args.iter().map(|arg| self.term(arg)).collect();

@@ -11,7 +11,7 @@ use rand::SeedableRng;
 
 use super::match_slot::{MatchCommand, MatchHandle, Publisher};
 use super::options::PlayerOptions;
-use super::worker::MatchWorker;
+use super::worker::{EngineSpeed, MatchWorker};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::protocol::engine::{EngineConfig, EngineResult, ReasonerEngine};
 use crate::rng::Rng;
@@ -62,8 +62,8 @@ impl MatchSetup {
         if let Ok(rules) = &rules {
             self.compile(rules.clone(), config.clone());
         }
-        let engine = match rules.and_then(|rules| prover(&rules)) {
-            Ok(engine) => engine,
+        let (rules, engine) = match rules.and_then(|rules| prover(&rules).map(|engine| (rules, engine))) {
+            Ok(playable) => playable,
             Err(error) => {
                 log(&format!("refused: {error}"));
                 // The player is free before it reports so.
@@ -73,8 +73,11 @@ impl MatchSetup {
         };
         let worker = MatchWorker {
             log: &log,
+            rules: &rules,
             engine,
-            proof: None,
+            speed: EngineSpeed::default(),
+            compiled: false,
+            reserve: None,
             history: Vec::new(),
             rng: Rng::seed_from_u64(self.options.seed),
             ponder: self.options.ponder,

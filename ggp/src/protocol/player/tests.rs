@@ -164,8 +164,9 @@ fn moves_that_are_not_legal_are_survived() {
     assert_eq!(say(&player, "(STOP m NIL)"), "done");
 }
 
-/// A `ProverGame` that records queries of legal moves.
-struct Marked(ProverGame, Arc<AtomicBool>);
+/// A `ProverGame` that records queries of legal moves, and waits in each step
+/// if its last field is not zero.
+struct Marked(ProverGame, Arc<AtomicBool>, Duration);
 
 impl Game for Marked {
     type State = <ProverGame as Game>::State;
@@ -188,6 +189,7 @@ impl Game for Marked {
         self.0.legal(state, role, moves);
     }
     fn play(&self, state: &mut Self::State, joint: &[Self::Move]) {
+        thread::sleep(self.2);
         self.0.play(state, joint);
     }
     fn is_terminal(&self, state: &Self::State) -> bool {
@@ -232,7 +234,7 @@ fn an_engine_that_is_late_is_changed_over_to() {
     let mark = used.clone();
     let compiler = EngineFactory::new(move |rules, _| {
         let _ = lock(&open).recv();
-        ProverGame::new(rules).map(|game| Marked(game, mark.clone()))
+        ProverGame::new(rules).map(|game| Marked(game, mark.clone(), Duration::ZERO))
     });
     let (player, lines) = player(PlayerOptions { compiler: Some(compiler), ..quick() });
     assert_eq!(say(&player, &start("m", "first", "subtraction", 0.4, 0.4)), "ready");
@@ -309,4 +311,31 @@ fn a_rulesheet_that_takes_forever_is_answered_in_time() {
     // The match has three clocks of 0.4 s; the proof alone would take a
     // minute.
     assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn the_slower_of_two_engines_is_not_used() {
+    let slow = EngineFactory::new(|rules, _| {
+        ProverGame::new(rules).map(|game| Marked(game, Arc::default(), Duration::from_millis(2)))
+    });
+    let (player, lines) = player(PlayerOptions { compiler: Some(slow), ..quick() });
+    assert_eq!(say(&player, &start("m", "first", "connect-four", 0.3, 1.0)), "ready");
+    let mv = say(&player, "(PLAY m NIL)");
+    assert_ne!(mv, "NIL");
+    await_line(&lines, "compiled");
+    await_line(&lines, "the prover is faster");
+}
+
+#[test]
+fn moves_have_the_spelling_of_the_rulesheet() {
+    let rules = "(role a) (role b) (init (step 1)) (legal a (pass)) (<= (legal b (go (far))) (role b))
+        (<= (next (step 2)) (true (step 1))) (<= terminal (true (step 2))) (goal a 100) (goal b 0)";
+    for (role, mv) in [("a", "(pass)"), ("b", "(go (far))")] {
+        let (player, lines) = player(quick());
+        assert_eq!(say(&player, &format!("(START m {role} ({rules}) 0.4 0.4)")), "ready");
+        assert_eq!(say(&player, "(PLAY m NIL)"), mv);
+        // Managers may send either form.
+        assert_eq!(say(&player, "(STOP m ((pass) (go far)))"), "done");
+        await_line(&lines, "over, goals [100, 0]");
+    }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rand::RngExt;
 
 use super::match_slot::{MatchCommand, Publisher};
+use crate::gdl::Rules;
 use crate::mcts::SearchClock;
 use crate::protocol::engine::{EngineResult, MatchEngine};
 use crate::rng::Rng;
@@ -19,13 +20,52 @@ use crate::rng::Rng;
 const MAX_PART: Duration = Duration::from_millis(200);
 const MIN_PART: Duration = Duration::from_millis(10);
 
+/// The time for which an engine is measured.
+const TRIAL: Duration = Duration::from_millis(50);
+
+/// The number of joint moves after which the engines are measured again.
+const MEASURE_EVERY: usize = 8;
+
+/// An engine is replaced by the other if its speed is less than this part of
+/// the speed of the other.
+const SLOWER: f64 = 0.8;
+
+/// The speed of an engine since the last measurement began.
+#[derive(Clone, Copy, Default)]
+pub struct EngineSpeed {
+    playouts: u64,
+    time: Duration,
+}
+
+impl EngineSpeed {
+    /// Returns the simulations per second, or `None` before the end of the
+    /// measurement.
+    fn per_second(self) -> Option<f64> {
+        (self.time >= TRIAL).then(|| self.playouts as f64 / self.time.as_secs_f64())
+    }
+}
+
+/// An engine that is not in use.
+pub struct ReserveEngine {
+    engine: Box<dyn MatchEngine>,
+    speed: EngineSpeed,
+    /// The number of joint moves that it has followed.
+    seen: usize,
+}
+
 /// The thread of a match.
+///
+/// There are at most two engines: the prover and a compiled one. Which of them
+/// is faster depends on the game and its phase, so both are measured.
 pub struct MatchWorker<'a> {
     pub log: &'a dyn Fn(&str),
+    /// The rules, for the spelling of moves.
+    pub rules: &'a Rules,
     pub engine: Box<dyn MatchEngine>,
-    /// The prover, after the switch to a faster engine, and the length of the
-    /// history that it has played.
-    pub proof: Option<(Box<dyn MatchEngine>, usize)>,
+    pub speed: EngineSpeed,
+    /// Whether `engine` is compiled. The prover is then in reserve.
+    pub compiled: bool,
+    pub reserve: Option<ReserveEngine>,
     /// The joint moves so far.
     pub history: Vec<Vec<String>>,
     pub rng: Rng,
@@ -91,7 +131,7 @@ impl MatchWorker<'_> {
     fn follow(&mut self, moves: Option<Vec<String>>) {
         let Some(moves) = moves else { return };
         if !self.engine.allows(&moves) {
-            self.go_back();
+            self.drop_compiled();
         }
         match self.engine.follow(&moves) {
             Ok((names, illegal)) => {
@@ -99,38 +139,78 @@ impl MatchWorker<'_> {
                     (self.log)(&format!("the manager says an illegal move: {illegal}"));
                 }
                 self.history.push(names);
+                if self.history.len().is_multiple_of(MEASURE_EVERY)
+                    && let Some(reserve) = &mut self.reserve
+                {
+                    (self.speed, reserve.speed) = Default::default();
+                }
             }
             Err(error) => (self.log)(&format!("the moves ({}) are ignored: {error}", moves.join(" "))),
         }
     }
 
-    /// Returns to the prover, because only the prover is correct after an
-    /// illegal move.
-    fn go_back(&mut self) {
-        let Some((mut prover, seen)) = self.proof.take() else { return };
-        for joint in &self.history[seen..] {
-            if let Err(error) = prover.follow(joint) {
-                (self.log)(&format!("the prover cannot follow: {error}"));
-                return;
+    /// Returns to the prover for good, because only the prover is correct after
+    /// an illegal move.
+    fn drop_compiled(&mut self) {
+        if self.compiled && self.exchange() {
+            (self.log)("back to the prover");
+        }
+        if !self.compiled {
+            self.reserve = None;
+        }
+    }
+
+    /// Exchanges the two engines. Returns whether there are two that can play
+    /// the match.
+    fn exchange(&mut self) -> bool {
+        let Some(mut reserve) = self.reserve.take() else { return false };
+        for joint in &self.history[reserve.seen..] {
+            if let Err(error) = reserve.engine.follow(joint) {
+                (self.log)(&format!("the other engine cannot follow: {error}"));
+                return false;
             }
         }
-        self.engine = prover;
-        (self.log)("back to the prover");
+        reserve.seen = self.history.len();
+        std::mem::swap(&mut self.engine, &mut reserve.engine);
+        std::mem::swap(&mut self.speed, &mut reserve.speed);
+        self.reserve = Some(reserve);
+        self.compiled = !self.compiled;
+        true
+    }
+
+    /// Exchanges the engines if the one in use has been measured, and the other
+    /// has not or is faster.
+    fn prefer_faster(&mut self) -> bool {
+        let Some(now) = self.speed.per_second() else { return false };
+        let other = self.reserve.as_ref().map(|reserve| reserve.speed.per_second());
+        let faster = match other {
+            None => return false,
+            Some(None) => None,
+            Some(Some(other)) if now < SLOWER * other => Some(other),
+            Some(Some(_)) => return false,
+        };
+        let exchanged = self.exchange();
+        if let Some(other) = faster.filter(|_| exchanged) {
+            let engine = if self.compiled { "the network" } else { "the prover" };
+            (self.log)(&format!("{engine} is faster: {other:.0} playouts per second in place of {now:.0}"));
+        }
+        exchanged
     }
 
     /// Searches for a move until the deadline. A legal move is published at
     /// once.
     fn choose(&mut self, deadline: Instant, answer: &Publisher<Option<String>>) {
         let options = self.engine.options();
+        let rules = self.rules;
         let first = match options.len() {
             0 => None,
-            count => Some(options[self.rng.random_range(0..count)].clone()),
+            count => Some(rules.spell(&options[self.rng.random_range(0..count)])),
         };
         answer.put(first);
         if options.len() > 1 {
             self.think_until(deadline, |mv| {
                 if options.contains(&mv) {
-                    answer.put(Some(mv));
+                    answer.put(Some(rules.spell(&mv)));
                 }
             });
         }
@@ -172,6 +252,8 @@ impl MatchWorker<'_> {
             let part = (left / 4).min(MAX_PART).max(least).min(left);
             let (playouts, best) = self.engine.think(part, self.clock(began, deadline));
             done += playouts;
+            self.speed.playouts += playouts;
+            self.speed.time += began.elapsed();
             if let Some(mv) = best.filter(|_| done > 0 && done >= before) {
                 publish(mv);
             }
@@ -181,10 +263,13 @@ impl MatchWorker<'_> {
             if self.engine.is_solved() {
                 return;
             }
+            if self.prefer_faster() {
+                (before, done, least) = (done.max(before), 0, MIN_PART);
+            }
         }
     }
 
-    /// Switches to a faster engine if it agrees on the match so far.
+    /// Switches to a compiled engine if it agrees on the match so far.
     fn change_over(&mut self, engine: EngineResult) -> bool {
         let replayed = engine.and_then(|mut engine| {
             for joint in &self.history {
@@ -204,10 +289,10 @@ impl MatchWorker<'_> {
         });
         match replayed {
             Ok(engine) => {
-                let prover = std::mem::replace(&mut self.engine, engine);
-                self.proof = Some((prover, self.history.len()));
+                let speed = EngineSpeed::default();
+                self.reserve = Some(ReserveEngine { engine, speed, seen: self.history.len() });
                 (self.log)("compiled");
-                true
+                self.exchange()
             }
             Err(error) => {
                 (self.log)(&format!("not compiled, the prover goes on: {error}"));

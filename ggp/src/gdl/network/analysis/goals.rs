@@ -44,7 +44,7 @@ pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTre
     let clauses = ground_clauses(rules, &mut terms)?;
     let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::default(), stop);
     chain.run(&clause_groups(&clauses)?)?;
-    let builder = NetworkBuilder::new(&clauses, &chain)?;
+    let builder = NetworkBuilder::new(&clauses, &chain, stop)?;
     let (roles, fluents, gates, lits) = (builder.roles, builder.fluents, builder.gates, builder.lits);
     let mut sheet = GroundedRules::new(rules, &clauses, &mut chain);
     let tree_of = |&role: &u32| {

@@ -1,12 +1,12 @@
 //! Compilation of ground rules to gates.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::gdl::ground::{
     AtomKind, ForwardChaining, GroundClauses, GroundError, GroundLimits, GroundTerms, clause_groups, ground_clauses,
 };
 use crate::gdl::scc::components;
-use crate::gdl::syntax::Rules;
+use crate::gdl::syntax::{DependencyGraph, Rules};
 
 use super::netlist::{Gates, Netlist, Outputs};
 use super::simplify::simplify;
@@ -47,17 +47,21 @@ impl Network {
     /// [`GroundError::Stopped`].
     pub fn unless(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
         let mut network = Network::plain(rules, stop)?;
-        network.netlist = simplify(&network.netlist);
+        network.netlist = simplify(&network.netlist, stop)?;
         Ok(network)
     }
 
     /// Builds the network of the rules without simplification.
-    pub(super) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+    pub(in crate::gdl) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+        let graph = DependencyGraph::new(rules);
+        if let Some(relation) = ["terminal", "legal", "goal"].into_iter().find(|name| graph.depends(name, "does")) {
+            return Err(GroundError::MoveDependence { relation });
+        }
         let mut terms = GroundTerms::default();
         let clauses = ground_clauses(rules, &mut terms)?;
         let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::default(), stop);
         chain.run(&clause_groups(&clauses)?)?;
-        Ok(NetworkBuilder::new(&clauses, &chain)?.build())
+        Ok(NetworkBuilder::new(&clauses, &chain, stop)?.build())
     }
 }
 
@@ -78,8 +82,12 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
     /// # Errors
     ///
     /// Returns an error if there is no role, or if recursion is not stratified
-    /// or too large.
-    pub fn new(clauses: &'b GroundClauses, chain: &'b ForwardChaining<'a>) -> Result<Self, GroundError> {
+    /// or too large, and [`GroundError::Stopped`].
+    pub fn new(
+        clauses: &'b GroundClauses,
+        chain: &'b ForwardChaining<'a>,
+        stop: &AtomicBool,
+    ) -> Result<Self, GroundError> {
         // Roles from facts come first, as in the prover.
         let facts = clauses.facts("role", 1);
         let mut roles: Vec<u32> = chain.rows("role", 1).map(|row| row[0]).collect();
@@ -103,7 +111,7 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
         let lits = vec![Lit::FALSE; chain.kinds.len()];
         let mut builder = NetworkBuilder { clauses, chain, roles, fluents, moves, gates, lits };
         builder.place_inputs();
-        builder.place_gates()?;
+        builder.place_gates(stop)?;
         Ok(builder)
     }
 
@@ -155,7 +163,7 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
 
     /// Creates the gates of each atom, after those of all atoms that it
     /// depends on.
-    fn place_gates(&mut self) -> Result<(), GroundError> {
+    fn place_gates(&mut self, stop: &AtomicBool) -> Result<(), GroundError> {
         let instances = AtomInstances::new(self.chain);
         let atoms = self.chain.kinds.len();
         let order = components(atoms, |atom, see| {
@@ -166,6 +174,9 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
             component.iter().for_each(|&atom| component_of[atom] = number);
         }
         for (number, component) in order.iter().enumerate() {
+            if stop.load(Relaxed) {
+                return Err(GroundError::Stopped);
+            }
             let is_inside = |atom: u32| component_of[atom as usize] == number;
             if let [atom] = component[..] {
                 if self.chain.kinds[atom] == AtomKind::Derived {

@@ -2,9 +2,11 @@
 //! move.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::conditions::NeededLiterals;
 use super::netlist::{Gates, Netlist, Outputs};
+use crate::gdl::ground::GroundError;
 use crate::util::Lit;
 
 /// Weight of a move-dependent literal relative to any other literal (1).
@@ -33,24 +35,28 @@ const ROUNDS: usize = 2;
 /// * Suppose that each role needs a literal, such as control, and that exactly
 ///   one of these literals always holds. A condition on the control and the
 ///   moves of that role then depends on the moves alone.
-pub fn simplify(netlist: &Netlist) -> Netlist {
+///
+/// # Errors
+///
+/// Returns [`GroundError::Stopped`] if `stop` is set.
+pub fn simplify(netlist: &Netlist, stop: &AtomicBool) -> Result<Netlist, GroundError> {
     let mut netlist = flatten(netlist);
     for _ in 0..ROUNDS {
-        netlist = flatten(&rewrite(&netlist));
+        netlist = flatten(&rewrite(&netlist, stop)?);
     }
-    netlist
+    Ok(netlist)
 }
 
 /// Applies each step once, beginning with the inputs.
-fn rewrite(netlist: &Netlist) -> Netlist {
+fn rewrite(netlist: &Netlist, stop: &AtomicBool) -> Result<Netlist, GroundError> {
     let mut facts = PlayFacts::new(netlist);
-    let mut written = Simplifier::new(netlist, &facts).rewrite();
+    let mut written = Simplifier::new(netlist, &facts).rewrite(stop)?;
     if facts.turns && !facts.hold_next(&written.1.next) {
         facts = PlayFacts { turns: false, ..facts }.with_waiting();
-        written = Simplifier::new(netlist, &facts).rewrite();
+        written = Simplifier::new(netlist, &facts).rewrite(stop)?;
     }
     let (gates, outputs) = written;
-    gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
+    Ok(gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs))
 }
 
 /// Merges conjunctions that only one other conjunction uses into that
@@ -180,7 +186,7 @@ impl<'a> Simplifier<'a> {
         Simplifier { netlist, facts, gates: Gates::new(netlist.fluents(), netlist.moves()), moving: Vec::new() }
     }
 
-    fn rewrite(mut self) -> (Gates, Outputs) {
+    fn rewrite(mut self, stop: &AtomicBool) -> Result<(Gates, Outputs), GroundError> {
         let netlist = self.netlist;
         let mut written: Vec<Lit> = (0..netlist.first_gate()).map(|node| Lit::new(node, false)).collect();
         for (&mv, &lit) in &self.facts.waiting {
@@ -188,13 +194,16 @@ impl<'a> Simplifier<'a> {
         }
         let literal = |lit: Lit, written: &[Lit]| lit.map(|node| written[node]);
         for gate in netlist.gates() {
+            if stop.load(Relaxed) {
+                return Err(GroundError::Stopped);
+            }
             let lits = gate.iter().map(|&lit| literal(lit, &written)).collect();
             let lit = self.and(lits);
             written.push(lit);
         }
         let mut outputs = netlist.outputs.clone();
         outputs.replace(|lit| literal(lit, &written));
-        (self.gates, outputs)
+        Ok((self.gates, outputs))
     }
 
     /// Returns the move of a literal, if it is one.
@@ -322,8 +331,10 @@ impl<'a> Simplifier<'a> {
             let not = |mv: usize| !self.does(mv);
             let (excluded, others): (Vec<usize>, Vec<usize>) =
                 range.clone().partition(|&mv| lits.binary_search(&not(mv)).is_ok());
-            let excluded: Vec<Lit> = excluded.into_iter().map(not).collect();
-            lits.retain(|lit| !excluded.contains(lit));
+            let mut excluded: Vec<Lit> = excluded.into_iter().map(not).collect();
+            // A waiting move has the literal of a fluent, out of order.
+            excluded.sort_unstable();
+            lits.retain(|lit| excluded.binary_search(lit).is_err());
             let others: Vec<Lit> = others.into_iter().map(|mv| self.does(mv)).collect();
             lits.push(self.or(others));
             lits.sort_unstable();
@@ -420,8 +431,6 @@ impl<'a> Simplifier<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-
     use rand::{RngExt, SeedableRng};
 
     use super::*;
@@ -432,7 +441,7 @@ mod tests {
 
     /// Plays a random match of legal moves and compares all outputs.
     fn agree(netlist: &Netlist, rng: &mut Rng) {
-        let simple = simplify(netlist);
+        let simple = simplify(netlist, &AtomicBool::new(false)).unwrap();
         let outputs = |netlist: &Netlist, fluents: &[bool], does: &[bool]| -> Vec<bool> {
             let values = netlist.evaluate(fluents, does);
             netlist.outputs.lits().map(|lit| lit.of(&values)).collect()
@@ -495,6 +504,12 @@ mod tests {
     }
 
     #[test]
+    fn simplification_stops() {
+        let network = marks("(not (true (control ?r)))", "");
+        assert_eq!(simplify(&network.netlist, &AtomicBool::new(true)), Err(GroundError::Stopped));
+    }
+
+    #[test]
     fn unchanged_fluents_do_not_read_control() {
         let (other, not) = ("(true (control ?s)) (role ?s) (distinct ?r ?s)", "(not (true (control ?r)))");
         let stuck = "(or (not (true (control ?r))) (not open))";
@@ -504,7 +519,7 @@ mod tests {
         for (wait, pass) in [(other, swap), (not, swap), (not, waited), (other, waited), (stuck, swap)] {
             let network = marks(wait, pass);
             (0..10).for_each(|_| agree(&network.netlist, &mut rng));
-            let simple = simplify(&network.netlist);
+            let simple = simplify(&network.netlist, &AtomicBool::new(false)).unwrap();
             // A cell depends on itself, on the two moves that mark it, and on
             // whether a role has no move.
             let literals: usize = simple.gates().map(<[Lit]>::len).sum();
