@@ -137,6 +137,14 @@ impl Geometry {
         self.rows[self.row(cell)]
     }
 
+    /// Returns the cells of a row of the diamond, see [`row`](Geometry::row).
+    ///
+    /// # Panics
+    /// If the board has no such row.
+    pub fn row_cells(&self, row: usize) -> CellSet {
+        self.rows[row]
+    }
+
     /// Returns the cells one step from `cell`.
     #[inline]
     pub fn neighbors(&self, cell: Cell) -> CellSet {

@@ -8,10 +8,12 @@
 //! | [`Position`] | both armies in board order |
 //! | [`State`] | one army in goal order, the index of tables |
 //! | [`Rank`] | the number of a state |
+//! | [`Drawing`] | a position as a picture |
 //! | [`Prefix`] | the states that a table covers |
 
 mod cell;
 mod colex;
+mod drawing;
 mod geometry;
 mod moves;
 mod notation;
@@ -26,6 +28,7 @@ mod states;
 pub use cell::{Cell, CellIter, CellSet};
 pub use colex::binomial;
 pub(crate) use colex::{MOST_PIECES, ROW};
+pub use drawing::Drawing;
 pub use geometry::{Geometry, Jump};
 pub use moves::Move;
 pub use notation::{NotationError, PositionFault};

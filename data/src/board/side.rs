@@ -15,6 +15,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both players, the first player first.
+    pub const BOTH: [Side; 2] = [Side::X, Side::O];
+
     /// Returns the other player.
     #[inline]
     #[must_use]
