@@ -10,16 +10,19 @@ use super::geometry::Geometry;
 use super::moves::Move;
 use super::position::Position;
 use super::rank::Rank;
-use super::setup::Board;
+use super::setup::{Board, BoardError};
 use super::side::{ParseSideError, Side};
 use super::state::State;
+
+/// The text of the initial position.
+const START_POSITION: &str = "startpos";
 
 /// The reason why text cannot be parsed.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotationError {
     /// The text is not a letter and a number, or the cell is beyond the edge.
-    #[error("`{text}` is not a cell of a {size}x{size} board; expected {first} to {last}")]
+    #[error("`{text}` is not a cell of a {size}x{size} board; expected {first} to {last}{}", rank_hint(text))]
     Cell {
         /// The text.
         text: String,
@@ -34,7 +37,7 @@ pub enum NotationError {
     #[error("`{0}` is given twice; a cell holds one piece")]
     Twice(String),
     /// The state has too few or too many pieces for the board.
-    #[error("expected {expected} pieces, got {found}")]
+    #[error("expected {}, got {found}{}", counted(expected, "piece"), separator_hint(*expected, *found))]
     Pieces {
         /// The number of pieces of the board.
         expected: usize,
@@ -51,7 +54,7 @@ pub enum NotationError {
         /// The largest rank.
         last: u64,
     },
-    /// The text is not of the form `ROWS PLAYER PLY`.
+    /// The text is not of the form `ROWS PLAYER PLY`, the last two of which may be left out.
     #[error("`{text}` is not a position: {fault}; expected `ROWS PLAYER PLY`, for example `1oo/x1o/xx1 x 0`")]
     Position {
         /// The text.
@@ -59,6 +62,9 @@ pub enum NotationError {
         /// What is wrong with it.
         fault: PositionFault,
     },
+    /// The board does not have what the text requires.
+    #[error(transparent)]
+    Board(#[from] BoardError),
     /// The text is not two cells joined by `-`.
     #[error("`{0}` is not a move; expected two cells, for example `c1-e3`")]
     Move(String),
@@ -68,14 +74,14 @@ pub enum NotationError {
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PositionFault {
-    /// The string does not have three fields.
-    #[error("it does not have three fields")]
+    /// The string has no field, or more than three.
+    #[error("it does not have one to three fields")]
     Fields,
     /// The number of rows is not the size of a board.
-    #[error("it has {0} rows, and a board has 3 to 11")]
+    #[error("it has {}, and a board has 3 to 11", counted(.0, "row"))]
     Rows(usize),
     /// The position is on a board of another size.
-    #[error("it has {found} rows, and the board has {expected}")]
+    #[error("it has {}, and the board has {expected}", counted(found, "row"))]
     Size {
         /// The size of the board.
         expected: usize,
@@ -117,6 +123,21 @@ pub enum PositionFault {
     Ply(String),
 }
 
+/// Explains how ranks are written, if the text could be one.
+fn rank_hint(text: &str) -> String {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if digits { format!("; if this is a rank, write `#{text}`") } else { String::new() }
+}
+
+fn counted(number: &usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if *number == 1 { "" } else { "s" })
+}
+
+/// Explains how the cells of a state are separated, if they may have been given one by one.
+fn separator_hint(expected: usize, found: usize) -> &'static str {
+    if found == 1 && expected > 1 { "; separate the cells of a state with commas, as in `a1,b1,a2`" } else { "" }
+}
+
 impl Geometry {
     /// Returns the name of a cell: a letter for `x` and a number for `y + 1`.
     pub fn cell_name(&self, cell: Cell) -> String {
@@ -149,18 +170,22 @@ impl Geometry {
         cells.iter().map(|cell| self.cell_name(cell)).collect::<Vec<_>>().join(",")
     }
 
-    /// Returns the set of the cells named in the text, joined by commas.
+    /// Returns the set of the cells named in the text, in either case,
+    /// separated by commas or blanks.
     ///
     /// # Errors
     /// If a name is not a cell, or a cell is named twice.
     pub fn parse_cells(&self, text: &str) -> Result<CellSet, NotationError> {
         let mut cells = CellSet::EMPTY;
-        for name in text.split(',').map(str::trim) {
-            let cell = self.parse_cell(name)?;
-            if cells.contains(cell) {
-                return Err(NotationError::Twice(name.to_owned()));
+        for part in text.split(',').map(str::trim) {
+            // A part without a name is an error: there is a comma too many.
+            for name in part.split_whitespace().chain(part.is_empty().then_some("")) {
+                let cell = self.cell_of(&name.to_ascii_lowercase()).map_or_else(|| self.parse_cell(name), Ok)?;
+                if cells.contains(cell) {
+                    return Err(NotationError::Twice(name.to_owned()));
+                }
+                cells = cells.with(cell);
             }
-            cells = cells.with(cell);
         }
         Ok(cells)
     }
@@ -180,12 +205,47 @@ impl Geometry {
     }
 }
 
+impl Geometry {
+    /// Returns the move that a person typed: `c1-e3`, `c1e3`, `c1 e3` or
+    /// `c1 to e3`, in either case.
+    ///
+    /// # Errors
+    /// If the text is not two cells of the board.
+    pub fn parse_typed_move(&self, text: &str) -> Result<Move, NotationError> {
+        let wrong = || NotationError::Move(text.to_owned());
+        let lower = text.trim().to_ascii_lowercase();
+        let second = lower.rfind(|c: char| c.is_ascii_alphabetic()).filter(|&at| at > 0).ok_or_else(wrong)?;
+        let (from, to) = lower.split_at(second);
+        let from = from.trim().trim_end_matches("to").trim_end_matches(['-', ',', ' ', '>']);
+        Ok(Move { from: self.parse_cell(from)?, to: self.parse_cell(to)? })
+    }
+}
+
 impl Board {
+    /// Parses a position: `startpos`, or a position string on a board of this
+    /// size.
+    ///
+    /// # Errors
+    /// If the text is neither, or if it is `startpos` and the homes overlap.
+    pub fn parse_position(self, text: &str) -> Result<Position, NotationError> {
+        if text.trim().eq_ignore_ascii_case(START_POSITION) {
+            return Ok(Position::initial(self.for_two()?));
+        }
+        let position: Position = text.parse()?;
+        let found = position.geometry().size();
+        if found != self.size() {
+            let fault = PositionFault::Size { expected: self.size(), found };
+            return Err(NotationError::Position { text: text.to_owned(), fault });
+        }
+        Ok(position)
+    }
+
     /// Parses the state of one army.
     ///
     /// The text is one of:
-    /// - cell names joined by commas;
+    /// - cell names separated by commas or blanks;
     /// - a position string, from which the player's army is taken;
+    /// - `startpos`, the player's home;
     /// - `#RANK`.
     ///
     /// # Errors
@@ -196,13 +256,9 @@ impl Board {
             return Ok(self.parse_rank(rank)?.state(self.pieces()));
         }
         let army = if text.contains('/') {
-            let position: Position = text.parse()?;
-            let found = position.geometry().size();
-            if found != self.size() {
-                let fault = PositionFault::Size { expected: self.size(), found };
-                return Err(NotationError::Position { text: text.to_owned(), fault });
-            }
-            position.army(side)
+            self.parse_position(text)?.army(side)
+        } else if text.eq_ignore_ascii_case(START_POSITION) {
+            self.home(side)
         } else {
             self.geometry().parse_cells(text)?
         };
@@ -266,15 +322,21 @@ impl fmt::Display for Position {
 impl FromStr for Position {
     type Err = NotationError;
 
+    /// Parses a position string. Its letters may be of either case. Without a
+    /// ply, the position is at ply 0, and without a player, `x` is to move.
     fn from_str(text: &str) -> Result<Position, NotationError> {
         parse_position(text).map_err(|fault| NotationError::Position { text: text.to_owned(), fault })
     }
 }
 
 fn parse_position(text: &str) -> Result<Position, PositionFault> {
-    let mut fields = text.split_whitespace();
-    let (Some(rows), Some(side), Some(ply), None) = (fields.next(), fields.next(), fields.next(), fields.next()) else {
-        return Err(PositionFault::Fields);
+    let lower = text.to_ascii_lowercase();
+    let fields: Vec<&str> = lower.split_whitespace().collect();
+    let (rows, side, ply) = match fields[..] {
+        [rows] => (rows, "x", "0"),
+        [rows, side] => (rows, side, "0"),
+        [rows, side, ply] => (rows, side, ply),
+        _ => return Err(PositionFault::Fields),
     };
     let rows: Vec<&str> = rows.split('/').collect();
     let size = u8::try_from(rows.len()).ok().filter(|size| Geometry::SIZES.contains(size));
@@ -362,8 +424,11 @@ mod tests {
             ("9/9/9/9/9/9/9/9/xxz6 x 0", "contains `z`"),
             ("9/9/9/9/9/9/9/9/xxx6 y 0", "expected the player `x` or `o`, got `y`"),
             ("9/9/9/9/9/9/9/9/xxx6 x -1", "not a number of plies"),
-            ("9/9/9/9/9/9/9/9/xxx6 x", "three fields"),
+            ("9/9/9/9/9/9/9/9/xxx6 x 0 0", "one to three fields"),
             ("9/9 x 0", "2 rows"),
+            ("85319", "`85319` is not a cell of a 9x9 board; expected a1 to i9; if this is a rank, write `#85319`"),
+            ("a1", "expected 3 pieces, got 1; separate the cells"),
+            ("a1 b1,,c1", "`` is not a cell"),
         ] {
             let error = board.parse_state(text, Side::X).expect_err(text).to_string();
             assert!(error.contains(why), "{text}: {error}");
@@ -384,6 +449,43 @@ mod tests {
         assert_eq!(board.state_text(State::start(board), Side::X), "a1,a2,b1,a3,b2,c1");
     }
 
+    #[test]
+    fn states_and_positions_are_read_generously() {
+        let board = Board::new(9, 6).unwrap();
+        let start = Position::initial(board);
+        let goal = "6ooo/7oo/8o/9/9/9/9/9/9";
+        for text in ["A1,B1,C1,A2,B2,A3", "a1 b1 c1 a2 b2 a3", " a1, b1 C1,a2 ,b2\ta3 ", "startpos", "StartPos"] {
+            assert_eq!(board.parse_state(text, Side::X), Ok(State::start(board)), "{text}");
+        }
+        for text in ["startpos", goal, "6OOO/7OO/8O/9/9/9/9/9/9 O"] {
+            assert_eq!(board.parse_state(text, Side::O), Ok(State::start(board)), "{text}");
+        }
+        for (text, side, ply) in
+            [("", Side::X, 0), (" x", Side::X, 0), (" O", Side::O, 0), (" o 17", Side::O, 17), ("  x   3 ", Side::X, 3)]
+        {
+            let text = format!("6ooo/7oo/8o/9/9/9/x8/xx7/xxx6{text}");
+            let expected =
+                Position::new(start.geometry(), start.army(Side::X), start.army(Side::O), side, ply).unwrap();
+            assert_eq!(text.parse(), Ok(expected), "{text}");
+        }
+        assert_eq!(board.parse_position("startpos"), Ok(start));
+        assert!(board.parse_position("3/3/3").unwrap_err().to_string().contains("3 rows, and the board has 9"));
+        let crowded = Board::new(3, 5).unwrap();
+        assert!(crowded.parse_position("startpos").unwrap_err().to_string().contains("overlap"));
+    }
+
+    #[test]
+    fn typed_moves_have_several_forms() {
+        let geometry = Geometry::of_size(11);
+        let mv = geometry.parse_move("c10-e3").unwrap();
+        for text in ["c10-e3", "c10e3", "C10 e3", " C10-E3 ", "c10 - e3", "c10->e3", "c10 to e3", "c10,e3"] {
+            assert_eq!(geometry.parse_typed_move(text), Ok(mv), "{text}");
+        }
+        for text in ["", "c10", "help", "c10-", "c1-e3-g5", "c1 z9", "-e3", "undo", "to", "ä1e3"] {
+            assert!(geometry.parse_typed_move(text).is_err(), "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn positions_survive_printing(size in 3u8..=11, x: u128, o: u128, ply: u32, first: bool) {
@@ -401,6 +503,7 @@ mod tests {
                 let _ = text.parse::<Position>();
                 let _ = Board::new(9, 6).unwrap().parse_state(&text, Side::O);
                 let _ = Board::new(3, 1).unwrap().geometry().parse_move(&text);
+                let _ = Board::new(3, 1).unwrap().geometry().parse_typed_move(&text);
             }
         }
     }
