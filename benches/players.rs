@@ -50,7 +50,7 @@ fn playouts(c: &mut Criterion) {
 
 fn search(c: &mut Criterion) {
     let distances = Distances::new(Arc::new(support::table()));
-    let board = distances.table().prefix().board();
+    let board = distances.board();
     let game = ChineseCheckers::new(board, Filter::All);
     let roster = Roster::built_in();
     for name in ["base0", "heur0", "end0", "ab-lookup"] {

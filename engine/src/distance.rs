@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sternhalma_data::{Cell, Encoding, Prefix, Rank, State, Table};
+use sternhalma_data::{Board, Cell, Encoding, Prefix, Rank, State, Table};
 
 /// The mean number of moves per step beyond the table's prefix. The value was
 /// fitted on the whole table for 6 pieces (`docs/players.md`).
@@ -15,42 +15,94 @@ const MOVES_PER_STEP: f64 = 0.37;
 /// inside ([`draw_in`]), looks that state up, and adds a fixed number of moves
 /// per step of these pieces. A piece beside the border is one step away from
 /// it, so the estimate is continuous.
+///
+/// Without a table, the estimate is a fixed number of moves per row between the
+/// army and its goal.
 #[derive(Clone, Debug)]
-pub struct Distances {
-    table: Arc<Table>,
+pub struct Distances(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Table(Arc<Table>),
+    Rows(Rows),
+}
+
+/// The rows between armies and their goal.
+#[derive(Clone, Debug)]
+struct Rows {
+    board: Board,
+    /// The sum of the rows of the goal's cells.
+    goal: usize,
+}
+
+impl Rows {
+    /// Returns the sum of the rows of an army, minus that of its goal.
+    fn left(&self, army: State) -> usize {
+        rows_of(self.board, army) - self.goal
+    }
+}
+
+/// Returns the sum of the rows of an army, seen from the tip of its goal.
+fn rows_of(board: Board, army: State) -> usize {
+    army.cells().iter().map(|cell| board.geometry().row(cell)).sum()
 }
 
 impl Distances {
     /// Creates distances from a table.
     pub fn new(table: Arc<Table>) -> Distances {
-        Distances { table }
+        Distances(Source::Table(table))
     }
 
-    /// Returns the table.
-    pub fn table(&self) -> &Table {
-        &self.table
+    /// Creates distances without a table. All of them are estimates.
+    pub fn estimated(board: Board) -> Distances {
+        Distances(Source::Rows(Rows { board, goal: rows_of(board, State::goal(board)) }))
+    }
+
+    /// Returns the table, if there is one.
+    pub fn table(&self) -> Option<&Table> {
+        match &self.0 {
+            Source::Table(table) => Some(table),
+            Source::Rows(_) => None,
+        }
+    }
+
+    /// Returns the board.
+    pub fn board(&self) -> Board {
+        match &self.0 {
+            Source::Table(table) => table.board(),
+            Source::Rows(rows) => rows.board,
+        }
+    }
+
+    /// Returns whether every distance takes only a few loads.
+    pub fn is_fast(&self) -> bool {
+        self.table().is_none_or(|table| table.as_bytes().is_some() && table.prefix().is_whole())
     }
 
     /// Returns the distance of an army with its rank. If the table is damaged,
     /// the result is the estimate from neighbouring states.
     #[inline]
     pub fn of(&self, army: State, rank: Rank) -> f64 {
-        match self.table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
-            Some(&distance) => f64::from(distance),
-            None => self.slow(army),
+        match &self.0 {
+            Source::Table(table) => match table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
+                Some(&distance) => f64::from(distance),
+                None => beyond(table, army),
+            },
+            Source::Rows(rows) => MOVES_PER_STEP * rows.left(army) as f64,
         }
     }
+}
 
-    #[cold]
-    fn slow(&self, army: State) -> f64 {
-        let prefix = self.table.prefix();
-        let (placed, steps) = draw_in(prefix, army);
-        let known = match self.table.encoding() {
-            Encoding::Byte => self.table.as_bytes().map(|bytes| bytes[Rank::of(placed).0 as usize]),
-            _ => self.table.probe(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
-        };
-        f64::from(known.unwrap_or(self.table.max_distance().0)) + MOVES_PER_STEP * f64::from(steps)
-    }
+/// Returns the distance of an army that needs more than a load.
+#[cold]
+fn beyond(table: &Table, army: State) -> f64 {
+    let prefix = table.prefix();
+    let (placed, steps) = draw_in(prefix, army);
+    let known = match table.encoding() {
+        Encoding::Byte => table.as_bytes().map(|bytes| bytes[Rank::of(placed).0 as usize]),
+        _ => table.probe(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
+    };
+    f64::from(known.unwrap_or(table.max_distance().0)) + MOVES_PER_STEP * f64::from(steps)
 }
 
 /// Moves each piece beyond the prefix to the nearest free cell inside. The
@@ -75,4 +127,27 @@ pub fn draw_in(prefix: Prefix, army: State) -> (State, u32) {
         placed = placed.with(to);
     }
     (State::from_cells(placed), steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use sternhalma_data::States;
+
+    use super::*;
+
+    #[test]
+    fn estimates_without_a_table_grow_with_the_rows_to_the_goal() {
+        let board = Board::new(4, 3).unwrap();
+        let estimated = Distances::estimated(board);
+        let of = |state: State| estimated.of(state, state.rank());
+        for (_, state) in States::all(Prefix::whole(board)) {
+            assert_eq!(of(state) == 0.0, state == State::goal(board), "{state:?}");
+            for mv in board.geometry().army_moves(state.cells(), Default::default()) {
+                let rows = |cell| board.geometry().row(cell) as f64;
+                let gained = (of(state) - of(state.after(mv))) / MOVES_PER_STEP;
+                assert!((gained - (rows(mv.from) - rows(mv.to))).abs() < 1e-9, "{state:?} {mv:?}");
+            }
+        }
+        assert!(estimated.is_fast() && estimated.table().is_none());
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use sternhalma_data::Move;
 use sternhalma_ggp::{Game, Limits, SearchStats};
 
 use crate::game::{Action, ChineseCheckers, GameState};
@@ -58,6 +59,12 @@ pub trait EnginePlayer: Send {
 
     /// Follows an action of the game, by either player.
     fn observe(&mut self, _action: Action) {}
+
+    /// Excludes moves from the choice of the following searches; an empty slice
+    /// excludes none. Returns whether the player can do so.
+    fn exclude(&mut self, moves: &[Move]) -> bool {
+        moves.is_empty()
+    }
 
     /// Begins a new game. The same seed and limits give the same game.
     fn reset(&mut self, seed: u64);

@@ -97,7 +97,7 @@ impl BoardBackend {
 impl Backend for BoardBackend {
     fn game(&self) -> Value {
         let board = self.game.board();
-        let adjudicator = self.separated.as_ref().map(|separated| checksum(separated.distances()));
+        let adjudicator = self.separated.as_ref().and_then(|separated| checksum(separated.distances()));
         json!({ "side": board.size(), "pieces": board.pieces(), "adjudicated-by": adjudicator })
     }
 
@@ -108,7 +108,7 @@ impl Backend for BoardBackend {
     fn players(&self) -> Vec<Value> {
         let describe = |player: &BoardPlayer| match player {
             BoardPlayer::BuiltIn(config, distances) => {
-                json!({ "player": config, "table": distances.as_ref().map(checksum) })
+                json!({ "player": config, "table": distances.as_ref().and_then(checksum) })
             }
             BoardPlayer::External(ExternalCommand { command, options, dir, .. }) => {
                 json!({ "command": command, "options": options, "dir": dir })
@@ -143,9 +143,10 @@ impl Backend for BoardBackend {
     }
 }
 
-/// Returns the checksum that identifies a table in a log.
-fn checksum(distances: &Distances) -> String {
-    format!("{:016x}", distances.table().checksum())
+/// Returns the checksum that identifies a table in a log, or `None` for
+/// estimates without a table.
+fn checksum(distances: &Distances) -> Option<String> {
+    distances.table().map(|table| format!("{:016x}", table.checksum()))
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod config;
 mod contest;
 mod distance;
@@ -31,14 +32,18 @@ mod evaluate;
 mod external;
 mod features;
 mod filter;
+mod follower;
 mod game;
+mod history;
 mod host;
 mod player;
 mod playout;
 mod pvs;
+pub mod record;
 mod tune;
 pub mod ugi;
 
+pub use analysis::{AnalysedMove, analyse};
 pub use config::{
     AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PvsConfig, Roster, UctConfig,
 };
@@ -48,7 +53,9 @@ pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, Search
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
 pub use external::{ExternalPlayer, ExternalPlayerError};
 pub use filter::{Filter, Pieces};
+pub use follower::Follower;
 pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};
+pub use history::GameHistory;
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand};
 pub use player::player;
 pub use playout::FarthestMix;

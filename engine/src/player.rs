@@ -46,9 +46,9 @@ pub fn player(
     let distances = || {
         let found =
             distances.ok_or_else(|| format!("it needs a distance table of {board}; `sternhalma build` makes one"))?;
-        match found.table().prefix().board() == board {
+        match found.board() == board {
             true => Ok(found.clone()),
-            false => Err(format!("its table is of {}, and the game of {board}", found.table().prefix().board())),
+            false => Err(format!("its table is of {}, and the game of {board}", found.board())),
         }
     };
     let game = |filter| Arc::new(ChineseCheckers::new(board, filter).with_ply_limit(ply_limit));

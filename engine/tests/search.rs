@@ -129,7 +129,7 @@ fn played(
     schedule: Schedule,
     threads: usize,
 ) -> (Standings, Vec<GameRecord>) {
-    let board = distances.table().prefix().board();
+    let board = distances.board();
     let game = ChineseCheckers::new(board, Filter::All);
     let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
         Box::new(EngineContestant(player(&configs[entrant], board, PLY_LIMIT, Some(distances)).unwrap()))
@@ -234,7 +234,7 @@ fn foresight_is_the_difference_after_each_move() {
             continue;
         }
         let army = State::from_army(board, Side::X, after.army(Side::X));
-        let distance = distances.table().probe(army).unwrap().distance().unwrap().0;
+        let distance = distances.table().unwrap().probe(army).unwrap().distance().unwrap().0;
         let expected = 0.5 + 0.1 * (1.0 - f64::from(distance) - 0.5);
         assert!((f64::from(value) - expected).abs() < 1e-6, "{action:?}: {value} for {expected}");
     }
@@ -274,14 +274,14 @@ fn estimates_join_on_to_the_table_without_a_jump() {
     let whole = table(6, 3, None, Encoding::Byte);
     let part = table(6, 3, Some(21), Encoding::Byte);
     let mod3 = table(6, 3, Some(21), Encoding::Mod3);
-    let prefix = part.table().prefix();
+    let prefix = part.table().unwrap().prefix();
     let board = prefix.board();
     let geometry = board.geometry();
     for (rank, state) in States::all(Prefix::whole(board)) {
         let distance = part.of(state, rank);
         assert_eq!(distance, mod3.of(state, rank));
         if state.cells().is_subset(prefix.cells()) {
-            assert_eq!(Some(distance as u8), part.table().probe(state).unwrap().distance().map(|d| d.0));
+            assert_eq!(Some(distance as u8), part.table().unwrap().probe(state).unwrap().distance().map(|d| d.0));
             continue;
         }
         // The nearest cell inside and the one stepped to are both beside the

@@ -26,8 +26,7 @@ pub(super) struct DistanceCache {
 
 impl DistanceCache {
     pub fn new(distances: Distances) -> DistanceCache {
-        let table = distances.table();
-        let fast = table.as_bytes().is_some() && table.prefix().is_whole();
+        let fast = distances.is_fast();
         // No army has this rank.
         let empty = CachedDistance { rank: u64::MAX, distance: 0 };
         DistanceCache { kept: if fast { Vec::new() } else { vec![empty; KEPT] }, distances }

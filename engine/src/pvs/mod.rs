@@ -19,6 +19,7 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use sternhalma_data::Move;
 use sternhalma_ggp::Limits;
 
 use crate::config::PvsConfig;
@@ -28,7 +29,7 @@ use crate::game::{Action, ChineseCheckers, GameState};
 use distance_cache::DistanceCache;
 use moves::MoveOrdering;
 use node::SearchContext;
-use search::{MOST_PLIES, Memory, PvsSearch};
+use search::{MOST_PLIES, Memory, PvsSearch, RootFilter};
 use table::TranspositionTable;
 
 /// A player with principal-variation search.
@@ -40,6 +41,8 @@ pub(crate) struct PvsPlayer {
     now: Option<GameState>,
     /// The keys of the states of the game, independent of the ply.
     seen: Vec<u64>,
+    /// The moves that searches do not choose.
+    excluded: Vec<Move>,
 }
 
 impl PvsPlayer {
@@ -47,7 +50,7 @@ impl PvsPlayer {
         let memory =
             Memory { table: TranspositionTable::new(config.table_megabytes), ordering: MoveOrdering::new(MOST_PLIES) };
         let context = SearchContext::new(game, DistanceCache::new(distances), config);
-        PvsPlayer { config: config.clone(), context, memory, now: None, seen: Vec::new() }
+        PvsPlayer { config: config.clone(), context, memory, now: None, seen: Vec::new(), excluded: Vec::new() }
     }
 
     fn see(&mut self, state: &GameState) {
@@ -71,8 +74,12 @@ impl EnginePlayer for PvsPlayer {
         self.memory.table.grow_older();
         self.memory.ordering.grow_older();
         let depth = limits.depth.map_or(self.config.depth, |depth| depth.min(self.config.depth));
-        PvsSearch::new(&mut self.context, &mut self.memory, &self.config, limits, stop)
-            .run(state, &self.seen, depth, watch)
+        PvsSearch::new(&mut self.context, &mut self.memory, &self.config, limits, stop).run(
+            state,
+            RootFilter { seen: &self.seen, excluded: &self.excluded },
+            depth,
+            watch,
+        )
     }
 
     fn observe(&mut self, action: Action) {
@@ -80,6 +87,11 @@ impl EnginePlayer for PvsPlayer {
             self.context.game.play_action(&mut state, action);
             self.see(&state);
         }
+    }
+
+    fn exclude(&mut self, moves: &[Move]) -> bool {
+        self.excluded = moves.to_vec();
+        true
     }
 
     fn reset(&mut self, _: u64) {

@@ -44,6 +44,16 @@ pub(super) struct Memory {
     pub ordering: MoveOrdering,
 }
 
+/// The moves of the root that a search leaves out.
+#[derive(Clone, Copy)]
+pub(super) struct RootFilter<'a> {
+    /// The keys of placements to avoid. Moves to them are left out if others
+    /// exist.
+    pub seen: &'a [u64],
+    /// The moves that are always left out.
+    pub excluded: &'a [Move],
+}
+
 /// The initial half-width of the aspiration window around the last value.
 const ASPIRATION_WINDOW: i32 = 60;
 
@@ -117,13 +127,15 @@ impl<'a> PvsSearch<'a> {
         PvsSearch { context, memory, config, meter, moves: Vec::new(), race_is_leaf: true }
     }
 
-    /// Returns the move to play in a state with at least one move. The move
-    /// does not lead to one of the states in `seen` if another move exists.
-    /// `watch` is called after each depth.
-    pub fn run(mut self, state: &GameState, seen: &[u64], depth: u32, watch: &mut SearchObserver) -> Choice {
+    /// Returns the move to play in a state with at least one move, or no move if
+    /// all are left out. `watch` is called after each depth.
+    pub fn run(mut self, state: &GameState, filter: RootFilter<'_>, depth: u32, watch: &mut SearchObserver) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
         self.race_is_leaf = !value::have_passed(self.context, state);
-        let (mut moves, complete) = self.root_moves(&root, seen);
+        let (mut moves, complete) = self.root_moves(&root, filter);
+        if moves.is_empty() {
+            return Choice { action: None, spent: self.meter.spent() };
+        }
         let mut last = None;
         for depth in 1..=depth.clamp(1, MOST_PLIES) {
             let Some(value) = self.aspire(&root, &mut moves, depth, last) else { break };
@@ -139,18 +151,18 @@ impl<'a> PvsSearch<'a> {
         Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.meter.spent() }
     }
 
-    /// Returns the moves of the root in order, and whether no move was left
-    /// out. Moves to a placement whose key is in `seen` are left out if others
-    /// exist.
-    fn root_moves(&mut self, root: &SearchNode, seen: &[u64]) -> (Vec<ScoredMove>, bool) {
+    /// Returns the moves of the root in order, and whether no move was left out
+    /// except those that the filter excludes.
+    fn root_moves(&mut self, root: &SearchNode, filter: RootFilter<'_>) -> (Vec<ScoredMove>, bool) {
         self.meter.spend();
         let mut moves = Vec::new();
         generate(self.context, root, self.config.moves, &mut moves);
+        moves.retain(|candidate| !filter.excluded.contains(&candidate.mv));
         let all = moves.len();
         let mut fresh = moves.clone();
         fresh.retain(|candidate| {
             let child = self.context.after(root, Some(candidate.mv), candidate.standing);
-            !seen.contains(&self.context.placement_key(&child.state))
+            !filter.seen.contains(&self.context.placement_key(&child.state))
         });
         if !fresh.is_empty() {
             moves = fresh;

@@ -1,0 +1,37 @@
+//! Players that follow a game.
+
+use crate::engine_player::EnginePlayer;
+use crate::game::{Action, GameState};
+
+/// A player, and the game that it has followed.
+pub struct Follower {
+    player: Box<dyn EnginePlayer>,
+    /// The start and the actions that the player knows, or `None` before its
+    /// first game.
+    followed: Option<(GameState, Vec<Action>)>,
+}
+
+impl Follower {
+    /// Creates a follower from a player that has not seen a game.
+    pub fn new(player: Box<dyn EnginePlayer>) -> Follower {
+        Follower { player, followed: None }
+    }
+
+    /// Returns the player after it has followed a game: it continues the game
+    /// that it knows, or begins another one with this seed.
+    pub fn follow(&mut self, start: &GameState, actions: &[Action], seed: u64) -> &mut dyn EnginePlayer {
+        let known = self.followed.take().filter(|(known, played)| known == start && actions.starts_with(played));
+        let known = known.map(|(_, played)| played.len()).unwrap_or_else(|| {
+            self.player.reset(seed);
+            actions.len()
+        });
+        actions[known..].iter().for_each(|&action| self.player.observe(action));
+        self.followed = Some((*start, actions.to_vec()));
+        &mut *self.player
+    }
+
+    /// Forgets the game, so that the player begins another one.
+    pub fn forget(&mut self) {
+        self.followed = None;
+    }
+}
