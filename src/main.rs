@@ -3,12 +3,14 @@
 #![deny(clippy::print_stdout)]
 
 mod args;
+mod best_table;
 mod commands;
 mod context;
 mod error;
 mod output;
 mod progress;
 mod resources;
+mod search_text;
 mod tables_dir;
 
 use std::process::ExitCode;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sternhalma_ggp::Limits;
 
-use crate::engine_player::{EnginePlayer, SearchInfo};
+use crate::engine_player::{EnginePlayer, SearchInfo, SearchValue};
 use crate::game::{Action, GameState};
 
 /// A move of an analysed state, with the result of the search that chose it.
@@ -17,10 +17,11 @@ pub struct AnalysedMove {
     pub info: SearchInfo,
 }
 
-/// Returns up to `lines` moves of a state in which the game is not over, best
-/// first. Each further move has a search of its own, with these limits, among
-/// the moves that were not chosen yet. Fewer moves are returned if the state has
-/// fewer, if the player can choose only one, or after `stop` is set.
+/// Returns up to `lines` moves of a state in which the game is not over, by
+/// value. Each further move has a search of its own, with these limits, among
+/// the moves that were not chosen yet. Moves of the same value are in the order
+/// of their choice. Fewer moves are returned if the state has fewer, if the
+/// player can choose only one, or after `stop` is set.
 pub fn analyse(
     player: &mut dyn EnginePlayer,
     state: &GameState,
@@ -47,7 +48,20 @@ pub fn analyse(
         chosen.push(mv);
     }
     player.exclude(&[]);
+    found.sort_by(|a, b| order(b.info.value).total_cmp(&order(a.info.value)));
     found
+}
+
+/// Returns a number that is larger for better values.
+fn order(value: Option<SearchValue>) -> f64 {
+    /// A number above every lead and every number of plies.
+    const PROOF: f64 = 1e12;
+    match value {
+        None => 0.0,
+        Some(SearchValue::Lead(value) | SearchValue::Reward(value)) => value,
+        Some(SearchValue::Won(plies)) => PROOF - f64::from(plies),
+        Some(SearchValue::Lost(plies)) => f64::from(plies) - PROOF,
+    }
 }
 
 #[cfg(test)]
@@ -58,7 +72,6 @@ mod tests {
     use super::*;
     use crate::config::Roster;
     use crate::distance::Distances;
-    use crate::engine_player::SearchValue;
     use crate::filter::Filter;
     use crate::game::{ChineseCheckers, PLY_LIMIT};
     use crate::player::player;
@@ -101,6 +114,19 @@ mod tests {
         assert_eq!(found[0].info.value, Some(SearchValue::Won(1)), "{found:?}");
         assert_eq!(found.len(), 2);
         assert_ne!(found[0].action, found[1].action);
+    }
+
+    #[test]
+    fn proven_values_are_beyond_all_others() {
+        let values = [
+            SearchValue::Won(1),
+            SearchValue::Won(9),
+            SearchValue::Lead(1e6),
+            SearchValue::Lead(-0.5),
+            SearchValue::Lost(8),
+            SearchValue::Lost(2),
+        ];
+        assert!(values.map(|value| order(Some(value))).is_sorted_by(|a, b| a > b));
     }
 
     #[test]

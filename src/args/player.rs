@@ -39,6 +39,11 @@ impl PlayerArgs {
         roster(self.file.as_deref())
     }
 
+    /// Returns the table that the user names, if any.
+    pub fn table(&self) -> Option<&Path> {
+        self.table.as_deref()
+    }
+
     /// Returns a factory for these players. Opens the table if one of them needs it.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod analyse;
 mod build;
 mod compare;
 mod convert;
@@ -41,6 +42,7 @@ pub enum CliCommand {
     Moves(moves::MovesArgs),
     Perft(moves::PerftArgs),
     Play(play::Args),
+    Analyse(analyse::Args),
     Tournament(tournament::Args),
     Match(match_::Args),
     Tune(tune::Args),
@@ -65,6 +67,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Moves(args) => moves::run_moves(args),
         CliCommand::Perft(args) => moves::run_perft(args),
         CliCommand::Play(args) => play::run(ctx, args),
+        CliCommand::Analyse(args) => analyse::run(ctx, args),
         CliCommand::Tournament(args) => tournament::run(ctx, args),
         CliCommand::Match(args) => match_::run(ctx, args),
         CliCommand::Tune(args) => tune::run(ctx, args),

@@ -1,6 +1,7 @@
 //! The command line from end to end: what is printed, which exit code comes
 //! with it, and what is left on disk.
 
+mod analyse;
 mod build;
 mod common;
 mod compare;
@@ -13,6 +14,7 @@ mod info;
 mod line;
 mod out_of_core;
 mod peer;
+mod play;
 mod players;
 mod query;
 mod rank;

@@ -121,19 +121,6 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
 }
 
 #[test]
-fn a_human_plays_moves_and_quits() {
-    let env = TestEnv::new();
-    let args = ["play", "-x", "human", "-o", "greedy", "--side", "5", "--pieces", "1"];
-    let ran = env.feed(args, b"moves\na1-e5\nnonsense\na1-a2\nquit\n");
-    let stderr = ran.err.clone();
-    let stdout = ran.exit(1);
-    assert!(stderr.contains("a1-a2 a1-b1") && stderr.contains("a1-e5 is not legal"), "{stderr}");
-    assert!(stdout.contains("1. x a1-a2") && stdout.contains("2. o "), "{stdout}");
-    let watched = env.run_args(["play", "-x", "greedy", "-o", "greedy", "--side", "5", "--pieces", "1"]).success();
-    assert!(watched.trim_end().lines().last().unwrap().contains(" wins at ply "), "{watched}");
-}
-
-#[test]
 fn a_tuning_resumes_from_its_trace() {
     let env = TestEnv::new();
     let trace = env.path("trace.jsonl");

@@ -1,0 +1,204 @@
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result, anyhow};
+use serde::Serialize;
+use sternhalma_data::board::Drawing;
+use sternhalma_data::{Board, Geometry, Probe, Side};
+use sternhalma_engine::{
+    AnalysedMove, ChineseCheckers, Distances, Filter, GameState, Outcome, SearchValue, analyse, player, ugi,
+};
+
+use crate::args::board::PositionArgs;
+use crate::args::limits::LimitArgs;
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
+use crate::best_table::best_distances;
+use crate::context::CommandContext;
+use crate::output::{self, CommandOutcome};
+use crate::search_text::{line_text, value_text};
+
+/// Search a position for its best moves
+///
+/// Prints, for each move, its value for the player to move (a lead in moves),
+/// the depth of the search, the node expansions and the principal variation.
+/// Without a distance table, distances are estimated.
+///
+/// Examples:
+///   sternhalma analyse                          the initial position
+///   sternhalma analyse --lines 3 --board "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0"
+///   sternhalma analyse --movetime 5000 --json "5/4o/5/x4/5 o 6"
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Number of moves to show, each with a search of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    lines: u32,
+    /// Draw the board
+    #[arg(long)]
+    board: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Player that searches
+    #[arg(long, default_value = DEFAULT_PLAYER)]
+    player: String,
+    /// Seed of the player
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    position: PositionArgs,
+    #[command(flatten)]
+    players: PlayerArgs,
+}
+
+/// The analysis of a position.
+#[derive(Serialize)]
+struct Report {
+    position: String,
+    side: String,
+    ply: u32,
+    /// The result of a finished game.
+    result: Option<&'static str>,
+    player: String,
+    /// The path of the table, if there is one.
+    table: Option<String>,
+    x: ArmyDistance,
+    o: ArmyDistance,
+    lines: Vec<LineRow>,
+}
+
+/// The distance of an army to its goal. An army beyond the table has an
+/// estimate.
+#[derive(Serialize)]
+struct ArmyDistance {
+    distance: Option<u8>,
+    exact: Option<bool>,
+    estimate: Option<f64>,
+}
+
+/// A move with its value and line.
+#[derive(Serialize)]
+struct LineRow {
+    #[serde(rename = "move")]
+    mv: String,
+    score: Option<ScoreRow>,
+    depth: u32,
+    nodes: u64,
+    playouts: u64,
+    seconds: f64,
+    line: Vec<String>,
+    #[serde(skip)]
+    text: String,
+}
+
+/// A value for the player to move.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum ScoreRow {
+    /// A lead in moves.
+    Lead(f64),
+    /// The mean reward, from -1 to 1.
+    Reward(f64),
+    /// A proven win in a number of plies.
+    WinIn(u32),
+    /// A proven loss in a number of plies.
+    LossIn(u32),
+}
+
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    let position = args.position.position()?;
+    let (size, pieces) = (position.geometry().size(), position.army(Side::X).len());
+    let board = Board::new(size as u64, pieces as u64)?.for_two()?;
+    let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(args.players.ply_limit);
+    let state = game.state(&position).context("both armies need the same number of pieces")?;
+    let config = args.players.roster()?.config(&args.player)?;
+    let distances = best_distances(ctx, board, args.players.table())?;
+    let found = match state.outcome() {
+        Some(_) => Vec::new(),
+        None => {
+            let player = player(&config, board, args.players.ply_limit, Some(&distances));
+            let mut player = player.map_err(|reason| anyhow!(reason))?;
+            player.reset(args.seed);
+            analyse(&mut *player, &state, args.limits.limits(), args.lines as usize, &AtomicBool::new(false))
+        }
+    };
+    let geometry = game.geometry();
+    let [x, o] = Side::BOTH.map(|side| army_distance(&distances, &game, &state, side));
+    let report = Report {
+        position: position.to_string(),
+        side: state.player().to_string(),
+        ply: state.ply(),
+        result: state.outcome().map(result_text),
+        player: args.player.clone(),
+        table: distances.table().map(|table| table.path().display().to_string()),
+        x: x?,
+        o: o?,
+        lines: found.iter().map(|found| line_row(geometry, found)).collect(),
+    };
+    output::answer(args.json, &report, || {
+        let drawing = args.board.then(|| Drawing::new().draw(&position));
+        [report.heading(&game), report.distances()]
+            .into_iter()
+            .chain(drawing)
+            .chain(report.lines.iter().map(|line| line.text.clone()))
+            .collect::<Vec<_>>()
+            .join("\n")
+    })
+}
+
+fn army_distance(distances: &Distances, game: &ChineseCheckers, state: &GameState, side: Side) -> Result<ArmyDistance> {
+    let (army, rank) = game.ranked(state, side);
+    let probe = distances.table().map_or(Ok(Probe::NotCovered), |table| table.probe(army))?;
+    let distance = probe.distance().map(|distance| distance.0);
+    let estimate = distance.is_none().then(|| (100.0 * distances.of(army, rank)).round() / 100.0);
+    Ok(ArmyDistance { distance, exact: probe.is_exact(), estimate })
+}
+
+fn line_row(geometry: &Geometry, found: &AnalysedMove) -> LineRow {
+    let spent = found.info.spent;
+    let mv = ugi::action_text(geometry, found.action);
+    let value = found.info.value.map_or("-".to_owned(), value_text);
+    let line = line_text(geometry, &found.info.line);
+    let text = format!("{mv}  {value}  depth {}  nodes {}  {line}", spent.depth, spent.expansions);
+    LineRow {
+        mv,
+        score: found.info.value.map(|value| match value {
+            SearchValue::Lead(lead) => ScoreRow::Lead(lead),
+            SearchValue::Reward(reward) => ScoreRow::Reward(reward),
+            SearchValue::Won(plies) => ScoreRow::WinIn(plies),
+            SearchValue::Lost(plies) => ScoreRow::LossIn(plies),
+        }),
+        depth: spent.depth,
+        nodes: spent.expansions,
+        playouts: spent.playouts,
+        seconds: spent.time.as_secs_f64(),
+        line: line.split(' ').map(str::to_owned).collect(),
+        text,
+    }
+}
+
+fn result_text(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Won(Side::X) => "x has won",
+        Outcome::Won(Side::O) => "o has won",
+        Outcome::Draw => "the game is drawn",
+    }
+}
+
+impl Report {
+    fn heading(&self, game: &ChineseCheckers) -> String {
+        let turn = self.result.map_or_else(|| format!("{} to move", self.side), str::to_owned);
+        format!("{}, {turn} at ply {}", game.board(), self.ply)
+    }
+
+    fn distances(&self) -> String {
+        let text = |army: &ArmyDistance| match (army.distance, army.exact, army.estimate) {
+            (Some(distance), Some(true), _) => format!("{distance} exact"),
+            (Some(distance), ..) => format!("at most {distance}"),
+            (None, _, Some(estimate)) => format!("about {estimate:.1} (estimate)"),
+            (None, ..) => "unknown".to_owned(),
+        };
+        format!("moves to the goal: x {}, o {}", text(&self.x), text(&self.o))
+    }
+}

@@ -1,0 +1,85 @@
+//! `play`: a game in the terminal.
+
+mod build_offer;
+mod command;
+mod input;
+mod seats;
+mod session;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::args::board::PositionArgs;
+use crate::args::limits::LimitArgs;
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
+use crate::context::CommandContext;
+use crate::output::{CommandOutcome, print_line};
+use input::LineInput;
+use seats::SeatFactory;
+use session::{PlaySession, Reply, Strength};
+
+/// Play a game in the terminal, or watch one
+///
+/// Enter moves such as `c1-e3`. `help` lists the commands of the game, which
+/// docs/playing.md explains. Without a distance table, the computer plays with
+/// estimates.
+///
+/// Examples:
+///   sternhalma play                           play x against the default player
+///   sternhalma play -x sternhalma -o human    play the second side
+///   sternhalma play --pieces 10 --level 3     ten pieces, an easier opponent
+///   sternhalma play --load game.shg           continue a saved game
+///   sternhalma play -x heur0 -o greedy        watch two players
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Player of `x`, which moves first: a player name, or `human`
+    #[arg(short, long = "player-x", value_name = "PLAYER", default_value = "human")]
+    x: String,
+    /// Player of `o`
+    #[arg(short, long = "player-o", value_name = "PLAYER", default_value = DEFAULT_PLAYER)]
+    o: String,
+    /// Strength of the computer, 1 to 10, instead of a limit [default: 9]
+    #[arg(long, value_name = "N", value_parser = Strength::parse_level,
+        conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
+    level: Option<Strength>,
+    /// Continue the game of a file that `save` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "position")]
+    load: Option<PathBuf>,
+    /// Do not offer to build a missing table
+    #[arg(long)]
+    no_build: bool,
+    /// Seed of the players
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    position: PositionArgs,
+    #[command(flatten)]
+    players: PlayerArgs,
+}
+
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    let names = [args.x.clone(), args.o.clone()];
+    let factory = SeatFactory::new(ctx, &args.players, names, args.seed, !args.no_build && LineInput::is_terminal())?;
+    let strength = args.level.unwrap_or_else(|| Strength::of(args.limits.limits()));
+    let mut session = match &args.load {
+        Some(path) => PlaySession::load(&factory, path, strength)?,
+        None => PlaySession::at(&factory, args.position.position()?, args.players.ply_limit, strength)?,
+    };
+    print_line(&session.banner())?;
+    session.advance()?;
+    if !factory.has_human() {
+        return Ok(CommandOutcome::Answered);
+    }
+    let mut input = LineInput::new()?;
+    while let Some(line) = input.next(&session.prompt(), session.words())? {
+        match session.obey(&line)? {
+            Reply::Continue => session.advance()?,
+            Reply::Quit => break,
+        }
+    }
+    Ok(CommandOutcome::Answered)
+}

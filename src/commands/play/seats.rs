@@ -1,0 +1,163 @@
+//! The participants of a game.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use anyhow::{Result, anyhow};
+use sternhalma_data::{Board, Side};
+use sternhalma_engine::record::MoveInfo;
+use sternhalma_engine::{Action, AnalysedMove, Config, Distances, Follower, GameHistory, SearchInfo, analyse, player};
+use sternhalma_ggp::Limits;
+use sternhalma_ggp::arena::derive_seed;
+
+use super::build_offer::offer_table;
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
+use crate::best_table::best_distances;
+use crate::context::CommandContext;
+
+/// The name of a person among the players.
+const HUMAN: &str = "human";
+
+/// Creates the participants of games.
+pub struct SeatFactory<'a> {
+    ctx: &'a CommandContext,
+    args: &'a PlayerArgs,
+    names: [String; 2],
+    /// The configurations of the players that are not people.
+    configs: [Option<Config>; 2],
+    /// The configuration of the player that gives hints.
+    adviser: Config,
+    seed: u64,
+    /// Whether a person can be asked to build a missing table.
+    offers_table: bool,
+    /// Set to end a search.
+    stop: Arc<AtomicBool>,
+}
+
+/// The participants of games on one board.
+pub struct Seats {
+    board: Board,
+    ply_limit: u32,
+    players: [Option<Follower>; 2],
+    distances: Option<Distances>,
+    adviser: Option<Follower>,
+}
+
+impl<'a> SeatFactory<'a> {
+    pub fn new(
+        ctx: &'a CommandContext,
+        args: &'a PlayerArgs,
+        names: [String; 2],
+        seed: u64,
+        offers_table: bool,
+    ) -> Result<SeatFactory<'a>> {
+        let roster = args.roster()?;
+        let [x, o] = names.each_ref().map(|name| (name != HUMAN).then(|| roster.config(name)).transpose());
+        let (configs, adviser) = ([x?, o?], roster.config(DEFAULT_PLAYER)?);
+        // A person can stop a search with Ctrl-C. Without a person, Ctrl-C ends the program.
+        let stop = if offers_table && configs.contains(&None) { ctx.stop()? } else { Arc::default() };
+        Ok(SeatFactory { ctx, args, names, configs, adviser, seed, offers_table, stop })
+    }
+
+    /// Returns whether a person plays a side.
+    pub fn is_human(&self, side: Side) -> bool {
+        self.configs[side as usize].is_none()
+    }
+
+    /// Returns whether a person plays at least one side.
+    pub fn has_human(&self) -> bool {
+        self.configs.contains(&None)
+    }
+
+    /// Returns the name of the player of a side.
+    pub fn name(&self, side: Side) -> &str {
+        &self.names[side as usize]
+    }
+
+    /// Returns the participants of games on a board.
+    pub fn seats(&self, board: Board, ply_limit: u32) -> Result<Seats> {
+        let board = board.for_two()?;
+        let mut distances = None;
+        if self.configs.iter().flatten().any(Config::needs_table) {
+            if self.args.table().is_none() && self.offers_table && self.has_human() {
+                offer_table(self.ctx, board)?;
+            }
+            distances = Some(best_distances(self.ctx, board, self.args.table())?);
+        }
+        let mut seats = Seats { board, ply_limit, players: [None, None], distances, adviser: None };
+        for (seat, config) in seats.players.iter_mut().zip(&self.configs) {
+            let make = |config| follower(config, board, ply_limit, seats.distances.as_ref());
+            *seat = config.as_ref().map(make).transpose()?;
+        }
+        Ok(seats)
+    }
+}
+
+fn follower(config: &Config, board: Board, ply_limit: u32, distances: Option<&Distances>) -> Result<Follower> {
+    let player = player(config, board, ply_limit, distances).map_err(|reason| anyhow!(reason))?;
+    Ok(Follower::new(player))
+}
+
+/// The choice of a player, and whether a person stopped its search.
+pub struct SeatChoice {
+    pub action: Action,
+    pub info: MoveInfo,
+    pub stopped: bool,
+}
+
+impl Seats {
+    /// Returns whether the participants can play this game.
+    pub fn fit(&self, history: &GameHistory) -> bool {
+        (self.board, self.ply_limit) == (history.rules().board(), history.rules().ply_limit())
+    }
+
+    /// Begins another game.
+    pub fn forget(&mut self) {
+        self.players.iter_mut().chain([&mut self.adviser]).flatten().for_each(Follower::forget);
+    }
+
+    /// Returns the choice of the player to move in the game with this number, or
+    /// `None` if a person is to move.
+    pub fn choose(
+        &mut self,
+        factory: &SeatFactory<'_>,
+        history: &GameHistory,
+        game: u64,
+        limits: Limits,
+    ) -> Option<SeatChoice> {
+        let side = history.state().player() as u64;
+        let follower = self.players[side as usize].as_mut()?;
+        let actions: Vec<Action> = history.actions().collect();
+        let player = follower.follow(history.start(), &actions, derive_seed(factory.seed, 2 * game + side));
+        let mut last = None;
+        let choice = player.think(history.state(), limits, &factory.stop, &mut |info| last = Some(info.clone()));
+        let last = last.unwrap_or(SearchInfo { spent: choice.spent, value: None, line: Vec::new() });
+        let info = MoveInfo::from(&SearchInfo { spent: choice.spent, ..last });
+        Some(SeatChoice { action: choice.action, info, stopped: factory.stop.swap(false, Relaxed) })
+    }
+
+    /// Returns the best move for the player to move.
+    pub fn advise(
+        &mut self,
+        factory: &SeatFactory<'_>,
+        history: &GameHistory,
+        limits: Limits,
+    ) -> Result<Option<AnalysedMove>> {
+        if self.adviser.is_none() {
+            let distances = match &self.distances {
+                Some(distances) => distances.clone(),
+                None => best_distances(factory.ctx, self.board, factory.args.table())?,
+            };
+            let distances = self.distances.insert(distances);
+            self.adviser = Some(follower(&factory.adviser, self.board, self.ply_limit, Some(distances))?);
+        }
+        let Some(adviser) = &mut self.adviser else { return Ok(None) };
+        // A hint does not depend on earlier hints.
+        adviser.forget();
+        let actions: Vec<Action> = history.actions().collect();
+        let player = adviser.follow(history.start(), &actions, factory.seed);
+        let found = analyse(player, history.state(), limits, 1, &factory.stop).into_iter().next();
+        factory.stop.store(false, Relaxed);
+        Ok(found)
+    }
+}

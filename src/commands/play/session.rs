@@ -1,0 +1,441 @@
+//! The state of a game at the terminal, and the replies to commands.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use sternhalma_data::board::Drawing;
+use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
+use sternhalma_data::{Board, CellSet, Position, Side};
+use sternhalma_engine::record::{AnnotatedGame, MoveInfo};
+use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
+use sternhalma_ggp::Limits;
+
+use super::command::PlayCommand;
+use super::input::LineInput;
+use super::seats::{SeatFactory, Seats};
+use crate::error::one_line;
+use crate::output::{counted, print_line};
+use crate::search_text::{line_text, value_text};
+
+/// The node expansions per move of each level, from level 1.
+const LEVELS: [u64; 10] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000];
+
+/// The size of the largest record that is read.
+const MOST_RECORD_BYTES: u64 = 16 << 20;
+
+/// The limits of the computer per move.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Strength(Limits);
+
+impl Strength {
+    pub fn of(limits: Limits) -> Strength {
+        Strength(limits)
+    }
+
+    /// Parses a level.
+    pub fn parse_level(text: &str) -> Result<Strength, String> {
+        let nodes = text.parse().ok().and_then(|level: usize| LEVELS.get(level.checked_sub(1)?));
+        let nodes = nodes.ok_or_else(|| format!("expected a level from 1 to {}, got `{text}`", LEVELS.len()))?;
+        Ok(Strength(Limits::expansions(*nodes)))
+    }
+
+    /// Returns `level N`, or `own limits` if no level has these limits.
+    fn text(self) -> String {
+        let level = LEVELS.iter().position(|&nodes| Limits::expansions(nodes) == self.0);
+        level.map_or("own limits".to_owned(), |index| format!("level {}", index + 1))
+    }
+}
+
+/// What follows a command.
+pub enum Reply {
+    Continue,
+    Quit,
+}
+
+/// A game at the terminal.
+pub struct PlaySession<'a> {
+    factory: &'a SeatFactory<'a>,
+    history: GameHistory,
+    seats: Seats,
+    strength: Strength,
+    /// The number of games before this one.
+    games: u64,
+    flipped: bool,
+    /// Whether a person reads the output: it has colors and times.
+    terminal: bool,
+    /// The file of the last `save` or `load`.
+    file: Option<PathBuf>,
+    /// Whether the board has changed since it was drawn.
+    changed: bool,
+}
+
+impl<'a> PlaySession<'a> {
+    /// Creates a session at a position.
+    pub fn at(
+        factory: &'a SeatFactory<'a>,
+        position: Position,
+        ply_limit: u32,
+        strength: Strength,
+    ) -> Result<PlaySession<'a>> {
+        let history = GameHistory::at(rules(&position)?.with_ply_limit(ply_limit), position);
+        PlaySession::new(factory, history.context("both armies need the same number of pieces")?, strength)
+    }
+
+    /// Creates a session with the game of a file.
+    pub fn load(factory: &'a SeatFactory<'a>, path: &Path, strength: Strength) -> Result<PlaySession<'a>> {
+        let session = PlaySession::new(factory, read_game(path)?, strength)?;
+        Ok(PlaySession { file: Some(path.to_owned()), ..session })
+    }
+
+    fn new(factory: &'a SeatFactory<'a>, history: GameHistory, strength: Strength) -> Result<PlaySession<'a>> {
+        let seats = factory.seats(history.rules().board(), history.rules().ply_limit())?;
+        let flipped = factory.is_human(Side::O) && !factory.is_human(Side::X);
+        let terminal = LineInput::is_terminal();
+        Ok(PlaySession { factory, history, seats, strength, games: 0, flipped, terminal, file: None, changed: true })
+    }
+
+    /// Returns the introduction: who plays, how to win, and what to type.
+    pub fn banner(&self) -> String {
+        let (board, level) = (self.history.rules().board(), self.strength.text());
+        let [x, o] = Side::BOTH.map(|side| self.factory.name(side));
+        let players = match Side::BOTH.map(|side| self.factory.is_human(side)) {
+            [true, true] => "You play both sides.".to_owned(),
+            [true, false] => format!("You play x, {o} plays o ({level})."),
+            [false, true] => format!("You play o, {x} plays x ({level})."),
+            [false, false] => format!("{x} plays x, {o} plays o ({level})."),
+        };
+        let mut lines = vec![
+            format!("Chinese Checkers, {board}. {players}"),
+            "x starts in the corner a1, o in the opposite corner. A player wins when the".to_owned(),
+            "corner opposite its own is full and holds at least one of its pieces.".to_owned(),
+        ];
+        if self.factory.has_human() {
+            let example = self.history.legal().first().map_or(String::new(), |&action| {
+                format!("Enter a move as two cells, such as `{}`. ", self.action_text(action))
+            });
+            lines.push(format!("{example}`moves` lists the moves, `help` the commands."));
+        }
+        lines.join("\n")
+    }
+
+    /// Returns the prompt of the next line.
+    pub fn prompt(&self) -> String {
+        match self.history.outcome() {
+            Some(_) => "game over> ".to_owned(),
+            None => format!("{} to move> ", self.history.state().player()),
+        }
+    }
+
+    /// Returns the lines that a terminal completes: legal moves and commands.
+    pub fn words(&self) -> Vec<String> {
+        let moves = self.history.legal().into_iter().map(|action| self.action_text(action));
+        moves.chain(PlayCommand::names().map(str::to_owned)).collect()
+    }
+
+    /// Plays until a person is to move, or the game is over. Draws the board if
+    /// it has changed.
+    pub fn advance(&mut self) -> Result<()> {
+        let mut over = self.history.outcome().is_some();
+        if !self.factory.has_human() {
+            self.draw(false)?;
+        }
+        while !over {
+            if let Some(choice) = self.seats.choose(self.factory, &self.history, self.games, self.strength.0) {
+                if choice.stopped {
+                    print_line("The search was stopped; this is the best move found so far.")?;
+                }
+                self.play(choice.action, choice.info)?;
+            } else if self.history.legal() == [None] {
+                print_line(&format!("{} has no legal move and passes.", self.history.state().player()))?;
+                self.play(None, MoveInfo::default())?;
+            } else {
+                break;
+            }
+            over = self.history.outcome().is_some();
+            if !self.factory.has_human() {
+                self.draw(false)?;
+            }
+        }
+        if self.changed {
+            if self.factory.has_human() {
+                self.draw(false)?;
+            }
+            if over {
+                self.print_result()?;
+            }
+        }
+        self.changed = false;
+        Ok(())
+    }
+
+    fn print_result(&self) -> Result<()> {
+        let ply = self.history.state().ply();
+        let result = match self.history.outcome() {
+            Some(Outcome::Won(side)) => format!("{side} wins at ply {ply}"),
+            _ => format!("a draw at ply {ply}"),
+        };
+        print_line(&result)
+    }
+
+    /// Plays an action and prints it.
+    fn play(&mut self, action: Action, info: MoveInfo) -> Result<()> {
+        let side = self.history.state().player();
+        self.history.play(action, info.clone());
+        self.changed = true;
+        let mut line = format!("{}. {side} {}", self.history.state().ply(), self.action_text(action));
+        if let Some((_, path)) = self.history.last_path().filter(|(_, path)| path.len() > 2) {
+            let landings = path[1..path.len() - 1].iter().map(|&cell| self.history.rules().geometry().cell_name(cell));
+            line += &format!(" via {}", landings.collect::<Vec<_>>().join(" "));
+        }
+        if let Some(score) = info.score {
+            let depth = info.depth.map_or(String::new(), |depth| format!(", depth {depth}"));
+            let time = info.time.filter(|_| self.terminal);
+            let time = time.map_or(String::new(), |time| format!(", {:.1} s", time.as_secs_f64()));
+            line += &format!("  ({}{depth}{time})", value_text(score));
+        }
+        print_line(&line)
+    }
+
+    /// Draws the board with the last move.
+    fn draw(&mut self, names: bool) -> Result<()> {
+        let path = self.history.last_path();
+        let marked: CellSet = path.iter().flat_map(|(_, path)| path.iter().copied()).collect();
+        let drawing = Drawing::new()
+            .labels(names)
+            .color(self.terminal && use_color())
+            .flipped(self.flipped)
+            .home(self.history.rules().board().pieces())
+            .last_move(path.map(|(mv, _)| mv))
+            .marked(marked);
+        print_line(&drawing.draw(&self.history.position()))
+    }
+
+    fn action_text(&self, action: Action) -> String {
+        ugi::action_text(self.history.rules().geometry(), action)
+    }
+
+    /// Executes a line. Mistakes are reported, and the game continues.
+    ///
+    /// # Errors
+    ///
+    /// Fails only if stdout cannot be written.
+    pub fn obey(&mut self, line: &str) -> Result<Reply> {
+        let done = match PlayCommand::parse(line) {
+            Ok(None) => Ok(()),
+            Ok(Some(PlayCommand::Quit)) => return Ok(Reply::Quit),
+            Ok(Some(command)) => self.execute(command),
+            Err(message) => return print_line(&message).map(|()| Reply::Continue),
+        };
+        match done {
+            Err(error) if !crate::error::is_broken_pipe(&error) => print_line(&one_line(&error))?,
+            done => done?,
+        }
+        Ok(Reply::Continue)
+    }
+
+    fn execute(&mut self, command: PlayCommand) -> Result<()> {
+        match command {
+            PlayCommand::Help => print_line(&PlayCommand::help()),
+            PlayCommand::Moves(cell) => self.list_moves(cell.as_deref()),
+            PlayCommand::Hint => self.hint(),
+            PlayCommand::Board { names } => self.draw(names),
+            PlayCommand::Flip => {
+                self.flipped = !self.flipped;
+                self.draw(false)
+            }
+            PlayCommand::Position => print_line(&self.history.position().to_string()),
+            PlayCommand::Undo => self.undo(),
+            PlayCommand::Redo => self.redo(),
+            PlayCommand::Level(None) => print_line(&self.strength.text()),
+            PlayCommand::Level(Some(level)) => {
+                self.strength = Strength::parse_level(&level).map_err(anyhow::Error::msg)?;
+                print_line(&self.strength.text())
+            }
+            PlayCommand::New => self.restart(),
+            PlayCommand::Resign => self.resign(),
+            PlayCommand::Save(path) => self.save(path),
+            PlayCommand::Load(path) => self.replace(&path),
+            PlayCommand::Move(text) => self.enter(&text),
+            PlayCommand::Quit => Ok(()),
+        }
+    }
+
+    fn ensure_unfinished(&self) -> Result<()> {
+        if self.history.outcome().is_some() {
+            bail!("the game is over; `new` starts another one, `undo` takes the last move back");
+        }
+        Ok(())
+    }
+
+    /// Plays the move that a person has typed.
+    fn enter(&mut self, text: &str) -> Result<()> {
+        let typed = self.history.rules().geometry().parse_typed_move(text);
+        let mv = typed.with_context(|| format!("`{text}` is neither a move nor a command; `help` lists the commands"));
+        let is_cell = |text: &str| self.history.rules().geometry().parse_cell(text).is_ok();
+        let mv = match mv {
+            Err(_) if is_cell(&text.to_ascii_lowercase()) => return self.list_moves(Some(text)),
+            mv => mv?,
+        };
+        self.ensure_unfinished()?;
+        if !self.history.legal().contains(&Some(mv)) {
+            bail!("{} is not legal here; `moves` lists the legal moves", self.action_text(Some(mv)));
+        }
+        self.play(Some(mv), MoveInfo::default())
+    }
+
+    fn list_moves(&self, cell: Option<&str>) -> Result<()> {
+        self.ensure_unfinished()?;
+        let geometry = self.history.rules().geometry();
+        let cell = cell.map(|name| geometry.parse_cell(&name.to_ascii_lowercase())).transpose()?;
+        let moves: Vec<_> = self.history.legal().into_iter().flatten().collect();
+        let army = self.history.state().army(self.history.state().player());
+        let lines = army.iter().filter(|&from| cell.is_none_or(|cell| cell == from)).filter_map(|from| {
+            let own: Vec<Action> = moves.iter().filter(|mv| mv.from == from).copied().map(Some).collect();
+            (!own.is_empty()).then(|| format!("  {:4}{}", geometry.cell_name(from), line_text(geometry, &own)))
+        });
+        let lines: Vec<String> = lines.collect();
+        if lines.is_empty() {
+            bail!("no piece of {} can move from there", self.history.state().player());
+        }
+        print_line(&lines.join("\n"))
+    }
+
+    fn hint(&mut self) -> Result<()> {
+        self.ensure_unfinished()?;
+        let Some(best) = self.seats.advise(self.factory, &self.history, self.strength.0)? else { return Ok(()) };
+        let value = best.info.value.map_or(String::new(), |value| format!("  ({}", value_text(value)));
+        let depth = if value.is_empty() { String::new() } else { format!(", depth {})", best.info.spent.depth) };
+        let line = line_text(self.history.rules().geometry(), &best.info.line);
+        print_line(&format!("hint: {}{value}{depth}  line: {line}", self.action_text(best.action)))
+    }
+
+    /// Returns whether a person is to choose a move.
+    fn awaits_person(&self) -> bool {
+        self.factory.is_human(self.history.state().player()) && self.history.legal() != [None]
+    }
+
+    /// Takes moves back until a person is to move.
+    fn undo(&mut self) -> Result<()> {
+        self.changed = true;
+        if self.history.reopen() {
+            return Ok(());
+        }
+        let mut taken = 0;
+        while self.history.undo().is_some() {
+            taken += 1;
+            if self.awaits_person() {
+                return print_line(&format!("{} taken back", counted(taken, "move")));
+            }
+        }
+        (0..taken).for_each(|_| _ = self.history.redo());
+        self.changed = false;
+        bail!("there is no move of yours to take back")
+    }
+
+    /// Plays moves that were taken back until a person is to move.
+    fn redo(&mut self) -> Result<()> {
+        let mut played = 0;
+        while self.history.redo().is_some() {
+            played += 1;
+            if self.awaits_person() {
+                break;
+            }
+        }
+        if played == 0 {
+            bail!("there is no move to play again");
+        }
+        self.changed = true;
+        print_line(&format!("{} played again", counted(played, "move")))
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        let position = self.history.rules().position(self.history.start());
+        let ply_limit = self.history.rules().ply_limit();
+        let history = GameHistory::at(rules(&position)?.with_ply_limit(ply_limit), position);
+        self.begin(history.context("the start is a position of the board")?)
+    }
+
+    /// Begins another game.
+    fn begin(&mut self, history: GameHistory) -> Result<()> {
+        if !self.seats.fit(&history) {
+            self.seats = self.factory.seats(history.rules().board(), history.rules().ply_limit())?;
+        }
+        self.seats.forget();
+        self.games += 1;
+        self.history = history;
+        self.changed = true;
+        Ok(())
+    }
+
+    fn resign(&mut self) -> Result<()> {
+        self.ensure_unfinished()?;
+        let side = self.history.state().player();
+        self.history.resign(side);
+        self.changed = true;
+        print_line(&format!("{side} resigns"))
+    }
+
+    fn save(&mut self, path: Option<PathBuf>) -> Result<()> {
+        let path = path.or_else(|| self.file.clone()).context("expected `save FILE`")?;
+        let mut game = self.history.record();
+        let date = &humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string()[..10];
+        let [x, o] = Side::BOTH.map(|side| self.factory.name(side));
+        for (name, value) in [("Event", "a game in the terminal"), ("Date", date), ("PlayerX", x), ("PlayerO", o)] {
+            if game.tag(name).is_none() {
+                game.set_tag(name, value);
+            }
+        }
+        // A file of this session may be replaced.
+        let replace = self.file.as_ref() == Some(&path);
+        if path.exists() && !replace {
+            bail!("{}: the file exists; save under another name, or remove it", path.display());
+        }
+        let write = || -> std::io::Result<()> {
+            let mut file = AtomicFile::create(&OsFileSystem::shared(), &path)?;
+            file.write_all(game.to_string().as_bytes())?;
+            file.persist(replace).map(drop)
+        };
+        write().with_context(|| format!("{}: cannot write", path.display()))?;
+        print_line(&format!("saved {}", path.display()))?;
+        self.file = Some(path);
+        Ok(())
+    }
+
+    fn replace(&mut self, path: &Path) -> Result<()> {
+        self.begin(read_game(path)?)?;
+        self.file = Some(path.to_owned());
+        let players = Side::BOTH.map(|side| {
+            let tag = if side == Side::X { "PlayerX" } else { "PlayerO" };
+            self.history.tag(tag).unwrap_or("?").to_owned()
+        });
+        let plies = counted(self.history.actions().len(), "move");
+        print_line(&format!("{}: {plies}, {} against {}", path.display(), players[0], players[1]))
+    }
+}
+
+/// Returns the rules of the board of a position.
+fn rules(position: &Position) -> Result<ChineseCheckers> {
+    let (size, pieces) = (position.geometry().size(), position.army(Side::X).len());
+    Ok(ChineseCheckers::new(Board::new(size as u64, pieces as u64)?.for_two()?, Filter::All))
+}
+
+/// Reads the game of a file.
+fn read_game(path: &Path) -> Result<GameHistory> {
+    let mut text = String::new();
+    let read = || File::open(path)?.take(MOST_RECORD_BYTES + 1).read_to_string(&mut text);
+    let bytes = { read }().with_context(|| format!("{}: cannot read", path.display()))?;
+    if bytes as u64 > MOST_RECORD_BYTES {
+        bail!("{}: the file has more than 16 MiB", path.display());
+    }
+    let record: AnnotatedGame = text.parse().with_context(|| path.display().to_string())?;
+    let history = GameHistory::from_record(rules(&record.start)?, &record);
+    Ok(history.expect("the moves of a parsed record are legal"))
+}
+
+/// Returns whether the terminal shows colors.
+fn use_color() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

@@ -1,0 +1,77 @@
+//! The analysis of positions.
+
+use serde_json::{Value, json};
+
+use crate::common::TestEnv;
+
+/// Returns the analysis of a position as JSON.
+fn analysis(env: &TestEnv, position: &str, words: &str) -> Value {
+    let words = words.split_whitespace().chain(["--json"]);
+    let args = ["analyse"].into_iter().chain(words).chain([position]);
+    serde_json::from_str(&env.run_args(args).success()).unwrap()
+}
+
+#[test]
+fn an_analysis_has_lines_and_both_distances() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    let start = "3oo/4o/5/x4/xx3 x 0";
+    let found = analysis(&env, start, "--lines 100 --nodes 1000");
+    assert_eq!((&found["position"], &found["side"], &found["result"]), (&json!(start), &json!("x"), &Value::Null));
+    let distance = json!({ "distance": 11, "exact": true, "estimate": null });
+    assert_eq!((&found["x"], &found["o"]), (&distance, &distance));
+    assert!(found["table"].as_str().unwrap().ends_with("5x5-3.sht"));
+    // All moves are listed once, and each begins its own line.
+    let lines = found["lines"].as_array().unwrap();
+    let mut moves: Vec<&str> = lines.iter().map(|line| line["move"].as_str().unwrap()).collect();
+    let listed = env.run_args(["moves", start]).success();
+    let mut legal: Vec<&str> = listed.lines().collect();
+    moves.sort_unstable();
+    legal.sort_unstable();
+    assert_eq!(moves, legal);
+    for line in lines {
+        assert_eq!(line["line"][0], line["move"]);
+        assert!(line["score"]["lead"].is_f64() && line["depth"].as_u64() >= Some(1), "{line}");
+        assert!(line["nodes"].as_u64() <= Some(1000), "{line}");
+    }
+    assert_eq!(analysis(&env, start, "--depth 2")["lines"][0]["depth"], 2);
+
+    let words = ["analyse", "--board", "--lines", "2", "--depth", "3", start];
+    let text = env.run_args(words).success();
+    let rows: Vec<&str> = text.lines().collect();
+    assert_eq!(rows[..2], ["5x5, 3 pieces, x to move at ply 0", "moves to the goal: x 11 exact, o 11 exact"]);
+    assert_eq!(rows.len(), 2 + 9 + 2, "{text}");
+    assert!(rows[11].contains("  depth 3  nodes "), "{text}");
+}
+
+#[test]
+fn a_won_position_shows_its_win_and_a_finished_one_its_result() {
+    let env = TestEnv::new();
+    let found = analysis(&env, "3xx/3x1/5/5/ooo2 x 8", "--depth 4");
+    assert_eq!((&found["lines"][0]["move"], &found["lines"][0]["score"]), (&json!("d4-e4"), &json!({ "win-in": 1 })));
+    let text = env.run_args(["analyse", "3xx/3x1/5/5/ooo2 x 8", "--depth", "4"]).success();
+    assert!(text.contains("d4-e4  win in 1 ply  depth "), "{text}");
+    let found = analysis(&env, "3xx/4x/5/o4/oo3 x 8", "");
+    assert_eq!((&found["lines"], &found["result"]), (&json!([]), &json!("o has won")));
+}
+
+#[test]
+fn other_players_analyse_and_distances_are_estimated_without_a_table() {
+    let env = TestEnv::new();
+    let start = "3oo/4o/5/x4/xx3 x 0";
+    let ran = env.run_args(["analyse", "--player", "base0", "--nodes", "500", "--lines", "3", "--json", start]);
+    assert!(ran.err.contains("`sternhalma build --side 5 --pieces 3`"), "{}", ran.err);
+    let found: Value = serde_json::from_str(&ran.success()).unwrap();
+    assert_eq!(found["lines"].as_array().unwrap().len(), 1);
+    assert!(found["lines"][0]["score"]["reward"].is_f64() && found["lines"][0]["playouts"].as_u64() > Some(0));
+    assert_eq!((&found["x"]["distance"], &found["table"]), (&Value::Null, &Value::Null));
+    assert!(found["x"]["estimate"].as_f64() > Some(1.0));
+    for (words, why) in [
+        (&["analyse", "--lines", "0"][..], "0 is not in"),
+        (&["analyse", "--player", "heur9"], "there is no player `heur9`"),
+        (&["analyse", "2xx/3x/4/oo2 x 0"], "same number of pieces"),
+    ] {
+        let ran = env.run_args(words);
+        assert!(ran.code == 2 && ran.err.contains(why), "{words:?}: {}", ran.err);
+    }
+}
