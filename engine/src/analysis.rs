@@ -31,7 +31,7 @@ pub fn analyse(
 ) -> Vec<AnalysedMove> {
     let mut found: Vec<AnalysedMove> = Vec::new();
     let mut chosen = Vec::new();
-    while found.len() < lines && player.exclude(&chosen) && !(stop.load(Relaxed) && !found.is_empty()) {
+    while found.len() < lines && player.exclude(&chosen) && (found.is_empty() || !stop.load(Relaxed)) {
         let mut last = None;
         let choice = player.think(state, limits, stop, &mut |info| last = Some(info.clone()));
         if !found.is_empty() && choice.action.is_none_or(|mv| chosen.contains(&mv)) {

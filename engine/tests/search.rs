@@ -166,6 +166,19 @@ fn the_same_seed_and_limits_give_the_same_games() {
 }
 
 #[test]
+fn the_default_player_without_a_table_beats_the_players_that_need_none() {
+    let distances = Distances::estimated(Board::new(7, 6).unwrap());
+    let roster = Roster::built_in();
+    for opponent in ["greedy", "ab-avg", "base0"] {
+        let configs = [roster.config("sternhalma").unwrap(), roster.config(opponent).unwrap()];
+        let schedule = match_of(500, 8);
+        let records = played(&configs, &distances, schedule.clone(), 1).1;
+        let points: f64 = records.iter().filter_map(|record| record.score(&schedule)).sum();
+        assert!(points >= 6.0, "{points} of 8 against {opponent}");
+    }
+}
+
+#[test]
 fn a_search_keeps_its_limits() {
     let board = Board::new(6, 3).unwrap();
     let distances = table(6, 3, None, Encoding::Byte);

@@ -115,7 +115,7 @@ impl<'a> PlaySession<'a> {
             let example = self.history.legal().first().map_or(String::new(), |&action| {
                 format!("Enter a move as two cells, such as `{}`. ", self.action_text(action))
             });
-            lines.push(format!("{example}`moves` lists the moves, `help` the commands."));
+            lines.push(format!("{example}`help` lists the commands."));
         }
         lines.join("\n")
     }
