@@ -10,9 +10,9 @@ use sternhalma_data::table::Layout;
 use sternhalma_data::{Board, Encoding, Prefix, Table};
 use sternhalma_engine::Distances;
 
-use crate::args::board::{DEFAULT_PIECES, DEFAULT_SIZE};
 use crate::context::CommandContext;
 use crate::output::status;
+use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE};
 
 /// The most states of a table that is suggested. Such a table is built in
 /// memory in one or two minutes.

@@ -16,12 +16,14 @@ use crate::tables_dir::TablesArgs;
 #[derive(Clone)]
 pub struct CommandContext {
     pub tables: TablesArgs,
+    /// Describes all commands of the program.
+    pub describe: fn() -> clap::Command,
     stop: OnceLock<Arc<AtomicBool>>,
 }
 
 impl CommandContext {
-    pub fn new(tables: TablesArgs) -> CommandContext {
-        CommandContext { tables, stop: OnceLock::new() }
+    pub fn new(tables: TablesArgs, describe: fn() -> clap::Command) -> CommandContext {
+        CommandContext { tables, describe, stop: OnceLock::new() }
     }
 
     /// Returns the flag that Ctrl-C and termination signals set. Until a

@@ -1,4 +1,4 @@
-//! How errors are printed: on one line, with hints about options.
+//! How errors are printed: on one line, with hints about options, and with a picture of the place in a file.
 //!
 //! The libraries say what is wrong. This module adds what the user can do
 //! about it on the command line.
@@ -9,16 +9,45 @@ use std::io;
 use indicatif::HumanBytes;
 use sternhalma_builder::BuilderError;
 use sternhalma_data::TableError;
+use sternhalma_engine::ConfigError;
+use sternhalma_ggp::messages::plain_serde;
+use sternhalma_ggp::policy::PolicyError;
+
+/// Formats an error, its causes and a hint on one line, and then the lines of a file in which it is, if it is in TOML.
+pub fn report(error: &anyhow::Error) -> String {
+    let picture = error.chain().find_map(|cause| Some(picture(cause.downcast_ref()?)));
+    one_line(error) + &picture.map_or(String::new(), |picture| format!("\n{picture}"))
+}
+
+/// Returns the lines of a TOML file around an error, with a caret below the place.
+fn picture(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let lines =
+        text.lines().filter(|line| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|'));
+    lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the message of an error in TOML, with its place.
+fn toml_message(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let place = text.lines().next().and_then(|line| line.strip_prefix("TOML parse error at "));
+    let message = plain_serde(error.message());
+    place.map_or(message.clone(), |place| format!("{place}: {message}"))
+}
 
 /// Formats an error, its causes and a hint on one line.
 pub fn one_line(error: &anyhow::Error) -> String {
     let causes = error.chain().map(message).collect::<Vec<_>>().join(": ");
-    let hint = error.chain().find_map(hint).map_or(String::new(), |hint| format!("; {hint}"));
+    let separator = if causes.ends_with('?') { " " } else { "; " };
+    let hint = error.chain().find_map(hint).map_or(String::new(), |hint| format!("{separator}{hint}"));
     (causes + &hint).replace(char::is_control, " ")
 }
 
 /// Returns the message of one error of a chain, with sizes in readable units.
 fn message(error: &(dyn Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref() {
+        return toml_message(error);
+    }
     match error.downcast_ref() {
         Some(BuilderError::MemoryLimit { least, limit }) => {
             format!("at least {} of memory are needed, and the limit is {}", HumanBytes(*least), HumanBytes(*limit))
@@ -39,6 +68,12 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         table_hint(error)
     } else if let Some(error) = error.downcast_ref() {
         builder_hint(error)
+    } else if let Some(ConfigError::Unknown { .. }) = error.downcast_ref() {
+        Some("`sternhalma players` and `sternhalma policies` list what there is")
+    } else if let Some(PolicyError::Unknown { .. }) = error.downcast_ref() {
+        Some("`sternhalma policies` lists them")
+    } else if let Some(PolicyError::Parameter { .. }) = error.downcast_ref() {
+        Some("`sternhalma policies` lists the parameters")
     } else {
         None
     }

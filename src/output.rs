@@ -5,11 +5,85 @@
 //! ignored, so that a closed stderr does not end the work.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use anyhow::Result;
+use clap::{Args, ColorChoice, ValueEnum};
+use indicatif::HumanCount;
 use serde::Serialize;
+
+/// What is printed besides answers and errors, and how.
+#[derive(Args, Clone, Copy, Default)]
+pub struct OutputArgs {
+    /// Print nothing on stderr but errors and questions
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    quiet: bool,
+    /// Do not report the progress of long work
+    #[arg(long, global = true, help_heading = "Global options")]
+    no_progress: bool,
+    /// Use colors: always, never, or on terminals unless NO_COLOR is set
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = true,
+        global = true,
+        help_heading = "Global options"
+    )]
+    color: ColorArg,
+}
+
+/// When colors are used.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ColorArg {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<ColorArg> for ColorChoice {
+    fn from(color: ColorArg) -> ColorChoice {
+        match color {
+            ColorArg::Auto => ColorChoice::Auto,
+            ColorArg::Always => ColorChoice::Always,
+            ColorArg::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// The arguments of this process. They are set once, before anything is printed.
+static OUTPUT: OnceLock<OutputArgs> = OnceLock::new();
+
+/// Applies the arguments to all later output.
+pub fn configure(args: OutputArgs) {
+    OUTPUT.get_or_init(|| args);
+}
+
+fn configured() -> OutputArgs {
+    OUTPUT.get().copied().unwrap_or_default()
+}
+
+/// Returns whether the progress of long work is reported.
+pub fn shows_progress() -> bool {
+    !configured().quiet && !configured().no_progress
+}
+
+/// Returns whether text on stdout has colors.
+pub fn uses_color() -> bool {
+    match configured().color {
+        ColorArg::Always => true,
+        ColorArg::Never => false,
+        ColorArg::Auto => {
+            let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+            io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+        }
+    }
+}
 
 /// The result of a command that did not fail. Each has its exit code.
 pub enum CommandOutcome {
@@ -51,10 +125,21 @@ pub fn print_line(line: &str) -> Result<()> {
     Ok(writeln!(io::stdout(), "{line}")?)
 }
 
-/// Prints a line on stderr in one write, so that lines of several threads stay
-/// whole. Ignores errors. Call it as [`status!`](crate::output::status).
+/// Prints a line on stderr, unless `--quiet` is given. Ignores errors. Call it as [`status!`](crate::output::status).
 pub fn print_status(message: fmt::Arguments<'_>) {
-    let _ = io::stderr().write_all(format!("{message}\n").as_bytes());
+    if !configured().quiet {
+        print_stderr(&message.to_string());
+    }
+}
+
+/// Prints an error on stderr.
+pub fn print_error(message: &str) {
+    print_stderr(&format!("error: {message}"));
+}
+
+/// Prints a line in one write, so that lines of several threads stay whole.
+fn print_stderr(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Prints the beginning of a line on stderr. Ignores errors.
@@ -64,10 +149,24 @@ pub fn prompt(text: &str) {
 
 /// Returns a number and a noun, in the plural unless the number is 1.
 pub fn counted(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+    format!("{} {noun}{}", HumanCount(number as u64), if number == 1 { "" } else { "s" })
 }
 
-/// Prints a line on stderr. Takes the arguments of [`format!`] and ignores errors.
+/// Returns rows of cells as lines with aligned columns. Rows may have fewer cells than the first.
+pub fn columns(rows: Vec<Vec<String>>) -> String {
+    let count = rows.first().map_or(0, Vec::len);
+    // A row with fewer cells does not widen the columns: its last cell extends over the others.
+    let full = || rows.iter().filter(|row| row.len() == count);
+    let width = |column: usize| full().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Prints a line on stderr, unless `--quiet` is given. Takes the arguments of [`format!`] and ignores errors.
 macro_rules! status {
     ($($message:tt)*) => { $crate::output::print_status(format_args!($($message)*)) };
 }

@@ -1,16 +1,19 @@
 //! The progress of long work on stderr.
 
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sternhalma_builder::{BuildPhase, Observer};
 
-use crate::output::status;
+use crate::output::{counted, shows_progress, status};
 
-/// A progress bar on a terminal, and plain lines elsewhere.
+/// The least time between two lines about the same stage.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// A progress bar on a terminal, and elsewhere a line per stage and for every ten seconds of a long one.
 pub struct ProgressDisplay {
     started: Instant,
     bar: ProgressBar,
@@ -18,29 +21,34 @@ pub struct ProgressDisplay {
     cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
+    /// The stage, and when a line about it was last printed.
+    stage: Mutex<(String, Instant)>,
 }
 
 impl ProgressDisplay {
     /// Creates a display. The work ends at its next step once `cancelled` is set.
     pub fn new(cancelled: Arc<AtomicBool>) -> ProgressDisplay {
-        let plain = !io::stderr().is_terminal();
-        let bar = if plain { ProgressBar::hidden() } else { ProgressBar::no_length() };
+        let terminal = io::stderr().is_terminal();
+        let bar = if terminal && shows_progress() { ProgressBar::no_length() } else { ProgressBar::hidden() };
         let style = ProgressStyle::with_template("{prefix:>9} {wide_bar} {percent:>3}% {msg}");
         bar.set_style(style.expect("the template is valid"));
         bar.enable_steady_tick(Duration::from_millis(200));
         let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-        ProgressDisplay { started: Instant::now(), bar, plain, cancelled, done, total }
+        let stage = Mutex::new((String::new(), Instant::now()));
+        ProgressDisplay {
+            started: Instant::now(),
+            bar,
+            plain: !terminal && shows_progress(),
+            cancelled,
+            done,
+            total,
+            stage,
+        }
     }
 
     /// Removes the bar from the terminal.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
-    }
-
-    fn print_plain(&self, prefix: &str, message: &str) {
-        if self.plain {
-            status!("{prefix}: {message}");
-        }
     }
 }
 
@@ -56,49 +64,83 @@ fn stage_name(stage: BuildPhase) -> String {
     }
 }
 
+/// Returns what is done in a stage that is not a layer.
+fn stage_work(stage: BuildPhase) -> &'static str {
+    match stage {
+        BuildPhase::Resume => "checking what an earlier build left",
+        BuildPhase::Write => "encoding the distances",
+        BuildPhase::Check => "reading the table",
+        BuildPhase::Prove => "checking every distance",
+        BuildPhase::Compare => "reading both tables",
+        _ => "started",
+    }
+}
+
+/// Returns the line of a layer. `left` is unknown at the beginning.
+fn layer_message(states: u64, seen: u64, all: u64, rate: f64, left: Option<Duration>) -> String {
+    let left = left.map_or(String::new(), |left| format!(", {:.1} M/s, {} left", rate / 1e6, HumanDuration(left)));
+    format!("{}, {} of {} seen{left}", counted(states as usize, "state"), HumanCount(seen), HumanCount(all))
+}
+
 impl Observer for ProgressDisplay {
     fn begin(&self, stage: BuildPhase, total: u64) {
         self.done.store(0, Relaxed);
         self.total.store(total, Relaxed);
-        self.bar.set_prefix(stage_name(stage));
+        let name = stage_name(stage);
+        self.bar.set_prefix(name.clone());
         self.bar.set_length(total);
         self.bar.set_position(0);
         if !matches!(stage, BuildPhase::Layer(_)) {
             self.bar.set_message("");
-            self.print_plain(&stage_name(stage), &format!("{} steps", HumanCount(total)));
+            if self.plain {
+                status!("{name}: {}", stage_work(stage));
+            }
         }
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = (name, Instant::now());
     }
 
     fn advance(&self, steps: u64) {
         self.bar.inc(steps);
-        // Plain output shows each tenth of a stage in which a tenth takes more than five seconds.
-        let (before, total) = (self.done.fetch_add(steps, Relaxed), self.total.load(Relaxed).max(1));
-        let tenth = (before + steps) * 10 / total;
-        if self.plain && tenth != before * 10 / total && tenth < 10 && self.started.elapsed().as_secs() > 5 * tenth {
-            status!("  {}%", 10 * tenth);
+        let done = self.done.fetch_add(steps, Relaxed) + steps;
+        if !self.plain {
+            return;
+        }
+        // Threads that find the lock taken leave the line to its owner.
+        let Ok(mut stage) = self.stage.try_lock() else { return };
+        if stage.1.elapsed() >= INTERVAL {
+            stage.1 = Instant::now();
+            status!("{}: {}%", stage.0, 100 * done.min(self.total.load(Relaxed)) / self.total.load(Relaxed).max(1));
         }
     }
 
     fn layer(&self, distance: u32, states: u64, seen: u64, all: u64) {
-        let rate = seen as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let rate = seen as f64 / elapsed.max(1e-3);
         // The first layers are too small for an estimate.
-        let left = if seen < all / 100 {
-            "time left not known yet".to_owned()
-        } else {
-            format!("{} left", HumanDuration(Duration::from_secs_f64((all - seen) as f64 / rate)))
-        };
-        let message = format!(
-            "{} states, {} of {} seen, {:.1} M/s, {left}",
-            HumanCount(states),
-            HumanCount(seen),
-            HumanCount(all),
-            rate / 1e6
-        );
-        self.print_plain(&stage_name(BuildPhase::Layer(distance)), &message);
+        let known = seen >= all / 100 && elapsed >= 1.0;
+        let left = known.then(|| Duration::from_secs_f64((all - seen) as f64 / rate));
+        let message = layer_message(states, seen, all, rate, left);
+        if self.plain {
+            status!("{}: {message}", stage_name(BuildPhase::Layer(distance)));
+        }
         self.bar.set_message(message);
     }
 
     fn cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_described_in_words() {
+        assert_eq!(layer_message(1, 1, 2300, 0.0, None), "1 state, 1 of 2,300 seen");
+        assert_eq!(
+            layer_message(2000, 5_000_000, 7_000_000, 2_500_000.0, Some(Duration::from_secs(90))),
+            "2,000 states, 5,000,000 of 7,000,000 seen, 2.5 M/s, 2 minutes left"
+        );
     }
 }

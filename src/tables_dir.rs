@@ -5,29 +5,53 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
-use sternhalma_data::{Encoding, Prefix, Table, TableOptions};
+use indicatif::HumanBytes;
+use sternhalma_data::table::Layout;
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableOptions};
+use sternhalma_ggp::messages::nearest;
 
 use crate::resources::check_memory;
+use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, size};
+
+/// The environment variable that names the tables directory.
+pub const TABLES_VARIABLE: &str = "STERNHALMA_TABLES";
+
+/// The largest table in bytes that an error message suggests to build.
+const LARGEST_SUGGESTION: u64 = 4 << 30;
 
 /// The tables directory, and how tables are loaded from it.
 #[derive(Args, Clone)]
 pub struct TablesArgs {
-    /// Directory of the tables [default: the platform's data directory]
-    #[arg(long = "tables", value_name = "DIR", env = "STERNHALMA_TABLES", global = true)]
-    dir: Option<PathBuf>,
+    /// Directory of the tables, which `sternhalma tables` lists [env: STERNHALMA_TABLES]
+    // Clap would show an option that the environment sets in every usage line, so `TablesArgs::dir` reads the variable.
+    #[arg(long = "tables", value_name = "DIR", global = true, help_heading = "Global options")]
+    tables_dir: Option<PathBuf>,
     /// Memory for the part of a table nearest the goal, e.g. `4GiB`; the rest stays on disk
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "0", hide_default_value = true, global = true)]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "0", hide_default_value = true, global = true, help_heading = "Global options")]
     load_budget: ByteSize,
 }
 
-fn parse_size(text: &str) -> Result<ByteSize, String> {
-    text.parse().map_err(|_| "expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`".to_owned())
+/// Which tables may be used for a board.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Coverage {
+    /// Complete tables.
+    Complete,
+    /// The largest table there is.
+    Prefix,
+}
+
+/// A file of the tables directory.
+pub struct TableFile {
+    /// The name without its extension.
+    pub name: String,
+    pub path: PathBuf,
+    pub table: Result<Table, TableError>,
 }
 
 impl TablesArgs {
     /// Returns the same arguments with another directory.
     pub fn in_dir(self, dir: PathBuf) -> TablesArgs {
-        TablesArgs { dir: Some(dir), ..self }
+        TablesArgs { tables_dir: Some(dir), ..self }
     }
 
     /// Returns the directory of the tables.
@@ -36,8 +60,11 @@ impl TablesArgs {
     ///
     /// Fails if none is given and the system has no data directory.
     pub fn dir(&self) -> Result<PathBuf> {
-        if let Some(dir) = &self.dir {
+        if let Some(dir) = &self.tables_dir {
             return Ok(dir.clone());
+        }
+        if let Some(dir) = std::env::var_os(TABLES_VARIABLE).filter(|dir| !dir.is_empty()) {
+            return Ok(dir.into());
         }
         let dirs = directories::ProjectDirs::from("", "", "sternhalma");
         let dirs = dirs.context("this system has no data directory; give one with --tables or STERNHALMA_TABLES")?;
@@ -46,15 +73,55 @@ impl TablesArgs {
 
     /// Returns the path in the directory of a table whose file the user does not name.
     pub fn default_path(&self, prefix: Prefix, encoding: Encoding) -> Result<PathBuf> {
-        let board = prefix.board();
-        let mut name = format!("{0}x{0}-{1}", board.size(), board.pieces());
-        if !prefix.is_whole() {
-            name += &format!("-within{}", prefix.within());
+        Ok(self.dir()?.join(table_name(prefix, encoding) + ".sht"))
+    }
+
+    /// Returns the tables of the directory, ordered by name. A directory that does not exist has none.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn list(&self) -> Result<Vec<TableFile>> {
+        let dir = self.dir()?;
+        if !dir.exists() {
+            return Ok(Vec::new());
         }
-        if encoding != Encoding::Byte {
-            name += &format!("-{encoding}");
+        let unreadable = || format!("{}: cannot read the directory", dir.display());
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&dir).with_context(unreadable)? {
+            let path = entry.with_context(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension == "sht") {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                files.push(TableFile { name, table: Table::open(&path), path });
+            }
         }
-        Ok(self.dir()?.join(name + ".sht"))
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    }
+
+    /// Returns the path of the best table of a board in the directory: the one that covers most, and of these the one
+    /// whose look-ups are fastest.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be read.
+    pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<PathBuf>> {
+        let default = self.default_path(Prefix::whole(board), Encoding::Byte)?;
+        if default.exists() {
+            return Ok(Some(default));
+        }
+        let speed = |encoding| match encoding {
+            Encoding::Byte => 2,
+            Encoding::Mod3 => 1,
+            _ => 0,
+        };
+        let usable = |file: TableFile| {
+            let table = file.table.ok()?;
+            let covers = table.prefix().is_whole() || coverage == Coverage::Prefix;
+            (table.board() == board && covers)
+                .then(|| ((table.prefix().within(), speed(table.encoding())), table.path().to_owned()))
+        };
+        Ok(self.list()?.into_iter().filter_map(usable).max().map(|(_, path)| path))
     }
 
     /// Returns the path of the table that the user names: a path, or the name
@@ -62,7 +129,7 @@ impl TablesArgs {
     ///
     /// # Errors
     ///
-    /// Fails if there is no such file.
+    /// Fails if there is no such file. The message names the directory and its tables.
     pub fn find(&self, file: &Path) -> Result<PathBuf> {
         if file.exists() || file.components().count() != 1 {
             return Ok(file.to_owned());
@@ -72,13 +139,72 @@ impl TablesArgs {
         with_extension.push(".sht");
         let found = [kept, with_extension.into()].into_iter().find(|path| path.exists());
         found.with_context(|| {
-            let tables =
-                self.dir.as_ref().map_or_else(|| "the tables directory".to_owned(), |dir| dir.display().to_string());
+            let dir = self.dir().unwrap_or_default();
             format!(
-                "{}: there is no such file, neither here nor in {tables}; `sternhalma build` makes tables",
-                file.display()
+                "{}: there is no such file, neither here nor in {}{}",
+                file.display(),
+                dir.display(),
+                self.advice_for_name(&file.to_string_lossy())
             )
         })
+    }
+
+    /// Returns what a user can do who named a table that does not exist.
+    fn advice_for_name(&self, name: &str) -> String {
+        let build = match parse_table_name(name.strip_suffix(".sht").unwrap_or(name)) {
+            Some((prefix, encoding)) => format!("; {} builds it", self.build_command(prefix, encoding)),
+            None => "; `sternhalma build` builds tables".to_owned(),
+        };
+        let names = self.names();
+        match nearest(name, names.iter().map(String::as_str)) {
+            Some(similar) if parse_table_name(name).is_none() => format!("; did you mean `{similar}`?"),
+            _ => build + &existing(&names),
+        }
+    }
+
+    /// Returns what a user can do without a table of a board, and the tables that exist.
+    pub fn advice_for_board(&self, board: Board, coverage: Coverage) -> String {
+        let whole = Prefix::whole(board);
+        let bytes = Layout::new(whole, Encoding::Byte).file_bytes();
+        let mut advice = if bytes <= LARGEST_SUGGESTION {
+            let size = HumanBytes(bytes);
+            format!("{} builds one ({size})", self.build_command(whole, Encoding::Byte))
+        } else {
+            let part = affordable_prefix(board);
+            let name = table_name(part, Encoding::Byte);
+            let usage =
+                if coverage == Coverage::Prefix { String::new() } else { format!("; use it with --table {name}") };
+            format!(
+                "a complete table takes {}; {} builds a part of it{usage}",
+                HumanBytes(bytes),
+                self.build_command(part, Encoding::Byte)
+            )
+        };
+        advice += &existing(&self.names());
+        advice
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.list().unwrap_or_default().into_iter().map(|file| file.name).collect()
+    }
+
+    /// Returns the command that builds a table.
+    fn build_command(&self, prefix: Prefix, encoding: Encoding) -> String {
+        let board = prefix.board();
+        let mut command = "sternhalma build".to_owned();
+        let mut option = |given: bool, name: &str, value: &dyn std::fmt::Display| {
+            if given {
+                command += &format!(" --{name} {value}");
+            }
+        };
+        option(board.size() as u64 != DEFAULT_SIZE, "side", &board.size());
+        option(board.pieces() as u64 != DEFAULT_PIECES, "pieces", &board.pieces());
+        option(!prefix.is_whole(), "within", &prefix.within());
+        option(encoding != Encoding::Byte, "encoding", &encoding);
+        if let Some(dir) = &self.tables_dir {
+            option(true, "tables", &dir.display());
+        }
+        format!("`{command}`")
     }
 
     /// Opens a table and loads as much of it into memory as the budget allows.
@@ -93,5 +219,72 @@ impl TablesArgs {
             check_memory(budget.min(file), "give a smaller --load-budget or free some memory")?;
         }
         Ok(options.load_budget(budget).open(path)?)
+    }
+}
+
+/// Returns the name of a table's file without its extension.
+fn table_name(prefix: Prefix, encoding: Encoding) -> String {
+    let board = prefix.board();
+    let mut name = format!("{0}x{0}-{1}", board.size(), board.pieces());
+    if !prefix.is_whole() {
+        name += &format!("-within{}", prefix.within());
+    }
+    if encoding != Encoding::Byte {
+        name += &format!("-{encoding}");
+    }
+    name
+}
+
+/// Returns the table with this name, if a table could have it.
+fn parse_table_name(name: &str) -> Option<(Prefix, Encoding)> {
+    let mut parts = name.split('-');
+    let (size, other) = parts.next()?.split_once('x')?;
+    let board = Board::new(size.parse().ok()?, parts.next()?.parse().ok()?).ok().filter(|_| size == other)?;
+    let (mut prefix, mut encoding) = (Prefix::whole(board), Encoding::Byte);
+    for part in parts {
+        match part.strip_prefix("within") {
+            Some(within) => prefix = Prefix::new(board, within.parse().ok()?).ok()?,
+            None => encoding = part.parse().ok()?,
+        }
+    }
+    (table_name(prefix, encoding) == name).then_some((prefix, encoding))
+}
+
+/// Returns the largest prefix of a board that is built within seconds.
+fn affordable_prefix(board: Board) -> Prefix {
+    const STATES: u64 = 20_000_000;
+    let prefixes = (board.pieces()..=board.cells()).filter_map(|within| Prefix::new(board, within as u64).ok());
+    prefixes.take_while(|prefix| prefix.states() <= STATES).last().unwrap_or(Prefix::whole(board))
+}
+
+/// Lists existing tables.
+fn existing(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!("; the tables there are {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_tables_are_parsed() {
+        for name in ["9x9-6", "9x9-10-within22", "5x5-3-zstd", "5x5-3-within18-mod3"] {
+            let (prefix, encoding) = parse_table_name(name).unwrap();
+            assert_eq!(table_name(prefix, encoding), name);
+        }
+        for name in ["", "9x9", "9x8-6", "9x9-16", "9x9-6-within99", "9x9-6-byte", "9x9-06", "a1,b1,c1", "table"] {
+            assert!(parse_table_name(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn suggested_prefixes_are_small() {
+        for (size, pieces, within) in [(9, 10, 28), (11, 15, 27), (3, 2, 9)] {
+            let prefix = affordable_prefix(Board::new(size, pieces).unwrap());
+            assert_eq!(prefix.within(), within, "{size} {pieces}: {}", prefix.states());
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
-use sternhalma_ggp::policy::{SearchPolicy, SelectionPolicy};
+use sternhalma_ggp::messages::{nearest, plain_serde, suggestion};
+use sternhalma_ggp::policy::{NAMED_POLICIES, SearchPolicy, SelectionPolicy, parameters};
 use sternhalma_ggp::{Limits, Policy};
 use thiserror::Error;
 use toml::{Table, Value};
@@ -189,12 +190,12 @@ pub enum ConfigError {
     #[error("the players are not valid TOML")]
     Toml(#[from] toml::de::Error),
     /// The player does not exist.
-    #[error("there is no player `{name}`; there are {known}, and the policies of general game playing, as `nst`")]
+    #[error("there is no player `{name}`{suggestion}")]
     Unknown {
         /// The requested name.
         name: String,
-        /// The available names.
-        known: String,
+        /// A player with a similar name, or the available names.
+        suggestion: String,
     },
     /// The player's table is invalid.
     #[error("player `{name}`: {why}")]
@@ -210,7 +211,12 @@ pub enum ConfigError {
 #[derive(Clone, Debug)]
 pub struct Roster {
     players: BTreeMap<String, Table>,
+    /// The descriptions of the players that have one.
+    about: BTreeMap<String, String>,
 }
+
+/// The key of a player's description.
+const ABOUT: &str = "about";
 
 impl Roster {
     /// Returns the built-in players.
@@ -224,19 +230,31 @@ impl Roster {
     ///
     /// Returns an error if the text is not TOML or a player is not a table.
     pub fn parse(text: &str) -> Result<Roster, ConfigError> {
-        let mut players = BTreeMap::new();
+        let (mut players, mut about) = (BTreeMap::new(), BTreeMap::new());
         for (name, value) in text.parse::<Table>()? {
-            let Value::Table(table) = value else {
+            let Value::Table(mut table) = value else {
                 return Err(ConfigError::Player { name, why: "it is no table".to_owned() });
             };
+            match table.remove(ABOUT) {
+                None => {}
+                Some(Value::String(text)) => drop(about.insert(name.clone(), text)),
+                Some(_) => return Err(ConfigError::Player { name, why: "`about` is not a text".to_owned() }),
+            }
             players.insert(name, table);
         }
-        Ok(Roster { players })
+        Ok(Roster { players, about })
     }
 
     /// Adds players. They replace players with the same name.
     pub fn add(&mut self, other: Roster) {
+        self.about.retain(|name, _| !other.players.contains_key(name));
         self.players.extend(other.players);
+        self.about.extend(other.about);
+    }
+
+    /// Returns the description of a player, in one line, if it has one.
+    pub fn about(&self, name: &str) -> Option<&str> {
+        self.about.get(name).map(String::as_str)
     }
 
     /// Returns the names, in order.
@@ -270,15 +288,21 @@ impl Roster {
             change_in(&mut table, key, parsed.remove("v").expect("the text defines v"));
         }
         let config: Config =
-            Value::Table(table).try_into().map_err(|error: toml::de::Error| wrong(error.to_string()))?;
+            Value::Table(table).try_into().map_err(|error: toml::de::Error| wrong(plain_error(error.message())))?;
         config.check().map_err(wrong)?;
         Ok(config)
     }
 
     /// Returns a player's table, including the inherited parameters.
     fn resolve(&self, name: &str, depth: usize) -> Result<Table, ConfigError> {
-        let unknown =
-            || ConfigError::Unknown { name: name.to_owned(), known: self.names().collect::<Vec<_>>().join(", ") };
+        let unknown = || {
+            let policies = NAMED_POLICIES.iter().map(|policy| policy.name);
+            let suggestion = match nearest(name, self.names().chain(policies)) {
+                Some(similar) => format!("; did you mean `{similar}`?"),
+                None => suggestion(name, "players", self.names()) + ", and policies such as `nst`",
+            };
+            ConfigError::Unknown { name: name.to_owned(), suggestion }
+        };
         let own = self.players.get(name).ok_or_else(unknown)?;
         let Some(like) = own.get("like") else { return Ok(own.clone()) };
         let wrong = |why: &str| ConfigError::Player { name: name.to_owned(), why: why.to_owned() };
@@ -288,6 +312,19 @@ impl Roster {
         let mut table = self.resolve(like.as_str().ok_or_else(|| wrong("`like` is no name"))?, depth + 1)?;
         table.extend(own.iter().filter(|(key, _)| *key != "like").map(|(key, value)| (key.clone(), value.clone())));
         Ok(table)
+    }
+}
+
+/// Returns the message of an error in a player's parameters, in plain words. Suggests the parameters of policies, too.
+fn plain_error(message: &str) -> String {
+    let plain = plain_serde(message);
+    let key = plain.strip_prefix("unknown key `").and_then(|rest| rest.split('`').next());
+    let similar = key.and_then(|key| nearest(key, parameters().iter().map(|parameter| parameter.key)));
+    match (key, similar) {
+        (Some(key), Some(similar)) if !plain.contains("did you mean") => {
+            format!("unknown key `{key}`; did you mean `{similar}`?")
+        }
+        _ => plain,
     }
 }
 
@@ -363,6 +400,17 @@ impl Config {
             Config::Uct(_) => counted || limits.playouts.is_some(),
             Config::Pvs(_) => counted || limits.depth.is_some(),
             Config::AlphaBeta(_) | Config::Greedy | Config::Random => true,
+        }
+    }
+
+    /// Returns the name of the search.
+    pub fn search_name(&self) -> &'static str {
+        match self {
+            Config::Uct(uct) if uct.selection == TreePolicy::Guided => "PUCT",
+            Config::Uct(_) => "MCTS",
+            Config::AlphaBeta(_) => "alpha-beta",
+            Config::Pvs(_) => "principal-variation search",
+            Config::Greedy | Config::Random => "none",
         }
     }
 
@@ -459,7 +507,12 @@ mod tests {
         assert_eq!(roster.names().count(), 15);
         for name in roster.names() {
             roster.config(name).unwrap();
+            assert!(roster.about(name).is_some_and(|about| about.len() < 90), "{name}");
         }
+        let mut own = roster;
+        own.add(Roster::parse("[heur0]\nlike = 'base0'\n[mine]\nlike = 'mcts'\nabout = 'my own'").unwrap());
+        assert_eq!((own.about("heur0"), own.about("mine"), own.about("unknown")), (None, Some("my own"), None));
+        assert!(Roster::parse("[mine]\nabout = 3").unwrap_err().to_string().contains("`about` is not a text"));
     }
 
     #[test]
@@ -524,7 +577,7 @@ mod tests {
             ("heur0,epsilon=0.1", "`epsilon` needs `playout=mast`"),
             ("nst,epsilon=2", "from 0 to 1"),
             ("mcts,playout=mast", "guided selection goes with playouts of its own"),
-            ("ab-avg,playout=mast", "unknown field `playout`"),
+            ("ab-avg,playout=mast", "unknown key `playout`"),
             ("heur0,playout=mini,play=eq", "goes with `threshold=0`"),
             ("heur0,solver=yes", "goes with `length_weight=0`"),
         ] {
@@ -539,10 +592,14 @@ mod tests {
         let Config::Uct(uct) = roster.config("heur0,c=0.7, threshold=5,moves=all").unwrap() else { panic!() };
         assert_eq!((uct.c, uct.threshold, uct.moves), (0.7, 5, Filter::All));
         for (text, why) in [
-            ("heur9", "there is no player `heur9`; there are ab-avg"),
+            ("heur9", "there is no player `heur9`; did you mean `heur0`?"),
+            ("utc", "there is no player `utc`; did you mean `uct`?"),
+            ("minimax", "there is no player `minimax`; the players are ab-avg, ab-lookup"),
+            ("heur0,cc=1", "unknown key `cc`; did you mean `c`?"),
+            ("heur0,epsilom=1", "unknown key `epsilom`; did you mean `epsilon`?"),
             ("heur0,c", "is not `key=value`"),
-            ("heur0,colour=1", "unknown field `colour`"),
-            ("heur0,c=red", "invalid type"),
+            ("heur0,colour=1", "unknown key `colour`"),
+            ("heur0,c=red", "expected a number, got \"red\""),
             ("heur0,random=1.5", "a share of 0 to 1"),
             ("heur0,c=nan", "at least 0"),
             ("base0,selection=guided", "fixed depth"),

@@ -50,6 +50,7 @@
 //! | [`features`] | features of states that playouts use |
 //! | [`policy`] | policies as text, and the agents that play by them |
 //! | [`arena`] | tournaments, their logs and standings |
+//! | [`messages`] | suggestions for misspelt names |
 //! | [`statistics`] | win rates with confidence intervals, Elo, sequential tests |
 //! | [`protocol`] | players and managers of the GGP protocol |
 #![forbid(unsafe_code)]
@@ -64,6 +65,7 @@ mod game;
 pub mod gdl;
 mod limits;
 pub mod mcts;
+pub mod messages;
 mod param_table;
 pub mod policy;
 pub mod protocol;

@@ -75,10 +75,22 @@ pub(crate) fn pairs<T: Clone>(params: &[Param<T>], target: &T) -> Vec<Pair> {
     params.iter().filter_map(pair).collect()
 }
 
-/// Returns the rows of a table of parameters in Markdown: name, owner, values with the default, meaning.
-pub(crate) fn markdown<T>(params: &[Param<T>]) -> Vec<String> {
-    let row = |Param { key, owner, values, help, .. }: &Param<T>| format!("| `{key}` | {owner} | {values} | {help} |");
-    params.iter().map(row).collect()
+/// The documentation of a parameter, in Markdown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParamHelp {
+    /// The name, as in `key=value`.
+    pub key: &'static str,
+    /// What must be written before the parameter; empty if nothing must.
+    pub owner: &'static str,
+    /// The values that it takes, then its default.
+    pub values: &'static str,
+    /// What it means, in one line.
+    pub help: &'static str,
+}
+
+/// Returns the documentation of the parameters of a table.
+pub(crate) fn help<T>(params: &[Param<T>]) -> Vec<ParamHelp> {
+    params.iter().map(|&Param { key, owner, values, help, .. }| ParamHelp { key, owner, values, help }).collect()
 }
 
 /// A number from `least` to `most`, which may be infinite.

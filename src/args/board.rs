@@ -4,20 +4,16 @@ use anyhow::Result;
 use clap::Args;
 use sternhalma_data::{Board, Position};
 
-/// The default size of a board.
-pub const DEFAULT_SIZE: u64 = 9;
-
-/// The default number of pieces per army.
-pub const DEFAULT_PIECES: u64 = 6;
+use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, count};
 
 /// The board of a command that reads no table.
 #[derive(Args, Clone, Copy)]
 pub struct BoardArgs {
     /// Pieces per army
-    #[arg(long, default_value_t = DEFAULT_PIECES)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PIECES, value_parser = count::<u64>(0), help_heading = "Board")]
     pieces: u64,
     /// Cells along an edge of the board
-    #[arg(long = "side", default_value_t = DEFAULT_SIZE)]
+    #[arg(long = "side", value_name = "N", default_value_t = DEFAULT_SIZE, value_parser = count::<u64>(0), help_heading = "Board")]
     size: u64,
 }
 
@@ -30,7 +26,7 @@ impl BoardArgs {
 /// The position of a command that plays or counts moves.
 #[derive(Args, Clone)]
 pub struct PositionArgs {
-    /// Position string, with or without quotes [default: the initial position]
+    /// Position string, with or without quotes, player and ply; or `startpos` [default: startpos]
     #[arg(num_args = 0..)]
     position: Vec<String>,
     #[command(flatten)]
@@ -38,10 +34,13 @@ pub struct PositionArgs {
 }
 
 impl PositionArgs {
+    /// Returns the position. A position string is on a board of its own size.
     pub fn position(&self) -> Result<Position> {
-        if !self.position.is_empty() {
-            return Ok(self.position.join(" ").parse()?);
+        let text = self.position.join(" ");
+        if text.contains('/') {
+            return Ok(text.parse()?);
         }
-        Ok(Position::initial(self.board.board()?.for_two()?))
+        let board = self.board.board()?.for_two()?;
+        Ok(board.parse_position(if text.is_empty() { "startpos" } else { &text })?)
     }
 }

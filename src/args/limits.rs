@@ -4,6 +4,8 @@ use clap::Args;
 use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::Budget;
 
+use crate::values::count;
+
 /// The number of expansions per move if no limit is given.
 pub const DEFAULT_NODES: u64 = 100_000;
 
@@ -15,16 +17,16 @@ pub const DEFAULT_BUDGET: Budget =
 #[derive(Args, Clone, Default)]
 pub struct LimitArgs {
     /// Node expansions per move [default: 100000 if no other limit is given]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1), help_heading = "Limits per move")]
     nodes: Option<u64>,
     /// Playouts per move
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1), help_heading = "Limits per move")]
     playouts: Option<u64>,
     /// Depth of alpha-beta search in plies
-    #[arg(long)]
+    #[arg(long, value_name = "PLIES", value_parser = count::<u32>(1), help_heading = "Limits per move")]
     depth: Option<u32>,
     /// Milliseconds per move
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = count::<u64>(1), help_heading = "Limits per move")]
     movetime: Option<u64>,
 }
 

@@ -7,5 +7,4 @@ pub mod state;
 pub mod threads;
 pub mod tournament;
 mod tournament_file;
-pub mod values;
 pub mod zstd;

@@ -5,22 +5,25 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use sternhalma_data::{Board, Encoding, Prefix};
+use sternhalma_data::Board;
 use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, player};
 
 use crate::context::CommandContext;
+use crate::output::status;
+use crate::tables_dir::Coverage;
+use crate::values::count;
 
 /// Definitions of players, and what they play with.
 #[derive(Args)]
 pub struct PlayerArgs {
     /// TOML file of your own players
-    #[arg(long = "players", value_name = "FILE")]
+    #[arg(long = "players", value_name = "FILE", help_heading = "Players")]
     file: Option<PathBuf>,
-    /// Distance table [default: the complete table of the board in the tables directory]
-    #[arg(long, value_name = "FILE")]
+    /// Distance table [default: the best table of the board in the tables directory]
+    #[arg(long, value_name = "FILE", help_heading = "Players")]
     table: Option<PathBuf>,
     /// Ply at which a game is drawn
-    #[arg(long, default_value_t = PLY_LIMIT)]
+    #[arg(long, value_name = "PLIES", default_value_t = PLY_LIMIT, value_parser = count::<u32>(1), help_heading = "Board")]
     pub ply_limit: u32,
 }
 
@@ -49,11 +52,17 @@ impl PlayerArgs {
     /// # Errors
     ///
     /// Fails if the table cannot be opened, or one of the players cannot be created.
-    pub fn factory(&self, ctx: &CommandContext, board: Board, configs: &[Config]) -> Result<PlayerFactory> {
+    pub fn factory(
+        &self,
+        ctx: &CommandContext,
+        board: Board,
+        configs: &[Config],
+        coverage: Coverage,
+    ) -> Result<PlayerFactory> {
         let board = board.for_two()?;
         let mut distances = None;
         if configs.iter().any(Config::needs_table) {
-            distances = Some(self::distances(ctx, board, self.table.as_deref())?);
+            distances = Some(self::distances(ctx, board, self.table.as_deref(), coverage)?);
         }
         let factory = PlayerFactory { board, ply_limit: self.ply_limit, distances };
         configs.iter().try_for_each(|config| factory.player(config).map(|_| ()))?;
@@ -71,15 +80,32 @@ pub fn roster(file: Option<&Path>) -> Result<Roster> {
     Ok(roster)
 }
 
-/// Opens the given table, or the complete table of the board.
-pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
+/// Opens the given table, or the best table of the board in the tables directory. A partial table of the directory is
+/// used only if `coverage` allows it, and with a notice.
+///
+/// # Errors
+///
+/// Fails if there is no such table, or it cannot be opened. The message has the command that builds it.
+pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, coverage: Coverage) -> Result<Distances> {
+    let need = || format!("these players need a distance table of {board}");
     let path = match name {
         Some(name) => name.to_owned(),
-        None => ctx.tables.default_path(Prefix::whole(board), Encoding::Byte)?,
+        None => ctx.tables.lookup(board, coverage)?.with_context(|| {
+            let kind = if coverage == Coverage::Complete { "a complete one" } else { "one" };
+            let dir = ctx.tables.dir().unwrap_or_default();
+            format!(
+                "{}, and {} does not have {kind}; {}",
+                need(),
+                dir.display(),
+                ctx.tables.advice_for_board(board, coverage)
+            )
+        })?,
     };
-    let table = ctx.open_verified(&path).with_context(|| {
-        format!("these players need a distance table of {board}; give one with --table, a partial table too")
-    })?;
+    let table = ctx.open_verified(&path).with_context(need)?;
+    if name.is_none() && !table.prefix().is_whole() {
+        let exact = table.proven_depth().map_or(String::new(), |depth| format!(", exact up to distance {depth}"));
+        status!("no complete table of {board}: using {}{exact}", path.display());
+    }
     Ok(Distances::new(Arc::new(table)))
 }
 

@@ -8,11 +8,21 @@ use sternhalma_data::{Board, Move, Rank, Side, State};
 #[derive(Args, Clone, Copy)]
 pub struct SideArg {
     /// Side of the pieces: `x` starts at a1, `o` in the opposite corner
-    #[arg(long = "player", value_name = "x|o", default_value = "x")]
+    #[arg(long = "player", value_name = "x|o", default_value = "x", help_heading = "Board")]
     side: Side,
 }
 
+impl From<Side> for SideArg {
+    fn from(side: Side) -> SideArg {
+        SideArg { side }
+    }
+}
+
 impl SideArg {
+    pub fn side(self) -> Side {
+        self.side
+    }
+
     /// Parses a state and converts it to goal order.
     pub fn parse(self, board: Board, text: &str) -> Result<State> {
         Ok(board.parse_state(text, self.side)?)

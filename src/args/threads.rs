@@ -4,11 +4,13 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 
+use crate::values::count;
+
 /// The threads of a command that works on one table.
 #[derive(Args, Clone, Copy)]
 pub struct ThreadArgs {
     /// Threads; 0 is one per core
-    #[arg(long, value_name = "T", default_value_t = 0)]
+    #[arg(long, value_name = "N", value_parser = count::<usize>(0), default_value = "0", help_heading = "Resources")]
     threads: usize,
 }
 

@@ -11,10 +11,11 @@ use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::arena::{
     Budget, Entrant, PublishedResult, RoundSpec, RulesEngine, Schedule, Scoring, Shard, SprtSpec, TimeControl,
 };
+use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::policy::PolicyText;
 
-use super::board::{DEFAULT_PIECES, DEFAULT_SIZE};
 use super::limits::{DEFAULT_BUDGET, LimitArgs};
+use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, count, number};
 
 /// The number of random plies before the players take over, unless given.
 pub const DEFAULT_OPENING_PLIES: u32 = 2;
@@ -24,6 +25,14 @@ const DEFAULT_GAMES: u64 = 20;
 
 /// The number of games per pairing with a sequential test, unless given.
 const DEFAULT_TEST_GAMES: u64 = 100_000;
+
+/// The headings of the options in the help.
+const GAME: &str = "Game";
+const SCHEDULE: &str = "Schedule";
+const CLOCKS: &str = "Clocks";
+const TEST: &str = "Sequential test";
+const PLAYERS: &str = "Players";
+const RESOURCES: &str = "Resources";
 
 /// The tournaments to which an option applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +60,7 @@ macro_rules! tournament_options {
             #[serde(skip)]
             limits: LimitArgs,
             /// Clock per game in seconds, e.g. 60+0.5; without a value, the clocks of a series file
-            #[arg(long, value_name = "BASE+INCREMENT")]
+            #[arg(long, value_name = "BASE+INCREMENT", help_heading = CLOCKS)]
             #[serde(skip)]
             time: Option<Option<TimeControl>>,
             /// In a file: the budget of all players.
@@ -104,70 +113,70 @@ macro_rules! tournament_options {
 
 tournament_options! {
     /// Board size [default: 9]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = GAME)]
     Board side: u64,
     /// Pieces per side [default: 6]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = GAME)]
     Board pieces: u64,
     /// Rulesheet to play instead of Chinese Checkers
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = GAME)]
     Single rules: PathBuf,
     /// How to play the rulesheet [default: sequential, or prover if there is no network]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = GAME)]
     Rules engine: RulesEngineArg,
     /// Play a rulesheet also if `gdl check` reports errors
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     Rules lenient: bool,
     /// Pairings [default: round-robin]
-    #[arg(long, value_enum)]
+    #[arg(long, visible_alias = "pairing", value_enum, help_heading = SCHEDULE)]
     Single format: PairingFormat,
     /// Games per pairing, in pairs with sides exchanged [default: 20, or up to 100000 with --sprt]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1), help_heading = SCHEDULE)]
     Any games: u64,
     /// Random plies before the players take over [default: 2]
-    #[arg(long, value_name = "PLIES")]
+    #[arg(long, value_name = "PLIES", value_parser = count::<u32>(0), help_heading = SCHEDULE)]
     Any opening_plies: u32,
     /// File with an opening per line, each played by all pairings
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SCHEDULE)]
     Single openings: PathBuf,
     /// Seed of openings and players [default: 1]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = SCHEDULE)]
     Any seed: u64,
     /// Ply at which a game is drawn [default: 1000]
-    #[arg(long, value_name = "PLIES")]
+    #[arg(long, value_name = "PLIES", value_parser = count::<u32>(1), help_heading = GAME)]
     Any ply_limit: u32,
     /// End a game when the armies are separated; the table decides the winner
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = GAME)]
     Board adjudicate: bool,
     /// Let all players think in every step, also if they do not act
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = CLOCKS)]
     Rules ponder: bool,
     /// Start clock, as a multiple of the budget per move [default: 0]
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", value_parser = number, help_heading = CLOCKS)]
     Rules start: f64,
     /// Play games in lock step, which is faster with budgets of counts [default: 128 games per thread]
-    #[arg(long, num_args = 0..=1, default_missing_value = "0", value_name = "GAMES")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "0", value_name = "GAMES", value_parser = count::<usize>(0), help_heading = RESOURCES)]
     Rules lock_step: usize,
     /// Tolerance for late moves in milliseconds [default: 100]
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = count::<u64>(0), help_heading = CLOCKS)]
     Any margin: u64,
     /// Seconds after its time before a player is declared hung [default: 60]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = number, help_heading = CLOCKS)]
     Any patience: f64,
     /// End a pairing when a sequential test of nElo LOW (H0) against HIGH (H1) decides
-    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = strengths)]
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, value_parser = strengths, help_heading = TEST)]
     Any sprt: [f64; 2],
     /// Probability of accepting H1 if H0 is true [default: 0.05]
-    #[arg(long)]
+    #[arg(long, value_name = "P", value_parser = number, help_heading = TEST)]
     Any alpha: f64,
     /// Probability of accepting H0 if H1 is true [default: 0.05]
-    #[arg(long)]
+    #[arg(long, value_name = "P", value_parser = number, help_heading = TEST)]
     Any beta: f64,
     /// TOML file with additional players
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = PLAYERS)]
     Board players: PathBuf,
     /// Distance table [default: the full table of the board in the tables directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = PLAYERS)]
     Board table: PathBuf,
 }
 
@@ -279,7 +288,8 @@ impl PlayerEntry {
 /// Parses two numbers with a comma between them.
 fn strengths(text: &str) -> Result<[f64; 2]> {
     let (low, high) = text.split_once(',').context("expected two numbers separated by a comma, e.g. `0,5`")?;
-    Ok([low.trim().parse()?, high.trim().parse()?])
+    let number = |text| number(text).map_err(anyhow::Error::msg);
+    Ok([number(low)?, number(high)?])
 }
 
 /// A tournament to play.
@@ -468,6 +478,9 @@ impl TournamentOptions {
         let default = if self.sprt.is_some() { DEFAULT_TEST_GAMES } else { DEFAULT_GAMES };
         let games = self.games.unwrap_or(default);
         let budget = self.flag_budget()?.or(self.budget).or(DEFAULT_BUDGET);
+        if games == 0 || self.round.iter().any(|round| round.games == Some(0)) {
+            bail!("expected at least one game per pairing, got `games = 0`");
+        }
         if self.round.is_empty() {
             return Ok(vec![RoundSpec { name: String::new(), budget, games }]);
         }
@@ -491,7 +504,10 @@ impl TournamentOptions {
         }
         let place = |name: &String| {
             let place = entrants.iter().position(|entrant| entrant.name == *name);
-            place.with_context(|| format!("a pairing contains the unknown player `{name}`"))
+            place.with_context(|| {
+                let known = entrants.iter().map(|entrant| entrant.name.as_str());
+                format!("a pairing contains the unknown player `{name}`{}", suggestion(name, "players", known))
+            })
         };
         self.pairings.iter().map(|[a, b]| Ok([place(a)?, place(b)?])).collect()
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use sternhalma_ggp::arena::{SeriesGame, SeriesInfo};
+use sternhalma_ggp::messages::suggestion;
 
 use super::tournament::{PlayerEntry, SeriesGameOptions, TournamentOptions};
 
@@ -75,7 +76,7 @@ impl TournamentOptions {
     pub fn select_games(&self, names: &[String], all: bool) -> Result<Vec<&SeriesGameOptions>> {
         let known: Vec<&str> = self.game.iter().map(|game| game.name.as_str()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
-            bail!("the file has no game `{name}`; it has {}", known.join(", "));
+            bail!("the file has no game `{name}`{}", suggestion(name, "games", known));
         }
         let selected = |game: &&SeriesGameOptions| {
             if names.is_empty() { all || !game.on_demand } else { names.contains(&game.name) }

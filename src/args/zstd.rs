@@ -5,16 +5,18 @@ use clap::Args;
 use sternhalma_data::Encoding;
 use sternhalma_data::table::Zstd;
 
+use crate::values::count;
+
 /// How blocks are compressed with the encoding `zstd`.
 #[derive(Args)]
 pub struct ZstdArgs {
     /// With --encoding zstd: states per block, a power of two from 64 to 1048576 [default: 32768]
     ///
     /// Small blocks make look-ups fast. Large blocks make the file small.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = "Encoding")]
     block_states: Option<u64>,
     /// With --encoding zstd: compression level, 1 to 22 [default: 19]
-    #[arg(long, value_name = "L")]
+    #[arg(long, value_name = "L", value_parser = count::<u8>(0), help_heading = "Encoding")]
     level: Option<u8>,
 }
 

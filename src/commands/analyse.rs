@@ -21,13 +21,7 @@ use crate::search_text::{line_text, value_text};
 /// Prints, for each move, its value for the player to move (a lead in moves),
 /// the depth of the search, the node expansions and the principal variation.
 /// Without a distance table, distances are estimated.
-///
-/// Examples:
-///   sternhalma analyse                          the initial position
-///   sternhalma analyse --lines 3 --board "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0"
-///   sternhalma analyse --movetime 5000 --json "5/4o/5/x4/5 o 6"
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     /// Number of moves to show, each with a search of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
@@ -94,7 +88,7 @@ struct LineRow {
 
 /// A value for the player to move.
 #[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 enum ScoreRow {
     /// A lead in moves.
     Lead(f64),

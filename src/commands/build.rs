@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, TableBuilder};
 use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Prefix, Table};
@@ -13,23 +13,24 @@ use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
-use crate::output::{CommandOutcome, status};
+use crate::output::{CommandOutcome, counted, status};
 use crate::resources::{check_disk, check_memory, memory_limit};
+use crate::values::{count, size};
 
 /// Build a distance table
 ///
 /// Without options, builds the complete table for 6 pieces on the 9x9 board,
 /// with one byte per state, in the tables directory. Prints the path of the
-/// file.
+/// file. If the same table exists, prints its path and builds nothing.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     board: BoardArgs,
     /// Cover only states whose pieces all lie within the B cells nearest the goal
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = count::<u64>(0), help_heading = "Board")]
     within: Option<u64>,
     /// Encoding of distances: `byte`, `mod3` (2 bits), or `zstd` (about 1 bit)
-    #[arg(long, default_value = "byte")]
+    #[arg(long, default_value = "byte", help_heading = "Encoding")]
     encoding: Encoding,
     #[command(flatten)]
     zstd: ZstdArgs,
@@ -42,22 +43,22 @@ pub struct Args {
     #[arg(long)]
     force: bool,
     /// Memory limit, e.g. `2GiB` [default: three quarters of the machine's memory]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
     memory: Option<ByteSize>,
     /// Search in memory, or out of core in a work directory [default: in memory if the limit allows]
-    #[arg(long, value_name = "MODE", value_parser = mode_parser())]
+    #[arg(long, value_name = "MODE", value_parser = mode_parser(), help_heading = "Resources")]
     mode: Option<BuildMode>,
     /// Work directory of an out-of-core build [default: beside the file]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Resources")]
     work_dir: Option<PathBuf>,
     /// Discard the work of an earlier build in the work directory
-    #[arg(long)]
+    #[arg(long, help_heading = "Resources")]
     fresh: bool,
     /// Drop work files from the system's page cache after use
-    #[arg(long)]
+    #[arg(long, help_heading = "Resources")]
     uncached: bool,
     /// Estimate time, memory and disk space from smaller builds, and do not build the table
-    #[arg(long)]
+    #[arg(long, help_heading = "Estimate")]
     plan: bool,
     #[command(flatten)]
     machine: estimate::MachineArgs,
@@ -75,20 +76,23 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if args.plan {
         return estimate::run(&builder, &args.machine, args.limit(), &path, args.json);
     }
-    let threads = builder.thread_count();
+    if let Some(table) = args.existing(&builder, &path) {
+        status!("already built: {prefix} in the encoding {encoding}; --force builds it again");
+        return info::print_new(&table, &path, args.json);
+    }
     status!(
-        "building {prefix}: {} states in {}, {threads} thread{}",
-        HumanCount(prefix.states()),
+        "building {prefix}: {} in {}, {}",
+        counted(prefix.states() as usize, "state"),
         path.display(),
-        if threads == 1 { "" } else { "s" },
+        counted(builder.thread_count(), "thread"),
     );
     let built = args.build(ctx, &builder, &path)?;
     let table = Table::open(&path)?;
     match built {
         BuildOutcome::Built => status!(
-            "built in {:.1} s: {} layers, {}",
+            "built in {:.1} s: {}, {}",
             table.provenance().wall_s,
-            table.info().layers.len(),
+            counted(table.info().layers.len(), "layer"),
             HumanBytes(table.file_bytes())
         ),
         BuildOutcome::AlreadyComplete => status!("already complete: the table of this work directory exists"),
@@ -103,6 +107,15 @@ fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {
 }
 
 impl Args {
+    /// Returns the table at the path, if it is the one to build and no work is left to do.
+    fn existing(&self, builder: &TableBuilder, path: &Path) -> Option<Table> {
+        if self.force || builder.work_dir_exists(path) {
+            return None;
+        }
+        let spec = builder.spec();
+        Table::open(path).ok().filter(|table| table.prefix() == spec.prefix && table.encoding() == spec.encoding)
+    }
+
     fn limit(&self) -> u64 {
         memory_limit(self.memory)
     }

@@ -111,5 +111,5 @@ fn text_report(a: &Table, b: &Table, compared: &Comparison) -> String {
 }
 
 fn counted(states: u64) -> String {
-    format!("{} state{}", HumanCount(states), if states == 1 { "" } else { "s" })
+    output::counted(states as usize, "state")
 }

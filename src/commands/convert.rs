@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use sternhalma_builder::{BuilderError, TableConverter};
 use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Table};
@@ -11,7 +11,7 @@ use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::info;
 use crate::context::CommandContext;
-use crate::output::{CommandOutcome, status};
+use crate::output::{CommandOutcome, counted, status};
 use crate::resources::check_disk;
 
 /// Write a table in another encoding
@@ -22,7 +22,7 @@ pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
     /// Encoding of the new table: `byte`, `mod3` (2 bits), or `zstd` (about 1 bit)
-    #[arg(long)]
+    #[arg(long, help_heading = "Encoding")]
     encoding: Encoding,
     /// File to write
     #[arg(short, long, value_name = "FILE")]
@@ -44,9 +44,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
     let threads = args.threads.get();
     status!(
-        "converting {}: {} states from {} to {encoding} in {}",
+        "converting {}: {} from {} to {encoding} in {}",
         table.path().display(),
-        HumanCount(table.prefix().states()),
+        counted(table.prefix().states() as usize, "state"),
         table.encoding(),
         args.output.display()
     );

@@ -12,6 +12,7 @@ use sternhalma_data::table::fs::{AtomicFile, OsFileSystem, parent_directory};
 
 use crate::output::{self, CommandOutcome, status};
 use crate::resources::total_memory;
+use crate::values::{count, size};
 
 /// Bytes written to measure the disk.
 const SAMPLE: usize = 128 << 20;
@@ -20,18 +21,20 @@ const SAMPLE: usize = 128 << 20;
 #[derive(clap::Args)]
 pub struct MachineArgs {
     /// With --plan: estimate for a machine with N cores like this machine's
-    #[arg(long, value_name = "N", requires = "plan")]
+    #[arg(long, value_name = "N", requires = "plan", value_parser = count::<usize>(1), help_heading = "Estimate")]
     plan_cores: Option<usize>,
     /// With --plan: estimate for this memory limit, e.g. `256GiB`
-    #[arg(long, value_name = "SIZE", requires = "plan")]
+    #[arg(long, value_name = "SIZE", requires = "plan", value_parser = size, help_heading = "Estimate")]
     plan_memory: Option<ByteSize>,
     /// With --plan: estimate for a disk of this speed, e.g. `2GB/s`
-    #[arg(long, value_name = "RATE", requires = "plan", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", requires = "plan", value_parser = parse_rate, help_heading = "Estimate")]
     plan_disk_rate: Option<ByteSize>,
 }
 
 fn parse_rate(text: &str) -> Result<ByteSize, String> {
-    text.trim().trim_end_matches("/s").parse()
+    let rate = text.trim();
+    size(rate.strip_suffix("/s").unwrap_or(rate))
+        .map_err(|_| "expected a speed such as `500MB/s` or `2GB/s`".to_owned())
 }
 
 impl MachineArgs {

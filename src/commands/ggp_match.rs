@@ -8,9 +8,9 @@ use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
 use sternhalma_ggp::protocol::http::HttpTransport;
 use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, MatchRecord, play_match};
 
-use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
+use crate::values::{seconds, symbol};
 
 /// Manage a match between players over HTTP, and print its record as JSON
 ///

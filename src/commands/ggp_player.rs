@@ -7,9 +7,9 @@ use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::protocol::http::Server;
 use sternhalma_ggp::protocol::{EngineFactory, GgpPlayer, PlayerOptions};
 
-use crate::args::values::{seconds, symbol};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
+use crate::values::{seconds, symbol};
 
 /// Play any game for a game manager, over HTTP
 ///

@@ -14,7 +14,7 @@ use crate::output::{self, CommandOutcome};
 pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// List the number of states for each cell of the rearmost piece of side `x`
+    /// List the number of states for each cell of the rearmost piece of side `x`, with --json too
     #[arg(long)]
     partitions: bool,
     /// Print JSON
@@ -31,6 +31,8 @@ struct TableReport<'a> {
     states: u64,
     encoding: String,
     bytes: u64,
+    /// Offset of the data in the file. The encoding `byte` has a byte per state, ordered by rank.
+    data_offset: u64,
     /// Bits of the whole file per state.
     bits_per_state: f64,
     /// States per block of the encoding `zstd`.
@@ -46,7 +48,9 @@ struct TableReport<'a> {
     #[serde(rename = "exact_to")]
     proven_depth: Option<u32>,
     checksum: String,
-    partitions: Vec<PartitionRow>,
+    /// The partitions, with `--partitions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partitions: Option<Vec<PartitionRow>>,
     #[serde(flatten)]
     provenance: &'a Provenance,
 }
@@ -87,7 +91,7 @@ fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
 }
 
 impl TableReport<'_> {
-    fn of(table: &Table) -> Result<TableReport<'_>> {
+    fn of(table: &Table, with_partitions: bool) -> Result<TableReport<'_>> {
         let board = table.prefix().board();
         Ok(TableReport {
             file: table.path().display().to_string(),
@@ -97,6 +101,7 @@ impl TableReport<'_> {
             states: table.prefix().states(),
             encoding: table.encoding().to_string(),
             bytes: table.file_bytes(),
+            data_offset: table.data_offset(),
             bits_per_state: bits_per_state(table),
             block_states: zstd(table).map(Zstd::block_states),
             level: zstd(table).map(Zstd::level),
@@ -106,7 +111,7 @@ impl TableReport<'_> {
             boundary_layer: table.info().boundary_layer,
             proven_depth: table.proven_depth(),
             checksum: format!("{:016x}", table.checksum()),
-            partitions: partitions(table.prefix(), table.layout()),
+            partitions: with_partitions.then(|| partitions(table.prefix(), table.layout())),
             provenance: table.provenance(),
         })
     }
@@ -126,21 +131,22 @@ fn zstd(table: &Table) -> Option<Zstd> {
 
 /// Prints the path of a new table, or what `info --json` prints.
 pub fn print_new(table: &Table, path: &Path, json: bool) -> Result<CommandOutcome> {
-    output::answer(json, &TableReport::of(table)?, || path.display().to_string())
+    output::answer(json, &TableReport::of(table, false)?, || path.display().to_string())
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
-    let report = TableReport::of(&table)?;
+    let report = TableReport::of(&table, args.partitions)?;
     output::answer(args.json, &report, || {
-        let partitions =
-            if args.partitions { format!("\n{}", partitions_text(&report.partitions)) } else { String::new() };
-        text(&table, &report) + &partitions
+        let partitions = report.partitions.iter().map(|rows| format!("\n{}", partitions_text(rows)));
+        text(&table, &report) + &partitions.collect::<String>()
     })
 }
 
 fn text(table: &Table, info: &TableReport) -> String {
-    let start = info.start_distance.map_or("not covered".to_owned(), |d| format!("{d} moves from the goal"));
+    let start = info
+        .start_distance
+        .map_or("not covered".to_owned(), |d| format!("{} from the goal", output::counted(d.into(), "move")));
     let exact = match info.proven_depth {
         None => "all distances".to_owned(),
         Some(limit) => format!("distances up to {limit}; larger ones are upper bounds"),
@@ -153,16 +159,16 @@ fn text(table: &Table, info: &TableReport) -> String {
         format!("states    {}, {} encoding, {}", HumanCount(info.states), info.encoding, HumanBytes(info.bytes)),
         format!("storage   {:.3} bits per state{blocks}", info.bits_per_state),
         format!("start     {start}"),
-        format!("farthest  {} moves", info.max_distance),
+        format!("farthest  {}", output::counted(info.max_distance.into(), "move")),
         format!("exact     {exact}"),
         format!("checksum  {}", info.checksum),
         format!(
-            "built     {} by {}, {}, in {:.1} s on {} thread(s)",
+            "built     {} by {}, {}, in {:.1} s on {}",
             info.provenance.built,
             info.provenance.program,
             info.provenance.mode,
             info.provenance.wall_s,
-            info.provenance.threads
+            output::counted(info.provenance.threads, "thread")
         ),
         "distance  states".to_owned(),
     ];

@@ -3,19 +3,26 @@
 mod analyse;
 mod build;
 mod compare;
+mod completions;
 mod convert;
 mod estimate;
 mod export;
+mod games;
 mod gdl;
 mod ggp_match;
 mod ggp_player;
 mod info;
 mod line;
+mod man;
 mod match_;
 mod moves;
 mod play;
+mod players;
+mod policies;
 mod query;
 mod rank;
+mod show;
+mod tables;
 mod tournament;
 mod tune;
 mod ugi;
@@ -30,26 +37,33 @@ use crate::output::CommandOutcome;
 #[derive(Subcommand)]
 pub enum CliCommand {
     Build(build::Args),
-    Convert(convert::Args),
+    Tables(tables::Args),
     Info(info::Args),
     Verify(verify::Args),
+    Convert(convert::Args),
+    Export(export::Args),
     Compare(compare::Args),
     Query(query::Args),
     Line(line::Args),
+    Show(show::Args),
     Rank(rank::RankArgs),
     Unrank(rank::UnrankArgs),
-    Export(export::Args),
-    Moves(moves::MovesArgs),
-    Perft(moves::PerftArgs),
     Play(play::Args),
     Analyse(analyse::Args),
-    Tournament(tournament::Args),
-    Match(match_::Args),
-    Tune(tune::Args),
     Ugi(ugi::Args),
+    Moves(moves::MovesArgs),
+    Perft(moves::PerftArgs),
+    Players(players::Args),
+    Tune(tune::Args),
+    Match(match_::Args),
+    Tournament(tournament::Args),
+    Games(games::Args),
     Gdl(gdl::Args),
+    Policies(policies::Args),
     GgpPlayer(ggp_player::Args),
     GgpMatch(ggp_match::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome> {
@@ -75,5 +89,12 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Gdl(args) => gdl::run(ctx, args),
         CliCommand::GgpPlayer(args) => ggp_player::run(ctx, args),
         CliCommand::GgpMatch(args) => ggp_match::run(ctx, args),
+        CliCommand::Tables(args) => tables::run(ctx, args),
+        CliCommand::Show(args) => show::run(args),
+        CliCommand::Players(args) => players::run(args),
+        CliCommand::Games(args) => games::run(args),
+        CliCommand::Policies(args) => policies::run(args),
+        CliCommand::Completions(args) => completions::run(ctx, args),
+        CliCommand::Man(args) => man::run(ctx, args),
     }
 }

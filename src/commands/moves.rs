@@ -1,12 +1,13 @@
 use anyhow::Result;
 use clap::ValueEnum;
-use indicatif::HumanCount;
 use serde_json::{Value, json};
 use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::Filter;
 
 use crate::args::board::PositionArgs;
+use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
+use crate::values::count;
 
 /// List the legal moves of a position
 ///
@@ -19,6 +20,9 @@ pub struct MovesArgs {
     /// Moves to list; `forward` moves end in a row nearer the goal
     #[arg(long, value_enum, default_value_t = FilterArg::All)]
     filter: FilterArg,
+    /// Draw the board, with the cells that the moves reach in parentheses
+    #[arg(long = "board", conflicts_with = "json")]
+    draw: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -36,7 +40,8 @@ enum FilterArg {
 /// Applies only the rules of movement: sequences continue after a win.
 #[derive(clap::Args)]
 pub struct PerftArgs {
-    /// Moves per sequence
+    /// Depth in plies
+    #[arg(value_parser = count::<u32>(0))]
     depth: u32,
     #[command(flatten)]
     position: PositionArgs,
@@ -57,7 +62,11 @@ pub fn run_moves(args: &MovesArgs) -> Result<CommandOutcome> {
     };
     let geometry = position.geometry();
     let kept = position.moves().filter(|&mv| filter.keeps(rows_toward_goal(&position, mv)));
-    let names: Vec<String> = kept.map(|mv| geometry.move_text(mv)).collect();
+    let moves: Vec<Move> = kept.collect();
+    if args.draw {
+        output::print_line(&drawing().marked(moves.iter().map(|mv| mv.to).collect()).draw(&position))?;
+    }
+    let names: Vec<String> = moves.iter().map(|&mv| geometry.move_text(mv)).collect();
     if names.is_empty() && !args.json {
         return Ok(CommandOutcome::Answered);
     }
@@ -87,6 +96,6 @@ pub fn run_perft(args: &PerftArgs) -> Result<CommandOutcome> {
     }
     output::answer(args.json, &report, || {
         let rows = divided.iter().flatten().map(|(name, nodes)| format!("{name}  {nodes}\n"));
-        format!("{}depth {}: {} lines", rows.collect::<String>(), args.depth, HumanCount(nodes))
+        format!("{}depth {}: {}", rows.collect::<String>(), args.depth, output::counted(nodes as usize, "line"))
     })
 }

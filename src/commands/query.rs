@@ -1,20 +1,22 @@
-use std::io::{self, BufRead, BufReader, StdoutLock, Write};
+use std::io::{self, StdoutLock, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
-use sternhalma_data::{Probe, State, Table};
+use sternhalma_data::{Position, Probe, Side, State, Table};
 
 use crate::args::state::SideArg;
+use crate::batch::{Answerer, Invalid, answer_all};
 use crate::context::CommandContext;
+use crate::drawing::{draw_state, drawing};
 use crate::output::CommandOutcome;
 
 /// Look up distances to the goal
 ///
 /// A state is a list of cells (`a1,b1,c1,a2,b2,a3`), a position string (only
-/// the pieces of --player count), or `#RANK`. Exit code 1 if the table does
-/// not cover a state.
+/// the pieces of --player count), `startpos`, or `#RANK`. Exit code 1 if the
+/// table does not cover a state.
 #[derive(clap::Args)]
 pub struct Args {
     /// Table: a path, or a name in the tables directory
@@ -28,11 +30,32 @@ pub struct Args {
     /// List every move and the distance after it, best first
     #[arg(long)]
     moves: bool,
+    /// Draw the board of each state
+    #[arg(long = "board", conflicts_with_all = ["json", "format"])]
+    draw: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
-    #[command(flatten)]
-    side: SideArg,
+    /// Print JSON: the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Side of the pieces: `x` starts at a1, `o` in the opposite corner; `both` answers positions for both
+    #[arg(long, value_name = "x|o|both", default_value = "x", value_parser = parse_sides, help_heading = "Board")]
+    player: Sides,
+}
+
+/// The sides for which a state is looked up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sides {
+    One(Side),
+    Both,
+}
+
+fn parse_sides(text: &str) -> Result<Sides, String> {
+    match text {
+        "both" => Ok(Sides::Both),
+        side => side.parse().map(Sides::One).map_err(|_| "expected `x`, `o` or `both`".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,6 +73,9 @@ enum OutputFormat {
 /// The answer for a state.
 #[derive(Serialize)]
 struct QueryRow {
+    /// The side of the pieces, with `--player both`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    player: Option<String>,
     state: String,
     rank: u64,
     /// `None` if the table does not cover the state.
@@ -68,104 +94,118 @@ struct MoveRow {
     exact: Option<bool>,
 }
 
-/// A line of stdin that is not a state.
-#[derive(Serialize)]
-struct InvalidLine<'a> {
-    line: u64,
-    input: &'a str,
-    error: String,
-}
-
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_table(&args.file)?;
-    let board = table.prefix().board();
-    let states = args.states.iter().map(|text| args.side.parse(board, text));
-    let states = states.collect::<Result<Vec<State>>>()?;
-    let mut printer = RowPrinter::new(args);
-    let mut outcome = CommandOutcome::Answered;
-    for state in states {
-        let row = answer(&table, args, state)?;
-        if row.distance.is_none() {
-            outcome = CommandOutcome::NotFound;
-        }
-        printer.row(&row)?;
-    }
-    if args.stdin {
-        outcome = stream(&table, args, &mut printer, outcome)?;
-    }
-    printer.finish()?;
+    let mut query = Query { table, args, printer: RowPrinter::new(args) };
+    let outcome = answer_all(&mut query, &args.states, args.stdin)?;
+    query.printer.finish()?;
     Ok(outcome)
 }
 
-/// Answers the lines of stdin. Flushes the answers whenever no further line is
-/// waiting, so that a program can wait for an answer before its next line.
-fn stream(table: &Table, args: &Args, printer: &mut RowPrinter, mut outcome: CommandOutcome) -> Result<CommandOutcome> {
-    let mut input = BufReader::new(io::stdin().lock());
-    let mut line = Vec::new();
-    let mut number = 0;
-    loop {
-        line.clear();
-        if input.read_until(b'\n', &mut line).context("cannot read stdin")? == 0 {
-            return Ok(outcome);
-        }
-        number += 1;
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim();
-        match args.side.parse(table.prefix().board(), text) {
-            Ok(state) => {
-                let row = answer(table, args, state)?;
-                if row.distance.is_none() && matches!(outcome, CommandOutcome::Answered) {
-                    outcome = CommandOutcome::NotFound;
-                }
-                printer.row(&row)?;
+/// Looks up states.
+struct Query<'a> {
+    table: Table,
+    args: &'a Args,
+    printer: RowPrinter,
+}
+
+/// The states of a question, each with its side, and the position if both armies are asked for.
+struct Asked {
+    states: Vec<(Side, State)>,
+    position: Option<Position>,
+}
+
+impl Answerer for Query<'_> {
+    type Question = Asked;
+
+    fn parse(&self, text: &str) -> Result<Asked> {
+        let board = self.table.board();
+        let state = |side| -> Result<(Side, State)> { Ok((side, board.parse_state(text, side)?)) };
+        match self.args.player {
+            Sides::One(side) => Ok(Asked { states: vec![state(side)?], position: None }),
+            Sides::Both if text.contains('/') || text.eq_ignore_ascii_case("startpos") => {
+                let position = Some(board.parse_position(text)?);
+                Ok(Asked { states: Side::BOTH.into_iter().map(state).collect::<Result<_>>()?, position })
             }
-            Err(error) => {
-                outcome = CommandOutcome::SomeInvalid;
-                printer.invalid(&InvalidLine { line: number, input: text, error: error.to_string() })?;
-            }
+            Sides::Both => bail!("`{text}` is the state of one player; --player both expects a position string"),
         }
-        if !input.buffer().contains(&b'\n') {
-            printer.out.flush()?;
+    }
+
+    fn answer(&mut self, asked: Asked) -> Result<bool> {
+        let mut found = true;
+        for &(side, state) in &asked.states {
+            let row = self.row(side, state)?;
+            found &= row.distance.is_some();
+            self.printer.row(&row)?;
         }
+        if self.args.draw {
+            let board = self.table.board();
+            let picture = match (asked.position, &asked.states[..]) {
+                (Some(position), _) => drawing().draw(&position),
+                (None, &[(side, state), ..]) => draw_state(board, side, state, None),
+                (None, []) => String::new(),
+            };
+            writeln!(self.printer.out, "{picture}")?;
+        }
+        Ok(found)
+    }
+
+    fn invalid(&mut self, invalid: &Invalid<'_>) -> Result<()> {
+        self.printer.invalid(invalid)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.printer.out.flush()
     }
 }
 
-fn answer(table: &Table, args: &Args, state: State) -> Result<QueryRow> {
-    let board = table.prefix().board();
-    let probed = table.probed_state(state)?;
-    let probe = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
-    let moves = match &probed {
-        Some(probed) if args.moves => {
-            let row = |(mv, after): (_, Probe)| MoveRow {
-                mv: args.side.move_text(board, mv),
-                distance: after.distance().map(|d| d.0),
-                exact: after.is_exact(),
-            };
-            Some(probed.moves()?.into_iter().map(row).collect())
-        }
-        None if args.moves => Some(Vec::new()),
-        _ => None,
-    };
-    Ok(QueryRow {
-        state: args.side.cells_text(board, state),
-        rank: state.rank().0,
-        distance: probe.distance().map(|d| d.0),
-        exact: probe.is_exact(),
-        moves,
-    })
+impl Query<'_> {
+    fn row(&self, side: Side, state: State) -> Result<QueryRow> {
+        let (board, side) = (self.table.board(), SideArg::from(side));
+        let probed = self.table.probed_state(state)?;
+        let probe = probed.as_ref().map_or(Probe::NotCovered, |probed| probed.probe());
+        let moves = match &probed {
+            Some(probed) if self.args.moves => {
+                let row = |(mv, after): (_, Probe)| MoveRow {
+                    mv: side.move_text(board, mv),
+                    distance: after.distance().map(|d| d.0),
+                    exact: after.is_exact(),
+                };
+                Some(probed.moves()?.into_iter().map(row).collect())
+            }
+            None if self.args.moves => Some(Vec::new()),
+            _ => None,
+        };
+        Ok(QueryRow {
+            player: (self.args.player == Sides::Both).then(|| side.side().to_string()),
+            state: side.cells_text(board, state),
+            rank: state.rank().0,
+            distance: probe.distance().map(|d| d.0),
+            exact: probe.is_exact(),
+            moves,
+        })
+    }
 }
 
 /// Prints rows in the chosen format.
 struct RowPrinter {
     format: OutputFormat,
     moves: bool,
+    /// Whether rows have a player.
+    players: bool,
     out: io::BufWriter<StdoutLock<'static>>,
     rows: u64,
 }
 
 impl RowPrinter {
     fn new(args: &Args) -> RowPrinter {
-        RowPrinter { format: args.format, moves: args.moves, out: io::BufWriter::new(io::stdout().lock()), rows: 0 }
+        RowPrinter {
+            format: if args.json { OutputFormat::Json } else { args.format },
+            moves: args.moves,
+            players: args.player == Sides::Both,
+            out: io::BufWriter::new(io::stdout().lock()),
+            rows: 0,
+        }
     }
 
     fn row(&mut self, row: &QueryRow) -> Result<()> {
@@ -174,6 +214,7 @@ impl RowPrinter {
             OutputFormat::Csv => {
                 self.csv_header()?;
                 let own = [row.state.clone(), row.rank.to_string(), or_empty(row.distance), or_empty(row.exact)];
+                let own: Vec<String> = row.player.iter().cloned().chain(own).collect();
                 match &row.moves {
                     Some(moves) if !moves.is_empty() => {
                         for mv in moves {
@@ -190,13 +231,14 @@ impl RowPrinter {
         Ok(())
     }
 
-    fn invalid(&mut self, invalid: &InvalidLine) -> Result<()> {
+    fn invalid(&mut self, invalid: &Invalid<'_>) -> Result<()> {
         match self.format {
-            OutputFormat::Text => writeln!(self.out, "error: line {}: {}", invalid.line, invalid.error)?,
+            OutputFormat::Text => invalid.print_text(&mut self.out)?,
             OutputFormat::Csv => {
                 self.csv_header()?;
-                let blank = if self.moves { 6 } else { 3 };
-                let cells = [invalid.input.to_owned()].into_iter().chain((0..blank).map(|_| String::new()));
+                let player = self.players.then(String::new);
+                let blank = vec![String::new(); if self.moves { 6 } else { 3 }];
+                let cells = player.into_iter().chain([invalid.input.to_owned()]).chain(blank);
                 self.csv(cells.chain([invalid.error.clone()]))?;
             }
             _ => self.json(invalid)?,
@@ -206,7 +248,8 @@ impl RowPrinter {
     }
 
     fn text(&mut self, row: &QueryRow) -> Result<()> {
-        writeln!(self.out, "{}  rank {}  {}", row.state, row.rank, distance_text(row.distance, row.exact))?;
+        let player = row.player.as_ref().map_or(String::new(), |player| format!("{player}: "));
+        writeln!(self.out, "{player}{}  rank {}  {}", row.state, row.rank, distance_text(row.distance, row.exact))?;
         for mv in row.moves.iter().flatten() {
             writeln!(self.out, "  {}  {}", mv.mv, distance_text(mv.distance, mv.exact))?;
         }
@@ -225,13 +268,13 @@ impl RowPrinter {
     }
 
     fn csv_header(&mut self) -> Result<()> {
-        match (self.rows, self.moves) {
-            (0, false) => self.csv(["state", "rank", "distance", "exact", "error"]),
-            (0, true) => {
-                self.csv(["state", "rank", "distance", "exact", "move", "distance_after", "exact_after", "error"])
-            }
-            _ => Ok(()),
+        if self.rows > 0 {
+            return Ok(());
         }
+        let player = self.players.then_some("player");
+        let moves: &[&str] = if self.moves { &["move", "distance_after", "exact_after"] } else { &[] };
+        let own = player.into_iter().chain(["state", "rank", "distance", "exact"]);
+        self.csv(own.chain(moves.iter().copied()).chain(["error"]))
     }
 
     fn csv(&mut self, fields: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<()> {

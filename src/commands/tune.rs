@@ -7,6 +7,7 @@ use sternhalma_engine::{
     ChineseCheckers, Config, EngineContestant, Filter, HillClimb, Score, Trial, TuningSetup, tune,
 };
 use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, Schedule, Standings, TournamentSetup};
+use sternhalma_ggp::messages::suggestion;
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
@@ -15,6 +16,8 @@ use crate::args::threads::threads;
 use crate::args::tournament::DEFAULT_OPENING_PLIES;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
+use crate::tables_dir::Coverage;
+use crate::values::{count, positive};
 
 /// Tune the parameters of a player by hill climbing
 ///
@@ -25,25 +28,25 @@ pub struct Args {
     /// Player to start from
     player: String,
     /// Parameters to tune, in the order of the tuning file [default: all]
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "PARAMETER,…", value_delimiter = ',')]
     only: Vec<String>,
     /// TOML file with other passes and ranges than the built-in ones
     #[arg(long, value_name = "FILE")]
     tuning: Option<PathBuf>,
     /// Games per variant, half of them as first player
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value = "40", value_parser = count::<u64>(1))]
     games: u64,
     /// Log of all trials, a JSON object per line
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Random plies before the players take over
-    #[arg(long, default_value_t = DEFAULT_OPENING_PLIES)]
+    #[arg(long, value_name = "PLIES", default_value_t = DEFAULT_OPENING_PLIES, value_parser = count::<u32>(0))]
     opening_plies: u32,
     /// Seed of openings and players
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count::<u64>(0))]
     seed: u64,
     /// Simultaneous games [default: one per core]
-    #[arg(long)]
+    #[arg(long, value_name = "N", value_parser = positive)]
     threads: Option<NonZeroUsize>,
     #[command(flatten)]
     limits: LimitArgs,
@@ -58,7 +61,7 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let player = args.players.roster()?.config(&args.player)?;
-    let factory = args.players.factory(ctx, args.board.board()?, std::slice::from_ref(&player))?;
+    let factory = args.players.factory(ctx, args.board.board()?, std::slice::from_ref(&player), Coverage::Complete)?;
     let setup = TuningSetup { player, tuning: tuning(args)?, terms: schedule(args, &factory) };
     let (mut log, known) = match &args.trace {
         Some(path) => Log::<Trial>::open(path, &setup).map(|(log, known)| (Some(log), known))?,
@@ -83,7 +86,9 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let report = |trial: &Trial| {
         let Score { games, wins, losses, draws } = trial.score;
         let Trial { pass, parameter, present, value, .. } = trial;
-        status!("pass {pass}: {parameter} {value} against {present}: +{wins} -{losses} ={draws} of {games}");
+        if output::shows_progress() {
+            status!("pass {pass}: {parameter} {value} against {present}: +{wins} -{losses} ={draws} of {games}");
+        }
         if let Some(Err(error)) = log.as_mut().map(|log| log.append(trial)) {
             failed = Some(error);
             stop.store(true, Relaxed);
@@ -137,7 +142,8 @@ fn tuning(args: &Args) -> Result<HillClimb> {
     };
     for name in &args.only {
         if !tuning.parameters.iter().any(|parameter| parameter.name == *name) {
-            bail!("there is no parameter `{name}` to tune");
+            let known = tuning.parameters.iter().map(|parameter| parameter.name.as_str());
+            bail!("there is no parameter `{name}` to tune{}", suggestion(name, "parameters", known));
         }
     }
     tuning.parameters.retain(|parameter| args.only.is_empty() || args.only.contains(&parameter.name));

@@ -12,6 +12,7 @@ use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::CommandOutcome;
+use crate::tables_dir::Coverage;
 
 /// Play over the Universal Game Interface on stdin and stdout
 ///
@@ -52,7 +53,7 @@ struct Host<'a> {
 
 impl UgiHost for Host<'_> {
     fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
-        let factory = self.players.factory(&self.ctx, board, std::slice::from_ref(config));
+        let factory = self.players.factory(&self.ctx, board, std::slice::from_ref(config), Coverage::Prefix);
         factory.and_then(|factory| factory.player(config)).map_err(|error| one_line(&error))
     }
 

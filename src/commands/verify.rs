@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use bytesize::ByteSize;
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use serde_json::json;
 use sternhalma_builder::{BuildMode, BuilderError, Verifier};
 
@@ -10,6 +10,7 @@ use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::resources::memory_limit;
+use crate::values::size;
 
 /// Check a table against its checksums, or prove every distance in it
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ pub struct Args {
     #[command(flatten)]
     threads: ThreadArgs,
     /// Memory limit of the proof, e.g. `2GiB` [default: three quarters of the machine's memory]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
     memory: Option<ByteSize>,
     /// Print JSON
     #[arg(long)]
@@ -47,6 +48,6 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
     output::answer(args.json, &report, || {
         let result = if args.deep { "every distance proven" } else { "all checksums match" };
-        format!("{file}: {result}, {} states, {checksum}", HumanCount(states))
+        format!("{file}: {result}, {}, {checksum}", output::counted(states as usize, "state"))
     })
 }

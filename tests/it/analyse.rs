@@ -48,7 +48,7 @@ fn an_analysis_has_lines_and_both_distances() {
 fn a_won_position_shows_its_win_and_a_finished_one_its_result() {
     let env = TestEnv::new();
     let found = analysis(&env, "3xx/3x1/5/5/ooo2 x 8", "--depth 4");
-    assert_eq!((&found["lines"][0]["move"], &found["lines"][0]["score"]), (&json!("d4-e4"), &json!({ "win-in": 1 })));
+    assert_eq!((&found["lines"][0]["move"], &found["lines"][0]["score"]), (&json!("d4-e4"), &json!({ "win_in": 1 })));
     let text = env.run_args(["analyse", "3xx/3x1/5/5/ooo2 x 8", "--depth", "4"]).success();
     assert!(text.contains("d4-e4  win in 1 ply  depth "), "{text}");
     let found = analysis(&env, "3xx/4x/5/o4/oo3 x 8", "");

@@ -37,7 +37,9 @@ fn a_table_is_replaced_only_with_force() {
     let env = TestEnv::new();
     let path = env.build("--side 5 --pieces 3 --threads 2");
     let bytes = fs::read(&path).unwrap();
-    let error = env.run("build --side 5 --pieces 3 --threads 1").failure();
+    let error = env.run(&format!("build --side 4 --pieces 3 -o {}", path.display())).failure();
+    assert!(error.contains("--force") && error.contains(path.to_str().unwrap()), "{error}");
+    let error = env.run(&format!("build --side 5 --pieces 3 --encoding mod3 -o {}", path.display())).failure();
     assert!(error.contains("--force") && error.contains(path.to_str().unwrap()), "{error}");
     assert!(fs::read(&path).unwrap() == bytes);
     let info = env.json("build --side 5 --pieces 3 --threads 1 --force --json");
@@ -47,6 +49,47 @@ fn a_table_is_replaced_only_with_force() {
     fs::write(&path, "precious").unwrap();
     env.run("build --side 5 --pieces 3").failure();
     assert_eq!(fs::read(&path).unwrap(), b"precious");
+}
+
+#[test]
+fn a_build_of_an_existing_table_prints_its_path() {
+    let env = TestEnv::new();
+    for words in
+        ["", "--within 18", "--encoding mod3", "--encoding zstd", "--mode out-of-core --memory 64MiB -o far.sht"]
+    {
+        let words = format!("build --side 5 --pieces 3 {words}");
+        let first = env.run(&words);
+        let path = first.out().trim().to_owned();
+        let bytes = fs::read(env.path(&path)).unwrap();
+        let again = env.run(&words);
+        assert!(again.err.contains("already ") && !again.err.contains("layer "), "{words}: {}", again.err);
+        assert_eq!(again.success(), first.success(), "{words}");
+        assert_eq!(env.json(&format!("{words} --json"))["file"], path);
+        assert!(fs::read(env.path(&path)).unwrap() == bytes);
+    }
+    // A table that is cut short is not the same table.
+    let path = env.table("5x5-3.sht");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+    assert!(env.run("build --side 5 --pieces 3").failure().contains("--force"));
+}
+
+#[test]
+fn progress_without_a_terminal_is_a_line_per_layer() {
+    let env = TestEnv::new();
+    let ran = env.run("build --side 5 --pieces 3");
+    let err = ran.progress();
+    assert_eq!(err.matches("layer ").count(), 12, "{err}");
+    assert!(err.contains("\nlayer 0: 1 state, 1 of 2,300 seen\n") && !err.contains("not known"), "{err}");
+    assert!(!err.contains(" steps") && !err.contains('%'), "{err}");
+    let few = env.run("build --side 5 --pieces 3 --force --no-progress").progress();
+    assert!(!few.contains("layer ") && few.contains("built in "), "{few}");
+    assert_eq!(env.run("build --side 5 --pieces 3 --force --quiet").progress(), "");
+    assert_eq!(env.run("-q build --side 5 --pieces 3 --force").progress(), "");
+    // Errors are printed all the same.
+    assert!(
+        env.run("build --side 5 --pieces 3 --encoding mod3 -o ../tables/5x5-3.sht -q").refusal().contains("--force")
+    );
 }
 
 #[test]

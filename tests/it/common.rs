@@ -161,20 +161,27 @@ impl CmdOutput {
     }
 
     /// Returns the error of a command that failed: exit code 2, and one error,
-    /// which is the last line of stderr.
+    /// which is the last line of stderr. Below an error in TOML are the lines of
+    /// the file.
     pub fn failure(self) -> String {
         assert_eq!(self.code, 2, "{self:?}");
         let errors = self.err.lines().filter(|line| line.starts_with("error: ")).count();
-        let last = self.err.lines().last().unwrap_or_default();
+        let last = self.err.lines().rfind(|line| !is_picture(line)).unwrap_or_default();
         assert!(errors == 1 && last.starts_with("error: ") && last.len() > "error: ".len(), "{self:?}");
         last.to_owned()
     }
 
     /// Returns the error of a command that failed before it printed anything else.
     pub fn refusal(self) -> String {
-        assert_eq!((self.out(), self.err.lines().count()), ("", 1), "{self:?}");
+        let lines = self.err.lines().filter(|line| !is_picture(line)).count();
+        assert_eq!((self.out(), lines), ("", 1), "{self:?}");
         self.failure()
     }
+}
+
+/// Returns whether a line of stderr is a line of a file, or points at a place in it.
+fn is_picture(line: &str) -> bool {
+    line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()).starts_with('|')
 }
 
 /// A command whose stderr is read while it runs.

@@ -32,7 +32,23 @@ fn tables_are_found_by_path_and_by_name() {
     assert_eq!(env.json("info --json 3x3-2")["pieces"], 1);
     let error = env.run("info 4x4-2").refusal();
     assert!(error.contains("4x4-2") && error.contains(env.tables().to_str().unwrap()), "{error}");
-    assert!(error.contains("sternhalma build"), "{error}");
+    assert!(error.contains("`sternhalma build --side 4 --pieces 2` builds it"), "{error}");
+    assert!(error.ends_with("the tables there are 3x3-1, 3x3-2"), "{error}");
+    for (name, hint) in [
+        ("3x3-2-mod3", "`sternhalma build --side 3 --pieces 2 --encoding mod3` builds it"),
+        ("9x9-7", "`sternhalma build --pieces 7` builds it"),
+        ("9x9-10-within22.sht", "`sternhalma build --pieces 10 --within 22` builds it"),
+        ("3x3_2", "did you mean `3x3-2`?"),
+        ("table", "`sternhalma build` builds tables"),
+    ] {
+        let error = env.run(&format!("query {name} #0")).refusal();
+        assert!(error.contains(hint), "{name}: {error}");
+    }
+    let error = env.run("info 4x4-2 --tables elsewhere").refusal();
+    assert!(
+        error.ends_with("in elsewhere; `sternhalma build --side 4 --pieces 2 --tables elsewhere` builds it"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -65,6 +81,15 @@ fn info_prints_the_json_of_the_build() {
 }
 
 #[test]
+fn the_data_of_a_byte_table_begins_at_its_offset() {
+    let env = TestEnv::new();
+    let path = env.build("--side 5 --pieces 3");
+    let offset = env.json("info 5x5-3 --json")["data_offset"].as_u64().unwrap() as usize;
+    let distances = env.run("export 5x5-3").bytes;
+    assert!(distances.len() == 2300 && fs::read(path).unwrap()[offset..][..2300] == distances);
+}
+
+#[test]
 fn a_partial_table_reports_how_far_it_is_exact() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
@@ -88,8 +113,10 @@ fn a_partial_table_reports_how_far_it_is_exact() {
 fn info_lists_partitions() {
     let env = TestEnv::new();
     for (encoding, last) in [("byte", 276), ("mod3", 69)] {
-        let info = env.json(&format!("build --side 5 --pieces 3 --encoding {encoding} --force --json"));
-        let file = info["file"].as_str().unwrap();
+        let built = env.json(&format!("build --side 5 --pieces 3 --encoding {encoding} --force --json"));
+        let file = built["file"].as_str().unwrap();
+        assert_eq!(built.get("partitions"), None);
+        let info = env.json(&format!("info {file} --partitions --json"));
         let rows = info["partitions"].as_array().unwrap();
         assert_eq!(rows.len(), 23);
         let first = json!({ "back": "d5", "within": 3, "states": 1, "share": 1.0 / 2300.0, "bytes": 1 });

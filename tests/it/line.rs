@@ -32,7 +32,7 @@ fn lines_are_legal_shortest_solutions() {
                     let row = ndjson(&env.run(&format!("query {words} --format ndjson")).success()).remove(0);
                     let state = row["state"].as_str().unwrap();
                     let line = env.run(&format!("line {words}")).success();
-                    assert_eq!(line.lines().count(), 1);
+                    assert_eq!(line.lines().count(), usize::from(rank > 0), "the goal has no line");
                     assert_eq!(row["distance"], replay(board, player, state, &line));
                     let found = env.json(&format!("line {words} --json"));
                     let moves: Vec<&str> = line.split_whitespace().collect();
@@ -70,4 +70,34 @@ fn a_line_of_an_upper_bound_is_as_long_as_the_bound() {
         let found: Value = serde_json::from_str(&ran.exit(1)).unwrap();
         assert_eq!((&found["moves"], &found["distance"], &found["rank"]), (&Value::Null, &Value::Null, &json!(559)));
     }
+}
+
+#[test]
+fn several_states_have_a_line_each() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3 --within 18");
+    let ran = env.feed(["line", "5x5-3-within18", "#1", "bad", "#0", "--stdin"], b"#2\n\na1,a2,b1\nd5,e5,e4\n");
+    assert!(ran.err.starts_with("error: `bad` is not a cell"), "{ran:?}");
+    let lines: Vec<String> = ran.exit(2).lines().map(str::to_owned).collect();
+    assert_eq!((lines.len(), lines[1].as_str(), lines[4].as_str()), (6, "", "not covered"));
+    assert!(lines[3].starts_with("error: line 2: `` is not a cell") && lines[0].contains('-'), "{lines:?}");
+    let ran = env.feed(["line", "5x5-3-within18", "#1", "bad", "--stdin", "--json"], b"#0\nworse\n");
+    let rows = ndjson(&ran.exit(2));
+    assert_eq!((&rows[0]["distance"], &rows[2]["moves"]), (&json!(2), &json!([])));
+    assert_eq!((&rows[1]["argument"], &rows[1]["input"]), (&json!(2), &json!("bad")));
+    assert_eq!((&rows[3]["line"], &rows[3]["input"]), (&json!(2), &json!("worse")));
+    assert_eq!(
+        env.run("line 5x5-3-within18 #0").err,
+        "c5,d4,e3: all pieces are in the goal\n".replace("c5,d4,e3", "d5,e4,e5")
+    );
+}
+
+#[test]
+fn a_line_is_drawn_move_by_move() {
+    let env = TestEnv::new();
+    env.build("--side 3 --pieces 1");
+    let text = env.run("line 3x3-1 a1 --board").success();
+    let moves: Vec<&str> = text.lines().next().unwrap().split(' ').collect();
+    assert_eq!((moves.len(), text.matches("[x]").count(), text.matches("[.]").count()), (4, 4, 3), "{text}");
+    assert!(text.contains("\n1. a1-") && text.contains("\n     a1  x"), "{text}");
 }

@@ -277,3 +277,54 @@ fn a_conversation_is_answered_line_by_line() {
     let ran = session.end();
     assert_eq!((ran.code, ran.err.as_str()), (2, ""));
 }
+
+#[test]
+fn invalid_arguments_are_reported_in_their_place() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    let query = |words: &str| env.run(&format!("query 5x5-3 #1 bad #2 {words}"));
+    let ran = query("");
+    assert!(ran.err.starts_with("error: `bad` is not a cell") && ran.err.lines().count() == 1, "{ran:?}");
+    assert_eq!(ran.exit(2).lines().count(), 2);
+    let rows: Vec<Value> = serde_json::from_str(&query("--json").exit(2)).unwrap();
+    assert_eq!(rows, serde_json::from_str::<Vec<Value>>(&query("--format json").exit(2)).unwrap());
+    assert_eq!(rows, ndjson(&query("--format ndjson").exit(2)));
+    assert_eq!([&rows[0]["rank"], &rows[1]["argument"], &rows[2]["rank"]], [1, 2, 2].map(Value::from).each_ref());
+    assert_eq!(rows[1]["input"], "bad");
+    let csv = csv_rows(&query("--format csv").exit(2));
+    assert_eq!((csv.len(), csv[2][0].as_str()), (4, "bad"));
+    assert!(csv[2][4].contains("is not a cell") && csv[1][4].is_empty(), "{csv:?}");
+    let hint = env.run("query 5x5-3 2299").refusal();
+    assert!(hint.contains("write `#2299`"), "{hint}");
+    let hint = env.run("query 5x5-3 a1 b1 a2").exit(2);
+    assert_eq!(hint, "");
+}
+
+#[test]
+fn both_armies_of_a_position_are_answered_at_once() {
+    let env = TestEnv::new();
+    env.build("--side 5 --pieces 3");
+    let position = "3oo/4o/5/xxx2/5 o 7";
+    let one = |player: &str| {
+        let text = env.run_args(["query", "5x5-3", position, "--json", "--player", player]).success();
+        serde_json::from_str::<Vec<Value>>(&text).unwrap().remove(0)
+    };
+    let both = env.run_args(["query", "5x5-3", position, "--player", "both", "--json"]).success();
+    let mut both: Vec<Value> = serde_json::from_str(&both).unwrap();
+    for (row, player) in both.iter_mut().zip(["x", "o"]) {
+        assert_eq!(row.as_object_mut().unwrap().remove("player"), Some(Value::from(player)));
+        assert_eq!(*row, one(player));
+    }
+    assert_eq!(both.len(), 2);
+    let text = env.run("query 5x5-3 startpos --player both").success();
+    let expected = "x: a1,a2,b1  rank 2299  distance 11  exact\no: d5,e4,e5  rank 2299  distance 11  exact\n";
+    assert_eq!(text, expected);
+    let csv = csv_rows(&env.run("query 5x5-3 startpos bad --player both --format csv").exit(2));
+    assert!(csv[0][0] == "player" && csv.iter().all(|row| row.len() == csv[0].len()), "{csv:?}");
+    let error = env.run("query 5x5-3 #0 --player both").refusal();
+    assert!(error.contains("expects a position string"), "{error}");
+    let drawn = env.run("query 5x5-3 startpos --player both --board").success();
+    assert!(drawn.starts_with(expected) && drawn.matches(" o ").count() + drawn.matches(" x ").count() >= 4, "{drawn}");
+    let drawn = env.run("query 5x5-3 #0 --board").success();
+    assert!(drawn.contains("\n         e5  x\n"), "{drawn}");
+}

@@ -10,7 +10,7 @@ use crate::ranks::choose;
 use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
 
 /// The memory of the program without its data, in bytes.
-const PROGRAM: u64 = 9 << 20;
+const PROGRAM: u64 = 12 << 20;
 /// The memory of a thread without its data, in bytes.
 const THREAD: u64 = 256 << 10;
 

@@ -19,7 +19,7 @@ use crate::observer::{BuildPhase, Observer};
 use crate::ranks::choose;
 
 /// The memory of the program without its data, in bytes.
-pub(super) const PROGRAM: u64 = 9 << 20;
+pub(super) const PROGRAM: u64 = 12 << 20;
 /// The memory of a thread without its data, in bytes.
 const THREAD: u64 = 256 << 10;
 /// The memory of a reader of distances, in bytes.

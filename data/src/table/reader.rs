@@ -91,6 +91,12 @@ impl Table {
         self.map.len() as u64
     }
 
+    /// Returns the offset of the data in the file. With [`Encoding::Byte`], the
+    /// byte at this offset is the distance of the state of rank 0.
+    pub fn data_offset(&self) -> u64 {
+        self.header.data_offset
+    }
+
     /// Returns the board.
     #[inline]
     pub fn board(&self) -> Board {

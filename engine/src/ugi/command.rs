@@ -391,7 +391,7 @@ mod tests {
             ("query colour", "`query colour` is unknown"),
             ("position", "a position reads"),
             ("position startpos a1-a2", "a position reads"),
-            ("position fen 3/3", "three fields"),
+            ("position fen 3/3", "has 2 rows"),
             ("position fen 3/3 x 0 moves", "has 2 rows"),
             ("setoption Player heur0", "set by `setoption name"),
             ("setoption name", "set by `setoption name"),

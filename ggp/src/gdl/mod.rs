@@ -39,6 +39,7 @@
 //! The semantics are those of the language specification [Love et al. 2008].
 
 mod check;
+mod games;
 mod ground;
 pub mod network;
 mod prover;
@@ -48,6 +49,7 @@ mod syntax;
 mod trace;
 
 pub use check::{CheckOptions, check};
+pub use games::{BuiltInGame, GAMES};
 pub use ground::GroundError;
 pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverState, RandomMatch, TermId};
 pub use reasoner::{Goal, Reasoner};

@@ -17,12 +17,13 @@ mod visitor;
 
 pub use crate::batch::Parallelism;
 pub use crate::limits::SearchTask;
+pub use crate::param_table::ParamHelp;
 pub use agent::PolicyAgent;
 pub(crate) use agent::RandomAgent;
 pub use game::{PolicyGame, Together};
 pub use lock_step::LockStep;
 pub use playout::{MoveValuePolicy, PlayoutPolicy};
-pub use search::{SearchPolicy, parameter_table};
+pub use search::{SearchPolicy, parameter_table, parameters};
 pub use selection::SelectionPolicy;
-pub use text::{Policy, PolicyError, PolicyText};
+pub use text::{NAMED_POLICIES, NamedPolicy, Policy, PolicyError, PolicyText};
 pub use visitor::{PartsVisitor, SelectionVisitor};

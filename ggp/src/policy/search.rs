@@ -8,7 +8,8 @@ use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::Decision;
 use crate::mcts::tuning::{self, Aspect, Tuning};
-use crate::param_table::{self, Field, Pair, Param, choice, flag, range};
+use crate::messages::suggestion;
+use crate::param_table::{self, Field, Pair, Param, ParamHelp, choice, flag, range};
 
 /// A Monte-Carlo tree search as a value.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,7 +94,9 @@ impl SearchPolicy {
             .or_else(|| param_table::set(PlayoutPolicy::PARAMS, &mut self.playout, key, text))
             .or_else(|| param_table::set(PARAMS, self, key, text))
             .or_else(|| tuning::set(&mut self.tuning, key, text))
-            .unwrap_or_else(|| Err(format!("unknown parameter; the parameters are {}", parameter_keys().join(", "))))
+            .unwrap_or_else(|| {
+                Err(format!("unknown parameter `{key}`{}", suggestion(key, "parameters", parameter_keys())))
+            })
     }
 
     /// Sets several parameters, those first that others belong to, and checks that the parts fit together.
@@ -158,16 +161,22 @@ impl fmt::Display for SearchPolicy {
     }
 }
 
-/// Returns the documentation of all parameters: rows of a table in Markdown with name, values with their default, and
-/// meaning.
-pub fn parameter_table() -> Vec<String> {
+/// Returns the documentation of all parameters.
+pub fn parameters() -> Vec<ParamHelp> {
     [
-        param_table::markdown(SelectionPolicy::PARAMS),
-        param_table::markdown(PlayoutPolicy::PARAMS),
-        param_table::markdown(PARAMS),
-        tuning::markdown(),
+        param_table::help(SelectionPolicy::PARAMS),
+        param_table::help(PlayoutPolicy::PARAMS),
+        param_table::help(PARAMS),
+        tuning::param_help(),
     ]
     .concat()
+}
+
+/// Returns the documentation of all parameters as rows of a table in Markdown: name, owner, values with their default,
+/// and meaning.
+pub fn parameter_table() -> Vec<String> {
+    let row = |ParamHelp { key, owner, values, help }: &ParamHelp| format!("| `{key}` | {owner} | {values} | {help} |");
+    parameters().iter().map(row).collect()
 }
 
 /// Returns the place of a parameter among those of a table: parameters that others belong to come first.

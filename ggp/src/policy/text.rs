@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
 use super::search::{SearchPolicy, precedence};
+use crate::messages::suggestion;
 
 /// How a player of any game finds its moves, written `name,key=value,…` or as a table of TOML (docs/policies.md).
 ///
@@ -29,23 +30,47 @@ pub enum Policy {
     Search(SearchPolicy),
 }
 
-/// The policies that search, by name, each with its definition by others.
-const NAMED: [(&str, &str); 15] = [
-    ("uct", ""),
-    ("grave", "uct,selection=grave,c=0.2"),
-    ("mast", "uct,playout=mast"),
-    ("nst", "uct,playout=nst"),
-    ("lgrf", "uct,playout=nst,replies=lgrf2"),
-    ("cadia", "uct,playout=mast,tau=10"),
-    ("base", "grave,playout=mast,epsilon=0.4"),
-    ("authors", "grave,form=authors,playout=mast,epsilon=0.4,gamma=0.2"),
-    ("tuned", "grave,playout=mast,epsilon=0.4,tune=nmc"),
-    ("mini", "uct,playout=mini,play=eq"),
-    ("mini-c", "uct,playout=mini,strategies=HH"),
-    ("mini-eq", "uct,playout=mini,strategies=HH,play=eq"),
-    ("mini-str", "uct,playout=mini"),
-    ("mini-1-s", "uct,playout=mini,allocation=best,play=eq"),
-    ("adaptive", "nst,n=2,omega=0.97,solver=yes,lanes=auto"),
+/// A named policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamedPolicy {
+    /// The name.
+    pub name: &'static str,
+    /// The text of the same policy by another name; empty for `random` and `uct`.
+    pub definition: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+}
+
+const fn policy(name: &'static str, definition: &'static str, about: &'static str) -> NamedPolicy {
+    NamedPolicy { name, definition, about }
+}
+
+/// The named policies. Each is defined by others.
+pub const NAMED_POLICIES: [NamedPolicy; 16] = [
+    policy("random", "", "random legal moves"),
+    policy("uct", "", "UCT with random playouts"),
+    policy("grave", "uct,selection=grave,c=0.2", "GRAVE with random playouts"),
+    policy("mast", "uct,playout=mast", "UCT with MAST playouts"),
+    policy("nst", "uct,playout=nst", "UCT with NST playouts"),
+    policy("lgrf", "uct,playout=nst,replies=lgrf2", "UCT with last good replies, then NST"),
+    policy("cadia", "uct,playout=mast,tau=10", "the search of CadiaPlayer: UCT and MAST with Gibbs sampling"),
+    policy("base", "grave,playout=mast,epsilon=0.4", "GRAVE and MAST, the player that papers on tuning start from"),
+    policy(
+        "authors",
+        "grave,form=authors,playout=mast,epsilon=0.4,gamma=0.2",
+        "base with the formula and the decay of the authors' program",
+    ),
+    policy("tuned", "grave,playout=mast,epsilon=0.4,tune=nmc", "base whose parameters are tuned while it searches"),
+    policy("mini", "uct,playout=mini,play=eq", "MINI-Player: simulations are allocated to strategies"),
+    policy("mini-c", "uct,playout=mini,strategies=HH", "MINI-Player with the history heuristic alone"),
+    policy("mini-eq", "uct,playout=mini,strategies=HH,play=eq", "mini-c that plays the highest effective quality"),
+    policy("mini-str", "uct,playout=mini", "MINI-Player that plays the highest mean reward"),
+    policy("mini-1-s", "uct,playout=mini,allocation=best,play=eq", "MINI-Player with its best strategy only"),
+    policy(
+        "adaptive",
+        "nst,n=2,omega=0.97,solver=yes,lanes=auto",
+        "the default of `ggp-player`: NST, a solver, and simulations side by side",
+    ),
 ];
 
 /// The reason why a text defines no policy.
@@ -53,12 +78,10 @@ const NAMED: [(&str, &str); 15] = [
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy has the name.
-    #[error("unknown policy `{name}`; the policies are {known}")]
+    #[error("unknown policy `{name}`{}", policy_suggestion(name))]
     Unknown {
         /// The name.
         name: String,
-        /// The known names.
-        known: String,
     },
     /// A parameter is wrong.
     #[error("cannot set `{text}` in the policy `{name}`: {why}")]
@@ -70,6 +93,10 @@ pub enum PolicyError {
         /// What was expected.
         why: String,
     },
+}
+
+fn policy_suggestion(name: &str) -> String {
+    suggestion(name, "policies", NAMED_POLICIES.iter().map(|policy| policy.name))
 }
 
 impl Default for Policy {
@@ -125,14 +152,10 @@ impl Policy {
         if name == "random" {
             return Ok(Policy::Random);
         }
-        match NAMED.iter().find(|(known, _)| *known == name) {
-            Some((_, "")) => Ok(Policy::Search(SearchPolicy::default())),
-            Some((_, definition)) => definition.parse(),
-            None => {
-                let names = ["random"].into_iter().chain(NAMED.map(|(name, _)| name));
-                let known = names.collect::<Vec<_>>().join(", ");
-                Err(PolicyError::Unknown { name: name.to_owned(), known })
-            }
+        match NAMED_POLICIES.iter().find(|policy| policy.name == name) {
+            Some(NamedPolicy { definition: "", .. }) => Ok(Policy::Search(SearchPolicy::default())),
+            Some(policy) => policy.definition.parse(),
+            None => Err(PolicyError::Unknown { name: name.to_owned() }),
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
 
 use super::rulesheet::read_text;
-use crate::output::{self, CommandOutcome, status};
+use crate::output::{self, CommandOutcome};
 
 /// Report the errors of rulesheets
 ///
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         let text = match read_text(file) {
             Ok(text) => text,
             Err(error) => {
-                status!("error: {error:#}");
+                output::print_error(&format!("{error:#}"));
                 unreadable = true;
                 continue;
             }

@@ -23,7 +23,7 @@ pub struct Args {
 enum GdlCommand {
     Check(check::Args),
     Show(show::Args),
-    Play(play::Args),
+    Play(Box<play::Args>),
     Trace(trace::TraceArgs),
     Replay(trace::ReplayArgs),
     Bench(bench::Args),

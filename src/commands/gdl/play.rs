@@ -17,7 +17,6 @@ use crate::output::{self, CommandOutcome, prompt, status};
 /// Enter a move by its number or its text, `state` for the facts of the state,
 /// or `quit`.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  sternhalma gdl play ggp/games/tic-tac-toe.kif --role o --movetime 500")]
 pub struct Args {
     /// Rulesheet
     file: PathBuf,

@@ -11,7 +11,6 @@ use crate::output::{self, CommandOutcome};
 
 /// Print the roles, the initial state, the legal moves and the sizes of a game
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  sternhalma gdl show ggp/games/tic-tac-toe.kif")]
 pub struct Args {
     /// Rulesheet
     file: PathBuf,

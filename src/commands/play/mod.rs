@@ -24,15 +24,7 @@ use session::{PlaySession, Reply, Strength};
 /// Enter moves such as `c1-e3`. `help` lists the commands of the game, which
 /// docs/playing.md explains. Without a distance table, the computer plays with
 /// estimates.
-///
-/// Examples:
-///   sternhalma play                           play x against the default player
-///   sternhalma play -x sternhalma -o human    play the second side
-///   sternhalma play --pieces 10 --level 3     ten pieces, an easier opponent
-///   sternhalma play --load game.shg           continue a saved game
-///   sternhalma play -x heur0 -o greedy        watch two players
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub struct Args {
     /// Player of `x`, which moves first: a player name, or `human`
     #[arg(short, long = "player-x", value_name = "PLAYER", default_value = "human")]

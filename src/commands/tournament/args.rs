@@ -7,6 +7,7 @@ use std::time::Duration;
 use sternhalma_ggp::arena::Shard;
 
 use crate::args::threads::threads;
+use crate::values::positive;
 
 /// The time for the sample games of an estimate.
 pub const ESTIMATE_TIME: Duration = Duration::from_secs(60);
@@ -15,10 +16,10 @@ pub const ESTIMATE_TIME: Duration = Duration::from_secs(60);
 #[derive(clap::Args)]
 pub struct RunArgs {
     /// Simultaneous games [default: one per core]
-    #[arg(long, alias = "concurrency")]
+    #[arg(long, alias = "concurrency", value_name = "N", value_parser = positive, help_heading = "Resources")]
     threads: Option<NonZeroUsize>,
     /// Log of all games, a JSON object per line; for a series file, a directory with a log per game
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Resources")]
     pub log: Option<PathBuf>,
 }
 
@@ -38,16 +39,16 @@ pub struct PlayArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// Games of a series file to play, including those on demand
-    #[arg(long, value_name = "NAME", num_args = 1..)]
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "Schedule")]
     pub game: Vec<String>,
     /// Play all games and pairings of a series file, including those on demand
-    #[arg(long)]
+    #[arg(long, help_heading = "Schedule")]
     pub all: bool,
     /// Print the number of games and an estimate of the time, without playing
     #[arg(long)]
     pub plan: bool,
     /// Play one of several parts, e.g. `1/3`; `tournament merge` merges their logs
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", help_heading = "Schedule")]
     pub shard: Option<Shard>,
     /// Print JSON
     #[arg(long)]

@@ -8,8 +8,10 @@ mod single;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::{Args as ClapArgs, Subcommand};
+use sternhalma_engine::ConfigError;
+use sternhalma_ggp::messages::nearest;
 
 use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
@@ -51,6 +53,19 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         Some(TournamentCommand::Show(args)) => return logs::show(args),
         None => {}
     }
+    run_tournament(ctx, args).map_err(|error| misspelt_command(args, &error).unwrap_or(error))
+}
+
+/// Returns the error for a misspelt subcommand, which is parsed as a player.
+fn misspelt_command(args: &Args, error: &anyhow::Error) -> Option<anyhow::Error> {
+    let word = args.players_named.first()?;
+    let command = nearest(word, ["show", "merge"])?;
+    let unknown = |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ConfigError::Unknown { name, .. }) if name == word);
+    let text = format!("there is no player `{word}`; did you mean the command `tournament {command}`?");
+    error.chain().any(unknown).then(|| anyhow!(text))
+}
+
+fn run_tournament(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let players = args.players_named.iter().map(|text| PlayerEntry::from_argument(text)).collect();
     let flags = args.options.clone().with_players(players);
     match args.file.as_deref().map(TournamentOptions::read).transpose()? {

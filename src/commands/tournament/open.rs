@@ -14,6 +14,8 @@ use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec}
 use crate::context::CommandContext;
 use crate::output::{counted, status};
 
+use crate::tables_dir::Coverage;
+
 /// The number of random matches with which a rulesheet is checked before a tournament.
 const CHECK_MATCHES: u64 = 3;
 
@@ -111,7 +113,7 @@ impl BoardTables<'_> {
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
             return Ok(distances.clone());
         }
-        let opened = distances(self.ctx, self.board, name)?;
+        let opened = distances(self.ctx, self.board, name, Coverage::Complete)?;
         self.open.push((name.map(Path::to_owned), opened.clone()));
         Ok(opened)
     }

@@ -48,7 +48,9 @@ pub fn play(
 
 /// Reports a finished game.
 pub fn progress(record: &GameRecord, standings: &Standings) {
-    status!("{}", progress_line(record, standings));
+    if output::shows_progress() {
+        status!("{}", progress_line(record, standings));
+    }
 }
 
 /// Prints the results of a tournament.

@@ -54,7 +54,7 @@ mod ucb;
 pub use bits::{MAX_COMBINATIONS, MAX_PARAMETERS, MAX_VALUES};
 pub use error::TuningError;
 pub use space::{Combination, Space};
-pub(crate) use text::{keys, markdown, pairs, set};
+pub(crate) use text::{keys, pairs, param_help, set};
 pub use tuners::Tuning;
 pub(crate) use tuners::{Tuned, Tuners};
 

@@ -1,7 +1,7 @@
 //! Tuning as parameters of a policy.
 
 use super::{Aspect, Method, Tuning};
-use crate::param_table::{self, Field, Pair, Param, flag, some_of, whole};
+use crate::param_table::{self, Field, Pair, Param, ParamHelp, flag, some_of, whole};
 
 /// What the parameters of tuning need.
 const A_TUNER: &str = "a tuner such as `tune=nmc`";
@@ -76,8 +76,8 @@ pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the documentation of the parameters of tuning.
-pub(crate) fn markdown() -> Vec<String> {
-    [param_table::markdown(TUNE), param_table::markdown(COMMON), param_table::markdown(Method::PARAMS)].concat()
+pub(crate) fn param_help() -> Vec<ParamHelp> {
+    [param_table::help(TUNE), param_table::help(COMMON), param_table::help(Method::PARAMS)].concat()
 }
 
 /// Returns the parameter `tune`.

@@ -117,7 +117,7 @@ fn errors_say_what_was_expected() {
         ("uct,c=nan", "uct", "c=nan", "expected a number ≥ 0"),
         ("uct,c=inf", "uct", "c=inf", "expected a number ≥ 0"),
         ("uct,k=1", "uct", "k=1", "`k` needs `selection=grave` before it"),
-        ("uct,x=1", "uct", "x=1", "unknown parameter; the parameters are selection, c, k,"),
+        ("uct,x=1", "uct", "x=1", "unknown parameter `x`; the parameters are selection, c, k,"),
         ("uct,epsilon=0.1", "uct", "epsilon=0.1", "`epsilon` needs `playout=mast` or `playout=nst` before it"),
         ("mast,n=2", "mast", "n=2", "`n` needs `playout=nst` before it"),
         ("nst,n=4", "nst", "n=4", "expected one of 1, 2, 3, got `4`"),
@@ -148,11 +148,16 @@ fn errors_say_what_was_expected() {
         let error = text.parse::<Policy>().unwrap_err().to_string();
         assert!(error.starts_with(&cannot(set, name, why)), "{error}");
     }
-    for name in ["", "UCT"] {
+    for (name, rest) in [
+        ("", "the policies are random, uct, grave, mast, nst,"),
+        ("UCT", "did you mean `uct`?"),
+        ("utc", "did you mean `uct`?"),
+    ] {
         let error = name.parse::<Policy>().unwrap_err().to_string();
-        let expected = format!("unknown policy `{name}`; the policies are random, uct, grave, mast, nst,");
-        assert!(error.starts_with(&expected), "{error}");
+        assert!(error.starts_with(&format!("unknown policy `{name}`; {rest}")), "{error}");
     }
+    let error = "nst,epsilom=0.1".parse::<Policy>().unwrap_err().to_string();
+    assert!(error.ends_with("unknown parameter `epsilom`; did you mean `epsilon`?"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,62 @@
+use anyhow::Result;
+use serde_json::json;
+use sternhalma_data::{Position, Side};
+
+use crate::args::board::BoardArgs;
+use crate::args::state::SideArg;
+use crate::drawing::{drawing, lone_army};
+use crate::output::{self, CommandOutcome};
+
+/// Draw a position
+///
+/// The board stands on a1, from where `x` starts. An empty cell is `.`, and an
+/// empty cell of a home is `:`. Both ends of each row are named.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Position string, `startpos`, or the cells or `#RANK` of one army [default: startpos]
+    #[arg(num_args = 0..)]
+    position: Vec<String>,
+    /// Name every cell
+    #[arg(long, short)]
+    labels: bool,
+    /// Turn the board, as the player of `o` sees it
+    #[arg(long, short)]
+    flip: bool,
+    /// Print JSON: the position string, and the cells of both armies
+    #[arg(long, conflicts_with_all = ["labels", "flip"])]
+    json: bool,
+    #[command(flatten)]
+    board: BoardArgs,
+    #[command(flatten)]
+    side: SideArg,
+}
+
+pub fn run(args: &Args) -> Result<CommandOutcome> {
+    let position = args.position()?;
+    let cells = |side| position.geometry().cells_text(position.army(side));
+    let value = json!({ "position": position.to_string(), "x": cells(Side::X), "o": cells(Side::O) });
+    output::answer(args.json, &value, || {
+        let picture = drawing().labels(args.labels).flipped(args.flip).draw(&position);
+        format!("{picture}\n{position}")
+    })
+}
+
+impl Args {
+    /// Returns the position. A state is a position in which the other army has no pieces.
+    fn position(&self) -> Result<Position> {
+        let text = self.position.join(" ");
+        let board = || self.board.board();
+        if text.contains('/') {
+            return Ok(text.parse()?);
+        }
+        if text.is_empty() || text.eq_ignore_ascii_case("startpos") {
+            return Ok(board()?.parse_position("startpos")?);
+        }
+        let board = board()?;
+        let army = match text.strip_prefix('#') {
+            Some(rank) => board.parse_rank(rank)?.state(board.pieces()).to_army(board, self.side.side()),
+            None => board.geometry().parse_cells(&text)?,
+        };
+        Ok(lone_army(board, self.side.side(), army))
+    }
+}

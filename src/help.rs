@@ -1,0 +1,255 @@
+//! The help of the program: groups of commands, examples, and global options where they have an effect.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use clap::builder::styling::Style;
+use clap::{ColorChoice, Command, ValueEnum};
+
+use crate::output::ColorArg;
+
+/// The commands in groups, in the order of the help.
+pub const GROUPS: [(&str, &[&str]); 6] = [
+    ("Tables", &["build", "tables", "info", "verify", "convert", "export", "compare"]),
+    ("Look up", &["query", "line", "show", "rank", "unrank"]),
+    ("Play", &["play", "analyse", "ugi", "moves", "perft", "players", "tune"]),
+    ("Tournaments", &["match", "tournament"]),
+    ("Rulesheets", &["games", "gdl", "policies", "ggp-player", "ggp-match"]),
+    ("Program", &["completions", "man", "help"]),
+];
+
+/// The global options, and the commands in whose help they are shown. All commands accept them.
+pub const EFFECTS: [(&str, &[&str]); 5] = [
+    (
+        "tables_dir",
+        &[
+            "",
+            "build",
+            "tables",
+            "info",
+            "verify",
+            "convert",
+            "export",
+            "compare",
+            "query",
+            "line",
+            "play",
+            "analyse",
+            "ugi",
+            "tune",
+            "match",
+            "tournament",
+        ],
+    ),
+    (
+        "load_budget",
+        &[
+            "",
+            "info",
+            "verify",
+            "convert",
+            "export",
+            "compare",
+            "query",
+            "line",
+            "play",
+            "analyse",
+            "ugi",
+            "tune",
+            "match",
+            "tournament",
+        ],
+    ),
+    (
+        "quiet",
+        &[
+            "",
+            "build",
+            "tables",
+            "verify",
+            "convert",
+            "compare",
+            "line",
+            "tune",
+            "match",
+            "tournament",
+            "ggp-player",
+            "ggp-match",
+        ],
+    ),
+    ("no_progress", &["", "build", "verify", "convert", "compare", "tune", "match", "tournament"]),
+    ("color", &["", "query", "line", "show", "unrank", "moves", "play", "analyse"]),
+];
+
+/// Examples: a command, and how it is used.
+pub const EXAMPLES: &[(&str, &str)] = &[
+    ("build", "sternhalma build"),
+    ("build", "sternhalma build --side 7 --pieces 4 --encoding zstd"),
+    ("build", "sternhalma build --pieces 10 --within 28 --plan"),
+    ("tables", "sternhalma tables"),
+    ("tables", "sternhalma tables --json"),
+    ("info", "sternhalma info 9x9-6"),
+    ("info", "sternhalma info 9x9-6 --partitions --json"),
+    ("verify", "sternhalma verify 9x9-6"),
+    ("verify", "sternhalma verify --deep 9x9-6"),
+    ("convert", "sternhalma convert 9x9-6 --encoding zstd -o 9x9-6-zstd.sht"),
+    ("export", "sternhalma export 9x9-6 -o distances.bin"),
+    ("compare", "sternhalma compare 9x9-6-within40 9x9-6"),
+    ("query", "sternhalma query 9x9-6 a1,b1,c1,a2,b2,a3 '#1000'"),
+    ("query", "sternhalma query 9x9-6 startpos --player both --board"),
+    ("query", "sternhalma query 9x9-6 --stdin --format ndjson < states.txt"),
+    ("line", "sternhalma line 9x9-6 a1,b1,c1,a2,b2,a3"),
+    ("line", "sternhalma line 9x9-6 '#1000' --board"),
+    ("show", "sternhalma show startpos"),
+    ("show", "sternhalma show '6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0' --labels"),
+    ("rank", "sternhalma rank a1,b1,c1,a2,b2,a3"),
+    ("rank", "sternhalma rank --stdin --json < states.txt"),
+    ("unrank", "sternhalma unrank 1000 2000"),
+    ("unrank", "sternhalma unrank 1000 --board"),
+    ("play", "sternhalma play"),
+    ("play", "sternhalma play -o greedy --pieces 10"),
+    ("analyse", "sternhalma analyse startpos --lines 3 --board"),
+    ("analyse", "sternhalma analyse '6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0' --movetime 2000 --json"),
+    ("ugi", "sternhalma ugi --player heur0"),
+    ("moves", "sternhalma moves --board"),
+    ("moves", "sternhalma moves 6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 o --filter forward"),
+    ("perft", "sternhalma perft 4 --divide"),
+    ("perft", "sternhalma perft 3 startpos --pieces 10"),
+    ("players", "sternhalma players"),
+    ("players", "sternhalma players sternhalma"),
+    ("tune", "sternhalma tune base0 --only c,threshold --games 100 --trace trace.ndjson"),
+    ("match", "sternhalma match heur0 greedy --games 10 --nodes 20k"),
+    ("match", "sternhalma match sternhalma 'ugi:./mine --fast' --time 60+0.5 --log games.ndjson"),
+    ("match", "sternhalma match heur0,c=0.2 heur0 --sprt 0,20"),
+    ("tournament", "sternhalma tournament greedy random base0 --games 10 --nodes 1k"),
+    ("tournament", "sternhalma tournament -f tournament.toml --log games.ndjson"),
+    ("tournament show", "sternhalma tournament show games.ndjson"),
+    ("tournament merge", "sternhalma tournament merge part1.ndjson part2.ndjson -o all.ndjson"),
+    ("games", "sternhalma games"),
+    ("games", "sternhalma games tic-tac-toe > tic-tac-toe.kif"),
+    ("gdl check", "sternhalma gdl check mine.kif"),
+    ("gdl show", "sternhalma gdl show tic-tac-toe.kif"),
+    ("gdl play", "sternhalma gdl play tic-tac-toe.kif --role o --movetime 500"),
+    ("gdl trace", "sternhalma gdl trace tic-tac-toe.kif --seed 3"),
+    ("gdl replay", "sternhalma gdl replay tic-tac-toe.kif trace.ndjson --engine lanes"),
+    ("gdl bench", "sternhalma gdl bench tic-tac-toe.kif --policy nst"),
+    ("gdl strategies", "sternhalma gdl strategies breakthrough.kif --simulations 2000"),
+    ("policies", "sternhalma policies"),
+    ("policies", "sternhalma policies nst"),
+    ("ggp-player", "sternhalma ggp-player --port 9147 --policy nst"),
+    ("ggp-match", "sternhalma ggp-match tic-tac-toe.kif localhost:9147 localhost:9148 --play-clock 2"),
+    ("completions", "sternhalma completions bash > ~/.local/share/bash-completion/completions/sternhalma"),
+    ("completions", "sternhalma completions zsh > ~/.zfunc/_sternhalma"),
+    ("man", "sternhalma man | man -l -"),
+    ("man", "sternhalma man ~/.local/share/man/man1"),
+];
+
+/// Returns the examples of a command.
+pub fn examples(path: &str) -> impl Iterator<Item = &'static str> {
+    EXAMPLES.iter().filter(move |(of, _)| *of == path).map(|(_, line)| *line)
+}
+
+/// Completes the description of the program: adds groups and examples, hides global options where they have no effect,
+/// and lets values be negative numbers, so that their parsers can refuse them.
+pub fn complete(command: Command) -> Command {
+    let template = template(&command);
+    let globals: Vec<clap::Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    complete_below(command, &mut Vec::new(), &globals).help_template(template)
+}
+
+fn complete_below(command: Command, path: &mut Vec<String>, globals: &[clap::Arg]) -> Command {
+    let name = path.join(" ");
+    let header = *command.get_styles().get_header();
+    let mut command =
+        command.mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg });
+    if !name.is_empty() {
+        let shown = |arg: &clap::Arg| EFFECTS.iter().any(|(id, paths)| arg.get_id() == id && paths.contains(&&*name));
+        let hidden: Vec<clap::Arg> =
+            globals.iter().filter(|arg| !shown(arg)).map(|arg| arg.clone().hide(true)).collect();
+        command = command.args(hidden);
+        command = match examples_text(&name, header) {
+            text if text.is_empty() => command,
+            text => command.after_help(text),
+        };
+    }
+    command.mut_subcommands(|subcommand| {
+        path.push(subcommand.get_name().to_owned());
+        let completed = complete_below(subcommand, path, globals);
+        path.pop();
+        completed
+    })
+}
+
+fn examples_text(path: &str, header: Style) -> String {
+    let lines: Vec<String> = examples(path).map(|line| format!("  {line}")).collect();
+    match lines.len() {
+        0 => String::new(),
+        1 => format!("{header}Example:{header:#}\n{}", lines[0]),
+        _ => format!("{header}Examples:{header:#}\n{}", lines.join("\n")),
+    }
+}
+
+/// Returns the template of the help of the program itself, which lists the commands in groups.
+fn template(command: &Command) -> String {
+    let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
+    for (group, names) in GROUPS {
+        let _ = write!(text, "\n{header}{group}:{header:#}\n");
+        for name in names {
+            let about = match command.find_subcommand(name) {
+                Some(command) => command.get_about().map(ToString::to_string).unwrap_or_default(),
+                None => "Print the help of a command".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "  {literal}{name}{literal:#}{}  {about}",
+                " ".repeat(12usize.saturating_sub(name.len()))
+            );
+        }
+    }
+    text + &format!("\n{header}Global options:{header:#}\n{{options}}{{after-help}}")
+}
+
+/// Calls a function for a command and all below it, with their paths.
+#[cfg(test)]
+pub fn visit<'a>(command: &'a Command, visitor: &mut dyn FnMut(&[&'a str], &'a Command)) {
+    fn visit_below<'a>(
+        path: &mut Vec<&'a str>,
+        command: &'a Command,
+        visitor: &mut dyn FnMut(&[&'a str], &'a Command),
+    ) {
+        visitor(path, command);
+        for subcommand in command.get_subcommands() {
+            path.push(subcommand.get_name());
+            visit_below(path, subcommand, visitor);
+            path.pop();
+        }
+    }
+    visit_below(&mut Vec::new(), command, visitor);
+}
+
+/// Returns the argument of `--color`, which also applies to the help and to errors of usage.
+pub fn color_choice(args: impl Iterator<Item = OsString>) -> ColorChoice {
+    let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).take_while(|arg| arg != "--").collect();
+    let separate = args.iter().skip_while(|arg| *arg != "--color").nth(1).map(String::as_str);
+    let joined = args.iter().find_map(|arg| arg.strip_prefix("--color="));
+    let color = joined.or(separate).and_then(|color| ColorArg::from_str(color, false).ok());
+    color.unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_are_chosen_before_the_arguments_are_parsed() {
+        let choice = |words: &str| color_choice(words.split(' ').map(OsString::from));
+        assert_eq!(choice("sternhalma --color never help"), ColorChoice::Never);
+        assert_eq!(choice("sternhalma query --color=always"), ColorChoice::Always);
+        for words in
+            ["sternhalma query", "sternhalma --color", "sternhalma --color blue", "sternhalma -- --color never"]
+        {
+            assert_eq!(choice(words), ColorChoice::Auto, "{words}");
+        }
+    }
+}
