@@ -316,14 +316,18 @@ fn a_rulesheet_that_takes_forever_is_answered_in_time() {
 #[test]
 fn the_slower_of_two_engines_is_not_used() {
     let slow = EngineFactory::new(|rules, _| {
-        ProverGame::new(rules).map(|game| Marked(game, Arc::default(), Duration::from_millis(2)))
+        ProverGame::new(rules).map(|game| Marked(game, Arc::default(), Duration::from_millis(10)))
     });
     let (player, lines) = player(PlayerOptions { compiler: Some(slow), ..quick() });
-    assert_eq!(say(&player, &start("m", "first", "connect-four", 0.3, 1.0)), "ready");
-    let mv = say(&player, "(PLAY m NIL)");
-    assert_ne!(mv, "NIL");
-    await_line(&lines, "compiled");
-    await_line(&lines, "the prover is faster");
+    assert_eq!(say(&player, &start("m", "first", "connect-four", 0.3, 60.0)), "ready");
+    thread::scope(|scope| {
+        let mv = scope.spawn(|| say(&player, "(PLAY m NIL)"));
+        await_line(&lines, "compiled");
+        await_line(&lines, "the prover is faster");
+        // The end of the match ends the search.
+        assert_eq!(say(&player, "(ABORT m)"), "aborted");
+        assert_ne!(mv.join().unwrap(), "NIL");
+    });
 }
 
 #[test]
