@@ -63,11 +63,14 @@ fn round_text(standings: &Standings, round: &RoundSummary) -> String {
     parts.join("\n\n")
 }
 
+/// The shortest total time of searches in seconds for which a speed is printed.
+const SHORTEST: f64 = 1e-3;
+
 fn ranking(entrants: &[EntrantSummary]) -> String {
     let mut order: Vec<&EntrantSummary> = entrants.iter().collect();
     let merit = |entrant: &EntrantSummary| entrant.score.map(|score| score.rate).or(entrant.goal).unwrap_or(-1.0);
     order.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
-    let head = ["player", "games", "points", "95%", "Elo", "95%", "goal", "s a move", "kN/s", "faults"];
+    let head = ["player", "games", "points", "95%", "Elo", "95%", "goal", "s/move", "kN/s", "faults"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for entrant in order {
         let score = |format: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), format);
@@ -83,7 +86,11 @@ fn ranking(entrants: &[EntrantSummary]) -> String {
             elo(&|elo| format!("{:+.0} to {:+.0}", elo.interval[0], elo.interval[1])),
             entrant.goal.map_or("-".to_owned(), |goal| format!("{goal:.1}")),
             if moves > 0 { format!("{:.3}", seconds / moves as f64) } else { "-".to_owned() },
-            if expansions > 0 { format!("{:.0}", expansions as f64 / seconds.max(1e-9) / 1e3) } else { "-".to_owned() },
+            if expansions > 0 && seconds >= SHORTEST {
+                format!("{:.0}", expansions as f64 / seconds / 1e3)
+            } else {
+                "-".to_owned()
+            },
             if faults.is_empty() { "-".to_owned() } else { faults.join(", ") },
         ]);
     }
@@ -146,17 +153,19 @@ fn aligned(rows: &[Vec<String>]) -> String {
 /// Returns the results of a match between two players.
 pub fn pairing_text(pairing: &PairingSummary) -> String {
     let speed = |name: &str, spent: &Totals| {
-        let seconds = spent.seconds.max(1e-9);
+        let Totals { moves, expansions, playouts, seconds, .. } = *spent;
+        if seconds < SHORTEST {
+            return format!("{name}: {moves} moves, less than {SHORTEST} s in total");
+        }
         format!(
-            "{name}: {} moves, {:.3} s a move, {:.2} M expansions and {:.0} playouts a second",
-            spent.moves,
-            spent.seconds / (spent.moves as f64).max(1.0),
-            spent.expansions as f64 / seconds / 1e6,
-            spent.playouts as f64 / seconds
+            "{name}: {moves} moves, {:.3} s per move, {:.2} M expansions and {:.0} playouts per second",
+            seconds / (moves as f64).max(1.0),
+            expansions as f64 / seconds / 1e6,
+            playouts as f64 / seconds
         )
     };
     let (a, b) = (&pairing.a, &pairing.b);
-    let mut lines = vec![format!("{a} against {b}, {:.1} plies a game", pairing.mean_plies.unwrap_or_default())];
+    let mut lines = vec![format!("{a} against {b}, {:.1} plies per game", pairing.mean_plies.unwrap_or_default())];
     let labels = ["all games", "moving first", "second"];
     let scores = labels.into_iter().zip([pairing.score, pairing.a_first, pairing.b_first]);
     lines.extend(scores.filter_map(|(label, score)| Some(score_line(label, &score?))));

@@ -120,7 +120,7 @@ impl GgpPlayer {
             return Reply::Busy;
         }
         let (start, play) = (terms.start.as_secs_f64(), terms.play.as_secs_f64());
-        self.log(&terms.id, &format!("start as {}, {start} s, {play} s a move", terms.role));
+        self.log(&terms.id, &format!("start as {}, {start} s, {play} s per move", terms.role));
         let (commands, receiver) = channel();
         let post = MatchHandle { commands, hurry: Arc::default(), over: Arc::default() };
         let deadline = self.deadline(arrived, terms.start);
