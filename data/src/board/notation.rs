@@ -133,7 +133,7 @@ fn counted(number: &usize, noun: &str) -> String {
     format!("{number} {noun}{}", if *number == 1 { "" } else { "s" })
 }
 
-/// Explains how the cells of a state are separated, if they may have been given one by one.
+/// Returns a hint about separators if one cell was found instead of a state.
 fn separator_hint(expected: usize, found: usize) -> &'static str {
     if found == 1 && expected > 1 { "; separate the cells of a state with commas, as in `a1,b1,a2`" } else { "" }
 }

@@ -84,7 +84,7 @@ fn flatten(netlist: &Netlist) -> Netlist {
     gates.finish(netlist.initial.clone(), netlist.roles.clone(), outputs)
 }
 
-/// PlayFacts about reachable states and played moves.
+/// Facts about reachable states and played moves.
 #[derive(Clone)]
 struct PlayFacts {
     /// The literals of fluents that the legality of each move needs, in order.
