@@ -4,7 +4,6 @@
 
 mod args;
 mod batch;
-mod best_table;
 mod commands;
 mod context;
 mod drawing;

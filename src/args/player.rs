@@ -109,6 +109,19 @@ pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, covera
     Ok(Distances::new(Arc::new(table)))
 }
 
+/// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.
+pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
+    if name.is_none() && ctx.tables.lookup(board, Coverage::Prefix)?.is_none() {
+        status!(
+            "no distance table of {board} in {}: distances are estimated; for a stronger player: {}",
+            ctx.tables.dir()?.display(),
+            ctx.tables.advice_for_board(board, Coverage::Prefix)
+        );
+        return Ok(Distances::estimated(board));
+    }
+    distances(ctx, board, name, Coverage::Prefix)
+}
+
 impl PlayerFactory {
     pub fn board(&self) -> Board {
         self.board

@@ -2,7 +2,6 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
-use sternhalma_data::board::Drawing;
 use sternhalma_data::{Board, Geometry, Probe, Side};
 use sternhalma_engine::{
     AnalysedMove, ChineseCheckers, Distances, Filter, GameState, Outcome, SearchValue, analyse, player, ugi,
@@ -10,11 +9,12 @@ use sternhalma_engine::{
 
 use crate::args::board::PositionArgs;
 use crate::args::limits::LimitArgs;
-use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
-use crate::best_table::best_distances;
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
 use crate::context::CommandContext;
+use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
 use crate::search_text::{line_text, value_text};
+use crate::values::count;
 
 /// Search a position for its best moves
 ///
@@ -24,7 +24,7 @@ use crate::search_text::{line_text, value_text};
 #[derive(clap::Args)]
 pub struct Args {
     /// Number of moves to show, each with a search of its own
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1))]
     lines: u32,
     /// Draw the board
     #[arg(long)]
@@ -33,10 +33,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Player that searches
-    #[arg(long, default_value = DEFAULT_PLAYER)]
+    #[arg(long, value_name = "PLAYER", default_value = DEFAULT_PLAYER, help_heading = "Players")]
     player: String,
     /// Seed of the player
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u64>(0), help_heading = "Players")]
     seed: u64,
     #[command(flatten)]
     limits: LimitArgs,
@@ -107,7 +107,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(args.players.ply_limit);
     let state = game.state(&position).context("both armies need the same number of pieces")?;
     let config = args.players.roster()?.config(&args.player)?;
-    let distances = best_distances(ctx, board, args.players.table())?;
+    let distances = distances_or_estimates(ctx, board, args.players.table())?;
     let found = match state.outcome() {
         Some(_) => Vec::new(),
         None => {
@@ -131,7 +131,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         lines: found.iter().map(|found| line_row(geometry, found)).collect(),
     };
     output::answer(args.json, &report, || {
-        let drawing = args.board.then(|| Drawing::new().draw(&position));
+        let drawing = args.board.then(|| drawing().draw(&position));
         [report.heading(&game), report.distances()]
             .into_iter()
             .chain(drawing)

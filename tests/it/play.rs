@@ -212,11 +212,11 @@ fn games_are_saved_and_loaded() {
 fn every_board_can_be_played_without_a_table() {
     let env = TestEnv::new();
     for (board, command) in [
-        ("--pieces 10", "`sternhalma build --pieces 10 --within 36`"),
-        ("--pieces 15", "`sternhalma build --pieces 15 --within 28`"),
+        ("--pieces 10", "`sternhalma build --pieces 10 --within 28`"),
+        ("--pieces 15", "`sternhalma build --pieces 15 --within 27`"),
         ("--pieces 6", "`sternhalma build`"),
         ("--side 3 --pieces 1", "`sternhalma build --side 3 --pieces 1`"),
-        ("--side 11 --pieces 15", "`sternhalma build --side 11 --pieces 15 --within 28`"),
+        ("--side 11 --pieces 15", "`sternhalma build --side 11 --pieces 15 --within 27`"),
     ] {
         let ran = env.run(&format!("play {board} --ply-limit 4 --level 1 -x sternhalma"));
         assert!(ran.err.contains(command) && ran.err.contains("distances are estimated"), "{}", ran.err);
@@ -245,8 +245,8 @@ fn the_best_table_is_found_and_a_partial_one_is_reported() {
     let words = "play -x sternhalma --ply-limit 2";
     for words in [words, "analyse"] {
         let err = notice(words);
-        assert!(err.contains("using the partial table") && err.contains("5x5-3-within12.sht"), "{err}");
-        assert!(err.contains("for a stronger player: `sternhalma build --side 5 --pieces 3`"), "{err}");
+        assert!(err.contains("no complete table of 5x5, 3 pieces: using "), "{err}");
+        assert!(err.contains("5x5-3-within12.sht, exact up to distance "), "{err}");
     }
     env.build("--side 5 --pieces 3 --within 15 --encoding zstd");
     assert!(notice(words).contains("5x5-3-within15-zstd.sht"));

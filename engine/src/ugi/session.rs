@@ -16,6 +16,7 @@ use super::command::{Go, Query, StartPosition, UgiCommand, UgiError, action_text
 use crate::config::{Config, ConfigError, Roster};
 use crate::engine_player::EnginePlayer;
 use crate::filter::Filter;
+use crate::follower::Follower;
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
 
 /// The program around a session. It opens the tables of the players.
@@ -146,12 +147,10 @@ struct CurrentGame {
     now: GameState,
 }
 
-/// A player, and the game that it has followed.
+/// A player and its board.
 struct EngineHandle {
-    player: Box<dyn EnginePlayer>,
+    follower: Follower,
     board: Board,
-    /// The start and the actions that the player knows. `None` before its first search.
-    followed: Option<(GameState, Vec<Action>)>,
 }
 
 /// A search on a thread of its own.
@@ -288,7 +287,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     /// Makes the player begin another game at its next search.
     fn forget(&mut self) {
         if let Some(engine) = &mut self.engine {
-            engine.followed = None;
+            engine.follower.forget();
         }
     }
 
@@ -309,7 +308,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
         let board = self.game.rules.board();
         if self.engine.as_ref().is_none_or(|engine| engine.board != board) {
             let player = self.host.player(&self.config, board).map_err(SessionError::Host)?;
-            self.engine = Some(EngineHandle { player, board, followed: None });
+            self.engine = Some(EngineHandle { follower: Follower::new(player), board });
         }
         Ok(())
     }
@@ -388,12 +387,12 @@ impl<W: Write> SearchJob<W> {
     /// Searches, prints the answer and returns the player. Ignores a closed
     /// output: the thread that reads commands will fail on it.
     fn search(self, mut engine: EngineHandle) -> EngineHandle {
-        engine.follow(&self.game, self.seed);
+        let player = engine.follower.follow(&self.game.start, &self.game.actions, self.seed);
         let geometry = self.game.rules.geometry();
         // The clock has been running since the command arrived.
         let time = self.limits.time.map(|time| time.saturating_sub(self.received.elapsed()));
         let limits = Limits { time, ..self.limits };
-        let choice = engine.player.think(&self.game.now, limits, &self.stop, &mut |info| {
+        let choice = player.think(&self.game.now, limits, &self.stop, &mut |info| {
             let _ = self.output.print(&info_line(geometry, info));
         });
         while self.infinite && !self.stop.load(Relaxed) {
@@ -402,20 +401,6 @@ impl<W: Write> SearchJob<W> {
         self.answered.store(true, Relaxed);
         let _ = self.output.print(&format!("bestmove {}", action_text(geometry, choice.action)));
         engine
-    }
-}
-
-impl EngineHandle {
-    /// Continues the game that the player knows, or begins another one.
-    fn follow(&mut self, game: &CurrentGame, seed: u64) {
-        let known =
-            self.followed.take().filter(|(start, actions)| *start == game.start && game.actions.starts_with(actions));
-        let known = known.map(|(_, actions)| actions.len()).unwrap_or_else(|| {
-            self.player.reset(seed);
-            game.actions.len()
-        });
-        game.actions[known..].iter().for_each(|&action| self.player.observe(action));
-        self.followed = Some((game.start, game.actions.clone()));
     }
 }
 

@@ -5,15 +5,20 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use indicatif::HumanDuration;
+use indicatif::{HumanBytes, HumanDuration};
 use sternhalma_builder::{BuilderError, MachineSpec, TableBuilder};
-use sternhalma_data::{Board, Encoding, Prefix};
+use sternhalma_data::table::Layout;
+use sternhalma_data::{Board, Cell, Encoding, Prefix};
 
-use crate::best_table::{best_table, suggested_table, table_size};
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{prompt, status};
 use crate::resources::{check_disk, check_memory, memory_limit};
+use crate::tables_dir::Coverage;
+
+/// The most states of a table that is offered. Such a table is built in memory
+/// in one or two minutes.
+const MOST_STATES: u64 = 400_000_000;
 
 /// The most states of a table whose plan is the base of an estimate.
 const MEASURED_STATES: u64 = 12_000_000;
@@ -21,20 +26,25 @@ const MEASURED_STATES: u64 = 12_000_000;
 /// Offers to build a table if there is none for the board, and builds it if the
 /// person agrees. Reports a build that fails, and returns.
 pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
-    if best_table(ctx, board)?.is_some() {
+    if ctx.tables.lookup(board, Coverage::Prefix)?.is_some() {
         return Ok(());
     }
     let prefix = suggested_table(board);
     let path = ctx.tables.default_path(prefix, Encoding::Byte)?;
+    let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
     let builder = TableBuilder::new(prefix).memory_limit(memory_limit(None));
-    let room = check_memory(builder.memory_needed(), "").and_then(|()| check_disk(&path, table_size(prefix).0));
+    let room = check_memory(builder.memory_needed(), "").and_then(|()| check_disk(&path, bytes));
     if room.is_err() {
         return Ok(());
     }
     let time = build_time(prefix).map_or("an unknown time".to_owned(), |time| HumanDuration(time).to_string());
-    status!("There is no distance table of {board}. The computer plays better with one.");
-    status!("Build the table of {prefix} now? It takes about {time} and {} in {}.", table_size(prefix), path.display());
-    prompt("[y/N] ");
+    // `--quiet` does not hide a question.
+    prompt(&format!(
+        "There is no distance table of {board}. The computer plays better with one.\nBuild the table of {prefix} now? \
+         It takes about {time} and {} in {}.\n[y/N] ",
+        HumanBytes(bytes),
+        path.display()
+    ));
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("cannot read stdin")?;
     if !["y", "yes"].contains(&&*line.trim().to_ascii_lowercase()) {
@@ -68,4 +78,30 @@ fn build_time(prefix: Prefix) -> Option<Duration> {
     let plan = builder.estimate(&[machine], std::env::temp_dir()).ok()?.into_iter().next()?;
     let ratio = prefix.states() as f64 / measured.states() as f64;
     Some(Duration::from_secs_f64((plan.wall_s * ratio).max(1.0)))
+}
+
+/// Returns the largest table that is offered for a board: all states, or the
+/// states within whole rows.
+fn suggested_table(board: Board) -> Prefix {
+    let row = |index| board.geometry().row(Cell::new(index));
+    let row_ends = (1..board.cells()).filter(|&within| row(within - 1) != row(within));
+    let prefixes = row_ends.filter_map(|within| Prefix::new(board, within as u64).ok());
+    let prefixes: Vec<Prefix> = prefixes.chain([Prefix::whole(board)]).collect();
+    *prefixes.iter().rev().find(|prefix| prefix.states() <= MOST_STATES).unwrap_or(&prefixes[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_small_table_is_offered() {
+        for (size, pieces, within) in
+            [(9, 6, 81), (9, 7, 60), (9, 10, 36), (9, 15, 28), (5, 3, 25), (11, 15, 28), (3, 1, 9)]
+        {
+            let prefix = suggested_table(Board::new(size, pieces).unwrap());
+            assert_eq!(prefix.within(), within);
+            assert!(prefix.states() <= MOST_STATES);
+        }
+    }
 }

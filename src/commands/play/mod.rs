@@ -15,6 +15,7 @@ use crate::args::limits::LimitArgs;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
+use crate::values::count;
 use input::LineInput;
 use seats::SeatFactory;
 use session::{PlaySession, Reply, Strength};
@@ -27,13 +28,13 @@ use session::{PlaySession, Reply, Strength};
 #[derive(clap::Args)]
 pub struct Args {
     /// Player of `x`, which moves first: a player name, or `human`
-    #[arg(short, long = "player-x", value_name = "PLAYER", default_value = "human")]
+    #[arg(short, long = "player-x", value_name = "PLAYER", default_value = "human", help_heading = "Players")]
     x: String,
     /// Player of `o`
-    #[arg(short, long = "player-o", value_name = "PLAYER", default_value = DEFAULT_PLAYER)]
+    #[arg(short, long = "player-o", value_name = "PLAYER", default_value = DEFAULT_PLAYER, help_heading = "Players")]
     o: String,
     /// Strength of the computer, 1 to 10, instead of a limit [default: 9]
-    #[arg(long, value_name = "N", value_parser = Strength::parse_level,
+    #[arg(long, value_name = "N", value_parser = Strength::parse_level, help_heading = "Limits per move",
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,
     /// Continue the game of a file that `save` wrote
@@ -43,7 +44,7 @@ pub struct Args {
     #[arg(long)]
     no_build: bool,
     /// Seed of the players
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u64>(0), help_heading = "Players")]
     seed: u64,
     #[command(flatten)]
     limits: LimitArgs,

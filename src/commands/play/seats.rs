@@ -11,8 +11,7 @@ use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::derive_seed;
 
 use super::build_offer::offer_table;
-use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
-use crate::best_table::best_distances;
+use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
 use crate::context::CommandContext;
 
 /// The name of a person among the players.
@@ -82,7 +81,7 @@ impl<'a> SeatFactory<'a> {
             if self.args.table().is_none() && self.offers_table && self.has_human() {
                 offer_table(self.ctx, board)?;
             }
-            distances = Some(best_distances(self.ctx, board, self.args.table())?);
+            distances = Some(distances_or_estimates(self.ctx, board, self.args.table())?);
         }
         let mut seats = Seats { board, ply_limit, players: [None, None], distances, adviser: None };
         for (seat, config) in seats.players.iter_mut().zip(&self.configs) {
@@ -146,7 +145,7 @@ impl Seats {
         if self.adviser.is_none() {
             let distances = match &self.distances {
                 Some(distances) => distances.clone(),
-                None => best_distances(factory.ctx, self.board, factory.args.table())?,
+                None => distances_or_estimates(factory.ctx, self.board, factory.args.table())?,
             };
             let distances = self.distances.insert(distances);
             self.adviser = Some(follower(&factory.adviser, self.board, self.ply_limit, Some(distances))?);

@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use sternhalma_data::board::Drawing;
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::{Board, CellSet, Position, Side};
 use sternhalma_engine::record::{AnnotatedGame, MoveInfo};
@@ -15,6 +14,7 @@ use sternhalma_ggp::Limits;
 use super::command::PlayCommand;
 use super::input::LineInput;
 use super::seats::{SeatFactory, Seats};
+use crate::drawing::drawing;
 use crate::error::one_line;
 use crate::output::{counted, print_line};
 use crate::search_text::{line_text, value_text};
@@ -63,7 +63,7 @@ pub struct PlaySession<'a> {
     /// The number of games before this one.
     games: u64,
     flipped: bool,
-    /// Whether a person reads the output: it has colors and times.
+    /// Whether a person reads the output, which then has times.
     terminal: bool,
     /// The file of the last `save` or `load`.
     file: Option<PathBuf>,
@@ -202,9 +202,8 @@ impl<'a> PlaySession<'a> {
     fn draw(&mut self, names: bool) -> Result<()> {
         let path = self.history.last_path();
         let marked: CellSet = path.iter().flat_map(|(_, path)| path.iter().copied()).collect();
-        let drawing = Drawing::new()
+        let drawing = drawing()
             .labels(names)
-            .color(self.terminal && use_color())
             .flipped(self.flipped)
             .home(self.history.rules().board().pieces())
             .last_move(path.map(|(mv, _)| mv))
@@ -432,10 +431,4 @@ fn read_game(path: &Path) -> Result<GameHistory> {
     let record: AnnotatedGame = text.parse().with_context(|| path.display().to_string())?;
     let history = GameHistory::from_record(rules(&record.start)?, &record);
     Ok(history.expect("the moves of a parsed record are legal"))
-}
-
-/// Returns whether the terminal shows colors.
-fn use_color() -> bool {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
