@@ -6,22 +6,41 @@
 //! 1. Write the function in its own module and list it in [`TARGETS`].
 //! 2. Write `src/bin/NAME.rs` like the others.
 //! 3. Put small handwritten invalid inputs into `corpus/NAME/`.
-//! 4. Add `fuzz/run NAME 60` to `.ci/run`.
+//! 4. If the target needs other files or longer inputs, add it to the `case` of `fuzz/run`.
 //!
-//! `fuzz/run NAME [SECONDS] [DIR...]` runs a coverage-guided fuzzer (libFuzzer
-//! on stable Rust, built with a C++ compiler). `cargo test` runs every file of
-//! the corpus and a few hundred mutated ones. To reproduce a crash, run the
-//! binary on a file: `cargo run -p sternhalma-fuzz --bin kif FILE`.
+//! `fuzz/run NAME [SECONDS]` runs a coverage-guided fuzzer (libFuzzer on stable
+//! Rust, built with a C++ compiler); `fuzz/run all 20` runs every target for 20
+//! seconds. `cargo test` runs every file of the corpus and a few hundred mutated
+//! ones. To reproduce a crash, run the binary on a file:
+//! `cargo run -p sternhalma-fuzz --bin kif FILE`.
 #![forbid(unsafe_code)]
 
 mod http;
 mod kif;
+mod log;
+mod position;
+mod record;
+mod reply;
+mod scratch;
+mod table;
+mod tournament;
+mod ugi;
 
 /// A fuzz target: a function that takes any bytes and panics on an error.
 pub type Target = fn(&[u8]);
 
 /// All targets with their names. Binary and corpus of a target have the same name.
-pub const TARGETS: [(&str, Target); 2] = [("http", http::target), ("kif", kif::target)];
+pub const TARGETS: [(&str, Target); 9] = [
+    ("http", http::target),
+    ("kif", kif::target),
+    ("log", log::target),
+    ("position", position::target),
+    ("record", record::target),
+    ("reply", reply::target),
+    ("table", table::target),
+    ("tournament", tournament::target),
+    ("ugi", ugi::target),
+];
 
 /// Returns the target with the given name.
 ///

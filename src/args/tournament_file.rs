@@ -13,9 +13,15 @@ impl TournamentOptions {
     /// Reads the options of a file. Paths in a file are relative to its directory.
     pub fn read(path: &Path) -> Result<TournamentOptions> {
         let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-        let options: TournamentOptions = toml::from_str(&text).with_context(|| path.display().to_string())?;
-        options.check_series().with_context(|| path.display().to_string())?;
+        let options = TournamentOptions::parse(&text).with_context(|| path.display().to_string())?;
         Ok(options.resolve_paths(path.parent().unwrap_or(Path::new(""))))
+    }
+
+    /// Parses the text of a file.
+    pub fn parse(text: &str) -> Result<TournamentOptions> {
+        let options: TournamentOptions = toml::from_str(text)?;
+        options.check_series()?;
+        Ok(options)
     }
 
     /// Checks the options of a series file.
@@ -94,7 +100,11 @@ impl TournamentOptions {
     /// Describes where the rulesheet of a game is missing.
     pub fn missing_rulesheet(&self, game: &SeriesGameOptions) -> String {
         let dirs: Vec<String> = self.rulesheets.iter().map(|dir| dir.display().to_string()).collect();
-        format!("no rulesheet of {} in {}", game.name, dirs.join(", "))
+        format!(
+            "no rulesheet of {} in {}; for the files in experiments/, `experiments/fetch.py` fetches the public ones",
+            game.name,
+            dirs.join(", ")
+        )
     }
 
     /// Returns the milliseconds per step of a game.

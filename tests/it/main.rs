@@ -8,6 +8,7 @@ mod compare;
 mod convert;
 mod discovery;
 mod documents;
+mod experiments;
 mod export;
 mod gdl;
 mod ggp;

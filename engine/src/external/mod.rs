@@ -2,7 +2,7 @@
 //! (`docs/ugi.md`).
 
 mod process;
-mod replies;
+pub mod replies;
 #[cfg(all(test, unix))]
 mod tests;
 

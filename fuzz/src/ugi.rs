@@ -1,0 +1,82 @@
+//! A session of the engine protocol under arbitrary commands.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sternhalma_data::Board;
+use sternhalma_engine::ugi::{UgiCommand, UgiError, UgiHost, UgiSession, UgiSettings};
+use sternhalma_engine::{Config, EnginePlayer, PLY_LIMIT, Roster, player};
+
+/// The words with which a line of an engine can begin.
+const REPLIES: [&str; 7] = ["id", "option", "ugiok", "readyok", "bestmove", "info", "response"];
+
+/// A host without tables. Its only players choose a move at once.
+struct QuickPlayers;
+
+impl UgiHost for QuickPlayers {
+    fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
+        match config {
+            Config::Greedy | Config::Random => player(config, board, PLY_LIMIT, None),
+            _ => Err("this player is too slow".to_owned()),
+        }
+    }
+
+    fn tables_dir(&self) -> Option<PathBuf> {
+        None
+    }
+
+    fn set_tables_dir(&mut self, _dir: PathBuf) {}
+}
+
+/// A buffer that several threads write to.
+#[derive(Clone, Default)]
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for SharedBuffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Executes the lines as commands of a session.
+///
+/// Every line of the output must begin with a word of the protocol, every
+/// `isready` must have its `readyok`, and `go` must have a `bestmove`.
+pub fn target(bytes: &[u8]) {
+    let settings = UgiSettings {
+        roster: Roster::built_in(),
+        player: "greedy".to_owned(),
+        seed: 1,
+        board: Board::new(5, 3).expect("the board exists"),
+        ply_limit: PLY_LIMIT,
+        default_nodes: 10,
+    };
+    let output = SharedBuffer::default();
+    let session = UgiSession::new(QuickPlayers, settings, output.clone()).expect("the settings are valid");
+    session.run(bytes).expect("a buffer can be read and written");
+    let output = std::mem::take(&mut *output.0.lock().unwrap_or_else(PoisonError::into_inner));
+    let output = String::from_utf8(output).expect("replies are text");
+    assert!(output.is_empty() || output.ends_with('\n'), "{output}");
+    for line in output.lines() {
+        let word = line.split(' ').next().unwrap_or_default();
+        assert!(REPLIES.contains(&word) && !line.contains(char::is_control), "{line:?}");
+    }
+    let (mut ready, mut searches) = (0, 0);
+    for line in bytes.split(|&byte| byte == b'\n') {
+        match UgiCommand::parse(&String::from_utf8_lossy(line)) {
+            Ok(Some(UgiCommand::Quit)) => break,
+            Ok(Some(UgiCommand::IsReady)) => ready += 1,
+            Ok(Some(UgiCommand::Go(_))) | Err(UgiError::Go(_)) => searches += 1,
+            _ => {}
+        }
+    }
+    let count = |word: &str| output.lines().filter(|line| line.split(' ').next() == Some(word)).count();
+    assert_eq!(count("readyok"), ready, "{output}");
+    // During a search, another `go` is an error.
+    assert!(count("bestmove") <= searches && (searches == 0 || count("bestmove") > 0), "{output}");
+}

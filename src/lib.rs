@@ -1,0 +1,138 @@
+//! The `sternhalma` command: parses arguments, calls the libraries, prints.
+//!
+//! This library has only the entry points of the program and of its fuzz
+//! targets. Programs use `sternhalma-data`, `sternhalma-builder`,
+//! `sternhalma-engine` and `sternhalma-ggp`.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout)]
+
+mod args;
+mod batch;
+mod commands;
+mod context;
+mod drawing;
+mod error;
+mod help;
+mod output;
+mod progress;
+mod resources;
+mod search_text;
+mod tables_dir;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+
+use args::tournament::TournamentOptions;
+use commands::CliCommand;
+use context::CommandContext;
+use output::OutputArgs;
+use tables_dir::TablesArgs;
+
+/// Chinese Checkers: distance tables, and players that use them.
+///
+/// Exit codes: 0 answered, 1 not found or different, 2 wrong usage or failure.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    tables: TablesArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(subcommand)]
+    command: CliCommand,
+}
+
+impl Cli {
+    /// Describes all commands, with their help.
+    fn describe() -> clap::Command {
+        help::complete(Cli::command())
+    }
+
+    /// Parses the arguments of the process. Prints help and errors of usage itself.
+    fn of_process() -> Cli {
+        let mut command = Cli::describe().color(help::color_choice(std::env::args_os()));
+        let matches = command.get_matches_mut();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+    }
+}
+
+/// Runs the command with the arguments of the process.
+pub fn run() -> ExitCode {
+    sternhalma_data::table::install_sigbus_handler();
+    let Cli { tables, output, command } = Cli::of_process();
+    output::configure(output);
+    match commands::run(&CommandContext::new(tables, Cli::describe), &command) {
+        Ok(outcome) => outcome.into(),
+        Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::print_error(&error::report(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Parses and checks the text of a tournament file. Files that it names are not opened.
+///
+/// # Errors
+/// Returns the message that the command prints for an invalid file.
+pub fn check_tournament_file(text: &str) -> Result<(), String> {
+    let check = || {
+        let file = TournamentOptions::parse(text)?;
+        file.player.iter().try_for_each(|player| player.kind().map(drop))?;
+        file.series_info();
+        file.select_games(&[], true)?.into_iter().try_for_each(|game| file.step_clock(game).map(drop))
+    };
+    check().map_err(|error| error::report(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_of_the_commands_is_consistent() {
+        Cli::describe().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_a_group_and_has_examples_that_parse() {
+        let command = Cli::describe();
+        let mut grouped: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
+        grouped.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(grouped, names);
+        let mut paths = Vec::new();
+        help::visit(&command, &mut |path, command| {
+            if !command.has_subcommands() || !command.is_subcommand_required_set() {
+                paths.push(path.join(" "));
+            }
+        });
+        for path in paths.iter().filter(|path| !path.is_empty()) {
+            assert!(help::examples(path).next().is_some(), "`{path}` has no example");
+        }
+        for (path, line) in help::EXAMPLES {
+            assert!(paths.iter().any(|known| known == path), "an example is of the unknown command `{path}`");
+            let line = line.split(" | ").find(|part| part.contains("sternhalma ")).unwrap();
+            let line = line.split(" > ").next().unwrap();
+            let words = shlex::split(line).unwrap();
+            assert_eq!(words[..=path.split(' ').count()].join(" "), format!("sternhalma {path}"));
+            Cli::describe().try_get_matches_from(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    #[test]
+    fn effects_of_global_options_name_known_commands() {
+        let command = Cli::describe();
+        let mut known = Vec::new();
+        help::visit(&command, &mut |path, _| known.push(path.join(" ")));
+        for (option, paths) in help::EFFECTS {
+            assert!(command.get_arguments().any(|arg| arg.get_id() == option), "{option}");
+            for path in paths {
+                assert!(known.iter().any(|name| name == path), "{option}: {path}");
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `experiments/fetch.py`, which provides the public rulesheets of the experiments.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::common::TestEnv;
+
+const HEAD: &str = "name\trepository\tcommit\tpath\tmember\tsha256\n";
+
+/// Runs the script without a network. It copies from `source` to `work/sheets`.
+fn fetch(env: &TestEnv, list: &Path, names: &[&str]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/fetch.py");
+    let mut command = Command::new("python3");
+    command.arg(script).arg("--from").arg(env.path("source")).arg("--to").arg(env.path("sheets"));
+    command.arg("--list").arg(list).args(names).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn rulesheets_are_copied_if_their_digest_is_right() {
+    let env = TestEnv::new();
+    fs::create_dir(env.path("source")).unwrap();
+    fs::write(env.path("source").join("a.kif"), "(role a)\n").unwrap();
+    fs::write(env.path("source").join("b.kif"), "(role b)\n").unwrap();
+    let digest = sha256(&env.path("source").join("a.kif"));
+    assert_eq!(digest.len(), 64);
+    let row = |name: &str, digest: &str| format!("{name}\towner/name\tmain\t{name}.kif\t\t{digest}\n");
+    let rows = [row("a", &digest), row("b", &digest), row("c", &digest)].concat();
+    let list = env.file("list.tsv", HEAD.to_owned() + &rows);
+
+    let output = fetch(&env, &list, &["a"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "a: fetched\n"));
+    assert_eq!(fs::read_to_string(env.path("sheets").join("a.kif")).unwrap(), "(role a)\n");
+
+    let output = fetch(&env, &list, &[]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "a: is there\n"));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("b: error: expected SHA-256") && stderr.contains("c.kif"), "{stderr}");
+    assert!(stderr.ends_with("2 of 3 rulesheets are not there\n"), "{stderr}");
+    let sheets: Vec<_> = fs::read_dir(env.path("sheets")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(sheets, ["a.kif"]);
+
+    fs::write(env.path("sheets").join("a.kif"), "(role changed)\n").unwrap();
+    let output = fetch(&env, &list, &["a"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("a.kif is another file"), "{}", text(&output.stderr));
+
+    let output = fetch(&env, &list, &["x"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("does not list x"), "{}", text(&output.stderr));
+}
+
+fn sha256(path: &Path) -> String {
+    let output = Command::new("sha256sum").arg(path).output().unwrap();
+    text(&output.stdout).split(' ').next().unwrap().to_owned()
+}
+
+#[test]
+fn every_game_of_the_experiments_has_a_rulesheet() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = fs::read_to_string(root.join("experiments/rulesheets.tsv")).unwrap();
+    assert!(list.starts_with(HEAD));
+    let listed: Vec<&str> = list.lines().skip(1).map(|row| row.split('\t').next().unwrap()).collect();
+    let mut games = 0;
+    for entry in fs::read_dir(root.join("experiments")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for game in text.split("[[game]]").skip(1) {
+            let name = game.trim_start().strip_prefix("name = \"").and_then(|rest| rest.split('"').next()).unwrap();
+            let own = root.join(format!("ggp/games/{name}.kif")).exists();
+            assert!(own || listed.contains(&name), "{}: no rulesheet of {name}", path.display());
+            games += 1;
+        }
+    }
+    assert!(games > 300, "{games}");
+}
