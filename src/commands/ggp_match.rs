@@ -10,7 +10,7 @@ use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, MatchRecord, play_match};
 
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
-use crate::values::{seconds, symbol};
+use crate::values::{count, seconds, symbol};
 
 /// Manage a match between players over HTTP, and print its record as JSON
 ///
@@ -30,10 +30,10 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
     play_clock: Duration,
     /// Maximum number of joint moves
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = count::<usize>(1))]
     steps: usize,
     /// Seed of the random moves and of the scrambling
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     /// Send the rulesheet with scrambled names
     #[arg(long)]

@@ -9,7 +9,7 @@ use sternhalma_ggp::protocol::{EngineFactory, GgpPlayer, PlayerOptions};
 
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
-use crate::values::{seconds, symbol};
+use crate::values::{count, seconds, symbol};
 
 /// Play any game for a game manager, over HTTP
 ///
@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long)]
     ponder: bool,
     /// Seed of all random numbers
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
 }
 

@@ -13,6 +13,7 @@ use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::CommandOutcome;
 use crate::tables_dir::Coverage;
+use crate::values::count;
 
 /// Play over the Universal Game Interface on stdin and stdout
 ///
@@ -23,7 +24,7 @@ pub struct Args {
     #[arg(long, default_value = DEFAULT_PLAYER)]
     player: String,
     /// Seed of the player
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     #[command(flatten)]
     board: BoardArgs,

@@ -10,6 +10,7 @@ use sternhalma_ggp::gdl::network::LANES;
 
 use super::rulesheet::{EngineArg, read_text};
 use crate::output::{self, CommandOutcome};
+use crate::values::count;
 
 /// Measure how fast a rulesheet is grounded, played at random, and searched
 ///
@@ -34,7 +35,7 @@ pub struct Args {
     #[arg(long, value_enum)]
     engine: Vec<EngineArg>,
     /// Seed of the playouts
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     /// Print JSON
     #[arg(long)]

@@ -6,6 +6,7 @@ use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
 
 use super::rulesheet::read_text;
 use crate::output::{self, CommandOutcome};
+use crate::values::count;
 
 /// Report the errors of rulesheets
 ///
@@ -22,10 +23,10 @@ pub struct Args {
     #[arg(long)]
     fragment: bool,
     /// Random matches to play with a rulesheet that has no errors
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    playouts: u64,
+    #[arg(long, alias = "playouts", value_name = "N", default_value_t = 10, value_parser = count::<u64>(0))]
+    matches: u64,
     /// Seed of the matches
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     /// Print JSON
     #[arg(long)]
@@ -36,7 +37,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     let options = CheckOptions {
         lenient: args.lenient,
         fragment: args.fragment,
-        playouts: args.playouts,
+        playouts: args.matches,
         seed: args.seed,
         ..CheckOptions::default()
     };

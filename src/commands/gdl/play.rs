@@ -11,6 +11,7 @@ use super::rulesheet::rules;
 use crate::args::limits::LimitArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, prompt, status};
+use crate::values::count;
 
 /// Play a game against a policy
 ///
@@ -27,7 +28,7 @@ pub struct Args {
     #[arg(long, default_value = "adaptive")]
     policy: Policy,
     /// Seed of the policy
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     #[command(flatten)]
     limits: LimitArgs,
@@ -56,7 +57,7 @@ fn play<G: Reasoner + PolicyGame>(ctx: &CommandContext, args: &Args, game: &G) -
     };
     let stop = ctx.stop()?;
     let mut agents: Vec<Box<dyn PolicyAgent<G>>> =
-        (0..roles.len()).map(|role| game.agent(&args.policy, role, args.seed + role as u64)).collect();
+        (0..roles.len()).map(|role| game.agent(&args.policy, role, args.seed.wrapping_add(role as u64))).collect();
     let mut state = game.initial();
     agents.iter_mut().for_each(|agent| agent.begin(game, &state));
     status!("You play {} against {}. Enter the number or the text of a move.", roles[person], args.policy);

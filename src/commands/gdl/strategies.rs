@@ -12,6 +12,7 @@ use sternhalma_ggp::{Game, Limits, Mcts, Policy, SearchStats};
 
 use super::rulesheet::rules;
 use crate::output::{self, CommandOutcome};
+use crate::values::count;
 
 /// Show how MINI-Player's strategies score, and how it allocates simulations to them
 ///
@@ -28,16 +29,16 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     role: Option<String>,
     /// Simulations during the start clock
-    #[arg(long, value_name = "N", default_value_t = 450)]
+    #[arg(long, value_name = "N", default_value_t = 450, value_parser = count::<u64>(0))]
     start: u64,
     /// Simulations for the first move
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = count::<u64>(0))]
     simulations: u64,
     /// Show the allocation after every N simulations
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = count::<u64>(1))]
     every: u64,
     /// Seed of the simulations
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     /// Print JSON
     #[arg(long)]

@@ -9,6 +9,7 @@ use sternhalma_ggp::gdl::{ReplayError, TraceEngine, TraceLine, replay_line, trac
 
 use super::rulesheet::{EngineArg, network, prover};
 use crate::output::{self, CommandOutcome};
+use crate::values::count;
 
 /// Play random matches and print each state as a line of JSON
 #[derive(clap::Args)]
@@ -16,20 +17,20 @@ pub struct TraceArgs {
     /// Rulesheet
     file: PathBuf,
     /// Seed of the matches
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
     /// Matches to play
-    #[arg(long, value_name = "P", default_value_t = 1)]
-    playouts: u64,
+    #[arg(long, alias = "playouts", value_name = "N", default_value_t = 1, value_parser = count::<u64>(0))]
+    matches: u64,
     /// Steps after which a match is an error
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = count::<usize>(1))]
     steps: usize,
 }
 
 pub fn run_trace(args: &TraceArgs) -> Result<CommandOutcome> {
     let mut prover = prover(&args.file)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    trace(&mut prover, args.seed, args.playouts, args.steps, |line| -> Result<()> {
+    trace(&mut prover, args.seed, args.matches, args.steps, |line| -> Result<()> {
         Ok(writeln!(out, "{}", serde_json::to_string(line)?)?)
     })?;
     out.flush()?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::gdl::syntax::{
     Atom, Code, DependencyGraph, Finding, Literal, Place, RELATIONS, Rule, Rules, Term, for_each_atom,
 };
+use crate::messages::nearest;
 
 pub struct StaticCheck<'a> {
     rules: &'a Rules,
@@ -50,7 +51,8 @@ impl<'a> StaticCheck<'a> {
         test_variables(&rule.body, &mut needed);
         let bound = binds(&rule.body);
         if let Some(name) = needed.difference(&bound).next() {
-            self.error(Code::Unsafe, rule.place, format!("No positive literal of the body binds {name}."));
+            let similar = did_you_mean(name, bound.iter().copied());
+            self.error(Code::Unsafe, rule.place, format!("No positive literal of the body binds {name}.{similar}"));
         }
     }
 
@@ -182,8 +184,11 @@ impl<'a> StaticCheck<'a> {
         }
         let names = ["role", "legal", "goal", "terminal", "init", "next"];
         let missing: Vec<&str> = names.into_iter().filter(|name| !defines(name)).collect();
+        let own = self.rules.iter().map(|rule| rule.head.name.as_str()).filter(|name| !names.contains(name));
+        let own: BTreeSet<&str> = own.collect();
         for name in missing {
-            let message = format!("Nothing defines `{name}`.");
+            let similar = did_you_mean(name, own.iter().copied());
+            let message = format!("Nothing defines `{name}`.{similar}");
             let finding = match name {
                 "init" | "next" => Finding::warning(Code::Missing, Place::default(), message),
                 _ => Finding::error(Code::Missing, Place::default(), message),
@@ -194,18 +199,25 @@ impl<'a> StaticCheck<'a> {
 
     fn undefined(&mut self) {
         let mut reported = BTreeSet::new();
-        let known = |name: &str| ["true", "does"].contains(&name) || self.graph.defines(name);
+        let mut known: BTreeSet<&str> = self.rules.iter().map(|rule| rule.head.name.as_str()).collect();
+        known.extend(["true", "does"]);
         let mut findings = Vec::new();
         for rule in self.rules.iter() {
             for_each_atom(&rule.body, true, &mut |atom, _| {
-                if !known(&atom.name) && reported.insert(&atom.name) {
-                    let message = format!("Nothing defines {}, so it never holds.", atom.name);
+                if !known.contains(atom.name.as_str()) && reported.insert(&atom.name) {
+                    let similar = did_you_mean(&atom.name, known.iter().copied());
+                    let message = format!("Nothing defines {}, so it never holds.{similar}", atom.name);
                     findings.push(Finding::warning(Code::Undefined, atom.place, message));
                 }
             });
         }
         self.findings.extend(findings);
     }
+}
+
+/// Returns a question that suggests the most similar known name, if there is one.
+fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    nearest(name, known).map_or_else(String::new, |similar| format!(" Did you mean `{similar}`?"))
 }
 
 /// Returns whether an atom is of a relation of the language, with its number of

@@ -85,6 +85,21 @@ fn warnings_leave_a_game_valid() {
 }
 
 #[test]
+fn findings_suggest_the_most_similar_name() {
+    let cases = [
+        ("(<= p (tru on))", "Nothing defines tru, so it never holds. Did you mean `true`?"),
+        ("(<= p (xyzzy on))", "Nothing defines xyzzy, so it never holds."),
+        ("(cell a) (<= (p ?row) (cell ?rwo))", "No positive literal of the body binds ?row. Did you mean `?rwo`?"),
+    ];
+    for (statement, message) in cases {
+        let findings = check(&format!("{GAME}{statement}"), &CheckOptions::default());
+        assert_eq!(findings[0].message, message, "{statement}");
+    }
+    let misspelt = check(&GAME.replace("terminal", "terminl"), &CheckOptions::default());
+    assert!(misspelt.iter().any(|found| found.message == "Nothing defines `terminal`. Did you mean `terminl`?"));
+}
+
+#[test]
 fn lenient_checks_make_arities_warnings() {
     let text = format!("{GAME}(p a) (p a b) (<= (q a)) (r (f a)) (r (f a b))");
     let lenient = CheckOptions { lenient: true, ..CheckOptions::default() };
