@@ -91,11 +91,12 @@ impl Totals {
         });
     }
 
-    /// Adds other totals.
+    /// Adds other totals. Counts that do not fit become the largest number, because a log may
+    /// contain any numbers.
     pub fn join(&mut self, other: Totals) {
-        self.moves += other.moves;
-        self.expansions += other.expansions;
-        self.playouts += other.playouts;
+        self.moves = self.moves.saturating_add(other.moves);
+        self.expansions = self.expansions.saturating_add(other.expansions);
+        self.playouts = self.playouts.saturating_add(other.playouts);
         self.seconds += other.seconds;
     }
 }
