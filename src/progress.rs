@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sternhalma_builder::{BuildPhase, Observer};
+use sternhalma_ggp::arena::{GameRecord, Standings, progress_line, score_so_far};
 
 use crate::output::{counted, shows_progress, status};
 
@@ -131,9 +132,63 @@ impl Observer for ProgressDisplay {
     }
 }
 
+/// The progress of a tournament: a line per game and, on a terminal, a progress line below them.
+pub struct GamesProgress {
+    started: Instant,
+    bar: ProgressBar,
+    /// The games that were finished since the start.
+    finished: AtomicU64,
+}
+
+impl GamesProgress {
+    /// Creates a display, which measures the time from now.
+    pub fn new() -> GamesProgress {
+        let terminal = io::stderr().is_terminal() && shows_progress();
+        let bar = if terminal { ProgressBar::no_length() } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}");
+        bar.set_style(style.expect("the template is valid"));
+        GamesProgress { started: Instant::now(), bar, finished: AtomicU64::new(0) }
+    }
+
+    /// Reports a finished game.
+    pub fn add(&self, record: &GameRecord, standings: &Standings) {
+        if !shows_progress() {
+            return;
+        }
+        let finished = self.finished.fetch_add(1, Relaxed) + 1;
+        let (played, expected) = (standings.played(), standings.expected());
+        let time = games_time(self.started.elapsed(), finished, expected.saturating_sub(played));
+        let line = progress_line(record, standings);
+        self.bar.suspend(|| status!("{line} ({played} of {expected} done, {time})"));
+        self.bar.set_length(expected);
+        self.bar.set_position(played);
+        let schedule = standings.schedule();
+        let score = score_so_far(standings, record.id.round, record.id.pairing);
+        let score = score.filter(|_| schedule.pairings.len() * schedule.rounds.len() == 1);
+        self.bar.set_message(score.map_or(time.clone(), |score| format!("{score}, {time}")));
+    }
+
+    /// Removes the progress line from the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Returns the elapsed time, and an estimate of the time for the games left.
+pub fn games_time(elapsed: Duration, finished: u64, left: u64) -> String {
+    let rest = Duration::from_secs_f64(elapsed.as_secs_f64() * left as f64 / finished.max(1) as f64);
+    format!("{:#} elapsed, {:#} left", HumanDuration(elapsed), HumanDuration(rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_games_so_far() {
+        assert_eq!(games_time(Duration::from_secs(30), 3, 9), "30s elapsed, 2m left");
+        assert_eq!(games_time(Duration::from_secs(30), 3, 0), "30s elapsed, 0s left");
+    }
 
     #[test]
     fn layers_are_described_in_words() {

@@ -94,6 +94,7 @@ class Engine:
         self.size, self.pieces, self.behind = size, pieces, behind
         self.random = random.Random(1)
         self.position = Position.start(size, pieces)
+        self.held = None  # the answer to `go infinite`, until `stop`
 
     def best(self):
         moves = self.position.moves()
@@ -115,7 +116,7 @@ class Engine:
             words = line.split()
             command = words[0] if words else ""
             if command == "ugi":
-                print("id name Tutorial\nid author you")
+                print(f"id name Tutorial, behind {self.behind:g}\nid author you")
                 print("option name Seed type spin default 1 min 0 max 4294967295\nugiok")
             elif command == "setoption" and words[2].lower() == "seed":
                 self.random = random.Random(int(words[4]))
@@ -125,8 +126,13 @@ class Engine:
                 self.position = Position.start(self.size, self.pieces)
             elif command == "position":
                 self.set_position(words[1:])
+            elif command == "go" and "infinite" in words:
+                self.held = self.best()
             elif command == "go":
                 print("bestmove", self.best())
+            elif command == "stop" and self.held:
+                print("bestmove", self.held)
+                self.held = None
             elif command == "quit":
                 return
             sys.stdout.flush()

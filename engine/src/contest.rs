@@ -1,7 +1,7 @@
 //! Two-player Chinese Checkers in the arena.
 
 use sternhalma_data::Position;
-use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request};
+use sternhalma_ggp::arena::{ArenaGame, Contestant, Fault, Opening, Request, SearchValue};
 use sternhalma_ggp::{Rng, SearchStats};
 
 use crate::{Action, ChineseCheckers, EnginePlayer, GameState, ugi};
@@ -42,11 +42,22 @@ impl ChineseCheckers {
 }
 
 /// A built-in player as a contestant of the arena.
-pub struct EngineContestant(pub Box<dyn EnginePlayer>);
+pub struct EngineContestant {
+    player: Box<dyn EnginePlayer>,
+    /// The value of the last search.
+    value: Option<SearchValue>,
+}
+
+impl EngineContestant {
+    /// Creates a contestant.
+    pub fn new(player: Box<dyn EnginePlayer>) -> EngineContestant {
+        EngineContestant { player, value: None }
+    }
+}
 
 impl Contestant<ChineseCheckers> for EngineContestant {
     fn begin(&mut self, _: &ChineseCheckers, _: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
-        self.0.reset(seed);
+        self.player.reset(seed);
         Ok(())
     }
 
@@ -56,12 +67,17 @@ impl Contestant<ChineseCheckers> for EngineContestant {
         state: &GameState,
         request: &Request,
     ) -> Result<(Action, SearchStats), Fault> {
-        let choice = self.0.choose(state, request.search_limits(), request.stop);
+        let value = &mut self.value;
+        let choice = self.player.think(state, request.search_limits(), request.stop, &mut |info| *value = info.value);
         Ok((choice.action, choice.spent))
     }
 
+    fn value(&self) -> Option<SearchValue> {
+        self.value
+    }
+
     fn observe(&mut self, _: &ChineseCheckers, joint: &[Action]) {
-        self.0.observe(joint[0]);
+        self.player.observe(joint[0]);
     }
 }
 

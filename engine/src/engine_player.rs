@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_data::Move;
+pub use sternhalma_ggp::arena::SearchValue;
 use sternhalma_ggp::{Game, Limits, SearchStats};
 
 use crate::game::{Action, ChineseCheckers, GameState};
@@ -30,19 +31,6 @@ pub struct SearchInfo {
 
 /// Receives the progress of a search.
 pub type SearchObserver<'a> = dyn FnMut(&SearchInfo) + 'a;
-
-/// The value of a state for the player to move, according to a search.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum SearchValue {
-    /// The mean reward of Monte-Carlo search, from -1 (lost) to 1 (won).
-    Reward(f64),
-    /// The lead of alpha-beta search, in units of its evaluation.
-    Lead(f64),
-    /// A win in a number of plies, among the moves that the search considers.
-    Won(u32),
-    /// A loss in a number of plies, among the moves that the search considers.
-    Lost(u32),
-}
 
 /// A player of one side of a game.
 pub trait EnginePlayer: Send {

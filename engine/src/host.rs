@@ -13,7 +13,7 @@ use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Stand
 use crate::player::player;
 use crate::{
     ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameState,
-    Separated,
+    ProtocolLog, Separated,
 };
 
 /// A player of a tournament on a board.
@@ -34,6 +34,8 @@ pub struct ExternalCommand {
     pub dir: Option<PathBuf>,
     /// The time that the program has to start.
     pub patience: Duration,
+    /// The log of the protocol, and the name of the player in it.
+    pub log: Option<(ProtocolLog, String)>,
 }
 
 impl ExternalCommand {
@@ -43,7 +45,8 @@ impl ExternalCommand {
     /// Returns an error if the command line or an option is invalid.
     pub fn player(&self) -> Result<ExternalPlayer, ExternalPlayerError> {
         let player = ExternalPlayer::new(&self.command, self.options.clone(), self.dir.clone())?;
-        Ok(player.with_starting_patience(self.patience))
+        let trace = self.log.as_ref().map(|(log, player)| log.of(player));
+        Ok(player.with_starting_patience(self.patience).with_trace(trace))
     }
 }
 
@@ -87,7 +90,7 @@ impl BoardBackend {
         match &self.players[entrant] {
             BoardPlayer::BuiltIn(config, distances) => {
                 let player = player(config, self.game.board(), self.ply_limit, distances.as_ref());
-                Box::new(EngineContestant(player.expect("`new` has created this player")))
+                Box::new(EngineContestant::new(player.expect("`new` has created this player")))
             }
             BoardPlayer::External(command) => Box::new(command.player().expect("`new` has created this player")),
         }

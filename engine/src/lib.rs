@@ -51,7 +51,9 @@ pub use contest::EngineContestant;
 pub use distance::{Distances, draw_in};
 pub use engine_player::{Choice, EnginePlayer, SearchInfo, SearchObserver, SearchValue};
 pub use evaluate::{MeanRow, Separated, TableDifference, TableForesight};
-pub use external::{ExternalPlayer, ExternalPlayerError, replies};
+pub use external::{
+    ComplianceCheck, ExternalPlayer, ExternalPlayerError, ProtocolLog, ProtocolTrace, check_compliance, replies,
+};
 pub use filter::{Filter, Pieces};
 pub use follower::Follower;
 pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};

@@ -94,6 +94,11 @@ impl HillClimb {
         toml::from_str(include_str!("../tuning.toml")).expect("the tuning that ships is well-formed")
     }
 
+    /// Returns the largest number of trials.
+    pub fn most_trials(&self) -> u64 {
+        u64::from(self.passes) * self.parameters.len() as u64 * OFFSETS.len() as u64
+    }
+
     /// Returns the values that a pass tries for a parameter with the value
     /// `present`.
     pub fn variants(&self, parameter: &ClimbParameter, pass: u32, present: f64) -> Vec<f64> {

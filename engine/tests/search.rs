@@ -132,7 +132,7 @@ fn played(
     let board = distances.board();
     let game = ChineseCheckers::new(board, Filter::All);
     let make = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
-        Box::new(EngineContestant(player(&configs[entrant], board, PLY_LIMIT, Some(distances)).unwrap()))
+        Box::new(EngineContestant::new(player(&configs[entrant], board, PLY_LIMIT, Some(distances)).unwrap()))
     };
     let mut standings = Standings::new(schedule);
     let mut records = Vec::new();

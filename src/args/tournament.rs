@@ -205,6 +205,9 @@ pub enum PairingFormat {
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PlayerEntry {
     name: Option<String>,
+    /// Whether the name only distinguishes the second of two equal players.
+    #[serde(skip)]
+    copy: bool,
     /// A player of the engine, or a policy for a rulesheet. The default is the name.
     player: Option<PolicyText>,
     /// The command line of an external program.
@@ -273,9 +276,14 @@ impl PlayerEntry {
         }
     }
 
-    /// Returns the same player under another name.
-    pub fn with_name(self, name: String) -> PlayerEntry {
-        PlayerEntry { name: Some(name), ..self }
+    /// Returns the same player under a name that distinguishes it from the first.
+    pub fn copied(self, name: String) -> PlayerEntry {
+        PlayerEntry { name: Some(name), copy: true, ..self }
+    }
+
+    /// Returns whether the user has given the player a name.
+    pub fn is_named(&self) -> bool {
+        self.name.is_some() && !self.copy
     }
 
     /// Returns the name in results.

@@ -76,7 +76,7 @@ struct ArmyDistance {
 struct LineRow {
     #[serde(rename = "move")]
     mv: String,
-    score: Option<ScoreRow>,
+    score: Option<SearchValue>,
     depth: u32,
     nodes: u64,
     playouts: u64,
@@ -84,20 +84,6 @@ struct LineRow {
     line: Vec<String>,
     #[serde(skip)]
     text: String,
-}
-
-/// A value for the player to move.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum ScoreRow {
-    /// A lead in moves.
-    Lead(f64),
-    /// The mean reward, from -1 to 1.
-    Reward(f64),
-    /// A proven win in a number of plies.
-    WinIn(u32),
-    /// A proven loss in a number of plies.
-    LossIn(u32),
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
@@ -157,12 +143,7 @@ fn line_row(geometry: &Geometry, found: &AnalysedMove) -> LineRow {
     let text = format!("{mv}  {value}  depth {}  nodes {}  {line}", spent.depth, spent.expansions);
     LineRow {
         mv,
-        score: found.info.value.map(|value| match value {
-            SearchValue::Lead(lead) => ScoreRow::Lead(lead),
-            SearchValue::Reward(reward) => ScoreRow::Reward(reward),
-            SearchValue::Won(plies) => ScoreRow::WinIn(plies),
-            SearchValue::Lost(plies) => ScoreRow::LossIn(plies),
-        }),
+        score: found.info.value,
         depth: spent.depth,
         nodes: spent.expansions,
         playouts: spent.playouts,

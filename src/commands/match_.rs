@@ -10,7 +10,8 @@ use crate::output::{self, CommandOutcome};
 /// Play a match between two players
 ///
 /// Games come in pairs from the same opening, with sides exchanged. With --log,
-/// the same command resumes an interrupted run.
+/// the same command resumes an interrupted run, and more --games extend it.
+/// Exit code 2 if every game ended by a fault.
 #[derive(clap::Args)]
 pub struct Args {
     /// First player: a name, `name,key=value,…` to change parameters, or `ugi:COMMAND` for a program
@@ -30,11 +31,14 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let mut player = [&args.a, &args.b].map(|text| PlayerEntry::from_argument(text)).to_vec();
     if args.a == args.b {
         // Names in results must differ.
-        player[1] = player[1].clone().with_name(format!("{} (2)", args.b));
+        player[1] = player[1].clone().copied(format!("{} (2)", args.b));
     }
     let options = args.options.clone().with_players(player);
-    let tournament = open(ctx, options.resolve(None)?)?;
-    play(ctx, &tournament, &args.run, |standings| print(standings, args.json))
+    let log = args.run.protocol_log()?;
+    let tournament = open(ctx, options.resolve(None)?, log.as_ref())?;
+    let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json))?;
+    args.run.check_protocol_log(log.as_ref())?;
+    Ok(outcome)
 }
 
 fn print(standings: &Standings, json: bool) -> Result<CommandOutcome> {

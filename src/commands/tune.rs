@@ -1,6 +1,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_engine::{
@@ -16,6 +17,7 @@ use crate::args::threads::threads;
 use crate::args::tournament::DEFAULT_OPENING_PLIES;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
+use crate::progress::games_time;
 use crate::tables_dir::Coverage;
 use crate::values::{count, positive};
 
@@ -72,7 +74,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let game = ChineseCheckers::new(factory.board(), Filter::All).with_ply_limit(factory.ply_limit());
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let contestants = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
-            Box::new(EngineContestant(
+            Box::new(EngineContestant::new(
                 factory.player([variant, present][entrant]).expect("variants need what the player needs"),
             ))
         };
@@ -83,11 +85,17 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         (!stop.load(Relaxed)).then(|| standings.score(0, 0))
     };
     let mut failed = None;
+    let started = Instant::now();
+    let (most, mut finished) = (setup.tuning.most_trials(), 0);
     let report = |trial: &Trial| {
         let Score { games, wins, losses, draws } = trial.score;
         let Trial { pass, parameter, present, value, .. } = trial;
+        finished += 1;
         if output::shows_progress() {
-            status!("pass {pass}: {parameter} {value} against {present}: +{wins} -{losses} ={draws} of {games}");
+            let time = games_time(started.elapsed(), finished, most.saturating_sub(known.len() as u64 + finished));
+            status!(
+                "pass {pass}: {parameter} {value} against {present}: W-D-L {wins}-{draws}-{losses} in {games} games ({time})"
+            );
         }
         if let Some(Err(error)) = log.as_mut().map(|log| log.append(trial)) {
             failed = Some(error);

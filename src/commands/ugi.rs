@@ -4,20 +4,21 @@ use std::path::PathBuf;
 use anyhow::Result;
 use sternhalma_data::Board;
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
-use sternhalma_engine::{Config, EnginePlayer};
+use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, check_compliance};
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::DEFAULT_NODES;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
-use crate::output::CommandOutcome;
+use crate::output::{CommandOutcome, print_line};
 use crate::tables_dir::Coverage;
 use crate::values::count;
 
 /// Play over the Universal Game Interface on stdin and stdout
 ///
-/// docs/ugi.md describes commands, options and replies.
+/// docs/ugi.md describes commands, options and replies. With --compliance, checks
+/// another engine instead; exit code 1 if a check fails.
 #[derive(clap::Args)]
 pub struct Args {
     /// Player, unless the option `Player` sets another
@@ -26,6 +27,9 @@ pub struct Args {
     /// Seed of the player
     #[arg(long, default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
+    /// Check whether the program with this command line follows the protocol
+    #[arg(long, value_name = "COMMAND")]
+    compliance: Option<String>,
     #[command(flatten)]
     board: BoardArgs,
     #[command(flatten)]
@@ -33,6 +37,9 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    if let Some(command) = &args.compliance {
+        return check(command, args.board.board()?.for_two()?);
+    }
     let settings = UgiSettings {
         roster: args.players.roster()?,
         player: args.player.clone(),
@@ -44,6 +51,22 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let host = Host { ctx: ctx.clone(), players: &args.players };
     UgiSession::new(host, settings, io::stdout())?.run(io::stdin().lock())?;
     Ok(CommandOutcome::Answered)
+}
+
+/// Checks an engine, and prints a line per check.
+fn check(command: &str, board: Board) -> Result<CommandOutcome> {
+    let mut printed = Ok(());
+    let passed = check_compliance(command, ChineseCheckers::new(board, Filter::All), |check| {
+        let line = match &check.failure {
+            None => format!("ok      {}", check.name),
+            Some(failure) => format!("FAILED  {}: {failure}", check.name),
+        };
+        if printed.is_ok() {
+            printed = print_line(&line);
+        }
+    })?;
+    printed?;
+    Ok(if passed { CommandOutcome::Answered } else { CommandOutcome::NotFound })
 }
 
 /// Opens the tables of the command line for a session.

@@ -120,6 +120,8 @@ fn json_keys_are_described() {
         "match greedy random --side 5 --pieces 3 --games 4 --sprt 0,40 --json",
         "tournament greedy random --side 5 --pieces 3 --games 4 --json",
         "tournament greedy random --side 5 --pieces 3 --games 4 --plan --json",
+        "match base0 ab-avg --side 5 --pieces 3 --games 2 --nodes 50 --log match.ndjson --json",
+        "tournament show match.ndjson --game 1 --json",
         "tournament -f series.toml --json --log logs",
         "tournament show logs -f series.toml --json",
         "tournament -f series.toml --plan --json",

@@ -62,7 +62,7 @@ fn between<C: Contestant<ChineseCheckers>>(
 fn here(names: [&str; 2], start: &GameState, seeds: [u64; 2], limits: Limits) -> Vec<Action> {
     let roster = Roster::built_in();
     let made = |name| player(&roster.config(name).unwrap(), Board::new(5, 3).unwrap(), PLY_LIMIT, None).unwrap();
-    between(&mut names.map(|name| EngineContestant(made(name))), start, seeds, limits).0
+    between(&mut names.map(|name| EngineContestant::new(made(name))), start, seeds, limits).0
 }
 
 #[test]

@@ -252,3 +252,36 @@ fn two_engines_play_a_game_to_its_end() {
     assert_eq!(results[0], results[1]);
     assert!(["response p1win", "response p2win", "response draw"].contains(&results[0].as_str()), "{results:?}");
 }
+
+/// Checks an engine, and returns the exit code and the lines.
+fn compliance(command: &str) -> (Option<i32>, Vec<String>) {
+    let mut check = Command::new(env!("CARGO_BIN_EXE_sternhalma"));
+    let output = check.args(["ugi", "--side", "5", "--pieces", "3", "--compliance", command]).output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+    (output.status.code(), lines)
+}
+
+#[test]
+fn the_engine_follows_its_protocol() {
+    for player in ["base0", "ab-avg", "greedy"] {
+        let engine = format!("'{}' ugi --side 5 --pieces 3 --player {player}", env!("CARGO_BIN_EXE_sternhalma"));
+        let (code, lines) = compliance(&engine);
+        assert!(lines.len() == 18 && lines.iter().all(|line| line.starts_with("ok ")), "{player}: {lines:#?}");
+        assert_eq!(code, Some(0));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_engine_that_does_not_follow_the_protocol_fails() {
+    let (code, lines) = compliance("/no/such/engine");
+    assert_eq!((code, lines.len()), (Some(1), 1));
+    assert!(lines[0].starts_with("FAILED  `ugi` is answered by `ugiok`: cannot start `/no/such/engine`"), "{lines:?}");
+    // It knows no board but 9x9.
+    let engine = format!("'{}' ugi --player greedy", env!("CARGO_BIN_EXE_sternhalma"));
+    let (code, lines) = compliance(&engine);
+    assert_eq!(code, Some(1));
+    let failed: Vec<&String> = lines.iter().filter(|line| line.starts_with("FAILED  ")).collect();
+    assert!(!failed.is_empty() && failed.len() < 9, "{lines:#?}");
+    assert!(failed[0].contains("expected a legal move of x in "), "{lines:#?}");
+}

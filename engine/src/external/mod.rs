@@ -1,17 +1,19 @@
 //! External programs in the arena, using the Universal Game Interface
 //! (`docs/ugi.md`).
 
+mod compliance;
 mod process;
 pub mod replies;
 #[cfg(all(test, unix))]
 mod tests;
+mod trace;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use sternhalma_data::Geometry;
-use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request};
+use sternhalma_ggp::arena::{Contestant, Fault, FaultKind, Request, SearchValue};
 use sternhalma_ggp::{Game, SearchStats};
 use thiserror::Error;
 
@@ -19,6 +21,9 @@ use crate::game::{Action, ChineseCheckers, GameState};
 use crate::ugi::{Go, action_text};
 use process::{ExternalProgram, OutputLine, Process, Wait, excerpt};
 use replies::Introduction;
+
+pub use compliance::{ComplianceCheck, check_compliance};
+pub use trace::{ProtocolLog, ProtocolTrace};
 
 /// The default time in which a program must become ready.
 const STARTING: Duration = Duration::from_secs(60);
@@ -43,6 +48,9 @@ pub struct ExternalPlayer {
     starting: Duration,
     running: Option<Running>,
     position: PositionCommand,
+    trace: Option<ProtocolTrace>,
+    /// The value that the last search reported.
+    value: Option<SearchValue>,
 }
 
 /// An error in the command line or the options of an external player.
@@ -84,16 +92,27 @@ impl ExternalPlayer {
         options: Vec<(String, String)>,
         dir: Option<PathBuf>,
     ) -> Result<ExternalPlayer, ExternalPlayerError> {
-        let mut words =
-            shlex::split(command).ok_or_else(|| ExternalPlayerError::Unbalanced(command.to_owned()))?.into_iter();
-        let path = words.next().filter(|path| !path.is_empty()).ok_or(ExternalPlayerError::Empty)?.into();
+        let program = parse_command(command, dir)?;
         let breaks =
             |(name, value): &&(String, String)| name.contains(char::is_control) || value.contains(char::is_control);
         if let Some((name, _)) = options.iter().find(breaks) {
             return Err(ExternalPlayerError::Control(name.clone()));
         }
-        let program = ExternalProgram { path, args: words.collect(), dir };
-        Ok(ExternalPlayer { program, options, starting: STARTING, running: None, position: PositionCommand::default() })
+        Ok(ExternalPlayer {
+            program,
+            options,
+            starting: STARTING,
+            running: None,
+            position: PositionCommand::default(),
+            trace: None,
+            value: None,
+        })
+    }
+
+    /// Logs all lines of the protocol.
+    #[must_use]
+    pub fn with_trace(self, trace: Option<ProtocolTrace>) -> ExternalPlayer {
+        ExternalPlayer { trace, ..self }
     }
 
     /// Sets the time in which the program must become ready for a game
@@ -119,9 +138,17 @@ impl ExternalPlayer {
     fn take(&mut self, patience: Duration) -> Result<Running, Fault> {
         match self.running.take_if(|running| !running.process.has_ended()) {
             Some(running) => Ok(running),
-            None => Running::start(&self.program, &self.options, patience),
+            None => Running::start(&self.program, &self.options, patience, self.trace.clone()),
         }
     }
+}
+
+/// Parses a command line.
+fn parse_command(command: &str, dir: Option<PathBuf>) -> Result<ExternalProgram, ExternalPlayerError> {
+    let mut words =
+        shlex::split(command).ok_or_else(|| ExternalPlayerError::Unbalanced(command.to_owned()))?.into_iter();
+    let path = words.next().filter(|path| !path.is_empty()).ok_or(ExternalPlayerError::Empty)?.into();
+    Ok(ExternalProgram { path, args: words.collect(), dir })
 }
 
 /// A program that has introduced itself.
@@ -131,10 +158,13 @@ struct Running {
 }
 
 impl Running {
-    fn start(program: &ExternalProgram, options: &[(String, String)], patience: Duration) -> Result<Running, Fault> {
-        let shown = || excerpt(&program.path.to_string_lossy());
-        let mut process = Process::start(program)
-            .map_err(|error| FaultKind::Crash.fault(format!("cannot start {}: {error}", shown())))?;
+    fn start(
+        program: &ExternalProgram,
+        options: &[(String, String)],
+        patience: Duration,
+        trace: Option<ProtocolTrace>,
+    ) -> Result<Running, Fault> {
+        let mut process = Process::start(program, trace).map_err(|error| FaultKind::Crash.fault(error))?;
         let mut introduction = Introduction::default();
         process.say("ugi\n".to_owned())?;
         let mut wait = Wait::of(patience);
@@ -215,6 +245,8 @@ struct PendingSearch<'a> {
     /// Whether the answer is no longer needed.
     unwanted: bool,
     spent: SearchStats,
+    /// The last value that the program reported.
+    value: Option<SearchValue>,
     /// The last error that the program reported.
     error: Option<String>,
 }
@@ -223,10 +255,20 @@ impl<'a> PendingSearch<'a> {
     fn new(geometry: &'static Geometry, request: &'a Request<'a>) -> PendingSearch<'a> {
         let (started, wait) = (Instant::now(), Wait::of(request.deadline()));
         let spent = SearchStats::default();
-        PendingSearch { geometry, request, started, wait, stopped: false, unwanted: false, spent, error: None }
+        PendingSearch {
+            geometry,
+            request,
+            started,
+            wait,
+            stopped: false,
+            unwanted: false,
+            spent,
+            value: None,
+            error: None,
+        }
     }
 
-    fn answer(mut self, process: &mut Process) -> Result<(Action, SearchStats), Fault> {
+    fn answer(&mut self, process: &mut Process) -> Result<(Action, SearchStats), Fault> {
         loop {
             if let Some(line) = process.hear(&mut self.wait)?
                 && let Some(action) = self.read(&line)
@@ -239,7 +281,7 @@ impl<'a> PendingSearch<'a> {
     }
 
     fn read(&mut self, line: &OutputLine) -> Option<Result<Action, Fault>> {
-        replies::note(&mut self.spent, &line.text);
+        replies::note(&mut self.spent, &mut self.value, &line.text);
         self.error = replies::error(&line.text).map(excerpt).or(self.error.take());
         replies::best_move(self.geometry, &line.text)
     }
@@ -265,6 +307,12 @@ impl<'a> PendingSearch<'a> {
 }
 
 impl Contestant<ChineseCheckers> for ExternalPlayer {
+    fn set_game_number(&mut self, number: u64) {
+        if let Some(trace) = &self.trace {
+            trace.set_game_number(number);
+        }
+    }
+
     fn begin(&mut self, game: &ChineseCheckers, start: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
         self.position = PositionCommand::new(game, start);
         let mut running = self.take(self.starting)?;
@@ -283,7 +331,13 @@ impl Contestant<ChineseCheckers> for ExternalPlayer {
         let mut search = PendingSearch::new(game.geometry(), request);
         running.process.ignore(&mut search.wait)?;
         running.process.say(format!("position {}{}\n{}\n", self.position.start, self.position.moves, go(request)))?;
-        search.answer(&mut running.process)
+        let answer = search.answer(&mut running.process);
+        self.value = search.value;
+        answer
+    }
+
+    fn value(&self) -> Option<SearchValue> {
+        self.value
     }
 
     fn observe(&mut self, game: &ChineseCheckers, joint: &[Action]) {

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use sternhalma_ggp::arena::{Fault, FaultKind};
 
+use super::trace::ProtocolTrace;
+
 /// The maximum length of a line; longer lines are cut.
 const LONGEST_LINE: u64 = 64 << 10;
 
@@ -110,6 +112,7 @@ pub struct Process {
     last_words: Arc<Mutex<VecDeque<u8>>>,
     /// Disconnected when stderr is closed.
     silenced: Receiver<()>,
+    trace: Option<ProtocolTrace>,
 }
 
 impl Process {
@@ -119,23 +122,28 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// Returns an error if the program cannot be started.
-    pub fn start(program: &ExternalProgram) -> io::Result<Process> {
+    /// Returns a message if the program cannot be started.
+    pub fn start(program: &ExternalProgram, trace: Option<ProtocolTrace>) -> Result<Process, String> {
+        let shown = || excerpt(&program.path.to_string_lossy());
+        Process::spawn(program, trace).map_err(|error| format!("cannot start {}: {error}", shown()))
+    }
+
+    fn spawn(program: &ExternalProgram, trace: Option<ProtocolTrace>) -> io::Result<Process> {
         let mut child = program.command()?.spawn()?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (input, messages) = sync_channel(MESSAGES_AHEAD);
         let (lines, output) = sync_channel(LINES_AHEAD);
         let (silence, silenced) = sync_channel(0);
         let last_words = Arc::<Mutex<VecDeque<u8>>>::default();
-        let words = last_words.clone();
+        let (words, reader) = (last_words.clone(), trace.clone());
         // On an error here the dropped process is killed.
-        let process = Process { child, status: None, input: Some(input), output, last_words, silenced };
+        let process = Process { child, status: None, input: Some(input), output, last_words, silenced, trace };
         let spawn = |stream: Box<dyn FnOnce() + Send>| thread::Builder::new().spawn(stream).map(drop);
         spawn(Box::new(move || {
             let _ = stdin.map(|stdin| pass_in(stdin, &messages));
         }))?;
         spawn(Box::new(move || {
-            let _ = stdout.map(|stdout| pass_out(stdout, &lines));
+            let _ = stdout.map(|stdout| pass_out(stdout, &lines, reader.as_ref()));
         }))?;
         spawn(Box::new(move || {
             let _silence = silence;
@@ -152,6 +160,9 @@ impl Process {
     /// Returns a fault if the program has not read earlier messages; it is
     /// then killed.
     pub fn say(&mut self, lines: String) -> Result<(), Fault> {
+        if let (Some(trace), Some(_)) = (&self.trace, &self.input) {
+            trace.sent(&lines);
+        }
         match self.input.as_ref().map(|input| input.try_send(lines)) {
             Some(Err(TrySendError::Full(_))) => {
                 self.kill();
@@ -214,6 +225,11 @@ impl Process {
             return Err(FaultKind::Garbage.fault(what));
         }
         Ok(line)
+    }
+
+    /// Closes stdin after the messages sent so far.
+    pub fn close_input(&mut self) {
+        self.input = None;
     }
 
     /// Kills the program and all processes in its process group.
@@ -295,7 +311,7 @@ fn pass_in(mut stdin: impl Write, messages: &Receiver<String>) -> io::Result<()>
 
 /// Forwards stdout line by line until its end or until the receiver is
 /// dropped.
-fn pass_out(stdout: impl Read, lines: &SyncSender<OutputLine>) -> io::Result<()> {
+fn pass_out(stdout: impl Read, lines: &SyncSender<OutputLine>, trace: Option<&ProtocolTrace>) -> io::Result<()> {
     let mut stdout = BufReader::new(stdout);
     let mut bytes = Vec::new();
     let mut goes_on = false;
@@ -306,6 +322,9 @@ fn pass_out(stdout: impl Read, lines: &SyncSender<OutputLine>) -> io::Result<()>
         let mut text = if goes_on { String::new() } else { String::from_utf8_lossy(&bytes).trim_end().to_owned() };
         if cut && !goes_on {
             text.push('…');
+        }
+        if let Some(trace) = trace.filter(|_| count > 0 && !goes_on) {
+            trace.received(&text);
         }
         let line = OutputLine { text, bytes: count };
         goes_on = cut;

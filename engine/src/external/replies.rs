@@ -2,7 +2,7 @@
 
 use sternhalma_data::Geometry;
 use sternhalma_ggp::SearchStats;
-use sternhalma_ggp::arena::{Fault, FaultKind};
+use sternhalma_ggp::arena::{Fault, FaultKind, SearchValue};
 
 use super::process::{excerpt, readable};
 use crate::game::Action;
@@ -97,8 +97,8 @@ pub fn error(line: &str) -> Option<&str> {
     line.starts_with(ERROR).then_some(line)
 }
 
-/// Updates the cost of a search from an `info` line.
-pub fn note(spent: &mut SearchStats, line: &str) {
+/// Updates the cost and the value of a search from an `info` line.
+pub fn note(spent: &mut SearchStats, value: &mut Option<SearchValue>, line: &str) {
     let mut words = line.split_whitespace();
     if words.next() != Some("info") {
         return;
@@ -108,6 +108,10 @@ pub fn note(spent: &mut SearchStats, line: &str) {
             "nodes" => &mut |count| spent.expansions = count,
             "playouts" => &mut |count| spent.playouts = count,
             "depth" => &mut |count| spent.depth = count.try_into().unwrap_or(u32::MAX),
+            "score" => {
+                *value = score(words.next(), words.next()).or(*value);
+                continue;
+            }
             // The rest of the line is moves or text.
             "pv" | "string" => return,
             _ => continue,
@@ -115,6 +119,17 @@ pub fn note(spent: &mut SearchStats, line: &str) {
         if let Some(count) = words.next().and_then(|text| text.parse().ok()) {
             counter(count);
         }
+    }
+}
+
+/// Returns the value of `score cp N` (hundredths) or `score mate N` (plies).
+fn score(kind: Option<&str>, number: Option<&str>) -> Option<SearchValue> {
+    let number: i32 = number?.parse().ok()?;
+    match kind? {
+        "cp" => Some(SearchValue::Lead(f64::from(number) / 100.0)),
+        "mate" if number < 0 => Some(SearchValue::Lost(number.unsigned_abs())),
+        "mate" => Some(SearchValue::Won(number.unsigned_abs())),
+        _ => None,
     }
 }
 
@@ -182,6 +197,22 @@ mod tests {
         assert_eq!(seed("min 7 max 3", 9), 7);
     }
 
+    #[test]
+    fn the_last_score_counts() {
+        let mut value = None;
+        for (line, expected) in [
+            ("info depth 3", None),
+            ("info depth 3 score cp -35 nodes 7", Some(SearchValue::Lead(-0.35))),
+            ("info score cp red", Some(SearchValue::Lead(-0.35))),
+            ("info score mate 3", Some(SearchValue::Won(3))),
+            ("info score mate -4 pv a1-a2", Some(SearchValue::Lost(4))),
+            ("info string score cp 5", Some(SearchValue::Lost(4))),
+        ] {
+            note(&mut SearchStats::default(), &mut value, line);
+            assert_eq!(value, expected, "{line}");
+        }
+    }
+
     proptest! {
         #[test]
         fn every_seed_is_taken(min: i64, over: u64, seed: u64) {
@@ -201,7 +232,7 @@ mod tests {
         ) {
             let parsed = introduced(&[&line]);
             parsed.options.iter().for_each(|offer| drop(offer.seed(seed).to_string()));
-            note(&mut SearchStats::default(), &line);
+            note(&mut SearchStats::default(), &mut None, &line);
             best_move(Board::new(5, 3).unwrap().geometry(), &line);
         }
     }

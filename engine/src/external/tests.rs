@@ -375,3 +375,95 @@ fn commands_are_split_and_run_where_they_are_told() {
     let options = vec![("Player".to_owned(), "x\nquit".to_owned())];
     assert_eq!(ExternalPlayer::new("sh", options, None).err(), Some(ExternalPlayerError::Control("Player".to_owned())));
 }
+
+/// Returns the names of the checks that a program fails, with the messages, and the number of all
+/// checks.
+fn failed_checks(text: &str) -> (Vec<(&'static str, String)>, usize) {
+    let script = Script::new(text);
+    let dir = shlex::try_quote(script.0.path().to_str().unwrap()).unwrap().into_owned();
+    let (mut failed, mut count) = (Vec::new(), 0);
+    let passed = check_compliance(&format!("sh {dir}/engine {dir}"), game(), |check| {
+        count += 1;
+        failed.extend(check.failure.clone().map(|failure| (check.name, failure)));
+    });
+    assert_eq!(passed, Ok(failed.is_empty()));
+    script.expect_no_process();
+    (failed, count)
+}
+
+#[test]
+fn compliance_checks_find_what_is_wrong() {
+    // It does not search: it always answers at once, with a move of x from the initial position.
+    let (failed, count) = failed_checks(&polite("echo bestmove a1-a3", ""));
+    let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        names,
+        [
+            "`position startpos moves …`: legal moves of a game",
+            "`position fen …`: a legal move for o",
+            "`go infinite`: no move before `stop`, a legal one after it",
+            "`isready` is answered during a search",
+        ]
+    );
+    assert!(failed[0].1.starts_with("after `moves a1-a3`: expected a legal move of o in "), "{}", failed[0].1);
+    assert!(failed[0].1.ends_with("got `bestmove a1-a3`"), "{}", failed[0].1);
+    assert!(failed[2].1.contains("expected no move before `stop`"), "{}", failed[2].1);
+    assert_eq!(count, 18);
+    // It ends at an unknown command, ignores `quit`, and has no name.
+    let (failed, _) = failed_checks(
+        r#"while read -r line; do case "$line" in
+        ugi) echo "option name Seed spin"; echo ugiok;;
+        isready) echo readyok;;
+        uginewgame|position*|stop|setoption*|quit) ;;
+        go*) echo bestmove a1-a3;;
+        *) echo "no command" >&2; exit 3;;
+        esac; done"#,
+    );
+    let of = |name: &str| failed.iter().find(|(of, _)| *of == name).map(|(_, failure)| failure.as_str());
+    assert!(of("`id name` names the engine").unwrap().contains("got none"));
+    assert!(of("each `option` has a name and a type").unwrap().ends_with("got `option name Seed spin`"));
+    let ended = of("unknown commands are ignored").unwrap();
+    assert!(ended.contains("exit status: 3; its last words: no command"), "{ended}");
+    assert!(of("`quit` ends the program").unwrap().contains("got a running one"));
+    assert_eq!((of("`isready` is answered by `readyok`"), of("`uginewgame` begins a game")), (None, None));
+    // Without a handshake there is nothing to check.
+    let (failed, count) = failed_checks("exit 1");
+    assert_eq!((failed.len(), count), (1, 1));
+    assert!(failed[0].1.contains("expected `ugiok`"), "{}", failed[0].1);
+    assert!(check_compliance("'", game(), |_| ()).is_err());
+}
+
+#[test]
+fn the_protocol_log_has_both_directions() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let script = Script::new(&polite("echo info depth 2 score cp -35; echo bestmove a1-a2", ""));
+    let log = ProtocolLog::open(&path).unwrap();
+    let mut peer = script.peer().with_trace(Some(log.of("mine")));
+    peer.set_game_number(7);
+    begin(&mut peer).unwrap();
+    choose(&mut peer, Limits::expansions(1), LONG).unwrap();
+    assert_eq!(peer.value(), Some(SearchValue::Lead(-0.35)));
+    drop(peer);
+    log.check().unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.splitn(4, '\t').collect();
+        assert!(fields[0].parse::<f64>().unwrap() >= 0.0 && (fields[1], fields[2]) == ("7", "mine"), "{line}");
+        lines.push(fields[3].replace('\t', " "));
+    }
+    for line in [
+        "> ugi",
+        "< ugiok",
+        "> isready",
+        "< readyok",
+        "> position startpos",
+        "> go nodes 1",
+        "< bestmove a1-a2",
+        "> quit",
+    ] {
+        assert_eq!(lines.iter().filter(|other| *other == line).count(), 1, "{line}: {text}");
+    }
+    assert!(ProtocolLog::open(dir.path()).is_err());
+}

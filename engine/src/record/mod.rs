@@ -19,6 +19,7 @@
 mod cursor;
 mod error;
 mod game;
+mod logged;
 mod parse;
 mod print;
 #[cfg(test)]

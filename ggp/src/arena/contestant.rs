@@ -6,13 +6,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::GameClock;
+use super::{GameClock, SearchValue};
 use crate::limits::SearchClock;
 use crate::policy::{PolicyAgent, PolicyGame};
 use crate::{Game, Limits, Policy, SearchStats, SearchTask};
 
 /// A player of one role of a game, in this process or in another program.
 pub trait Contestant<G: Game>: Send {
+    /// Receives the [number](super::Schedule::number) of the next game, before
+    /// [`begin`](Contestant::begin). The default ignores it.
+    fn set_game_number(&mut self, _number: u64) {}
+
     /// Begins a game from `start`. The same seed gives the same moves, unless time is limited.
     ///
     /// # Errors
@@ -26,6 +30,12 @@ pub trait Contestant<G: Game>: Send {
     /// # Errors
     /// Returns a fault if there is no move before the [`deadline`](Request::deadline).
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault>;
+
+    /// Returns the value of the state in which the contestant last chose a move, for itself. The
+    /// default returns `None`: the value is not known.
+    fn value(&self) -> Option<SearchValue> {
+        None
+    }
 
     /// Thinks within the limits of the request without choosing a move, and returns the cost.
     /// The state is not terminal. The default does nothing.

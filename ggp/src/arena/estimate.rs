@@ -92,7 +92,12 @@ impl TournamentEstimate {
 }
 
 fn time(hours: f64) -> String {
-    if hours < 1.0 { format!("{:.1} minutes", 60.0 * hours) } else { format!("{hours:.1} hours") }
+    match 3600.0 * hours {
+        ..1.0 => "less than a second".to_owned(),
+        seconds @ ..60.0 => format!("{seconds:.0} seconds"),
+        seconds @ ..3600.0 => format!("{:.1} minutes", seconds / 60.0),
+        _ => format!("{hours:.1} hours"),
+    }
 }
 
 impl Tournament {
@@ -110,10 +115,12 @@ impl Tournament {
         time: Duration,
     ) -> Result<TournamentEstimate, ArenaError> {
         let schedule = &self.schedule;
-        let known = match log {
+        let (head, known) = match log {
             Some(path) if path.exists() => GameLog::entries(path, schedule)?,
-            _ => Vec::new(),
+            _ => (schedule.clone(), Vec::new()),
         };
+        // A log has the same players, but may have another order of pairings.
+        let place = |[a, b]: [usize; 2]| head.pairings.iter().position(|&other| other == [a, b] || other == [b, a]);
         let played: HashSet<GameId> = known.iter().map(|record| record.id).collect();
         let Sample { size, rounds: sample } = self.sample_within(threads, stop, time)?;
         let mut rounds = Vec::new();
@@ -122,8 +129,9 @@ impl Tournament {
             let (mut hours, mut simulations) = (0.0, 0.0);
             for (pairing, sample) in sample.pairings.iter().enumerate() {
                 let id = GameId { round, pairing, game: 0 };
-                let left =
-                    games - played.iter().filter(|game| (game.round, game.pairing) == (round, pairing)).count() as u64;
+                let logged = place(schedule.pairings[pairing]);
+                let left = games
+                    - played.iter().filter(|game| (game.round, Some(game.pairing)) == (round, logged)).count() as u64;
                 for (player, spent) in sample.spent.iter().enumerate() {
                     let seconds = left as f64 * seconds_per_game(schedule, id, player, sample, size);
                     hours += seconds / 3600.0 / threads.get() as f64;

@@ -221,7 +221,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
 
     fn choose(&mut self, slot: usize, role: usize, mv: u32, spent: SearchStats) {
         let Some(game) = &mut self.games[slot] else { return };
-        if let Err(fault) = game.session.choose(role, mv, spent) {
+        if let Err(fault) = game.session.choose(role, mv, spent, None) {
             self.searches.retain(|search| search.slot != slot);
             self.end(slot, |session| session.forfeit(RoleFault { role, fault }));
         }

@@ -1,5 +1,6 @@
 //! Logs: append-only files from which an interrupted run resumes.
 
+use std::fmt::Debug;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::marker::PhantomData;
@@ -16,7 +17,7 @@ use super::{GameRecord, Schedule};
 /// An entry of a [`Log`].
 pub trait LogEntry: Serialize + DeserializeOwned {
     /// Identifies the run. It is the first line of the log.
-    type Head: Serialize + DeserializeOwned + PartialEq;
+    type Head: Serialize + DeserializeOwned + PartialEq + Clone + Debug;
 
     /// The kind of run, e.g. "tournament".
     const RUN: &'static str;
@@ -29,6 +30,14 @@ pub trait LogEntry: Serialize + DeserializeOwned {
     /// # Errors
     /// Returns the reason why it does not.
     fn check(&self, head: &Self::Head) -> Result<(), String>;
+
+    /// Returns the head with which a run continues a log. All entries must remain valid.
+    ///
+    /// # Errors
+    /// Returns the first difference, if the log belongs to another run.
+    fn continued_head(requested: &Self::Head, logged: &Self::Head) -> Result<Self::Head, String> {
+        if requested == logged { Ok(logged.clone()) } else { Err(difference(logged, requested)) }
+    }
 }
 
 /// An append-only file of JSON objects, one per line: a head, which identifies the run, and then
@@ -39,9 +48,10 @@ pub trait LogEntry: Serialize + DeserializeOwned {
 /// name ends in `.zst` is compressed with Zstandard; it can be created and read, but not
 /// extended.
 #[derive(Debug)]
-pub struct Log<E> {
+pub struct Log<E: LogEntry> {
     file: File,
     path: PathBuf,
+    head: E::Head,
     /// The time of the last sync.
     synced: Instant,
     entry: PhantomData<fn(E)>,
@@ -102,7 +112,8 @@ pub enum LogError {
 }
 
 impl<E: LogEntry> Log<E> {
-    /// Opens or creates the log of a run, and returns it with its entries.
+    /// Opens or creates the log of a run, and returns it with its entries. If the run
+    /// [extends](LogEntry::continued_head) the log, the head is replaced.
     ///
     /// # Errors
     /// Returns an error if the file cannot be used, is locked or compressed, or is not a log of
@@ -113,33 +124,39 @@ impl<E: LogEntry> Log<E> {
             return Err(LogError::Compressed { path: path.to_owned() });
         }
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(io)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => LogError::Locked { path: path.to_owned() },
-            TryLockError::Error(source) => io(source),
-        })?;
-        let ParsedLog { head: found, entries, length } = parse::<E>(&file, path)?;
-        let has_head = found.is_some();
-        check_head::<E>(path, found, head)?;
-        if !has_head && !is_partial_head(&file, head).map_err(io)? {
+        lock(&file, path)?;
+        let ParsedLog { head: logged, entries, length } = parse::<E>(&file, path)?;
+        let continued = continued_head::<E>(path, logged.as_ref(), head)?;
+        if logged.is_none() && !is_partial_head(&file, head).map_err(io)? {
             let reason = "it is another file, which would be overwritten".to_owned();
             return Err(malformed(path, 1, "the head of a log".to_owned(), reason));
         }
         file.set_len(length).map_err(io)?;
-        if !has_head {
-            append(&mut file, head).map_err(io)?;
-            sync_with_directory(&file, path).map_err(io)?;
+        match logged {
+            None => {
+                append(&mut file, head).map_err(io)?;
+                sync_with_directory(&file, path).map_err(io)?;
+            }
+            Some(logged) if logged != continued => file = with_head(&file, path, &continued)?,
+            Some(_) => {}
         }
-        Ok((Log { file, path: path.to_owned(), synced: Instant::now(), entry: PhantomData }, entries))
+        let log = Log { file, path: path.to_owned(), head: continued, synced: Instant::now(), entry: PhantomData };
+        Ok((log, entries))
     }
 
-    /// Returns the entries of the log of a run, which may still be written.
+    /// Returns the head.
+    pub fn head(&self) -> &E::Head {
+        &self.head
+    }
+
+    /// Returns the head with which a run would continue a log, and the entries of the log, which
+    /// may still be written.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is not a log of this run.
-    pub fn entries(path: &Path, head: &E::Head) -> Result<Vec<E>, LogError> {
-        let ParsedLog { head: found, entries, .. } = read::<E>(path)?;
-        check_head::<E>(path, found, head)?;
-        Ok(entries)
+    pub fn entries(path: &Path, head: &E::Head) -> Result<(E::Head, Vec<E>), LogError> {
+        let ParsedLog { head: logged, entries, .. } = read::<E>(path)?;
+        Ok((continued_head::<E>(path, logged.as_ref(), head)?, entries))
     }
 
     /// Creates a log with entries.
@@ -209,6 +226,10 @@ impl LogEntry for GameRecord {
             return Ok(());
         }
         Err(format!("there is no game {} of pairing {} in round {}", id.game, id.pairing, id.round))
+    }
+
+    fn continued_head(requested: &Schedule, logged: &Schedule) -> Result<Schedule, String> {
+        requested.continuing(logged)
     }
 }
 
@@ -280,15 +301,48 @@ fn parse<E: LogEntry>(file: impl Read, path: &Path) -> Result<ParsedLog<E>, LogE
     Ok(parsed)
 }
 
-/// Returns an error if a log has the head of another run.
-fn check_head<E: LogEntry>(path: &Path, found: Option<E::Head>, expected: &E::Head) -> Result<(), LogError> {
-    match found.filter(|found| found != expected) {
-        None => Ok(()),
-        Some(found) => {
-            let difference = difference(&found, expected);
-            Err(LogError::OtherRun { path: path.to_owned(), run: E::RUN, difference })
-        }
-    }
+/// Returns the head with which a run continues a log, or an error if the log has the head of
+/// another run.
+fn continued_head<E: LogEntry>(
+    path: &Path,
+    logged: Option<&E::Head>,
+    requested: &E::Head,
+) -> Result<E::Head, LogError> {
+    let Some(logged) = logged else { return Ok(requested.clone()) };
+    let error = |difference| LogError::OtherRun { path: path.to_owned(), run: E::RUN, difference };
+    E::continued_head(requested, logged).map_err(error)
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), LogError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => LogError::Locked { path: path.to_owned() },
+        TryLockError::Error(source) => LogError::Io { path: path.to_owned(), source },
+    })
+}
+
+/// Replaces a log by one with another head, and returns it, locked. An interruption leaves the old
+/// log.
+fn with_head(mut file: &File, path: &Path, head: &impl Serialize) -> Result<File, LogError> {
+    let io = |source| LogError::Io { path: path.to_owned(), source };
+    let path = path.canonicalize().map_err(io)?;
+    let mut text = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(io)?;
+    let entries = text.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &text[end + 1..]);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let replace = || {
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(&new)?;
+        file.try_lock()?;
+        file.set_len(0)?;
+        file.write_all(&to_line(head)?)?;
+        file.write_all(entries)?;
+        file.sync_all()?;
+        std::fs::rename(&new, &path)?;
+        sync_with_directory(&file, &path)?;
+        Ok(file)
+    };
+    replace().map_err(io)
 }
 
 /// Returns whether a file without a complete line is empty or the start of a head.
@@ -315,18 +369,25 @@ fn append(file: &mut File, value: &impl Serialize) -> io::Result<()> {
 }
 
 /// Describes the first field in which two heads differ.
-fn difference(found: &impl Serialize, expected: &impl Serialize) -> String {
-    let fields = |head: Result<Value, serde_json::Error>| match head {
-        Ok(Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let (found, expected) = (fields(serde_json::to_value(found)), fields(serde_json::to_value(expected)));
-    let text = |value: Option<&Value>| value.map_or("absent".to_owned(), Value::to_string);
-    let key = found.keys().chain(expected.keys()).find(|&key| found.get(key) != expected.get(key));
-    key.map_or_else(
-        || "the heads differ".to_owned(),
-        |key| format!("{key} is {}, not {}", text(found.get(key)), text(expected.get(key))),
-    )
+fn difference(logged: &impl Serialize, requested: &impl Serialize) -> String {
+    let value = |head: Result<Value, serde_json::Error>| head.unwrap_or_default();
+    field_difference("", &value(serde_json::to_value(logged)), &value(serde_json::to_value(requested)))
+}
+
+/// Describes the first field in which two different values differ, with its path.
+fn field_difference(path: &str, logged: &Value, requested: &Value) -> String {
+    if let (Value::Object(old), Value::Object(new)) = (logged, requested) {
+        let differs = |key: &&String| old.get(*key) != new.get(*key);
+        if let Some(key) = old.keys().chain(new.keys()).find(differs) {
+            let dot = if path.is_empty() { "" } else { "." };
+            let of = |fields: &serde_json::Map<String, Value>| fields.get(key).cloned().unwrap_or_default();
+            return field_difference(&format!("{path}{dot}{key}"), &of(old), &of(new));
+        }
+    }
+    if logged.is_object() || logged.is_array() || requested.is_object() || requested.is_array() {
+        return format!("`{path}` differs");
+    }
+    format!("`{path}` is {logged} in the log, and {requested} here")
 }
 
 #[cfg(test)]
@@ -347,6 +408,7 @@ mod tests {
             goals: vec![100, 0],
             fault: None,
             spent: vec![Totals::default(); 2],
+            searches: Vec::new(),
         }
     }
 
@@ -382,7 +444,7 @@ mod tests {
         for path in [&plain, &compressed] {
             GameLog::create(path, &schedule, &records).unwrap();
             assert_eq!(GameLog::read(path).unwrap(), (schedule.clone(), records.clone()));
-            assert_eq!(GameLog::entries(path, &schedule).unwrap(), records);
+            assert_eq!(GameLog::entries(path, &schedule).unwrap(), (schedule.clone(), records.clone()));
         }
         let bytes = std::fs::read(&compressed).unwrap();
         assert_eq!(zstd::decode_all(&*bytes).unwrap(), std::fs::read(&plain).unwrap());
@@ -390,6 +452,31 @@ mod tests {
         assert_eq!(std::fs::read(&compressed).unwrap(), bytes);
         std::fs::write(&compressed, b"{}").unwrap();
         assert!(GameLog::read(&compressed).unwrap_err().to_string().contains("cannot use the log"));
+    }
+
+    #[test]
+    fn more_games_and_players_extend_a_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let small = schedule(2, &["a", "b"], &[2]);
+        let (mut log, _) = GameLog::open(&path, &small).unwrap();
+        log.append(&record(1)).unwrap();
+        drop(log);
+        let text = std::fs::read_to_string(&path).unwrap();
+        // A part of a line is removed, as in a log that is not extended.
+        std::fs::write(&path, text.clone() + "{\"round\":").unwrap();
+        let large = schedule(2, &["c", "a", "b"], &[4]);
+        let (mut log, records) = GameLog::open(&path, &large).unwrap();
+        assert_eq!((records, log.head().pairings.clone()), (vec![record(1)], vec![[1, 2], [0, 1], [0, 2]]));
+        let error = GameLog::open(&path, &large).unwrap_err().to_string();
+        assert!(error.contains("another run has this log open"), "{error}");
+        log.append(&record(2)).unwrap();
+        let head = log.head().clone();
+        drop(log);
+        assert_eq!(GameLog::read(&path).unwrap(), (head, vec![record(1), record(2)]));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        let error = GameLog::open(&path, &small).unwrap_err().to_string();
+        assert!(error.contains("the log has the player `c`, which is missing"), "{error}");
     }
 
     #[test]
@@ -407,7 +494,7 @@ mod tests {
         std::fs::write(&path, serde_json::to_string(&schedule).unwrap() + "\n{}\n").unwrap();
         assert!(error(&schedule).contains("line 2 is not a game: missing field"));
         std::fs::write(&path, serde_json::to_string(&schedule).unwrap() + "\n").unwrap();
-        assert!(error(&other).contains("different tournament (seed is 1, not 2)"));
+        assert!(error(&other).contains("different tournament (the seed is 1 in the log, and 2 here)"));
         std::fs::write(&path, "").unwrap();
         assert!(GameLog::read(&path).unwrap_err().to_string().contains("the file is empty"));
         assert!(GameLog::create(&path, &schedule, &[]).is_err());

@@ -42,12 +42,14 @@ pub enum MergeError {
         path: PathBuf,
     },
     /// Two logs belong to different tournaments.
-    #[error("{path}: the log belongs to a different tournament than {first}")]
+    #[error("{path}: the log belongs to a different tournament than {first} ({difference})")]
     OtherTournament {
         /// The log.
         path: PathBuf,
         /// The first log.
         first: PathBuf,
+        /// The first difference.
+        difference: String,
     },
     /// Two logs have different records of a game.
     #[error(
@@ -74,10 +76,13 @@ pub fn merge_logs(logs: &[PathBuf]) -> Result<MergedLogs, MergeError> {
         schedule.shard = None;
         replace_rules_by_digest(&mut schedule.game);
         schedule.check().map_err(|source| MergeError::Schedule { path: path.clone(), source })?;
-        if merged.as_ref().is_some_and(|merged| *merged != schedule) {
-            return Err(MergeError::OtherTournament { path: path.clone(), first: logs[0].clone() });
+        if let Some(merged) = &merged {
+            check_same(merged, &schedule).map_err(|difference| {
+                let (path, first) = (path.clone(), logs[0].clone());
+                MergeError::OtherTournament { path, first, difference }
+            })?;
         }
-        merged = Some(schedule);
+        merged.get_or_insert(schedule);
         records.extend(found);
     }
     let schedule = merged.ok_or_else(|| MergeError::Empty { path: PathBuf::new() })?;
@@ -121,6 +126,22 @@ fn logs_of(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
+/// Checks that two logs have the same games, with the same places. Titles may differ.
+fn check_same(first: &Schedule, other: &Schedule) -> Result<(), String> {
+    let untitled = |schedule: &Schedule| {
+        let mut schedule = schedule.clone();
+        schedule.entrants.iter_mut().for_each(|entrant| entrant.title = None);
+        schedule
+    };
+    if untitled(first) == untitled(other) {
+        return Ok(());
+    }
+    Err(match other.continuing(first).and_then(|_| first.continuing(other)) {
+        Err(difference) => difference,
+        Ok(_) => "the order of players or pairings differs".to_owned(),
+    })
+}
+
 /// Returns whether two records are of the same course of a game. Times may differ.
 fn is_same_game(a: &GameRecord, b: &GameRecord) -> bool {
     (&a.opening, &a.moves, &a.goals) == (&b.opening, &b.moves, &b.goals)
@@ -144,6 +165,7 @@ mod tests {
             goals: goals.to_vec(),
             fault: None,
             spent: vec![Totals::default(); 2],
+            searches: Vec::new(),
         }
     }
 

@@ -33,6 +33,7 @@
 
 mod budget;
 mod contestant;
+mod continuation;
 mod estimate;
 mod game;
 mod lock_step;
@@ -45,9 +46,11 @@ mod rulesheet;
 mod run;
 mod runner;
 mod schedule;
+mod search_record;
 mod series;
 mod session;
 mod standings;
+mod table;
 mod text;
 mod tournament;
 
@@ -63,9 +66,10 @@ pub use record::{GameRecord, RoleFault, Scoring, Termination, Totals};
 pub use rules_backend::{RulesEngine, rules_backend};
 pub use run::run;
 pub use schedule::{Entrant, GameId, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec};
+pub use search_record::{MoveSearch, SearchValue};
 pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};
 pub use standings::{
     EntrantSummary, PairingSummary, RoundSummary, ScoreSummary, Standings, TerminationCounts, TestSummary,
 };
-pub use text::{pairing_text, progress_line, standings_text};
+pub use text::{pairing_text, progress_line, result_text, score_so_far, standings_text};
 pub use tournament::{ArenaError, Backend, GameObserver, Tournament};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Fault, GameId, Schedule};
+use super::{Fault, GameId, MoveSearch, Schedule};
 use crate::SearchStats;
 
 /// The record of a finished game.
@@ -28,6 +28,10 @@ pub struct GameRecord {
     pub fault: Option<RoleFault>,
     /// By role: the cost of all searches.
     pub spent: Vec<Totals>,
+    /// The searches for `moves`, in order of plies and, within a ply, of the roles that act. It is
+    /// empty if no search is known, as in older logs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<MoveSearch>,
 }
 
 /// The rule that gives the players of a pairing their points in a game with several roles.
@@ -157,6 +161,7 @@ mod tests {
             goals: goals.to_vec(),
             fault: None,
             spent: vec![Totals { moves: 1, ..Totals::default() }; goals.len()],
+            searches: Vec::new(),
         }
     }
 

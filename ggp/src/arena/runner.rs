@@ -54,6 +54,7 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
     fn run(&mut self, contestants: &mut [&mut dyn Contestant<G>]) -> GameEnd {
         for (role, contestant) in contestants.iter_mut().enumerate() {
             let (session, seed) = (&self.session, self.session.seed(role));
+            contestant.set_game_number(self.schedule.number(session.id));
             if let Err(fault) = catch_panic(|| contestant.begin(session.game, &session.state, role, seed)) {
                 return self.fault(role, fault);
             }
@@ -127,7 +128,7 @@ impl<'a, G: ArenaGame> GameRunner<'a, G> {
             return Err(GameEnd::Cancelled);
         }
         let (mv, spent) = judged.map_err(|fault| self.fault(role, fault))?;
-        self.session.choose(role, mv, spent).map_err(|fault| self.fault(role, fault))?;
+        self.session.choose(role, mv, spent, player.value()).map_err(|fault| self.fault(role, fault))?;
         self.clocks[role] = self.clocks[role].map(|clock| clock.after(started.elapsed()));
         Ok(())
     }

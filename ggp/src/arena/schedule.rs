@@ -53,14 +53,21 @@ pub struct Schedule {
     /// The part of the pairs to play; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// The number of pairings with which a tournament of several rounds began, if pairings were
+    /// added later. The seeds of their games depend on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_pairings: Option<usize>,
 }
 
 /// A participant of a tournament.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entrant {
-    /// The name in results.
+    /// The name, which identifies the entrant in a log.
     pub name: String,
+    /// The name in results, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The description of the player, for logs.
     pub player: Value,
     /// Its own budget. The default stands for that of the round.
@@ -201,7 +208,12 @@ pub enum ScheduleError {
 impl Entrant {
     /// Creates an entrant without a description, which plays by the budget of the round.
     pub fn named(name: impl Into<String>) -> Entrant {
-        Entrant { name: name.into(), player: Value::Null, budget: Budget::default() }
+        Entrant { name: name.into(), title: None, player: Value::Null, budget: Budget::default() }
+    }
+
+    /// Returns the name in results.
+    pub fn title(&self) -> &str {
+        self.title.as_ref().unwrap_or(&self.name)
     }
 }
 
@@ -228,6 +240,7 @@ impl Schedule {
             seed: 1,
             test: None,
             shard: None,
+            first_pairings: None,
         }
     }
 
@@ -324,6 +337,26 @@ impl Schedule {
         (0..self.rounds.len()).map(|round| self.games_of(round) * self.pairings.len() as u64).sum()
     }
 
+    /// Returns the number of a game, from 1, in the order in which the games of all shards start.
+    pub fn number(&self, id: GameId) -> u64 {
+        let before = 2 * id.pair();
+        let in_pair = |round: &RoundSpec| round.games.saturating_sub(before).min(2);
+        let earlier_pairs: u64 = self.rounds.iter().map(|round| round.games.min(before)).sum();
+        let earlier_rounds: u64 = self.rounds[..id.round].iter().map(in_pair).sum();
+        let pairings = self.pairings.len() as u64;
+        (earlier_pairs + earlier_rounds) * pairings
+            + id.pairing as u64 * in_pair(&self.rounds[id.round])
+            + (id.game - before)
+            + 1
+    }
+
+    /// Returns the game with a number, or `None` if there are fewer games.
+    pub fn numbered(&self, number: u64) -> Option<GameId> {
+        let whole = Schedule { shard: None, ..self.clone() };
+        let place = usize::try_from(number.checked_sub(1)?).ok()?;
+        whole.games().nth(place)
+    }
+
     /// Returns the player of the pairing, 0 or 1, of each role.
     ///
     /// The two games of a pair exchange all roles. In games with more than two roles, the
@@ -349,9 +382,38 @@ impl Schedule {
 
     /// Returns the seed of a contestant of a game.
     pub fn contestant_seed(&self, id: GameId, number: usize) -> u64 {
-        let slot = (id.round * self.pairings.len() + id.pairing) as u64;
+        let first = self.first_pairings.unwrap_or(self.pairings.len());
+        // Pairings that were added later follow with all their rounds.
+        let slot =
+            if id.pairing < first { id.round * first + id.pairing } else { id.pairing * self.rounds.len() + id.round }
+                as u64;
         let game = id.game * self.roles.max(2) as u64 + number as u64;
         derive_seed(self.seed, game + (1 << 40) + (slot << 41))
+    }
+
+    /// Sets the names in results of the entrants that have one here. A number distinguishes entrants
+    /// that would have the name of an earlier one.
+    pub fn set_titles(&mut self, titles: Vec<Option<String>>) {
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        let given = self.entrants.iter().zip(&titles).filter(|(_, title)| title.is_none());
+        used.extend(given.map(|(entrant, _)| entrant.name.clone()));
+        for (entrant, title) in self.entrants.iter_mut().zip(titles) {
+            entrant.title = title.map(|title| {
+                let numbered = (2u64..).map(|number| format!("{title} ({number})"));
+                let mut candidates = std::iter::once(title.clone()).chain(numbered);
+                candidates.find(|title| used.insert(title.clone())).expect("there are endless candidates")
+            });
+        }
+    }
+
+    /// Returns the name in results of player 0 or 1 of a pairing.
+    pub fn title(&self, pairing: usize, player: usize) -> &str {
+        self.entrants[self.pairings[pairing][player]].title()
+    }
+
+    /// Returns the names in results of the players of a game, by role.
+    pub fn titles(&self, id: GameId) -> Vec<&str> {
+        self.seats(id).into_iter().map(|seat| self.title(id.pairing, seat)).collect()
     }
 
     /// Returns the name of player 0 or 1 of a pairing.
@@ -378,9 +440,22 @@ pub(super) mod tests {
         let games: Vec<GameId> = schedule.games().collect();
         assert_eq!(games.len(), 3 * (4 + 3));
         assert_eq!(games.iter().collect::<BTreeSet<_>>().len(), games.len());
+        for (number, &id) in (1..).zip(&games) {
+            assert_eq!((schedule.number(id), schedule.numbered(number)), (number, Some(id)));
+        }
+        assert_eq!((schedule.numbered(0), schedule.numbered(22)), (None, None));
         assert!(games.is_sorted_by_key(|id| id.pair()));
         assert_eq!(schedule.pairings, [[0, 1], [0, 2], [1, 2]]);
         assert_eq!(Schedule::gauntlet(3), [[0, 1], [0, 2]]);
+    }
+
+    #[test]
+    fn titles_differ() {
+        let mut schedule = schedule(2, &["a", "b", "c", "x"], &[2]);
+        schedule.set_titles([Some("x"), Some("y"), Some("y"), None].map(|title| title.map(str::to_owned)).to_vec());
+        let titles: Vec<&str> = schedule.entrants.iter().map(Entrant::title).collect();
+        assert_eq!(titles, ["x (2)", "y", "y (2)", "x"]);
+        assert_eq!((schedule.title(0, 1), schedule.name(0, 1)), ("y", "b"));
     }
 
     #[test]

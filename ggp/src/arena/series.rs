@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use super::text::markdown;
+use super::table::markdown;
 use super::{RoundSummary, Scoring, Standings, TournamentEstimate};
 use crate::statistics::SampleMean;
 

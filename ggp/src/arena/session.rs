@@ -1,7 +1,8 @@
 //! The progress of one game, independent of how its players are run.
 
 use super::{
-    Adjudicator, ArenaGame, Fault, FaultKind, GameId, GameRecord, Opening, RoleFault, Schedule, Termination, Totals,
+    Adjudicator, ArenaGame, Fault, FaultKind, GameId, GameRecord, MoveSearch, Opening, RoleFault, Schedule,
+    SearchValue, Termination, Totals,
 };
 use crate::limits::SearchClock;
 use crate::{Limits, SearchStats};
@@ -22,9 +23,10 @@ pub(super) struct GameSession<'a, G: ArenaGame> {
     plies: u32,
     /// Whether the start clock has ended.
     started: bool,
-    /// By role: the chosen move.
-    chosen: Vec<Option<G::Move>>,
+    /// By role: the chosen move and its search.
+    chosen: Vec<Option<(G::Move, MoveSearch)>>,
     moves: Vec<String>,
+    searches: Vec<MoveSearch>,
     spent: Vec<Totals>,
     legal: Vec<G::Move>,
 }
@@ -67,6 +69,7 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
             started: schedule.start == 0.0,
             chosen: vec![None; seats.len()],
             moves: Vec::new(),
+            searches: Vec::new(),
             spent: vec![Totals::default(); seats.len()],
             legal: Vec::new(),
             seats,
@@ -129,18 +132,24 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         self.spent[role].add(spent);
     }
 
-    /// Ends the [`Move`](TaskKind::Move) task of a role.
+    /// Ends the [`Move`](TaskKind::Move) task of a role. `value` is the value of the state for it.
     ///
     /// # Errors
     /// Returns a fault if the move is illegal.
-    pub fn choose(&mut self, role: usize, mv: G::Move, spent: SearchStats) -> Result<(), Fault> {
+    pub fn choose(
+        &mut self,
+        role: usize,
+        mv: G::Move,
+        spent: SearchStats,
+        value: Option<SearchValue>,
+    ) -> Result<(), Fault> {
         self.legal.clear();
         self.game.legal(&self.state, role, &mut self.legal);
         if !self.legal.contains(&mv) {
             let text = self.game.move_text(&self.state, role, mv);
             return Err(FaultKind::Illegal.fault(format!("{text} at ply {}", self.plies)));
         }
-        self.chosen[role] = Some(mv);
+        self.chosen[role] = Some((mv, MoveSearch::new(spent, value)));
         self.spent[role].add(spent);
         Ok(())
     }
@@ -152,10 +161,11 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
             return None;
         }
         let chosen = self.chosen.iter_mut().map(Option::take).enumerate();
-        let chosen: Vec<(usize, G::Move)> = chosen.filter_map(|(role, mv)| Some((role, mv?))).collect();
-        let texts = chosen.iter().map(|&(role, mv)| self.game.move_text(&self.state, role, mv));
+        let chosen: Vec<(usize, (G::Move, MoveSearch))> = chosen.filter_map(|(role, mv)| Some((role, mv?))).collect();
+        let texts = chosen.iter().map(|&(role, (mv, _))| self.game.move_text(&self.state, role, mv));
         self.moves.push(texts.collect::<Vec<_>>().join(" "));
-        let joint: Vec<G::Move> = chosen.into_iter().map(|(_, mv)| mv).collect();
+        let (joint, searches): (Vec<G::Move>, Vec<MoveSearch>) = chosen.into_iter().map(|(_, chosen)| chosen).unzip();
+        self.searches.extend(searches);
         self.game.play(&mut self.state, &joint);
         self.plies += 1;
         Some(joint)
@@ -173,7 +183,10 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
     pub fn record(self, end: Termination, goals: Vec<u8>) -> GameRecord {
         let name = |&seat: &usize| self.schedule.name(self.id.pairing, seat).to_owned();
         let players = self.seats.iter().map(name).collect();
-        let GameSession { id, opening, moves, plies, spent, .. } = self;
-        GameRecord { id, players, opening, moves, plies, end, goals, fault: None, spent }
+        let GameSession { id, opening, moves, plies, spent, mut searches, .. } = self;
+        if searches.iter().all(|search| *search == MoveSearch::default()) {
+            searches.clear();
+        }
+        GameRecord { id, players, opening, moves, plies, end, goals, fault: None, spent, searches }
     }
 }

@@ -150,6 +150,11 @@ impl Standings {
         self.games().filter(|&id| self.counts(id)).count() as u64
     }
 
+    /// Returns whether there are games and all of them ended by a fault.
+    pub fn only_faults(&self) -> bool {
+        !self.is_empty() && self.games.values().all(|game| game.fault.is_some())
+    }
+
     fn counts(&self, id: GameId) -> bool {
         let test = self.tests.get(&(id.round, id.pairing)).filter(|test| test.verdict() != Verdict::Continue);
         test.is_none_or(|test| id.pair() < test.pairs().total())
@@ -182,7 +187,7 @@ impl Standings {
     }
 
     fn pairing(&self, round: usize, at: usize) -> PairingSummary {
-        let [a, b] = [0, 1].map(|player| self.schedule.name(at, player).to_owned());
+        let [a, b] = [0, 1].map(|player| self.schedule.title(at, player).to_owned());
         let mut found = PairingSummary { a, b, ..PairingSummary::default() };
         let (mut all, mut first) = (Score::default(), [Score::default(); 2]);
         let mut goals = [Mean::default(); 2];
@@ -253,7 +258,7 @@ impl Standings {
         }
         let compared = self.schedule.roles > 1 && score.games > 0;
         EntrantSummary {
-            name: self.schedule.entrants[place].name.clone(),
+            name: self.schedule.entrants[place].title().to_owned(),
             elo: if compared { score.outcomes().elo() } else { None },
             score: compared.then(|| score.into()),
             goal: goals.value(),

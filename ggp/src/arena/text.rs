@@ -1,38 +1,63 @@
-//! Standings as text and tables.
+//! Standings as text.
 
+use super::table::{aligned, shortened};
 use super::{EntrantSummary, GameRecord, PairingSummary, RoundSummary, ScoreSummary, Standings, TestSummary, Totals};
-use crate::statistics::{Estimate, Verdict};
+use crate::statistics::{Estimate, Score, Verdict};
+
+/// The maximum length of a name in the standings.
+const NAME: usize = 30;
+
+/// The maximum length of a name in a cross table.
+const SHORT_NAME: usize = 16;
+
+/// Returns the result of a game from the goals of its roles: `1-0`, `0-1` or `1/2-1/2` if two roles
+/// share 100 points, otherwise the goals.
+pub fn result_text(goals: &[u8]) -> String {
+    match goals {
+        [100, 0] => "1-0".to_owned(),
+        [0, 100] => "0-1".to_owned(),
+        [50, 50] => "1/2-1/2".to_owned(),
+        _ => goals.iter().map(u8::to_string).collect::<Vec<_>>().join("-"),
+    }
+}
 
 /// Returns a line about a finished game and the score of its pairing.
 pub fn progress_line(record: &GameRecord, standings: &Standings) -> String {
     let schedule = standings.schedule();
     let (round, at) = (record.id.round, record.id.pairing);
-    let goals: Vec<String> = record.goals.iter().map(u8::to_string).collect();
+    let players = schedule.titles(record.id);
     let fault = record.fault.as_ref().map_or_else(String::new, |fault| {
-        let who = &record.players[fault.role];
+        let who = players[fault.role];
         format!(", {who}: {}", fault.fault.to_string().replace(char::is_control, " "))
     });
     let name = &schedule.rounds[round].name;
-    let test = standings.test(round, at).map_or_else(String::new, |test| format!(", LLR {:.2}", test.llr()));
-    let [a, b] = [0, 1].map(|player| schedule.name(at, player));
-    let score = standings.score(round, at);
-    let standing = if schedule.roles == 1 {
-        String::new()
-    } else {
-        format!("; {a} against {b} +{} -{} ={}{test}", score.wins, score.losses, score.draws)
-    };
     format!(
-        "game {} of {}{}: {} {} at ply {}{fault}{standing}",
-        standings.len(),
-        standings.schedule().total(),
+        "game {}{}: {} {} at ply {}{fault}{}",
+        schedule.number(record.id),
         if name.is_empty() { String::new() } else { format!(", {name}") },
-        record.players.join(" - "),
-        goals.join("-"),
+        players.join(" - "),
+        result_text(&record.goals),
         record.plies,
+        score_so_far(standings, round, at).map_or_else(String::new, |score| format!("; {score}")),
     )
 }
 
-/// Returns the results of all rounds, with ranking and cross tables.
+/// Returns the score of a pairing so far, with the Elo of a match of two players, or `None` if the
+/// game has one role.
+pub fn score_so_far(standings: &Standings, round: usize, pairing: usize) -> Option<String> {
+    let schedule = standings.schedule();
+    if schedule.roles == 1 {
+        return None;
+    }
+    let score = standings.score(round, pairing);
+    let test = standings.test(round, pairing).map_or_else(String::new, |test| format!(", LLR {:.2}", test.llr()));
+    let elo = score.outcomes().elo().filter(|_| schedule.pairings.len() == 1);
+    let elo = elo.map_or_else(String::new, |elo| format!(", Elo {}", elo_text(&elo)));
+    let [a, b] = [0, 1].map(|player| schedule.title(pairing, player));
+    Some(format!("{a} against {b} W-D-L {}{elo}{test}", outcomes(&score)))
+}
+
+/// Returns the results of all rounds, with standings and cross tables.
 pub fn standings_text(standings: &Standings) -> String {
     let (played, expected) = (standings.played(), standings.expected());
     let missing = (played < expected).then(|| format!("{played} of {expected} games were played"));
@@ -44,13 +69,15 @@ pub fn standings_text(standings: &Standings) -> String {
 fn round_text(standings: &Standings, round: &RoundSummary) -> String {
     let games: u64 = round.pairings.iter().map(|pairing| pairing.games).sum();
     let title = if round.name.is_empty() { String::new() } else { format!("{}: ", round.name) };
-    let mut parts = vec![format!("{title}{games} games"), ranking(&round.entrants)];
+    let order = ranked(&round.entrants);
+    let mut parts = vec![format!("{title}{games} games"), ranking(&order)];
     if standings.schedule().roles > 1 {
-        parts.push(format!("Points of the row against the column\n{}", cross_table(round)));
+        parts.push("W-D-L: wins, draws, losses; in parentheses: 95% intervals".to_owned());
+        parts.push(format!("Points and games of the row against the column\n{}", cross_table(round, &order)));
     }
     if let Some(first) = round.first.filter(|first| first.score.games > 0) {
-        parts.push(format!("Points of the row, moving first, against the column\n{}", first_table(round)));
-        parts.push(format!("Who moves first has {} of {} games", rate(&first), first.score.games));
+        parts.push(format!("The same, for the games in which the row moves first\n{}", first_table(round, &order)));
+        parts.push(format!("The player who moves first has {} points: {}", points(&first.score), rate(&first)));
     }
     let tests: Vec<String> = round
         .pairings
@@ -66,25 +93,36 @@ fn round_text(standings: &Standings, round: &RoundSummary) -> String {
 /// The shortest total time of searches in seconds for which a speed is printed.
 const SHORTEST: f64 = 1e-3;
 
-fn ranking(entrants: &[EntrantSummary]) -> String {
+/// Returns the entrants from the highest score, or mean goal, to the lowest.
+fn ranked(entrants: &[EntrantSummary]) -> Vec<&EntrantSummary> {
     let mut order: Vec<&EntrantSummary> = entrants.iter().collect();
     let merit = |entrant: &EntrantSummary| entrant.score.map(|score| score.rate).or(entrant.goal).unwrap_or(-1.0);
     order.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
-    let head = ["player", "games", "points", "95%", "Elo", "95%", "goal", "s/move", "kN/s", "faults"];
+    order
+}
+
+/// Returns the standings, with the names that are too long for a table below it.
+fn ranking(order: &[&EntrantSummary]) -> String {
+    let head = ["#", "player", "points", "W-D-L", "score", "Elo", "goal", "s/move", "kN/s", "faults"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for entrant in order {
+    // A goal repeats the score where two roles share 100 points.
+    let repeats = |entrant: &&EntrantSummary| match (entrant.score, entrant.goal) {
+        (Some(score), Some(goal)) => (100.0 * score.rate - goal).abs() < 0.05,
+        _ => entrant.goal.is_none(),
+    };
+    let shows_goals = !order.iter().all(repeats);
+    for (number, entrant) in (1..).zip(order) {
         let score = |format: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), format);
-        let elo = |format: &dyn Fn(&Estimate) -> String| entrant.elo.as_ref().map_or("-".to_owned(), format);
         let faults: Vec<String> = entrant.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let Totals { moves, expansions, seconds, .. } = entrant.spent;
         rows.push(vec![
-            entrant.name.clone(),
-            score(&|score| score.score.games.to_string()),
-            score(&|score| percent(score.rate)),
-            score(&|score| interval(score.interval)),
-            elo(&|elo| format!("{:+.0}", elo.value)),
-            elo(&|elo| format!("{:+.0} to {:+.0}", elo.interval[0], elo.interval[1])),
-            entrant.goal.map_or("-".to_owned(), |goal| format!("{goal:.1}")),
+            number.to_string(),
+            shortened(&entrant.name, NAME),
+            score(&|score| points(&score.score)),
+            score(&|score| outcomes(&score.score)),
+            score(&rate),
+            entrant.elo.as_ref().map_or("-".to_owned(), elo_text),
+            entrant.goal.filter(|_| shows_goals).map_or("-".to_owned(), |goal| format!("{goal:.1}")),
             if moves > 0 { format!("{:.3}", seconds / moves as f64) } else { "-".to_owned() },
             if expansions > 0 && seconds >= SHORTEST {
                 format!("{:.0}", expansions as f64 / seconds / 1e3)
@@ -94,60 +132,46 @@ fn ranking(entrants: &[EntrantSummary]) -> String {
             if faults.is_empty() { "-".to_owned() } else { faults.join(", ") },
         ]);
     }
-    aligned(&rows)
+    let long = (1..).zip(order).filter(|(_, entrant)| entrant.name.chars().count() > NAME);
+    let long: String = long.map(|(number, entrant)| format!("\n{number}: {}", entrant.name)).collect();
+    aligned(&rows, 2) + if long.is_empty() { "" } else { "\n" } + &long
 }
 
-/// Returns a table with a row and a column per entrant.
-fn matrix(round: &RoundSummary, cell: impl Fn(&str, &str) -> String) -> String {
-    let names: Vec<&str> = round.entrants.iter().map(|entrant| entrant.name.as_str()).collect();
-    let mut rows = vec![std::iter::once("").chain(names.iter().copied()).map(str::to_owned).collect()];
-    for &row in &names {
-        rows.push(std::iter::once(row.to_owned()).chain(names.iter().map(|column| cell(row, column))).collect());
+/// Returns a table with a row and a column per entrant, in order of the standings. The columns are
+/// numbered.
+fn matrix(order: &[&EntrantSummary], cell: impl Fn(&str, &str) -> Option<Score>) -> String {
+    let numbers = (1..=order.len()).map(|number| number.to_string());
+    let mut rows = vec![["#", "player"].map(str::to_owned).into_iter().chain(numbers).collect::<Vec<String>>()];
+    for (number, row) in (1..).zip(order) {
+        let cells = order.iter().map(|column| {
+            cell(&row.name, &column.name).filter(|score| score.games > 0).map_or("-".to_owned(), |score| points(&score))
+        });
+        rows.push([number.to_string(), shortened(&row.name, SHORT_NAME)].into_iter().chain(cells).collect());
     }
-    aligned(&rows)
+    aligned(&rows, 2)
 }
 
-fn cross_table(round: &RoundSummary) -> String {
-    matrix(round, |row, column| {
-        let between = |pairing: &&PairingSummary| [&*pairing.a, &*pairing.b] == [row, column] && row != column;
-        let found = round.pairings.iter().find(between).and_then(|pairing| pairing.score).map(|score| score.score);
-        let reversed = |pairing: &&PairingSummary| [&*pairing.b, &*pairing.a] == [row, column] && row != column;
-        let other = round.pairings.iter().find(reversed).and_then(|pairing| pairing.score);
-        let score = found.or_else(|| other.map(|score| score.score.reversed()));
-        score.filter(|score| score.games > 0).map_or("-".to_owned(), |score| {
-            format!("{} of {}", score.wins as f64 + 0.5 * score.draws as f64, score.games)
-        })
+fn cross_table(round: &RoundSummary, order: &[&EntrantSummary]) -> String {
+    matrix(order, |row, column| {
+        let between = |a: &str, b: &str| {
+            let found = round.pairings.iter().find(|pairing| a != b && pairing.a == a && pairing.b == b);
+            found.and_then(|pairing| pairing.score).map(|score| score.score)
+        };
+        between(row, column).or_else(|| between(column, row).map(|score| score.reversed()))
     })
 }
 
 /// Returns the scores of the first mover, with the first mover in the row and the opponent in the
 /// column.
-fn first_table(round: &RoundSummary) -> String {
-    matrix(round, |row, column| {
-        let found = round.pairings.iter().find_map(|pairing| match (&*pairing.a, &*pairing.b) {
-            (a, b) if a == row && b == column && a == b => pairing.first,
-            (a, b) if a == row && b == column => pairing.a_first,
-            (a, b) if a == column && b == row => {
-                pairing.b_first.map(|score| ScoreSummary::from(score.score.reversed()))
-            }
+fn first_table(round: &RoundSummary, order: &[&EntrantSummary]) -> String {
+    matrix(order, |row, column| {
+        round.pairings.iter().find_map(|pairing| match (&*pairing.a, &*pairing.b) {
+            (a, b) if a == row && b == column && a == b => Some(pairing.first?.score),
+            (a, b) if a == row && b == column => Some(pairing.a_first?.score),
+            (a, b) if a == column && b == row => Some(pairing.b_first?.score.reversed()),
             _ => None,
-        });
-        found.filter(|score| score.score.games > 0).map_or("-".to_owned(), |score| rate(&score))
+        })
     })
-}
-
-/// Returns a table with aligned columns: the first to the left, the others to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells
-            .map(|(at, (text, &width))| if at == 0 { format!("{text:<width$}") } else { format!("{text:>width$}") });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the results of a match between two players.
@@ -165,16 +189,23 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
         )
     };
     let (a, b) = (&pairing.a, &pairing.b);
-    let mut lines = vec![format!("{a} against {b}, {:.1} plies per game", pairing.mean_plies.unwrap_or_default())];
-    let labels = ["all games", "moving first", "second"];
-    let scores = labels.into_iter().zip([pairing.score, pairing.a_first, pairing.b_first]);
-    lines.extend(scores.filter_map(|(label, score)| Some(score_line(label, &score?))));
-    if pairing.score.is_some() {
+    let (games, plies) = (pairing.games, pairing.mean_plies.unwrap_or_default());
+    let mut lines = vec![format!("{a} against {b}: {games} games, {plies:.1} plies per game")];
+    if let Some(all) = pairing.score {
+        let mut rows = vec![["", "points", "W-D-L", "score (95%)"].map(str::to_owned).to_vec()];
+        let scores = [("all games", Some(all)), ("moving first", pairing.a_first), ("moving second", pairing.b_first)];
+        rows.extend(scores.into_iter().filter_map(|(label, score)| {
+            let score = score?;
+            Some(vec![label.to_owned(), points(&score.score), outcomes(&score.score), rate(&score)])
+        }));
+        lines.push(aligned(&rows, 1));
         let [both_lost, lost, even, won, both_won] = pairing.pairs;
-        lines.push(format!("{:<12}  0: {both_lost}  ½: {lost}  1: {even}  1½: {won}  2: {both_won}", "pairs"));
-        lines.extend([elo_line("Elo", pairing.elo), elo_line("nElo", pairing.nelo)]);
+        lines
+            .push(format!("pairs of games with 0 points: {both_lost}, ½: {lost}, 1: {even}, 1½: {won}, 2: {both_won}"));
+        lines.extend([elo_line("Elo", pairing.elo), elo_line("normalised Elo", pairing.nelo)]);
+        lines.push(format!("points and W-D-L (wins, draws, losses) are those of {a}"));
     } else if let [Some(of_a), Some(of_b)] = pairing.goals {
-        lines.push(format!("mean goals    {of_a:.1} and {of_b:.1}"));
+        lines.push(format!("mean goals: {of_a:.1} and {of_b:.1}"));
     }
     for (name, faults) in [a, b].into_iter().zip(&pairing.faults) {
         lines.extend(faults.iter().map(|(kind, count)| format!("{name}: {count} {kind}")));
@@ -184,25 +215,33 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
     lines.join("\n")
 }
 
-fn score_line(label: &str, rated: &ScoreSummary) -> String {
-    let [low, high] = rated.interval.map(percent);
-    let score = rated.score;
-    format!(
-        "{label:<12}  games {:>4}  +{} -{} ={}  {:>6}  95% {low} to {high}",
-        score.games,
-        score.wins,
-        score.losses,
-        score.draws,
-        percent(rated.rate),
-    )
+/// Returns the points and the number of games, such as `3.5/6`.
+fn points(score: &Score) -> String {
+    format!("{}/{}", score.wins as f64 + 0.5 * score.draws as f64, score.games)
+}
+
+/// Returns wins, draws and losses, such as `3-1-2`.
+fn outcomes(score: &Score) -> String {
+    format!("{}-{}-{}", score.wins, score.draws, score.losses)
+}
+
+/// Returns the share of the points with its interval.
+fn rate(rated: &ScoreSummary) -> String {
+    let [low, high] = rated.interval.map(|bound| 100.0 * bound);
+    format!("{:.1}% ({low:.1} to {high:.1})", 100.0 * rated.rate)
+}
+
+/// Returns an Elo difference with its interval.
+fn elo_text(Estimate { value, interval: [low, high] }: &Estimate) -> String {
+    format!("{value:+.0} ({low:+.0} to {high:+.0})")
 }
 
 fn elo_line(label: &str, estimate: Option<Estimate>) -> String {
     match estimate {
         Some(Estimate { value, interval: [low, high] }) => {
-            format!("{label:<12}  {value:+.1}  95% {low:+.1} to {high:+.1}")
+            format!("{label} difference: {value:+.1} (95%: {low:+.1} to {high:+.1})")
         }
-        None => format!("{label:<12}  not known"),
+        None => format!("{label} difference: not known"),
     }
 }
 
@@ -216,24 +255,73 @@ fn verdict(test: &TestSummary) -> String {
     format!("SPRT of nElo {low} to {high}, {pairs} pairs: LLR {llr:.2} ({lower:.2} to {upper:.2}), {found}")
 }
 
-fn percent(rate: f64) -> String {
-    format!("{:.1}%", 100.0 * rate)
-}
+#[cfg(test)]
+mod tests {
+    use super::super::schedule::tests::schedule;
+    use super::super::{GameId, Termination};
+    use super::*;
 
-fn interval([low, high]: [f64; 2]) -> String {
-    format!("{:.1} to {:.1}", 100.0 * low, 100.0 * high)
-}
+    /// Returns the standings of players that draw against all earlier ones, or beat them.
+    fn standings(names: &[&str]) -> Standings {
+        let schedule = schedule(2, names, &[2]);
+        let record = |id: GameId| GameRecord {
+            id,
+            players: [0, 1].map(|player| schedule.name(id.pairing, player).to_owned()).to_vec(),
+            opening: String::new(),
+            moves: Vec::new(),
+            plies: 9,
+            end: Termination::Rules,
+            goals: if id.game == 0 { vec![0, 100] } else { vec![50, 50] },
+            fault: None,
+            spent: vec![Totals { moves: 2, seconds: 1.0, ..Totals::default() }; 2],
+            searches: Vec::new(),
+        };
+        let records: Vec<GameRecord> = schedule.games().map(record).collect();
+        Standings::with_games(schedule.clone(), &records)
+    }
 
-fn rate(rated: &ScoreSummary) -> String {
-    format!("{} ({})", percent(rated.rate), interval(rated.interval))
-}
+    #[test]
+    fn results_are_those_of_the_field() {
+        for (goals, text) in [
+            (&[100, 0][..], "1-0"),
+            (&[0, 100], "0-1"),
+            (&[50, 50], "1/2-1/2"),
+            (&[70, 30], "70-30"),
+            (&[100, 100], "100-100"),
+            (&[100, 0, 0], "100-0-0"),
+            (&[50], "50"),
+        ] {
+            assert_eq!(result_text(goals), text);
+        }
+    }
 
-/// Returns a Markdown table, whose first row is the head.
-pub(super) fn markdown(rows: &[Vec<String>]) -> String {
-    let line = |cells: &[String]| {
-        format!("| {} |", cells.iter().map(|cell| cell.replace('|', "\\|")).collect::<Vec<_>>().join(" | "))
-    };
-    let mut lines: Vec<String> = rows.iter().map(|row| line(row)).collect();
-    lines.insert(1, "|---".repeat(rows[0].len()) + "|");
-    lines.join("\n")
+    #[test]
+    fn tables_are_sorted_and_fit_a_terminal() {
+        let names =
+            ["a player with a name that is far too long for a table", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        let text = standings_text(&standings(&names));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        // The later players score, so they are first.
+        let row = |start: &str| text.lines().find(|line| line.starts_with(start)).expect(start).to_owned();
+        assert!(row("1   j").contains("13.5/18") && row("1   j").contains("9-9-0"), "{text}");
+        assert!(row("10  a player with a name that is …").contains("4.5/18"), "{text}");
+        assert!(text.contains(&format!("10: {}", names[0])), "{text}");
+        assert!(text.contains(format!("\n1   j{}-  1.5/2  1.5/2", " ".repeat(21)).as_str()), "{text}");
+        assert!(text.contains(format!("\n1   j{}-  0.5/1  0.5/1", " ".repeat(21)).as_str()), "{text}");
+        assert!(!text.contains("goal"), "{text}");
+    }
+
+    #[test]
+    fn a_match_is_a_table_of_scores() {
+        let standings = standings(&["a", "b"]);
+        let text = pairing_text(&standings.summary()[0].pairings[0]);
+        let expected = [
+            "a against b: 2 games, 9.0 plies per game",
+            "               points  W-D-L          score (95%)",
+            "all games       0.5/2  0-1-1  25.0% (2.7 to 80.2)",
+        ];
+        assert_eq!(text.lines().take(3).collect::<Vec<_>>(), expected);
+        let so_far = score_so_far(&standings, 0, 0).unwrap();
+        assert!(so_far.starts_with("a against b W-D-L 0-1-1, Elo -191 ("), "{so_far}");
+    }
 }

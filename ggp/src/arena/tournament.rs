@@ -120,8 +120,9 @@ impl Tournament {
         &self.schedule
     }
 
-    /// Plays the games that the log lacks, until all are played or `stop` is set. `observer` is
-    /// called after each game.
+    /// Plays the games that the log lacks, until all are played or `stop` is set. The log may be of
+    /// a tournament with fewer games or players, which is [continued](Schedule::continuing).
+    /// `observer` is called after each game.
     ///
     /// # Errors
     /// Returns an error if the log cannot be used or the games cannot be played.
@@ -136,7 +137,8 @@ impl Tournament {
             Some(path) => GameLog::open(path, &self.schedule).map(|(log, records)| (Some(log), records))?,
             None => (None, Vec::new()),
         };
-        let mut standings = Standings::with_games(self.schedule.clone(), &records);
+        let schedule = log.as_ref().map_or(&self.schedule, |log| log.head()).clone();
+        let mut standings = Standings::with_games(schedule, &records);
         let played = self.backend.play(&mut standings, threads, stop, &mut |record, standings| {
             if let Some(log) = &mut log {
                 log.append(record)?;

@@ -4,6 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+use sternhalma_engine::ProtocolLog;
 use sternhalma_ggp::arena::Shard;
 
 use crate::args::threads::threads;
@@ -21,11 +23,28 @@ pub struct RunArgs {
     /// Log of all games, a JSON object per line; for a series file, a directory with a log per game
     #[arg(long, value_name = "FILE", help_heading = "Resources")]
     pub log: Option<PathBuf>,
+    /// File to which all lines of the engine protocol are added, with time, game and player
+    #[arg(long, value_name = "FILE", help_heading = "Resources")]
+    debug: Option<PathBuf>,
 }
 
 impl RunArgs {
     pub fn threads(&self) -> NonZeroUsize {
         threads(self.threads)
+    }
+
+    /// Opens the log of the engine protocol.
+    pub fn protocol_log(&self) -> Result<Option<ProtocolLog>> {
+        let open = |path: &PathBuf| {
+            ProtocolLog::open(path).with_context(|| format!("{}: cannot write the protocol log", path.display()))
+        };
+        self.debug.as_ref().map(open).transpose()
+    }
+
+    /// Checks that the log of the engine protocol is complete.
+    pub fn check_protocol_log(&self, log: Option<&ProtocolLog>) -> Result<()> {
+        let Some((path, log)) = self.debug.as_ref().zip(log) else { return Ok(()) };
+        log.check().with_context(|| format!("{}: the protocol log is incomplete", path.display()))
     }
 
     pub fn resume_hint(&self) -> &'static str {

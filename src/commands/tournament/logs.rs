@@ -6,9 +6,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use sternhalma_ggp::arena::{GameLog, GameRecord, MergedLogs, Schedule, Standings, merge_directories, merge_logs};
 
+use super::game::{self, GameFormat};
 use super::{series, single};
 use crate::args::tournament::TournamentOptions;
 use crate::output::CommandOutcome;
+use crate::values::count;
 
 /// Merge the logs of the parts of a tournament, and print the results
 ///
@@ -26,11 +28,17 @@ pub struct MergeArgs {
     results: ResultArgs,
 }
 
-/// Print the results in a log, which may still be written
+/// Print the results in a log, which may still be written, or one of its games
 #[derive(Args)]
 pub struct ShowArgs {
     /// Log, or directory with the logs of several games
     log: PathBuf,
+    /// Replay the game with this number, in the order in which games start
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1))]
+    game: Option<u64>,
+    /// Print the game as a record (docs/game-records.md)
+    #[arg(long, requires = "game", conflicts_with = "json")]
+    record: bool,
     #[command(flatten)]
     results: ResultArgs,
 }
@@ -72,10 +80,21 @@ impl ResultArgs {
 
 pub fn show(args: &ShowArgs) -> Result<CommandOutcome> {
     if args.log.is_dir() {
+        if args.game.is_some() {
+            bail!("{}: --game needs a log, and this is a directory", args.log.display());
+        }
         return args.results.print_games(merge_directories(std::slice::from_ref(&args.log))?);
     }
     let (schedule, records) = GameLog::read(&args.log)?;
     schedule.check()?;
+    if let Some(number) = args.game {
+        let format = match (args.record, args.results.json) {
+            (true, _) => GameFormat::Record,
+            (false, true) => GameFormat::Json,
+            (false, false) => GameFormat::Boards,
+        };
+        return game::show(&schedule, &records, number, format);
+    }
     args.results.print(schedule, &records)
 }
 

@@ -1,6 +1,7 @@
 //! `tournament`: plays tournaments, and prints and merges their logs.
 
 mod args;
+mod game;
 mod logs;
 mod open;
 mod series;
@@ -23,7 +24,8 @@ pub use single::play;
 /// Play a tournament: all players against each other, or one against all
 ///
 /// Games come in pairs from the same opening, with sides exchanged. With --log,
-/// the same command resumes an interrupted run.
+/// the same command resumes an interrupted run, and more --games or players
+/// extend it. Exit code 2 if every game ended by a fault.
 #[derive(ClapArgs)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Args {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::board::Board;
-use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand};
+use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog};
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{Backend, RulesEngine, Schedule, Tournament, rules_backend};
 use sternhalma_ggp::gdl::{CheckOptions, Severity, check};
@@ -20,15 +20,18 @@ use crate::tables_dir::Coverage;
 const CHECK_MATCHES: u64 = 3;
 
 /// Opens everything that a tournament needs. Starts each external program once, so that one that
-/// cannot play is reported before the first game.
-pub fn open(ctx: &CommandContext, spec: TournamentSpec) -> Result<Tournament> {
-    let TournamentSpec { game, players, schedule } = spec;
+/// cannot play is reported before the first game. Lines of the engine protocol are added to `log`.
+pub fn open(ctx: &CommandContext, spec: TournamentSpec, log: Option<&ProtocolLog>) -> Result<Tournament> {
+    let TournamentSpec { game, players, mut schedule } = spec;
+    if log.is_some() && !players.iter().any(|player| matches!(player.kind(), Ok(PlayerKind::External(_)))) {
+        bail!("--debug records the protocol of external programs, and no player is one; leave it out");
+    }
     let backend = match game {
         GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players)?,
         GameSpec::Board { size, pieces, table, players: file } => {
             let board = Board::new(size, pieces)?.for_two()?;
             let mut tables = BoardTables { ctx, board, default: table.as_deref(), open: Vec::new() };
-            let players = open_players(&mut tables, &players, file.as_deref(), &schedule)?;
+            let players = open_players(&mut tables, &players, file.as_deref(), &mut schedule, log)?;
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
             Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?)
         }
@@ -70,16 +73,19 @@ fn open_players(
     tables: &mut BoardTables<'_>,
     players: &[PlayerEntry],
     file: Option<&Path>,
-    schedule: &Schedule,
+    schedule: &mut Schedule,
+    log: Option<&ProtocolLog>,
 ) -> Result<Vec<BoardPlayer>> {
     let roster = roster(file)?;
     let patience = std::time::Duration::from_millis(schedule.patience);
-    let open = |options: &PlayerEntry| match options.kind()? {
+    let mut titles = Vec::new();
+    let mut open = |options: &PlayerEntry| match options.kind()? {
         PlayerKind::BuiltIn(text) => {
             let config = roster.config(text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
             sternhalma_engine::player(&config, tables.board, schedule.ply_limit, table.as_ref())
                 .map_err(|error| anyhow!("{text}: {error}"))?;
+            titles.push(None);
             Ok(BoardPlayer::BuiltIn(Box::new(config), table))
         }
         PlayerKind::External(command) => {
@@ -88,14 +94,23 @@ fn open_players(
                 options: options.options.clone().into_iter().collect(),
                 dir: options.dir.clone(),
                 patience,
+                log: log.map(|log| (log.clone(), options.label())),
             };
-            let greeting = command.player()?.greet(patience);
             let name = &command.command;
-            status!("{name}: {}", greeting.map_err(|fault| anyhow!("{name}: {fault}"))?);
+            let greeting = command.player()?.greet(patience).map_err(|fault| anyhow!("{name}: {fault}"))?;
+            status!("{name}: {greeting}");
+            titles.push(Some(greeting).filter(|title| !title.is_empty() && !options.is_named()));
             Ok(BoardPlayer::External(command))
         }
     };
-    players.iter().map(open).collect()
+    let mut opened: Vec<BoardPlayer> = players.iter().map(&mut open).collect::<Result<_>>()?;
+    schedule.set_titles(titles);
+    for (player, entrant) in opened.iter_mut().zip(&schedule.entrants) {
+        if let BoardPlayer::External(ExternalCommand { log: Some((_, name)), .. }) = player {
+            *name = entrant.title().to_owned();
+        }
+    }
+    Ok(opened)
 }
 
 /// Distance tables, each opened once.

@@ -8,10 +8,10 @@ use sternhalma_ggp::arena::{Budget, SeriesEstimate, SeriesInfo, SeriesReport, St
 
 use super::args::{ESTIMATE_TIME, PlayArgs};
 use super::open::open;
-use super::single::progress;
 use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
+use crate::progress::GamesProgress;
 
 /// Plays a series, or estimates its duration.
 pub fn run(
@@ -69,6 +69,9 @@ fn play(
     games: Vec<(String, TournamentOptions)>,
 ) -> Result<CommandOutcome> {
     let dir = args.run.log.as_deref();
+    if args.run.protocol_log()?.is_some() {
+        bail!("--debug records the protocol of external programs, and the players of a series file are policies");
+    }
     if let Some(dir) = dir {
         std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot create the directory", dir.display()))?;
     }
@@ -77,10 +80,14 @@ fn play(
     let mut results = Vec::new();
     for (name, options) in games {
         let play = || -> Result<Standings> {
-            let tournament = open(ctx, options.resolve(args.shard)?)?;
+            let tournament = open(ctx, options.resolve(args.shard)?, None)?;
             status!("{name}: {} games", tournament.schedule().total());
             let log = dir.map(|dir| log(dir, &name));
-            Ok(tournament.run(log.as_deref(), args.run.threads(), &stop, progress)?)
+            let progress = GamesProgress::new();
+            let played = tournament
+                .run(log.as_deref(), args.run.threads(), &stop, |record, standings| progress.add(record, standings));
+            progress.finish();
+            Ok(played?)
         };
         let standings = play().with_context(|| name.clone())?;
         results.push((name, standings));
@@ -90,9 +97,13 @@ fn play(
     }
     let complete =
         results.len() == count && results.iter().all(|(_, standings)| standings.played() >= standings.expected());
+    let only_faults = results.iter().all(|(_, standings)| standings.only_faults());
     let outcome = print(info, results, args.json)?;
     if !complete && stop.load(Relaxed) {
         bail!("interrupted: {}", args.run.resume_hint());
+    }
+    if only_faults {
+        bail!("every game ended by a fault of a player");
     }
     Ok(outcome)
 }
@@ -120,7 +131,7 @@ fn estimate(ctx: &CommandContext, args: &PlayArgs, games: Vec<(String, Tournamen
     let mut estimates = Vec::new();
     for (name, options) in games {
         let estimate = || -> Result<_> {
-            let tournament = open(ctx, options.resolve(args.shard)?)?;
+            let tournament = open(ctx, options.resolve(args.shard)?, None)?;
             let log = args.run.log.as_deref().map(|dir| log(dir, &name));
             let estimate = tournament.estimate(log.as_deref(), threads, &stop, time)?;
             Ok((name.clone(), tournament.schedule().pairings.len(), estimate))

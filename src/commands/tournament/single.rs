@@ -4,26 +4,31 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use sternhalma_ggp::arena::{GameRecord, Standings, Tournament, progress_line, standings_text};
+use sternhalma_ggp::arena::{Standings, Tournament, standings_text};
 
 use super::args::{ESTIMATE_TIME, PlayArgs, RunArgs};
 use super::open::open;
 use crate::args::tournament::TournamentOptions;
 use crate::context::CommandContext;
-use crate::output::{self, CommandOutcome, status};
+use crate::output::{self, CommandOutcome, counted};
+use crate::progress::GamesProgress;
 
 /// Plays a tournament, or estimates its duration.
 pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) -> Result<CommandOutcome> {
     if !args.game.is_empty() || args.all {
         bail!("--game and --all select from a series file, and this is one tournament");
     }
-    let tournament = open(ctx, options.resolve(args.shard)?)?;
+    let spec = options.resolve(args.shard)?;
+    let protocol = if args.plan { None } else { args.run.protocol_log()? };
+    let tournament = open(ctx, spec, protocol.as_ref())?;
     if args.plan {
         let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
         let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
         return output::answer(args.json, &estimate, || estimate.text());
     }
-    play(ctx, &tournament, &args.run, |standings| print(standings, args.json))
+    let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json))?;
+    args.run.check_protocol_log(protocol.as_ref())?;
+    Ok(outcome)
 }
 
 /// Plays a tournament and prints its results, also if it is interrupted.
@@ -34,7 +39,11 @@ pub fn play(
     print: impl FnOnce(&Standings) -> Result<CommandOutcome>,
 ) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
-    let standings = tournament.run(args.log.as_deref(), args.threads(), &stop, progress)?;
+    let progress = GamesProgress::new();
+    let played =
+        tournament.run(args.log.as_deref(), args.threads(), &stop, |record, standings| progress.add(record, standings));
+    progress.finish();
+    let standings = played?;
     let (played, expected) = (standings.played(), standings.expected());
     if played == 0 && expected > 0 {
         bail!("interrupted: no game was finished");
@@ -43,14 +52,10 @@ pub fn play(
     if played < expected && stop.load(Relaxed) {
         bail!("interrupted after {played} of {expected} games: {}", args.resume_hint());
     }
-    Ok(outcome)
-}
-
-/// Reports a finished game.
-pub fn progress(record: &GameRecord, standings: &Standings) {
-    if output::shows_progress() {
-        status!("{}", progress_line(record, standings));
+    if standings.only_faults() {
+        bail!("every game ended by a fault of a player: {}", counted(standings.len(), "game"));
     }
+    Ok(outcome)
 }
 
 /// Prints the results of a tournament.

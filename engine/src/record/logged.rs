@@ -1,0 +1,127 @@
+//! Games of a tournament log as records.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sternhalma_data::{Board, Side};
+use sternhalma_ggp::arena::{ArenaGame, GameRecord, MoveSearch, Schedule, Termination};
+
+use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo};
+use crate::filter::Filter;
+use crate::game::{ChineseCheckers, Outcome};
+use crate::ugi::legal_action;
+
+impl AnnotatedGame {
+    /// Returns a logged game of Chinese Checkers, with the data of its searches if the log has them.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the log is of another game, or if the opening or a move is not legal.
+    pub fn from_log(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame, String> {
+        let board = logged_board(schedule).ok_or("the log is not one of Chinese Checkers")?;
+        let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(schedule.ply_limit);
+        let mut state = game.opening(&record.opening)?.state;
+        let mut found = AnnotatedGame::new(game.position(&state));
+        found.ply_limit = schedule.ply_limit;
+        let round = &schedule.rounds[record.id.round].name;
+        let event = if round.is_empty() { "a tournament".to_owned() } else { format!("a tournament, {round}") };
+        let titles = schedule.titles(record.id);
+        let ending = match (&record.fault, record.end) {
+            (Some(fault), _) => format!("{}: {}", titles[fault.role], fault.fault),
+            (None, Termination::Rules) => "rules".to_owned(),
+            (None, Termination::PlyLimit) => "ply limit".to_owned(),
+            (None, Termination::Adjudicated) => "adjudicated".to_owned(),
+            (None, Termination::Fault) => "fault".to_owned(),
+        };
+        let number = schedule.number(record.id).to_string();
+        let tags = [
+            ("Event", event.as_str()),
+            ("Game", &number),
+            ("PlayerX", titles[0]),
+            ("PlayerO", titles[1]),
+            ("Ending", &ending),
+        ];
+        for (name, value) in tags {
+            found.set_tag(name, value.replace(char::is_control, " "));
+        }
+        for (at, text) in record.moves.iter().enumerate() {
+            let action = legal_action(&game, &state, text).map_err(|error| error.to_string())?;
+            game.play_action(&mut state, action);
+            let info = record.searches.get(at).map(MoveInfo::from).unwrap_or_default();
+            found.line.moves.push(AnnotatedMove::new(action, info));
+        }
+        found.result = Some(match record.goals[..] {
+            [x, o] if x > o => Outcome::Won(Side::X),
+            [x, o] if x < o => Outcome::Won(Side::O),
+            _ => Outcome::Draw,
+        });
+        Ok(found)
+    }
+}
+
+/// Returns the board of a log, or `None` if it is of another game.
+fn logged_board(schedule: &Schedule) -> Option<Board> {
+    let number = |key: &str| schedule.game.get(key).and_then(Value::as_u64);
+    Board::new(number("side")?, number("pieces")?).and_then(Board::for_two).ok()
+}
+
+/// Numbers that are 0 in the log are not known.
+impl From<&MoveSearch> for MoveInfo {
+    fn from(search: &MoveSearch) -> MoveInfo {
+        let playouts = (search.playouts > 0).then(|| ("playouts".to_owned(), search.playouts.to_string()));
+        let time = Duration::try_from_secs_f64(search.seconds).ok().filter(|time| !time.is_zero());
+        MoveInfo {
+            time,
+            score: search.score,
+            depth: Some(search.depth).filter(|&depth| depth > 0),
+            nodes: Some(search.nodes).filter(|&nodes| nodes > 0),
+            others: playouts.into_iter().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use sternhalma_ggp::arena::{Budget, Entrant, Fault, FaultKind, GameId, RoleFault, SearchValue, Totals};
+
+    use super::*;
+
+    #[test]
+    fn a_logged_game_is_a_record() {
+        let mut schedule = Schedule::new(["a", "b"].map(Entrant::named).to_vec(), Budget::default(), 2);
+        schedule.game = json!({"side": 5, "pieces": 1, "adjudicated-by": null});
+        let search = MoveSearch { score: Some(SearchValue::Lead(0.5)), depth: 3, nodes: 9, playouts: 4, seconds: 0.25 };
+        let mut record = GameRecord {
+            id: GameId { round: 0, pairing: 0, game: 1 },
+            players: vec!["b".to_owned(), "a".to_owned()],
+            opening: "startpos moves a1-b1".to_owned(),
+            moves: ["e5-d5", "b1-c1"].map(str::to_owned).to_vec(),
+            plies: 3,
+            end: Termination::Fault,
+            goals: vec![100, 0],
+            fault: Some(RoleFault { role: 1, fault: Fault { kind: FaultKind::Crash, detail: "it\nended".to_owned() } }),
+            spent: vec![Totals::default(); 2],
+            searches: vec![search],
+        };
+        let game = AnnotatedGame::from_log(&schedule, &record).unwrap();
+        let text = game.to_string();
+        for part in [
+            "[Game \"2\"]",
+            "[PlayerX \"b\"]",
+            "[PlayerO \"a\"]",
+            "[Ending \"a: crash: it ended\"]",
+            "[Result \"1-0\"]",
+            "e5-d5 <score=+0.5 depth=3 nodes=9 time=0.25 playouts=4> 2. b1-c1 1-0",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.parse(), Ok(game));
+        record.moves[1] = "b1-e5".to_owned();
+        let error = AnnotatedGame::from_log(&schedule, &record).unwrap_err();
+        assert!(error.contains("not legal for x at ply 2"), "{error}");
+        schedule.game = json!({"rules": "x"});
+        let error = AnnotatedGame::from_log(&schedule, &record).unwrap_err();
+        assert!(error.contains("not one of Chinese Checkers"), "{error}");
+    }
+}

@@ -1,0 +1,120 @@
+//! `tournament show --game`: one game of a log, move by move.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::json;
+use sternhalma_data::{Board, Side};
+use sternhalma_engine::record::AnnotatedGame;
+use sternhalma_engine::{ChineseCheckers, Filter, ugi};
+use sternhalma_ggp::arena::{GameRecord, MoveSearch, Schedule, SearchValue, result_text};
+use sternhalma_ggp::gdl::Document;
+
+use crate::drawing::drawing;
+use crate::output::{self, CommandOutcome, print_line};
+use crate::search_text::value_text;
+
+/// How a game is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum GameFormat {
+    Boards,
+    Record,
+    Json,
+}
+
+/// Prints the game with a number.
+pub fn show(schedule: &Schedule, records: &[GameRecord], number: u64, format: GameFormat) -> Result<CommandOutcome> {
+    let total = Schedule { shard: None, ..schedule.clone() }.total();
+    let id = schedule.numbered(number).with_context(|| format!("expected a game from 1 to {total}, got {number}"))?;
+    let Some(record) = records.iter().find(|record| record.id == id) else {
+        bail!("game {number} of {total} is not in the log: it was not played yet, or belongs to another shard");
+    };
+    let is_board = schedule.game.get("pieces").is_some();
+    match format {
+        GameFormat::Json => {
+            let titles = schedule.titles(id);
+            return output::answer(true, &json!({ "number": number, "titles": titles, "game": record }), String::new);
+        }
+        GameFormat::Record if !is_board => {
+            bail!("only games of Chinese Checkers have a game record; leave out --record")
+        }
+        GameFormat::Record => print_line(logged(schedule, record)?.to_string().trim_end())?,
+        GameFormat::Boards if is_board => print_line(&boards(schedule, record)?)?,
+        GameFormat::Boards => print_line(&joint_moves(schedule, record))?,
+    }
+    Ok(CommandOutcome::Answered)
+}
+
+fn logged(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame> {
+    AnnotatedGame::from_log(schedule, record).map_err(|why| anyhow!("the game cannot be replayed: {why}"))
+}
+
+fn heading(schedule: &Schedule, record: &GameRecord) -> String {
+    let titles = schedule.titles(record.id);
+    let round = &schedule.rounds[record.id.round].name;
+    let round = if round.is_empty() { String::new() } else { format!(", {round}") };
+    let (number, result) = (schedule.number(record.id), result_text(&record.goals));
+    format!("game {number}{round}: {} {result} at ply {}", titles.join(" - "), record.plies)
+}
+
+/// Returns the reason for the end of a game.
+fn ending(schedule: &Schedule, record: &GameRecord) -> String {
+    let result = result_text(&record.goals);
+    match &record.fault {
+        Some(fault) => {
+            let title = schedule.titles(record.id)[fault.role];
+            format!("{result}, {title}: {}", fault.fault.to_string().replace(char::is_control, " "))
+        }
+        None => format!("{result}, end: {}", json!(record.end).as_str().unwrap_or_default()),
+    }
+}
+
+/// Returns the board before the first move and after each move.
+fn boards(schedule: &Schedule, record: &GameRecord) -> Result<String> {
+    let game = logged(schedule, record)?;
+    let (geometry, pieces) = (game.start.geometry(), game.start.army(Side::X).len());
+    let board = Board::new(geometry.size() as u64, pieces as u64)?.for_two()?;
+    let rules = ChineseCheckers::new(board, Filter::All).with_ply_limit(game.ply_limit);
+    let mut state = rules.state(&game.start).context("the position is not one of the board")?;
+    let titles = schedule.titles(record.id);
+    let mut text = format!("{}\n\n{}\n", heading(schedule, record), drawing().draw(&game.start));
+    for (at, mv) in game.line.moves.iter().enumerate() {
+        let side = state.player();
+        rules.play_action(&mut state, mv.action);
+        let search = record.searches.get(at).map_or_else(String::new, search_text);
+        let action = ugi::action_text(geometry, mv.action);
+        let _ = writeln!(text, "\n{}. {side} {}: {action}{search}", state.ply(), titles[side as usize]);
+        let _ = writeln!(text, "{}", drawing().last_move(mv.action).draw(&rules.position(&state)));
+    }
+    Ok(text + "\n" + &ending(schedule, record))
+}
+
+/// Returns the joint moves of a game of a rulesheet.
+fn joint_moves(schedule: &Schedule, record: &GameRecord) -> String {
+    let mut text = heading(schedule, record) + "\n";
+    if !record.opening.is_empty() {
+        let _ = writeln!(text, "opening: {}", record.opening);
+    }
+    let mut searches = record.searches.iter();
+    let opening = record.plies as usize - record.moves.len().min(record.plies as usize);
+    for (ply, joint) in (opening + 1..).zip(&record.moves) {
+        // A ply has a search for each role that acts.
+        let moves: Vec<String> = match Document::parse(joint) {
+            Ok(document) => document.expressions().map(ToString::to_string).collect(),
+            Err(_) => vec![joint.clone()],
+        };
+        let moves: Vec<String> =
+            moves.into_iter().map(|mv| mv + &searches.next().map_or_else(String::new, search_text)).collect();
+        let _ = writeln!(text, "{ply}. {}", moves.join(" | "));
+    }
+    text + &ending(schedule, record)
+}
+
+/// Returns the data of a search, as far as they are known.
+fn search_text(search: &MoveSearch) -> String {
+    let number = |name: &str, number: u64| if number > 0 { format!("  {name} {number}") } else { String::new() };
+    let score = search.score.map_or_else(String::new, |score: SearchValue| format!("  {}", value_text(score)));
+    let time = if search.seconds > 0.0 { format!("  {:.3} s", search.seconds) } else { String::new() };
+    let (depth, nodes) = (number("depth", search.depth.into()), number("nodes", search.nodes));
+    score + &depth + &nodes + &number("playouts", search.playouts) + &time
+}
