@@ -27,7 +27,7 @@ pub struct Args {
     /// Seed of the player
     #[arg(long, default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
-    /// Check whether the program with this command line follows the protocol
+    /// Check whether a program follows the protocol, on the board of --side and --pieces
     #[arg(long, value_name = "COMMAND")]
     compliance: Option<String>,
     #[command(flatten)]

@@ -248,7 +248,8 @@ impl Checker {
         while state.ply() < PLIES && state.outcome().is_none() {
             let list = if moves.is_empty() { String::new() } else { format!(" moves{moves}") };
             let heard = self.ask(&format!("position startpos{list}\ngo nodes 100"), "bestmove", PROMPT)?;
-            let text = self.legal_move(&heard, &state).map_err(|error| format!("after `{}`: {error}", list.trim()))?;
+            let text =
+                self.legal_move(&heard, &state).map_err(|error| format!("`position startpos{list}`: {error}"))?;
             let action = crate::ugi::legal_action(&self.game, &state, &text).map_err(|error| error.to_string())?;
             self.game.play_action(&mut state, action);
             moves += " ";

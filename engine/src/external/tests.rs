@@ -405,7 +405,11 @@ fn compliance_checks_find_what_is_wrong() {
             "`isready` is answered during a search",
         ]
     );
-    assert!(failed[0].1.starts_with("after `moves a1-a3`: expected a legal move of o in "), "{}", failed[0].1);
+    assert!(
+        failed[0].1.starts_with("`position startpos moves a1-a3`: expected a legal move of o in "),
+        "{}",
+        failed[0].1
+    );
     assert!(failed[0].1.ends_with("got `bestmove a1-a3`"), "{}", failed[0].1);
     assert!(failed[2].1.contains("expected no move before `stop`"), "{}", failed[2].1);
     assert_eq!(count, 18);

@@ -8,7 +8,8 @@ const GAP: usize = 2;
 
 /// Returns a table with aligned columns, whose first row is the head. The first `labels` columns are
 /// aligned to the left, the others to the right. Columns that do not fit are in further blocks, each
-/// with the labels. Columns with no value (`-`) in any row are left out.
+/// with the labels. Columns with no value (`-`) in any row are left out. Returns an empty text if all
+/// are.
 pub(super) fn aligned(rows: &[Vec<String>], labels: usize) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
@@ -30,14 +31,16 @@ pub(super) fn aligned(rows: &[Vec<String>], labels: usize) -> String {
 
 /// Divides columns into blocks of at most a width, each with at least one column.
 fn blocks(columns: impl Iterator<Item = usize>, widths: &[usize], most: usize) -> Vec<Vec<usize>> {
-    let mut blocks = vec![Vec::new()];
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut used = 0;
     for at in columns {
-        if used > 0 && used + widths[at] > most {
-            blocks.push(Vec::new());
-            used = 0;
+        match blocks.last_mut() {
+            Some(block) if used + widths[at] <= most => block.push(at),
+            _ => {
+                blocks.push(vec![at]);
+                used = 0;
+            }
         }
-        blocks.last_mut().expect("there is always a block").push(at);
         used += widths[at] + GAP;
     }
     blocks

@@ -103,8 +103,9 @@ fn ranked(entrants: &[EntrantSummary]) -> Vec<&EntrantSummary> {
 
 /// Returns the standings, with the names that are too long for a table below it.
 fn ranking(order: &[&EntrantSummary]) -> String {
-    let head = ["#", "player", "points", "W-D-L", "score", "Elo", "goal", "s/move", "kN/s", "faults"];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let head = |cells: &[&str]| vec![cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<String>>()];
+    let mut results = head(&["#", "player", "points", "W-D-L", "score", "Elo"]);
+    let mut costs = head(&["#", "player", "goal", "s/move", "kN/s", "faults"]);
     // A goal repeats the score where two roles share 100 points.
     let repeats = |entrant: &&EntrantSummary| match (entrant.score, entrant.goal) {
         (Some(score), Some(goal)) => (100.0 * score.rate - goal).abs() < 0.05,
@@ -115,13 +116,15 @@ fn ranking(order: &[&EntrantSummary]) -> String {
         let score = |format: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), format);
         let faults: Vec<String> = entrant.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let Totals { moves, expansions, seconds, .. } = entrant.spent;
-        rows.push(vec![
-            number.to_string(),
-            shortened(&entrant.name, NAME),
+        let label = [number.to_string(), shortened(&entrant.name, NAME)];
+        let result = [
             score(&|score| points(&score.score)),
             score(&|score| outcomes(&score.score)),
             score(&rate),
             entrant.elo.as_ref().map_or("-".to_owned(), elo_text),
+        ];
+        results.push(label.iter().cloned().chain(result).collect());
+        let cost = [
             entrant.goal.filter(|_| shows_goals).map_or("-".to_owned(), |goal| format!("{goal:.1}")),
             if moves > 0 { format!("{:.3}", seconds / moves as f64) } else { "-".to_owned() },
             if expansions > 0 && seconds >= SHORTEST {
@@ -130,11 +133,14 @@ fn ranking(order: &[&EntrantSummary]) -> String {
                 "-".to_owned()
             },
             if faults.is_empty() { "-".to_owned() } else { faults.join(", ") },
-        ]);
+        ];
+        costs.push(label.into_iter().chain(cost).collect());
     }
     let long = (1..).zip(order).filter(|(_, entrant)| entrant.name.chars().count() > NAME);
     let long: String = long.map(|(number, entrant)| format!("\n{number}: {}", entrant.name)).collect();
-    aligned(&rows, 2) + if long.is_empty() { "" } else { "\n" } + &long
+    let tables: Vec<String> =
+        [results, costs].iter().map(|rows| aligned(rows, 2)).filter(|text| !text.is_empty()).collect();
+    tables.join("\n\n") + if long.is_empty() { "" } else { "\n" } + &long
 }
 
 /// Returns a table with a row and a column per entrant, in order of the standings. The columns are
@@ -181,12 +187,15 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
         if seconds < SHORTEST {
             return format!("{name}: {moves} moves, less than {SHORTEST} s in total");
         }
-        format!(
-            "{name}: {moves} moves, {:.3} s per move, {:.2} M expansions and {:.0} playouts per second",
-            seconds / (moves as f64).max(1.0),
-            expansions as f64 / seconds / 1e6,
-            playouts as f64 / seconds
-        )
+        let rate = |count: u64, unit: f64| count as f64 / seconds / unit;
+        let mut text = format!("{name}: {moves} moves, {:.3} s per move", seconds / (moves as f64).max(1.0));
+        if expansions > 0 {
+            text += &format!(", {:.2} M expansions per second", rate(expansions, 1e6));
+        }
+        if playouts > 0 {
+            text += &format!(", {:.0} playouts per second", rate(playouts, 1.0));
+        }
+        text
     };
     let (a, b) = (&pairing.a, &pairing.b);
     let (games, plies) = (pairing.games, pairing.mean_plies.unwrap_or_default());
@@ -307,7 +316,7 @@ mod tests {
         assert!(row("10  a player with a name that is …").contains("4.5/18"), "{text}");
         assert!(text.contains(&format!("10: {}", names[0])), "{text}");
         assert!(text.contains(format!("\n1   j{}-  1.5/2  1.5/2", " ".repeat(21)).as_str()), "{text}");
-        assert!(text.contains(format!("\n1   j{}-  0.5/1  0.5/1", " ".repeat(21)).as_str()), "{text}");
+        assert!(text.contains(format!("\n1   j{}-  0.5/1  0.5/1", " ".repeat(19)).as_str()), "{text}");
         assert!(!text.contains("goal"), "{text}");
     }
 
