@@ -141,12 +141,16 @@ pub struct GamesProgress {
 }
 
 impl GamesProgress {
-    /// Creates a display, which measures the time from now.
-    pub fn new() -> GamesProgress {
-        let terminal = io::stderr().is_terminal() && shows_progress();
-        let bar = if terminal { ProgressBar::no_length() } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}");
+    /// Creates a display for a number of games, which measures the time from now.
+    pub fn new(games: u64) -> GamesProgress {
+        let bar = if io::stderr().is_terminal() && shows_progress() {
+            ProgressBar::new(games)
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template("{pos}/{len} games, {elapsed} elapsed{wide_msg}");
         bar.set_style(style.expect("the template is valid"));
+        bar.enable_steady_tick(Duration::from_secs(1));
         GamesProgress { started: Instant::now(), bar, finished: AtomicU64::new(0) }
     }
 
@@ -157,7 +161,8 @@ impl GamesProgress {
         }
         let finished = self.finished.fetch_add(1, Relaxed) + 1;
         let (played, expected) = (standings.played(), standings.expected());
-        let time = games_time(self.started.elapsed(), finished, expected.saturating_sub(played));
+        let (elapsed, left) = (self.started.elapsed(), expected.saturating_sub(played));
+        let time = games_time(elapsed, finished, left);
         let line = progress_line(record, standings);
         self.bar.suspend(|| status!("{line} ({played} of {expected} done, {time})"));
         self.bar.set_length(expected);
@@ -165,7 +170,8 @@ impl GamesProgress {
         let schedule = standings.schedule();
         let score = score_so_far(standings, record.id.round, record.id.pairing);
         let score = score.filter(|_| schedule.pairings.len() * schedule.rounds.len() == 1);
-        self.bar.set_message(score.map_or(time.clone(), |score| format!("{score}, {time}")));
+        let score = score.map_or_else(String::new, |score| format!("; {score}"));
+        self.bar.set_message(format!(", {:#} left{score}", HumanDuration(time_left(elapsed, finished, left))));
     }
 
     /// Removes the progress line from the terminal.
@@ -176,8 +182,13 @@ impl GamesProgress {
 
 /// Returns the elapsed time, and an estimate of the time for the games left.
 pub fn games_time(elapsed: Duration, finished: u64, left: u64) -> String {
-    let rest = Duration::from_secs_f64(elapsed.as_secs_f64() * left as f64 / finished.max(1) as f64);
-    format!("{:#} elapsed, {:#} left", HumanDuration(elapsed), HumanDuration(rest))
+    let left = time_left(elapsed, finished, left);
+    format!("{:#} elapsed, {:#} left", HumanDuration(elapsed), HumanDuration(left))
+}
+
+/// Estimates the time for the games left from that for the finished ones.
+fn time_left(elapsed: Duration, finished: u64, left: u64) -> Duration {
+    Duration::from_secs_f64(elapsed.as_secs_f64() * left as f64 / finished.max(1) as f64)
 }
 
 #[cfg(test)]

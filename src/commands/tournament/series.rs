@@ -83,7 +83,7 @@ fn play(
             let tournament = open(ctx, options.resolve(args.shard)?, None)?;
             status!("{name}: {} games", tournament.schedule().total());
             let log = dir.map(|dir| log(dir, &name));
-            let progress = GamesProgress::new();
+            let progress = GamesProgress::new(tournament.schedule().total());
             let played = tournament
                 .run(log.as_deref(), args.run.threads(), &stop, |record, standings| progress.add(record, standings));
             progress.finish();

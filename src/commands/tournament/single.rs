@@ -39,7 +39,7 @@ pub fn play(
     print: impl FnOnce(&Standings) -> Result<CommandOutcome>,
 ) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
-    let progress = GamesProgress::new();
+    let progress = GamesProgress::new(tournament.schedule().total());
     let played =
         tournament.run(args.log.as_deref(), args.threads(), &stop, |record, standings| progress.add(record, standings));
     progress.finish();
