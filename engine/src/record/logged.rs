@@ -112,7 +112,7 @@ mod tests {
             "[PlayerO \"a\"]",
             "[Ending \"a: crash: it ended\"]",
             "[Result \"1-0\"]",
-            "e5-d5 <score=+0.5 depth=3 nodes=9 time=0.25 playouts=4> 2. b1-c1 1-0",
+            "e5-d5 <score=+0.5 depth=3 nodes=9 time=0.250 playouts=4> 2. b1-c1 1-0",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
