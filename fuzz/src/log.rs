@@ -1,5 +1,6 @@
 //! Logs of tournaments under arbitrary input.
 
+use sternhalma_engine::record::AnnotatedGame;
 use sternhalma_ggp::arena::{GameLog, Standings, standings_text};
 
 use crate::scratch::Scratch;
@@ -10,8 +11,9 @@ thread_local! {
 
 /// Reads the bytes as a log and as a compressed log.
 ///
-/// A log that can be read must have standings, and the same tournament must be
-/// able to resume it. An error must name the file.
+/// A log that can be read must have standings, its games of Chinese Checkers must
+/// be valid records, and the same tournament must be able to resume it. An error
+/// must name the file.
 pub fn target(bytes: &[u8]) {
     SCRATCH.with(|scratch| {
         let path = scratch.write("fuzzed.ndjson", bytes);
@@ -19,6 +21,9 @@ pub fn target(bytes: &[u8]) {
             Ok((schedule, records)) if schedule.check().is_ok() => {
                 let (_, resumed) = GameLog::open(&path, &schedule).expect("the log can be resumed");
                 assert_eq!(resumed, records);
+                for game in records.iter().filter_map(|record| AnnotatedGame::from_log(&schedule, record).ok()) {
+                    assert_eq!(game.to_string().parse(), Ok(game));
+                }
                 assert!(!standings_text(&Standings::with_games(schedule, &records)).is_empty());
             }
             Ok(_) => {}

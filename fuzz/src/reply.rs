@@ -12,10 +12,10 @@ const SEEDS: [u64; 3] = [0, 1, u64::MAX];
 pub fn target(bytes: &[u8]) {
     let geometry = Board::new(5, 3).expect("the board exists").geometry();
     let mut introduction = Introduction::default();
-    let mut spent = SearchStats::default();
+    let (mut spent, mut value) = (SearchStats::default(), None);
     for line in String::from_utf8_lossy(bytes).lines() {
         introduction.add(line);
-        note(&mut spent, line);
+        note(&mut spent, &mut value, line);
         assert!(error(line).is_none_or(|message| line.ends_with(message)), "{line}");
         match best_move(geometry, line) {
             Some(Ok(action)) => {
