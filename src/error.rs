@@ -10,6 +10,8 @@ use indicatif::HumanBytes;
 use sternhalma_builder::BuilderError;
 use sternhalma_data::TableError;
 use sternhalma_engine::ConfigError;
+use sternhalma_ggp::arena::ArenaError;
+use sternhalma_ggp::gdl::{GroundError, ProverError};
 use sternhalma_ggp::messages::plain_serde;
 use sternhalma_ggp::policy::PolicyError;
 
@@ -74,6 +76,12 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         Some("`sternhalma policies` lists them")
     } else if let Some(PolicyError::Parameter { .. }) = error.downcast_ref() {
         Some("`sternhalma policies` lists the parameters")
+    } else if let Some(ArenaError::Rules(error)) = error.downcast_ref() {
+        hint(&**error)
+    } else if let Some(GroundError::TooLarge { .. }) = error.downcast_ref() {
+        Some("raise --memory")
+    } else if let Some(ProverError::Memory { .. }) = error.downcast_ref() {
+        Some("raise --memory")
     } else {
         None
     }

@@ -5,10 +5,26 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use bytesize::ByteSize;
 use indicatif::HumanBytes;
+use sternhalma_ggp::MemoryBudget;
+
+use crate::output::status;
 
 /// Returns the given memory limit, or three quarters of the machine's memory.
 pub fn memory_limit(given: Option<ByteSize>) -> u64 {
     given.map_or_else(|| total_memory() / 4 * 3, |memory| memory.as_u64())
+}
+
+/// Returns the memory limit of searches: the given one, or a quarter of the machine's memory.
+pub fn search_memory(given: Option<u64>) -> u64 {
+    // Some systems do not report their memory.
+    given.unwrap_or_else(|| total_memory() / 4).max(1 << 20)
+}
+
+/// Prints a notice if searches could not grow because of the memory limit.
+pub fn report_exhausted(memory: &MemoryBudget) {
+    if memory.is_exhausted() {
+        status!("full search trees did not grow; raise --memory or the parameter `memory` of the policies");
+    }
 }
 
 /// Returns the memory of the machine, or the part that a container has of it.

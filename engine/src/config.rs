@@ -182,6 +182,9 @@ pub enum Evaluation {
     Table,
 }
 
+/// The largest size of a transposition table, in units of 2^20 bytes.
+pub(crate) const MOST_MEGABYTES: u32 = 1 << 16;
+
 /// An error in a player's configuration.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -321,7 +324,7 @@ fn plain_error(message: &str) -> String {
     let key = plain.strip_prefix("unknown key `").and_then(|rest| rest.split('`').next());
     let similar = key.and_then(|key| nearest(key, parameters().iter().map(|parameter| parameter.key)));
     match (key, similar) {
-        (Some(key), Some(similar)) if !plain.contains("did you mean") => {
+        (Some(key), Some(similar)) if key != similar && !plain.contains("did you mean") => {
             format!("unknown key `{key}`; did you mean `{similar}`?")
         }
         _ => plain,
@@ -483,7 +486,6 @@ impl UctConfig {
 
 impl PvsConfig {
     fn check(&self) -> Result<(), String> {
-        const MOST_MEGABYTES: u32 = 1 << 16;
         if self.depth == 0 || !(1..=MOST_MEGABYTES).contains(&self.table_megabytes) {
             return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
         }

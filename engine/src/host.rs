@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sternhalma_data::board::Board;
-use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Standings, TournamentSetup, run};
+use sternhalma_ggp::{Limits, MemoryBudget};
 
-use crate::player::player;
+use crate::player::{player, player_within};
 use crate::{
     ChineseCheckers, Config, Distances, EngineContestant, ExternalPlayer, ExternalPlayerError, Filter, GameState,
     ProtocolLog, Separated,
@@ -57,6 +57,7 @@ pub struct BoardBackend {
     /// The test that ends games early.
     separated: Option<Separated>,
     ply_limit: u32,
+    memory: MemoryBudget,
 }
 
 impl BoardBackend {
@@ -83,13 +84,26 @@ impl BoardBackend {
         }
         let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit);
         let separated = adjudicator.map(|distances| Separated::new(&game, distances));
-        Ok(BoardBackend { game, players, separated, ply_limit })
+        Ok(BoardBackend { game, players, separated, ply_limit, memory: MemoryBudget::unlimited() })
     }
 
-    fn contestant(&self, entrant: usize) -> Box<dyn Contestant<ChineseCheckers>> {
+    /// Limits the memory of all built-in players, which share it.
+    #[must_use]
+    pub fn within(self, memory: &MemoryBudget) -> BoardBackend {
+        BoardBackend { memory: memory.clone(), ..self }
+    }
+
+    /// Creates a player for one of several threads. Trees share the memory as they need it, and
+    /// transposition tables get equal parts.
+    fn contestant(&self, entrant: usize, threads: NonZeroUsize) -> Box<dyn Contestant<ChineseCheckers>> {
         match &self.players[entrant] {
             BoardPlayer::BuiltIn(config, distances) => {
-                let player = player(config, self.game.board(), self.ply_limit, distances.as_ref());
+                let (board, distances) = (self.game.board(), distances.as_ref());
+                let memory = match **config {
+                    Config::Pvs(_) => self.memory.part(self.memory.limit() / 2 / threads.get() as u64),
+                    _ => self.memory.clone(),
+                };
+                let player = player_within(config, board, self.ply_limit, distances, &memory);
                 Box::new(EngineContestant::new(player.expect("`new` has created this player")))
             }
             BoardPlayer::External(command) => Box::new(command.player().expect("`new` has created this player")),
@@ -135,7 +149,7 @@ impl Backend for BoardBackend {
         stop: &AtomicBool,
         observer: &mut GameObserver<'_>,
     ) -> Result<(), ArenaError> {
-        let contestants = |entrant: usize| self.contestant(entrant);
+        let contestants = |entrant: usize| self.contestant(entrant, threads);
         let adjudicator = |state: &GameState| {
             let winner = self.separated.as_ref()?.winner(&self.game, state)?;
             Some([0, 1].map(|role| if role == winner as usize { 100u8 } else { 0 }).to_vec())

@@ -59,7 +59,7 @@ pub use follower::Follower;
 pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};
 pub use history::GameHistory;
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand};
-pub use player::player;
+pub use player::{player, player_within};
 pub use playout::FarthestMix;
 pub use sternhalma_ggp::statistics::Score;
 pub use tune::{ClimbParameter, HillClimb, Trial, TuningSetup, tune};

@@ -8,7 +8,7 @@ use sternhalma_data::{Board, Move};
 use sternhalma_ggp::alpha_beta::{AlphaBetaResult, Heuristic, WIN, alpha_beta};
 use sternhalma_ggp::mcts::{Cutoff, FixedDepth, LengthBonus, MctsConfig, Playout, Puct, Selection, ToTheEnd};
 use sternhalma_ggp::policy::{PartsVisitor, SelectionPolicy, SelectionVisitor};
-use sternhalma_ggp::{Limits, Mcts, Rng, SearchStats};
+use sternhalma_ggp::{Limits, Mcts, MemoryBudget, Rng, SearchStats};
 
 use crate::config::{AlphaBetaConfig, Config, Evaluation, PlayoutEnd, TreePolicy, UctConfig};
 use crate::distance::Distances;
@@ -43,6 +43,22 @@ pub fn player(
     ply_limit: u32,
     distances: Option<&Distances>,
 ) -> Result<Box<dyn EnginePlayer>, String> {
+    player_within(config, board, ply_limit, distances, &MemoryBudget::unlimited())
+}
+
+/// Creates a player as [`player`] does, whose search tree or transposition table takes its memory
+/// from `memory`.
+///
+/// # Errors
+///
+/// As [`player`].
+pub fn player_within(
+    config: &Config,
+    board: Board,
+    ply_limit: u32,
+    distances: Option<&Distances>,
+    memory: &MemoryBudget,
+) -> Result<Box<dyn EnginePlayer>, String> {
     let distances = || {
         let found =
             distances.ok_or_else(|| format!("it needs a distance table of {board}; `sternhalma build` makes one"))?;
@@ -64,13 +80,14 @@ pub fn player(
                     let foresight = TableForesight { distances: distances()?, weight };
                     let selection = Puct::new(foresight, uct.c, uct.temperature * weight);
                     let cutoff = to_depth(distances()?);
-                    Box::new(UctPlayer::new(game, uct, selection, FarthestMix::new(uct.random), cutoff))
+                    let parts = (selection, FarthestMix::new(uct.random), cutoff);
+                    Box::new(UctPlayer::new(game, uct, parts, memory))
                 }
-                PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd),
-                PlayoutEnd::FixedDepth => uct_player(game, uct, to_depth(distances()?)),
+                PlayoutEnd::PlayedOut => uct_player(game, uct, ToTheEnd, memory),
+                PlayoutEnd::FixedDepth => uct_player(game, uct, to_depth(distances()?), memory),
                 PlayoutEnd::Separated => {
                     let cutoff = Separated::new(&game, distances()?);
-                    uct_player(game, uct, cutoff)
+                    uct_player(game, uct, cutoff, memory)
                 }
             }
         }
@@ -84,7 +101,7 @@ pub fn player(
                 }
             }
         }
-        Config::Pvs(pvs) => Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?)),
+        Config::Pvs(pvs) => Box::new(PvsPlayer::new(game(pvs.moves), pvs, distances()?, memory)),
         Config::Greedy => one_ply(greedy),
         Config::Random => one_ply(|game, state, rng| random_move(&game.pieces(state, Filter::All), rng)),
     })
@@ -92,13 +109,18 @@ pub fn player(
 
 /// Creates a player with a cutoff for playouts, and with its own or configured
 /// parts.
-fn uct_player<C>(game: Arc<ChineseCheckers>, config: &UctConfig, cutoff: C) -> Box<dyn EnginePlayer>
+fn uct_player<C>(
+    game: Arc<ChineseCheckers>,
+    config: &UctConfig,
+    cutoff: C,
+    memory: &MemoryBudget,
+) -> Box<dyn EnginePlayer>
 where
     C: Cutoff<ChineseCheckers> + Clone + Send + 'static,
 {
     let search = config.search();
     let board = game.clone();
-    let builder = PlayerBuilder { game, config, cutoff };
+    let builder = PlayerBuilder { game, config, cutoff, memory };
     match search.filter(|_| !config.has_own_playouts()) {
         Some(search) => search.visit(&*board, 0, builder),
         None => {
@@ -125,6 +147,7 @@ struct PlayerBuilder<'a, C> {
     game: Arc<ChineseCheckers>,
     config: &'a UctConfig,
     cutoff: C,
+    memory: &'a MemoryBudget,
 }
 
 impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCheckers> for PlayerBuilder<'_, C> {
@@ -135,7 +158,7 @@ impl<C: Cutoff<ChineseCheckers> + Clone + Send + 'static> PartsVisitor<ChineseCh
         S: Selection<ChineseCheckers> + Clone + Send + 'static,
         P: Playout<ChineseCheckers> + Clone + Send + 'static,
     {
-        Box::new(UctPlayer::new(self.game, self.config, selection, playout, self.cutoff))
+        Box::new(UctPlayer::new(self.game, self.config, (selection, playout, self.cutoff), self.memory))
     }
 }
 
@@ -145,6 +168,7 @@ struct UctPlayer<S: Selection<ChineseCheckers>, P, C> {
     /// The parts in their state before a game.
     parts: (S, P, C),
     mcts: Mcts<ChineseCheckers, S, P, C>,
+    memory: MemoryBudget,
 }
 
 impl<S, P, C> UctPlayer<S, P, C>
@@ -153,10 +177,16 @@ where
     P: Playout<ChineseCheckers> + Clone,
     C: Cutoff<ChineseCheckers> + Clone,
 {
-    fn new(game: Arc<ChineseCheckers>, config: &UctConfig, selection: S, playout: P, cutoff: C) -> UctPlayer<S, P, C> {
-        let parts = (selection, playout, cutoff);
-        let mcts = search(config, parts.clone(), 0);
-        UctPlayer { game, config: config.clone(), parts, mcts }
+    fn new(
+        game: Arc<ChineseCheckers>,
+        config: &UctConfig,
+        parts: (S, P, C),
+        memory: &MemoryBudget,
+    ) -> UctPlayer<S, P, C> {
+        let own = config.search().and_then(|search| search.memory);
+        let memory = memory.part(own.unwrap_or(u64::MAX));
+        let mcts = search(config, parts.clone(), 0).within(&memory);
+        UctPlayer { game, config: config.clone(), parts, mcts, memory }
     }
 }
 
@@ -223,7 +253,7 @@ where
     }
 
     fn reset(&mut self, seed: u64) {
-        self.mcts = search(&self.config, self.parts.clone(), seed);
+        self.mcts = search(&self.config, self.parts.clone(), seed).within(&self.memory);
     }
 }
 

@@ -9,10 +9,10 @@ use std::error::Error;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{
     Budget, Entrant, RulesEngine, Schedule, Tournament, pairing_text, progress_line, rules_backend,
 };
+use sternhalma_ggp::{MemoryBudget, Policy};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The backend: a rulesheet, and the policies of the players.
     let rules = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let policies = names.iter().map(|name| name.parse()).collect::<Result<Vec<Policy>, _>>()?;
-    let backend = rules_backend(&rules, RulesEngine::Auto, policies)?;
+    // The network and the search trees take at most 1 GiB.
+    let backend = rules_backend(&rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30))?;
 
     // The schedule: 20 games of two players, with 100 simulations per move.
     let entrants = names.map(Entrant::named).to_vec();

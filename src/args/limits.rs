@@ -1,9 +1,10 @@
 //! The limits of a player per move.
 
 use clap::Args;
-use sternhalma_ggp::Limits;
 use sternhalma_ggp::arena::Budget;
+use sternhalma_ggp::{Limits, MemoryBudget, parse_bytes};
 
+use crate::resources::search_memory;
 use crate::values::count;
 
 /// The number of expansions per move if no limit is given.
@@ -28,6 +29,21 @@ pub struct LimitArgs {
     /// Milliseconds per move
     #[arg(long, value_name = "MS", value_parser = count::<u64>(1), help_heading = "Limits per move")]
     movetime: Option<u64>,
+}
+
+/// The limit of the memory of searches.
+#[derive(Args, Clone, Default)]
+pub struct MemoryArgs {
+    /// Memory for trees, tables and networks, e.g. `2GiB` [default: a quarter of the machine's memory]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Resources")]
+    memory: Option<u64>,
+}
+
+impl MemoryArgs {
+    /// Returns the memory that all searches share.
+    pub fn budget(&self) -> MemoryBudget {
+        MemoryBudget::new(search_memory(self.memory))
+    }
 }
 
 impl LimitArgs {

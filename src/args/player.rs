@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sternhalma_data::Board;
-use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, player};
+use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, player_within};
+use sternhalma_ggp::MemoryBudget;
 
 use crate::context::CommandContext;
 use crate::output::status;
@@ -35,6 +36,7 @@ pub struct PlayerFactory {
     board: Board,
     ply_limit: u32,
     distances: Option<Distances>,
+    memory: MemoryBudget,
 }
 
 impl PlayerArgs {
@@ -58,13 +60,14 @@ impl PlayerArgs {
         board: Board,
         configs: &[Config],
         coverage: Coverage,
+        memory: &MemoryBudget,
     ) -> Result<PlayerFactory> {
         let board = board.for_two()?;
         let mut distances = None;
         if configs.iter().any(Config::needs_table) {
             distances = Some(self::distances(ctx, board, self.table.as_deref(), coverage)?);
         }
-        let factory = PlayerFactory { board, ply_limit: self.ply_limit, distances };
+        let factory = PlayerFactory { board, ply_limit: self.ply_limit, distances, memory: memory.clone() };
         configs.iter().try_for_each(|config| factory.player(config).map(|_| ()))?;
         Ok(factory)
     }
@@ -132,6 +135,7 @@ impl PlayerFactory {
     }
 
     pub fn player(&self, config: &Config) -> Result<Box<dyn EnginePlayer>> {
-        player(config, self.board, self.ply_limit, self.distances.as_ref()).map_err(|reason| anyhow!(reason))
+        let player = player_within(config, self.board, self.ply_limit, self.distances.as_ref(), &self.memory);
+        player.map_err(|reason| anyhow!(reason))
     }
 }

@@ -4,11 +4,11 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use sternhalma_data::{Board, Geometry, Probe, Side};
 use sternhalma_engine::{
-    AnalysedMove, ChineseCheckers, Distances, Filter, GameState, Outcome, SearchValue, analyse, player, ugi,
+    AnalysedMove, ChineseCheckers, Distances, Filter, GameState, Outcome, SearchValue, analyse, player_within, ugi,
 };
 
 use crate::args::board::PositionArgs;
-use crate::args::limits::LimitArgs;
+use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
 use crate::context::CommandContext;
 use crate::drawing::drawing;
@@ -40,6 +40,8 @@ pub struct Args {
     seed: u64,
     #[command(flatten)]
     limits: LimitArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
     #[command(flatten)]
     position: PositionArgs,
     #[command(flatten)]
@@ -97,7 +99,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let found = match state.outcome() {
         Some(_) => Vec::new(),
         None => {
-            let player = player(&config, board, args.players.ply_limit, Some(&distances));
+            let player = player_within(&config, board, args.players.ply_limit, Some(&distances), &args.memory.budget());
             let mut player = player.map_err(|reason| anyhow!(reason))?;
             player.reset(args.seed);
             analyse(&mut *player, &state, args.limits.limits(), args.lines as usize, &AtomicBool::new(false))

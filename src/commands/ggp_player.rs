@@ -3,10 +3,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use sternhalma_ggp::Policy;
+use sternhalma_ggp::gdl::GroundError;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::protocol::http::Server;
 use sternhalma_ggp::protocol::{EngineFactory, GgpPlayer, PlayerOptions};
 
+use crate::args::limits::MemoryArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::values::{count, seconds, symbol};
@@ -40,9 +42,20 @@ pub struct Args {
     /// Seed of all random numbers
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = count::<u64>(0))]
     seed: u64,
+    #[command(flatten)]
+    memory: MemoryArgs,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    let memory = args.memory.budget();
+    let compiler = EngineFactory::new({
+        let memory = memory.clone();
+        move |rules, over| {
+            // Half of the memory is for trees and the prover.
+            let network = Network::within(rules, memory.limit() / 2, over)?;
+            Ok::<_, GroundError>(NetworkGame::new(network).with_rules(rules.clone()).within(&memory))
+        }
+    });
     let player = GgpPlayer::new(PlayerOptions {
         name: args.name.clone(),
         policy: args.policy.clone(),
@@ -50,10 +63,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         patience: args.patience,
         ponder: args.ponder,
         seed: args.seed,
-        compiler: Some(EngineFactory::new(|rules, over| {
-            Network::unless(rules, over).map(|network| NetworkGame::new(network).with_rules(rules.clone()))
-        })),
-        log: Arc::new(|line| status!("{}", line.replace(char::is_control, " "))),
+        memory,
+        compiler: Some(compiler),
+        log: Arc::new(|line| {
+            let hint = if line.contains("memory limit") { "; raise --memory" } else { "" };
+            status!("{}{hint}", line.replace(char::is_control, " "));
+        }),
     });
     let address = (args.host.as_str(), args.port);
     let server = Server::bind(address).with_context(|| format!("cannot listen on {}:{}", args.host, args.port))?;

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_engine::{
     ChineseCheckers, Config, EngineContestant, Filter, HillClimb, Score, Trial, TuningSetup, tune,
 };
+use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::messages::suggestion;
 
@@ -18,6 +19,7 @@ use crate::args::tournament::DEFAULT_OPENING_PLIES;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::games_time;
+use crate::resources::search_memory;
 use crate::tables_dir::Coverage;
 use crate::values::{count, positive};
 
@@ -63,7 +65,9 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let player = args.players.roster()?.config(&args.player)?;
-    let factory = args.players.factory(ctx, args.board.board()?, std::slice::from_ref(&player), Coverage::Complete)?;
+    let memory = MemoryBudget::new(search_memory(None));
+    let configs = std::slice::from_ref(&player);
+    let factory = args.players.factory(ctx, args.board.board()?, configs, Coverage::Complete, &memory)?;
     let setup = TuningSetup { player, tuning: tuning(args)?, terms: schedule(args, &factory) };
     let (mut log, known) = match &args.trace {
         Some(path) => Log::<Trial>::open(path, &setup).map(|(log, known)| (Some(log), known))?,

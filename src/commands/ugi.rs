@@ -5,6 +5,7 @@ use anyhow::Result;
 use sternhalma_data::Board;
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, check_compliance};
+use sternhalma_ggp::MemoryBudget;
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::DEFAULT_NODES;
@@ -12,6 +13,7 @@ use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line};
+use crate::resources::search_memory;
 use crate::tables_dir::Coverage;
 use crate::values::count;
 
@@ -48,7 +50,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         ply_limit: args.players.ply_limit,
         default_nodes: DEFAULT_NODES,
     };
-    let host = Host { ctx: ctx.clone(), players: &args.players };
+    let host = Host { ctx: ctx.clone(), players: &args.players, memory: search_memory(None) };
     UgiSession::new(host, settings, io::stdout())?.run(io::stdin().lock())?;
     Ok(CommandOutcome::Answered)
 }
@@ -73,16 +75,27 @@ fn check(command: &str, board: Board) -> Result<CommandOutcome> {
 struct Host<'a> {
     ctx: CommandContext,
     players: &'a PlayerArgs,
+    /// The memory limit of a player in bytes.
+    memory: u64,
 }
 
 impl UgiHost for Host<'_> {
     fn player(&mut self, config: &Config, board: Board) -> Result<Box<dyn EnginePlayer>, String> {
-        let factory = self.players.factory(&self.ctx, board, std::slice::from_ref(config), Coverage::Prefix);
+        let (configs, memory) = (std::slice::from_ref(config), MemoryBudget::new(self.memory));
+        let factory = self.players.factory(&self.ctx, board, configs, Coverage::Prefix, &memory);
         factory.and_then(|factory| factory.player(config)).map_err(|error| one_line(&error))
     }
 
     fn tables_dir(&self) -> Option<PathBuf> {
         self.ctx.tables.dir().ok()
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn set_memory(&mut self, bytes: u64) {
+        self.memory = bytes;
     }
 
     fn set_tables_dir(&mut self, dir: PathBuf) {

@@ -338,6 +338,19 @@ fn what_is_proved_is_played_at_once() {
 }
 
 #[test]
+fn a_player_names_the_bound_of_its_memory() {
+    let player = Player::new("--memory 1MiB");
+    let start = format!("( START m white ( {} ) 3 2 )", rules("breakthrough"));
+    assert_eq!(player.say(&start), "ready");
+    player.await_line(
+        "not compiled, the prover goes on: grounding needs more than 13107 words of facts and instances, which is the \
+         bound for a memory limit of 512 KiB; raise --memory",
+    );
+    assert!(player.say("( PLAY m NIL )").starts_with("(move "));
+    assert_eq!(player.say("( ABORT m )"), "aborted");
+}
+
+#[test]
 fn a_player_survives_bad_requests() {
     let player = Player::new("");
     let long = format!("POST / HTTP/1.0\r\nContent-Length: 3000000\r\n\r\n{}", "(".repeat(3_000_000));

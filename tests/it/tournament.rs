@@ -436,6 +436,35 @@ fn what_a_file_of_games_cannot_have_is_told() {
 }
 
 #[test]
+fn a_match_plays_on_in_little_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
+    let play = |players: [&str; 2]| {
+        let args = ["--rules", game, "--playouts", "2000", "--games", "2", "--threads", "1", "--json"];
+        ran(dir.path(), &[&["match"], &players[..], &args, &["--memory", "1GiB"]].concat())
+    };
+    for (players, full) in [(["nst,memory=100KiB", "uct,memory=100KiB"], true), (["nst", "uct"], false)] {
+        let output = play(players);
+        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert!(output.status.success(), "{err}");
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["score"]["games"], 2, "{out}");
+        let notice = "full search trees did not grow; raise --memory or the parameter `memory` of the policies";
+        assert_eq!(err.contains(notice), full, "{err}");
+    }
+    let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "lots"]);
+    assert!(error.contains("expected a number of bytes, or a size such as `64MiB` or `2GB`, got `lots`"), "{error}");
+    let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/breakthrough.kif");
+    let error = refused(
+        dir.path(),
+        &["match", "nst", "uct", "--rules", game, "--engine", "sequential", "--memory", "1MiB", "--playouts", "5"],
+    );
+    assert!(
+        error.contains("words of facts and instances") && error.trim_end().ends_with("; raise --memory"),
+        "{error}"
+    );
+}
+
+#[test]
 fn logs_tell_a_rulesheet_by_its_digest() {
     let dir = tempfile::tempdir().unwrap();
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/tic-tac-toe.kif");

@@ -49,13 +49,14 @@ impl Engine {
     }
 }
 
-/// Replaces the time and the rate of an `info` line.
+/// Replaces the time and the rate of an `info` line, and the memory of the machine.
 fn timeless(line: &str) -> String {
     let mut words = line.split(' ');
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
         kept.push(word);
-        if line.starts_with("info depth") && ["time", "nps"].contains(&word) {
+        let is_memory = line.starts_with("option name Hash") && word == "default";
+        if is_memory || line.starts_with("info depth") && ["time", "nps"].contains(&word) {
             words.next();
             kept.push("…");
         }
@@ -175,6 +176,7 @@ fn invalid_input_is_answered_with_one_line_and_changes_nothing() {
         ("setoption name Player value heur9", "there is no player `heur9`"),
         ("setoption name Player", "there is no player ``"),
         ("setoption name Seed value red", "`red` is not a seed"),
+        ("setoption name Hash value 0", "`0` is not a size; expected a number of MiB from 1 to 65536"),
         ("setoption name Tables", "needs a directory"),
         ("setoption name Colour value red", "there is no option `Colour`"),
         ("query colour", "there are gameover, p1turn and result"),

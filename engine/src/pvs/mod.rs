@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_data::Move;
-use sternhalma_ggp::Limits;
+use sternhalma_ggp::{Limits, MemoryBudget, MemoryUse};
 
 use crate::config::PvsConfig;
 use crate::distance::Distances;
@@ -37,6 +37,8 @@ pub(crate) struct PvsPlayer {
     config: PvsConfig,
     context: SearchContext,
     memory: Memory,
+    /// The memory of the transposition table.
+    _used: MemoryUse,
     /// The state of the game after the last search, if there was one.
     now: Option<GameState>,
     /// The keys of the states of the game, independent of the ply.
@@ -46,11 +48,21 @@ pub(crate) struct PvsPlayer {
 }
 
 impl PvsPlayer {
-    pub fn new(game: Arc<ChineseCheckers>, config: &PvsConfig, distances: Distances) -> PvsPlayer {
-        let memory =
-            Memory { table: TranspositionTable::new(config.table_megabytes), ordering: MoveOrdering::new(MOST_PLIES) };
+    /// Creates a player. Its transposition table takes at most the memory that is left.
+    pub fn new(
+        game: Arc<ChineseCheckers>,
+        config: &PvsConfig,
+        distances: Distances,
+        memory: &MemoryBudget,
+    ) -> PvsPlayer {
+        let room = u32::try_from(memory.room() >> 20).unwrap_or(u32::MAX);
+        let table = TranspositionTable::new(config.table_megabytes.min(room));
+        let mut used = MemoryUse::of(memory);
+        used.set(table.bytes() as u64);
+        let memory = Memory { table, ordering: MoveOrdering::new(MOST_PLIES) };
         let context = SearchContext::new(game, DistanceCache::new(distances), config);
-        PvsPlayer { config: config.clone(), context, memory, now: None, seen: Vec::new(), excluded: Vec::new() }
+        let config = config.clone();
+        PvsPlayer { config, context, memory, _used: used, now: None, seen: Vec::new(), excluded: Vec::new() }
     }
 
     fn see(&mut self, state: &GameState) {

@@ -50,6 +50,11 @@ impl TranspositionTable {
         TranspositionTable { buckets: vec![[0; 2 * WAYS]; 1 << buckets.ilog2()], age: 0 }
     }
 
+    /// Returns the memory of the table in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.buckets)
+    }
+
     /// Removes all entries. The memory is freed and allocated again, so that
     /// each page is cleared at its first use.
     pub fn clear(&mut self) {

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use sternhalma_builder::TableBuilder;
 use sternhalma_data::table::Zstd;
 use sternhalma_data::{Board, Cell, CellSet, Encoding, Position, Prefix, Table};
-use sternhalma_ggp::{Game, Limits, Rng};
+use sternhalma_ggp::{Game, Limits, MemoryBudget, Rng};
 
 use super::*;
 use crate::config::{Config, Roster};
@@ -36,7 +36,7 @@ fn config(changes: &str) -> PvsConfig {
 fn player_of(board: Board, ply_limit: u32, changes: &str) -> PvsPlayer {
     let config = config(changes);
     let game = Arc::new(ChineseCheckers::new(board, config.moves).with_ply_limit(ply_limit));
-    PvsPlayer::new(game, &config, distances(board, None, Encoding::Byte))
+    PvsPlayer::new(game, &config, distances(board, None, Encoding::Byte), &MemoryBudget::unlimited())
 }
 
 fn go(player: &mut PvsPlayer, state: &GameState, limits: Limits) -> (Choice, Vec<SearchInfo>) {
@@ -262,7 +262,7 @@ fn every_kind_of_table_gives_the_same_game() {
     let game = Arc::new(ChineseCheckers::new(board, config.moves));
     let play = |within, encoding| {
         own_game(
-            &mut PvsPlayer::new(game.clone(), &config, distances(board, within, encoding)),
+            &mut PvsPlayer::new(game.clone(), &config, distances(board, within, encoding), &MemoryBudget::unlimited()),
             Limits::expansions(200),
         )
     };

@@ -13,7 +13,7 @@ use sternhalma_ggp::{Game, Limits};
 use thiserror::Error;
 
 use super::command::{Go, Query, StartPosition, UgiCommand, UgiError, action_text, info_line, legal_action};
-use crate::config::{Config, ConfigError, Roster};
+use crate::config::{Config, ConfigError, MOST_MEGABYTES, Roster};
 use crate::engine_player::EnginePlayer;
 use crate::filter::Filter;
 use crate::follower::Follower;
@@ -33,6 +33,12 @@ pub trait UgiHost {
 
     /// Sets the directory of the tables for the players that are created next.
     fn set_tables_dir(&mut self, dir: PathBuf);
+
+    /// Returns the memory limit of the tree or the transposition table of a player, in bytes.
+    fn memory(&self) -> u64;
+
+    /// Sets the memory limit for the players that are created next.
+    fn set_memory(&mut self, bytes: u64);
 }
 
 /// The settings of a session before its first command.
@@ -69,6 +75,10 @@ pub struct UgiSettings {
 ///         None
 ///     }
 ///     fn set_tables_dir(&mut self, _dir: PathBuf) {}
+///     fn memory(&self) -> u64 {
+///         u64::MAX
+///     }
+///     fn set_memory(&mut self, _bytes: u64) {}
 /// }
 /// let settings = UgiSettings {
 ///     roster: Roster::built_in(),
@@ -89,6 +99,8 @@ pub struct UgiSession<H, W> {
     output: LineOutput<W>,
     config: Config,
     seed: u64,
+    /// The option `Hash` in MiB, if it was set.
+    hash: Option<u32>,
     game: CurrentGame,
     /// The player between searches, once it has been created.
     engine: Option<EngineHandle>,
@@ -111,11 +123,14 @@ pub enum SessionError {
     /// The value of the option `Seed` is not a number of 64 bits.
     #[error("`{0}` is not a seed; expected a number from 0 to {max}", max = u64::MAX)]
     Seed(String),
+    /// The value of the option `Hash` is not a size.
+    #[error("`{0}` is not a size; expected a number of MiB from 1 to {MOST_MEGABYTES}")]
+    Hash(String),
     /// The option `Tables` is set without a value.
     #[error("the option `Tables` needs a directory")]
     NoTablesDir,
     /// The option does not exist.
-    #[error("there is no option `{0}`; the options are Player, Seed and Tables")]
+    #[error("there is no option `{0}`; the options are Player, Seed, Hash and Tables")]
     UnknownOption(String),
     /// The thread of the search cannot be started.
     #[error("cannot start a thread")]
@@ -174,7 +189,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
         let config = settings.roster.config(&settings.player)?;
         let game = CurrentGame::initial(settings.board, settings.ply_limit)?;
         let (output, seed) = (LineOutput(Arc::new(Mutex::new(output))), settings.seed);
-        Ok(UgiSession { host, settings, output, config, seed, game, engine: None, search: None })
+        Ok(UgiSession { host, settings, output, config, seed, hash: None, game, engine: None, search: None })
     }
 
     /// Executes the commands of `input`, one per line, until `quit` or the end
@@ -251,6 +266,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             "id author the Sternhalma developers",
             &format!("option name Player type string default {player}"),
             &format!("option name Seed type spin default {seed} min 0 max {}", u64::MAX),
+            &format!("option name Hash type spin default {} min 1 max {MOST_MEGABYTES}", self.hash()),
             &format!("option name Tables type string default {tables}"),
             "ugiok",
         ] {
@@ -269,6 +285,12 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
                 self.seed = value.parse().map_err(|_| SessionError::Seed(value))?;
                 self.forget();
             }
+            "hash" => {
+                let hash = value.parse().ok().filter(|hash| (1..=MOST_MEGABYTES).contains(hash));
+                let hash = hash.ok_or(SessionError::Hash(value))?;
+                self.host.set_memory(u64::from(hash) << 20);
+                (self.hash, self.engine) = (Some(hash), None);
+            }
             "tables" if value.is_empty() => return Err(SessionError::NoTablesDir),
             "tables" => {
                 self.host.set_tables_dir(PathBuf::from(value));
@@ -277,6 +299,23 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
             _ => return Err(SessionError::UnknownOption(name.to_owned())),
         }
         Ok(())
+    }
+
+    /// Returns the configuration of the player with the option `Hash`.
+    fn player_config(&self) -> Config {
+        let mut config = self.config.clone();
+        if let (Config::Pvs(pvs), Some(hash)) = (&mut config, self.hash) {
+            pvs.table_megabytes = hash;
+        }
+        config
+    }
+
+    /// Returns the memory of the player in MiB: the size of its table, or the limit of its tree.
+    fn hash(&self) -> u32 {
+        match self.player_config() {
+            Config::Pvs(pvs) => pvs.table_megabytes,
+            _ => u32::try_from(self.host.memory() >> 20).unwrap_or(u32::MAX).clamp(1, MOST_MEGABYTES),
+        }
     }
 
     fn new_game(&mut self) -> Result<(), SessionError> {
@@ -307,7 +346,7 @@ impl<H: UgiHost, W: Write + Send + 'static> UgiSession<H, W> {
     fn prepare(&mut self) -> Result<(), SessionError> {
         let board = self.game.rules.board();
         if self.engine.as_ref().is_none_or(|engine| engine.board != board) {
-            let player = self.host.player(&self.config, board).map_err(SessionError::Host)?;
+            let player = self.host.player(&self.player_config(), board).map_err(SessionError::Host)?;
             self.engine = Some(EngineHandle { follower: Follower::new(player), board });
         }
         Ok(())
@@ -507,6 +546,14 @@ mod tests {
         fn set_tables_dir(&mut self, dir: PathBuf) {
             self.calls.lock().unwrap().push(format!("tables {}", dir.display()));
         }
+
+        fn memory(&self) -> u64 {
+            3 << 20
+        }
+
+        fn set_memory(&mut self, bytes: u64) {
+            self.calls.lock().unwrap().push(format!("memory {bytes}"));
+        }
     }
 
     /// An output that a test reads after the session.
@@ -655,6 +702,30 @@ mod tests {
             ],
         );
         assert_eq!(calls, ["player 5", "player 5", "player 3"]);
+    }
+
+    #[test]
+    fn hash_limits_the_memory_of_the_player() {
+        let (replies, calls) = run(
+            "base0",
+            &[
+                "ugi\n",
+                "isready\n",
+                "setoption name Hash value 16\n",
+                "isready\n",
+                "setoption name hash value 0\n",
+                "setoption name Player value sternhalma\n",
+                "ugi\n",
+            ],
+        );
+        let hash: Vec<&String> = replies.iter().filter(|line| line.contains("Hash")).collect();
+        assert_eq!(hash[0], "option name Hash type spin default 3 min 1 max 65536");
+        assert_eq!(hash[1], "option name Hash type spin default 16 min 1 max 65536");
+        assert!(
+            replies
+                .contains(&"info string error: `0` is not a size; expected a number of MiB from 1 to 65536".to_owned())
+        );
+        assert_eq!(calls, ["player 5", "memory 16777216", "player 5"]);
     }
 
     #[test]

@@ -12,12 +12,13 @@
 //! ```
 //! use std::num::NonZeroUsize;
 //! use std::sync::atomic::AtomicBool;
+//! use sternhalma_ggp::MemoryBudget;
 //! use sternhalma_ggp::arena::{Budget, Entrant, RulesEngine, Schedule, Tournament, rules_backend};
 //!
 //! let rules = include_str!("../../games/tic-tac-toe.kif");
 //! let names = ["uct", "random"];
 //! let policies = names.map(|name| name.parse().unwrap()).to_vec();
-//! let backend = rules_backend(rules, RulesEngine::Auto, policies)?;
+//! let backend = rules_backend(rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30))?;
 //! let budget = Budget { playouts: Some(50), ..Budget::default() };
 //! let schedule = Schedule::new(names.map(Entrant::named).to_vec(), budget, 10);
 //! let tournament = Tournament::new(backend, schedule)?;

@@ -11,9 +11,9 @@ use super::{
     run_in_lock_step,
 };
 use crate::gdl::network::{LaneGame, Network, NetworkGame};
-use crate::gdl::{ProverGame, Reasoner, Rules};
+use crate::gdl::{ProverGame, ProverLimits, Reasoner, Rules};
 use crate::policy::PolicyGame;
-use crate::{Limits, Policy};
+use crate::{Limits, MemoryBudget, Policy};
 
 /// Simultaneous games per thread in lock step, by default. Fewer games leave lanes empty, and the
 /// trees of more games exceed the caches.
@@ -34,20 +34,29 @@ pub enum RulesEngine {
     LockStep(usize),
 }
 
-/// Creates the backend for a rulesheet that is played by policies.
+/// Creates the backend for a rulesheet that is played by policies. The rules and all searches share
+/// the memory.
 ///
 /// # Errors
 /// Returns an error if the rulesheet is invalid or the engine cannot play it.
-pub fn rules_backend(text: &str, engine: RulesEngine, policies: Vec<Policy>) -> Result<Box<dyn Backend>, ArenaError> {
+pub fn rules_backend(
+    text: &str,
+    engine: RulesEngine,
+    policies: Vec<Policy>,
+    memory: &MemoryBudget,
+) -> Result<Box<dyn Backend>, ArenaError> {
     let rules = Rules::parse(text).map_err(rules_error)?;
+    let compile = || Network::within(&rules, memory.limit() / 2, &AtomicBool::new(false));
     let network = match engine {
         RulesEngine::Prover => None,
-        RulesEngine::Auto => Network::new(&rules).ok(),
-        RulesEngine::Network | RulesEngine::LockStep(_) => Some(Network::new(&rules).map_err(rules_error)?),
+        RulesEngine::Auto => compile().ok(),
+        RulesEngine::Network | RulesEngine::LockStep(_) => Some(compile().map_err(rules_error)?),
     };
+    let policies = policies.into_iter().map(|policy| policy.within(memory)).collect();
     let digest = digest(text);
     let Some(network) = network else {
-        let game = ProverGame::new(&rules).map_err(rules_error)?;
+        let limits = ProverLimits { memory: memory.part(memory.limit() / 2), ..ProverLimits::default() };
+        let game = ProverGame::bounded(&rules, &limits).map_err(rules_error)?;
         return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None }));
     };
     let lock_step = match engine {
@@ -56,7 +65,7 @@ pub fn rules_backend(text: &str, engine: RulesEngine, policies: Vec<Policy>) -> 
         }
         _ => None,
     };
-    let game = NetworkGame::new(network).with_rules(rules);
+    let game = NetworkGame::new(network).with_rules(rules).within(memory);
     Ok(Box::new(RulesBackend { game, engine: "sequential", digest, policies, lock_step }))
 }
 

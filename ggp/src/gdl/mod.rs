@@ -50,8 +50,8 @@ mod trace;
 
 pub use check::{CheckOptions, check};
 pub use games::{BuiltInGame, GAMES};
-pub use ground::GroundError;
-pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverState, RandomMatch, TermId};
+pub use ground::{GroundBound, GroundError};
+pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits, ProverState, RandomMatch, TermId};
 pub use reasoner::{Goal, Reasoner};
 pub use syntax::{
     Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, Place, Renaming, Rule, Rules,

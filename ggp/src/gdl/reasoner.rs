@@ -65,6 +65,12 @@ pub trait Reasoner: Game {
     /// Plays one legal move per role, acting or not.
     fn play_all(&self, state: &mut Self::State, joint: &[Self::Move]);
 
+    /// Returns whether the game has used up much of its memory, so that it should be replaced by a
+    /// new one.
+    fn is_crowded(&self) -> bool {
+        false
+    }
+
     /// Returns the goal of a role in a state, terminal or not.
     fn reached(&self, state: &Self::State, role: usize) -> Goal;
 }

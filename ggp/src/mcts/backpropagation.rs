@@ -23,10 +23,18 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
         // A new node has seen what came after it, and nothing else.
         simulation.path.extend(simulation.added);
+        if Self::RECORDS {
+            self.count_memory();
+            // Both may use all that they get.
+            let room = usize::try_from(self.memory.budget().room() / 2).unwrap_or(usize::MAX / 2);
+            self.selection.set_room(room);
+            self.playout.set_room(room);
+        }
         if S::LEARNS {
             self.selection.learn(&simulation.path, &simulation.history, &simulation.rewards);
         }
         self.playout.learn(game, &simulation.history, &simulation.rewards);
+        self.count_memory();
         self.spare.push(simulation);
     }
 

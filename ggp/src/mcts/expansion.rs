@@ -33,7 +33,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.tree.set_child(node, edges, known);
             return SimulationPosition::Node(known);
         }
-        if self.tree.edges.len() < self.config.max_edges.min(MAX_EDGES) {
+        if self.tree.edges.len() < self.config.max_edges.min(MAX_EDGES) && self.tree_can_grow() {
             let child = self.tree.add(game, state, &mut self.scratch.moves, &mut self.selection);
             self.tree.set_child(node, edges, child);
             spent.expansions += 1;
@@ -43,5 +43,17 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
         }
         SimulationPosition::Playout
+    }
+
+    /// Returns whether there is memory for another node.
+    #[inline]
+    fn tree_can_grow(&mut self) -> bool {
+        let budget = self.memory.budget();
+        let room = || budget.room() / 2;
+        let grows = self.tree.reserve(room) && self.node_rewards.as_mut().is_none_or(|rewards| rewards.reserve(room));
+        if !grows {
+            budget.exhaust();
+        }
+        grows
     }
 }

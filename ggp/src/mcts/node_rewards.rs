@@ -4,6 +4,7 @@ use super::{Child, MoveStats};
 use std::cmp::Ordering;
 
 use super::tree::{NodeId, Tree};
+use crate::memory::reserve_within;
 
 /// The rewards, role by role, of the simulations that reached each node. The
 /// decision by effective quality needs them beside the statistics of moves.
@@ -18,6 +19,18 @@ impl NodeRewards {
     /// Creates the rewards of a tree without nodes.
     pub fn new(roles: usize) -> NodeRewards {
         NodeRewards { roles, counts: Vec::new(), sums: Vec::new() }
+    }
+
+    /// Returns the memory of the rewards in bytes.
+    pub fn bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<u32>() + self.sums.capacity() * size_of::<f64>()
+    }
+
+    /// Reserves space for another node, which takes at most `room` bytes. Returns whether there is
+    /// space.
+    #[inline]
+    pub fn reserve(&mut self, room: impl Fn() -> u64) -> bool {
+        reserve_within(&mut self.counts, 1, &room) && reserve_within(&mut self.sums, self.roles, &room)
     }
 
     /// Removes all rewards.

@@ -11,7 +11,7 @@ use super::{
     Cutoff, Decision, MctsConfig, MoveHistory, MoveStats, Playout, RandomPlayout, SearchClock, Selection, Simulation,
     ToTheEnd, Uct,
 };
-use crate::{Game, LimitChecker, Limits, Rng, SearchStats, Turn};
+use crate::{Game, LimitChecker, Limits, MemoryBudget, MemoryUse, Rng, SearchStats, Turn};
 
 /// The result of a search for one role.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +78,8 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     pub(super) spare: Vec<Simulation>,
     pub(super) spare_state: Option<G::State>,
     pub(super) scratch: Scratch<G::Move>,
+    /// The memory of the tree and of what selection and playouts learn.
+    pub(super) memory: MemoryUse,
     seed: u64,
 }
 
@@ -130,8 +132,22 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             spare: Vec::new(),
             spare_state: None,
             scratch: Scratch::new(),
+            memory: MemoryUse::default(),
             seed,
         }
+    }
+
+    /// Limits the memory of the tree and of what selection and playouts learn. When it is used up,
+    /// the search continues without new nodes, until the match leaves a part of the tree behind.
+    #[must_use]
+    pub fn within(mut self, memory: &MemoryBudget) -> Self {
+        self.memory = MemoryUse::of(memory);
+        self
+    }
+
+    /// Returns the number of states in the tree.
+    pub fn nodes(&self) -> usize {
+        self.tree.nodes.len()
     }
 
     /// Tunes parameters of the search while it runs, for each role separately.
@@ -164,6 +180,15 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.tree.clear();
         self.selection.renumber(&vec![None; nodes]);
         self.node_rewards.iter_mut().for_each(NodeRewards::clear);
+        self.count_memory();
+    }
+
+    /// Counts the memory that the search holds.
+    #[inline]
+    pub(super) fn count_memory(&mut self) {
+        let rewards = self.node_rewards.as_ref().map_or(0, NodeRewards::bytes);
+        let bytes = self.tree.bytes() + rewards + self.selection.memory() + self.playout.memory();
+        self.memory.set(bytes as u64);
     }
 
     /// Follows a joint move of the match, with one move of each acting role,
@@ -195,6 +220,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             self.tree.decay(self.config.tree_gamma);
             self.node_rewards.iter_mut().for_each(|rewards| rewards.decay(self.config.tree_gamma));
         }
+        self.count_memory();
     }
 
     /// Searches for a move of `role`, which must act in `state`, until a limit

@@ -8,6 +8,10 @@ use super::tree::{EdgeId, NodeId};
 use super::{Cutoff, Mcts, NodeVisit, Playout, Selection, Simulation, StepAction};
 use crate::{Game, LimitChecker};
 
+/// The number of moves of a playout that are recorded. A longer playout, in a game that need not
+/// end, counts as lost for all roles.
+const MOST_RECORDED: u32 = 1 << 22;
+
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Runs one simulation. Returns whether it finished; one that a limit
     /// interrupts changes no statistics.
@@ -103,7 +107,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             _ => {
                 simulation.rewards.clear();
                 simulation.rewards.resize(game.roles(), 0.0);
-                if self.cutoff.cut(game, state, simulation.playout_moves, &mut simulation.rewards) {
+                let is_cut = self.cutoff.cut(game, state, simulation.playout_moves, &mut simulation.rewards);
+                if is_cut || Self::RECORDS && simulation.playout_moves >= MOST_RECORDED {
                     return StepAction::Finish;
                 }
                 if checker.is_interrupted() {

@@ -7,6 +7,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::game::{Game, Turn};
+use crate::memory::{hash_table_bytes, reserve_within};
 
 /// The index of a node in its tree.
 pub(crate) type NodeId = u32;
@@ -66,6 +67,10 @@ pub(crate) struct Tree<M, N> {
     by_key: FxHashMap<u64, NodeId>,
     /// The distinct rewards of all roles that were proved for states.
     pub(crate) outcomes: Vec<Box<[f64]>>,
+    /// The largest number of edges of a node.
+    widest: usize,
+    /// The memory of the numbers of edges and of the tables of joint moves, in bytes.
+    boxed: usize,
 }
 
 impl<M: Copy + Eq, N: Copy> Tree<M, N> {
@@ -77,6 +82,8 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             joint_children: FxHashMap::default(),
             by_key: FxHashMap::default(),
             outcomes: Vec::new(),
+            widest: 0,
+            boxed: 0,
         }
     }
 
@@ -90,6 +97,29 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         self.joint_children.clear();
         self.by_key.clear();
         self.outcomes.clear();
+        self.boxed = 0;
+    }
+
+    /// Returns the memory of the tree in bytes.
+    pub fn bytes(&self) -> usize {
+        let nodes = self.nodes.capacity() * size_of::<TreeNode>();
+        let edges = self.edges.capacity() * size_of::<Edge<M, N>>();
+        let joint = hash_table_bytes::<(NodeId, FxHashMap<u64, NodeId>)>(self.joint_children.capacity());
+        nodes + edges + joint + hash_table_bytes::<(u64, NodeId)>(self.by_key.capacity()) + self.boxed
+    }
+
+    /// Reserves space for a node and its edges, which takes at most `room` bytes. Returns whether
+    /// there is space. A node with far more edges than all others may need more.
+    #[inline]
+    pub fn reserve(&mut self, room: impl Fn() -> u64) -> bool {
+        fn grows<K, V>(table: &FxHashMap<K, V>, room: impl Fn() -> u64) -> bool {
+            table.len() < table.capacity() || hash_table_bytes::<(K, V)>(table.capacity()) as u64 <= room()
+        }
+        reserve_within(&mut self.nodes, 1, &room)
+            && reserve_within(&mut self.edges, 2 * self.widest, &room)
+            && grows(&self.by_key, &room)
+            && grows(&self.joint_children, &room)
+            && (self.boxed == 0 || room() > 0)
     }
 
     /// Returns the node of a state with this key.
@@ -127,6 +157,10 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             Turn::One(role) => EdgeCounts::One(add_role(role)),
             Turn::All => EdgeCounts::All((0..game.roles()).map(add_role).collect()),
         };
+        if let EdgeCounts::All(counts) = &counts {
+            self.boxed += size_of_val(&**counts);
+        }
+        self.widest = self.widest.max(self.edges.len() - first_edge as usize);
         self.nodes.push(TreeNode { turn, visits: 0, proved: None, first_edge, counts });
         id
     }
@@ -177,7 +211,11 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             Turn::One(_) => self.edges[edges[0] as usize].child = NonZeroU32::new(child),
             Turn::All => {
                 let joint = self.joint(node, edges);
-                self.joint_children.entry(node).or_default().insert(joint, child);
+                let children = self.joint_children.entry(node).or_default();
+                let before = children.capacity();
+                children.insert(joint, child);
+                let bytes = hash_table_bytes::<(u64, NodeId)>;
+                self.boxed += bytes(children.capacity()) - bytes(before);
             }
         }
     }
@@ -240,6 +278,10 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             let mut node = self.nodes[old as usize].clone();
             let first = node.first_edge as usize;
             let count: u32 = node.counts().iter().sum();
+            if let EdgeCounts::All(counts) = &node.counts {
+                kept.boxed += size_of_val(&**counts);
+            }
+            kept.widest = kept.widest.max(count as usize);
             node.first_edge = kept.edges.len() as u32;
             for edge in &self.edges[first..first + count as usize] {
                 let mut edge = edge.clone();
@@ -250,7 +292,9 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
             }
             if let Some(after) = self.joint_children.get(&old) {
                 let after = after.iter().map(|(&joint, &child)| (joint, queue.number(child)));
-                kept.joint_children.insert(id, after.collect());
+                let after: FxHashMap<u64, NodeId> = after.collect();
+                kept.boxed += hash_table_bytes::<(u64, NodeId)>(after.capacity());
+                kept.joint_children.insert(id, after);
             }
             kept.nodes.push(node);
         }

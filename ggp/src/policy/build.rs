@@ -8,7 +8,7 @@ use crate::batch::{ResumableMcts, ResumableSearch, TreeParallel};
 use crate::gdl::network::LaneGame;
 use crate::mcts::tuning::Tuning;
 use crate::mcts::{MctsConfig, Playout, Selection, ToTheEnd};
-use crate::{Game, Mcts, SearchStats};
+use crate::{Game, Mcts, MemoryBudget, SearchStats};
 
 /// The maximum number of edges of a tree that is kept through a match. With its nodes it takes 400 MB to 1 GB.
 const MOST_EDGES: usize = 1 << 24;
@@ -85,7 +85,8 @@ impl SearchPolicy {
         let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
         let settings = MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
         let expects = self.tuning.as_ref().is_some_and(Tuning::uses_expectations);
-        SearchSpec { settings, tuning: self.tuning.clone(), accumulates: expects && game.accumulates(), seed }
+        let accumulates = expects && game.accumulates();
+        SearchSpec { settings, tuning: self.tuning.clone(), accumulates, memory: self.memory_budget(), seed }
     }
 }
 
@@ -94,13 +95,15 @@ struct SearchSpec {
     settings: MctsConfig,
     tuning: Option<Tuning>,
     accumulates: bool,
+    memory: MemoryBudget,
     seed: u64,
 }
 
 impl SearchSpec {
     /// Creates the search with these parts, whose playouts end with the game.
     fn search<G: Game, S: Selection<G>, P: Playout<G>>(self, selection: S, playout: P) -> Mcts<G, S, P, ToTheEnd> {
-        Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).tuned(self.tuning, self.accumulates)
+        let search = Mcts::new(selection, playout, ToTheEnd, self.settings, self.seed).within(&self.memory);
+        search.tuned(self.tuning, self.accumulates)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::Decision;
 use crate::mcts::tuning::{self, Aspect, Tuning};
+use crate::memory::{MemoryBudget, parse_bytes};
 use crate::messages::suggestion;
 use crate::param_table::{self, Field, Pair, Param, ParamHelp, choice, flag, range};
 
@@ -28,6 +29,10 @@ pub struct SearchPolicy {
     pub tuning: Option<Tuning>,
     /// How many simulations run side by side, if the game has a network (docs/policies.md).
     pub lanes: Parallelism,
+    /// The limit of the memory of the search in bytes, if it has a limit of its own.
+    pub memory: Option<u64>,
+    /// The memory that the search shares with others. It is not part of the text.
+    pub budget: MemoryBudget,
 }
 
 const DECISIONS: &[(&str, Decision)] =
@@ -67,6 +72,14 @@ const PARAMS: &[Param<SearchPolicy>] = &[
         omitted: "1",
         field: |search| Some(lanes(&mut search.lanes)),
     },
+    Param {
+        key: "memory",
+        owner: "",
+        values: "a size, e.g. `256MiB`; the [common limit](#memory)",
+        help: "limit for the tree and for what selection and playouts learn",
+        omitted: "",
+        field: |search| Some(memory(&mut search.memory)),
+    },
 ];
 
 impl Default for SearchPolicy {
@@ -80,11 +93,18 @@ impl Default for SearchPolicy {
             solver: false,
             tuning: None,
             lanes: Parallelism::One,
+            memory: None,
+            budget: MemoryBudget::unlimited(),
         }
     }
 }
 
 impl SearchPolicy {
+    /// Returns the budget of a search: that of the policy, with its own limit.
+    pub fn memory_budget(&self) -> MemoryBudget {
+        self.budget.part(self.memory.unwrap_or(u64::MAX))
+    }
+
     /// Sets a parameter of docs/policies.md. The parameters of a selection, a playout or a tuner follow its name.
     ///
     /// # Errors
@@ -191,6 +211,15 @@ fn parameter_keys() -> Vec<&'static str> {
     }
     let search = keys(SelectionPolicy::PARAMS).chain(keys(PlayoutPolicy::PARAMS)).chain(keys(PARAMS));
     search.chain(tuning::keys()).collect()
+}
+
+/// Returns the parameter `memory`.
+fn memory(bytes: &mut Option<u64>) -> Field<'_> {
+    let text = bytes.map(|bytes| match bytes >> 20 {
+        mebibytes if mebibytes << 20 == bytes => format!("{mebibytes}MiB"),
+        _ => bytes.to_string(),
+    });
+    Field::new(text, bytes, |_, text| parse_bytes(text).map(Some))
 }
 
 /// Returns the parameter `lanes`.

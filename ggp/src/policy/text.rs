@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, de};
 use thiserror::Error;
 
 use super::search::{SearchPolicy, precedence};
+use crate::memory::MemoryBudget;
 use crate::messages::suggestion;
 
 /// How a player of any game finds its moves, written `name,key=value,…` or as a table of TOML (docs/policies.md).
@@ -156,6 +157,15 @@ impl Policy {
             Some(NamedPolicy { definition: "", .. }) => Ok(Policy::Search(SearchPolicy::default())),
             Some(policy) => policy.definition.parse(),
             None => Err(PolicyError::Unknown { name: name.to_owned() }),
+        }
+    }
+
+    /// Limits the memory of all searches by the policy, which share the budget.
+    #[must_use]
+    pub fn within(self, memory: &MemoryBudget) -> Policy {
+        match self {
+            Policy::Random => Policy::Random,
+            Policy::Search(search) => Policy::Search(SearchPolicy { budget: memory.clone(), ..search }),
         }
     }
 

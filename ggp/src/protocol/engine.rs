@@ -79,6 +79,10 @@ pub(super) trait MatchEngine: Send {
     /// Returns whether the outcome of the match is proved.
     fn is_solved(&self) -> bool;
 
+    /// Returns whether the rules have used up much of their memory, so that a new engine should
+    /// replace this one.
+    fn is_crowded(&self) -> bool;
+
     /// Searches for a time under a clock. Returns the number of simulations,
     /// and the best move if the role is to act under the play clock.
     fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>);
@@ -162,6 +166,10 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
 
     fn is_solved(&self) -> bool {
         self.agent.is_solved()
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.game.is_crowded()
     }
 
     fn think(&mut self, time: Duration, clock: SearchClock) -> (u64, Option<String>) {

@@ -2,15 +2,16 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use sternhalma_ggp::Policy;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{Document, ProverGame, Reasoner};
 use sternhalma_ggp::policy::{PolicyAgent, PolicyGame, SearchTask};
+use sternhalma_ggp::{MemoryBudget, Policy};
 
 use super::rulesheet::rules;
 use crate::args::limits::LimitArgs;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, prompt, status};
+use crate::resources::search_memory;
 use crate::values::count;
 
 /// Play a game against a policy
@@ -56,8 +57,9 @@ fn play<G: Reasoner + PolicyGame>(ctx: &CommandContext, args: &Args, game: &G) -
         }
     };
     let stop = ctx.stop()?;
+    let policy = args.policy.clone().within(&MemoryBudget::new(search_memory(None)));
     let mut agents: Vec<Box<dyn PolicyAgent<G>>> =
-        (0..roles.len()).map(|role| game.agent(&args.policy, role, args.seed.wrapping_add(role as u64))).collect();
+        (0..roles.len()).map(|role| game.agent(&policy, role, args.seed.wrapping_add(role as u64))).collect();
     let mut state = game.initial();
     agents.iter_mut().for_each(|agent| agent.begin(game, &state));
     status!("You play {} against {}. Enter the number or the text of a move.", roles[person], args.policy);

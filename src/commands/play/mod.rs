@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::args::board::PositionArgs;
-use crate::args::limits::LimitArgs;
+use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
@@ -49,6 +49,8 @@ pub struct Args {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     position: PositionArgs,
     #[command(flatten)]
     players: PlayerArgs,
@@ -56,7 +58,8 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let names = [args.x.clone(), args.o.clone()];
-    let factory = SeatFactory::new(ctx, &args.players, names, args.seed, !args.no_build && LineInput::is_terminal())?;
+    let offers_table = !args.no_build && LineInput::is_terminal();
+    let factory = SeatFactory::new(ctx, &args.players, names, args.seed, offers_table)?.within(&args.memory.budget());
     let strength = args.level.unwrap_or_else(|| Strength::of(args.limits.limits()));
     let mut session = match &args.load {
         Some(path) => PlaySession::load(&factory, path, strength)?,

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use anyhow::{Result, anyhow};
 use sternhalma_data::{Board, Side};
 use sternhalma_engine::record::MoveInfo;
-use sternhalma_engine::{Action, AnalysedMove, Config, Distances, Follower, GameHistory, SearchInfo, analyse, player};
-use sternhalma_ggp::Limits;
+use sternhalma_engine::{
+    Action, AnalysedMove, Config, Distances, Follower, GameHistory, SearchInfo, analyse, player_within,
+};
 use sternhalma_ggp::arena::derive_seed;
+use sternhalma_ggp::{Limits, MemoryBudget};
 
 use super::build_offer::offer_table;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
@@ -31,6 +33,7 @@ pub struct SeatFactory<'a> {
     offers_table: bool,
     /// Set to end a search.
     stop: Arc<AtomicBool>,
+    memory: MemoryBudget,
 }
 
 /// The participants of games on one board.
@@ -55,7 +58,35 @@ impl<'a> SeatFactory<'a> {
         let (configs, adviser) = ([x?, o?], roster.config(DEFAULT_PLAYER)?);
         // A person can stop a search with Ctrl-C. Without a person, Ctrl-C ends the program.
         let stop = if offers_table && configs.contains(&None) { ctx.stop()? } else { Arc::default() };
-        Ok(SeatFactory { ctx, args, names, configs, adviser, seed, offers_table, stop })
+        Ok(SeatFactory {
+            ctx,
+            args,
+            names,
+            configs,
+            adviser,
+            seed,
+            offers_table,
+            stop,
+            memory: MemoryBudget::unlimited(),
+        })
+    }
+
+    /// Limits the memory of the players and of the one that gives hints.
+    pub fn within(self, memory: &MemoryBudget) -> SeatFactory<'a> {
+        SeatFactory { memory: memory.clone(), ..self }
+    }
+
+    /// Returns a player with a third of the memory.
+    fn follower(
+        &self,
+        config: &Config,
+        board: Board,
+        ply_limit: u32,
+        distances: Option<&Distances>,
+    ) -> Result<Follower> {
+        let memory = self.memory.part(self.memory.limit() / 3);
+        let player = player_within(config, board, ply_limit, distances, &memory).map_err(|reason| anyhow!(reason))?;
+        Ok(Follower::new(player))
     }
 
     /// Returns whether a person plays a side.
@@ -85,16 +116,11 @@ impl<'a> SeatFactory<'a> {
         }
         let mut seats = Seats { board, ply_limit, players: [None, None], distances, adviser: None };
         for (seat, config) in seats.players.iter_mut().zip(&self.configs) {
-            let make = |config| follower(config, board, ply_limit, seats.distances.as_ref());
+            let make = |config| self.follower(config, board, ply_limit, seats.distances.as_ref());
             *seat = config.as_ref().map(make).transpose()?;
         }
         Ok(seats)
     }
-}
-
-fn follower(config: &Config, board: Board, ply_limit: u32, distances: Option<&Distances>) -> Result<Follower> {
-    let player = player(config, board, ply_limit, distances).map_err(|reason| anyhow!(reason))?;
-    Ok(Follower::new(player))
 }
 
 /// The choice of a player, and whether a person stopped its search.
@@ -148,7 +174,7 @@ impl Seats {
                 None => distances_or_estimates(factory.ctx, self.board, factory.args.table())?,
             };
             let distances = self.distances.insert(distances);
-            self.adviser = Some(follower(&factory.adviser, self.board, self.ply_limit, Some(distances))?);
+            self.adviser = Some(factory.follower(&factory.adviser, self.board, self.ply_limit, Some(distances))?);
         }
         let Some(adviser) = &mut self.adviser else { return Ok(None) };
         // A hint does not depend on earlier hints.

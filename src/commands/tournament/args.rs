@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use sternhalma_engine::ProtocolLog;
 use sternhalma_ggp::arena::Shard;
 
+use crate::args::limits::MemoryArgs;
 use crate::args::threads::threads;
 use crate::values::positive;
 
@@ -26,6 +27,8 @@ pub struct RunArgs {
     /// File to which all lines of the engine protocol are added, with time, game and player
     #[arg(long, value_name = "FILE", help_heading = "Resources")]
     debug: Option<PathBuf>,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
 }
 
 impl RunArgs {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::board::Board;
 use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog};
-use sternhalma_ggp::Policy;
 use sternhalma_ggp::arena::{Backend, RulesEngine, Schedule, Tournament, rules_backend};
 use sternhalma_ggp::gdl::{CheckOptions, Severity, check};
+use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
@@ -20,26 +20,38 @@ use crate::tables_dir::Coverage;
 const CHECK_MATCHES: u64 = 3;
 
 /// Opens everything that a tournament needs. Starts each external program once, so that one that
-/// cannot play is reported before the first game. Lines of the engine protocol are added to `log`.
-pub fn open(ctx: &CommandContext, spec: TournamentSpec, log: Option<&ProtocolLog>) -> Result<Tournament> {
+/// cannot play is reported before the first game. Searches share `memory`. Lines of the engine
+/// protocol are added to `log`.
+pub fn open(
+    ctx: &CommandContext,
+    spec: TournamentSpec,
+    memory: &MemoryBudget,
+    log: Option<&ProtocolLog>,
+) -> Result<Tournament> {
     let TournamentSpec { game, players, mut schedule } = spec;
     if log.is_some() && !players.iter().any(|player| matches!(player.kind(), Ok(PlayerKind::External(_)))) {
         bail!("--debug records the protocol of external programs, and no player is one; leave it out");
     }
     let backend = match game {
-        GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players)?,
+        GameSpec::Rules { path, engine, lenient } => open_rules(&path, engine, lenient, &players, memory)?,
         GameSpec::Board { size, pieces, table, players: file } => {
             let board = Board::new(size, pieces)?.for_two()?;
             let mut tables = BoardTables { ctx, board, default: table.as_deref(), open: Vec::new() };
             let players = open_players(&mut tables, &players, file.as_deref(), &mut schedule, log)?;
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
-            Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?)
+            Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?.within(memory))
         }
     };
     Ok(Tournament::new(backend, schedule)?)
 }
 
-fn open_rules(path: &Path, engine: RulesEngine, lenient: bool, players: &[PlayerEntry]) -> Result<Box<dyn Backend>> {
+fn open_rules(
+    path: &Path,
+    engine: RulesEngine,
+    lenient: bool,
+    players: &[PlayerEntry],
+    memory: &MemoryBudget,
+) -> Result<Box<dyn Backend>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
     let policy = |player: &PlayerEntry| match player.kind()? {
         PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
@@ -51,7 +63,7 @@ fn open_rules(path: &Path, engine: RulesEngine, lenient: bool, players: &[Player
         refuse_invalid(&text).with_context(|| path.display().to_string())?;
     }
     let policies = players.iter().map(policy).collect::<Result<_>>()?;
-    rules_backend(&text, engine, policies).with_context(|| path.display().to_string())
+    rules_backend(&text, engine, policies, memory).with_context(|| path.display().to_string())
 }
 
 /// Refuses a rulesheet in which `gdl check` finds an error.

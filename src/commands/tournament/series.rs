@@ -12,6 +12,7 @@ use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::GamesProgress;
+use crate::resources::report_exhausted;
 
 /// Plays a series, or estimates its duration.
 pub fn run(
@@ -80,13 +81,15 @@ fn play(
     let mut results = Vec::new();
     for (name, options) in games {
         let play = || -> Result<Standings> {
-            let tournament = open(ctx, options.resolve(args.shard)?, None)?;
+            let memory = args.run.memory.budget();
+            let tournament = open(ctx, options.resolve(args.shard)?, &memory, None)?;
             status!("{name}: {} games", tournament.schedule().total());
             let log = dir.map(|dir| log(dir, &name));
             let progress = GamesProgress::new(tournament.schedule().total());
             let played = tournament
                 .run(log.as_deref(), args.run.threads(), &stop, |record, standings| progress.add(record, standings));
             progress.finish();
+            report_exhausted(&memory);
             Ok(played?)
         };
         let standings = play().with_context(|| name.clone())?;
@@ -131,7 +134,7 @@ fn estimate(ctx: &CommandContext, args: &PlayArgs, games: Vec<(String, Tournamen
     let mut estimates = Vec::new();
     for (name, options) in games {
         let estimate = || -> Result<_> {
-            let tournament = open(ctx, options.resolve(args.shard)?, None)?;
+            let tournament = open(ctx, options.resolve(args.shard)?, &args.run.memory.budget(), None)?;
             let log = args.run.log.as_deref().map(|dir| log(dir, &name));
             let estimate = tournament.estimate(log.as_deref(), threads, &stop, time)?;
             Ok((name.clone(), tournament.schedule().pairings.len(), estimate))

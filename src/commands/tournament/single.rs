@@ -12,6 +12,7 @@ use crate::args::tournament::TournamentOptions;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, counted};
 use crate::progress::GamesProgress;
+use crate::resources::report_exhausted;
 
 /// Plays a tournament, or estimates its duration.
 pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) -> Result<CommandOutcome> {
@@ -20,15 +21,17 @@ pub fn run(ctx: &CommandContext, args: &PlayArgs, options: TournamentOptions) ->
     }
     let spec = options.resolve(args.shard)?;
     let protocol = if args.plan { None } else { args.run.protocol_log()? };
-    let tournament = open(ctx, spec, protocol.as_ref())?;
+    let memory = args.run.memory.budget();
+    let tournament = open(ctx, spec, &memory, protocol.as_ref())?;
     if args.plan {
         let (log, stop) = (args.run.log.as_deref(), ctx.stop()?);
         let estimate = tournament.estimate(log, args.run.threads(), &stop, ESTIMATE_TIME)?;
         return output::answer(args.json, &estimate, || estimate.text());
     }
-    let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json))?;
+    let outcome = play(ctx, &tournament, &args.run, |standings| print(standings, args.json));
+    report_exhausted(&memory);
     args.run.check_protocol_log(protocol.as_ref())?;
-    Ok(outcome)
+    outcome
 }
 
 /// Plays a tournament and prints its results, also if it is interrupted.

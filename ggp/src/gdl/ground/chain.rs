@@ -9,11 +9,14 @@ use hashbrown::HashTable;
 use super::clause::{GroundClause, GroundLiteral, GroundTest, TermPattern, Var, VarSet};
 use super::tables::{NONE, RowTable, hash};
 use super::terms::Functor;
-use super::{GroundClauses, GroundError, GroundLimits, GroundTerms, PredId, RelationName};
+use super::{GroundBound, GroundClauses, GroundError, GroundLimits, GroundTerms, PredId, RelationName};
 
 /// The memory of a fact besides its arguments, in words: its time, its atom and
 /// its entries in indexes.
 const WORDS_A_FACT: usize = 12;
+
+/// The memory of a mentioned sentence besides its words: its place and its allocation.
+const WORDS_A_MENTION: usize = 8;
 
 /// A literal of an instance: an atom, or the absence of a mentioned sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +99,7 @@ pub struct ForwardChaining<'a> {
     mentions: Vec<Box<[u32]>>,
     mentioned: HashTable<u32>,
     special: SpecialRelations,
-    limits: GroundLimits,
+    pub limits: GroundLimits,
     stop: &'a AtomicBool,
     env: Vec<u32>,
     refs: Vec<u32>,
@@ -276,7 +279,7 @@ impl<'a> ForwardChaining<'a> {
                     }
                 }
                 if self.visits > self.limits.visits {
-                    return Err(GroundError::TooLarge);
+                    return Err(self.limits.error(GroundBound::Visits));
                 }
                 if self.visits.is_multiple_of(4096) && self.stop.load(Relaxed) {
                     return Err(GroundError::Stopped);
@@ -290,7 +293,7 @@ impl<'a> ForwardChaining<'a> {
         for arg in &clause.head.args {
             let term = make(arg, self.terms, &self.env);
             if self.terms.depth(term) > self.limits.depth {
-                return Err(GroundError::TooLarge);
+                return Err(GroundError::TermTooDeep { limit: self.limits.depth });
             }
             self.pending.push(term);
         }
@@ -303,8 +306,9 @@ impl<'a> ForwardChaining<'a> {
         }
         // Static heads have no literals.
         self.pending[count] = (self.pending.len() - count - 1) as u32;
-        if self.pending.len() + self.instances.len() + self.kept > self.limits.words {
-            return Err(GroundError::TooLarge);
+        let words = self.pending.len() + self.instances.len() + self.kept + self.terms.words_kept();
+        if words > self.limits.words {
+            return Err(self.limits.error(GroundBound::Words));
         }
         Ok(())
     }
@@ -317,6 +321,7 @@ impl<'a> ForwardChaining<'a> {
             return known;
         }
         let mention = self.mentions.len() as u32;
+        self.kept += words.len() + WORDS_A_MENTION;
         self.mentions.push(words.into());
         let mentions = &self.mentions;
         self.mentioned.insert_unique(key, mention, |&known| hash(&mentions[known as usize]));

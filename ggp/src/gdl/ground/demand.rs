@@ -45,7 +45,7 @@ pub fn restrict(program: &mut GroundClauses) -> Result<(), GroundError> {
             restriction.answer(clause, columns);
         }
         if restriction.answers.len() > MAX_QUERIES {
-            return Err(GroundError::TooLarge);
+            return Err(GroundError::Bindings { limit: MAX_QUERIES });
         }
     }
     Ok(())

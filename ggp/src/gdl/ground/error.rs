@@ -1,8 +1,45 @@
 //! Errors of grounding.
 
+use std::fmt;
+
 use thiserror::Error;
 
+use super::limits::GroundLimits;
+use crate::bytes_text;
 use crate::gdl::syntax::Place;
+
+/// A bound of grounding that follows from the memory limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroundBound {
+    /// The words of facts and instances.
+    Words,
+    /// The rows that joins visit.
+    Visits,
+    /// The gates that unrolling recursion creates.
+    Gates,
+}
+
+impl fmt::Display for GroundBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GroundBound::Words => "words of facts and instances",
+            GroundBound::Visits => "visited rows",
+            GroundBound::Gates => "gates",
+        })
+    }
+}
+
+impl GroundLimits {
+    /// Returns the error that a bound is reached.
+    pub fn error(&self, bound: GroundBound) -> GroundError {
+        let limit = match bound {
+            GroundBound::Words => self.words as u64,
+            GroundBound::Visits => self.visits,
+            GroundBound::Gates => self.gates as u64,
+        };
+        GroundError::TooLarge { bound, limit, memory: self.memory }
+    }
+}
 
 /// An error that keeps a rulesheet from being grounded.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
@@ -49,9 +86,28 @@ pub enum GroundError {
     /// Nothing defines a role.
     #[error("the rulesheet has no role")]
     NoRole,
-    /// There are too many ground rules, or their terms are nested too deep.
-    #[error("there are too many ground rules, or their terms are nested too deep")]
-    TooLarge,
+    /// The ground rules are too large for the memory limit.
+    #[error("grounding needs more than {limit} {bound}, which is the bound for a memory limit of {}", bytes_text(*memory))]
+    TooLarge {
+        /// The bound that was reached.
+        bound: GroundBound,
+        /// Its value.
+        limit: u64,
+        /// The memory in bytes from which the bound follows.
+        memory: u64,
+    },
+    /// Terms are nested too deep.
+    #[error("grounding creates terms nested deeper than {limit}")]
+    TermTooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// Relations are used with too many combinations of bound arguments.
+    #[error("relations are used with more than {limit} combinations of bound arguments")]
+    Bindings {
+        /// The limit.
+        limit: usize,
+    },
     /// Cancelled by the caller.
     #[error("grounding was stopped")]
     Stopped,

@@ -5,16 +5,41 @@ use crate::gdl::syntax::MAX_DEPTH;
 /// The limits at which grounding fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroundLimits {
+    /// The memory from which the other limits follow, in bytes.
+    pub memory: u64,
     /// The maximum number of rows that joins visit.
     pub visits: u64,
     /// The maximum memory for facts and instances, in words of 4 bytes.
     pub words: usize,
+    /// The maximum number of gates that unrolling recursion creates.
+    pub gates: usize,
     /// The maximum nesting depth of functions.
     pub depth: usize,
 }
 
+impl GroundLimits {
+    /// The memory of a compilation without a limit of its own: 2 GiB.
+    pub const DEFAULT_MEMORY: u64 = 2 << 30;
+
+    /// Returns the limits of a compilation that takes about `memory` bytes.
+    ///
+    /// A word of facts and instances counts as 40 bytes, because the literals of an instance occur
+    /// again in gates, and gates in several versions of the network.
+    pub fn within(memory: u64) -> GroundLimits {
+        let words = memory / 40;
+        // Joins visit about four rows per word.
+        GroundLimits {
+            memory,
+            visits: words.saturating_mul(4),
+            words: usize::try_from(words).unwrap_or(usize::MAX),
+            gates: usize::try_from(words / 5).unwrap_or(usize::MAX),
+            depth: MAX_DEPTH,
+        }
+    }
+}
+
 impl Default for GroundLimits {
     fn default() -> GroundLimits {
-        GroundLimits { visits: 200_000_000, words: 50_000_000, depth: MAX_DEPTH }
+        GroundLimits::within(GroundLimits::DEFAULT_MEMORY)
     }
 }

@@ -23,7 +23,7 @@ use super::syntax::Rules;
 
 pub use chain::{AtomKind, ForwardChaining};
 pub use clause::{GroundClauses, PredId, RelationName};
-pub use error::GroundError;
+pub use error::{GroundBound, GroundError};
 pub use limits::GroundLimits;
 pub use strata::clause_groups;
 pub use terms::GroundTerms;

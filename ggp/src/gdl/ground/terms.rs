@@ -53,6 +53,11 @@ impl GroundTerms {
         term
     }
 
+    /// Returns the memory of all terms, in words.
+    pub fn words_kept(&self) -> usize {
+        self.words.len() + 4 * self.starts.len()
+    }
+
     /// Returns the functor and the arguments of a term.
     #[inline]
     pub fn words(&self, term: u32) -> &[u32] {

@@ -1,5 +1,7 @@
 use super::*;
 use crate::gdl::network::Network;
+use std::sync::atomic::AtomicBool;
+
 use crate::gdl::syntax::Place;
 
 fn network(text: &str) -> Result<Network, GroundError> {
@@ -39,7 +41,7 @@ fn explosive_rules_are_rejected_or_not_split() {
         .map(|i| format!("(n ?a{i}) (n ?b{i}) (n ?c{i}) (n ?d{i}) (or (distinct ?a{i} ?b{i}) (distinct ?c{i} ?d{i}))"))
         .collect();
     let choices = network(&game(&format!("(n 0) (n 1) (<= (legal you go) (true (on 0)) {choices})")));
-    assert!(matches!(choices, Ok(_) | Err(GroundError::TooLarge)), "{choices:?}");
+    assert!(matches!(choices, Ok(_) | Err(GroundError::TooLarge { .. })), "{choices:?}");
     // Splitting off a block would need a relation with too many columns.
     let blocks: String = (0..7)
         .map(|block| {
@@ -101,7 +103,7 @@ fn unbounded_terms_are_an_error() {
         "(n 0) (<= (n (s ?x)) (n ?x)) (<= (legal you ?x) (n ?x))",
         "(<= (legal you (ask ?x)) (true (on ?x)) (deep ?x)) (<= (deep ?x) (deep (s ?x)) (true (on 0)))",
     ] {
-        assert_eq!(network(&game(rest)).unwrap_err(), GroundError::TooLarge, "{rest}");
+        assert!(matches!(network(&game(rest)), Err(GroundError::TermTooDeep { .. })), "{rest}");
     }
 }
 
@@ -157,4 +159,22 @@ fn recursion_within_a_state_ends() {
     assert_eq!(seen(&|_| true), 16);
     assert_eq!(seen(&|fluent| fluent != "(open 3 0)"), 6);
     assert_eq!(seen(&|_| false), 0);
+}
+
+#[test]
+fn the_bound_that_is_hit_is_named() {
+    let digits: String = (0..10).map(|digit| format!("(n {digit}) ")).collect();
+    let rules =
+        game(&format!("{digits} (<= (legal you (pick ?a ?b ?c ?d)) (true (on 0)) (n ?a) (n ?b) (n ?c) (n ?d))"));
+    let rules = Rules::parse(&rules).unwrap();
+    let compile = |memory| Network::within(&rules, memory, &AtomicBool::new(false));
+    assert!(compile(1 << 28).is_ok());
+    let error = compile(1 << 20).unwrap_err();
+    assert!(matches!(error, GroundError::TooLarge { bound: GroundBound::Words, limit: 26_214, .. }), "{error:?}");
+    let bound = "grounding needs more than 26214 words of facts and instances, \
+                 which is the bound for a memory limit of 1 MiB";
+    assert_eq!(error.to_string(), bound);
+    // Without a limit, the bounds are those of earlier versions.
+    let limits = GroundLimits::within(GroundLimits::DEFAULT_MEMORY);
+    assert!(limits.words >= 50_000_000 && limits.visits >= 200_000_000 && limits.gates >= 10_000_000);
 }

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::bytes_text;
 use crate::gdl::syntax::Place;
 
 /// An error that keeps the prover from playing a rulesheet or a match.
@@ -51,6 +52,12 @@ pub enum ProverError {
     #[error("a proof visits more than {limit} rows")]
     TooLong {
         /// The limit.
+        limit: u64,
+    },
+    /// The tables of a proof are too large.
+    #[error("a proof needs more than {}, the prover's part of the memory limit", bytes_text(*limit))]
+    Memory {
+        /// The limit in bytes.
         limit: u64,
     },
     /// The caller interrupted a query.

@@ -1,11 +1,10 @@
 //! A [`Game`] that the prover plays.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::{Prover, ProverError, ProverState, TermId};
+use super::{Prover, ProverError, ProverLimits, ProverState, TermId};
 use crate::gdl::{Goal, Reasoner, Rules};
-use crate::{Game, Turn};
+use crate::{Game, NOOP, Turn};
 
 /// A game played by the [`Prover`]. It is slow, but plays games that are too
 /// large for a network. Threads share one prover and use it in turn.
@@ -69,20 +68,19 @@ impl ProverGame {
     /// Returns an error if a rule cannot be evaluated, the initial state cannot be
     /// computed, or a role has no legal move in it.
     pub fn new(rules: &Rules) -> Result<ProverGame, ProverError> {
-        ProverGame::bounded(rules, u64::MAX, Arc::default())
+        ProverGame::bounded(rules, &ProverLimits::default())
     }
 
-    /// Prepares the rules of a game with a limit on the rows that one proof visits.
+    /// Prepares the rules of a game with limits.
     ///
-    /// The limit also bounds memory, to about 50 bytes per row. Long proofs end
-    /// while the flag is set. States computed then are terminal with goals 0, so
-    /// the game cannot be used any longer.
+    /// Long proofs end while the flag of the limits is set. States computed then are terminal with
+    /// goals 0, so the game cannot be used any longer.
     ///
     /// # Errors
     ///
     /// As [`ProverGame::new`].
-    pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<ProverGame, ProverError> {
-        let mut prover = Prover::bounded(rules, rows, interrupt)?;
+    pub fn bounded(rules: &Rules, limits: &ProverLimits) -> Result<ProverGame, ProverError> {
+        let mut prover = Prover::bounded(rules, limits)?;
         let facts = prover.initial()?;
         let initial = ProverGameState(Arc::new(answers(&mut prover, facts)?));
         let roles = prover.roles().iter().map(|&role| prover.text(role)).collect();
@@ -169,6 +167,7 @@ impl Game for ProverGame {
 
     fn numbers(&self, state: &ProverGameState, joint: &[TermId], numbers: &mut Vec<u32>) {
         match self.turn(state) {
+            _ if state.0.terminal => numbers.extend((0..self.roles()).map(|_| NOOP)),
             Turn::All => numbers.extend(joint.iter().map(|mv| mv.0)),
             Turn::One(acting) => {
                 let only = |(role, moves): (usize, &Vec<TermId>)| if role == acting { joint[0] } else { moves[0] };
@@ -177,11 +176,11 @@ impl Game for ProverGame {
         }
     }
 
-    /// # Panics
-    ///
-    /// If the state is terminal.
+    /// Plays a joint move. A terminal state stays as it is: a state on which the prover fails may
+    /// have had moves when it was reached before, with more memory.
     fn play(&self, state: &mut ProverGameState, joint: &[TermId]) {
         match self.turn(state) {
+            _ if state.0.terminal => {}
             Turn::All => self.play_all(state, joint),
             Turn::One(acting) => {
                 let mut all: Vec<TermId> = state.0.legal.iter().map(|moves| moves[0]).collect();
@@ -233,6 +232,10 @@ impl Reasoner for ProverGame {
         *state = ProverGameState(Arc::new(self.lock().next(&state.0, joint)));
     }
 
+    fn is_crowded(&self) -> bool {
+        self.lock().prover.is_crowded()
+    }
+
     /// Returns [`Goal::None`] also if the prover fails.
     fn reached(&self, state: &ProverGameState, role: usize) -> Goal {
         let goals = state.0.goals.get_or_init(|| {
@@ -245,13 +248,14 @@ impl Reasoner for ProverGame {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
     use std::sync::atomic::Ordering::Relaxed;
 
     use rand::SeedableRng;
 
     use super::*;
     use crate::mcts::{MctsConfig, RandomPlayout, ToTheEnd, Uct};
-    use crate::{Limits, Mcts, Rng};
+    use crate::{Limits, Mcts, MemoryBudget, Rng};
 
     fn game(text: &str) -> ProverGame {
         ProverGame::new(&Rules::parse(text).unwrap()).unwrap()
@@ -348,6 +352,36 @@ mod tests {
     }
 
     #[test]
+    fn proofs_stay_within_the_memory() {
+        // A state of 4 facts has 2^16 rows of `pair`.
+        let rules = Rules::parse(
+            "(role a) (legal a go) (legal a stay) (goal a 100) (init (f 0)) (init (f 1)) (init (f 2)) (init (f 3))
+             (<= (next (f ?x)) (true (f ?x)))
+             (<= (next big) (does a go))
+             (<= (pair ?a ?b ?c ?d ?e ?f ?g ?h) (true (f ?a)) (true (f ?b)) (true (f ?c)) (true (f ?d))
+                 (true (f ?e)) (true (f ?f)) (true (f ?g)) (true (f ?h)))
+             (<= terminal (true big) (pair ?a ?b ?c ?d ?e ?f ?g ?h) (distinct ?a ?a))",
+        )
+        .unwrap();
+        let limits = |bytes| ProverLimits { memory: MemoryBudget::new(bytes), ..ProverLimits::default() };
+        for (bytes, fits) in [(1 << 20, false), (1 << 30, true)] {
+            let limits = limits(bytes);
+            let game = ProverGame::bounded(&rules, &limits).unwrap();
+            let mut state = game.initial();
+            let go = game.move_named(0, "go").unwrap();
+            game.play_all(&mut state, &[go]);
+            let error = (!fits).then_some(ProverError::Memory { limit: bytes });
+            assert_eq!((game.failure(), game.is_terminal(&state)), (error, !fits));
+            assert!(fits || limits.memory.used() <= bytes / 2, "the tables are dropped: {:?}", limits.memory);
+            assert_eq!(limits.memory.is_exhausted(), !fits);
+            drop(game);
+            assert_eq!(limits.memory.used(), 0);
+        }
+        let message = ProverError::Memory { limit: 3 << 29 }.to_string();
+        assert_eq!(message, "a proof needs more than 1.5 GiB, the prover's part of the memory limit");
+    }
+
+    #[test]
     fn long_proofs_are_interrupted() {
         // A join of a million rows, which the first state does not need.
         let facts: String = (0..32).map(|n| format!("(n {n}) ")).collect();
@@ -357,7 +391,8 @@ mod tests {
              (<= (m ?a ?b ?c ?d) (n ?a) (n ?b) (n ?c) (n ?d))"
         );
         let flag = Arc::new(AtomicBool::new(false));
-        let game = ProverGame::bounded(&Rules::parse(&rules).unwrap(), u64::MAX, flag.clone()).unwrap();
+        let limits = ProverLimits { interrupt: flag.clone(), ..ProverLimits::default() };
+        let game = ProverGame::bounded(&Rules::parse(&rules).unwrap(), &limits).unwrap();
         flag.store(true, Relaxed);
         let mut state = game.initial();
         let moves = game.legal_of(&state, 0);

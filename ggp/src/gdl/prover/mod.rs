@@ -10,5 +10,5 @@ mod terms;
 
 pub use error::ProverError;
 pub use game::{ProverGame, ProverGameState};
-pub use prove::{Prover, ProverState, RandomMatch};
+pub use prove::{Prover, ProverLimits, ProverState, RandomMatch};
 pub use terms::TermId;

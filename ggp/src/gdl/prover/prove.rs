@@ -9,8 +9,8 @@ use super::plan::PlannedRules;
 use super::tabling::TablingEngine;
 use super::terms::TermStore;
 use super::{ProverError, TermId};
-use crate::Rng;
 use crate::gdl::{Document, Expr, ExprKind, Goal, Rules};
+use crate::{MemoryBudget, Rng};
 
 /// A state of a match: the fluents that hold, each once, in the order of their
 /// ids.
@@ -28,6 +28,23 @@ impl ProverState {
     /// Returns the fluents that hold.
     pub fn fluents(&self) -> &[TermId] {
         &self.0
+    }
+}
+
+/// The limits of a [`Prover`].
+#[derive(Clone, Debug)]
+pub struct ProverLimits {
+    /// The number of rows that one query visits, as in [`Prover::set_limit`].
+    pub rows: u64,
+    /// The memory of terms and tables. A query that needs more ends with [`ProverError::Memory`].
+    pub memory: MemoryBudget,
+    /// While the flag is set, long queries end with [`ProverError::Interrupted`].
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Default for ProverLimits {
+    fn default() -> ProverLimits {
+        ProverLimits { rows: u64::MAX, memory: MemoryBudget::unlimited(), interrupt: Arc::default() }
     }
 }
 
@@ -61,22 +78,21 @@ impl Prover {
     ///
     /// Returns an error if a rule cannot be evaluated or there is no role.
     pub fn new(rules: &Rules) -> Result<Prover, ProverError> {
-        Prover::bounded(rules, u64::MAX, Arc::default())
+        Prover::bounded(rules, &ProverLimits::default())
     }
 
-    /// Prepares the rules of a game as [`Prover::new`] does, with a limit of rows
-    /// as in [`Prover::set_limit`]. While the flag is set, long queries end with
-    /// [`ProverError::Interrupted`].
+    /// Prepares the rules of a game as [`Prover::new`] does, with limits.
     ///
     /// # Errors
     ///
     /// As [`Prover::new`].
-    pub fn bounded(rules: &Rules, rows: u64, interrupt: Arc<AtomicBool>) -> Result<Prover, ProverError> {
+    pub fn bounded(rules: &Rules, limits: &ProverLimits) -> Result<Prover, ProverError> {
         let mut terms = TermStore::default();
         let plans = PlannedRules::new(rules, &mut terms)?;
         let mut prover = Prover { engine: TablingEngine::new(plans, terms), roles: Vec::new(), state: None };
-        prover.engine.set_limit(rows);
-        prover.engine.set_interrupt(interrupt);
+        prover.engine.set_limit(limits.rows);
+        prover.engine.set_memory(&limits.memory);
+        prover.engine.set_interrupt(limits.interrupt.clone());
         prover.go_to(&ProverState::default());
         let roles = prover.engine.query("role", &[None])?;
         prover.roles = roles.into_iter().flatten().map(TermId).collect();
@@ -90,6 +106,12 @@ impl Prover {
     /// A query that exceeds the limit ends with [`ProverError::TooLong`].
     pub fn set_limit(&mut self, rows: u64) {
         self.engine.set_limit(rows);
+    }
+
+    /// Returns whether the terms that have occurred take more than half of the memory of the
+    /// prover. They are kept as long as the prover exists.
+    pub fn is_crowded(&self) -> bool {
+        self.engine.is_crowded()
     }
 
     /// Returns the roles in the order of the rulesheet.

@@ -5,6 +5,8 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::memory::hash_table_bytes;
+
 /// Returns the hash of a tuple.
 #[inline]
 pub fn hash(words: &[u32]) -> u64 {
@@ -26,6 +28,12 @@ struct Column {
     next: Vec<u32>,
 }
 
+impl Column {
+    fn bytes(&self) -> usize {
+        hash_table_bytes::<(u32, (u32, u32))>(self.first.capacity()) + self.next.capacity() * size_of::<u32>()
+    }
+}
+
 /// A set of tuples of the same width, in the order of insertion.
 #[derive(Default)]
 pub struct TupleSet {
@@ -34,6 +42,8 @@ pub struct TupleSet {
     words: Vec<u32>,
     slots: HashTable<u32>,
     columns: Vec<Column>,
+    /// The memory of the indexes in bytes.
+    indexes: usize,
 }
 
 impl TupleSet {
@@ -50,6 +60,12 @@ impl TupleSet {
         for column in &mut self.columns {
             column.built = false;
         }
+    }
+
+    /// Returns the memory of the set in bytes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u32>() + self.slots.allocation_size() + self.indexes
     }
 
     pub fn len(&self) -> usize {
@@ -114,6 +130,7 @@ impl TupleSet {
         }
         let index = &mut self.columns[column];
         if !index.built {
+            self.indexes -= index.bytes();
             index.built = true;
             index.first.clear();
             index.next.clear();
@@ -123,6 +140,7 @@ impl TupleSet {
                 index.next[row] = first.0;
                 *first = (row as u32, first.1 + 1);
             }
+            self.indexes += index.bytes();
         }
         index.first.get(&value).copied().unwrap_or((NONE, 0))
     }

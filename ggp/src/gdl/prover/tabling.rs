@@ -18,6 +18,7 @@ use super::plan::{AnswerScope, ColumnPattern, PlanStep, PlannedRules, RowSource,
 use super::rows::{NONE, TupleSet};
 use super::terms::TermStore;
 use crate::gdl::syntax::MAX_DEPTH;
+use crate::memory::{MemoryBudget, MemoryUse, hash_table_bytes};
 
 /// The maximum nesting depth of calls.
 const MAX_CALLS: u32 = 1_500;
@@ -30,6 +31,12 @@ const CHECK_INTERVAL: u64 = 1 << 12;
 
 /// The number of static tables above which they are dropped between queries.
 const MAX_STATIC_TABLES: usize = 2_000_000;
+
+/// The memory of the key of a call besides its words, in bytes.
+const KEY_BYTES: usize = 32;
+
+/// The memory of an answer of a query besides its words, in bytes.
+const ANSWER_BYTES: usize = 24;
 
 /// The mark of a free argument. No term has this id.
 const FREE: u32 = u32::MAX;
@@ -63,12 +70,22 @@ struct TableCache {
     numbers: FxHashMap<Arc<[u32]>, u32>,
     tables: Vec<CallTable>,
     used: usize,
+    /// The memory of the tables in bytes, including those that are not used.
+    bytes: usize,
 }
 
 impl TableCache {
-    fn clear(&mut self) {
+    /// Removes all tables. Keeps at most `spare` bytes of memory for other tables.
+    fn clear(&mut self, spare: usize) {
+        if self.bytes > spare {
+            *self = TableCache::default();
+        }
         self.numbers.clear();
         self.used = 0;
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + hash_table_bytes::<(Arc<[u32]>, u32)>(self.numbers.capacity())
     }
 
     /// Returns the table of a call. The key is the relation and the arguments.
@@ -83,6 +100,7 @@ impl TableCache {
         if self.used == self.tables.len() {
             let rows = TupleSet::new(width);
             let status = Status::Open;
+            self.bytes += size_of::<CallTable>() + KEY_BYTES + size_of_val(key);
             self.tables.push(CallTable { pred: key[0], key: shared, status, depth: 0, low: NONE, round: 0, rows });
         } else {
             let table = &mut self.tables[self.used];
@@ -117,6 +135,8 @@ struct RowStore {
     fluents: TupleSet,
     does: TupleSet,
     caches: [TableCache; 3],
+    /// The memory of the state and of the indexes of facts, in bytes.
+    state: usize,
 }
 
 impl RowStore {
@@ -129,6 +149,21 @@ impl RowStore {
             RowsRef::Does => &self.does,
             RowsRef::Table(table) => &self.table(table).rows,
         }
+    }
+
+    fn bytes(&self) -> usize {
+        self.state + self.caches.iter().map(TableCache::bytes).sum::<usize>()
+    }
+
+    /// Adds a row to a table. Returns `false` if the table has it already.
+    #[inline]
+    fn insert(&mut self, at: TableRef, row: &[u32]) -> bool {
+        let cache = &mut self.caches[at.scope as usize];
+        let rows = &mut cache.tables[at.number as usize].rows;
+        let before = rows.bytes();
+        let is_new = rows.insert(row);
+        cache.bytes += rows.bytes() - before;
+        is_new
     }
 
     fn rows_mut(&mut self, at: RowsRef) -> &mut TupleSet {
@@ -182,6 +217,7 @@ pub struct TablingEngine {
     next_check: u64,
     limit: u64,
     interrupt: Arc<AtomicBool>,
+    memory: MemoryUse,
 }
 
 impl TablingEngine {
@@ -189,7 +225,7 @@ impl TablingEngine {
         let (fluents, does) = (TupleSet::new(1), TupleSet::new(2));
         TablingEngine {
             terms,
-            store: RowStore { program, functors: Vec::new(), fluents, does, caches: Default::default() },
+            store: RowStore { program, functors: Vec::new(), fluents, does, caches: Default::default(), state: 0 },
             plans: FxHashMap::default(),
             env: Vec::new(),
             cursors: Vec::new(),
@@ -203,7 +239,40 @@ impl TablingEngine {
             next_check: 0,
             limit: MAX_VISITS,
             interrupt: Arc::default(),
+            memory: MemoryUse::default(),
         }
+    }
+
+    /// Limits the memory of terms and tables.
+    pub fn set_memory(&mut self, memory: &MemoryBudget) {
+        self.memory = MemoryUse::of(memory);
+    }
+
+    /// Returns whether the terms, which are never removed, take more than half of the memory.
+    pub fn is_crowded(&self) -> bool {
+        self.terms.bytes() as u64 > self.memory.budget().limit() / 2
+    }
+
+    /// Returns the memory that is kept for the tables of the next state.
+    fn spare(&self) -> usize {
+        usize::try_from(self.memory.budget().limit() / 8).unwrap_or(usize::MAX)
+    }
+
+    /// Counts the memory in use.
+    fn count_memory(&mut self) -> u64 {
+        let bytes = (self.terms.bytes() + self.store.bytes()) as u64;
+        self.memory.set(bytes);
+        bytes
+    }
+
+    /// Returns an error if the memory in use and `more` bytes exceed the limit.
+    fn check_memory(&mut self, more: u64) -> Result<(), ProverError> {
+        let limit = self.memory.budget().limit();
+        if self.count_memory().saturating_add(more) > limit {
+            self.memory.budget().exhaust();
+            return Err(ProverError::Memory { limit });
+        }
+        Ok(())
     }
 
     /// Limits the number of rows that one query visits.
@@ -218,26 +287,35 @@ impl TablingEngine {
 
     /// Changes the state, without moves.
     pub fn set_state(&mut self, fluents: &[u32]) {
-        self.store.caches[AnswerScope::State as usize].clear();
+        let spare = self.spare();
+        self.store.caches[AnswerScope::State as usize].clear(spare);
         self.set_moves(&[]);
-        let RowStore { functors, fluents: all, .. } = &mut self.store;
+        if self.store.state > spare {
+            self.store.functors = Vec::new();
+            self.store.fluents = TupleSet::new(1);
+            self.store.state = 0;
+        }
+        let RowStore { functors, fluents: all, state, .. } = &mut self.store;
         functors.resize_with(self.terms.functors(), TupleSet::default);
         functors.iter_mut().for_each(|rows| rows.reset(0));
         all.reset(1);
         for &fluent in fluents {
             let words = self.terms.words(fluent);
             let rows = &mut functors[words[0] as usize];
+            let before = rows.bytes() + all.bytes();
             if rows.len() == 0 {
                 rows.reset(words.len() - 1);
             }
             rows.push(&words[1..]);
             all.push(&[fluent]);
+            *state += rows.bytes() + all.bytes() - before;
         }
     }
 
     /// Sets the joint move: pairs of role and move.
     pub fn set_moves(&mut self, moves: &[[u32; 2]]) {
-        self.store.caches[AnswerScope::Joint as usize].clear();
+        let spare = self.spare();
+        self.store.caches[AnswerScope::Joint as usize].clear(spare);
         self.store.does.reset(2);
         for pair in moves {
             self.store.does.push(pair);
@@ -248,8 +326,9 @@ impl TablingEngine {
     /// argument.
     pub fn query(&mut self, name: &str, args: &[Option<u32>]) -> Result<Vec<Vec<u32>>, ProverError> {
         let Some(pred) = self.store.program.pred(name, args.len()) else { return Ok(Vec::new()) };
-        if self.store.caches[AnswerScope::Always as usize].used > MAX_STATIC_TABLES {
-            self.store.caches[AnswerScope::Always as usize].clear();
+        let (spare, permanent) = (self.spare(), &mut self.store.caches[AnswerScope::Always as usize]);
+        if permanent.used > MAX_STATIC_TABLES || permanent.bytes / 2 > spare {
+            permanent.clear(spare);
         }
         (self.visits, self.next_check) = (0, self.limit.saturating_add(1).min(CHECK_INTERVAL));
         self.scratch.clear();
@@ -262,6 +341,11 @@ impl TablingEngine {
                 return Err(error);
             }
         };
+        let answers = self.store.table(table).rows.len() * (size_of::<Vec<u32>>() + ANSWER_BYTES + size_of_val(args));
+        if let Err(error) = self.check_memory(answers as u64) {
+            self.discard();
+            return Err(error);
+        }
         let whole = |row: &[u32]| {
             let mut free = row.iter();
             args.iter().map(|arg| arg.or_else(|| free.next().copied()).unwrap_or(FREE)).collect()
@@ -271,7 +355,8 @@ impl TablingEngine {
 
     /// Discards all incomplete work.
     fn discard(&mut self) {
-        self.store.caches.iter_mut().for_each(TableCache::clear);
+        self.store.caches.iter_mut().for_each(|cache| cache.clear(0));
+        self.count_memory();
         self.env.clear();
         self.cursors.clear();
         self.waiting.clear();
@@ -403,7 +488,7 @@ impl TablingEngine {
     /// from the buffer.
     fn add(&mut self, at: TableRef, start: usize) {
         let TablingEngine { scratch, store, added, .. } = self;
-        *added += u64::from(store.table_mut(at).rows.insert(&scratch[start..]));
+        *added += u64::from(store.insert(at, &scratch[start..]));
         scratch.truncate(start);
     }
 
@@ -421,6 +506,7 @@ impl TablingEngine {
         if self.interrupt.load(Relaxed) {
             return Err(ProverError::Interrupted);
         }
+        self.check_memory(0)?;
         self.next_check = self.limit.saturating_add(1).min(self.visits + CHECK_INTERVAL);
         Ok(())
     }
@@ -601,12 +687,19 @@ fn start_rows(store: &mut RowStore, at: RowsRef, keys: impl Iterator<Item = (usi
         return (0, NONE);
     }
     let rows = store.rows_mut(at);
+    let before = rows.bytes();
     let mut best = (0, NONE, u32::MAX);
     for (column, value) in keys {
         let (first, count) = rows.first_with(column, value);
         if count < best.2 {
             best = (first, column as u32, count);
         }
+    }
+    // Indexes only grow.
+    let grown = rows.bytes() - before;
+    match at {
+        RowsRef::Table(table) => store.caches[table.scope as usize].bytes += grown,
+        _ => store.state += grown,
     }
     (best.0, best.1)
 }

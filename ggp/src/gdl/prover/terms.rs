@@ -40,6 +40,12 @@ impl TermStore {
         found
     }
 
+    /// Returns the memory of all terms in bytes.
+    pub fn bytes(&self) -> usize {
+        let words = (self.words.capacity() + self.starts.capacity()) * size_of::<u32>();
+        words + self.depths.capacity() * size_of::<u16>() + self.slots.allocation_size()
+    }
+
     pub fn functors(&self) -> usize {
         self.names.len()
     }

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::context::context;
 use crate::game::NOOP;
+use crate::memory::hash_table_bytes;
 
 /// The last-good-reply policy with forgetting, with replies to one and to two
 /// moves (LGRF-2) [Baier and Drake 2010; Tak et al. 2012, section IV-C].
@@ -15,16 +16,46 @@ use crate::game::NOOP;
 /// higher reward; otherwise the stored reply is removed if it was played. A
 /// role without opponents always stores; the policy was not designed for such
 /// games.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LastGoodReply {
     /// The replies of each role, to two moves or to one, by the replied moves.
     replies: Vec<FxHashMap<u64, u32>>,
+    /// The number of bytes by which the memory may grow.
+    room: usize,
 }
+
+impl Default for LastGoodReply {
+    fn default() -> LastGoodReply {
+        LastGoodReply { replies: Vec::new(), room: usize::MAX }
+    }
+}
+
+/// The memory of the smallest table, in bytes.
+const LEAST_TABLE: usize = 256;
 
 impl LastGoodReply {
     /// The maximum number of replies per role, about 100 MB. A full table is
     /// cleared.
     const MOST: usize = 1 << 22;
+
+    /// Returns the memory of the replies in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.replies.iter().map(|replies| hash_table_bytes::<(u64, u32)>(replies.capacity())).sum()
+    }
+
+    /// Sets the number of bytes by which the memory may grow. A table that has
+    /// no room to grow is cleared.
+    pub(super) fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
+    }
+
+    /// Returns whether a table cannot take another reply.
+    fn is_full(&self, role: usize) -> bool {
+        let replies = &self.replies[role];
+        let grows = replies.len() == replies.capacity();
+        replies.len() >= LastGoodReply::MOST
+            || grows && hash_table_bytes::<(u64, u32)>(replies.capacity().max(1)) > self.room
+    }
 
     /// Returns the index of the stored reply among the moves of a role: the
     /// reply to two moves if it is among them, otherwise the reply to one.
@@ -49,10 +80,15 @@ impl LastGoodReply {
                 for length in 1..=step.min(2) {
                     let key = context(roles, role, length, |back, role| history.number(step - back, role));
                     if reward >= highest {
-                        if self.replies[role].len() >= LastGoodReply::MOST {
+                        if self.is_full(role) {
                             self.replies[role].clear();
                         }
+                        if self.replies[role].capacity() == 0 && self.room < LEAST_TABLE {
+                            continue;
+                        }
+                        let before = self.bytes();
                         self.replies[role].insert(key, number);
+                        self.room = self.room.saturating_sub(self.bytes() - before);
                     } else if self.replies[role].get(&key) == Some(&number) {
                         self.replies[role].remove(&key);
                     }

@@ -3,6 +3,7 @@
 use super::decay::{DecayingAverage, Scale, WeightLimits};
 use super::{Decay, MoveHistory, MoveValues, UNSEEN};
 use crate::NOOP;
+use crate::memory::reserve_within;
 
 /// The move-average sampling technique (MAST) [Finnsson and Björnsson 2008;
 /// Tak et al. 2012, section III-D].
@@ -14,11 +15,13 @@ pub struct Mast {
     /// The averages by role and move number.
     moves: Vec<Vec<DecayingAverage>>,
     scale: Scale,
+    /// The number of bytes by which the memory may grow.
+    room: usize,
 }
 
 impl Default for Mast {
     fn default() -> Mast {
-        Mast { moves: Vec::new(), scale: Scale::ONE }
+        Mast { moves: Vec::new(), scale: Scale::ONE, room: usize::MAX }
     }
 }
 
@@ -41,6 +44,11 @@ impl Mast {
         }
         let moves = &mut self.moves[role];
         if moves.len() <= number as usize {
+            let (more, before) = (number as usize + 1 - moves.len(), moves.capacity());
+            if !reserve_within(moves, more, || self.room as u64) {
+                return;
+            }
+            self.room = self.room.saturating_sub((moves.capacity() - before) * size_of::<DecayingAverage>());
             moves.resize(number as usize + 1, DecayingAverage::default());
         }
         moves[number as usize].add(reward, limits, self.scale);
@@ -60,6 +68,14 @@ impl MoveValues for Mast {
                 self.add(role, number, reward as f32, limits);
             }
         }
+    }
+
+    fn memory(&self) -> usize {
+        self.moves.iter().map(|moves| moves.capacity() * size_of::<DecayingAverage>()).sum()
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
     }
 
     fn decay(&mut self, by: f64) {

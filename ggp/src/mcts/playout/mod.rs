@@ -94,6 +94,17 @@ pub trait Playout<G: Game> {
     #[inline]
     fn learn(&mut self, _game: &G, _history: &MoveHistory, _rewards: &[f64]) {}
 
+    /// Returns the memory of what it has learned, in bytes.
+    #[inline]
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// Sets the number of bytes by which its memory may grow in the next
+    /// [`learn`](Playout::learn). Without room it learns less.
+    #[inline]
+    fn set_room(&mut self, _bytes: usize) {}
+
     /// Records a joint move of the match.
     fn advance(&mut self, _game: &G) {}
 

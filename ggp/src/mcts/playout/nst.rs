@@ -6,6 +6,7 @@ use super::context::{chosen_context, context};
 use super::decay::{DecayingAverage, Scale, WeightLimits};
 use super::{Decay, LEAST_WEIGHT, Mast, MoveHistory, MoveValues, UNSEEN};
 use crate::NOOP;
+use crate::memory::{hash_table_bytes, reserve_within};
 
 /// The N-gram selection technique (NST) [Tak et al. 2012, section IV-B].
 ///
@@ -30,6 +31,10 @@ pub struct Nst {
     /// The index of each context, by role.
     places: Vec<FxHashMap<u64, u32>>,
     contexts: Vec<Followers>,
+    /// The memory of the followers of all contexts, in bytes.
+    followers: usize,
+    /// The number of bytes by which the memory may grow.
+    room: usize,
     scale: Scale,
     /// The sum and the number of averages for each move of the current choice.
     sums: Vec<(f32, f32)>,
@@ -74,8 +79,18 @@ impl Followers {
         place
     }
 
+    /// Returns the memory of the entries in bytes.
+    fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Follower>() + self.row.capacity() * size_of::<DecayingAverage>()
+    }
+
+    /// Returns whether a move needs more memory than there is.
+    fn needs_room(&self, number: u32) -> bool {
+        number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len()
+    }
+
     fn add(&mut self, number: u32, reward: f32, limits: WeightLimits, scale: Scale, least: f32) {
-        if number as usize >= self.row.len() && 4 * (self.used as usize + 1) > 3 * self.slots.len() {
+        if self.needs_room(number) {
             self.make_room(number);
         }
         let average = match self.row.get_mut(number as usize) {
@@ -180,6 +195,8 @@ impl Nst {
             singles: Mast::default(),
             places: Vec::new(),
             contexts: Vec::new(),
+            followers: 0,
+            room: usize::MAX,
             scale: Scale::ONE,
             sums: Vec::new(),
         }
@@ -217,17 +234,36 @@ impl Nst {
         }
         let known = self.places[role].get(&key).copied();
         let Some(place) = known.or_else(|| self.add_context(role, key)) else { return };
-        self.contexts[place as usize].add(number, reward, limits, self.scale, self.least);
+        let followers = &mut self.contexts[place as usize];
+        let before = followers.bytes();
+        if followers.needs_room(number) && 2 * before + size_of::<[Follower; 4]>() > self.room {
+            return;
+        }
+        followers.add(number, reward, limits, self.scale, self.least);
+        let after = followers.bytes();
+        self.followers = self.followers + after - before;
+        self.room = self.room.saturating_sub(after.saturating_sub(before));
     }
 
-    /// Adds a new context, or returns `None` if there are too many.
+    fn places_bytes(places: &FxHashMap<u64, u32>) -> usize {
+        hash_table_bytes::<(u64, u32)>(places.capacity())
+    }
+
+    /// Adds a new context, or returns `None` if there are too many or there is no room.
     fn add_context(&mut self, role: usize, key: u64) -> Option<u32> {
         let place = self.contexts.len();
-        (place < Nst::MOST_CONTEXTS).then(|| {
-            self.contexts.push(Followers::default());
-            self.places[role].insert(key, place as u32);
-            place as u32
-        })
+        let places = &mut self.places[role];
+        let before = Nst::places_bytes(places) + self.contexts.capacity() * size_of::<Followers>();
+        let grows = places.len() < places.capacity() || Nst::places_bytes(places).max(64) <= self.room / 2;
+        let has_room = grows && reserve_within(&mut self.contexts, 1, || self.room as u64 / 2);
+        if place >= Nst::MOST_CONTEXTS || !has_room {
+            return None;
+        }
+        self.contexts.push(Followers::default());
+        places.insert(key, place as u32);
+        let after = Nst::places_bytes(places) + self.contexts.capacity() * size_of::<Followers>();
+        self.room = self.room.saturating_sub(after - before);
+        Some(place as u32)
     }
 
     /// Adds the averages of the sequences of a context for the moves of the
@@ -296,6 +332,16 @@ impl MoveValues for Nst {
                 }
             }
         }
+    }
+
+    fn memory(&self) -> usize {
+        let contexts = self.contexts.capacity() * size_of::<Followers>() + self.followers;
+        self.singles.memory() + self.places.iter().map(Nst::places_bytes).sum::<usize>() + contexts
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        self.room = bytes / 2;
+        self.singles.set_room(bytes / 2);
     }
 
     fn decay(&mut self, by: f64) {

@@ -59,6 +59,15 @@ impl MoveValues for NstEnsemble {
         self.variants.iter_mut().for_each(|variant| variant.nst.decay(by));
     }
 
+    fn memory(&self) -> usize {
+        self.variants.iter().map(|variant| variant.nst.memory()).sum()
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        let each = bytes / self.variants.len();
+        self.variants.iter_mut().for_each(|variant| variant.nst.set_room(each));
+    }
+
     fn advance(&mut self, _: &Decay) {
         self.variants.iter_mut().for_each(|variant| variant.nst.decay(variant.gamma));
     }

@@ -23,6 +23,14 @@ pub trait MoveValues {
     /// Multiplies all weights.
     fn decay(&mut self, by: f64);
 
+    /// Returns the memory of the values in bytes.
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// Sets the number of bytes by which the memory may grow in the next `learn`.
+    fn set_room(&mut self, _bytes: usize) {}
+
     /// Decays after a joint move of the match.
     fn advance(&mut self, decay: &Decay) {
         self.decay(decay.gamma);
@@ -159,6 +167,15 @@ impl<G: Game, W: MoveValues> Playout<G> for ValueGuidedPlayout<W, G::Move> {
             self.batched = 0;
             self.worth.decay(decay.lambda);
         }
+    }
+
+    fn memory(&self) -> usize {
+        self.worth.memory() + self.replies.as_ref().map_or(0, LastGoodReply::bytes)
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        self.worth.set_room(bytes / 2);
+        self.replies.iter_mut().for_each(|replies| replies.set_room(bytes / 2));
     }
 
     fn advance(&mut self, game: &G) {

@@ -85,6 +85,17 @@ pub trait Selection<G: Game> {
     #[inline]
     fn learn(&mut self, _entered: &[u32], _history: &MoveHistory, _rewards: &[f64]) {}
 
+    /// Returns the memory of what it has learned, in bytes.
+    #[inline]
+    fn memory(&self) -> usize {
+        0
+    }
+
+    /// Sets the number of bytes by which its memory may grow in the next
+    /// [`learn`](Selection::learn). Without room it learns less.
+    #[inline]
+    fn set_room(&mut self, _bytes: usize) {}
+
     /// Renumbers the nodes that the tree keeps. Nodes without a new number are
     /// removed.
     fn renumber(&mut self, _numbers: &[Option<u32>]) {}

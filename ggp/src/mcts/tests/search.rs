@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::MemoryBudget;
 use crate::game::{Game, Turn};
 use crate::limits::Limits;
 use crate::mcts::tree::{NodeId, Tree};
@@ -126,6 +127,29 @@ fn transpositions_are_one_node() {
             }
             state = (state.0 + 1, state.1 + mv);
         }
+    }
+}
+
+#[test]
+fn a_full_tree_grows_again_after_a_move() {
+    const LIMIT: u64 = 8000;
+    for transpositions in [false, true] {
+        let memory = MemoryBudget::new(LIMIT);
+        let settings = MctsConfig { transpositions, ..MctsConfig::default() };
+        let mut mcts = Mcts::new(Uct::new(1.0), RandomPlayout::default(), ToTheEnd, settings, 1).within(&memory);
+        let search = |mcts: &mut Mcts<_, _, _, _>, state, role| {
+            let found = mcts.search(&Sums, state, role, Limits::playouts(5000), &Default::default());
+            assert!([0, 1, 2, 5].contains(&found.best) && memory.used() <= LIMIT);
+            mcts.nodes()
+        };
+        let full = search(&mut mcts, &(0, 0), ROLES[0]);
+        assert!(memory.is_exhausted() && full as u64 * 64 <= LIMIT, "{full} nodes");
+        mcts.advance(&Sums, &[2]);
+        let kept = mcts.nodes();
+        assert!(kept < full);
+        assert!(search(&mut mcts, &(1, 2), ROLES[1]) > kept, "{kept} nodes were kept");
+        drop(mcts);
+        assert_eq!(memory.used(), 0);
     }
 }
 

@@ -20,6 +20,8 @@ fn policies_have_names_and_parameters() {
         ("uct,solver=yes", "uct,c=0.4,solver=yes"),
         ("uct,solver=yes,solver=no", "uct,c=0.4"),
         ("uct,c=1,c=2", "uct,c=2"),
+        ("uct,memory=1.5GiB", "uct,c=0.4,memory=1536MiB"),
+        ("uct,memory=1MB", "uct,c=0.4,memory=1000000"),
         ("grave,k=inf,ref=inf,play=visits", "grave,c=0.2,k=inf,ref=inf,play=visits"),
         ("cadia", "uct,c=0.4,playout=mast,tau=10"),
         ("nst,n=2", "uct,c=0.4,playout=nst,n=2,least=7,epsilon=0.2"),
@@ -271,9 +273,11 @@ proptest! {
             (2..=LANES).prop_map(Parallelism::Lanes),
             Just(Parallelism::Auto),
         ],
+        memory in proptest::option::of(1..u64::MAX >> 12),
     ) {
         let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
-        let policy = SearchPolicy { selection, playout, decision, tree_gamma, solver, tuning: None, lanes };
+        let others = SearchPolicy::default();
+        let policy = SearchPolicy { selection, playout, decision, tree_gamma, solver, lanes, memory, ..others };
         let tuned = SearchPolicy { tuning: Some(tuning), ..policy.clone() };
         let policy = Policy::Search(if tuned.check().is_ok() { tuned } else { policy });
         prop_assert_eq!(policy.to_string().parse(), Ok(policy));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::MemoryBudget;
 use crate::policy::Policy;
 use crate::protocol::engine::EngineFactory;
 
@@ -26,6 +27,8 @@ pub struct PlayerOptions {
     pub ponder: bool,
     /// The seed of its random numbers.
     pub seed: u64,
+    /// The memory of the trees, the prover and the networks of a match.
+    pub memory: MemoryBudget,
     /// A factory of engines that are faster than the prover.
     pub compiler: Option<EngineFactory>,
     /// Receives the events.
@@ -41,6 +44,7 @@ impl Default for PlayerOptions {
             patience: Duration::from_secs(30),
             ponder: false,
             seed: 1,
+            memory: MemoryBudget::unlimited(),
             compiler: None,
             log: Arc::new(|_| {}),
         }

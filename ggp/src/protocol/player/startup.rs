@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use super::match_slot::{MatchCommand, MatchHandle, Publisher};
 use super::options::PlayerOptions;
 use super::worker::{EngineSpeed, MatchWorker};
-use crate::gdl::{Document, ProverGame, Rules};
+use crate::gdl::{Document, ProverGame, ProverLimits, Rules};
 use crate::protocol::engine::{EngineConfig, EngineResult, ReasonerEngine};
 use crate::rng::Rng;
 
@@ -20,6 +20,13 @@ use crate::rng::Rng;
 /// visit: a hundred times the need of the 42 rulesheets of the collection, and
 /// half a gigabyte.
 const MAX_ROWS: u64 = 10_000_000;
+
+/// The part of the memory that the trees of all engines take: one in this number. A half is left
+/// for networks and their compilation.
+const TREES_PART: u64 = 4;
+
+/// The part of the memory that the prover takes: one in this number.
+const PROVER_PART: u64 = 4;
 
 /// The contents of START.
 pub struct MatchStart {
@@ -45,16 +52,22 @@ pub struct MatchSetup {
 impl MatchSetup {
     pub fn run(self, terms: &MatchStart) {
         let _over = FlagGuard(self.post.over.clone(), true);
+        let memory = &self.options.memory;
         let config = EngineConfig {
             role: terms.role.clone(),
-            policy: self.options.policy.clone(),
+            policy: self.options.policy.clone().within(&memory.part(memory.limit() / TREES_PART)),
             seed: self.options.seed,
             hurry: self.post.hurry.clone(),
             over: self.post.over.clone(),
         };
         let log = |event: &str| (self.options.log)(&format!("match {}: {event}", terms.id));
         let prover = |rules: &Rules| -> EngineResult {
-            let game = ProverGame::bounded(rules, MAX_ROWS, config.over.clone());
+            let limits = ProverLimits {
+                rows: MAX_ROWS,
+                memory: memory.part(memory.limit() / PROVER_PART),
+                interrupt: config.over.clone(),
+            };
+            let game = ProverGame::bounded(rules, &limits);
             let game = game.map_err(|error| error.to_string())?;
             Ok(Box::new(ReasonerEngine::new(game, &config)?))
         };
@@ -74,6 +87,7 @@ impl MatchSetup {
         let worker = MatchWorker {
             log: &log,
             rules: &rules,
+            prover: &|| prover(&rules),
             engine,
             speed: EngineSpeed::default(),
             compiled: false,

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::match_slot::lock;
 use super::{GgpPlayer, Logger, PlayerOptions};
+use crate::MemoryBudget;
 use crate::game::Game;
+use crate::gdl::network::{Network, NetworkGame};
 use crate::gdl::{Document, ProverGame, Rules};
 use crate::gdl::{Goal, Reasoner};
 use crate::policy::Policy;
@@ -316,10 +318,12 @@ fn a_rulesheet_that_takes_forever_is_answered_in_time() {
 #[test]
 fn the_slower_of_two_engines_is_not_used() {
     let slow = EngineFactory::new(|rules, _| {
+        // Until then the prover has been measured.
+        thread::sleep(Duration::from_secs(2));
         ProverGame::new(rules).map(|game| Marked(game, Arc::default(), Duration::from_millis(10)))
     });
     let (player, lines) = player(PlayerOptions { compiler: Some(slow), ..quick() });
-    assert_eq!(say(&player, &start("m", "first", "connect-four", 0.3, 60.0)), "ready");
+    assert_eq!(say(&player, &start("m", "first", "connect-four", 1.0, 60.0)), "ready");
     thread::scope(|scope| {
         let mv = scope.spawn(|| say(&player, "(PLAY m NIL)"));
         await_line(&lines, "compiled");
@@ -328,6 +332,43 @@ fn the_slower_of_two_engines_is_not_used() {
         assert_eq!(say(&player, "(ABORT m)"), "aborted");
         assert_ne!(mv.join().unwrap(), "NIL");
     });
+}
+
+/// A rulesheet whose states may double with each move, and whose terms are different in each
+/// simulation.
+const GROWING: &str = "(role a) (init (p z)) (init (past z)) (legal a double) (legal a keep)
+    (<= (next (p (l ?x))) (true (p ?x)) (does a double))
+    (<= (next (p (r ?x))) (true (p ?x)) (does a double))
+    (<= (next (p ?x)) (true (p ?x)) (does a keep))
+    (<= (next (past (before ?move ?x))) (true (past ?x)) (does a ?move))
+    (<= terminal (true never)) (goal a 50)";
+
+#[test]
+fn a_rulesheet_that_grows_is_played_within_the_memory() {
+    const LIMIT: u64 = 8 << 20;
+    let memory = MemoryBudget::new(LIMIT);
+    let compiler = EngineFactory::new({
+        let memory = memory.clone();
+        move |rules, over| Network::within(rules, memory.limit() / 2, over).map(NetworkGame::new)
+    });
+    let (player, lines) = player(PlayerOptions { memory: memory.clone(), compiler: Some(compiler), ..quick() });
+    assert_eq!(say(&player, &format!("(START m a ({GROWING}) 2 1)")), "ready");
+    await_line(&lines, "not compiled");
+    let mut last = "NIL".to_owned();
+    for _ in 0..4 {
+        let reply = say(&player, &format!("(PLAY m {last})"));
+        assert!(["double", "keep"].contains(&&*reply), "{reply}");
+        assert!(memory.used() <= LIMIT, "{memory:?}");
+        last = format!("({reply})");
+    }
+    assert!(memory.is_exhausted());
+    assert_eq!(say(&player, "(ABORT m)"), "aborted");
+    // The thread of the match ends soon after the answer.
+    let waited = Instant::now();
+    while memory.used() > 0 && waited.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(memory.used(), 0);
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct MatchWorker<'a> {
     pub log: &'a dyn Fn(&str),
     /// The rules, for the spelling of moves.
     pub rules: &'a Rules,
+    /// Creates an engine with the prover at the start of the match.
+    pub prover: &'a dyn Fn() -> EngineResult,
     pub engine: Box<dyn MatchEngine>,
     pub speed: EngineSpeed,
     /// Whether `engine` is compiled. The prover is then in reserve.
@@ -139,6 +141,9 @@ impl MatchWorker<'_> {
                     (self.log)(&format!("the manager says an illegal move: {illegal}"));
                 }
                 self.history.push(names);
+                if self.engine.is_crowded() {
+                    self.replace_prover();
+                }
                 if self.history.len().is_multiple_of(MEASURE_EVERY)
                     && let Some(reserve) = &mut self.reserve
                 {
@@ -146,6 +151,23 @@ impl MatchWorker<'_> {
                 }
             }
             Err(error) => (self.log)(&format!("the moves ({}) are ignored: {error}", moves.join(" "))),
+        }
+    }
+
+    /// Replaces a prover whose memory is used up by a new one that follows the match so far.
+    fn replace_prover(&mut self) {
+        let replayed = (self.prover)().and_then(|mut engine| {
+            for joint in &self.history {
+                engine.follow(joint)?;
+            }
+            Ok(engine)
+        });
+        match replayed {
+            Ok(engine) => {
+                self.engine = engine;
+                (self.log)("the memory of the prover is used up: begun again");
+            }
+            Err(error) => (self.log)(&format!("the prover cannot begin again: {error}")),
         }
     }
 

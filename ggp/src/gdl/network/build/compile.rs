@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::gdl::ground::{
-    AtomKind, ForwardChaining, GroundClauses, GroundError, GroundLimits, GroundTerms, clause_groups, ground_clauses,
+    AtomKind, ForwardChaining, GroundBound, GroundClauses, GroundError, GroundLimits, GroundTerms, clause_groups,
+    ground_clauses,
 };
 use crate::gdl::scc::components;
 use crate::gdl::syntax::{DependencyGraph, Rules};
@@ -11,9 +12,6 @@ use crate::gdl::syntax::{DependencyGraph, Rules};
 use super::netlist::{Gates, Netlist, Outputs};
 use super::simplify::simplify;
 use crate::util::Lit;
-
-/// The maximum number of nodes that unrolling recursion may create.
-const MOST_NODES: usize = 10_000_000;
 
 /// A game as a circuit, with the names of its components.
 #[derive(Clone, Debug)]
@@ -46,22 +44,44 @@ impl Network {
     /// Returns the same errors as [`Network::new`], and
     /// [`GroundError::Stopped`].
     pub fn unless(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
-        let mut network = Network::plain(rules, stop)?;
+        Network::within(rules, GroundLimits::DEFAULT_MEMORY, stop)
+    }
+
+    /// Grounds a rulesheet and builds its circuit with about `memory` bytes, unless `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Network::unless`].
+    pub fn within(rules: &Rules, memory: u64, stop: &AtomicBool) -> Result<Network, GroundError> {
+        let mut network = Network::plain_within(rules, GroundLimits::within(memory), stop)?;
         network.netlist = simplify(&network.netlist, stop)?;
         Ok(network)
     }
 
     /// Builds the network of the rules without simplification.
     pub(in crate::gdl) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
+        Network::plain_within(rules, GroundLimits::default(), stop)
+    }
+
+    fn plain_within(rules: &Rules, limits: GroundLimits, stop: &AtomicBool) -> Result<Network, GroundError> {
         let graph = DependencyGraph::new(rules);
         if let Some(relation) = ["terminal", "legal", "goal"].into_iter().find(|name| graph.depends(name, "does")) {
             return Err(GroundError::MoveDependence { relation });
         }
         let mut terms = GroundTerms::default();
         let clauses = ground_clauses(rules, &mut terms)?;
-        let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::default(), stop);
+        let mut chain = ForwardChaining::new(&clauses, &mut terms, limits, stop);
         chain.run(&clause_groups(&clauses)?)?;
         Ok(NetworkBuilder::new(&clauses, &chain, stop)?.build())
+    }
+}
+
+impl Network {
+    /// Returns the approximate memory of the network and of the engine that steps it, in bytes.
+    pub fn bytes(&self) -> usize {
+        let texts = self.fluents.iter().chain(&self.moves).map(|text| 2 * (text.len() + size_of::<String>()));
+        // The engine has each literal once more, with the gate that it leads to.
+        3 * self.netlist.bytes() + texts.sum::<usize>()
     }
 }
 
@@ -216,8 +236,8 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
             if !changed {
                 break;
             }
-            if self.gates.nodes() > MOST_NODES {
-                return Err(GroundError::TooLarge);
+            if self.gates.nodes() > self.chain.limits.gates {
+                return Err(self.chain.limits.error(GroundBound::Gates));
             }
         }
         Ok(())

@@ -60,6 +60,11 @@ impl Outputs {
 }
 
 impl Netlist {
+    /// Returns the memory of the gates in bytes.
+    pub fn bytes(&self) -> usize {
+        self.lits.len() * size_of::<Lit>() + self.starts.len() * size_of::<u32>()
+    }
+
     /// Returns the number of fluents.
     pub fn fluents(&self) -> usize {
         self.initial.len()

@@ -10,7 +10,7 @@ use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, accumulates, go
 use crate::gdl::network::{Network, NetworkState, SequentialEngine};
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::util::FluentSet;
-use crate::{Game, Rng, Turn};
+use crate::{Game, MemoryBudget, MemoryUse, Rng, Turn};
 
 /// A rulesheet played with its network, one state at a time.
 ///
@@ -34,6 +34,7 @@ pub struct NetworkGame {
     /// The result of [`accumulates`](NetworkGame::accumulates), computed on
     /// first use.
     accumulates: OnceLock<bool>,
+    memory: MemoryUse,
 }
 
 impl NetworkGame {
@@ -51,7 +52,16 @@ impl NetworkGame {
             features: OnceLock::new(),
             derived: OnceLock::new(),
             accumulates: OnceLock::new(),
+            memory: MemoryUse::default(),
         }
+    }
+
+    /// Counts the memory of the game for a budget.
+    #[must_use]
+    pub fn within(mut self, memory: &MemoryBudget) -> NetworkGame {
+        self.memory = MemoryUse::of(memory);
+        self.memory.set(self.network.bytes() as u64);
+        self
     }
 
     /// Returns the features of states that strategies use. The first call may

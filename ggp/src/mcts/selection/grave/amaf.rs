@@ -2,12 +2,16 @@
 
 use super::log::{LoggedSimulation, MoveKey, SimulationLog};
 use crate::mcts::MoveHistory;
+use crate::memory::reserve_within;
 
 /// The AMAF values of the nodes of a tree, by node number.
 ///
 /// Most nodes are never queried. A node keeps its simulations and builds a
 /// table when it is first queried; later simulations are added to the table.
-#[derive(Clone, Debug, Default)]
+///
+/// Without room, nodes without a table learn nothing, and tables learn nothing
+/// of moves that they do not have.
+#[derive(Clone, Debug)]
 pub(super) struct Amaf {
     roles: usize,
     nodes: Vec<NodeAmaf>,
@@ -15,6 +19,17 @@ pub(super) struct Amaf {
     /// The simulations of nodes without a table, each linked to the previous
     /// one.
     entries: Vec<SimulationLink>,
+    /// The memory of the tables in bytes.
+    tables: usize,
+    /// The number of bytes by which the memory may grow.
+    room: usize,
+}
+
+impl Default for Amaf {
+    fn default() -> Amaf {
+        let (log, tables) = (SimulationLog::default(), 0);
+        Amaf { roles: 0, nodes: Vec::new(), log, entries: Vec::new(), tables, room: usize::MAX }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -24,6 +39,15 @@ enum NodeAmaf {
     AmafTable(AmafTable),
 }
 
+impl NodeAmaf {
+    fn table_bytes(&self) -> usize {
+        match self {
+            NodeAmaf::Simulations(_) => 0,
+            NodeAmaf::AmafTable(table) => table.bytes(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct SimulationLink {
     entry: LoggedSimulation,
@@ -31,6 +55,17 @@ struct SimulationLink {
 }
 
 impl Amaf {
+    /// Returns the memory in bytes.
+    pub fn bytes(&self) -> usize {
+        let nodes = self.nodes.capacity() * size_of::<NodeAmaf>();
+        nodes + self.entries.capacity() * size_of::<SimulationLink>() + self.log.bytes() + self.tables
+    }
+
+    /// Sets the number of bytes by which the memory may grow.
+    pub fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
+    }
+
     /// Builds the table of a node, so that it can be queried.
     #[inline]
     pub fn open(&mut self, node: u32) {
@@ -41,8 +76,8 @@ impl Amaf {
 
     fn make_table(&mut self, node: u32) {
         let last = match self.node(node) {
-            NodeAmaf::Simulations(last) => *last,
-            NodeAmaf::AmafTable(_) => return,
+            Some(NodeAmaf::Simulations(last)) => *last,
+            _ => return,
         };
         let links = std::iter::successors(last.map(|last| self.entries[last as usize]), |link| {
             link.before.map(|before| self.entries[before as usize])
@@ -51,42 +86,74 @@ impl Amaf {
         // order.
         let entries: Vec<LoggedSimulation> = links.map(|link| link.entry).collect();
         let mut table = AmafTable::default();
-        entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry)));
+        entries.iter().rev().for_each(|&entry| table.add_all(self.log.moves(entry), self.room));
+        self.count_growth(table.bytes());
         self.nodes[node as usize] = NodeAmaf::AmafTable(table);
     }
 
-    fn node(&mut self, node: u32) -> &mut NodeAmaf {
-        if self.nodes.len() <= node as usize {
+    /// Counts that the tables have grown.
+    fn count_growth(&mut self, bytes: usize) {
+        self.tables += bytes;
+        self.room = self.room.saturating_sub(bytes);
+    }
+
+    /// Reserves space of a vector, and returns whether there is room for it.
+    fn reserve<T>(&mut self, elements: fn(&mut Amaf) -> &mut Vec<T>, additional: usize) -> bool {
+        let room = self.room as u64;
+        let elements = elements(self);
+        let before = elements.capacity();
+        let has_room = reserve_within(elements, additional, || room);
+        let grown = (elements.capacity() - before) * size_of::<T>();
+        self.room = self.room.saturating_sub(grown);
+        has_room
+    }
+
+    /// Returns a node, or `None` if there is no room for it.
+    fn node(&mut self, node: u32) -> Option<&mut NodeAmaf> {
+        let more = (node as usize + 1).saturating_sub(self.nodes.len());
+        if more > 0 {
+            if !self.reserve(|amaf| &mut amaf.nodes, more) {
+                return None;
+            }
             self.nodes.resize(node as usize + 1, NodeAmaf::Simulations(None));
         }
-        &mut self.nodes[node as usize]
+        self.nodes.get_mut(node as usize)
     }
 
     /// Returns AMAF(node, move) of an open node, or `None` without samples.
     #[inline]
     pub fn mean(&self, node: u32, role: usize, number: u32) -> Option<f64> {
-        match &self.nodes[node as usize] {
-            NodeAmaf::AmafTable(table) => table.mean(MoveKey::new(self.roles, role, number)),
-            NodeAmaf::Simulations(_) => None,
+        match self.nodes.get(node as usize) {
+            Some(NodeAmaf::AmafTable(table)) => table.mean(MoveKey::new(self.roles, role, number)),
+            _ => None,
         }
     }
 
     /// Adds a simulation that entered some nodes.
     pub fn learn(&mut self, entered: &[u32], history: &MoveHistory, rewards: &[f64]) {
         self.roles = history.roles();
+        let words = self.roles * (history.len() + 1);
+        // Space for one simulation is left for those that are only added to tables.
+        let has_room = self.reserve(|amaf| &mut amaf.log.words, 2 * words)
+            && self.reserve(|amaf| &mut amaf.entries, entered.len());
+        if !self.log.has_space(words) {
+            return;
+        }
         let start = self.log.add(entered.len(), history, rewards);
         for (step, &number) in entered.iter().enumerate() {
             let entry = self.log.entry(start, step);
             let next = self.entries.len() as u32;
             let full = self.log.is_full();
             match self.node(number) {
+                None => {}
+                Some(NodeAmaf::Simulations(_)) if !has_room => {}
                 // The log is full; the stored simulations are sufficient.
-                NodeAmaf::Simulations(Some(_)) if full => {}
-                NodeAmaf::Simulations(last) => {
+                Some(NodeAmaf::Simulations(Some(_))) if full => {}
+                Some(NodeAmaf::Simulations(last)) => {
                     let before = last.replace(next);
                     self.entries.push(SimulationLink { entry, before });
                 }
-                NodeAmaf::AmafTable(_) => self.add_to_table(number, entry),
+                Some(NodeAmaf::AmafTable(_)) => self.add_to_table(number, entry),
             }
         }
         // A simulation that was only added to tables need not be stored.
@@ -96,9 +163,13 @@ impl Amaf {
     }
 
     fn add_to_table(&mut self, node: u32, entry: LoggedSimulation) {
+        let mut grown = 0;
         if let NodeAmaf::AmafTable(table) = &mut self.nodes[node as usize] {
-            table.add_all(self.log.moves(entry));
+            let before = table.bytes();
+            table.add_all(self.log.moves(entry), self.room);
+            grown = table.bytes() - before;
         }
+        self.count_growth(grown);
     }
 
     /// Renumbers the nodes.
@@ -113,6 +184,7 @@ impl Amaf {
             nodes[number as usize] = self.moved(node, &mut entries);
         }
         self.nodes = nodes;
+        self.tables = self.nodes.iter().map(NodeAmaf::table_bytes).sum();
         self.log.keep(entries.iter_mut().map(|link: &mut SimulationLink| &mut link.entry));
         self.entries = entries;
     }
@@ -181,10 +253,22 @@ impl AmafTable {
         (slot.count > 0).then(|| slot.sum / f64::from(slot.count))
     }
 
-    fn add_all(&mut self, moves: impl Iterator<Item = (MoveKey, f32)>) {
+    fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<AmafSlot>()
+    }
+
+    /// Adds moves with their rewards. Moves for which the table would have to
+    /// grow by more than `room` bytes are left out.
+    fn add_all(&mut self, moves: impl Iterator<Item = (MoveKey, f32)>, room: usize) {
         for (key, reward) in moves {
             if 4 * (self.used + 1) > 3 * self.slots.len() {
-                self.grow();
+                if self.bytes().max(16 * size_of::<AmafSlot>()) > room {
+                    if self.slots.is_empty() || self.slots[self.place(key)].count == 0 {
+                        continue;
+                    }
+                } else {
+                    self.grow();
+                }
             }
             let place = self.place(key);
             let slot = &mut self.slots[place];

@@ -43,7 +43,7 @@ pub(super) struct SimulationLog {
     roles: usize,
     /// The simulations in order: the bits of one reward per role, then the
     /// keys, each with its role.
-    words: Vec<u32>,
+    pub words: Vec<u32>,
     /// The last simulation with each key.
     seen: Vec<u32>,
     simulations: u32,
@@ -123,6 +123,16 @@ impl SimulationLog {
             entry.start = *place;
         }
         self.words = kept;
+    }
+
+    /// Returns the memory of the log in bytes.
+    pub fn bytes(&self) -> usize {
+        (self.words.capacity() + self.seen.capacity()) * size_of::<u32>()
+    }
+
+    /// Returns whether a simulation with this number of words needs no more memory.
+    pub fn has_space(&self, words: usize) -> bool {
+        self.words.capacity() - self.words.len() >= words
     }
 
     /// Returns whether the log is full. Nodes with simulations in the log then

@@ -167,6 +167,14 @@ impl<G: Game> Selection<G> for Grave {
         self.amaf.learn(entered, history, rewards);
     }
 
+    fn memory(&self) -> usize {
+        self.amaf.bytes()
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        self.amaf.set_room(bytes);
+    }
+
     fn renumber(&mut self, numbers: &[Option<u32>]) {
         self.amaf.renumber(numbers);
     }

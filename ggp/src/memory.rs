@@ -1,0 +1,277 @@
+//! Limits of memory.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// A limit of memory that several structures share, such as the trees of all players of a match.
+///
+/// Clones share one count. A structure counts the memory that it holds as a [`MemoryUse`], and does
+/// not grow beyond the [`room`](MemoryBudget::room) that is left.
+///
+/// ```
+/// use sternhalma_ggp::{MemoryBudget, MemoryUse};
+///
+/// let all = MemoryBudget::new(1000);
+/// let mut tree = MemoryUse::of(&all.part(600));
+/// tree.set(500);
+/// assert_eq!((all.used(), all.room(), tree.budget().room()), (500, 500, 100));
+/// drop(tree);
+/// assert_eq!(all.used(), 0);
+/// ```
+#[derive(Clone)]
+pub struct MemoryBudget(Arc<SharedBudget>);
+
+struct SharedBudget {
+    limit: u64,
+    used: AtomicU64,
+    /// Whether a structure could not grow.
+    exhausted: AtomicBool,
+    whole: Option<MemoryBudget>,
+}
+
+impl MemoryBudget {
+    /// Creates a limit of `bytes`.
+    pub fn new(bytes: u64) -> MemoryBudget {
+        MemoryBudget::within(bytes, None)
+    }
+
+    /// Creates a budget without a limit.
+    pub fn unlimited() -> MemoryBudget {
+        MemoryBudget::new(u64::MAX)
+    }
+
+    /// Returns a part of the budget with a limit of its own. Its memory also counts for the whole.
+    #[must_use]
+    pub fn part(&self, bytes: u64) -> MemoryBudget {
+        MemoryBudget::within(bytes.min(self.limit()), Some(self.clone()))
+    }
+
+    fn within(limit: u64, whole: Option<MemoryBudget>) -> MemoryBudget {
+        MemoryBudget(Arc::new(SharedBudget {
+            limit,
+            used: AtomicU64::new(0),
+            exhausted: AtomicBool::new(false),
+            whole,
+        }))
+    }
+
+    /// Returns the limit in bytes.
+    pub fn limit(&self) -> u64 {
+        self.0.limit
+    }
+
+    /// Returns the bytes that are in use.
+    pub fn used(&self) -> u64 {
+        self.0.used.load(Relaxed)
+    }
+
+    /// Returns the bytes that are left, here and in the budgets of which it is a part.
+    pub fn room(&self) -> u64 {
+        let own = self.limit().saturating_sub(self.used());
+        self.0.whole.as_ref().map_or(own, |whole| own.min(whole.room()))
+    }
+
+    /// Returns whether a structure could not grow because of the limit.
+    pub fn is_exhausted(&self) -> bool {
+        self.0.exhausted.load(Relaxed)
+    }
+
+    /// Records that a structure could not grow.
+    pub(crate) fn exhaust(&self) {
+        self.0.exhausted.store(true, Relaxed);
+        self.0.whole.iter().for_each(MemoryBudget::exhaust);
+    }
+
+    fn add(&self, bytes: u64) {
+        self.0.used.fetch_add(bytes, Relaxed);
+        self.0.whole.iter().for_each(|whole| whole.add(bytes));
+    }
+
+    fn subtract(&self, bytes: u64) {
+        self.0.used.fetch_sub(bytes, Relaxed);
+        self.0.whole.iter().for_each(|whole| whole.subtract(bytes));
+    }
+}
+
+impl Default for MemoryBudget {
+    fn default() -> MemoryBudget {
+        MemoryBudget::unlimited()
+    }
+}
+
+/// Budgets with the same limit are equal.
+impl PartialEq for MemoryBudget {
+    fn eq(&self, other: &MemoryBudget) -> bool {
+        self.limit() == other.limit()
+    }
+}
+
+impl fmt::Debug for MemoryBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryBudget({} of {} bytes)", self.used(), self.limit())
+    }
+}
+
+/// The memory that a structure takes from a budget. Dropping it returns the memory.
+#[derive(Debug, Default)]
+pub struct MemoryUse {
+    budget: MemoryBudget,
+    bytes: u64,
+}
+
+impl MemoryUse {
+    /// Creates a use of no bytes.
+    pub fn of(budget: &MemoryBudget) -> MemoryUse {
+        MemoryUse { budget: budget.clone(), bytes: 0 }
+    }
+
+    /// Returns the budget.
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
+    }
+
+    /// Returns the bytes that were set.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Sets the bytes that the structure holds.
+    #[inline]
+    pub fn set(&mut self, bytes: u64) {
+        match bytes {
+            more if more > self.bytes => self.budget.add(more - self.bytes),
+            less if less < self.bytes => self.budget.subtract(self.bytes - less),
+            _ => return,
+        }
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for MemoryUse {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+/// Reserves space for more elements, which takes at most `room` bytes. Returns whether there is space.
+///
+/// The space doubles, or grows by an eighth if there is no room for that.
+#[inline]
+pub(crate) fn reserve_within<T>(elements: &mut Vec<T>, additional: usize, room: impl FnOnce() -> u64) -> bool {
+    elements.capacity() - elements.len() >= additional || reserve_more(elements, additional, room())
+}
+
+#[cold]
+fn reserve_more<T>(elements: &mut Vec<T>, additional: usize, room: u64) -> bool {
+    let least = additional.max(4);
+    let fits = |more: usize| (more.max(least) * size_of::<T>()) as u64 <= room;
+    let old = elements.capacity();
+    if fits(old) {
+        elements.reserve(additional);
+    } else if fits(old / 8) {
+        elements.reserve_exact((old / 8).max(least));
+    } else {
+        return false;
+    }
+    true
+}
+
+/// Returns the memory of the elements of a hash table with this capacity, each with a byte for its hash.
+pub(crate) fn hash_table_bytes<T>(capacity: usize) -> usize {
+    // A table with 7 of 8 slots in use is full.
+    capacity.div_ceil(7) * 8 * (size_of::<T>() + 1)
+}
+
+/// Parses a number of bytes, e.g. `1000000`, `64MiB`, `1.5GiB` or `2GB`.
+///
+/// # Errors
+/// Returns what was expected.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let expected = || format!("expected a number of bytes, or a size such as `64MiB` or `2GB`, got `{text}`");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let (scale, power) = match unit.trim_end_matches('b').trim_end_matches('i') {
+        "" => (1, 0),
+        scale => (if unit.contains('i') { 1024 } else { 1000 }, 1 + "kmgt".find(scale).ok_or_else(expected)? as u32),
+    };
+    let number: f64 = number.parse().map_err(|_| expected())?;
+    let bytes = number * f64::from(scale).powi(power as i32);
+    if bytes < 1.0 { Err(expected()) } else { Ok(bytes as u64) }
+}
+
+/// Formats a number of bytes as text, e.g. `1.5 GiB`.
+pub fn bytes_text(bytes: u64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let power = (bytes.max(1).ilog2() / 10) as usize;
+    let Some(unit) = power.checked_sub(1).map(|unit| units[unit]) else { return format!("{bytes} bytes") };
+    let number = format!("{:.1}", bytes as f64 / (1u64 << (10 * power)) as f64);
+    format!("{} {unit}", number.strip_suffix(".0").unwrap_or(&number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_count_for_the_whole() {
+        let whole = MemoryBudget::new(100);
+        let [left, right] = [whole.part(80), whole.part(1000)];
+        assert_eq!((left.limit(), right.limit()), (80, 100));
+        let (mut a, mut b) = (MemoryUse::of(&left), MemoryUse::of(&right));
+        a.set(50);
+        b.set(30);
+        assert_eq!((whole.used(), whole.room(), left.room(), right.room()), (80, 20, 20, 20));
+        b.set(5);
+        assert_eq!((whole.used(), left.room(), right.room()), (55, 30, 45));
+        b.set(70);
+        assert_eq!((whole.room(), left.room()), (0, 0), "the limit is exceeded");
+        drop(a);
+        assert_eq!((whole.used(), left.used()), (70, 0));
+        right.exhaust();
+        assert_eq!([&whole, &left, &right].map(MemoryBudget::is_exhausted), [true, false, true]);
+    }
+
+    #[test]
+    fn vectors_grow_within_the_room() {
+        for room in [0, 100, 1000, 10_000, 100_000] {
+            let mut vec: Vec<u64> = Vec::new();
+            let bytes = |capacity: usize| (capacity * size_of::<u64>()) as u64;
+            loop {
+                let left = room - bytes(vec.capacity());
+                if !reserve_within(&mut vec, 3, || left) {
+                    break;
+                }
+                vec.extend([1, 2, 3]);
+                assert!(bytes(vec.capacity()) <= room, "{} of {room}", bytes(vec.capacity()));
+            }
+            assert!(room < 100 || vec.len() * size_of::<u64>() > room as usize / 2, "{} of {room}", vec.len());
+        }
+    }
+
+    #[test]
+    fn sizes_are_parsed() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("4096", 4096),
+            ("64MiB", 64 << 20),
+            ("64 mib", 64 << 20),
+            ("1.5GiB", 3 << 29),
+            ("2GB", 2_000_000_000),
+            ("10k", 10_000),
+            ("7B", 7),
+        ] {
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "0", "-1", "MiB", "1.2.3MiB", "5 apples", "1XiB", "5mk"] {
+            assert!(parse_bytes(text).unwrap_err().ends_with(&format!("got `{text}`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let texts = [0, 1023, 1024, 1536, 1 << 20, 5 << 30, u64::MAX].map(bytes_text);
+        assert_eq!(texts, ["0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 MiB", "5 GiB", "16 EiB"]);
+    }
+}
