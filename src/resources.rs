@@ -15,9 +15,9 @@ pub fn memory_limit(given: Option<ByteSize>) -> u64 {
 }
 
 /// Returns the memory limit of searches: the given one, or a quarter of the machine's memory.
-pub fn search_memory(given: Option<u64>) -> u64 {
+pub fn search_memory(given: Option<ByteSize>) -> u64 {
     // Some systems do not report their memory.
-    given.unwrap_or_else(|| total_memory() / 4).max(1 << 20)
+    given.map_or_else(|| total_memory() / 4, |memory| memory.as_u64()).max(1 << 20)
 }
 
 /// Prints a notice if searches could not grow because of the memory limit.

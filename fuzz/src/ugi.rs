@@ -27,6 +27,12 @@ impl UgiHost for QuickPlayers {
     }
 
     fn set_tables_dir(&mut self, _dir: PathBuf) {}
+
+    fn memory(&self) -> u64 {
+        1 << 20
+    }
+
+    fn set_memory(&mut self, _bytes: u64) {}
 }
 
 /// A buffer that several threads write to.

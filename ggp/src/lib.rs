@@ -78,6 +78,6 @@ pub use game::{Game, NOOP, Turn};
 pub(crate) use limits::{LimitChecker, SearchTask};
 pub use limits::{Limits, SearchStats};
 pub use mcts::{Mcts, SearchResult};
-pub use memory::{MemoryBudget, MemoryUse, bytes_text, parse_bytes};
+pub use memory::{MemoryBudget, MemoryUse};
 pub use policy::Policy;
 pub use rng::{Rng, derive_seed};

@@ -183,33 +183,6 @@ pub(crate) fn hash_table_bytes<T>(capacity: usize) -> usize {
     capacity.div_ceil(7) * 8 * (size_of::<T>() + 1)
 }
 
-/// Parses a number of bytes, e.g. `1000000`, `64MiB`, `1.5GiB` or `2GB`.
-///
-/// # Errors
-/// Returns what was expected.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let expected = || format!("expected a number of bytes, or a size such as `64MiB` or `2GB`, got `{text}`");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim_start().to_ascii_lowercase();
-    let (scale, power) = match unit.trim_end_matches('b').trim_end_matches('i') {
-        "" => (1, 0),
-        scale => (if unit.contains('i') { 1024 } else { 1000 }, 1 + "kmgt".find(scale).ok_or_else(expected)? as u32),
-    };
-    let number: f64 = number.parse().map_err(|_| expected())?;
-    let bytes = number * f64::from(scale).powi(power as i32);
-    if bytes < 1.0 { Err(expected()) } else { Ok(bytes as u64) }
-}
-
-/// Formats a number of bytes as text, e.g. `1.5 GiB`.
-pub fn bytes_text(bytes: u64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let power = (bytes.max(1).ilog2() / 10) as usize;
-    let Some(unit) = power.checked_sub(1).map(|unit| units[unit]) else { return format!("{bytes} bytes") };
-    let number = format!("{:.1}", bytes as f64 / (1u64 << (10 * power)) as f64);
-    format!("{} {unit}", number.strip_suffix(".0").unwrap_or(&number))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,30 +221,5 @@ mod tests {
             }
             assert!(room < 100 || vec.len() * size_of::<u64>() > room as usize / 2, "{} of {room}", vec.len());
         }
-    }
-
-    #[test]
-    fn sizes_are_parsed() {
-        for (text, bytes) in [
-            ("1", 1),
-            ("4096", 4096),
-            ("64MiB", 64 << 20),
-            ("64 mib", 64 << 20),
-            ("1.5GiB", 3 << 29),
-            ("2GB", 2_000_000_000),
-            ("10k", 10_000),
-            ("7B", 7),
-        ] {
-            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "0", "-1", "MiB", "1.2.3MiB", "5 apples", "1XiB", "5mk"] {
-            assert!(parse_bytes(text).unwrap_err().ends_with(&format!("got `{text}`")), "{text}");
-        }
-    }
-
-    #[test]
-    fn sizes_have_units() {
-        let texts = [0, 1023, 1024, 1536, 1 << 20, 5 << 30, u64::MAX].map(bytes_text);
-        assert_eq!(texts, ["0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 MiB", "5 GiB", "16 EiB"]);
     }
 }

@@ -1,11 +1,12 @@
 //! The limits of a player per move.
 
+use bytesize::ByteSize;
 use clap::Args;
 use sternhalma_ggp::arena::Budget;
-use sternhalma_ggp::{Limits, MemoryBudget, parse_bytes};
+use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::resources::search_memory;
-use crate::values::count;
+use crate::values::{count, size};
 
 /// The number of expansions per move if no limit is given.
 pub const DEFAULT_NODES: u64 = 100_000;
@@ -35,8 +36,8 @@ pub struct LimitArgs {
 #[derive(Args, Clone, Default)]
 pub struct MemoryArgs {
     /// Memory for trees, tables and networks, e.g. `2GiB` [default: a quarter of the machine's memory]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Resources")]
-    memory: Option<u64>,
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
+    memory: Option<ByteSize>,
 }
 
 impl MemoryArgs {

@@ -452,7 +452,7 @@ fn a_match_plays_on_in_little_memory() {
         assert_eq!(err.contains(notice), full, "{err}");
     }
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "lots"]);
-    assert!(error.contains("expected a number of bytes, or a size such as `64MiB` or `2GB`, got `lots`"), "{error}");
+    assert!(error.contains("expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");
     let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/breakthrough.kif");
     let error = refused(
         dir.path(),

@@ -2,13 +2,15 @@
 
 use std::fmt;
 
+use bytesize::ByteSize;
+
 use super::playout::PlayoutPolicy;
 use super::selection::SelectionPolicy;
 use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::Decision;
 use crate::mcts::tuning::{self, Aspect, Tuning};
-use crate::memory::{MemoryBudget, parse_bytes};
+use crate::memory::MemoryBudget;
 use crate::messages::suggestion;
 use crate::param_table::{self, Field, Pair, Param, ParamHelp, choice, flag, range};
 
@@ -219,7 +221,10 @@ fn memory(bytes: &mut Option<u64>) -> Field<'_> {
         mebibytes if mebibytes << 20 == bytes => format!("{mebibytes}MiB"),
         _ => bytes.to_string(),
     });
-    Field::new(text, bytes, |_, text| parse_bytes(text).map(Some))
+    Field::new(text, bytes, |_, text| match text.parse() {
+        Ok(ByteSize(bytes @ 1..)) => Ok(Some(bytes)),
+        _ => Err(format!("expected a size such as `64MiB` or `2GB`, got `{text}`")),
+    })
 }
 
 /// Returns the parameter `lanes`.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use bytesize::ByteSize;
 use thiserror::Error;
 
 use super::limits::GroundLimits;
-use crate::bytes_text;
 use crate::gdl::syntax::Place;
 
 /// A bound of grounding that follows from the memory limit.
@@ -87,7 +87,7 @@ pub enum GroundError {
     #[error("the rulesheet has no role")]
     NoRole,
     /// The ground rules are too large for the memory limit.
-    #[error("grounding needs more than {limit} {bound}, which is the bound for a memory limit of {}", bytes_text(*memory))]
+    #[error("grounding needs more than {limit} {bound}, which is the bound for a memory limit of {}", ByteSize(*memory))]
     TooLarge {
         /// The bound that was reached.
         bound: GroundBound,

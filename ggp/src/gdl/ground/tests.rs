@@ -172,7 +172,7 @@ fn the_bound_that_is_hit_is_named() {
     let error = compile(1 << 20).unwrap_err();
     assert!(matches!(error, GroundError::TooLarge { bound: GroundBound::Words, limit: 26_214, .. }), "{error:?}");
     let bound = "grounding needs more than 26214 words of facts and instances, \
-                 which is the bound for a memory limit of 1 MiB";
+                 which is the bound for a memory limit of 1.0 MiB";
     assert_eq!(error.to_string(), bound);
     // Without a limit, the bounds are those of earlier versions.
     let limits = GroundLimits::within(GroundLimits::DEFAULT_MEMORY);

@@ -1,8 +1,8 @@
 //! Errors of the prover.
 
+use bytesize::ByteSize;
 use thiserror::Error;
 
-use crate::bytes_text;
 use crate::gdl::syntax::Place;
 
 /// An error that keeps the prover from playing a rulesheet or a match.
@@ -55,7 +55,7 @@ pub enum ProverError {
         limit: u64,
     },
     /// The tables of a proof are too large.
-    #[error("a proof needs more than {}, the prover's part of the memory limit", bytes_text(*limit))]
+    #[error("a proof needs more than {}, the prover's part of the memory limit", ByteSize(*limit))]
     Memory {
         /// The limit in bytes.
         limit: u64,
