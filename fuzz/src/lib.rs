@@ -4,7 +4,7 @@
 //! test panics or gives an inconsistent result. To add a target:
 //!
 //! 1. Write the function in its own module and list it in [`TARGETS`].
-//! 2. Write `src/bin/NAME.rs` like the others.
+//! 2. Write `src/bin/NAME.rs` like the others, and list it in `Cargo.toml`.
 //! 3. Put small handwritten invalid inputs into `corpus/NAME/`.
 //! 4. If the target needs other files or longer inputs, add it to the `case` of `fuzz/run`.
 //!

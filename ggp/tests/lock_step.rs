@@ -34,6 +34,7 @@ fn by_id(records: Vec<GameRecord>) -> BTreeMap<GameId, GameRecord> {
     let count = records.len();
     let without_time = |mut record: GameRecord| {
         record.spent.iter_mut().for_each(|spent| spent.seconds = 0.0);
+        record.searches.iter_mut().for_each(|search| search.seconds = 0.0);
         (record.id, record)
     };
     let found: BTreeMap<GameId, GameRecord> = records.into_iter().map(without_time).collect();

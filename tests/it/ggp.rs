@@ -344,7 +344,7 @@ fn a_player_names_the_bound_of_its_memory() {
     assert_eq!(player.say(&start), "ready");
     player.await_line(
         "not compiled, the prover goes on: grounding needs more than 13107 words of facts and instances, which is the \
-         bound for a memory limit of 512 KiB; raise --memory",
+         bound for a memory limit of 512.0 KiB; raise --memory",
     );
     assert!(player.say("( PLAY m NIL )").starts_with("(move "));
     assert_eq!(player.say("( ABORT m )"), "aborted");
