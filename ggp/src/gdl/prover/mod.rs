@@ -4,6 +4,7 @@ mod error;
 mod game;
 mod plan;
 mod prove;
+mod row_store;
 mod rows;
 mod tabling;
 mod terms;

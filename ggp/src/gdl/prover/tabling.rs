@@ -15,10 +15,11 @@ use rustc_hash::FxHashMap;
 
 use super::error::ProverError;
 use super::plan::{AnswerScope, ColumnPattern, PlanStep, PlannedRules, RowSource, RulePlan, RuleTerm};
+use super::row_store::{CallStatus, FREE, RowStore, RowsRef, TableRef, start_rows};
 use super::rows::{NONE, TupleSet};
 use super::terms::TermStore;
 use crate::gdl::syntax::MAX_DEPTH;
-use crate::memory::{MemoryBudget, MemoryUse, hash_table_bytes};
+use crate::memory::{MemoryBudget, MemoryUse};
 
 /// The maximum nesting depth of calls.
 const MAX_CALLS: u32 = 1_500;
@@ -32,160 +33,8 @@ const CHECK_INTERVAL: u64 = 1 << 12;
 /// The number of static tables above which they are dropped between queries.
 const MAX_STATIC_TABLES: usize = 2_000_000;
 
-/// The memory of the key of a call besides its words, in bytes.
-const KEY_BYTES: usize = 32;
-
 /// The memory of an answer of a query besides its words, in bytes.
 const ANSWER_BYTES: usize = 24;
-
-/// The mark of a free argument. No term has this id.
-const FREE: u32 = u32::MAX;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Status {
-    /// Not evaluated completely: the answers are correct, but some may be missing.
-    Open,
-    /// Being evaluated.
-    Active,
-    /// Evaluated in `round`, and waiting for a leader.
-    Waiting,
-    Complete,
-}
-
-struct CallTable {
-    pred: u32,
-    /// The arguments of the call.
-    key: Arc<[u32]>,
-    status: Status,
-    depth: u32,
-    /// The smallest depth of an active call on which it depends.
-    low: u32,
-    round: u64,
-    rows: TupleSet,
-}
-
-/// The tables whose answers are valid for the same scope of time.
-#[derive(Default)]
-struct TableCache {
-    numbers: FxHashMap<Arc<[u32]>, u32>,
-    tables: Vec<CallTable>,
-    used: usize,
-    /// The memory of the tables in bytes, including those that are not used.
-    bytes: usize,
-}
-
-impl TableCache {
-    /// Removes all tables. Keeps at most `spare` bytes of memory for other tables.
-    fn clear(&mut self, spare: usize) {
-        if self.bytes > spare {
-            *self = TableCache::default();
-        }
-        self.numbers.clear();
-        self.used = 0;
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes + hash_table_bytes::<(Arc<[u32]>, u32)>(self.numbers.capacity())
-    }
-
-    /// Returns the table of a call. The key is the relation and the arguments.
-    fn table(&mut self, key: &[u32]) -> u32 {
-        if let Some(&number) = self.numbers.get(key) {
-            return number;
-        }
-        let number = self.used as u32;
-        let width = key[1..].iter().filter(|&&arg| arg == FREE).count();
-        let shared: Arc<[u32]> = key.into();
-        self.numbers.insert(shared.clone(), number);
-        if self.used == self.tables.len() {
-            let rows = TupleSet::new(width);
-            let status = Status::Open;
-            self.bytes += size_of::<CallTable>() + KEY_BYTES + size_of_val(key);
-            self.tables.push(CallTable { pred: key[0], key: shared, status, depth: 0, low: NONE, round: 0, rows });
-        } else {
-            let table = &mut self.tables[self.used];
-            table.rows.reset(width);
-            (table.pred, table.key, table.status, table.round) = (key[0], shared, Status::Open, 0);
-        }
-        self.used += 1;
-        number
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct TableRef {
-    scope: AnswerScope,
-    number: u32,
-}
-
-#[derive(Clone, Copy)]
-enum RowsRef {
-    Facts(u32),
-    Functor(u32),
-    Fluents,
-    Does,
-    Table(TableRef),
-}
-
-/// All sources of rows.
-struct RowStore {
-    program: PlannedRules,
-    /// The arguments of the fluents in the state, by functor.
-    functors: Vec<TupleSet>,
-    fluents: TupleSet,
-    does: TupleSet,
-    caches: [TableCache; 3],
-    /// The memory of the state and of the indexes of facts, in bytes.
-    state: usize,
-}
-
-impl RowStore {
-    #[inline]
-    fn rows(&self, at: RowsRef) -> &TupleSet {
-        match at {
-            RowsRef::Facts(pred) => &self.program.preds[pred as usize].facts,
-            RowsRef::Functor(functor) => &self.functors[functor as usize],
-            RowsRef::Fluents => &self.fluents,
-            RowsRef::Does => &self.does,
-            RowsRef::Table(table) => &self.table(table).rows,
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.state + self.caches.iter().map(TableCache::bytes).sum::<usize>()
-    }
-
-    /// Adds a row to a table. Returns `false` if the table has it already.
-    #[inline]
-    fn insert(&mut self, at: TableRef, row: &[u32]) -> bool {
-        let cache = &mut self.caches[at.scope as usize];
-        let rows = &mut cache.tables[at.number as usize].rows;
-        let before = rows.bytes();
-        let is_new = rows.insert(row);
-        cache.bytes += rows.bytes() - before;
-        is_new
-    }
-
-    fn rows_mut(&mut self, at: RowsRef) -> &mut TupleSet {
-        match at {
-            RowsRef::Facts(pred) => &mut self.program.preds[pred as usize].facts,
-            RowsRef::Functor(functor) => &mut self.functors[functor as usize],
-            RowsRef::Fluents => &mut self.fluents,
-            RowsRef::Does => &mut self.does,
-            RowsRef::Table(table) => &mut self.table_mut(table).rows,
-        }
-    }
-
-    #[inline]
-    fn table(&self, at: TableRef) -> &CallTable {
-        &self.caches[at.scope as usize].tables[at.number as usize]
-    }
-
-    #[inline]
-    fn table_mut(&mut self, at: TableRef) -> &mut CallTable {
-        &mut self.caches[at.scope as usize].tables[at.number as usize]
-    }
-}
 
 /// The position of the search in the alternatives of a step.
 #[derive(Clone, Copy)]
@@ -374,10 +223,10 @@ impl TablingEngine {
         let at = TableRef { scope, number };
         let table = self.store.table(at);
         match table.status {
-            Status::Complete => {}
-            Status::Active => self.low = self.low.min(table.depth),
-            Status::Waiting if table.round == self.round => self.low = self.low.min(table.low),
-            Status::Waiting | Status::Open => self.evaluate(at)?,
+            CallStatus::Complete => {}
+            CallStatus::Active => self.low = self.low.min(table.depth),
+            CallStatus::Waiting if table.round == self.round => self.low = self.low.min(table.low),
+            CallStatus::Waiting | CallStatus::Open => self.evaluate(at)?,
         }
         Ok(at)
     }
@@ -396,7 +245,7 @@ impl TablingEngine {
         loop {
             let (round, before) = (self.round, self.added);
             let table = self.store.table_mut(at);
-            (table.status, table.depth, table.round) = (Status::Active, depth, round);
+            (table.status, table.depth, table.round) = (CallStatus::Active, depth, round);
             self.low = NONE;
             if self.run(at, pred, &key, &plans)? {
                 // The only possible answer is found. Tables that waited for this one
@@ -426,9 +275,9 @@ impl TablingEngine {
     fn settle(&mut self, at: TableRef, mark: usize, last_round: u64) {
         for waiting in self.waiting.split_off(mark) {
             let table = self.store.table_mut(waiting);
-            table.status = if table.round >= last_round { Status::Complete } else { Status::Open };
+            table.status = if table.round >= last_round { CallStatus::Complete } else { CallStatus::Open };
         }
-        self.store.table_mut(at).status = Status::Complete;
+        self.store.table_mut(at).status = CallStatus::Complete;
     }
 
     /// Makes a table, and all tables that waited for it, wait for an outer leader.
@@ -437,7 +286,7 @@ impl TablingEngine {
         for &waiting in &self.waiting[mark..] {
             let low = self.low;
             let table = self.store.table_mut(waiting);
-            (table.status, table.low) = (Status::Waiting, low);
+            (table.status, table.low) = (CallStatus::Waiting, low);
         }
     }
 
@@ -678,30 +527,6 @@ fn once(holds: bool) -> StepCursor {
 #[inline]
 fn following(rows: &TupleSet, row: u32, chain: u32) -> u32 {
     if chain == NONE { row + 1 } else { rows.next_with(chain as usize, row) }
-}
-
-/// Returns the first row to try and the column whose chain to follow. The column
-/// is the one whose key has the fewest rows.
-fn start_rows(store: &mut RowStore, at: RowsRef, keys: impl Iterator<Item = (usize, u32)>) -> (u32, u32) {
-    if !store.rows(at).wants_index() {
-        return (0, NONE);
-    }
-    let rows = store.rows_mut(at);
-    let before = rows.bytes();
-    let mut best = (0, NONE, u32::MAX);
-    for (column, value) in keys {
-        let (first, count) = rows.first_with(column, value);
-        if count < best.2 {
-            best = (first, column as u32, count);
-        }
-    }
-    // Indexes only grow.
-    let grown = rows.bytes() - before;
-    match at {
-        RowsRef::Table(table) => store.caches[table.scope as usize].bytes += grown,
-        _ => store.state += grown,
-    }
-    (best.0, best.1)
 }
 
 /// Matches a term with a pattern and binds the variables of the pattern.
