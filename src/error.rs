@@ -70,8 +70,12 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         table_hint(error)
     } else if let Some(error) = error.downcast_ref() {
         builder_hint(error)
-    } else if let Some(ConfigError::Unknown { .. }) = error.downcast_ref() {
-        Some("`sternhalma players` and `sternhalma policies` list what there is")
+    } else if let Some(ConfigError::Unknown { name, .. }) = error.downcast_ref() {
+        let is_program = name.contains(['/', '.', ' ', ':']);
+        Some(match is_program {
+            true => "`match` and `tournament` play with a program that is given as `ugi:COMMAND`",
+            false => "`sternhalma players` and `sternhalma policies` list what there is",
+        })
     } else if let Some(PolicyError::Unknown { .. }) = error.downcast_ref() {
         Some("`sternhalma policies` lists them")
     } else if let Some(PolicyError::Parameter { .. }) = error.downcast_ref() {

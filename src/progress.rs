@@ -156,10 +156,10 @@ impl GamesProgress {
 
     /// Reports a finished game.
     pub fn add(&self, record: &GameRecord, standings: &Standings) {
+        let finished = self.finished.fetch_add(1, Relaxed) + 1;
         if !shows_progress() {
             return;
         }
-        let finished = self.finished.fetch_add(1, Relaxed) + 1;
         let (played, expected) = (standings.played(), standings.expected());
         let (elapsed, left) = (self.started.elapsed(), expected.saturating_sub(played));
         let time = games_time(elapsed, finished, left);
@@ -174,9 +174,10 @@ impl GamesProgress {
         self.bar.set_message(format!(", {:#} left{score}", HumanDuration(time_left(elapsed, finished, left))));
     }
 
-    /// Removes the progress line from the terminal.
-    pub fn finish(&self) {
+    /// Removes the progress line from the terminal. Returns the number of games that were finished.
+    pub fn finish(&self) -> u64 {
         self.bar.finish_and_clear();
+        self.finished.load(Relaxed)
     }
 }
 

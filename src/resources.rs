@@ -16,14 +16,21 @@ pub fn memory_limit(given: Option<ByteSize>) -> u64 {
 
 /// Returns the memory limit of searches: the given one, or a quarter of the machine's memory.
 pub fn search_memory(given: Option<ByteSize>) -> u64 {
-    // Some systems do not report their memory.
-    given.map_or_else(|| total_memory() / 4, |memory| memory.as_u64()).max(1 << 20)
+    match (given, total_memory()) {
+        (Some(memory), _) => memory.as_u64(),
+        // Some systems do not report their memory.
+        (None, 0) => 1 << 30,
+        (None, total) => total / 4,
+    }
 }
 
 /// Prints a notice if searches could not grow because of the memory limit.
 pub fn report_exhausted(memory: &MemoryBudget) {
     if memory.is_exhausted() {
-        status!("full search trees did not grow; raise --memory or the parameter `memory` of the policies");
+        status!(
+            "some search trees reached the memory limit and stopped growing; raise --memory or the parameter `memory` of \
+             the policies"
+        );
     }
 }
 
@@ -67,7 +74,7 @@ pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
         fs4::available_space(dir).with_context(|| format!("cannot read the free space of {}", dir.display()))?;
     if needed > available {
         bail!(
-            "this needs {} of disk and {} has {} available; choose another place with -o",
+            "this needs {} of disk and {} has {} available; choose another place with -o, or a part of the table with --within",
             HumanBytes(needed),
             dir.display(),
             HumanBytes(available)

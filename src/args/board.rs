@@ -1,8 +1,8 @@
-//! Boards and positions.
+//! Boards.
 
 use anyhow::Result;
 use clap::Args;
-use sternhalma_data::{Board, Position};
+use sternhalma_data::Board;
 
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, count};
 
@@ -20,27 +20,5 @@ pub struct BoardArgs {
 impl BoardArgs {
     pub fn board(self) -> Result<Board> {
         Ok(Board::new(self.size, self.pieces)?)
-    }
-}
-
-/// The position of a command that plays or counts moves.
-#[derive(Args, Clone)]
-pub struct PositionArgs {
-    /// Position string, with or without quotes, player and ply; or `startpos` [default: startpos]
-    #[arg(num_args = 0..)]
-    position: Vec<String>,
-    #[command(flatten)]
-    board: BoardArgs,
-}
-
-impl PositionArgs {
-    /// Returns the position. A position string is on a board of its own size.
-    pub fn position(&self) -> Result<Position> {
-        let text = self.position.join(" ");
-        if text.contains('/') {
-            return Ok(text.parse()?);
-        }
-        let board = self.board.board()?.for_two()?;
-        Ok(board.parse_position(if text.is_empty() { "startpos" } else { &text })?)
     }
 }

@@ -36,8 +36,16 @@ pub struct LimitArgs {
 #[derive(Args, Clone, Default)]
 pub struct MemoryArgs {
     /// Memory for trees, tables and networks, e.g. `2GiB` [default: a quarter of the machine's memory]
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
+    #[arg(long, value_name = "SIZE", value_parser = memory, help_heading = "Resources")]
     memory: Option<ByteSize>,
+}
+
+/// Parses a limit of memory. Less than 1 MiB is probably a number without its unit.
+fn memory(text: &str) -> Result<ByteSize, String> {
+    match size(text)? {
+        bytes if bytes < ByteSize::mib(1) => Err(format!("expected at least 1 MiB, such as `512MiB`, got `{text}`")),
+        bytes => Ok(bytes),
+    }
 }
 
 impl MemoryArgs {

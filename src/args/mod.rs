@@ -3,6 +3,8 @@
 pub mod board;
 pub mod limits;
 pub mod player;
+pub mod position;
+pub mod rulesheet;
 pub mod state;
 pub mod threads;
 pub mod tournament;

@@ -2,14 +2,14 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
-use sternhalma_data::{Board, Geometry, Probe, Side};
+use sternhalma_data::{Geometry, Probe, Side};
 use sternhalma_engine::{
-    AnalysedMove, ChineseCheckers, Distances, Filter, GameState, Outcome, SearchValue, analyse, player_within, ugi,
+    AnalysedMove, ChineseCheckers, Distances, GameState, Outcome, SearchValue, analyse, player_within, ugi,
 };
 
-use crate::args::board::PositionArgs;
 use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
+use crate::args::position::{PositionArgs, rules};
 use crate::context::CommandContext;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
@@ -90,9 +90,8 @@ struct LineRow {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let position = args.position.position()?;
-    let (size, pieces) = (position.geometry().size(), position.army(Side::X).len());
-    let board = Board::new(size as u64, pieces as u64)?.for_two()?;
-    let game = ChineseCheckers::new(board, Filter::All).with_ply_limit(args.players.ply_limit);
+    let game = rules(&position)?.with_ply_limit(args.players.ply_limit);
+    let board = game.board();
     let state = game.state(&position).context("both armies need the same number of pieces")?;
     let config = args.players.roster()?.config(&args.player)?;
     let distances = distances_or_estimates(ctx, board, args.players.table())?;

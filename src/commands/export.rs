@@ -9,7 +9,7 @@ use sternhalma_data::table::write_lex;
 use sternhalma_data::{DistanceStream, Encoding, Table};
 
 use crate::context::CommandContext;
-use crate::output::CommandOutcome;
+use crate::output::{CommandOutcome, print_line};
 use crate::resources::check_memory;
 
 /// Write all distances, one byte per state, for numpy and similar programs
@@ -53,6 +53,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let stop = ctx.stop()?;
         write(&table, args, Stoppable { out: &mut file, stop: &stop }).with_context(failed)?;
         file.persist(true).with_context(failed)?;
+        print_line(&path.display().to_string())?;
     }
     Ok(CommandOutcome::Answered)
 }

@@ -8,6 +8,7 @@ use sternhalma_ggp::gdl::{Document, ProverGame, Renaming, Rules};
 use sternhalma_ggp::protocol::http::HttpTransport;
 use sternhalma_ggp::protocol::{MatchConfig, MatchEnd, MatchRecord, play_match};
 
+use crate::args::rulesheet::read_rulesheet;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::values::{count, seconds, symbol};
@@ -45,12 +46,12 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let file = args.game.display();
-    let text = std::fs::read_to_string(&args.game).with_context(|| format!("{file}: cannot be read"))?;
+    let text = read_rulesheet(&args.game)?;
     let document = Document::parse(&text).with_context(|| file.to_string())?;
     let rules = Rules::from_document(&document).with_context(|| file.to_string())?;
     let game = ProverGame::new(&rules).with_context(|| file.to_string())?;
     if let Some(player) = args.players.iter().find(|player| !is_address(player)) {
-        bail!("`{player}` is no address: expected HOST:PORT");
+        bail!("`{player}` is not an address; expected HOST:PORT");
     }
     let name = args.game.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let terms = MatchConfig {

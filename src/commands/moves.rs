@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use sternhalma_data::{Move, Position, Side};
 use sternhalma_engine::Filter;
 
-use crate::args::board::PositionArgs;
+use crate::args::position::PositionArgs;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;

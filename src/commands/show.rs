@@ -1,8 +1,11 @@
+use std::path::Path;
+
 use anyhow::Result;
 use serde_json::json;
 use sternhalma_data::{Position, Side};
 
 use crate::args::board::BoardArgs;
+use crate::args::position::parse_position;
 use crate::args::state::SideArg;
 use crate::drawing::{drawing, lone_army};
 use crate::output::{self, CommandOutcome};
@@ -13,7 +16,7 @@ use crate::output::{self, CommandOutcome};
 /// empty cell of a home is `:`. Both ends of each row are named.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Position string, `startpos`, or the cells or `#RANK` of one army [default: startpos]
+    /// Position string or `startpos`, perhaps with `moves a2-a4 …`; the file of a saved game; or the cells or `#RANK` of one army [default: startpos]
     #[arg(num_args = 0..)]
     position: Vec<String>,
     /// Name every cell
@@ -45,14 +48,11 @@ impl Args {
     /// Returns the position. A state is a position in which the other army has no pieces.
     fn position(&self) -> Result<Position> {
         let text = self.position.join(" ");
-        let board = || self.board.board();
-        if text.contains('/') {
-            return Ok(text.parse()?);
+        let first = text.split_whitespace().next().unwrap_or("startpos");
+        if text.contains('/') || first.eq_ignore_ascii_case("startpos") || Path::new(&text).is_file() {
+            return parse_position(&text, self.board);
         }
-        if text.is_empty() || text.eq_ignore_ascii_case("startpos") {
-            return Ok(board()?.parse_position("startpos")?);
-        }
-        let board = board()?;
+        let board = self.board.board()?;
         let army = match text.strip_prefix('#') {
             Some(rank) => board.parse_rank(rank)?.state(board.pieces()).to_army(board, self.side.side()),
             None => board.geometry().parse_cells(&text)?,

@@ -12,7 +12,7 @@ use crate::args::limits::DEFAULT_NODES;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
-use crate::output::{CommandOutcome, print_line};
+use crate::output::{CommandOutcome, print_line, status};
 use crate::resources::search_memory;
 use crate::tables_dir::Coverage;
 use crate::values::count;
@@ -57,8 +57,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
 
 /// Checks an engine, and prints a line per check.
 fn check(command: &str, board: Board) -> Result<CommandOutcome> {
-    let mut printed = Ok(());
+    let command = command.strip_prefix("ugi:").unwrap_or(command);
+    status!("checking on {board}; --side and --pieces select another board");
+    let (mut printed, mut checks, mut failed) = (Ok(()), 0, 0);
     let passed = check_compliance(command, ChineseCheckers::new(board, Filter::All), |check| {
+        checks += 1;
+        failed += usize::from(check.failure.is_some());
         let line = match &check.failure {
             None => format!("ok      {}", check.name),
             Some(failure) => format!("FAILED  {}: {failure}", check.name),
@@ -68,6 +72,7 @@ fn check(command: &str, board: Board) -> Result<CommandOutcome> {
         }
     })?;
     printed?;
+    status!("{} of {checks} checks passed", checks - failed);
     Ok(if passed { CommandOutcome::Answered } else { CommandOutcome::NotFound })
 }
 

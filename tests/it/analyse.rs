@@ -45,6 +45,26 @@ fn an_analysis_has_lines_and_both_distances() {
 }
 
 #[test]
+fn positions_are_given_with_moves_or_as_the_file_of_a_game() {
+    let env = TestEnv::new();
+    let after = "3oo/4o/5/1x3/xx3 o 1";
+    let board = "--side 5 --pieces 3";
+    assert_eq!(env.run(&format!("show {board} startpos moves a2-b2")).success().lines().last(), Some(after));
+    let moves = env.run_args(["moves", after]).success();
+    assert_eq!(env.run(&format!("moves {board} startpos moves a2-b2")).success(), moves);
+    assert_eq!(env.run("moves fen 3oo/4o/5/x4/xx3 x 0 moves a2-b2").success(), moves);
+    let error = env.run(&format!("perft 1 {board} startpos moves a2-e5")).refusal();
+    assert!(error.contains("`a2-e5` is not legal for x at ply 0"), "{error}");
+
+    env.file("game.shg", "[Size \"5\"]\n[Pieces \"3\"]\n\n1. a2-b2 *\n");
+    assert_eq!(env.run("moves game.shg").success(), moves);
+    assert_eq!(env.run("show game.shg").success().lines().last(), Some(after));
+    assert_eq!(analysis(&env, "game.shg", "--depth 1")["position"], after);
+    env.file("other.shg", "[Size");
+    assert!(env.run("moves other.shg").refusal().contains("other.shg: line 1"));
+}
+
+#[test]
 fn a_won_position_shows_its_win_and_a_finished_one_its_result() {
     let env = TestEnv::new();
     let found = analysis(&env, "3xx/3x1/5/5/ooo2 x 8", "--depth 4");

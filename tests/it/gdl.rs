@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::CmdOutput;
+use crate::common::{CmdOutput, TestEnv};
 
 const GAMES: [&str; 3] = ["tic-tac-toe", "matching-pennies", "subtraction"];
 
@@ -30,6 +30,18 @@ fn file(dir: &TempDir, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     let path = dir.path().join(name);
     fs::write(&path, bytes).unwrap();
     path
+}
+
+#[test]
+fn built_in_rulesheets_have_names() {
+    let env = TestEnv::new();
+    let shown = env.run("gdl show tic-tac-toe").success();
+    assert_eq!(env.run("gdl show tic-tac-toe.kif").success(), shown);
+    // A file comes first.
+    env.file("tic-tac-toe.kif", "(role alone)");
+    assert_eq!(env.run("gdl check tic-tac-toe.kif").code, 1);
+    let error = env.run("gdl show chess").refusal();
+    assert!(error.contains("chess: cannot read the rulesheet; `sternhalma games` lists the built-in ones"), "{error}");
 }
 
 #[test]

@@ -343,7 +343,7 @@ fn a_player_names_the_bound_of_its_memory() {
     let start = format!("( START m white ( {} ) 3 2 )", rules("breakthrough"));
     assert_eq!(player.say(&start), "ready");
     player.await_line(
-        "not compiled, the prover goes on: grounding needs more than 13107 words of facts and instances, which is the \
+        "not compiled; the prover continues: grounding needs more than 13107 words of facts and instances, which is the \
          bound for a memory limit of 512.0 KiB; raise --memory",
     );
     assert!(player.say("( PLAY m NIL )").starts_with("(move "));
@@ -383,7 +383,7 @@ fn a_player_survives_bad_requests() {
     }
     let reply = player.send(b"POST / HTTP/1.0\r\nContent-Length: 7\r\n\r\n(HELLO)");
     assert!(reply.ends_with("begins with INFO, PREVIEW, START, PLAY, STOP or ABORT\n"), "{reply}");
-    player.await_line("not understood: this is no message");
+    player.await_line("not understood: this is not a message");
 }
 
 #[test]

@@ -100,11 +100,13 @@ fn moves_may_be_typed_in_several_ways() {
         let out = printed(&env, &format!("{SMALL} -o human"), &[typed]);
         assert_eq!(moves(&out), ["1. x a2-a3"], "{typed}: {out}");
     }
-    let lines = ["a2-b5", "nonsense", "a2-z9", "pass", "", "load", "undo 3", "level 11", "level fast", "moves e5"];
+    let lines =
+        ["a2-b5", "nonsense", "a1-a3-a5", "a2-z9", "pass", "", "load", "undo 3", "level 11", "level fast", "moves e5"];
     let out = printed(&env, SMALL, &lines);
     for why in [
         "a2-b5 is not legal here; `moves` lists the legal moves",
         "`nonsense` is neither a move nor a command; `help` lists the commands",
+        "a chain of jumps is entered by its first and last cell",
         "`a2-z9` is neither a move nor a command",
         "`z9` is not a cell of a 5x5 board",
         "`pass` is neither a move nor a command",

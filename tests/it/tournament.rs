@@ -448,12 +448,23 @@ fn a_match_plays_on_in_little_memory() {
         let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert!(output.status.success(), "{err}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["score"]["games"], 2, "{out}");
-        let notice = "full search trees did not grow; raise --memory or the parameter `memory` of the policies";
+        let notice = "some search trees reached the memory limit and stopped growing; raise --memory";
         assert_eq!(err.contains(notice), full, "{err}");
     }
     let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "lots"]);
     assert!(error.contains("expected a number of bytes, or a size such as `64MiB`, `4GiB` or `4GB`"), "{error}");
+    let error = refused(dir.path(), &["match", "nst", "uct", "--rules", game, "--memory", "100"]);
+    assert!(error.contains("expected at least 1 MiB, such as `512MiB`, got `100`"), "{error}");
     let game = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/breakthrough.kif");
+    let output = ran(
+        dir.path(),
+        &["match", "nst", "random", "--rules", game, "--memory", "1MiB", "--playouts", "1", "--games", "2"],
+    );
+    let notice = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && notice.contains("the prover plays it, which is slow: grounding needs"),
+        "{notice}"
+    );
     let error = refused(
         dir.path(),
         &["match", "nst", "uct", "--rules", game, "--engine", "sequential", "--memory", "1MiB", "--playouts", "5"],

@@ -163,7 +163,7 @@ fn invalid_input_is_answered_with_one_line_and_changes_nothing() {
     let mut engine = Engine::start(&format!("{SMALL} --player ab-avg"));
     engine.say("position startpos moves a2-a3");
     for (line, why) in [
-        ("\u{1b}[31mred", "is no command"),
+        ("\u{1b}[31mred", "is not a command"),
         ("position startpos moves a2-a3 d1-c1", "`d1-c1` is not legal for o at ply 1"),
         ("position startpos moves pass", "`pass` is not legal"),
         ("position startpos moves c1", "`c1` is not a move"),
@@ -187,7 +187,7 @@ fn invalid_input_is_answered_with_one_line_and_changes_nothing() {
         assert_eq!(engine.ask("query p1turn"), "response false", "{line}");
     }
     engine.0.send_bytes(b"\xff\xfe\n\n  \r\n");
-    assert!(engine.hear().contains("is no command"));
+    assert!(engine.hear().contains("is not a command"));
     assert_ne!(engine.best("go depth 2"), "none");
     // A player without its table reports that, and plays no move.
     engine.say("setoption name Player value heur0");

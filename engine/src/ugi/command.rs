@@ -86,7 +86,7 @@ pub struct Go {
 #[non_exhaustive]
 pub enum UgiError {
     /// The command is unknown.
-    #[error("`{0}` is no command; {COMMANDS}")]
+    #[error("`{0}` is not a command; {COMMANDS}")]
     Unknown(String),
     /// The command is malformed.
     #[error("{0}")]
@@ -96,7 +96,7 @@ pub enum UgiError {
     Go(String),
 }
 
-const COMMANDS: &str = "there are ugi, isready, uginewgame, position, go, stop, setoption, query and quit";
+const COMMANDS: &str = "the commands are ugi, isready, uginewgame, position, go, stop, setoption, query and quit";
 
 impl UgiCommand {
     /// Parses a line; a blank line is not a command.
@@ -383,8 +383,8 @@ mod tests {
     #[test]
     fn what_does_not_read_is_refused_in_words() {
         for (line, why) in [
-            ("hello there", "`hello` is no command"),
-            ("UGI", "`UGI` is no command"),
+            ("hello there", "`hello` is not a command"),
+            ("UGI", "`UGI` is not a command"),
             ("go fast", "`go fast` is unknown"),
             ("go nodes", "lacks its number"),
             ("go nodes -1", "no number"),

@@ -47,9 +47,10 @@ pub fn rules_backend(
 ) -> Result<Box<dyn Backend>, ArenaError> {
     let rules = Rules::parse(text).map_err(rules_error)?;
     let compile = || Network::within(&rules, memory.limit() / 2, &AtomicBool::new(false));
+    let mut notice = None;
     let network = match engine {
         RulesEngine::Prover => None,
-        RulesEngine::Auto => compile().ok(),
+        RulesEngine::Auto => compile().map_err(|error| notice = Some(error.to_string())).ok(),
         RulesEngine::Network | RulesEngine::LockStep(_) => Some(compile().map_err(rules_error)?),
     };
     let policies = policies.into_iter().map(|policy| policy.within(memory)).collect();
@@ -57,7 +58,7 @@ pub fn rules_backend(
     let Some(network) = network else {
         let limits = ProverLimits { memory: memory.part(memory.limit() / 2), ..ProverLimits::default() };
         let game = ProverGame::bounded(&rules, &limits).map_err(rules_error)?;
-        return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None }));
+        return Ok(Box::new(RulesBackend { game, engine: "prover", digest, policies, lock_step: None, notice }));
     };
     let lock_step = match engine {
         RulesEngine::LockStep(games) => {
@@ -66,7 +67,7 @@ pub fn rules_backend(
         _ => None,
     };
     let game = NetworkGame::new(network).with_rules(rules).within(memory);
-    Ok(Box::new(RulesBackend { game, engine: "sequential", digest, policies, lock_step }))
+    Ok(Box::new(RulesBackend { game, engine: "sequential", digest, policies, lock_step, notice }))
 }
 
 fn rules_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ArenaError {
@@ -96,11 +97,17 @@ struct RulesBackend<G> {
     policies: Vec<Policy>,
     /// For games in lock step: the game in lanes, and the number of simultaneous games or 0.
     lock_step: Option<(LaneGame, usize)>,
+    /// The reason why there is no network, if the prover plays in its place.
+    notice: Option<String>,
 }
 
 impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
     fn game(&self) -> Value {
         json!({ "engine": self.engine, "rules": self.digest })
+    }
+
+    fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
     }
 
     fn roles(&self) -> usize {

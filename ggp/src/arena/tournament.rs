@@ -24,6 +24,11 @@ pub trait Backend {
     /// Returns whether every search of a player ends, by itself or by these limits.
     fn is_bounded(&self, player: usize, limits: &Limits) -> bool;
 
+    /// Returns the reason why a slower engine than usual plays the game, if it does.
+    fn notice(&self) -> Option<&str> {
+        None
+    }
+
     /// Returns the number of simultaneous games on a number of threads.
     fn concurrency(&self, threads: NonZeroUsize) -> NonZeroUsize {
         threads

@@ -76,7 +76,7 @@ pub enum MessageError {
     #[error(transparent)]
     Kif(#[from] KifError),
     /// The text does not begin like a message.
-    #[error("this is no message: expected one list that begins with INFO, PREVIEW, START, PLAY, STOP or ABORT")]
+    #[error("this is not a message: expected one list that begins with INFO, PREVIEW, START, PLAY, STOP or ABORT")]
     Unknown,
     /// The parts of the message are invalid.
     #[error("expected {expected}")]
@@ -287,10 +287,10 @@ mod tests {
     #[test]
     fn what_is_no_message_says_why() {
         for (text, error) in [
-            ("", "this is no message"),
-            ("INFO INFO", "this is no message"),
-            ("((INFO))", "this is no message"),
-            ("(HELLO)", "this is no message"),
+            ("", "this is not a message"),
+            ("INFO INFO", "this is not a message"),
+            ("((INFO))", "this is not a message"),
+            ("(HELLO)", "this is not a message"),
             ("(INFO", "1:1: this parenthesis is never closed"),
             ("(PLAY m)", "expected ( PLAY id"),
             ("(PLAY (m) NIL)", "expected ( PLAY id"),

@@ -8,7 +8,8 @@ use sternhalma_ggp::Policy;
 use sternhalma_ggp::bench::{BenchEngine, BenchError, BenchOptions, GameBench, NetworkInfo, PlayoutRates, SearchRates};
 use sternhalma_ggp::gdl::network::LANES;
 
-use super::rulesheet::{EngineArg, read_text};
+use super::rulesheet::EngineArg;
+use crate::args::rulesheet::read_rulesheet;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;
 
@@ -96,7 +97,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         bail!("--seconds: expected a number above 0 and at most a million, got {}", args.seconds);
     }
     let file = args.file.display().to_string();
-    let bench = GameBench::new(&read_text(&args.file)?).with_context(|| file.clone())?;
+    let bench = GameBench::new(&read_rulesheet(&args.file)?).with_context(|| file.clone())?;
     let options = BenchOptions { seconds: args.seconds, threads: args.threads, seed: args.seed };
     let all = args.engine.is_empty() && args.policy.is_empty();
     let engines = if all { EngineArg::value_variants() } else { &args.engine };

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use sternhalma_ggp::gdl::{CheckOptions, Finding, Severity, check};
 
-use super::rulesheet::read_text;
+use crate::args::rulesheet::read_rulesheet;
 use crate::output::{self, CommandOutcome};
 use crate::values::count;
 
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     };
     let (mut rows, mut invalid, mut unreadable) = (Vec::new(), false, false);
     for file in &args.files {
-        let text = match read_text(file) {
+        let text = match read_rulesheet(file) {
             Ok(text) => text,
             Err(error) => {
                 output::print_error(&format!("{error:#}"));

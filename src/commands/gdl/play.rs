@@ -62,7 +62,11 @@ fn play<G: Reasoner + PolicyGame>(ctx: &CommandContext, args: &Args, game: &G) -
         (0..roles.len()).map(|role| game.agent(&policy, role, args.seed.wrapping_add(role as u64))).collect();
     let mut state = game.initial();
     agents.iter_mut().for_each(|agent| agent.begin(game, &state));
-    status!("You play {} against {}. Enter the number or the text of a move.", roles[person], args.policy);
+    status!(
+        "You play {} against {}. Enter the number or the text of a move. `state` prints the state, `quit` ends.",
+        roles[person],
+        args.policy
+    );
     let mut input = io::stdin().lock();
     while !game.is_terminal(&state) {
         let acting = game.turn(&state).acting(roles.len());
@@ -117,6 +121,7 @@ fn ask<G: Reasoner>(
         match line.trim() {
             "" => {}
             "quit" => return Ok(None),
+            "help" => status!("Enter the number or the text of a move, `state` or `quit`."),
             "state" => status!("{}", game.facts(state).join("\n")),
             text => match chosen(text, &names) {
                 Some(index) => return Ok(Some(legal[index])),
@@ -126,12 +131,16 @@ fn ask<G: Reasoner>(
     }
 }
 
-/// Returns the index of a move that is given by its number or its text.
+/// Returns the index of a move that is given by its number or its text, perhaps without the outer parentheses.
 fn chosen(text: &str, names: &[String]) -> Option<usize> {
     if let Ok(number) = text.parse::<usize>() {
         return number.checked_sub(1).filter(|&index| index < names.len());
     }
-    let document = Document::parse(text).ok()?;
-    let name = document.expressions().next()?.without_empty_parentheses().to_string();
-    names.iter().position(|other| other.eq_ignore_ascii_case(&name))
+    let place = |text: &str| {
+        let document = Document::parse(text).ok()?;
+        let name = document.expressions().next()?.without_empty_parentheses().to_string();
+        names.iter().position(|other| other.eq_ignore_ascii_case(&name))
+    };
+    // The outer parentheses may be left out.
+    place(&format!("({text})")).or_else(|| place(text))
 }

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{Prover, Rules};
 
+use crate::args::rulesheet::read_rulesheet;
+
 /// What plays a rulesheet.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
@@ -28,12 +30,8 @@ impl EngineArg {
     }
 }
 
-pub fn read_text(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).with_context(|| format!("{}: cannot read", file.display()))
-}
-
 pub fn rules(file: &Path) -> Result<Rules> {
-    Rules::parse(&read_text(file)?).with_context(|| file.display().to_string())
+    Rules::parse(&read_rulesheet(file)?).with_context(|| file.display().to_string())
 }
 
 pub fn prover(file: &Path) -> Result<Prover> {

@@ -96,7 +96,7 @@ impl PlayCommand {
     /// Returns the list of commands.
     pub fn help() -> String {
         let lines = COMMANDS.map(|(name, usage, help)| format!("  {:15}{help}", format!("{name} {usage}")));
-        format!("A move is two cells: `c1-e3`, `c1e3` or `c1 e3`.\n{}", lines.join("\n"))
+        format!("A move is two cells: `a2-a4`, `a2a4` or `a2 a4`.\n{}", lines.join("\n"))
     }
 
     /// Returns the names of the commands.

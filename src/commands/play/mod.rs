@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::args::board::PositionArgs;
 use crate::args::limits::{LimitArgs, MemoryArgs};
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
+use crate::args::position::PositionArgs;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
 use crate::values::count;
@@ -22,7 +22,7 @@ use session::{PlaySession, Reply, Strength};
 
 /// Play a game in the terminal, or watch one
 ///
-/// Enter moves such as `c1-e3`. `help` lists the commands of the game, which
+/// Enter moves such as `a2-a4`. `help` lists the commands of the game, which
 /// docs/playing.md explains. Without a distance table, the computer plays with
 /// estimates.
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ pub struct Args {
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,
     /// Continue the game of a file that `save` wrote
-    #[arg(long, value_name = "FILE", conflicts_with = "position")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "pieces", "size"])]
     load: Option<PathBuf>,
     /// Do not offer to build a missing table
     #[arg(long)]

@@ -1,19 +1,19 @@
 //! The state of a game at the terminal, and the replies to commands.
 
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
-use sternhalma_data::{Board, CellSet, Position, Side};
-use sternhalma_engine::record::{AnnotatedGame, MoveInfo};
-use sternhalma_engine::{Action, ChineseCheckers, Filter, GameHistory, Outcome, ugi};
+use sternhalma_data::{CellSet, Position, Side};
+use sternhalma_engine::record::MoveInfo;
+use sternhalma_engine::{Action, GameHistory, Outcome, ugi};
 use sternhalma_ggp::Limits;
 
 use super::command::PlayCommand;
 use super::input::LineInput;
 use super::seats::{SeatFactory, Seats};
+use crate::args::position::{read_game, rules};
 use crate::drawing::drawing;
 use crate::error::one_line;
 use crate::output::{counted, print_line};
@@ -21,9 +21,6 @@ use crate::search_text::{line_text, value_text};
 
 /// The node expansions per move of each level, from level 1.
 const LEVELS: [u64; 10] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000];
-
-/// The size of the largest record that is read.
-const MOST_RECORD_BYTES: u64 = 16 << 20;
 
 /// The limits of the computer per move.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -112,10 +109,11 @@ impl<'a> PlaySession<'a> {
             "corner opposite its own is full and holds at least one of its pieces.".to_owned(),
         ];
         if self.factory.has_human() {
-            let example = self.history.legal().first().map_or(String::new(), |&action| {
-                format!("Enter a move as two cells, such as `{}`. ", self.action_text(action))
-            });
-            lines.push(format!("{example}`help` lists the commands."));
+            // The legal moves are those of the player to move.
+            let is_first = self.factory.is_human(self.history.state().player());
+            let example = self.history.legal().first().copied().filter(|_| is_first);
+            let example = example.map_or(String::new(), |action| format!(", such as `{}`", self.action_text(action)));
+            lines.push(format!("Enter a move as two cells{example}. `help` lists the commands."));
         }
         lines.join("\n")
     }
@@ -270,12 +268,20 @@ impl<'a> PlaySession<'a> {
 
     /// Plays the move that a person has typed.
     fn enter(&mut self, text: &str) -> Result<()> {
-        let typed = self.history.rules().geometry().parse_typed_move(text);
-        let mv = typed.with_context(|| format!("`{text}` is neither a move nor a command; `help` lists the commands"));
-        let is_cell = |text: &str| self.history.rules().geometry().parse_cell(text).is_ok();
-        let mv = match mv {
-            Err(_) if is_cell(&text.to_ascii_lowercase()) => return self.list_moves(Some(text)),
-            mv => mv?,
+        let geometry = self.history.rules().geometry();
+        let is_cell = |text: &str| geometry.parse_cell(text.trim()).is_ok();
+        let lower = text.to_ascii_lowercase();
+        let mv = match geometry.parse_typed_move(text) {
+            Ok(mv) => mv,
+            Err(_) if is_cell(&lower) => return self.list_moves(Some(text)),
+            Err(_) if lower.split('-').count() > 2 && lower.split('-').all(is_cell) => {
+                bail!("a chain of jumps is entered by its first and last cell, such as `a2-a6`");
+            }
+            Err(error) => {
+                let message = format!("`{text}` is neither a move nor a command; `help` lists the commands");
+                let is_move = lower.split(['-', ' ']).next().is_some_and(is_cell);
+                return if is_move { Err(error).context(message) } else { Err(anyhow!(message)) };
+            }
         };
         self.ensure_unfinished()?;
         if !self.history.legal().contains(&Some(mv)) {
@@ -412,23 +418,4 @@ impl<'a> PlaySession<'a> {
         let plies = counted(self.history.actions().len(), "move");
         print_line(&format!("{}: {plies}, {} against {}", path.display(), players[0], players[1]))
     }
-}
-
-/// Returns the rules of the board of a position.
-fn rules(position: &Position) -> Result<ChineseCheckers> {
-    let (size, pieces) = (position.geometry().size(), position.army(Side::X).len());
-    Ok(ChineseCheckers::new(Board::new(size as u64, pieces as u64)?.for_two()?, Filter::All))
-}
-
-/// Reads the game of a file.
-fn read_game(path: &Path) -> Result<GameHistory> {
-    let mut text = String::new();
-    let read = || File::open(path)?.take(MOST_RECORD_BYTES + 1).read_to_string(&mut text);
-    let bytes = { read }().with_context(|| format!("{}: cannot read", path.display()))?;
-    if bytes as u64 > MOST_RECORD_BYTES {
-        bail!("{}: the file has more than 16 MiB", path.display());
-    }
-    let record: AnnotatedGame = text.parse().with_context(|| path.display().to_string())?;
-    let history = GameHistory::from_record(rules(&record.start)?, &record);
-    Ok(history.expect("the moves of a parsed record are legal"))
 }

@@ -10,6 +10,7 @@ use sternhalma_ggp::gdl::{CheckOptions, Severity, check};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
+use crate::args::rulesheet::read_rulesheet;
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
@@ -52,7 +53,7 @@ fn open_rules(
     players: &[PlayerEntry],
     memory: &MemoryBudget,
 ) -> Result<Box<dyn Backend>> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+    let text = read_rulesheet(path)?;
     let policy = |player: &PlayerEntry| match player.kind()? {
         PlayerKind::BuiltIn(text) => Ok(text.parse::<Policy>()?),
         PlayerKind::External(command) => {
@@ -63,7 +64,11 @@ fn open_rules(
         refuse_invalid(&text).with_context(|| path.display().to_string())?;
     }
     let policies = players.iter().map(policy).collect::<Result<_>>()?;
-    rules_backend(&text, engine, policies, memory).with_context(|| path.display().to_string())
+    let backend = rules_backend(&text, engine, policies, memory).with_context(|| path.display().to_string())?;
+    if let Some(reason) = backend.notice() {
+        status!("{}: the prover plays it, which is slow: {reason}", path.display());
+    }
+    Ok(backend)
 }
 
 /// Refuses a rulesheet in which `gdl check` finds an error.

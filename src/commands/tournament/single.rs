@@ -10,7 +10,7 @@ use super::args::{ESTIMATE_TIME, PlayArgs, RunArgs};
 use super::open::open;
 use crate::args::tournament::TournamentOptions;
 use crate::context::CommandContext;
-use crate::output::{self, CommandOutcome, counted};
+use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::GamesProgress;
 use crate::resources::report_exhausted;
 
@@ -45,8 +45,11 @@ pub fn play(
     let progress = GamesProgress::new(tournament.schedule().total());
     let played =
         tournament.run(args.log.as_deref(), args.threads(), &stop, |record, standings| progress.add(record, standings));
-    progress.finish();
+    let finished = progress.finish();
     let standings = played?;
+    if let Some(log) = args.log.as_deref().filter(|_| finished == 0 && standings.played() == standings.expected()) {
+        status!("{}: all games are in the log; if a program has changed, use another log", log.display());
+    }
     let (played, expected) = (standings.played(), standings.expected());
     if played == 0 && expected > 0 {
         bail!("interrupted: no game was finished");

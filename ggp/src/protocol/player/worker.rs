@@ -317,7 +317,7 @@ impl MatchWorker<'_> {
                 self.exchange()
             }
             Err(error) => {
-                (self.log)(&format!("not compiled, the prover goes on: {error}"));
+                (self.log)(&format!("not compiled; the prover continues: {error}"));
                 false
             }
         }

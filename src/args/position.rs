@@ -1,0 +1,77 @@
+//! Positions of the two-player game: as text, or in the file of a game.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use sternhalma_data::{Board, Position, Side};
+use sternhalma_engine::record::AnnotatedGame;
+use sternhalma_engine::ugi::legal_action;
+use sternhalma_engine::{ChineseCheckers, Filter, GameHistory};
+
+use super::board::BoardArgs;
+
+/// The size of the largest record that is read.
+const MOST_RECORD_BYTES: u64 = 16 << 20;
+
+/// The position of a command that plays or counts moves.
+#[derive(Args, Clone)]
+pub struct PositionArgs {
+    /// Position string or `startpos`, perhaps with `moves a2-a4 …`; or the file of a saved game [default: startpos]
+    #[arg(num_args = 0..)]
+    position: Vec<String>,
+    #[command(flatten)]
+    board: BoardArgs,
+}
+
+impl PositionArgs {
+    /// Returns the position. A position string is on a board of its own size.
+    pub fn position(&self) -> Result<Position> {
+        parse_position(&self.position.join(" "), self.board)
+    }
+}
+
+/// Parses the text of a position. `startpos` is on the given board.
+pub fn parse_position(text: &str, board: BoardArgs) -> Result<Position> {
+    let path = Path::new(text);
+    if path.is_file() {
+        return Ok(read_game(path)?.position());
+    }
+    let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
+    let position = if start.contains('/') {
+        start.strip_prefix("fen ").unwrap_or(start).parse()?
+    } else {
+        board.board()?.for_two()?.parse_position(if start.is_empty() { "startpos" } else { start })?
+    };
+    if moves.is_empty() {
+        return Ok(position);
+    }
+    let game = rules(&position)?;
+    let mut state = game.state(&position).context("both armies need the same number of pieces")?;
+    for text in moves.split_whitespace() {
+        let action = legal_action(&game, &state, text)?;
+        game.play_action(&mut state, action);
+    }
+    Ok(game.position(&state))
+}
+
+/// Returns the rules of the board of a position.
+pub fn rules(position: &Position) -> Result<ChineseCheckers> {
+    let (size, pieces) = (position.geometry().size(), position.army(Side::X).len());
+    Ok(ChineseCheckers::new(Board::new(size as u64, pieces as u64)?.for_two()?, Filter::All))
+}
+
+/// Reads the game of a file.
+pub fn read_game(path: &Path) -> Result<GameHistory> {
+    let mut text = String::new();
+    let read = || File::open(path)?.take(MOST_RECORD_BYTES + 1).read_to_string(&mut text);
+    let bytes = { read }().with_context(|| format!("{}: cannot read", path.display()))?;
+    if bytes as u64 > MOST_RECORD_BYTES {
+        bail!("{}: the file has more than 16 MiB", path.display());
+    }
+    let record: AnnotatedGame = text.parse().with_context(|| path.display().to_string())?;
+    let history = GameHistory::from_record(rules(&record.start)?, &record);
+    Ok(history.expect("the moves of a parsed record are legal"))
+}
