@@ -4,6 +4,9 @@
     python3 distances.py 9x9-6.sht a1,b1,c1,a2,b2,a3     # the distance of a state
     python3 distances.py 9x9-6.sht --sample 100000        # statistics of random states
 
+The first argument is the path of a file, not the name of a table: `sternhalma build`
+prints the path. Errors are printed on stderr, with exit code 2.
+
 Only the standard library is needed. With numpy, `Table.distances` answers whole
 arrays of states at once. docs/notation.md defines ranks, and docs/table-format.md
 the file.
@@ -29,10 +32,10 @@ class Table:
         self.file = open(path, "rb")
         header = self.file.read(128)
         if header[:8] != b"\x89SHT\r\n\x1a\n":
-            sys.exit(f"{path}: this file is not a table")
+            raise ValueError(f"{path}: this file is not a table")
         self.size, self.pieces, self.within, encoding = header[24:28]
         if encoding != BYTE:
-            sys.exit(f"{path}: the encoding is not `byte`; `sternhalma convert` makes such a table")
+            raise ValueError(f"{path}: the encoding is not `byte`; `sternhalma convert` makes such a table")
         (self.states,) = struct.unpack_from("<Q", header, 32)
         (escape,) = struct.unpack_from("<I", header, 40)
         (self.offset,) = struct.unpack_from("<Q", header, 56)
@@ -52,9 +55,13 @@ class Table:
 
     def cells(self, state):
         """Returns the cells, in goal order, of a state such as `a1,b1,c1,a2,b2,a3`."""
-        cells = [self.index["abcdefghijk".index(name[0]), int(name[1:]) - 1] for name in state.split(",")]
-        if len(set(cells)) != self.pieces:
-            sys.exit(f"{state}: expected {self.pieces} different cells")
+        try:
+            cells = [self.index["abcdefghijk".index(name[:1]), int(name[1:]) - 1] for name in state.split(",")]
+        except (KeyError, ValueError):
+            last = f"{'abcdefghijk'[self.size - 1]}{self.size}"
+            raise ValueError(f"{state}: expected cells from a1 to {last}, separated by commas") from None
+        if len(cells) != self.pieces or len(set(cells)) != self.pieces:
+            raise ValueError(f"{state}: expected {self.pieces} different cells")
         return sorted(cells)
 
     def rank(self, cells):
@@ -91,13 +98,10 @@ def sample(table, count):
     print(f"{count} random states, mean distance {sum(distances) / count:.3f}, largest {max(distances)}")
 
 
-def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    table = Table(sys.argv[1])
-    if sys.argv[2] == "--sample":
-        return sample(table, int(sys.argv[3]))
-    for state in sys.argv[2:]:
+def answer(path, states):
+    """Prints the rank and the distance of each state."""
+    table = Table(path)
+    for state in states:
         cells = table.cells(state)
         distance = table.distance(cells)
         if distance is None:
@@ -105,6 +109,20 @@ def main():
         else:
             exact = "exact" if distance <= table.exact_to else "upper bound"
             print(f"{state}  rank {table.rank(cells)}  distance {distance}  {exact}")
+
+
+def main():
+    arguments = sys.argv[1:]
+    try:
+        if len(arguments) == 3 and arguments[1] == "--sample":
+            sample(Table(arguments[0]), int(arguments[2]))
+        elif len(arguments) > 1 and "--sample" not in arguments:
+            answer(arguments[0], arguments[1:])
+        else:
+            raise ValueError("usage: distances.py TABLE STATE... | distances.py TABLE --sample NUMBER")
+    except (ValueError, KeyError, OSError) as error:
+        print(f"distances.py: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
