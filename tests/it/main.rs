@@ -27,5 +27,6 @@ mod refusals;
 mod signals;
 mod tables;
 mod tournament;
+mod tournament_log;
 mod ugi;
 mod verify;
