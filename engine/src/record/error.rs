@@ -45,7 +45,7 @@ pub enum RecordFault {
         /// What is wrong with its value.
         why: String,
     },
-    /// A move is not a move, is not legal, or follows the end of the game.
+    /// The text of a move cannot be parsed, or the move is not legal or follows the end of the game.
     #[error(transparent)]
     Move(#[from] UgiError),
     /// Move data or a variation comes before the first move of its line.
