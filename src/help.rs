@@ -18,48 +18,29 @@ pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Program", &["completions", "man", "help"]),
 ];
 
+/// The commands that read tables.
+const TABLE_READERS: &[&str] = &[
+    "",
+    "info",
+    "verify",
+    "convert",
+    "export",
+    "compare",
+    "query",
+    "line",
+    "play",
+    "analyse",
+    "ugi",
+    "tune",
+    "match",
+    "tournament",
+];
+
 /// The global options, and the commands in whose help they are shown. All commands accept them.
-pub const EFFECTS: [(&str, &[&str]); 5] = [
-    (
-        "tables_dir",
-        &[
-            "",
-            "build",
-            "tables",
-            "info",
-            "verify",
-            "convert",
-            "export",
-            "compare",
-            "query",
-            "line",
-            "play",
-            "analyse",
-            "ugi",
-            "tune",
-            "match",
-            "tournament",
-        ],
-    ),
-    (
-        "load_budget",
-        &[
-            "",
-            "info",
-            "verify",
-            "convert",
-            "export",
-            "compare",
-            "query",
-            "line",
-            "play",
-            "analyse",
-            "ugi",
-            "tune",
-            "match",
-            "tournament",
-        ],
-    ),
+pub const EFFECTS: [(&str, &[&str]); 6] = [
+    ("tables_dir", TABLE_READERS),
+    ("tables_dir", &["build", "tables"]),
+    ("load_budget", TABLE_READERS),
     (
         "quiet",
         &[

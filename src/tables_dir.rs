@@ -19,6 +19,9 @@ pub const TABLES_VARIABLE: &str = "STERNHALMA_TABLES";
 /// The largest table in bytes that an error message suggests to build.
 const LARGEST_SUGGESTION: u64 = 4 << 30;
 
+/// The most states of a table that is built within seconds.
+const QUICK_STATES: u64 = 20_000_000;
+
 /// The tables directory, and how tables are loaded from it.
 #[derive(Args, Clone)]
 pub struct TablesArgs {
@@ -170,7 +173,7 @@ impl TablesArgs {
             let size = HumanBytes(bytes);
             format!("{} builds one ({size})", self.build_command(whole, Encoding::Byte))
         } else {
-            let part = affordable_prefix(board);
+            let part = largest_prefix(board, QUICK_STATES);
             let name = table_name(part, Encoding::Byte);
             let usage =
                 if coverage == Coverage::Prefix { String::new() } else { format!("; use it with --table {name}") };
@@ -250,11 +253,10 @@ fn parse_table_name(name: &str) -> Option<(Prefix, Encoding)> {
     (table_name(prefix, encoding) == name).then_some((prefix, encoding))
 }
 
-/// Returns the largest prefix of a board that is built within seconds.
-fn affordable_prefix(board: Board) -> Prefix {
-    const STATES: u64 = 20_000_000;
+/// Returns the largest prefix of a board that has at most a number of states.
+pub fn largest_prefix(board: Board, states: u64) -> Prefix {
     let prefixes = (board.pieces()..=board.cells()).filter_map(|within| Prefix::new(board, within as u64).ok());
-    prefixes.take_while(|prefix| prefix.states() <= STATES).last().unwrap_or(Prefix::whole(board))
+    prefixes.take_while(|prefix| prefix.states() <= states).last().unwrap_or(Prefix::whole(board))
 }
 
 /// Lists existing tables.
@@ -283,7 +285,7 @@ mod tests {
     #[test]
     fn suggested_prefixes_are_small() {
         for (size, pieces, within) in [(9, 10, 28), (11, 15, 27), (3, 2, 9)] {
-            let prefix = affordable_prefix(Board::new(size, pieces).unwrap());
+            let prefix = largest_prefix(Board::new(size, pieces).unwrap(), QUICK_STATES);
             assert_eq!(prefix.within(), within, "{size} {pieces}: {}", prefix.states());
         }
     }

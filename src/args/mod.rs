@@ -1,6 +1,7 @@
 //! Groups of arguments that several commands share.
 
 pub mod board;
+pub mod engine;
 pub mod limits;
 pub mod player;
 pub mod position;

@@ -7,9 +7,9 @@ use sternhalma_engine::{
     AnalysedMove, ChineseCheckers, Distances, GameState, Outcome, SearchValue, analyse, player_within, ugi,
 };
 
-use crate::args::limits::{LimitArgs, MemoryArgs};
-use crate::args::player::{DEFAULT_PLAYER, PlayerArgs, distances_or_estimates};
-use crate::args::position::{PositionArgs, rules};
+use crate::args::engine::EngineArgs;
+use crate::args::player::{DEFAULT_PLAYER, distances_or_estimates};
+use crate::args::position::rules;
 use crate::context::CommandContext;
 use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome};
@@ -35,17 +35,8 @@ pub struct Args {
     /// Player that searches
     #[arg(long, value_name = "PLAYER", default_value = DEFAULT_PLAYER, help_heading = "Players")]
     player: String,
-    /// Seed of the player
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u64>(0), help_heading = "Players")]
-    seed: u64,
     #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-    #[command(flatten)]
-    position: PositionArgs,
-    #[command(flatten)]
-    players: PlayerArgs,
+    engine: EngineArgs,
 }
 
 /// The analysis of a position.
@@ -89,19 +80,25 @@ struct LineRow {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let position = args.position.position()?;
-    let game = rules(&position)?.with_ply_limit(args.players.ply_limit);
+    let position = args.engine.position.position()?;
+    let game = rules(&position)?.with_ply_limit(args.engine.players.ply_limit);
     let board = game.board();
     let state = game.state(&position).context("both armies need the same number of pieces")?;
-    let config = args.players.roster()?.config(&args.player)?;
-    let distances = distances_or_estimates(ctx, board, args.players.table())?;
+    let config = args.engine.players.roster()?.config(&args.player)?;
+    let distances = distances_or_estimates(ctx, board, args.engine.players.table())?;
     let found = match state.outcome() {
         Some(_) => Vec::new(),
         None => {
-            let player = player_within(&config, board, args.players.ply_limit, Some(&distances), &args.memory.budget());
+            let player = player_within(
+                &config,
+                board,
+                args.engine.players.ply_limit,
+                Some(&distances),
+                &args.engine.memory.budget(),
+            );
             let mut player = player.map_err(|reason| anyhow!(reason))?;
-            player.reset(args.seed);
-            analyse(&mut *player, &state, args.limits.limits(), args.lines as usize, &AtomicBool::new(false))
+            player.reset(args.engine.seed);
+            analyse(&mut *player, &state, args.engine.limits.limits(), args.lines as usize, &AtomicBool::new(false))
         }
     };
     let geometry = game.geometry();

@@ -14,7 +14,7 @@ use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{prompt, status};
 use crate::resources::{check_disk, check_memory, memory_limit};
-use crate::tables_dir::Coverage;
+use crate::tables_dir::{Coverage, largest_prefix};
 
 /// The most states of a table that is offered. Such a table is built in memory
 /// in one or two minutes.
@@ -68,10 +68,7 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
 /// Returns a rough estimate of the time of a build, scaled from the plan of a
 /// smaller table. Measuring takes about a second.
 fn build_time(prefix: Prefix) -> Option<Duration> {
-    let board = prefix.board();
-    let smaller = (board.pieces()..=prefix.within()).rev();
-    let mut smaller = smaller.filter_map(|within| Prefix::new(board, within as u64).ok());
-    let measured = smaller.find(|smaller| smaller.states() <= MEASURED_STATES)?;
+    let measured = largest_prefix(prefix.board(), MEASURED_STATES.min(prefix.states()));
     let builder = TableBuilder::new(measured);
     let memory = memory_limit(None);
     let machine = MachineSpec { cores: builder.thread_count(), memory, disk_rate: 1e9, cache: memory };

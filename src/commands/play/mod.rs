@@ -10,12 +10,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::args::limits::{LimitArgs, MemoryArgs};
-use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
-use crate::args::position::PositionArgs;
+use crate::args::engine::EngineArgs;
+use crate::args::player::DEFAULT_PLAYER;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
-use crate::values::count;
 use input::LineInput;
 use seats::SeatFactory;
 use session::{PlaySession, Reply, Strength};
@@ -43,27 +41,19 @@ pub struct Args {
     /// Do not offer to build a missing table
     #[arg(long)]
     no_build: bool,
-    /// Seed of the players
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u64>(0), help_heading = "Players")]
-    seed: u64,
     #[command(flatten)]
-    limits: LimitArgs,
-    #[command(flatten)]
-    memory: MemoryArgs,
-    #[command(flatten)]
-    position: PositionArgs,
-    #[command(flatten)]
-    players: PlayerArgs,
+    engine: EngineArgs,
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let names = [args.x.clone(), args.o.clone()];
     let offers_table = !args.no_build && LineInput::is_terminal();
-    let factory = SeatFactory::new(ctx, &args.players, names, args.seed, offers_table)?.within(&args.memory.budget());
-    let strength = args.level.unwrap_or_else(|| Strength::of(args.limits.limits()));
+    let factory = SeatFactory::new(ctx, &args.engine.players, names, args.engine.seed, offers_table)?
+        .within(&args.engine.memory.budget());
+    let strength = args.level.unwrap_or_else(|| Strength::of(args.engine.limits.limits()));
     let mut session = match &args.load {
         Some(path) => PlaySession::load(&factory, path, strength)?,
-        None => PlaySession::at(&factory, args.position.position()?, args.players.ply_limit, strength)?,
+        None => PlaySession::at(&factory, args.engine.position.position()?, args.engine.players.ply_limit, strength)?,
     };
     print_line(&session.banner())?;
     session.advance()?;
