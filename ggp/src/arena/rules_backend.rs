@@ -62,7 +62,8 @@ pub fn rules_backend(
     };
     let lock_step = match engine {
         RulesEngine::LockStep(games) => {
-            Some((LaneGame::new(NetworkGame::new(network.clone())).map_err(rules_error)?, games))
+            let lanes = LaneGame::new(NetworkGame::new(network.clone())).within(memory);
+            Some((lanes.map_err(rules_error)?, games))
         }
         _ => None,
     };

@@ -140,7 +140,7 @@ fn without_time(found: Vec<SearchResult<u32>>) -> Vec<SearchResult<u32>> {
 fn searches_in_lock_step_equal_searches_alone() {
     const SEEDS: u64 = 5;
     for (place, (name, game)) in games().into_iter().enumerate() {
-        let lanes = LaneGame::new(NetworkGame::new(game.network().clone())).unwrap();
+        let lanes = LaneGame::new(NetworkGame::new(game.network().clone()));
         for (number, policy) in POLICIES.into_iter().enumerate() {
             let policy: Policy = policy.parse().unwrap();
             let Policy::Search(search) = &policy else { panic!("all policies search") };
@@ -157,7 +157,7 @@ fn searches_in_lock_step_equal_searches_alone() {
 #[test]
 fn dropped_searches_free_their_seats() {
     let (_, game) = games().swap_remove(3);
-    let lanes = LaneGame::new(game).unwrap();
+    let lanes = LaneGame::new(game);
     let policy: Policy = "base".parse().unwrap();
     let begun = |seed: u64, limit: u64| {
         let mut resumable = policy.resumable(&lanes, 0, seed).unwrap();

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use super::network_game::NetworkGame;
 use crate::gdl::network::build::{GamePhase, phases};
-use crate::gdl::network::run::{LaneProgram, LanesError, NetworkState};
+use crate::gdl::network::run::{Bits, LaneProgram, LanesError, NetworkState, Slot};
 use crate::gdl::{Goal, Reasoner};
 use crate::util::{bits, nth_bit};
-use crate::{Game, Rng, Turn};
+use crate::{Game, MemoryBudget, MemoryUse, Rng, Turn};
 
 /// A [`NetworkGame`] whose states may also be in lanes.
 ///
@@ -17,6 +17,7 @@ pub struct LaneGame {
     game: NetworkGame,
     /// The phases of the game, beginning with the initial state.
     phases: Vec<LanePhase>,
+    memory: MemoryUse,
 }
 
 /// The game in one phase.
@@ -28,10 +29,10 @@ pub(super) struct LanePhase {
     roles: Vec<RoleBits>,
     /// The slot of each bit of a view; unused bits have slot 0, which is
     /// false.
-    pub planes: Vec<u16>,
+    pub planes: Vec<Slot>,
     /// For each move the slot that marks it as played; `None` if no mark is
     /// needed.
-    pub done: Vec<Option<u16>>,
+    pub done: Vec<Option<Slot>>,
 }
 
 /// The location of the legal moves of a role in a view.
@@ -93,8 +94,8 @@ impl LanePhase {
         let mut done = vec![None; game.network().netlist.moves()];
         let mut roles = Vec::new();
         for (role, of_role) in program.roles().iter().enumerate() {
-            let slot = |mv: u32| of_role.moves.binary_search(&(mv as usize)).ok().map(|at| (of_role.first + at) as u16);
-            let slots: Vec<(u32, u16)> = game.engine().order(role).filter_map(|mv| Some((mv, slot(mv)?))).collect();
+            let slot = |mv: u32| of_role.moves.binary_search(&(mv as usize)).ok().map(|at| of_role.first + at as Slot);
+            let slots: Vec<(u32, Slot)> = game.engine().order(role).filter_map(|mv| Some((mv, slot(mv)?))).collect();
             let first = planes.len() / 64;
             if !of_role.forced {
                 slots.iter().for_each(|&(mv, slot)| done[mv as usize] = Some(slot));
@@ -185,23 +186,34 @@ impl std::fmt::Debug for LaneGame {
 
 impl LaneGame {
     /// Creates the game and compiles the network for lanes.
+    pub fn new(game: NetworkGame) -> LaneGame {
+        let phase = |phase: GamePhase| LanePhase::new(&game, phase.fluents, LaneProgram::new(&phase.netlist));
+        let phases = phases(&game.network().netlist).into_iter().map(phase).collect();
+        LaneGame { game, phases, memory: MemoryUse::default() }
+    }
+
+    /// Counts the memory of the programs, and of the states of one search, for a budget.
     ///
     /// # Errors
     ///
-    /// Returns [`LanesError::TooLarge`] if the network does not fit.
-    pub fn new(game: NetworkGame) -> Result<LaneGame, LanesError> {
-        let phase = |phase: GamePhase| {
-            let program = LaneProgram::new(&phase.netlist).ok_or(LanesError::TooLarge)?;
-            Ok(LanePhase::new(&game, phase.fluents, program))
-        };
-        let phases = phases(&game.network().netlist).into_iter().map(phase).collect::<Result<_, _>>()?;
-        Ok(LaneGame { game, phases })
+    /// Returns [`LanesError::OutOfMemory`] if it exceeds the room that is left.
+    pub fn within(mut self, memory: &MemoryBudget) -> Result<LaneGame, LanesError> {
+        let bytes_of =
+            |LanePhase { program, .. }: &LanePhase| program.bytes() + program.slot_count() * size_of::<Bits>();
+        let (bytes, room) = (self.phases.iter().map(bytes_of).sum::<usize>() as u64, memory.room());
+        if bytes > room {
+            return Err(LanesError::OutOfMemory { bytes, room });
+        }
+        self.memory = MemoryUse::of(memory);
+        self.memory.set(bytes);
+        Ok(self)
     }
 
-    /// Returns the lane game of a game, or `None` if its network is too large.
+    /// Returns the lane game of a game, or `None` if it exceeds the memory of the game.
     /// The first call compiles the network, which may take some seconds.
     pub fn of(game: &NetworkGame) -> Option<&LaneGame> {
-        let compile = || LaneGame::new(NetworkGame::new(game.network().clone())).ok();
+        let memory = game.memory();
+        let compile = || LaneGame::new(NetworkGame::new(game.network().clone()).within(memory)).within(memory).ok();
         game.derived(compile).as_ref()
     }
 

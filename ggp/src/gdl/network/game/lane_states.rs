@@ -14,7 +14,7 @@ use crate::gdl::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState
 /// without a seat have no meaning.
 pub struct LaneStates<'a> {
     game: &'a LaneGame,
-    slots: Box<LaneSlots>,
+    slots: LaneSlots,
     phase: usize,
     /// For each phase, the values of the kept slots at the roots of the seats.
     roots: Vec<Vec<Bits>>,
@@ -73,11 +73,11 @@ impl Seats {
 impl<'a> LaneStates<'a> {
     /// Creates meaningless states in the first phase.
     pub fn new(game: &'a LaneGame) -> LaneStates<'a> {
-        let slots = vec![Bits::NONE; 1 << 16].into_boxed_slice();
+        let slots = game.phases().iter().map(|phase| phase.program.slot_count()).max().unwrap_or(1);
         let roots = game.phases().iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
         let blocks = game.phases().iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
         LaneStates {
-            slots: slots.try_into().expect("there is a slot for each 16-bit index"),
+            slots: LaneSlots::new(slots),
             phase: 0,
             roots: roots.collect(),
             goals: vec![vec![0; LANES]; game.phases()[0].program.roles().len()],
@@ -106,7 +106,7 @@ impl<'a> LaneStates<'a> {
     pub fn keep_root(&mut self, seat: usize) {
         let kept = self.game.phases()[self.phase].program.kept();
         for (root, &slot) in self.roots[self.phase].iter_mut().zip(kept) {
-            root.set(lane(seat), self.slots[slot as usize].get(lane(seat)));
+            root.set(lane(seat), self.slots[slot].get(lane(seat)));
         }
     }
 
@@ -114,7 +114,7 @@ impl<'a> LaneStates<'a> {
     pub fn restart(&mut self, seats: Seats) {
         let kept = self.game.phases()[self.phase].program.kept();
         for (&root, &slot) in self.roots[self.phase].iter().zip(kept) {
-            let slot = &mut self.slots[slot as usize];
+            let slot = &mut self.slots[slot];
             *slot = (*slot & !seats.0) | (root & seats.0);
         }
     }
@@ -154,7 +154,7 @@ impl<'a> LaneStates<'a> {
         program.legal(&mut self.slots);
         for (block, planes) in self.blocks.iter_mut().zip(planes.as_chunks::<64>().0) {
             for (row, &slot) in block.iter_mut().zip(planes) {
-                *row = self.slots[slot as usize];
+                *row = self.slots[slot];
             }
             transpose(block);
         }
@@ -193,7 +193,7 @@ impl<'a> LaneStates<'a> {
         let done = &self.game.phases()[self.phase].done;
         for &mv in moves {
             if let Some(slot) = done[mv as usize] {
-                self.slots[slot as usize].set(lane(seat), true);
+                self.slots[slot].set(lane(seat), true);
             }
         }
     }

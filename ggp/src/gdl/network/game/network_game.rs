@@ -64,6 +64,11 @@ impl NetworkGame {
         self
     }
 
+    /// Returns the budget for which the memory of the game is counted.
+    pub(super) fn memory(&self) -> &MemoryBudget {
+        self.memory.budget()
+    }
+
     /// Returns the features of states that strategies use. The first call may
     /// take some seconds.
     pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {

@@ -8,12 +8,17 @@ use super::choice::MOST_MOVES;
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LanesError {
-    /// The network has too many values in use at the same time, or a role has too many moves.
-    #[error(
-        "the network does not fit into lanes, which have 65536 values in use at the same time and {MOST_MOVES} moves \
-         per role"
-    )]
+    /// A role has too many moves.
+    #[error("the network does not fit into lanes: a role has more than {MOST_MOVES} moves")]
     TooLarge,
+    /// The programs need more memory than is left.
+    #[error("the network does not fit into lanes: they need {bytes} bytes of memory, and {room} are left")]
+    OutOfMemory {
+        /// The bytes that are needed.
+        bytes: u64,
+        /// The bytes that are left.
+        room: u64,
+    },
     /// A role has no legal move although the match is not over.
     #[error("role {role} has no legal move in a state that is not terminal")]
     NoLegalMove {

@@ -2,7 +2,7 @@
 
 use super::choice::MOST_MOVES;
 use super::playouts::PlayoutRun;
-use super::{Bits, LaneProgram, LaneSlots, LanesError, Playouts};
+use super::{Bits, LaneProgram, LaneSlots, LanesError, Playouts, Slot};
 use crate::Rng;
 use crate::gdl::Goal;
 use crate::gdl::network::Netlist;
@@ -43,7 +43,7 @@ pub struct Lanes {
     /// state.
     phases: Vec<(GamePhase, LaneProgram)>,
     initial: Vec<bool>,
-    slots: Box<LaneSlots>,
+    slots: LaneSlots,
     /// The lanes whose evaluated states are terminal.
     terminal: Bits,
     goals: Vec<Vec<(u8, Bits)>>,
@@ -56,8 +56,11 @@ impl Lanes {
     ///
     /// Returns [`LanesError::TooLarge`] if the network does not fit.
     pub fn new(netlist: &Netlist) -> Result<Lanes, LanesError> {
-        let compiled = |phase: GamePhase| compile(&phase.netlist).map(|program| (phase, program));
-        Lanes::with(netlist, phases(netlist).into_iter().map(compiled).collect::<Result<_, _>>()?)
+        let compiled = |phase: GamePhase| {
+            let program = LaneProgram::new(&phase.netlist);
+            (phase, program)
+        };
+        Lanes::with(netlist, phases(netlist).into_iter().map(compiled).collect())
     }
 
     /// Compiles a game for single steps only, without playouts. This takes
@@ -74,12 +77,20 @@ impl Lanes {
         if netlist.roles.iter().any(|moves| moves.len() > MOST_MOVES) {
             return Err(LanesError::TooLarge);
         }
-        let slots = vec![Bits::NONE; 1 << 16].into_boxed_slice();
+        let general = LaneProgram::new(netlist);
         let mut lanes = Lanes {
-            general: compile(netlist)?,
+            slots: LaneSlots::new(
+                phases
+                    .iter()
+                    .map(|(_, program)| program)
+                    .chain([&general])
+                    .map(LaneProgram::slot_count)
+                    .max()
+                    .unwrap_or(1),
+            ),
+            general,
             phases,
             initial: netlist.initial.clone(),
-            slots: slots.try_into().expect("there is a slot for each 16-bit index"),
             terminal: Bits::NONE,
             goals: Vec::new(),
         };
@@ -178,7 +189,7 @@ impl Lanes {
         for (lane, joint) in joints.into_iter().enumerate() {
             for (role, mv) in self.general.roles().iter().zip(joint) {
                 if let Ok(index) = role.moves.binary_search(mv) {
-                    self.slots[role.first + index].set(lane, true);
+                    self.slots[role.first + index as Slot].set(lane, true);
                 }
             }
         }
@@ -211,10 +222,6 @@ impl Lanes {
             self.slots[role.slots()].iter().for_each(|lanes| see(index, &lanes.0));
         }
     }
-}
-
-fn compile(netlist: &Netlist) -> Result<LaneProgram, LanesError> {
-    LaneProgram::new(netlist).ok_or(LanesError::TooLarge)
 }
 
 /// Returns the programs to run: those of the phases from the current

@@ -17,6 +17,6 @@ pub(super) use bits::{Bits, transpose};
 pub use error::LanesError;
 pub use lanes::Lanes;
 pub use playouts::Playouts;
-pub(super) use program::{LaneProgram, LaneSlots, find_goals};
+pub(super) use program::{LaneProgram, LaneSlots, Slot, find_goals};
 pub use sequential::SequentialEngine;
 pub use state::NetworkState;

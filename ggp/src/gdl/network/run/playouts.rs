@@ -2,7 +2,7 @@
 
 use super::bits::RandomBits;
 use super::choice::choose;
-use super::{Bits, LANES, LaneProgram, LaneSlots, LanesError, find_goals};
+use super::{Bits, LANES, LaneProgram, LaneSlots, LanesError, Slot, find_goals};
 use crate::Rng;
 
 /// The number of steps after which a playout counts as endless.
@@ -38,7 +38,7 @@ pub struct PlayoutRun<'a> {
     places: [usize; LANES],
     step: u32,
     /// The slots to set at the start of a playout, with their values.
-    fresh: Vec<(u16, bool)>,
+    fresh: Vec<(Slot, bool)>,
     /// Whether playouts end in the state in which they start.
     over_at_once: bool,
     pub playouts: Playouts,
@@ -64,7 +64,7 @@ impl<'a> PlayoutRun<'a> {
     pub fn prepare(&mut self, program: &LaneProgram, count: usize) {
         self.left = count;
         self.over_at_once = program.terminal(self.slots).get(0);
-        self.fresh = program.kept().iter().map(|&slot| (slot, self.slots[slot as usize].get(0))).collect();
+        self.fresh = program.kept().iter().map(|&slot| (slot, self.slots[slot].get(0))).collect();
     }
 
     /// Plays until all playouts have ended.
@@ -121,7 +121,7 @@ impl<'a> PlayoutRun<'a> {
             self.active |= begin;
             begin.lanes().for_each(|lane| self.began[lane] = self.step);
             for &(slot, value) in &self.fresh {
-                let slot = &mut self.slots[slot as usize];
+                let slot = &mut self.slots[slot];
                 *slot = if value { *slot | begin } else { *slot & !begin };
             }
         }

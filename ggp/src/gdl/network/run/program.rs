@@ -7,14 +7,58 @@
 //! branch.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use std::ops::{Index, IndexMut, Range};
 
 use super::bits::Bits;
 use crate::gdl::network::build::Netlist;
 use crate::util::Lit;
 
-/// All slots that 16 bits can number, so that no index is out of bounds.
-pub type LaneSlots = [Bits; 1 << 16];
+/// The number of a slot.
+pub type Slot = u32;
+
+/// The slots that programs read and write.
+#[derive(Clone)]
+pub struct LaneSlots(Box<[Bits]>);
+
+impl LaneSlots {
+    /// Creates slots for programs that need at most `count`. All values are false.
+    pub fn new(count: usize) -> LaneSlots {
+        LaneSlots(vec![Bits::NONE; count.next_power_of_two()].into_boxed_slice())
+    }
+}
+
+impl Index<Slot> for LaneSlots {
+    type Output = Bits;
+
+    /// The number of slots is a power of two, so the mask changes no valid slot. It replaces a
+    /// bounds check.
+    #[inline]
+    fn index(&self, slot: Slot) -> &Bits {
+        &self.0[slot as usize & (self.0.len() - 1)]
+    }
+}
+
+impl IndexMut<Slot> for LaneSlots {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut Bits {
+        let mask = self.0.len() - 1;
+        &mut self.0[slot as usize & mask]
+    }
+}
+
+impl Index<Range<Slot>> for LaneSlots {
+    type Output = [Bits];
+
+    fn index(&self, slots: Range<Slot>) -> &[Bits] {
+        &self.0[slots.start as usize..slots.end as usize]
+    }
+}
+
+impl IndexMut<Range<Slot>> for LaneSlots {
+    fn index_mut(&mut self, slots: Range<Slot>) -> &mut [Bits] {
+        &mut self.0[slots.start as usize..slots.end as usize]
+    }
+}
 
 /// The maximum number of literals of a gate; larger gates are split.
 const WIDEST: usize = 8;
@@ -25,7 +69,7 @@ const WINDOW: usize = 256;
 /// The location of a literal.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotLit {
-    slot: u16,
+    slot: Slot,
     inverted: bool,
 }
 
@@ -33,7 +77,7 @@ impl SlotLit {
     /// Returns the value in all lanes.
     #[inline]
     pub fn of(self, slots: &LaneSlots) -> Bits {
-        let value = slots[self.slot as usize];
+        let value = slots[self.slot];
         if self.inverted { !value } else { value }
     }
 }
@@ -59,7 +103,7 @@ pub struct RoleSlots {
     /// The moves.
     pub moves: Vec<usize>,
     /// The slot of the first move.
-    pub first: usize,
+    pub first: Slot,
     /// Whether there is only one move, which is always legal.
     pub forced: bool,
 }
@@ -67,8 +111,8 @@ pub struct RoleSlots {
 impl RoleSlots {
     /// Returns the slots of the moves. They contain the legal moves after
     /// [`LaneProgram::legal`], and the played moves for [`LaneProgram::next`].
-    pub fn slots(&self) -> Range<usize> {
-        self.first..self.first + self.moves.len()
+    pub fn slots(&self) -> Range<Slot> {
+        self.first..self.first + self.moves.len() as Slot
     }
 }
 
@@ -76,7 +120,7 @@ impl RoleSlots {
 /// methods; [`goals`](LaneProgram::goals) is optional.
 #[derive(Clone)]
 pub struct LaneProgram {
-    code: Vec<u16>,
+    code: Vec<Slot>,
     terminal_runs: Vec<GateRun>,
     goal_runs: Vec<GateRun>,
     legal_runs: Vec<GateRun>,
@@ -84,20 +128,21 @@ pub struct LaneProgram {
     terminal: SlotLit,
     goals: Vec<Vec<(u8, SlotLit)>>,
     roles: Vec<RoleSlots>,
-    kept: Vec<u16>,
+    kept: Vec<Slot>,
+    slot_count: usize,
 }
 
 /// Adjacent gates of one shape.
 #[derive(Clone)]
 struct GateRun {
-    kernel: fn(&mut LaneSlots, &[u16]),
+    kernel: fn(&mut LaneSlots, &[Slot]),
     code: Range<usize>,
 }
 
 impl LaneProgram {
     /// Returns the slot of a fluent.
-    pub fn fluent(fluent: usize) -> usize {
-        1 + fluent
+    pub fn fluent(fluent: usize) -> Slot {
+        1 + fluent as Slot
     }
 
     /// Returns the moves of each role.
@@ -122,8 +167,18 @@ impl LaneProgram {
     /// [`next`](LaneProgram::next) read. To continue with another state than the
     /// one that was given to [`terminal`](LaneProgram::terminal), replace these
     /// slots.
-    pub fn kept(&self) -> &[u16] {
+    pub fn kept(&self) -> &[Slot] {
         &self.kept
+    }
+
+    /// Returns the number of slots that the program uses.
+    pub fn slot_count(&self) -> usize {
+        self.slot_count
+    }
+
+    /// Returns the memory of the program in bytes, without its slots.
+    pub fn bytes(&self) -> usize {
+        self.code.capacity() * size_of::<Slot>()
     }
 
     /// Evaluates the legal moves.
@@ -148,17 +203,17 @@ impl LaneProgram {
 /// that it reads and the slot that it writes.
 fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(
     slots: &mut LaneSlots,
-    code: &[u16],
+    code: &[Slot],
 ) {
     for gate in code.as_chunks::<LENGTH>().0 {
         let mut value = Bits::ALL;
         for &slot in &gate[..P] {
-            value &= slots[slot as usize];
+            value &= slots[slot];
         }
         for &slot in &gate[P..P + N] {
-            value &= !slots[slot as usize];
+            value &= !slots[slot];
         }
-        slots[gate[P + N] as usize] = if INVERTED { !value } else { value };
+        slots[gate[P + N]] = if INVERTED { !value } else { value };
     }
 }
 
@@ -166,7 +221,7 @@ fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bo
 /// inverted.
 type GateShape = (usize, usize, bool);
 
-fn kernel(shape: GateShape) -> fn(&mut LaneSlots, &[u16]) {
+fn kernel(shape: GateShape) -> fn(&mut LaneSlots, &[Slot]) {
     macro_rules! kernels {
         ($($p:literal $n:literal $length:literal)*) => {
             match shape {
@@ -213,7 +268,7 @@ struct ValueConstraint {
     /// Whether it stores the negation.
     inverted: bool,
     /// The slot that it must be in, if any.
-    slot: Option<u16>,
+    slot: Option<Slot>,
 }
 
 struct LaneCompiler<'a> {
@@ -225,9 +280,8 @@ struct LaneCompiler<'a> {
 }
 
 impl LaneProgram {
-    /// Compiles a netlist. Moves that are never legal have no slot. Returns
-    /// `None` if the netlist does not fit into the slots.
-    pub fn new(netlist: &Netlist) -> Option<LaneProgram> {
+    /// Compiles a netlist. Moves that are never legal have no slot.
+    pub fn new(netlist: &Netlist) -> LaneProgram {
         let outputs = &netlist.outputs;
         let mut slots = 1 + netlist.fluents();
         let roles: Vec<RoleSlots> = netlist
@@ -235,15 +289,12 @@ impl LaneProgram {
             .iter()
             .map(|range| {
                 let moves: Vec<usize> = range.clone().filter(|&mv| outputs.legal[mv] != Lit::FALSE).collect();
-                let first = slots;
+                let first = slots as Slot;
                 slots += moves.len();
                 let forced = moves.len() == 1 && outputs.legal[moves[0]] == Lit::TRUE;
                 RoleSlots { moves, first, forced }
             })
             .collect();
-        if slots > 1 << 16 {
-            return None;
-        }
         let mut compiler = LaneCompiler::new(netlist, &roles);
         let terminal_ops = compiler.ops([outputs.terminal]);
         let terminal = compiler.lit(outputs.terminal);
@@ -258,13 +309,13 @@ impl LaneProgram {
         let values = compiler.values;
         let parts = [terminal_ops, goal_ops, legal_ops, next_ops];
         let found_at_end = [vec![terminal], goals.clone(), Vec::new(), Vec::new()];
-        let slots = SlotAllocation::new(&values, &parts, &found_at_end, slots)?;
+        let slots = SlotAllocation::new(&values, &parts, &found_at_end, slots);
         let found = |lit: Lit| SlotLit { slot: slots.of_value[lit.node()], inverted: lit.is_inverted() };
         let mut code = Vec::new();
         let [terminal_runs, goal_runs, legal_runs, next_runs] =
             parts.each_ref().map(|ops| emit(ops, &slots.of_value, &mut code));
         let mut goals = goals.into_iter().map(found);
-        Some(LaneProgram {
+        LaneProgram {
             code,
             terminal_runs,
             goal_runs,
@@ -277,8 +328,9 @@ impl LaneProgram {
                 .map(|role| role.iter().map(|&(score, _)| score).zip(&mut goals).collect())
                 .collect(),
             roles,
-            kept: (1..=netlist.fluents() as u16).chain(slots.kept).collect(),
-        })
+            kept: (1..=netlist.fluents() as Slot).chain(slots.kept).collect(),
+            slot_count: slots.count,
+        }
     }
 }
 
@@ -287,10 +339,10 @@ impl<'a> LaneCompiler<'a> {
         let first_gate = netlist.first_gate();
         let mut values = vec![ValueConstraint::default(); first_gate];
         for (index, value) in values.iter_mut().enumerate().take(1 + netlist.fluents()) {
-            value.slot = Some(index as u16);
+            value.slot = Some(index as Slot);
         }
         for (&mv, slot) in roles.iter().flat_map(|role| role.moves.iter().zip(role.slots())) {
-            values[netlist.move_node(mv)].slot = Some(slot as u16);
+            values[netlist.move_node(mv)].slot = Some(slot as Slot);
         }
         // A move without a slot is never played.
         let mut of_node = vec![NO_VALUE; netlist.nodes()];
@@ -380,7 +432,7 @@ impl<'a> LaneCompiler<'a> {
             let lit = outputs.legal[mv];
             let node = lit.node();
             if of_legal.contains(&node) && !needed[node] && placed[node].is_none() {
-                placed[node] = Some(ValueConstraint { inverted: lit.is_inverted(), slot: Some(slot as u16) });
+                placed[node] = Some(ValueConstraint { inverted: lit.is_inverted(), slot: Some(slot as Slot) });
             } else {
                 copies.push((lit, slot));
             }
@@ -391,7 +443,7 @@ impl<'a> LaneCompiler<'a> {
         }
         for (lit, slot) in copies {
             let lits = vec![self.lit(lit)];
-            let out = self.add(ValueConstraint { inverted: false, slot: Some(slot as u16) });
+            let out = self.add(ValueConstraint { inverted: false, slot: Some(slot as Slot) });
             ops.push(Op { lits, inverted: false, out });
         }
         by_shape(ops)
@@ -444,7 +496,7 @@ impl<'a> LaneCompiler<'a> {
             readers.remove(&op.lits);
             if let Some(&fluent) = fluents.get(&op.out) {
                 if readers.0[fluent] == 0 {
-                    self.values[op.out].slot = Some(LaneProgram::fluent(fluent) as u16);
+                    self.values[op.out].slot = Some(LaneProgram::fluent(fluent) as Slot);
                 } else {
                     copies.push((fluent, Lit::new(op.out, false)));
                 }
@@ -464,7 +516,7 @@ impl<'a> LaneCompiler<'a> {
             // If no copy is ready, all remaining copies are on cycles.
             let (fluent, lit) = copies.swap_remove(ready.unwrap_or(0));
             readers.remove(&[lit]);
-            let slot = ready.map(|_| LaneProgram::fluent(fluent) as u16);
+            let slot = ready.map(|_| LaneProgram::fluent(fluent) as Slot);
             let out = self.add(ValueConstraint { inverted: false, slot });
             ops.push(Op { lits: vec![lit], inverted: false, out });
             if ready.is_none() {
@@ -512,7 +564,7 @@ fn by_shape(mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
-fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<GateRun> {
+fn emit(ops: &[Op], slots: &[Slot], code: &mut Vec<Slot>) -> Vec<GateRun> {
     let mut runs = Vec::new();
     for run in ops.chunk_by(|a, b| a.shape() == b.shape()) {
         let start = code.len();
@@ -530,23 +582,24 @@ fn emit(ops: &[Op], slots: &[u16], code: &mut Vec<u16>) -> Vec<GateRun> {
 
 /// The slot of each value.
 struct SlotAllocation {
-    of_value: Vec<u16>,
+    of_value: Vec<Slot>,
     /// The slots of the values of the first part that the third and fourth
     /// part read.
-    kept: Vec<u16>,
+    kept: Vec<Slot>,
+    /// The number of slots.
+    count: usize,
 }
 
 impl SlotAllocation {
     /// Allocates slots for `parts`, which run one after another. The values in
     /// `found_at_end` are still available at the end of each part. The first
-    /// `fixed` slots are reserved. Returns `None` if there are not enough
-    /// slots.
+    /// `fixed` slots are reserved.
     fn new(
         values: &[ValueConstraint],
         parts: &[Vec<Op>; 4],
         found_at_end: &[Vec<Lit>; 4],
         fixed: usize,
-    ) -> Option<SlotAllocation> {
+    ) -> SlotAllocation {
         // The last op that reads each value, counted over all parts.
         let mut last = vec![0; values.len()];
         let mut of_part = vec![usize::MAX; values.len()];
@@ -571,8 +624,8 @@ impl SlotAllocation {
                 ending[last].push(value as u32);
             }
         }
-        let mut of_value: Vec<u16> = values.iter().map(|value| value.slot.unwrap_or(0)).collect();
-        let mut free: Vec<u16> = Vec::new();
+        let mut of_value: Vec<Slot> = values.iter().map(|value| value.slot.unwrap_or(0)).collect();
+        let mut free: Vec<Slot> = Vec::new();
         let mut used = fixed;
         let mut time = 0;
         for ops in parts {
@@ -589,7 +642,7 @@ impl SlotAllocation {
                         Some(slot) => slot,
                         None => {
                             used += 1;
-                            u16::try_from(used - 1).ok()?
+                            (used - 1) as Slot
                         }
                     };
                 }
@@ -599,6 +652,6 @@ impl SlotAllocation {
             free.extend(ending[time].iter().map(|&value| of_value[value as usize]));
         }
         let kept = kept.iter().zip(&of_value).filter(|(kept, _)| **kept).map(|(_, &slot)| slot).collect();
-        Some(SlotAllocation { of_value, kept })
+        SlotAllocation { of_value, kept, count: used }
     }
 }
