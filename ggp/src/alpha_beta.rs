@@ -45,7 +45,7 @@ pub fn alpha_beta<G: Game, H: Heuristic<G>>(
     stop: &AtomicBool,
 ) -> AlphaBetaResult<G::Move> {
     assert_eq!(game.roles(), 2, "alpha-beta search is for two roles");
-    let mut search = AlphaBetaSearch { game, heuristic, meter: LimitChecker::new(limits, stop), free: Vec::new() };
+    let mut search = AlphaBetaSearch { game, heuristic, checker: LimitChecker::new(limits, stop), free: Vec::new() };
     let mut moves = Vec::new();
     search.generate(state, &mut moves);
     assert!(!moves.is_empty(), "the state that is searched is not terminal");
@@ -72,18 +72,18 @@ pub fn alpha_beta<G: Game, H: Heuristic<G>>(
         if !complete {
             break;
         }
-        (value, search.meter.spent.depth) = (alpha, depth);
-        if value.abs() > WIN / 2.0 || search.meter.is_over() {
+        (value, search.checker.spent.depth) = (alpha, depth);
+        if value.abs() > WIN / 2.0 || search.checker.is_over() {
             break;
         }
     }
-    AlphaBetaResult { best, value, spent: search.meter.finish() }
+    AlphaBetaResult { best, value, spent: search.checker.spent() }
 }
 
 struct AlphaBetaSearch<'a, G: Game, H> {
     game: &'a G,
     heuristic: &'a mut H,
-    meter: LimitChecker<'a>,
+    checker: LimitChecker<'a>,
     /// Unused move lists.
     free: Vec<Vec<G::Move>>,
 }
@@ -100,7 +100,7 @@ impl<G: Game, H: Heuristic<G>> AlphaBetaSearch<'_, G, H> {
         let role = self.mover(self.game.turn(state));
         self.game.legal(state, role, moves);
         self.heuristic.order(self.game, state, moves);
-        self.meter.spent.expansions += 1;
+        self.checker.spent.expansions += 1;
     }
 
     /// Returns the value of a state for the role that moved before it. The same
@@ -128,7 +128,7 @@ impl<G: Game, H: Heuristic<G>> AlphaBetaSearch<'_, G, H> {
         if depth == 0 {
             return Some(self.heuristic.value(self.game, state));
         }
-        if self.meter.is_over() {
+        if self.checker.is_over() {
             return None;
         }
         let mut moves = self.free.pop().unwrap_or_default();

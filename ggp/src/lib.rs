@@ -75,8 +75,8 @@ pub mod statistics;
 pub mod util;
 
 pub use game::{Game, NOOP, Turn};
-pub(crate) use limits::{LimitChecker, SearchTask};
-pub use limits::{Limits, SearchStats};
+pub(crate) use limits::SearchTask;
+pub use limits::{LimitChecker, Limits, SearchStats};
 pub use mcts::{Mcts, SearchResult};
 pub use memory::{MemoryBudget, MemoryUse};
 pub use policy::Policy;

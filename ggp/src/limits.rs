@@ -135,7 +135,8 @@ impl<'a, G: Game> SearchTask<'a, G> {
 }
 
 /// Compares what a search has spent with its limits.
-pub(crate) struct LimitChecker<'a> {
+#[derive(Debug)]
+pub struct LimitChecker<'a> {
     limits: Limits,
     stop: &'a AtomicBool,
     started: Instant,
@@ -143,11 +144,13 @@ pub(crate) struct LimitChecker<'a> {
     before: Duration,
     /// The time since `started` when the clock was last read.
     read: Duration,
-    pub spent: SearchStats,
+    pub(crate) spent: SearchStats,
     unchecked: u32,
     /// The number of checks before the clock is read again.
     clock_every: u32,
     clock: SearchClock,
+    /// Whether an expansion was refused.
+    refused: bool,
 }
 
 impl<'a> LimitChecker<'a> {
@@ -163,7 +166,7 @@ impl<'a> LimitChecker<'a> {
     }
 
     /// Starts the clock of a search that is resumed after spending `spent`.
-    pub fn resumed(limits: Limits, stop: &'a AtomicBool, spent: SearchStats) -> LimitChecker<'a> {
+    pub(crate) fn resumed(limits: Limits, stop: &'a AtomicBool, spent: SearchStats) -> LimitChecker<'a> {
         LimitChecker {
             limits,
             stop,
@@ -174,17 +177,18 @@ impl<'a> LimitChecker<'a> {
             unchecked: 0,
             clock_every: 1,
             clock: SearchClock::Play,
+            refused: false,
         }
     }
 
     /// Sets the clock under which the search runs; by default it is that of a move.
-    pub fn under(self, clock: SearchClock) -> LimitChecker<'a> {
+    pub(crate) fn under(self, clock: SearchClock) -> LimitChecker<'a> {
         LimitChecker { clock, ..self }
     }
 
     /// Checks limits of counts only: the clock is not read, and nothing stops the
     /// search.
-    pub fn counting(limits: Limits) -> LimitChecker<'static> {
+    pub(crate) fn counting(limits: Limits) -> LimitChecker<'static> {
         static NEVER: AtomicBool = AtomicBool::new(false);
         LimitChecker { clock_every: u32::MAX, ..LimitChecker::new(limits, &NEVER) }
     }
@@ -195,10 +199,24 @@ impl<'a> LimitChecker<'a> {
         self.limits.counted_out(&self.spent) || self.is_interrupted()
     }
 
+    /// Counts an expansion and returns whether it was within the limits. After
+    /// the first refusal all further expansions are refused.
+    #[inline]
+    pub fn expand(&mut self) -> bool {
+        self.refused = self.refused || self.is_over();
+        self.spent.expansions += u64::from(!self.refused);
+        !self.refused
+    }
+
+    /// Sets the depth that was reached, in plies.
+    pub fn set_depth(&mut self, plies: u32) {
+        self.spent.depth = plies;
+    }
+
     /// Returns whether the search must end at once, in the middle of a simulation:
     /// its time is up, or it is stopped.
     #[inline]
-    pub fn is_interrupted(&mut self) -> bool {
+    pub(crate) fn is_interrupted(&mut self) -> bool {
         self.unchecked += 1;
         if self.unchecked < self.clock_every {
             return false;
@@ -225,7 +243,7 @@ impl<'a> LimitChecker<'a> {
     }
 
     /// Returns the share of the start clock, 0 to 1, that has elapsed, or `None` under the clock of a move.
-    pub fn start_elapsed(&self) -> Option<f64> {
+    pub(crate) fn start_elapsed(&self) -> Option<f64> {
         match self.clock {
             SearchClock::Start => Some(self.share()),
             SearchClock::StartAt(elapsed) => Some(elapsed),
@@ -234,13 +252,12 @@ impl<'a> LimitChecker<'a> {
     }
 
     /// Returns how many playouts are left before the limit.
-    pub fn playouts_left(&self) -> u64 {
+    pub(crate) fn playouts_left(&self) -> u64 {
         self.limits.playouts.map_or(u64::MAX, |limit| limit.saturating_sub(self.spent.playouts))
     }
 
-    /// Returns what was spent, the time included.
-    pub fn finish(mut self) -> SearchStats {
-        self.spent.time = self.before + self.started.elapsed();
-        self.spent
+    /// Returns what was spent so far, the time included.
+    pub fn spent(&self) -> SearchStats {
+        SearchStats { time: self.before + self.started.elapsed(), ..self.spent }
     }
 }

@@ -32,11 +32,6 @@ impl DistanceCache {
         DistanceCache { kept: if fast { Vec::new() } else { vec![empty; KEPT] }, distances }
     }
 
-    /// Returns whether every distance is a single load.
-    pub fn is_fast(&self) -> bool {
-        self.kept.is_empty()
-    }
-
     /// Returns the distance of an army with its rank.
     #[inline]
     pub fn distance(&mut self, army: State, rank: Rank) -> i32 {

@@ -5,7 +5,6 @@
 //! keys of `node.rs`. `distance_cache.rs` looks up distances.
 
 mod distance_cache;
-mod meter;
 mod moves;
 mod node;
 mod search;

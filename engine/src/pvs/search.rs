@@ -23,9 +23,8 @@
 use std::sync::atomic::AtomicBool;
 
 use sternhalma_data::Move;
-use sternhalma_ggp::Limits;
+use sternhalma_ggp::{LimitChecker, Limits};
 
-use super::meter::Meter;
 use super::moves::{MoveOrdering, ScoredMove, generate};
 use super::node::{SearchContext, SearchNode};
 use super::table::{Bound, TableEntry, TranspositionTable};
@@ -107,7 +106,7 @@ pub(super) struct PvsSearch<'a> {
     context: &'a mut SearchContext,
     memory: &'a mut Memory,
     config: &'a PvsConfig,
-    meter: Meter<'a>,
+    checker: LimitChecker<'a>,
     /// The moves of all nodes on the path.
     moves: Vec<ScoredMove>,
     /// Whether a node in which the armies have passed each other is a leaf.
@@ -122,9 +121,8 @@ impl<'a> PvsSearch<'a> {
         limits: Limits,
         stop: &'a AtomicBool,
     ) -> PvsSearch<'a> {
-        let clock_every = if context.distances.is_fast() { 16 } else { 1 };
-        let meter = Meter::new(limits, stop, clock_every);
-        PvsSearch { context, memory, config, meter, moves: Vec::new(), race_is_leaf: true }
+        let checker = LimitChecker::new(limits, stop);
+        PvsSearch { context, memory, config, checker, moves: Vec::new(), race_is_leaf: true }
     }
 
     /// Returns the move to play in a state with at least one move, or no move if
@@ -134,7 +132,7 @@ impl<'a> PvsSearch<'a> {
         self.race_is_leaf = !value::have_passed(self.context, state);
         let (mut moves, complete) = self.root_moves(&root, filter);
         if moves.is_empty() {
-            return Choice { action: None, spent: self.meter.spent() };
+            return Choice { action: None, spent: self.checker.spent() };
         }
         let mut last = None;
         for depth in 1..=depth.clamp(1, MOST_PLIES) {
@@ -142,19 +140,19 @@ impl<'a> PvsSearch<'a> {
             // Some moves out of a loss were not searched.
             let value = if complete { value } else { value.max(-UNPROVEN) };
             last = Some(value);
-            self.meter.reached(depth);
+            self.checker.set_depth(depth);
             watch(&self.info(&root, moves[0].mv, value));
             if is_proof(value) {
                 break;
             }
         }
-        Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.meter.spent() }
+        Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.checker.spent() }
     }
 
     /// Returns the moves of the root in order, and whether no move was left out
     /// except those that the filter excludes.
     fn root_moves(&mut self, root: &SearchNode, filter: RootFilter<'_>) -> (Vec<ScoredMove>, bool) {
-        self.meter.spend();
+        self.checker.expand();
         let mut moves = Vec::new();
         generate(self.context, root, self.config.moves, &mut moves);
         moves.retain(|candidate| !filter.excluded.contains(&candidate.mv));
@@ -236,7 +234,7 @@ impl<'a> PvsSearch<'a> {
                 return Some(value);
             }
         }
-        if !self.meter.spend() {
+        if !self.checker.expand() {
             return None;
         }
         // Step 5. Moves.
@@ -406,7 +404,7 @@ impl<'a> PvsSearch<'a> {
             lost if lost <= -LEAST_WIN => SearchValue::Lost((WIN + lost) as u32),
             _ => SearchValue::Lead(value::lead_of(value)),
         };
-        let spent = self.meter.spent();
+        let spent = self.checker.spent();
         SearchInfo { spent, value: Some(value), line: self.line(root, best, spent.depth) }
     }
 

@@ -112,7 +112,7 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         }
         let mut checker = LimitChecker::resumed(limits, stop, spent).under(clock);
         run_in_lanes(&mut self.mcts, game, state, lanes, &mut checker);
-        checker.finish()
+        checker.spent()
     }
 }
 

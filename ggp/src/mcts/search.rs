@@ -24,6 +24,15 @@ pub struct SearchResult<M> {
     pub spent: SearchStats,
 }
 
+impl<M: PartialEq> SearchResult<M> {
+    /// Returns the mean reward of the move to play, 0 to 1, or `None` if the
+    /// statistics of the root do not contain the move.
+    pub fn value(&self) -> Option<f64> {
+        // A proved move has an infinite mean.
+        self.moves.iter().find(|(mv, _)| *mv == self.best).map(|(_, stats)| stats.mean().clamp(0.0, 1.0))
+    }
+}
+
 /// Monte-Carlo tree search for any game, put together from a [`Selection`] in
 /// the tree, a [`Playout`] beyond it, a [`Cutoff`] that may end it early, and a
 /// [`MctsConfig`]. The [module](crate::mcts) lists the steps of a simulation.
@@ -280,7 +289,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         let mut checker = LimitChecker::resumed(limits, stop, spent).under(clock);
         self.prepare(game, state, &mut checker);
         while self.simulate(game, state, &mut checker) && !checker.is_over() && !self.is_solved() {}
-        checker.finish()
+        checker.spent()
     }
 
     /// Makes `state` the root if the tree is empty.
