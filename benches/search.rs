@@ -34,8 +34,8 @@ fn searches(c: &mut Criterion) {
                 agent.begin(&game, &state);
                 let stop = AtomicBool::new(false);
                 let task = SearchTask::new(&game, &state, Limits::playouts(300), &stop);
-                let (mv, spent) = agent.search(&task, role);
-                (mv, spent.playouts, spent.expansions)
+                let found = agent.search(&task, role);
+                (found.best, found.spent.playouts, found.spent.expansions)
             };
             let found = run();
             assert_eq!(found.1, 300);

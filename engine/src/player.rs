@@ -235,9 +235,7 @@ where
             let part = limits.and(Limits::expansions(report));
             let found = self.mcts.resume(&self.game, state, role, part, stop, spent);
             spent = found.spent;
-            let stats = found.moves.iter().find(|(action, _)| *action == found.best).map(|(_, stats)| stats.mean());
-            // A proved move has an infinite mean.
-            let value = stats.map(|mean| SearchValue::Reward(2.0 * mean.clamp(0.0, 1.0) - 1.0));
+            let value = found.value().map(SearchValue::of_mean);
             watch(&SearchInfo { spent, value, line: self.mcts.principal_variation() });
             // A part that ends before its report reached the time limit or was
             // stopped.

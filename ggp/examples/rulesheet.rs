@@ -31,9 +31,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut joint = Vec::new();
         for role in game.turn(&state).acting(game.roles()) {
             let task = SearchTask::new(&game, &state, Limits::playouts(500), &stop);
-            let (mv, spent) = agents[role].search(&task, role);
-            println!("{}: {} ({} playouts)", game.role_names()[role], game.move_name(role, mv), spent.playouts);
-            joint.push(mv);
+            let found = agents[role].search(&task, role);
+            let playouts = found.spent.playouts;
+            println!("{}: {} ({playouts} playouts)", game.role_names()[role], game.move_name(role, found.best));
+            joint.push(found.best);
         }
         agents.iter_mut().for_each(|agent| agent.advance(&game, &joint));
         game.play(&mut state, &joint);

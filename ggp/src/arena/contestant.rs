@@ -128,6 +128,18 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Returns a number of faults of this kind as text, such as `2 crashes`.
+    pub fn counted(self, count: u64) -> String {
+        let plural = match self {
+            FaultKind::Crash => "crashes",
+            FaultKind::Hang => "hangs",
+            FaultKind::Time => "time losses",
+            FaultKind::Illegal => "illegal moves",
+            FaultKind::Garbage => "garbage",
+        };
+        if count == 1 { format!("1 {self}") } else { format!("{count} {plural}") }
+    }
+
     /// Returns a fault of this kind.
     pub fn fault(self, detail: impl Into<String>) -> Fault {
         Fault { kind: self, detail: detail.into() }
@@ -138,12 +150,14 @@ impl FaultKind {
 pub struct PolicyPlayer<G> {
     policy: Policy,
     agent: Option<Box<dyn PolicyAgent<G>>>,
+    /// The value of the last search.
+    value: Option<SearchValue>,
 }
 
 impl<G: PolicyGame> PolicyPlayer<G> {
     /// Creates a contestant.
     pub fn new(policy: Policy) -> PolicyPlayer<G> {
-        PolicyPlayer { policy, agent: None }
+        PolicyPlayer { policy, agent: None, value: None }
     }
 }
 
@@ -155,7 +169,13 @@ impl<G: PolicyGame> Contestant<G> for PolicyPlayer<G> {
 
     fn choose(&mut self, game: &G, state: &G::State, request: &Request) -> Result<(G::Move, SearchStats), Fault> {
         let agent = self.agent.as_mut().expect("`begin` is called before `choose`");
-        Ok(agent.search(&request.task(game, state, SearchClock::Play), request.role))
+        let found = agent.search(&request.task(game, state, SearchClock::Play), request.role);
+        self.value = found.value().map(SearchValue::of_mean);
+        Ok((found.best, found.spent))
+    }
+
+    fn value(&self) -> Option<SearchValue> {
+        self.value
     }
 
     fn think(

@@ -6,12 +6,12 @@ use std::sync::mpsc::SyncSender;
 
 use super::run::{GameQueue, run_workers};
 use super::session::{GameSession, RoleTask, TaskKind};
-use super::{GameId, GameRecord, Opening, RoleFault, Schedule, Standings};
+use super::{GameId, GameRecord, Opening, RoleFault, Schedule, SearchValue, Standings};
 use crate::batch::{BoxedLaneSearch, LaneSearch, LockStepSearches};
 use crate::gdl::network::{LANES, LaneGame, LaneState};
 use crate::limits::SearchClock;
 use crate::policy::RandomAgent;
-use crate::{Policy, SearchStats};
+use crate::{Policy, SearchResult, SearchStats};
 
 /// Rounds of simulation steps between two checks for cancelled games.
 const CANCEL_CHECK_INTERVAL: u32 = 64;
@@ -192,7 +192,8 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
             }
             (RolePlayer::Random(player), TaskKind::Move) => {
                 let mv = player.choose(self.setup.game, root, role);
-                self.choose(slot, role, mv, SearchStats::default());
+                let chosen = SearchResult { best: mv, moves: Vec::new(), spent: SearchStats::default() };
+                self.choose(slot, role, &chosen);
             }
             (RolePlayer::Random(_), TaskKind::Think(_)) => game.session.finish_thinking(role, SearchStats::default()),
         }
@@ -206,8 +207,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         match kind {
             TaskKind::Think(_) => game.session.finish_thinking(role, search.spent()),
             TaskKind::Move => {
-                let found = search.result(self.setup.game, role);
-                self.choose(slot, role, found.best, found.spent);
+                self.choose(slot, role, &search.result(self.setup.game, role));
             }
         }
         let Some(game) = &mut self.games[slot] else { return self.fill(slot) };
@@ -219,9 +219,10 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
         }
     }
 
-    fn choose(&mut self, slot: usize, role: usize, mv: u32, spent: SearchStats) {
+    fn choose(&mut self, slot: usize, role: usize, found: &SearchResult<u32>) {
         let Some(game) = &mut self.games[slot] else { return };
-        if let Err(fault) = game.session.choose(role, mv, spent, None) {
+        let value = found.value().map(SearchValue::of_mean);
+        if let Err(fault) = game.session.choose(role, found.best, found.spent, value) {
             self.searches.retain(|search| search.slot != slot);
             self.end(slot, |session| session.forfeit(RoleFault { role, fault }));
         }

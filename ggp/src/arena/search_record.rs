@@ -50,6 +50,11 @@ fn rounded(value: f64, parts: f64) -> f64 {
 }
 
 impl SearchValue {
+    /// Returns the value of a state in which the mean reward of the player to move is `mean`, 0 to 1.
+    pub fn of_mean(mean: f64) -> SearchValue {
+        SearchValue::Reward(2.0 * mean - 1.0)
+    }
+
     /// Returns the value, rounded to thousandths, or `None` if it is not finite.
     fn rounded(self) -> Option<SearchValue> {
         match self {

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use super::SearchTask;
 use crate::batch::TreeParallel;
 use crate::gdl::network::{LaneGame, LaneState};
-use crate::mcts::{Playout, Selection, ToTheEnd};
+use crate::mcts::{Playout, SearchResult, Selection, ToTheEnd};
 use crate::{Game, Mcts, Rng, SearchStats};
 
 /// An agent that finds the moves of one match.
@@ -16,9 +16,8 @@ pub trait PolicyAgent<G: Game>: Send {
     /// Searches before the role of the agent moves, until a limit is reached or `stop` is set. Returns the cost.
     fn think(&mut self, task: &SearchTask<G>) -> SearchStats;
 
-    /// Returns a move of an acting role, with the cost of the search: the best known move once a limit is reached or
-    /// `stop` is set. The clock is that of a move.
-    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats);
+    /// Searches for a move of an acting role until a limit is reached or `stop` is set. The clock is that of a move.
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> SearchResult<G::Move>;
 
     /// Returns whether the outcome of the match is proved, so that more thinking changes nothing.
     fn is_solved(&self) -> bool {
@@ -56,8 +55,9 @@ impl<G: Game> PolicyAgent<G> for RandomAgent<G::Move> {
         SearchStats::default()
     }
 
-    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats) {
-        (self.choose(task.game, task.state, role), SearchStats::default())
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> SearchResult<G::Move> {
+        let best = self.choose(task.game, task.state, role);
+        SearchResult { best, moves: Vec::new(), spent: SearchStats::default() }
     }
 
     fn advance(&mut self, _: &G, _: &[G::Move]) {}
@@ -72,9 +72,8 @@ impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> PolicyAgent<G> for M
         Mcts::think(self, task.game, task.state, task.limits, task.stop, SearchStats::default(), task.clock)
     }
 
-    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats) {
-        let found = Mcts::search(self, task.game, task.state, role, task.limits, task.stop);
-        (found.best, found.spent)
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> SearchResult<G::Move> {
+        Mcts::search(self, task.game, task.state, role, task.limits, task.stop)
     }
 
     fn is_solved(&self) -> bool {
@@ -95,9 +94,9 @@ impl<S: Selection<LaneGame> + Send, P: Playout<LaneGame> + Send> PolicyAgent<Lan
         TreeParallel::think(self, task)
     }
 
-    fn search(&mut self, task: &SearchTask<LaneGame>, role: usize) -> (u32, SearchStats) {
+    fn search(&mut self, task: &SearchTask<LaneGame>, role: usize) -> SearchResult<u32> {
         let spent = TreeParallel::think(self, task);
-        (self.mcts.result(task.game, task.state, role, spent).best, spent)
+        self.mcts.result(task.game, task.state, role, spent)
     }
 
     fn is_solved(&self) -> bool {

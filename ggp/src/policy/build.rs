@@ -7,7 +7,7 @@ use super::{
 use crate::batch::{ResumableMcts, ResumableSearch, TreeParallel};
 use crate::gdl::network::LaneGame;
 use crate::mcts::tuning::Tuning;
-use crate::mcts::{MctsConfig, Playout, Selection, ToTheEnd};
+use crate::mcts::{MctsConfig, Playout, SearchResult, Selection, ToTheEnd};
 use crate::{Game, Mcts, MemoryBudget, SearchStats};
 
 /// The maximum number of edges of a tree that is kept through a match. With its nodes it takes 400 MB to 1 GB.
@@ -173,12 +173,13 @@ impl<G: PolicyGame> PolicyAgent<G> for LaneAdapter {
         self.0.think(&SearchTask { game: form.lanes, state: &(form.state)(task.state), limits, stop, clock })
     }
 
-    fn search(&mut self, task: &SearchTask<G>, role: usize) -> (G::Move, SearchStats) {
+    fn search(&mut self, task: &SearchTask<G>, role: usize) -> SearchResult<G::Move> {
         let form = LaneAdapter::form(task.game);
         let &SearchTask { limits, stop, clock, .. } = task;
         let task = SearchTask { game: form.lanes, state: &(form.state)(task.state), limits, stop, clock };
-        let (mv, spent) = self.0.search(&task, role);
-        ((form.mv)(mv), spent)
+        let SearchResult { best, moves, spent } = self.0.search(&task, role);
+        let moves = moves.into_iter().map(|(mv, stats)| ((form.mv)(mv), stats)).collect();
+        SearchResult { best: (form.mv)(best), moves, spent }
     }
 
     fn is_solved(&self) -> bool {

@@ -181,8 +181,8 @@ impl<G: Reasoner + PolicyGame + Send> MatchEngine for ReasonerEngine<G> {
         if !acts || clock != SearchClock::Play {
             return (self.agent.think(&task).playouts, None);
         }
-        let (best, spent) = self.agent.search(&task, self.role);
-        (spent.playouts, Some(self.game.move_name(self.role, best)))
+        let found = self.agent.search(&task, self.role);
+        (found.spent.playouts, Some(self.game.move_name(self.role, found.best)))
     }
 
     fn goals(&self) -> Vec<u8> {

@@ -82,7 +82,7 @@ fn play<G: Reasoner + PolicyGame>(ctx: &CommandContext, args: &Args, game: &G) -
                     None => return Ok(CommandOutcome::Answered),
                 }
             } else if acting.contains(&role) && legal.len() > 1 {
-                agents[role].search(&SearchTask::new(game, &state, args.limits.limits(), &stop), role).0
+                agents[role].search(&SearchTask::new(game, &state, args.limits.limits(), &stop), role).best
             } else {
                 legal[0]
             });

@@ -31,7 +31,7 @@ fn play(game: &NetworkGame, policy: &Policy, playouts: u64, mut see: impl FnMut(
         let joint: Vec<u32> = (game.turn(&state).acting(game.roles()))
             .map(|role| {
                 let stop = AtomicBool::new(false);
-                let (mv, _) = agent.search(&SearchTask::new(game, &state, Limits::playouts(playouts), &stop), role);
+                let mv = agent.search(&SearchTask::new(game, &state, Limits::playouts(playouts), &stop), role).best;
                 let mut legal = Vec::new();
                 game.legal(&state, role, &mut legal);
                 assert!(legal.contains(&mv), "{mv} is not legal");
