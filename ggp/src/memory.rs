@@ -177,6 +177,21 @@ fn reserve_more<T>(elements: &mut Vec<T>, additional: usize, room: u64) -> bool 
     true
 }
 
+/// Extends `elements` by default values up to `index`, if the additional memory fits into `room`
+/// bytes, and subtracts it from the room. Returns whether the element exists.
+#[inline]
+pub(crate) fn extend_within<T: Clone + Default>(elements: &mut Vec<T>, index: usize, room: &mut usize) -> bool {
+    if elements.len() <= index {
+        let (more, before) = (index + 1 - elements.len(), elements.capacity());
+        if !reserve_within(elements, more, || *room as u64) {
+            return false;
+        }
+        *room = room.saturating_sub((elements.capacity() - before) * size_of::<T>());
+        elements.resize(index + 1, T::default());
+    }
+    true
+}
+
 /// Returns the memory of the elements of a hash table with this capacity, each with a byte for its hash.
 pub(crate) fn hash_table_bytes<T>(capacity: usize) -> usize {
     // A table with 7 of 8 slots in use is full.

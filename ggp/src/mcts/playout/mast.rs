@@ -3,7 +3,7 @@
 use super::decay::{DecayingAverage, Scale, WeightLimits};
 use super::{Decay, MoveHistory, MoveValues, UNSEEN};
 use crate::NOOP;
-use crate::memory::reserve_within;
+use crate::memory::extend_within;
 
 /// The move-average sampling technique (MAST) [Finnsson and Björnsson 2008;
 /// Tak et al. 2012, section III-D].
@@ -43,15 +43,9 @@ impl Mast {
             self.moves.resize(role + 1, Vec::new());
         }
         let moves = &mut self.moves[role];
-        if moves.len() <= number as usize {
-            let (more, before) = (number as usize + 1 - moves.len(), moves.capacity());
-            if !reserve_within(moves, more, || self.room as u64) {
-                return;
-            }
-            self.room = self.room.saturating_sub((moves.capacity() - before) * size_of::<DecayingAverage>());
-            moves.resize(number as usize + 1, DecayingAverage::default());
+        if extend_within(moves, number as usize, &mut self.room) {
+            moves[number as usize].add(reward, limits, self.scale);
         }
-        moves[number as usize].add(reward, limits, self.scale);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 
+use crate::memory::extend_within;
 use crate::rng::Rng;
 
 /// The rewards of the simulations with a move.
@@ -16,16 +17,28 @@ struct RewardAverage {
 /// The average reward of the simulations in which each role played each of its
 /// moves, in any state. A simulation counts once, however often the move
 /// occurs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct History {
     roles: Vec<Vec<RewardAverage>>,
     simulation: u32,
+    /// The number of bytes by which the memory may grow.
+    room: usize,
 }
 
 impl History {
     /// Creates an empty history.
     pub fn new(roles: usize) -> History {
-        History { roles: vec![Vec::new(); roles], simulation: 0 }
+        History { roles: vec![Vec::new(); roles], simulation: 0, room: usize::MAX }
+    }
+
+    /// Returns the memory of the averages in bytes.
+    pub fn bytes(&self) -> usize {
+        self.roles.iter().map(|averages| averages.capacity() * size_of::<RewardAverage>()).sum()
+    }
+
+    /// Sets the number of bytes by which the memory may grow. Without room, new moves are not counted.
+    pub fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
     }
 
     /// Begins a simulation.
@@ -37,8 +50,8 @@ impl History {
     /// numbers must be small.
     pub fn count(&mut self, role: usize, mv: u32, reward: f64) {
         let averages = &mut self.roles[role];
-        if averages.len() <= mv as usize {
-            averages.resize(mv as usize + 1, RewardAverage::default());
+        if !extend_within(averages, mv as usize, &mut self.room) {
+            return;
         }
         let average = &mut averages[mv as usize];
         if average.last != self.simulation {

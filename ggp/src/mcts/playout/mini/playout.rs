@@ -332,6 +332,21 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         }
     }
 
+    fn memory(&self) -> usize {
+        let symbols = match &self.symbols {
+            Symbols::Learning(counts) => counts.bytes(),
+            Symbols::Learnt(weights) => weights.as_ref().map_or(0, |weights| weights.capacity() * size_of::<f64>()),
+        };
+        self.history.bytes() + symbols
+    }
+
+    fn set_room(&mut self, bytes: usize) {
+        self.history.set_room(bytes / 2);
+        if let Symbols::Learning(counts) = &mut self.symbols {
+            counts.set_room(bytes / 2);
+        }
+    }
+
     fn preference(&self, game: &G, role: usize, mv: G::Move) -> f64 {
         self.history.average(role, game.number(role, mv)).unwrap_or(f64::NEG_INFINITY)
     }

@@ -1,5 +1,7 @@
 //! Statistical symbols counting [Świechowski and Mańdziuk 2014, section V.C].
 
+use crate::memory::extend_within;
+
 /// Learns which elements of states correlate with won simulations.
 ///
 /// An element is the number of facts with a name, or of facts with a symbol in
@@ -18,6 +20,8 @@ pub struct SymbolCounts {
     most: Vec<u32>,
     won: Sums,
     lost: Sums,
+    /// The number of bytes by which the memory may grow.
+    room: usize,
 }
 
 /// Sums of the counts over states.
@@ -45,7 +49,19 @@ impl SymbolCounts {
             most: vec![0; elements],
             won: sums.clone(),
             lost: sums,
+            room: usize::MAX,
         }
+    }
+
+    /// Returns the memory of the counts of states in bytes.
+    pub fn bytes(&self) -> usize {
+        (self.current.capacity() + self.first.capacity()) * size_of::<u32>()
+    }
+
+    /// Sets the number of bytes by which the memory may grow. Without room, the last states of a
+    /// simulation are not counted.
+    pub fn set_room(&mut self, bytes: usize) {
+        self.room = bytes;
     }
 
     /// Begins a simulation. A simulation without an end is discarded.
@@ -57,7 +73,10 @@ impl SymbolCounts {
     /// contains an element once per fact.
     pub fn watch(&mut self, elements: impl IntoIterator<Item = u32>) {
         let first = self.current.len();
-        self.current.resize(first + self.elements, 0);
+        let Some(last) = (first + self.elements).checked_sub(1) else { return };
+        if !extend_within(&mut self.current, last, &mut self.room) {
+            return;
+        }
         elements.into_iter().for_each(|element| self.current[first + element as usize] += 1);
     }
 
@@ -67,8 +86,8 @@ impl SymbolCounts {
             return;
         }
         let known = self.first.len();
-        if self.current.len() > known {
-            self.first.extend_from_slice(&self.current[known..]);
+        if self.current.len() > known && extend_within(&mut self.first, self.current.len() - 1, &mut self.room) {
+            self.first[known..].copy_from_slice(&self.current[known..]);
         }
         let sums = if is_won { &mut self.won } else { &mut self.lost };
         let steps = self.current.chunks_exact(self.elements).zip(self.first.chunks_exact(self.elements));
