@@ -154,15 +154,14 @@ impl TablesArgs {
 
     /// Returns what a user can do who named a table that does not exist.
     fn advice_for_name(&self, name: &str) -> String {
-        let build = match parse_table_name(name.strip_suffix(".sht").unwrap_or(name)) {
-            Some((prefix, encoding)) => format!("; {} builds it", self.build_command(prefix, encoding)),
-            None => "; `sternhalma build` builds tables".to_owned(),
-        };
         let names = self.names();
-        match nearest(name, names.iter().map(String::as_str)) {
-            Some(similar) if parse_table_name(name).is_none() => format!("; did you mean `{similar}`?"),
-            _ => build + &existing(&names),
-        }
+        let similar = nearest(name, names.iter().map(String::as_str));
+        let build = match (parse_table_name(name.strip_suffix(".sht").unwrap_or(name)), similar) {
+            (Some((prefix, encoding)), _) => format!("; {} builds it", self.build_command(prefix, encoding)),
+            (None, Some(similar)) => return format!("; did you mean `{similar}`?"),
+            (None, None) => "; `sternhalma build` builds tables".to_owned(),
+        };
+        build + &existing(&names)
     }
 
     /// Returns what a user can do without a table of a board, and the tables that exist.

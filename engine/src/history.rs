@@ -156,9 +156,11 @@ impl GameHistory {
     }
 
     /// Ends the game: the other player wins. Does nothing if the game is over.
+    /// Actions that were taken back cannot be played again.
     pub fn resign(&mut self, side: Side) {
         if self.outcome().is_none() {
             self.declared = Some(Outcome::Won(side.other()));
+            self.undone.clear();
         }
     }
 
@@ -241,7 +243,11 @@ mod tests {
         assert_eq!((history.outcome(), history.legal()), (Some(Outcome::Won(Side::O)), Vec::new()));
         history.undo();
         assert_eq!(history.outcome(), None);
-        history.redo();
+        history.resign(Side::X);
+        assert_eq!(history.redo(), None, "a move after the end of the game");
+        assert_eq!(history.outcome(), Some(Outcome::Won(Side::O)));
+        assert!(history.reopen());
+        play(&mut history, "a3-a2");
         assert_eq!(history.outcome(), None);
         play(&mut history, "c2-c3");
         assert_eq!((history.outcome(), history.legal()), (Some(Outcome::Won(Side::X)), Vec::new()));

@@ -39,6 +39,7 @@ fn tables_are_found_by_path_and_by_name() {
         ("9x9-7", "`sternhalma build --pieces 7` builds it"),
         ("9x9-10-within22.sht", "`sternhalma build --pieces 10 --within 22` builds it"),
         ("3x3_2", "did you mean `3x3-2`?"),
+        ("3x3-3.sht", "`sternhalma build --side 3 --pieces 3` builds it"),
         ("table", "`sternhalma build` builds tables"),
     ] {
         let error = env.run(&format!("query {name} #0")).refusal();
