@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, BufWriter, StdoutLock, Write};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 
 use crate::output::{CommandOutcome, print_error};
@@ -97,7 +97,11 @@ impl Tally {
         line: Option<u64>,
         text: &str,
     ) -> Result<()> {
-        match answerer.parse(text) {
+        let parsed = match text {
+            "" => Err(anyhow!("expected a value, got an empty text")),
+            text => answerer.parse(text),
+        };
+        match parsed {
             Ok(question) => self.missing |= !answerer.answer(question)?,
             Err(error) => {
                 self.invalid = true;

@@ -70,9 +70,14 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let record = play_match(&game, &document, &terms, &mut peers, &stop, &log)?;
     status!("{}", result_line(&record));
     output::print_json(&record)?;
+    let absent: Vec<&str> = record.absent_players().collect();
     match (game.failure(), record.ended) {
         (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be played on"))),
         (None, MatchEnd::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
+        (None, _) if !absent.is_empty() => {
+            status!("no legal move from {}: all moves were random", absent.join(", "));
+            Ok(CommandOutcome::SomeInvalid)
+        }
         (None, _) => Ok(CommandOutcome::Answered),
     }
 }

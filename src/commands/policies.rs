@@ -21,7 +21,10 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<CommandOutcome> {
     if !args.policies.is_empty() {
         let texts: Vec<String> = args.policies.iter().map(Policy::to_string).collect();
-        return output::answer(args.json, &texts, || texts.join("\n"));
+        return output::answer(args.json, &texts, || {
+            let lines = args.policies.iter().zip(&texts).map(|(policy, text)| format!("{text}{}", description(policy)));
+            lines.collect::<Vec<_>>().join("\n")
+        });
     }
     let named = NAMED_POLICIES
         .iter()
@@ -37,6 +40,12 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
     });
     let value = json!({ "policies": named.collect::<Vec<Value>>(), "parameters": rows.collect::<Vec<Value>>() });
     output::answer(args.json, &value, || text(&parameters))
+}
+
+/// Returns the description of a named policy, on a line of its own, or an empty text for other policies.
+fn description(policy: &Policy) -> String {
+    let named = NAMED_POLICIES.iter().find(|named| named.name.parse().as_ref() == Ok(policy));
+    named.map_or_else(String::new, |named| format!("\n    {}: {}", named.name, named.about))
 }
 
 fn text(parameters: &[ParamHelp]) -> String {

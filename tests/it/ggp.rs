@@ -103,10 +103,15 @@ impl Drop for Player {
 
 /// Plays a match that ends with exit code 0, and returns its record.
 fn record(name: &str, players: &[&str], options: &str) -> Value {
+    record_with_code(0, name, players, options)
+}
+
+/// Plays a match that ends with an exit code, and returns its record.
+fn record_with_code(code: i32, name: &str, players: &[&str], options: &str) -> Value {
     let mut command = sternhalma("ggp-match");
     let output = command.arg(game(name)).args(players).args(options.split_whitespace()).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{err}");
+    assert_eq!(output.status.code(), Some(code), "{err}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -233,7 +238,7 @@ fn players_that_misbehave_are_played_for() {
             thread::spawn(move || {
                 let address = bad_player(behave);
                 let clocks = "--start-clock 0.3 --play-clock 0.3 --steps 2 --seed 5";
-                let record = record("subtraction", &[&address, &address], clocks);
+                let record = record_with_code(2, "subtraction", &[&address, &address], clocks);
                 assert_eq!(record["ended"], "steps");
                 let steps = record["errors"].as_array().unwrap().iter().filter(|error| !error["step"].is_null());
                 let found: Vec<_> = steps.map(|error| error["kind"].as_str().unwrap()).collect();
@@ -253,7 +258,7 @@ fn players_that_are_not_there_are_played_for() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let there = Player::new("--policy random");
     let clocks = "--start-clock 0.5 --play-clock 0.5";
-    let record = record("subtraction", &[&there.address, &gone], clocks);
+    let record = record_with_code(2, "subtraction", &[&there.address, &gone], clocks);
     assert_eq!(record["ended"], "terminal");
     assert!(kinds(&record).iter().all(|kind| *kind == "unreachable"));
     assert_eq!(record["errors"].as_array().unwrap().len(), record["steps"].as_array().unwrap().len() + 2);

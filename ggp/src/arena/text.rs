@@ -114,7 +114,7 @@ fn ranking(order: &[&EntrantSummary]) -> String {
     let shows_goals = !order.iter().all(repeats);
     for (number, entrant) in (1..).zip(order) {
         let score = |format: &dyn Fn(&ScoreSummary) -> String| entrant.score.as_ref().map_or("-".to_owned(), format);
-        let faults: Vec<String> = entrant.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let faults: Vec<String> = entrant.faults.iter().map(|(kind, &count)| kind.counted(count)).collect();
         let Totals { moves, expansions, seconds, .. } = entrant.spent;
         let label = [number.to_string(), shortened(&entrant.name, NAME)];
         let result = [
@@ -126,7 +126,7 @@ fn ranking(order: &[&EntrantSummary]) -> String {
         results.push(label.iter().cloned().chain(result).collect());
         let cost = [
             entrant.goal.filter(|_| shows_goals).map_or("-".to_owned(), |goal| format!("{goal:.1}")),
-            if moves > 0 { format!("{:.3}", seconds / moves as f64) } else { "-".to_owned() },
+            if moves > 0 { per_move(seconds / moves as f64) } else { "-".to_owned() },
             if expansions > 0 && seconds >= SHORTEST {
                 format!("{:.0}", expansions as f64 / seconds / 1e3)
             } else {
@@ -184,11 +184,14 @@ fn first_table(round: &RoundSummary, order: &[&EntrantSummary]) -> String {
 pub fn pairing_text(pairing: &PairingSummary) -> String {
     let speed = |name: &str, spent: &Totals| {
         let Totals { moves, expansions, playouts, seconds, .. } = *spent;
+        if moves == 0 {
+            return format!("{name}: no searches");
+        }
         if seconds < SHORTEST {
             return format!("{name}: {moves} moves, less than {SHORTEST} s in total");
         }
         let rate = |count: u64, unit: f64| count as f64 / seconds / unit;
-        let mut text = format!("{name}: {moves} moves, {:.3} s per move", seconds / (moves as f64).max(1.0));
+        let mut text = format!("{name}: {moves} moves, {} s per move", per_move(seconds / moves as f64));
         if expansions > 0 {
             text += &format!(", {:.2} M expansions per second", rate(expansions, 1e6));
         }
@@ -217,11 +220,16 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
         lines.push(format!("mean goals: {of_a:.1} and {of_b:.1}"));
     }
     for (name, faults) in [a, b].into_iter().zip(&pairing.faults) {
-        lines.extend(faults.iter().map(|(kind, count)| format!("{name}: {count} {kind}")));
+        lines.extend(faults.iter().map(|(kind, &count)| format!("{name}: {}", kind.counted(count))));
     }
     lines.extend([speed(a, &pairing.spent[0]), speed(b, &pairing.spent[1])]);
     lines.extend(pairing.sprt.iter().map(verdict));
     lines.join("\n")
+}
+
+/// Returns the seconds per move. Times below a millisecond have three digits.
+fn per_move(seconds: f64) -> String {
+    if seconds >= 1e-3 { format!("{seconds:.3}") } else { format!("{seconds:.2e}") }
 }
 
 /// Returns the points and the number of games, such as `3.5/6`.

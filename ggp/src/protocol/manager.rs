@@ -151,6 +151,15 @@ pub struct MatchRecord {
     pub undefined: Vec<String>,
 }
 
+impl MatchRecord {
+    /// Returns the players that gave no legal move in any step, if there was a step.
+    pub fn absent_players(&self) -> impl Iterator<Item = &str> {
+        let faults = |role: &str| self.errors.iter().filter(|error| error.step.is_some() && error.role == role).count();
+        let players = self.roles.iter().zip(&self.players).filter(|_| !self.steps.is_empty());
+        players.filter(move |(role, _)| faults(role) >= self.steps.len()).map(|(_, player)| player.as_str())
+    }
+}
+
 /// A state and the joint move that was played in it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MatchStep {
