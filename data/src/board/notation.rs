@@ -145,7 +145,7 @@ impl Geometry {
         format!("{}{}", char::from(b'a' + x), y + 1)
     }
 
-    /// Returns the cell with this name.
+    /// Returns the cell with this name, whose letter must be in lower case.
     ///
     /// # Errors
     /// If the text is not the name of a cell of the board.
@@ -174,12 +174,14 @@ impl Geometry {
     /// separated by commas or blanks.
     ///
     /// # Errors
-    /// If a name is not a cell, or a cell is named twice.
+    /// If a name is not a cell, if a cell is named twice, or if a name is
+    /// missing: in an empty text, or beside a comma.
     pub fn parse_cells(&self, text: &str) -> Result<CellSet, NotationError> {
         let mut cells = CellSet::EMPTY;
         for part in text.split(',').map(str::trim) {
-            // A part without a name is an error: there is a comma too many.
+            // A part without a name yields the name "", which is an error.
             for name in part.split_whitespace().chain(part.is_empty().then_some("")) {
+                // `parse_cell` makes the error, which shows the name in its own case.
                 let cell = self.cell_of(&name.to_ascii_lowercase()).map_or_else(|| self.parse_cell(name), Ok)?;
                 if cells.contains(cell) {
                     return Err(NotationError::Twice(name.to_owned()));

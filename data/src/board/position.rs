@@ -91,7 +91,8 @@ impl Position {
     }
 
     /// Returns the position after a move of the player to move. The move must
-    /// be one of [`moves`](Position::moves).
+    /// be one of [`moves`](Position::moves). Release builds do not check this, and
+    /// another move gives an unspecified position.
     #[inline]
     #[must_use]
     pub fn after(mut self, mv: Move) -> Position {

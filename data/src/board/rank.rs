@@ -7,10 +7,14 @@ use super::colex::{BINOMIALS, MOST_PIECES, binomials};
 use super::state::State;
 
 /// `LOW_HALF[i][n]` is C(n, i + 1) and `HIGH_HALF[i][n]` is C(64 + n, i + 1)
-/// for `n` below 64. Both are 0 for `n` = 64.
+/// for `n` below 64. Both are 0 for `n` = 64, the number of trailing zeros of
+/// an empty word.
 static LOW_HALF: [[u64; 65]; MOST_PIECES] = half(0);
+/// `HIGH_HALF` has twice the rows, because [`Rank::of`] reads up to
+/// [`MOST_PIECES`] rows from any row up to that number. The additional rows are 0.
 static HIGH_HALF: [[u64; 65]; 2 * MOST_PIECES] = half(64);
 
+/// Returns the binomial coefficients of the 64 cells from `first` on.
 const fn half<const ROWS: usize>(first: usize) -> [[u64; 65]; ROWS] {
     let full = binomials();
     let mut rows = [[0; 65]; ROWS];
@@ -52,6 +56,7 @@ impl Rank {
         let cells = state.cells();
         assert!(cells.len() <= MOST_PIECES, "an army has at most 15 pieces");
         let (mut low, mut high) = (cells.bits() as u64, (cells.bits() >> 64) as u64);
+        // The lowest piece of the high half has this index in the army.
         let below = low.count_ones() as usize;
         let mut rank = 0;
         // Both halves take one step per piece, whichever half the piece is in,

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use super::error::TableError;
 
 /// A file as one slice. Its first `loaded` bytes are a copy in memory, and the
-/// rest is mapped.
+/// rest is mapped. `loaded` is a number of whole pages, or the length of the file.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
@@ -37,8 +37,13 @@ impl Map {
     }
 
     /// Reads the first `bytes` of the file into memory, which replaces that part
-    /// of the map. The length is rounded up to whole pages. On systems that
-    /// cannot replace a part of a map, nothing is loaded.
+    /// of the map. The length is rounded up to whole pages, at most to the end
+    /// of the file. On systems that cannot replace a part of a map, nothing is
+    /// loaded.
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated, or the file cannot be read or is now
+    /// too short.
     pub fn load(self, path: &Path, bytes: usize) -> Result<Map, TableError> {
         let bytes = bytes.next_multiple_of(page_bytes()).min(self.mapped.len());
         // A part of a map can be replaced only on Unix.
@@ -87,7 +92,8 @@ impl Deref for Map {
 }
 
 /// Replaces the first `bytes` of a map of `file` with private memory and reads
-/// the file into it. `bytes` are whole pages or the whole map.
+/// the file into it. `bytes` are whole pages or the whole map, and not 0. The
+/// function consumes the map even if it fails.
 #[cfg(unix)]
 fn replace(file: &File, mapped: Mmap, bytes: usize) -> io::Result<Mmap> {
     use std::os::unix::fs::FileExt;
@@ -129,6 +135,7 @@ fn replace(_: &File, mapped: Mmap, _: usize) -> io::Result<Mmap> {
     Ok(mapped)
 }
 
+/// Returns the size of a page, or 1 on systems where nothing is loaded.
 fn page_bytes() -> usize {
     #[cfg(unix)]
     {

@@ -34,7 +34,8 @@ pub struct Table {
 
 impl Table {
     /// Opens and maps a table with the settings of
-    /// [`TableOptions`](super::TableOptions).
+    /// [`TableOptions`](super::TableOptions). `load_budget` and `cache_bytes` are
+    /// in bytes.
     pub(super) fn open_with(
         path: &Path,
         verify_blocks: bool,
@@ -43,6 +44,7 @@ impl Table {
     ) -> Result<Table, TableError> {
         let map = Map::open(path)?;
         let header = Header::decode(path, &map)?;
+        // The provenance begins at the end of the data and ends with the file.
         let end = header.data_offset + header.layout.data_bytes();
         let record = usize::try_from(end).ok().and_then(|end| map.get(end..)).ok_or_else(|| {
             TableError::corrupt(path, format!("it is cut short: {} bytes of more than {end}", map.len()))

@@ -44,6 +44,8 @@ impl NewTable {
     }
 
     /// Checks whether a table can be written to `path`, without changing a file.
+    /// Another process may create the file later, so [`TableWriter::finish`]
+    /// checks again.
     ///
     /// # Errors
     /// If `path` is a directory, or if it exists and `replace` is false.

@@ -58,7 +58,9 @@ pub struct LayerTraffic {
 }
 
 impl Provenance {
-    /// Returns the last record of a file: length, JSON and checksum.
+    /// Returns the last record of a file: the length of the JSON in 4 bytes, the
+    /// JSON, and the [`checksum`] of both in 8 bytes. Both integers are
+    /// little-endian.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("a provenance has only strings and finite numbers");
         let mut out = (json.len() as u32).to_le_bytes().to_vec();
@@ -68,7 +70,11 @@ impl Provenance {
         out
     }
 
-    /// Reads and checks the last record of the file `path`.
+    /// Reads and checks the last record of the file `path`. `record` contains all
+    /// bytes after the data, in the layout of [`encode`](Provenance::encode).
+    ///
+    /// # Errors
+    /// If the length or the checksum is wrong, or the JSON is invalid.
     pub(crate) fn decode(path: &Path, record: &[u8]) -> Result<Provenance, TableError> {
         let corrupt = || TableError::corrupt(path, "the record of how it was built is cut short or changed");
         let (length, rest) = record.split_first_chunk::<4>().ok_or_else(corrupt)?;

@@ -90,7 +90,7 @@ pub trait RandomAccessFile: fmt::Debug + Send + Sync {
     /// If the operating system refuses.
     fn sync(&self) -> io::Result<()>;
 
-    /// Hints that these bytes will be read soon.
+    /// Hints that these bytes will be read soon. The range must not be empty.
     fn prefetch(&self, bytes: Range<u64>);
 
     /// Hints that the system's cache of the file can be dropped.

@@ -188,11 +188,14 @@ fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// A hint about the page cache.
 enum Advice {
     Prefetch,
     Drop,
 }
 
+/// Gives the system a hint about some bytes of a file. An empty range stands for
+/// all bytes from its start on, so `0..0` is the whole file.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 fn advise(file: &File, bytes: Range<u64>, advice: Advice) {
     use rustix::fs::Advice::{DontNeed, WillNeed};

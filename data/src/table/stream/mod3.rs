@@ -13,7 +13,8 @@ const NONE: u8 = u8::MAX;
 const NO_CELL: u8 = u8::MAX;
 
 /// `STEPS[residue][distance]` is the distance of a neighbor whose distance is
-/// `residue` modulo 3, or `NONE`.
+/// `residue` modulo 3, or `NONE`. The residue 3 occurs only in damaged tables,
+/// and all its entries are `NONE`.
 static STEPS: [[u8; 256]; 4] = steps();
 
 const fn steps() -> [[u8; 256]; 4] {
@@ -114,12 +115,14 @@ impl<'a> Mod3Stream<'a> {
         Ok(())
     }
 
-    /// Decodes the only run of an army of one piece. Its partitions have one
-    /// state each.
+    /// Decodes the only run of an army of one piece. Each of its states is in a
+    /// partition of its own, so [`decode_run`](Self::decode_run) cannot read them.
+    /// The rank of a state is the cell of the piece.
     fn decode_single_piece(&mut self) -> Result<(), TableError> {
         self.run[0] = 0;
         for cell in 1..self.length() {
             let value = self.table.value_of_rank(cell as u64, cell)?;
+            // Every cell except 0 has a neighbor with a lower number.
             let near = self.run[usize::from(self.nearer[0][cell])];
             self.run[cell] = STEPS[usize::from(value)][usize::from(near)];
         }
@@ -132,7 +135,8 @@ impl<'a> Mod3Stream<'a> {
         State::from_cells(self.cells[..self.pieces].iter().map(|&cell| Cell::new(cell.into())).collect())
     }
 
-    /// Returns the number of states of the run.
+    /// Returns the number of states of the run: the cells below the second piece,
+    /// or all cells of the prefix for a single piece.
     #[inline]
     fn length(&self) -> usize {
         usize::from(self.cells[1])
