@@ -41,7 +41,7 @@ pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len:
 }
 
 /// A matrix of at most 128 × 128 bits. Row `r` has its columns 0 to 63 in
-/// `near[r]`, and the others in `far[r]`.
+/// `near[r]`, and the others in `far[r]`. The lowest bit is the first column.
 pub(crate) struct BitMatrix {
     pub near: [u64; 128],
     pub far: [u64; 128],
@@ -52,7 +52,8 @@ impl BitMatrix {
         BitMatrix { near: [0; 128], far: [0; 128] }
     }
 
-    /// Adds the transpose of the first `size` rows and columns to them.
+    /// Adds the transpose of the first `size` rows and columns to them. In
+    /// the rows up to the next power of two, at least 8, all other bits must be 0.
     #[inline]
     pub fn symmetrize(&mut self, size: usize) {
         match size {
@@ -82,10 +83,12 @@ impl BitMatrix {
     }
 }
 
+/// Returns the 64 rows from `first` on.
 fn quadrant(rows: &[u64; 128], first: usize) -> [u64; 64] {
     std::array::from_fn(|row| rows[first + row])
 }
 
+/// Adds the transpose of the first N rows and columns to them.
 #[inline(always)]
 fn add_transpose<const N: usize>(rows: &mut [u64; 128]) {
     let mut turned: [u64; N] = std::array::from_fn(|row| rows[row]);
@@ -96,9 +99,11 @@ fn add_transpose<const N: usize>(rows: &mut [u64; 128]) {
 }
 
 /// Transposes N × N bits, for N a power of two up to 64, by swapping halves,
-/// quarters and so on across the diagonal [Warren 2012, section 7-3].
+/// quarters and so on across the diagonal [Warren 2012, section 7-3]. The words
+/// have 64 columns, and every N of them are transposed by themselves.
 #[inline(always)]
 fn transpose<const N: usize>(rows: &mut [u64; N]) {
+    /// Entry `i` has the columns whose number has a 0 as its bit `i`.
     const LOW_COLUMNS: [u64; 6] = [
         0x5555_5555_5555_5555,
         0x3333_3333_3333_3333,

@@ -25,8 +25,8 @@ impl TableSpec {
 impl fmt::Display for TableSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let board = self.prefix.board();
-        let (side, pieces, within) = (board.size(), board.pieces(), self.prefix.within());
-        write!(f, "{side}x{side} with {pieces} pieces within {within} cells, {}", self.encoding)?;
+        let (size, pieces, within) = (board.size(), board.pieces(), self.prefix.within());
+        write!(f, "{size}x{size} with {pieces} pieces within {within} cells, {}", self.encoding)?;
         if let Encoding::Zstd(zstd) = self.encoding {
             write!(f, " (blocks of {} states, level {})", zstd.block_states(), zstd.level())?;
         }

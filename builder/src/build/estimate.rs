@@ -160,33 +160,40 @@ fn calibrate(
     })
 }
 
+/// Estimates a build from the costs of two smaller ones, the larger first. Without
+/// `params` the build is in memory. `machine.cores` is the number of threads of the
+/// build, and `calibration_threads` that of the smaller builds.
 fn extrapolate(
     spec: TableSpec,
     machine: MachineSpec,
     params: Option<PartitionParams>,
-    threads: usize,
+    calibration_threads: usize,
     measured: [Calibration; 2],
 ) -> BuildEstimate {
     let TableSpec { prefix, encoding } = spec;
     let [large, small] = measured;
     let breadth = |within: usize| (within as f64).sqrt();
-    let more = (large.layers as f64 - small.layers as f64) / (breadth(large.within) - breadth(small.within)).max(0.01);
-    let layers = large.layers as f64 + more * (breadth(prefix.within()) - breadth(large.within));
+    // The minimum avoids a division by 0 for two builds of the same prefix.
+    let slope = (large.layers as f64 - small.layers as f64) / (breadth(large.within) - breadth(small.within)).max(0.01);
+    let layers = large.layers as f64 + slope * (breadth(prefix.within()) - breadth(large.within));
     let slice_pieces = params.map_or_else(|| Expander::best_slice_pieces(prefix), |params| params.slice_pieces);
     let smaller = Prefix::new(prefix.board(), large.within as u64).expect("a table of this prefix was built");
     let work = Expander::work(prefix, slice_pieces) as f64 / Expander::work(smaller, slice_pieces).max(1) as f64;
     let cpu_s = large.cpu_s * work * layers / large.layers as f64;
-    let utilization = (large.cpu_s / (large.wall_s * threads as f64)).clamp(0.1, 1.0);
+    // The fraction of the threads' time in which they compute.
+    let utilization = (large.cpu_s / (large.wall_s * calibration_threads as f64)).clamp(0.1, 1.0);
     let table_bytes = Layout::new(prefix, encoding).file_bytes();
     let (mode, layer_bytes, read_bytes, spilled_bytes, memory_bytes) = match params {
         None => (BuildMode::InMemory, 0.0, 0.0, 0.0, memory_needed(spec, machine.cores)),
         Some(params) => {
             let layer_bytes = large.layer_bytes as f64 / large.states as f64 * prefix.states() as f64;
-            let most = max_spill(prefix, params.fixed_pieces);
-            // States that do not fit in memory are written and read once.
-            let spilled = layer_bytes * (1.0 - params.spill_bytes as f64 / most.max(1) as f64).max(0.0);
+            let largest_spill = max_spill(prefix, params.fixed_pieces);
+            // States that do not fit in memory are written and read once. Their fraction of
+            // a layer is taken to be that of the largest spill.
+            let spilled = layer_bytes * (1.0 - params.spill_bytes as f64 / largest_spill.max(1) as f64).max(0.0);
+            // Expansion, duplicate detection, and the table.
             let read = layer_bytes * (params.fixed_pieces as f64 + 2.0 + table_reads(spec, params)) + spilled;
-            let memory = memory_without_spill(spec, machine.cores, params) + most.min(params.spill_bytes);
+            let memory = memory_without_spill(spec, machine.cores, params) + largest_spill.min(params.spill_bytes);
             (BuildMode::OutOfCore, layer_bytes, read, spilled, memory)
         }
     };
@@ -201,10 +208,12 @@ fn extrapolate(
         layers: layers.round() as usize,
         memory_bytes,
         table_bytes,
+        // The file of spilled states is empty while the table is written.
         disk_bytes: layer_bytes as u64 + table_bytes,
         read_bytes: read_bytes as u64,
         written_bytes: written_bytes as u64,
         cpu_s,
+        // Computation and transfers are taken to overlap.
         wall_s: (cpu_s / utilization / machine.cores as f64).max(disk_s),
         calibrations: measured.to_vec(),
     }

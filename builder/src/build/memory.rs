@@ -44,8 +44,12 @@ pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
 }
 
 /// Returns partition parameters for a build within `limit` bytes, and the
-/// number of threads that the limit allows, at most `threads`.
+/// largest number of threads that the limit allows, at most `threads`.
+///
+/// # Errors
+/// If the limit does not suffice for one thread.
 pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Result<(PartitionParams, usize)> {
+    // Estimates may ask for more threads than a pool can have.
     let threads = threads.min(rayon::max_num_threads());
     let fit = |threads| params_for(spec, threads, limit).map(|params| (params, threads));
     if let Some(all) = fit(threads) {
@@ -53,6 +57,7 @@ pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Resul
     }
     let mut best = fit(1).ok_or_else(|| BuilderError::MemoryLimit { least: least_memory(spec, 1), limit })?;
     // More threads take more memory, so bisection finds the largest number.
+    // `best` fits, and `too_many` does not.
     let mut too_many = threads;
     while too_many - best.1 > 1 {
         let middle = best.1 + (too_many - best.1) / 2;

@@ -269,12 +269,15 @@ impl TableAssembler<'_> {
         Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), self.encoding, encoder)).collect())
     }
 
-    /// Returns the distances of the states of these ranks.
+    /// Returns the distances of the states of these ranks. Bit `i` of the planes
+    /// belongs to the state with the rank `ranks.start + i`.
     fn planes(&self, ranks: Range<u64>) -> Result<DistancePlanes> {
         let states = ranks.end - ranks.start;
+        // Eight bitmaps, one per binary digit of a distance, take a byte per state.
         let no_memory = |_| BuilderError::OutOfMemory { needed: states };
         let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
         let mut layer_states = new_bitmap(states).map_err(no_memory)?;
+        // `or_run` also reads the word after a segment.
         let mut words = vec![0; self.partitioning.segment_words() + 2];
         let mut codec = SegmentCodec::new();
         for (distance, layer) in (0..).zip(self.layers) {
@@ -284,7 +287,8 @@ impl TableAssembler<'_> {
                 if !layer.read(number, &mut words[..length], &mut codec)? {
                     continue;
                 }
-                // The first bit of the segment may lie within its first word.
+                // `first` is the rank of the segment's first state, whose bit may lie
+                // within the first word. `last` is the rank after its last state.
                 let last = first + (segment.bits.end - segment.bits.start);
                 let (start, end) = (first.max(ranks.start), last.min(ranks.end));
                 let skipped = segment.bits.start % 64 + (start - first);

@@ -31,17 +31,23 @@ pub(crate) struct Manifest {
     format: u32,
     /// The identifier of this build, which the provenance of its table repeats.
     id: String,
+    /// The size of the board.
     side: u64,
     pieces: u64,
+    /// The number of cells of the prefix.
     within: u64,
+    /// The name of the encoding, without its parameters.
     encoding: String,
     /// The block states and the level of the encoding `zstd`. Earlier versions did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zstd: Option<(u64, u8)>,
+    /// The number of upper pieces that the states of a partition share.
     #[serde(rename = "fixed")]
     fixed_pieces: usize,
+    /// The maximum length of a segment, in words of 64 bits.
     #[serde(rename = "chunk_words")]
     segment_words: usize,
+    /// How often the build was resumed.
     resumes: u64,
 }
 
@@ -96,7 +102,11 @@ pub(crate) struct WorkDir {
 }
 
 impl LockedDir {
-    /// Locks a work directory and creates it if it is missing.
+    /// Locks a work directory and creates it if it is missing. The lock lasts
+    /// until the value is dropped. Other files of the directory are not touched.
+    ///
+    /// # Errors
+    /// If another process has locked the directory, or it cannot be written.
     pub fn open(storage: &Arc<dyn FileSystem>, path: &Path) -> Result<LockedDir> {
         storage.create_directory(path).map_err(BuilderError::file(path, "make the directory"))?;
         let lock = path.join("lock");

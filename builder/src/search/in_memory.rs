@@ -26,6 +26,7 @@ pub(crate) struct BfsResult {
     pub planes: DistancePlanes,
     /// The number of states at each distance.
     pub layers: Vec<u64>,
+    /// The smallest distance of a state with a move out of the prefix.
     pub boundary_layer: Option<u32>,
     /// The number of successors of all layers. A successor counts once for
     /// each context that it shares with a state of the layer.
@@ -48,7 +49,11 @@ pub(crate) fn memory_needed(spec: TableSpec, threads: usize) -> u64 {
     (bitmaps * bitmap + PROGRAM).saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
-/// Finds the distance of every state.
+/// Finds the distance of every state of the prefix, one layer after another.
+///
+/// # Errors
+/// If the memory cannot be allocated, if a distance exceeds [`MAX_DISTANCE`], or
+/// if the observer cancels the search.
 pub(crate) fn breadth_first_search(spec: TableSpec, pool: &ThreadPool, observer: &dyn Observer) -> Result<BfsResult> {
     let out_of_memory = |_| BuilderError::OutOfMemory { needed: memory_needed(spec, pool.current_num_threads()) };
     let states = spec.prefix.states();
@@ -67,6 +72,7 @@ pub(crate) fn breadth_first_search(spec: TableSpec, pool: &ThreadPool, observer:
         }
         let distance = u8::try_from(layers.len()).ok().filter(|&distance| distance <= MAX_DISTANCE);
         let distance = distance.ok_or(BuilderError::DistanceTooLarge)?;
+        // The layer is seen before it is expanded, so it does not reach itself.
         pool.install(|| planes.add(&frontier, distance)).map_err(out_of_memory)?;
         layers.push(count);
         seen += count;
@@ -95,7 +101,8 @@ pub(crate) fn breadth_first_search(spec: TableSpec, pool: &ThreadPool, observer:
     Ok(BfsResult { planes, layers, boundary_layer, successors })
 }
 
-/// Moves the next layer into the frontier, clears it, and returns its number of states.
+/// Moves the layer in `next` to `frontier`, clears `next`, and returns the number of
+/// states in the layer.
 fn advance_frontier(next: &mut [AtomicU64], frontier: &mut Bitmap) -> u64 {
     let stripes = next.par_chunks_mut(STRIPE).zip(frontier.par_chunks_mut(STRIPE));
     let counts = stripes.map(|(next, frontier)| {

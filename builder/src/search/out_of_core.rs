@@ -283,8 +283,11 @@ impl<'a> ExternalSearch<'a> {
         Ok(states)
     }
 
-    /// Divides the segments of a partition into batches. A batch is at most as
-    /// large as the largest segments that all threads pack at once.
+    /// Divides the segments of a partition into batches, as index ranges. A batch
+    /// has at most the words of [`SEGMENTS_PER_BATCH`] full segments per thread.
+    ///
+    /// No batch is empty unless there are no segments, because every segment fits
+    /// into a batch.
     fn batches(&self, segments: &[Segment]) -> Vec<Range<usize>> {
         let most = SEGMENTS_PER_BATCH * self.workers.len() * self.partitioning.segment_words();
         let (mut batches, mut first, mut words) = (Vec::new(), 0, 0);

@@ -57,19 +57,22 @@ fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderError {
 }
 
 /// Compares the header of a table with the proven distance of the goal, the
-/// layers, and the first layer with a move out of the prefix.
+/// number of states per layer, and the first layer with a move out of the prefix.
+///
+/// # Errors
+/// If one of them differs.
 pub(super) fn compare_with_header(table: &Table, goal: u8, layers: &[u64], boundary_layer: Option<u8>) -> Result<()> {
-    let contents = table.info();
-    let (found, header) = (boundary_layer.map(u32::from), contents.boundary_layer);
+    let info = table.info();
+    let (found, header) = (boundary_layer.map(u32::from), info.boundary_layer);
     if goal != 0 {
         return Err(wrong_table(table, format!("the goal has distance {goal}")));
     }
-    if layers != contents.layers {
+    if layers != info.layers {
         return Err(wrong_table(table, "the layers in the header are not those of its distances"));
     }
     if found != header {
         let [found, header] = [found, header].map(|layer| layer.map_or("none".to_owned(), |layer| layer.to_string()));
-        let what = format!("the first layer with a move out of the region is {found}, but {header} in the header");
+        let what = format!("the first layer with a move out of the prefix is {found}, but {header} in the header");
         return Err(wrong_table(table, what));
     }
     Ok(())
