@@ -387,6 +387,8 @@ fn put_in_place(parameters: Table) -> Table {
 }
 
 impl Config {
+    /// Checks the ranges and the combination of the parameters. The error is the
+    /// reason why they are invalid.
     fn check(&self) -> Result<(), String> {
         match self {
             Config::Uct(uct) => uct.check(),
@@ -439,6 +441,13 @@ impl UctConfig {
         self.search.as_ref()
     }
 
+    /// Parses the policy parameters in `parts`. The exploration constant and the
+    /// final move of the player apply unless the parts have their own. Returns
+    /// `None` without parts.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if a part is unknown or has an invalid value.
     fn parse_parts(&self) -> Result<Option<SearchPolicy>, String> {
         if self.parts.is_empty() {
             return Ok(None);
@@ -454,6 +463,7 @@ impl UctConfig {
         Ok(Some(search))
     }
 
+    /// Checks the parameters, with `search` already parsed from `parts`.
     fn check(&self) -> Result<(), String> {
         if let Some(search) = &self.search {
             if self.selection == TreePolicy::Guided {
@@ -489,7 +499,7 @@ impl PvsConfig {
         if self.depth == 0 || !(1..=MOST_MEGABYTES).contains(&self.table_megabytes) {
             return Err(format!("`depth` is at least 1, and `table_megabytes` 1 to {MOST_MEGABYTES}"));
         }
-        // This keeps evaluations far below the values of won races.
+        // This keeps evaluations far below the values of won races (`pvs::value`).
         const MOST_WEIGHT: i32 = 10_000;
         let weights = [self.futility, self.row, self.rearmost, self.second, self.tempo];
         if !weights.iter().all(|weight| (0..=MOST_WEIGHT).contains(weight)) {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use sternhalma_data::{Board, Cell, Encoding, Prefix, Rank, State, Table};
 
-/// The mean number of moves per step beyond the table's prefix. The value was
-/// fitted on the whole table for 6 pieces (`docs/players.md`).
+/// The mean number of moves per step beyond the table's prefix, and per row
+/// without a table. The value was fitted on the whole table for 6 pieces
+/// (`docs/players.md`).
 const MOVES_PER_STEP: f64 = 0.37;
 
 /// Distances of armies to their goals: from the table for covered states,
@@ -79,8 +80,8 @@ impl Distances {
         self.table().is_none_or(|table| table.as_bytes().is_some() && table.prefix().is_whole())
     }
 
-    /// Returns the distance of an army with its rank. If the table is damaged,
-    /// the result is the estimate from neighbouring states.
+    /// Returns the distance of an army with its rank, in moves. A look-up that
+    /// fails because the table is damaged counts as the table's largest distance.
     #[inline]
     pub fn of(&self, army: State, rank: Rank) -> f64 {
         match &self.0 {
@@ -93,11 +94,13 @@ impl Distances {
     }
 }
 
-/// Returns the distance of an army that needs more than a load.
+/// Returns the distance, in moves, of an army that needs more than a load: of one
+/// beyond the prefix, or of any army in a table without a byte per state.
 #[cold]
 fn beyond(table: &Table, army: State) -> f64 {
     let prefix = table.prefix();
     let (placed, steps) = draw_in(prefix, army);
+    // With one byte per state, blocks are not compared with their checksums.
     let known = match table.encoding() {
         Encoding::Byte => table.as_bytes().map(|bytes| bytes[Rank::of(placed).0 as usize]),
         _ => table.probe(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
@@ -107,7 +110,7 @@ fn beyond(table: &Table, army: State) -> f64 {
 
 /// Moves each piece beyond the prefix to the nearest free cell inside. The
 /// nearest pieces come first, and ties go to the farthest cell. Returns the
-/// army and the number of steps on the empty board.
+/// army, which the prefix covers, and the number of steps on the empty board.
 pub fn draw_in(prefix: Prefix, army: State) -> (State, u32) {
     let covered = prefix.cells();
     let geometry = prefix.board().geometry();

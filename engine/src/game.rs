@@ -320,6 +320,9 @@ impl Game for ChineseCheckers {
         action.map_or(0, number)
     }
 
+    /// Hashes the armies, the player, the pass and the ply. Each word takes an
+    /// addition and a multiplication, both with odd constants; the halves of the
+    /// 128-bit product are combined. The ply keeps the search graph free of cycles.
     #[inline]
     fn key(&self, state: &GameState) -> Option<u64> {
         let [x, o] = state.armies.map(CellSet::bits);

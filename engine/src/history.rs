@@ -137,7 +137,7 @@ impl GameHistory {
     }
 
     /// Takes the last action back and returns it. A declared result is taken
-    /// back too.
+    /// back too. Without an action, returns `None` and changes nothing.
     pub fn undo(&mut self) -> Option<Action> {
         let mv = self.played.pop()?;
         self.states.pop();
@@ -147,7 +147,8 @@ impl GameHistory {
         Some(action)
     }
 
-    /// Plays the last action that was taken back, and returns it.
+    /// Plays the last action that was taken back, and returns it. Returns `None` if
+    /// there is none.
     pub fn redo(&mut self) -> Option<Action> {
         let mv = self.undone.pop()?;
         let action = mv.action;

@@ -273,12 +273,14 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
         let limits = limits.and(Limits::depth(self.depth));
         let AlphaBetaResult { best: action, value, spent } =
             alpha_beta(&*self.game, state, &mut self.heuristic, limits, stop);
-        // Without a completely searched depth there is no value.
+        // Without a completely searched depth there is no value. A win in n plies has
+        // the value `WIN` - n, far above any lead.
         let value = (spent.depth > 0).then_some(match value {
             won if won > WIN / 2.0 => SearchValue::Won((WIN - won) as u32),
             lost if lost < -WIN / 2.0 => SearchValue::Lost((WIN + lost) as u32),
             lead => SearchValue::Lead(lead),
         });
+        // The search keeps only the first move of its line.
         watch(&SearchInfo { spent, value, line: vec![action] });
         Choice { action, spent }
     }

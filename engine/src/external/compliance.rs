@@ -265,11 +265,13 @@ impl Checker {
         self.check_move(&position, &state, "go nodes 100", PROMPT)
     }
 
-    /// Checks a search that has a time. The best of several attempts counts.
+    /// Checks that the search of the command `go` answers within `time` and
+    /// [`MARGIN`]. The best of [`ATTEMPTS`] counts.
     fn check_timed(&mut self, go: &str, time: Duration) -> Result<(), String> {
         let start = self.game.initial();
         let mut took = Duration::MAX;
         for _ in 0..ATTEMPTS {
+            // A late answer is timed. A missing or illegal one ends the check at once.
             let started = Instant::now();
             self.check_move("position startpos", &start, go, time + PROMPT)?;
             took = took.min(started.elapsed());

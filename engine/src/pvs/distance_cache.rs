@@ -8,7 +8,7 @@ use crate::distance::Distances;
 pub(super) const MOVE: i32 = 100;
 
 /// The number of cached distances, if the table is slow; a power of two.
-const KEPT: usize = 1 << 18;
+const CACHE_ENTRIES: usize = 1 << 18;
 
 /// A cached distance with the rank of its army.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ struct CachedDistance {
 /// cached: those of encodings other than bytes, and estimates beyond a prefix.
 pub(super) struct DistanceCache {
     distances: Distances,
-    kept: Vec<CachedDistance>,
+    entries: Vec<CachedDistance>,
 }
 
 impl DistanceCache {
@@ -29,24 +29,30 @@ impl DistanceCache {
         let fast = distances.is_fast();
         // No army has this rank.
         let empty = CachedDistance { rank: u64::MAX, distance: 0 };
-        DistanceCache { kept: if fast { Vec::new() } else { vec![empty; KEPT] }, distances }
+        DistanceCache { entries: if fast { Vec::new() } else { vec![empty; CACHE_ENTRIES] }, distances }
     }
 
     /// Returns the distance of an army with its rank.
     #[inline]
     pub fn distance(&mut self, army: State, rank: Rank) -> i32 {
-        if self.kept.is_empty() { hundredths(self.distances.of(army, rank)) } else { self.slow(army, rank) }
+        if self.entries.is_empty() {
+            hundredths(self.distances.of(army, rank))
+        } else {
+            self.cached_distance(army, rank)
+        }
     }
 
+    /// Returns a cached distance, or looks it up and caches it. The rank alone selects
+    /// the entry, and a new distance replaces the old one.
     #[cold]
-    fn slow(&mut self, army: State, rank: Rank) -> i32 {
-        // Ranks of similar armies are close together; the product spreads
-        // them.
-        let place = (rank.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % KEPT;
-        if self.kept[place].rank != rank.0 {
-            self.kept[place] = CachedDistance { rank: rank.0, distance: hundredths(self.distances.of(army, rank)) };
+    fn cached_distance(&mut self, army: State, rank: Rank) -> i32 {
+        // Ranks of similar armies are close together. The product with 2^64 divided by
+        // the golden ratio spreads them.
+        let index = (rank.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHE_ENTRIES;
+        if self.entries[index].rank != rank.0 {
+            self.entries[index] = CachedDistance { rank: rank.0, distance: hundredths(self.distances.of(army, rank)) };
         }
-        self.kept[place].distance
+        self.entries[index].distance
     }
 }
 

@@ -13,6 +13,7 @@ use crate::ugi::legal_action;
 
 impl AnnotatedGame {
     /// Returns a logged game of Chinese Checkers, with the data of its searches if the log has them.
+    /// The record starts after the opening. Role 0 is `x`, and role 1 is `o`.
     ///
     /// # Errors
     ///
@@ -41,12 +42,14 @@ impl AnnotatedGame {
             ("PlayerO", titles[1]),
             ("Ending", &ending),
         ];
+        // A tag is one line.
         for (name, value) in tags {
             found.set_tag(name, value.replace(char::is_control, " "));
         }
         for (at, text) in record.moves.iter().enumerate() {
             let action = legal_action(&game, &state, text).map_err(|error| error.to_string())?;
             game.play_action(&mut state, action);
+            // In this game one role moves per ply, so searches and moves have the same order.
             let info = record.searches.get(at).map(MoveInfo::from).unwrap_or_default();
             found.line.moves.push(AnnotatedMove::new(action, info));
         }
