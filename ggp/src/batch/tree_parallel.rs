@@ -44,8 +44,11 @@ struct SpeedTrials {
 }
 
 impl SpeedTrials {
-    /// Returns the number of simulations at a time that pays.
+    /// Returns the number of simulations at a time with the best speed, in expansions
+    /// per second. A larger number must be [`MIN_GAIN`](Parallelism::MIN_GAIN) times as
+    /// fast as the best smaller one.
     fn best(&self) -> usize {
+        // A way that has not been tried has the rate 0.
         let rates = self.tried.map(|(expansions, seconds)| expansions / seconds.max(1e-9));
         let mut best = 0;
         for way in 1..rates.len() {

@@ -385,7 +385,8 @@ fn nst_field<'a>(
     }
 }
 
-/// Returns the parameter `playout`. From `mast` to `nst` and back, the other parameters stay.
+/// Returns the parameter `playout`. From `mast` to `nst` and back, the selector, the replies and the decay stay, and the
+/// parameters of NST get their defaults. From `mini` to `mini` everything stays.
 fn name(playout: &mut PlayoutPolicy) -> Field<'_> {
     let text = match playout {
         PlayoutPolicy::Random => "random",

@@ -27,7 +27,8 @@ impl GroundLimits {
     /// again in gates, and gates in several versions of the network.
     pub fn within(memory: u64) -> GroundLimits {
         let words = memory / 40;
-        // Joins visit about four rows per word.
+        // Joins visit about four rows per word. A gate of unrolled recursion counts as
+        // five words.
         GroundLimits {
             memory,
             visits: words.saturating_mul(4),

@@ -283,18 +283,23 @@ fn is_space(c: char) -> bool {
 
 /// A list whose closing parenthesis has not been read yet.
 struct OpenList {
+    /// The opening parenthesis.
     place: Place,
+    /// The comments before the list.
     comments: Vec<String>,
     items: Vec<Expr>,
 }
 
 struct Reader<'a> {
     chars: std::iter::Peekable<std::str::Chars<'a>>,
+    /// The position of the next character.
     place: Place,
     /// The line on which the last token or comment ended.
     last_line: u32,
     document: Document,
+    /// The open lists, from the outermost to the innermost.
     open: Vec<OpenList>,
+    /// The comments inside a list that no expression has taken yet.
     comments: Vec<String>,
 }
 
@@ -347,6 +352,7 @@ impl<'a> Reader<'a> {
         self.last_line = start.line;
     }
 
+    /// Opens a list at a parenthesis. The list takes the comments before it.
     fn open(&mut self) -> Result<(), KifError> {
         let place = self.place;
         if self.open.len() == MAX_DEPTH {

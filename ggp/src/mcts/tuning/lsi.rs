@@ -12,7 +12,7 @@ use crate::util::bits;
 ///
 /// The first phase tests single values. The second phase compares combinations
 /// of the better values by sequential halving. The best combination is then
-/// used.
+/// used. N_g is the number of simulations of the first phase.
 #[derive(Clone, Debug)]
 pub(super) struct Lsi {
     /// N_e, the number of simulations that compare combinations.
@@ -42,13 +42,15 @@ impl Lsi {
         Lsi { unsettled: true, ..Lsi::new(space, u32::MAX, 0, 1) }
     }
 
-    /// Sets the numbers, if they are still unknown, so that half of
-    /// `simulations` are used. The ratio is that of 75,000, 25,000 and 2,000
-    /// [Sironi and Winands 2018, section 5.1].
+    /// Sets N_g, N_e and k, if they are still unknown, for a match with a number of
+    /// `simulations`. The two phases take half of them, and the best combination
+    /// plays the rest. The ratio is that of 75,000, 25,000 and 2,000 [Sironi and
+    /// Winands 2018, section 5.1].
     pub(super) fn settle(&mut self, simulations: u32) {
         if let Stage::Generation(side) = &mut self.stage
             && self.unsettled
         {
+            // The simulations of both phases, N_g + N_e.
             let samples = simulations / 2;
             self.unsettled = false;
             self.evaluate = samples / 4;

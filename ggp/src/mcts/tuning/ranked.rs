@@ -2,6 +2,7 @@
 
 use super::ucb::UNTRIED;
 
+/// The number that is no bucket.
 const NONE: u32 = u32::MAX;
 
 /// The bucket of the untried arms.
@@ -29,6 +30,7 @@ pub(super) struct RankedArms {
     mean: Vec<f64>,
     /// 1 / √visits; 0 without visits.
     spread: Vec<f64>,
+    /// The numbers of unlinked buckets, for reuse. Their heaps are empty.
     unused: Vec<u32>,
 }
 
@@ -43,7 +45,9 @@ struct ArmPosition {
 struct RankedArm {
     /// The sum of rewards, which ranks like the mean within a bucket.
     sum: f64,
+    /// The random number that breaks ties.
     lot: u32,
+    /// The number of the arm.
     arm: u32,
 }
 
@@ -56,8 +60,11 @@ impl RankedArm {
 
 #[derive(Clone, Copy, Debug)]
 struct BucketLink {
+    /// The visits of each arm in the bucket.
     visits: u32,
+    /// The bucket with the next smaller number of visits, or [`NONE`].
     before: u32,
+    /// The bucket with the next larger number of visits, or [`NONE`].
     after: u32,
 }
 
@@ -107,8 +114,8 @@ impl RankedArms {
         filled.max_by_key(|&bucket| self.links[bucket].visits).map(|bucket| self.heaps[bucket][0].arm)
     }
 
-    /// Adds `visits` plays of an arm, at least one, with the sum of their
-    /// rewards.
+    /// Adds `visits` plays of an arm, at least one, with the sum of their rewards,
+    /// and gives the arm the new random number `lot`.
     #[inline]
     pub(super) fn update(&mut self, arm: u32, visits: u32, sum: f64, lot: u32) {
         let from = self.arms[arm as usize].bucket;
@@ -117,6 +124,7 @@ impl RankedArms {
         entry.lot = lot;
         let to = self.bucket(from, self.links[from as usize].visits + visits);
         self.insert(to, entry);
+        // Only now, because `bucket` searches from the old bucket on.
         if from != FRESH && self.heaps[from as usize].is_empty() {
             self.unlink(from);
         }

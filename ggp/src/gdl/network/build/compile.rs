@@ -63,6 +63,13 @@ impl Network {
         Network::plain_within(rules, GroundLimits::default(), stop)
     }
 
+    /// Grounds the rules within `limits` and builds their network without
+    /// simplification.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `terminal`, `legal` or `goal` depends on the moves, and the
+    /// errors of grounding.
     fn plain_within(rules: &Rules, limits: GroundLimits, stop: &AtomicBool) -> Result<Network, GroundError> {
         let graph = DependencyGraph::new(rules);
         if let Some(relation) = ["terminal", "legal", "goal"].into_iter().find(|name| graph.depends(name, "does")) {

@@ -260,6 +260,7 @@ impl Op {
     }
 }
 
+/// The entry of `of_node` for a node that has not been evaluated.
 const NO_VALUE: usize = usize::MAX;
 
 /// Representation constraints on a value.
@@ -450,7 +451,8 @@ impl<'a> LaneCompiler<'a> {
     }
 
     /// Returns the operations that evaluate the next state into the slots of the
-    /// fluents.
+    /// fluents. A node that the terminal condition or the legal moves have evaluated is
+    /// not evaluated again.
     fn next_ops(&mut self) -> Vec<Op> {
         let next = &self.netlist.outputs.next;
         let nodes = self.below(next.iter().copied());
@@ -463,7 +465,7 @@ impl<'a> LaneCompiler<'a> {
             }
         }
         let mut ops = Vec::new();
-        // Maps a value to that fluent.
+        // Maps the value of such a gate to that fluent, whose slot it may take.
         let mut fluents = HashMap::new();
         for node in nodes {
             let first = firsts.get(&node);

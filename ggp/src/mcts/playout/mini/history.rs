@@ -19,7 +19,9 @@ struct RewardAverage {
 /// occurs.
 #[derive(Clone, Debug)]
 pub struct History {
+    /// By role and move number.
     roles: Vec<Vec<RewardAverage>>,
+    /// The number of the current simulation, from 1.
     simulation: u32,
     /// The number of bytes by which the memory may grow.
     room: usize,
@@ -46,8 +48,10 @@ impl History {
         self.simulation += 1;
     }
 
-    /// Adds the reward of a move of a role in the current simulation. Move
-    /// numbers must be small.
+    /// Adds the reward, from 0 to 1, of a move of a role in the current simulation,
+    /// which [`begin`](History::begin) must have begun. A repeated move is ignored.
+    ///
+    /// The memory is proportional to the largest move number.
     pub fn count(&mut self, role: usize, mv: u32, reward: f64) {
         let averages = &mut self.roles[role];
         if !extend_within(averages, mv as usize, &mut self.room) {

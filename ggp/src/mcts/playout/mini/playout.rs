@@ -206,7 +206,9 @@ impl<G: Game> MiniPlayout<G> {
         scoring::best(&self.buffers.worths, rng)
     }
 
-    /// Evaluates each of our moves by the state after it.
+    /// Evaluates each of our moves by the state after it, and writes the scores to
+    /// `buffers.worths` in the order of `moves`. The strategy must have what it needs:
+    /// features, and for AGE a goal tree.
     fn judge(&mut self, game: &G, state: &G::State, strategy: Strategy, moves: &[G::Move], rng: &mut Rng) {
         let mut joints = std::mem::take(&mut self.buffers.joints);
         joints.clear();
@@ -226,6 +228,7 @@ impl<G: Game> MiniPlayout<G> {
             }
             (Strategy::Symbols, Symbols::Learnt(Some(weights))) => scoring::by_weights(successors, weights, worths),
             (Strategy::Mobility, _) => scoring::by_mobility(successors, game.roles(), self.role, worths),
+            // E: `pick` excludes all other cases.
             _ => scoring::by_novelty(successors, &self.recent[..self.known], counts, worths),
         }
         self.buffers.joints = joints;
