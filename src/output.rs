@@ -105,7 +105,7 @@ impl From<CommandOutcome> for ExitCode {
     }
 }
 
-/// Prints the answer of a command: a value as JSON, or a text.
+/// Prints the answer of a command: a value as one line of JSON if `json` is set, or else a text.
 pub fn answer(json: bool, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<CommandOutcome> {
     if json {
         print_json(value)?

@@ -152,7 +152,7 @@ impl TablesArgs {
         })
     }
 
-    /// Returns what a user can do who named a table that does not exist.
+    /// Returns what a user can do who named a table that does not exist, as a clause that begins with `; `.
     fn advice_for_name(&self, name: &str) -> String {
         let names = self.names();
         let similar = nearest(name, names.iter().map(String::as_str));
@@ -258,7 +258,7 @@ pub fn largest_prefix(board: Board, states: u64) -> Prefix {
     prefixes.take_while(|prefix| prefix.states() <= states).last().unwrap_or(Prefix::whole(board))
 }
 
-/// Lists existing tables.
+/// Lists existing tables, as a clause that begins with `; `, or returns nothing if there are none.
 fn existing(names: &[String]) -> String {
     match names {
         [] => String::new(),

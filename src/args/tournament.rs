@@ -482,6 +482,13 @@ impl TournamentOptions {
         Ok(self.sprt.map(|nelo| SprtSpec { nelo, alpha, beta }))
     }
 
+    /// Returns the rounds of the file, or one round without a name. A round without a
+    /// budget or a number of games takes that of the tournament. A budget replaces
+    /// another as a whole: the flags override the file, and the file the default.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a round has no games, or the flags have no valid budget.
     fn rounds(&self) -> Result<Vec<RoundSpec>> {
         let default = if self.sprt.is_some() { DEFAULT_TEST_GAMES } else { DEFAULT_GAMES };
         let games = self.games.unwrap_or(default);

@@ -76,6 +76,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let stop = ctx.stop()?;
     let threads = threads(args.threads);
     let game = ChineseCheckers::new(factory.board(), Filter::All).with_ply_limit(factory.ply_limit());
+    // A trial: a match of entrant 0, the variant, against entrant 1, the present player.
     let play = |variant: &Config, present: &Config, seed: u64| -> Option<Score> {
         let contestants = |entrant: usize| -> Box<dyn Contestant<ChineseCheckers>> {
             Box::new(EngineContestant::new(
@@ -83,13 +84,16 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             ))
         };
         let mut standings = Standings::new(Schedule { seed, ..setup.terms.clone() });
-        let setup = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
-        let played = arena::run(&setup, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
+        let tournament = TournamentSetup { game: &game, contestants: &contestants, adjudicator: None };
+        let played = arena::run(&tournament, &mut standings, threads, &stop, |_, _| Ok::<(), String>(()));
         played.expect("openings are random, and reports do not fail");
+        // An interrupted match has no score.
         (!stop.load(Relaxed)).then(|| standings.score(0, 0))
     };
+    // A trial that cannot be logged ends the run.
     let mut failed = None;
     let started = Instant::now();
+    // `known` trials of an interrupted run are not played again.
     let (most, mut finished) = (setup.tuning.most_trials(), 0);
     let report = |trial: &Trial| {
         let Score { games, wins, losses, draws } = trial.score;

@@ -168,6 +168,7 @@ impl<'a> PlaySession<'a> {
         Ok(())
     }
 
+    /// Prints the result of a finished game, with the ply of its last position.
     fn print_result(&self) -> Result<()> {
         let ply = self.history.state().ply();
         let result = match self.history.outcome() {
@@ -290,6 +291,13 @@ impl<'a> PlaySession<'a> {
         self.play(Some(mv), MoveInfo::default())
     }
 
+    /// Prints the legal moves of the piece on a cell, whose name may be in either
+    /// case, or of all pieces.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the game is over, or if no piece of the player to move can move from
+    /// the cell.
     fn list_moves(&self, cell: Option<&str>) -> Result<()> {
         self.ensure_unfinished()?;
         let geometry = self.history.rules().geometry();
@@ -316,7 +324,7 @@ impl<'a> PlaySession<'a> {
         print_line(&format!("hint: {}{value}{depth}  line: {line}", self.action_text(best.action)))
     }
 
-    /// Returns whether a person is to choose a move.
+    /// Returns whether a person is to choose a move. A forced pass is no choice.
     fn awaits_person(&self) -> bool {
         self.factory.is_human(self.history.state().player()) && self.history.legal() != [None]
     }
@@ -339,7 +347,7 @@ impl<'a> PlaySession<'a> {
         bail!("there is no move of yours to take back")
     }
 
-    /// Plays moves that were taken back until a person is to move.
+    /// Plays moves that were taken back, at least one, until a person is to move.
     fn redo(&mut self) -> Result<()> {
         let mut played = 0;
         while self.history.redo().is_some() {

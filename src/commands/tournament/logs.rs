@@ -54,6 +54,7 @@ struct ResultArgs {
 }
 
 impl ResultArgs {
+    /// Prints the results of one log.
     fn print(&self, schedule: Schedule, records: &[GameRecord]) -> Result<CommandOutcome> {
         if self.file.is_some() {
             bail!("a series file needs directories of logs, and this is a log");
@@ -61,6 +62,8 @@ impl ResultArgs {
         single::print(&Standings::with_games(schedule, records), self.json)
     }
 
+    /// Prints the results of the games of a series, by name, beside the published
+    /// results of the series file.
     fn print_games(&self, games: Vec<(String, MergedLogs)>) -> Result<CommandOutcome> {
         let info = match &self.file {
             Some(path) => {

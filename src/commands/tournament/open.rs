@@ -39,6 +39,7 @@ pub fn open(
             let board = Board::new(size, pieces)?.for_two()?;
             let mut tables = BoardTables { ctx, board, default: table.as_deref(), open: Vec::new() };
             let players = open_players(&mut tables, &players, file.as_deref(), &mut schedule, log)?;
+            // The default table decides games whose armies have separated.
             let adjudicator = if schedule.adjudicate { Some(tables.get(None)?) } else { None };
             Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?.within(memory))
         }
@@ -86,6 +87,8 @@ fn refuse_invalid(text: &str) -> Result<()> {
     }
 }
 
+/// Opens the players, built in or from a file of players. In `schedule`, programs without a
+/// name of their own get the title with which they introduce themselves.
 fn open_players(
     tables: &mut BoardTables<'_>,
     players: &[PlayerEntry],
@@ -140,6 +143,7 @@ struct BoardTables<'a> {
 }
 
 impl BoardTables<'_> {
+    /// Returns the distances of a table, or of the default table without a name.
     fn get(&mut self, name: Option<&Path>) -> Result<Distances> {
         let name = name.or(self.default);
         if let Some((_, distances)) = self.open.iter().find(|(open, _)| open.as_deref() == name) {
