@@ -1,11 +1,12 @@
 //! Builders and verifiers of Chinese Checkers distance tables.
 //!
 //! A [`TableBuilder`] finds the distance of every state by breadth-first
-//! search from the goal and writes a [`Table`](sternhalma_data::Table) file. It
-//! searches in memory or, under a memory limit, out of core, and then resumes
-//! after an interruption. A [`Verifier`] checks a file and proves its distances
-//! without a search. A [`TableConverter`] changes the encoding of a table, and
-//! [`compare`] compares the upper bounds of one table with another.
+//! search from the goal and writes a [`Table`](sternhalma_data::Table) file.
+//! The builder searches in memory or, under a memory limit, out of core. An
+//! interrupted out-of-core build resumes. A [`Verifier`] checks a file and
+//! proves its distances without a search. A [`TableConverter`] changes the
+//! encoding of a table, and [`compare`] compares the upper bounds of one table
+//! with another.
 //!
 //! ```
 //! use sternhalma_builder::{BuildMode, TableBuilder, Verifier};

@@ -4,9 +4,10 @@
 //!
 //! For each context of `docs/table-format.md`, the program counts how often the
 //! distance of a state differs by −1, 0 or +1 from its anchor, in blocks of
-//! 32,768 states. It writes the differences of each context, the most frequent
-//! first, to OUT. It then compares them with the committed file. The count of a
-//! table is multiplied by its WEIGHT, which is 1 by default.
+//! 32,768 states. The program writes the differences of each context, the most
+//! frequent first, to OUT. The program then compares OUT with the committed
+//! file. The count of a table is multiplied by its WEIGHT, which is 1 by
+//! default.
 //!
 //! The program follows the format document and shares no code with the encoder.
 

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! - [`board`] has the rules: boards, cells, moves, states, ranks and notation.
-//!   It does no I/O.
-//! - [`table`] has the tables: opening, probing and streaming. Its modules
+//!   The module does no I/O.
+//! - [`table`] has the tables: opening, probing and streaming. The modules
 //!   [`table::write`] and [`table::fs`] are the low level on which the crate
 //!   `sternhalma-builder` makes tables.
 //!

@@ -1,5 +1,5 @@
-//! Damaged and hostile files. Each is rejected with an error that names the file,
-//! or answers like any table. None ends the program.
+//! Damaged and hostile files. Each file is rejected with an error that names the
+//! file, or answers like any table. None ends the program.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -89,7 +89,7 @@ fn assert_refused(path: &Path, what: impl FnOnce() -> String) {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Refused,
-    /// It opens, but its distances are not those of its prefix.
+    /// The file opens, but its distances are not those of its prefix.
     Opened,
     Right,
 }

@@ -1,8 +1,8 @@
 //! Out-of-core builds, which resume after an interruption.
 //!
-//! Each layer is a file of the work directory. It appears only when it is
-//! complete and on disk. However the process ends, the same build resumes
-//! after the last complete layer. The table appears last. Its provenance
+//! Each layer is a file of the work directory. The file appears only when it is
+//! complete and on disk. However the process ends, the same build resumes after
+//! the last complete layer. The table appears last. The provenance of the table
 //! contains the identifier of the build, which identifies a finished build.
 
 use std::ops::Range;
@@ -43,7 +43,7 @@ pub enum BuildOutcome {
     AlreadyComplete,
 }
 
-/// An out-of-core build and everything it works with.
+/// An out-of-core build with its files and threads.
 pub(super) struct OutOfCoreBuild<'a> {
     pub storage: Arc<dyn FileSystem>,
     pub options: &'a TableBuilder,
@@ -106,7 +106,7 @@ impl OutOfCoreBuild<'_> {
     }
 
     /// Returns the parameters with the partitioning that the build began with.
-    /// The memory limit must suffice for it.
+    /// The memory limit must suffice for the build.
     fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams> {
         let (fixed_pieces, segment_words) = work.partitioning();
         if (fixed_pieces, segment_words) == (self.params.fixed_pieces, self.params.segment_words) {
@@ -237,7 +237,7 @@ fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<Laye
 fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
     let TableSpec { prefix, encoding } = spec;
     let summaries: Vec<LayerSummary> = layers.iter().map(LayerFile::summary).collect();
-    // The file of a layer describes the expansion of the layer before.
+    // The file of a layer describes the expansion of the previous layer.
     let boundary_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
     let states = summaries.iter().map(|summary| summary.states).filter(|&states| states > 0).collect();
     let io = (0..).zip(&summaries).map(|(layer, s)| LayerTraffic { layer, read: s.read, written: s.written });
@@ -260,8 +260,8 @@ struct TableAssembler<'a> {
 }
 
 impl TableAssembler<'_> {
-    /// Returns the bytes of each of these consecutive blocks. Their distances
-    /// are first collected from the layers, in bit planes.
+    /// Returns the bytes of each of these consecutive blocks. The distances of
+    /// the blocks are first collected from the layers, in bit planes.
     fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
         let start = first.ranks.start;

@@ -18,9 +18,9 @@ use crate::search::memory_needed;
 ///
 /// An out-of-core build keeps its layers in a work directory. After an
 /// interruption of any kind, the same build resumes after the last complete
-/// layer. It needs about 3 bits of disk space per state for the layers, in
-/// addition to the table. It uses fewer threads than requested if the memory
-/// limit is too small for all of them.
+/// layer. The build needs about 3 bits of disk space per state for the layers,
+/// in addition to the table. The build uses fewer threads than requested if the
+/// memory limit is too small for all of them.
 ///
 /// ```
 /// use sternhalma_builder::TableBuilder;

@@ -32,9 +32,9 @@ const TAIL_BYTES: u64 = 24;
 #[derive(Clone, Default, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct LayerSummary {
     pub states: u64,
-    /// Whether the layer before has a successor outside the prefix.
+    /// Whether the previous layer has a successor outside the prefix.
     pub escapes: bool,
-    /// The number of successors of the layer before.
+    /// The number of successors of the previous layer.
     pub successors: u64,
     pub wall_s: f64,
     pub cpu_s: f64,
@@ -231,7 +231,7 @@ impl LayerFile {
         if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
     }
 
-    /// Reads the packed bytes of a segment. Returns `false` if it is empty.
+    /// Reads the packed bytes of a segment. Returns `false` if the segment is empty.
     fn packed(&self, segment: u64, bytes: &mut Vec<u8>) -> Result<bool> {
         let [entry, next] = [segment, segment + 1].map(|segment| self.entries[segment as usize]);
         if entry.start == next.start {

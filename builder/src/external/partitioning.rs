@@ -3,23 +3,24 @@
 //!
 //! This is structured duplicate detection [Zhou and Hansen 2004] by the upper
 //! pieces. A *partition* consists of the states with the same `fixed_pieces`
-//! upper pieces. It is an interval of ranks and has its own bitmap. A *context
-//! class* consists of the contexts with the same `fixed_pieces` upper pieces.
+//! upper pieces. A partition is an interval of ranks and has its own bitmap. A
+//! *context class* consists of the contexts with the same `fixed_pieces` upper
+//! pieces.
 //!
 //! Let Q be the upper pieces of a class, and q the lowest of them. The class
 //! involves the states of partition Q, where the mover stands below q. For
 //! every cell c above q it also involves the states of partition
-//! Q ∪ {c} ∖ {q} whose next piece is q. They are an interval of ranks, and
-//! that partition is a *successor* of Q. All states that a class involves are
-//! thus a few intervals, and classes can be expanded one at a time.
+//! Q ∪ {c} ∖ {q} whose next piece is q. These states are an interval of ranks,
+//! and their partition is a *successor* of Q. All states that a class involves
+//! are thus a few intervals, and classes can be expanded one at a time.
 //!
 //! A successor comes after its partition in the order of ranks. If classes are
 //! expanded in that order, a partition is complete after its own class.
 //!
 //! The bitmap of a partition is divided into *segments*, at least one for each
 //! cell of the next piece, so that a successor interval is one or more whole
-//! segments. A segment may start or end within a word. Its neighbor then has
-//! the same word, and each of them only its own bits.
+//! segments. A segment may start or end within a word. The neighboring segment
+//! then has the same word, and each segment only its own bits.
 
 use std::ops::Range;
 
@@ -206,8 +207,8 @@ impl Partitioning {
         loaded
     }
 
-    /// Iterates over the segments with a state of these ranks. Each comes with
-    /// its number and the rank of its first state.
+    /// Iterates over the segments with a state of these ranks. Each item is a
+    /// partition with its number and the rank of its first state.
     pub fn segments_of_ranks(&self, ranks: Range<u64>) -> impl Iterator<Item = (u64, &Segment, u64)> {
         let partition = match self.fixed_pieces {
             0 => 0,

@@ -6,11 +6,12 @@
 //! layer is therefore expanded context by context, for all cells of the mover
 //! at once, and for many contexts at once with one bit per context.
 //!
-//! A *group* consists of the contexts that share their upper pieces. They
-//! differ in their `slice_pieces` lowest pieces, which are below the upper
-//! ones. A *bit slice* belongs to one cell of the mover and has one bit per
-//! context of the group. The bit is set if the layer contains the context with
-//! the mover on this cell. Steps and jumps are word operations between slices.
+//! A *group* consists of the contexts that share their upper pieces. The
+//! contexts of a group differ in their `slice_pieces` lowest pieces, which are
+//! below the upper pieces. A *bit slice* belongs to one cell of the mover and
+//! has one bit per context of the group. The bit is set if the layer contains
+//! the context with the mover on this cell. Steps and jumps are word operations
+//! between slices.
 //!
 //! States are numbered by rank. If the mover stands above the lowest upper
 //! piece `v` of the group, its slice is therefore an interval of the layer's

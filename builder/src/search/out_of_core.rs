@@ -2,10 +2,10 @@
 //! successors in memory.
 //!
 //! Moves are reversible, so a successor of a layer is in the layer itself, in
-//! the one before or in the one after. Delayed duplicate detection [Korf 2004]
-//! against two layers therefore suffices, and no set of seen states is needed.
-//! Each layer is written once, compressed ([`LayerFile`]), and read once more
-//! for the table.
+//! the previous layer or in the next layer. Delayed duplicate detection [Korf
+//! 2004] against two layers therefore suffices, and no set of seen states is
+//! needed. Each layer is written once, compressed ([`LayerFile`]), and read
+//! once more for the table.
 //!
 //! Context classes ([`Partitioning`]) are taken in order. The states of the
 //! layer in a class are unpacked and expanded as in memory. The states reached

@@ -43,7 +43,7 @@ pub struct DifferenceStats {
     pub states: u64,
     /// The number of states whose distance the smaller table proves.
     pub proven: u64,
-    /// The number of proven states that differ. It is 0 unless a table is wrong.
+    /// The number of proven states that differ. The number is 0 unless a table is wrong.
     pub proven_differing: u64,
     /// The number of states that differ in a way that right tables cannot:
     /// proven states, states with the larger distance in the larger table, and

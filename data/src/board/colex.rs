@@ -3,8 +3,8 @@
 /// The largest number of pieces of an army.
 pub(crate) const MOST_PIECES: usize = 15;
 
-/// A row length above the cells of any board. It is a power of two, so that
-/// `index % ROW` needs no bounds check.
+/// A row length above the cells of any board. The row length is a power of two,
+/// so that `index % ROW` needs no bounds check.
 pub(crate) const ROW: usize = 128;
 
 /// `BINOMIALS[k][n]` is C(n, k), or `u64::MAX` if that exceeds 64 bits.

@@ -91,8 +91,9 @@ impl Drawing {
         Drawing { marked, ..self }
     }
 
-    /// Returns the picture of a position. It has a line per row, without blanks
-    /// at the ends of lines and without a line break after the last line.
+    /// Returns the picture of a position. The picture has a line per row,
+    /// without blanks at the ends of lines and without a line break after the
+    /// last line.
     pub fn draw(&self, position: &Position) -> String {
         let geometry = position.geometry();
         let rows = 2 * geometry.size() - 1;

@@ -30,7 +30,7 @@ pub struct Geometry {
 }
 
 /// The neighbors of one cell that can be jumped over, numbered from the lowest
-/// of them. Their indices span less than 32 cells.
+/// of them. The indices of these neighbors span less than 32 cells.
 #[derive(Clone, Debug)]
 struct JumpWindow {
     first: u32,

@@ -59,7 +59,7 @@ pub enum NotationError {
     Position {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// The error in the text.
         fault: PositionFault,
     },
     /// The board does not have what the text requires.
@@ -324,8 +324,8 @@ impl fmt::Display for Position {
 impl FromStr for Position {
     type Err = NotationError;
 
-    /// Parses a position string. Its letters may be of either case. Without a
-    /// ply, the position is at ply 0, and without a player, `x` is to move.
+    /// Parses a position string. Letters may be of either case. Without a ply,
+    /// the position is at ply 0, and without a player, `x` is to move.
     fn from_str(text: &str) -> Result<Position, NotationError> {
         parse_position(text).map_err(|fault| NotationError::Position { text: text.to_owned(), fault })
     }

@@ -9,7 +9,7 @@ use super::side::Side;
 /// Both armies on a board, the player to move, and the number of plies played.
 ///
 /// Cells are in board order, which starts at `a1`. The armies are disjoint.
-/// They may have any number of pieces, so a position can describe a
+/// The armies may have any number of pieces, so a position can describe a
 /// single-agent state (one army) as well as a game.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Position {

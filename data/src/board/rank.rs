@@ -33,8 +33,8 @@ const fn half<const ROWS: usize>(first: usize) -> [[u64; 65]; ROWS] {
 /// The index of a state in a table: Σ C(cᵢ, i + 1) over its cells
 /// c₀ < c₁ < … in goal order. The goal has rank 0.
 ///
-/// A rank does not contain the number of pieces. It identifies a state among
-/// those with the same number of pieces.
+/// A rank does not contain the number of pieces. A rank identifies a state
+/// among those with the same number of pieces.
 ///
 /// ```
 /// use sternhalma_data::{Cell, CellSet, Rank, State};

@@ -62,8 +62,8 @@ impl Map {
         self.loaded
     }
 
-    /// Releases the memory of the pages that have been read through the map. They
-    /// are read again from the system's cache or the file on demand.
+    /// Releases the memory of the pages that have been read through the map. The
+    /// pages are read again on demand, from the system's cache or the file.
     pub fn release_pages(&self) {
         #[cfg(target_os = "linux")]
         if let Some(length) = self.mapped.len().checked_sub(self.loaded).filter(|&length| length > 0) {

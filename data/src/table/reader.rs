@@ -153,8 +153,8 @@ impl Table {
         &self.provenance
     }
 
-    /// Releases the memory of pages that have been read through the map. They
-    /// are read again on demand, so only speed is affected.
+    /// Releases the memory of pages that have been read through the map. The
+    /// pages are read again on demand, so only speed is affected.
     pub fn release_pages(&self) {
         self.map.release_pages();
     }

@@ -87,8 +87,8 @@ pub struct TableWriter {
 }
 
 impl TableWriter {
-    /// Returns the places of the blocks. Their bytes are unknown if block
-    /// lengths depend on the data.
+    /// Returns the places of the blocks. The byte ranges of blocks are unknown
+    /// if block lengths depend on the data.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

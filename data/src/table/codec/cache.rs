@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The number of blocks of ordinary size that one lock guards.
 const WAYS: usize = 8;
-/// The bytes that a block takes beside its content: number, pointer and counts.
+/// The bytes that a block takes besides its content: number, pointer and counts.
 const OVERHEAD: usize = 64;
 
 /// The most recently used blocks, in a bounded number of bytes.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, State};
 
-/// The distance of a state that is not earlier in the block. It is above all
-/// bytes, so that differences to it are distinct from those of distances.
+/// The distance of a state that is not earlier in the block. The value is above
+/// all bytes, so that differences to it are distinct from those of distances.
 const MISSING: u16 = 512;
 /// A cell that no board has. Its distances are missing.
 const NO_CELL: u8 = 127;

@@ -44,8 +44,8 @@ pub(crate) struct Header {
     pub block_checksums: Vec<u64>,
     /// The length of each block, if lengths depend on the data.
     pub block_lengths: Vec<u32>,
-    /// The checksum of this header. It identifies the table, because the
-    /// header contains the checksums of the data.
+    /// The checksum of this header. The checksum identifies the table, because
+    /// the header contains the checksums of the data.
     pub checksum: u64,
     pub data_offset: u64,
 }

@@ -49,7 +49,7 @@ pub(super) struct Mod3Stream<'a> {
     cells: [u8; MOST_PIECES + 1],
     /// `levels[i][c]` is the distance of the state with the pieces above `i` as
     /// in the run, piece `i` on `c`, and the pieces below it on the first cells.
-    /// It is known for the cells up to that of piece `i`.
+    /// The distance is known for the cells up to that of piece `i`.
     levels: [[u8; ROW]; MOST_PIECES],
     /// `nearer[i][c]` is the lowest neighbor of `c` that is below `c` and not
     /// among the first `i` cells.
