@@ -67,7 +67,7 @@ pub struct UctConfig {
     #[serde(default, skip_serializing_if = "is_default")]
     pub transpositions: bool,
     /// Parameters of policies (docs/policies.md) that replace its own parts, as
-    /// they were given. Their playouts use forward moves.
+    /// they were given. The playouts of these policies use forward moves.
     #[serde(default, skip_serializing_if = "is_default")]
     parts: BTreeMap<String, Value>,
     /// The search that `parts` define, if there are any.
@@ -248,7 +248,7 @@ impl Roster {
         Ok(Roster { players, about })
     }
 
-    /// Adds players. They replace players with the same name.
+    /// Adds players. The new players replace players with the same name.
     pub fn add(&mut self, other: Roster) {
         self.about.retain(|name, _| !other.players.contains_key(name));
         self.players.extend(other.players);

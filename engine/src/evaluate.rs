@@ -64,8 +64,8 @@ impl Heuristic<ChineseCheckers> for TableDifference {
 const TO_MOVE: f64 = 0.5;
 
 /// The difference of the two table distances after each move, with half a move
-/// for the opponent, who is then on move. After a final move it is the goal.
-/// It takes one look-up per move.
+/// for the opponent, who is then on move. After a final move the evaluation is
+/// the goal. The cost is one look-up per move.
 #[derive(Clone, Debug)]
 pub struct TableForesight {
     /// The source of distances.
@@ -168,8 +168,8 @@ impl Separated {
         &self.distances
     }
 
-    /// Returns whether the armies are separated. They can then only meet by a
-    /// jump to the centre row.
+    /// Returns whether the armies are separated. Separated armies can only meet
+    /// by a jump to the centre row.
     #[inline]
     pub fn holds(&self, state: &GameState) -> bool {
         PLAYERS.iter().all(|&player| state.army(player).is_subset(self.beyond[player as usize]))

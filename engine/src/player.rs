@@ -23,14 +23,14 @@ use crate::pvs::PvsPlayer;
 /// selection. A full tree does not grow.
 const MOST_EDGES: usize = 1 << 26;
 
-/// The number of expansions at which Monte-Carlo search reports first. It
-/// reports again whenever the number has doubled.
+/// The number of expansions at which Monte-Carlo search reports first. The
+/// search reports again whenever the number has doubled.
 const FIRST_REPORT: u64 = 1 << 17;
 
 /// The length from which on a simulation's reward does not change.
 const LENGTH_HORIZON: u32 = 100;
 
-/// Creates a player. It needs `distances` if [`Config::needs_table`] returns
+/// Creates a player, which needs `distances` if [`Config::needs_table`] returns
 /// true.
 ///
 /// # Errors

@@ -56,9 +56,9 @@ pub struct Trial {
     pub pass: u32,
     /// The varied parameter.
     pub parameter: String,
-    /// Its value in the present player.
+    /// The value of the parameter in the present player.
     pub present: f64,
-    /// Its value in the variant.
+    /// The value of the parameter in the variant.
     pub value: f64,
     /// The result of the variant.
     #[serde(flatten)]

@@ -26,7 +26,8 @@ fn play(game: &ChineseCheckers, state: &mut GameState, text: &str) {
     game.play_action(state, Some(mv));
 }
 
-/// The moves of a position by rows counted from coordinates, widened while there are none.
+/// Returns the moves that a filter keeps, with rows computed from coordinates.
+/// If the filter keeps no move, the next weaker filter applies.
 fn expected_moves(position: &Position, filter: Filter) -> Vec<Action> {
     let row = |geometry: &Geometry, cell| {
         let (x, y) = geometry.coordinates(cell);

@@ -11,7 +11,7 @@ use sternhalma_engine::{Config, EnginePlayer, PLY_LIMIT, Roster, player};
 /// The words with which a line of an engine can begin.
 const REPLIES: [&str; 7] = ["id", "option", "ugiok", "readyok", "bestmove", "info", "response"];
 
-/// A host without tables. Its only players choose a move at once.
+/// A host without tables, whose players choose a move immediately.
 struct QuickPlayers;
 
 impl UgiHost for QuickPlayers {

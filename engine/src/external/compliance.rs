@@ -16,7 +16,7 @@ const PROMPT: Duration = Duration::from_secs(10);
 /// The time in which a search must end after `stop`, and the program after `quit`.
 const SOON: Duration = Duration::from_secs(1);
 
-/// The time without an answer that shows that a search goes on.
+/// The time without an answer that shows that a search continues.
 const QUIET: Duration = Duration::from_millis(300);
 
 /// The time of a timed search.
@@ -45,7 +45,7 @@ pub struct ComplianceCheck {
 
 type Check = fn(&mut Checker) -> Result<(), String>;
 
-/// The checks in order. Each starts the program if it does not run.
+/// The checks in order. Each check starts the program if it does not run.
 const CHECKS: [(&str, Check); 17] = [
     ("`id name` names the engine", |it| it.check_name()),
     ("each `option` has a name and a type", |it| it.check_options()),

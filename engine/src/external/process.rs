@@ -46,9 +46,9 @@ const LEAVE: Duration = Duration::from_millis(200);
 pub struct ExternalProgram {
     /// The path of the program.
     pub path: PathBuf,
-    /// Its arguments.
+    /// The arguments of the program.
     pub args: Vec<String>,
-    /// Its working directory; `None` for the current one.
+    /// The working directory of the program; `None` for the current directory.
     pub dir: Option<PathBuf>,
 }
 
@@ -117,8 +117,8 @@ pub struct Process {
 
 impl Process {
     /// Starts a program, with one thread for each of its three streams. The
-    /// threads end with their streams. They are not joined, because another
-    /// process may keep a stream open.
+    /// threads end with their streams. The threads are not joined, because
+    /// another process may keep a stream open.
     ///
     /// # Errors
     ///
@@ -190,8 +190,8 @@ impl Process {
             Ok(line) => self.judged(line, wait).map(Some),
             Err(RecvTimeoutError::Disconnected) => Err(self.bury()),
             Err(RecvTimeoutError::Timeout) if !self.has_ended() => Ok(None),
-            // Its last lines may still arrive; other processes may hold stdout
-            // open.
+            // The last lines of the program may still arrive; other processes
+            // may hold stdout open.
             Err(RecvTimeoutError::Timeout) => match self.output.recv_timeout(GLANCE) {
                 Ok(line) => self.judged(line, wait).map(Some),
                 Err(_) => Err(self.bury()),
@@ -199,8 +199,8 @@ impl Process {
         }
     }
 
-    /// Discards unread lines, e.g., late ones of the previous search. They count
-    /// towards the limits of `wait`.
+    /// Discards unread lines, e.g., late ones of the previous search. The
+    /// discarded lines count towards the limits of `wait`.
     ///
     /// # Errors
     ///

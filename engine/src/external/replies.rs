@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 100;
 /// The name and the options that a program declared.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Introduction {
-    /// Its `id name`; empty if it sent none.
+    /// The `id name` of the program, or an empty string if the program sent none.
     pub name: String,
     /// Its options.
     pub options: Vec<Offer>,

@@ -393,7 +393,8 @@ fn failed_checks(text: &str) -> (Vec<(&'static str, String)>, usize) {
 
 #[test]
 fn compliance_checks_find_what_is_wrong() {
-    // It does not search: it always answers at once, with a move of x from the initial position.
+    // The engine does not search: it always answers immediately, with a move of
+    // x from the initial position.
     let (failed, count) = failed_checks(&polite("echo bestmove a1-a3", ""));
     let names: Vec<&str> = failed.iter().map(|(name, _)| *name).collect();
     assert_eq!(
@@ -413,7 +414,7 @@ fn compliance_checks_find_what_is_wrong() {
     assert!(failed[0].1.ends_with("got `bestmove a1-a3`"), "{}", failed[0].1);
     assert!(failed[2].1.contains("expected no move before `stop`"), "{}", failed[2].1);
     assert_eq!(count, 18);
-    // It ends at an unknown command, ignores `quit`, and has no name.
+    // The engine ends at an unknown command, ignores `quit`, and has no name.
     let (failed, _) = failed_checks(
         r#"while read -r line; do case "$line" in
         ugi) echo "option name Seed spin"; echo ugiok;;

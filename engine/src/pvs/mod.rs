@@ -47,7 +47,7 @@ pub(crate) struct PvsPlayer {
 }
 
 impl PvsPlayer {
-    /// Creates a player. Its transposition table takes at most the memory that is left.
+    /// Creates a player, whose transposition table takes at most the remaining memory.
     pub fn new(
         game: Arc<ChineseCheckers>,
         config: &PvsConfig,

@@ -24,8 +24,8 @@ pub(super) const LEAST_WIN: i32 = WIN - (1 << 20);
 /// The bonus for the winner of a race according to the table.
 pub(super) const RACE: i32 = 1 << 28;
 
-/// The value of a win that is not proven because moves were left out. It is
-/// above the lead of any race.
+/// The value of a win that is not proven because moves were omitted. This value
+/// is above the lead of any race.
 pub(super) const UNPROVEN: i32 = RACE + 100 * MOVE;
 
 /// An upper bound for leads.
@@ -69,7 +69,7 @@ pub(super) fn of_outcome(outcome: Outcome, player: Side, ply: u32) -> i32 {
 }
 
 /// Returns whether the armies have passed each other: every piece of `x` is in
-/// a higher row than every piece of `o`. They could only meet by moving
+/// a higher row than every piece of `o`. Such armies could only meet by moving
 /// backward.
 #[inline]
 pub(super) fn have_passed(context: &SearchContext, state: &GameState) -> bool {

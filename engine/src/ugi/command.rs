@@ -39,7 +39,7 @@ pub enum UgiCommand {
     SetOption {
         /// The option.
         name: String,
-        /// Its value; empty without a value.
+        /// The value of the option, or an empty string.
         value: String,
     },
     /// `query …`

@@ -19,7 +19,7 @@ use crate::filter::Filter;
 use crate::follower::Follower;
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
 
-/// The program around a session. It opens the tables of the players.
+/// The program around a session. The host opens the tables of the players.
 pub trait UgiHost {
     /// Creates a player for a board.
     ///
