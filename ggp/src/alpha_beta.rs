@@ -22,7 +22,7 @@ pub const WIN: f64 = 1e6;
 pub struct AlphaBetaResult<M> {
     /// The move to play.
     pub best: M,
-    /// Its value for the role that moves, at the last completed depth.
+    /// The value of the best move for the role that moves, at the last completed depth.
     pub value: f64,
     /// What the search spent. `depth` is the depth of the value.
     pub spent: SearchStats,

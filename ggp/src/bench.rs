@@ -33,7 +33,8 @@ use crate::{Game, Limits, Policy, Rng, SearchStats, derive_seed};
 const MAX_STEPS: usize = 100_000;
 /// Matches played to find out what kind of game it is.
 const PROFILE_MATCHES: usize = 100;
-/// The most playouts in lanes at once. Their results are in memory at the same time.
+/// The most playouts in lanes at once. The results of these playouts are in
+/// memory at the same time.
 const MAX_LANE_PLAYOUTS: f64 = 1e6;
 
 /// What plays the game.
@@ -52,7 +53,7 @@ pub enum BenchEngine {
 pub struct BenchOptions {
     /// Seconds of processor time per measurement and thread.
     pub seconds: f64,
-    /// Threads. Each plays with a seed of its own.
+    /// Threads. Each thread plays with its own seed.
     pub threads: u64,
     /// The seed of the first thread.
     pub seed: u64,

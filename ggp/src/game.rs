@@ -33,8 +33,8 @@ impl Turn {
 /// information.
 ///
 /// A value of the type is the rules; a state is a value that can be cloned. The
-/// search calls all methods from its innermost loops. It is compiled for each
-/// game, so that no call is dispatched at run time.
+/// search calls all methods from its innermost loops. The search is compiled
+/// for each game, so that no call is dispatched at run time.
 ///
 /// The game of single-heap Nim, in which taking the last stone wins:
 ///
@@ -118,7 +118,7 @@ pub trait Game: Sync {
 
     /// Returns the number of a move, which is the same in all states and differs
     /// from those of the role's other moves. Keep it small: tables of moves are
-    /// as long as the largest number. It must be below [`NOOP`].
+    /// as long as the largest number. The largest number must be below [`NOOP`].
     fn number(&self, role: usize, mv: Self::Move) -> u32;
 
     /// Appends, role by role, the number of the move that each role plays if the

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::game::Game;
 
 /// The limits of a search for one move. The search ends at the first limit that
-/// it reaches. Without limits it runs until it is stopped.
+/// it reaches. A search without limits runs until the caller stops the search.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Limits {
     /// The number of simulations of a Monte-Carlo search.

@@ -41,7 +41,8 @@ impl MemoryBudget {
         MemoryBudget::new(u64::MAX)
     }
 
-    /// Returns a part of the budget with a limit of its own. Its memory also counts for the whole.
+    /// Returns a part of the budget with a separate limit. The memory of the
+    /// part also counts for the whole.
     #[must_use]
     pub fn part(&self, bytes: u64) -> MemoryBudget {
         MemoryBudget::within(bytes.min(self.limit()), Some(self.clone()))
@@ -113,7 +114,8 @@ impl fmt::Debug for MemoryBudget {
     }
 }
 
-/// The memory that a structure takes from a budget. Dropping it returns the memory.
+/// The memory that a structure takes from a budget. Dropping the reservation
+/// returns the memory.
 #[derive(Debug, Default)]
 pub struct MemoryUse {
     budget: MemoryBudget,

@@ -1,8 +1,8 @@
 //! The generator of all random numbers.
 
-/// The generator of all random numbers. It is a named, portable algorithm and
-/// the caller seeds it, so that the same seed gives the same game on every
-/// machine.
+/// The generator of all random numbers. The generator is a named, portable
+/// algorithm with a seed of the caller, so that the same seed gives the same
+/// game on every machine.
 pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Derives a seed for item `number` with the mixing function of SplitMix64

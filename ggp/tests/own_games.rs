@@ -65,8 +65,8 @@ fn counterparts() -> Vec<Counterpart> {
 /// letter for the row from the top, and a number from the left.
 type Cells = Vec<(usize, usize, String)>;
 
-/// Returns the cells of the diamond of two players. It does not contain the side
-/// arms, which have the first cells of the rows c, d, f and g.
+/// Returns the cells of the diamond of two players. The diamond does not contain
+/// the side arms, which have the first cells of the rows c, d, f and g.
 fn diamond() -> Cells {
     let first = [1, 1, 3, 2, 1, 2, 3, 1, 1];
     let name = |x: usize, y: usize| {

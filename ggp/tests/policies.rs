@@ -70,8 +70,8 @@ fn the_authors_form_follows_any_of_what_is_near_the_best() {
         found.moves.iter().map(|(_, stats)| stats.visits).collect::<Vec<_>>()
     };
     assert_eq!(visits(GraveForm::Paper, 1), [1, 1, 1999, 1]);
-    // One other move is within 0.01 of the best. Each gets half of the visits,
-    // within 6.5 standard deviations of 22.
+    // One other move is within 0.01 of the best. Both moves get half of the
+    // visits, within 6.5 standard deviations of 22.
     for seed in 1..4 {
         let visits = visits(GraveForm::Authors, seed);
         assert_eq!((visits[1], visits[3]), (1, 1), "{visits:?}");

@@ -41,6 +41,6 @@ pub struct TournamentSetup<'a, G: ArenaGame> {
     pub game: &'a G,
     /// Creates the contestants.
     pub contestants: &'a ContestantFactory<'a, G>,
-    /// Called before each move, if present. It ends a game early.
+    /// The function that can end a game early, called before each move.
     pub adjudicator: Option<&'a Adjudicator<'a, G>>,
 }

@@ -16,7 +16,7 @@ use super::{GameRecord, Schedule};
 
 /// An entry of a [`Log`].
 pub trait LogEntry: Serialize + DeserializeOwned {
-    /// Identifies the run. It is the first line of the log.
+    /// The first line of the log, which identifies the run.
     type Head: Serialize + DeserializeOwned + PartialEq + Clone + Debug;
 
     /// The kind of run, e.g. "tournament".

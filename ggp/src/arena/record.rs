@@ -28,8 +28,8 @@ pub struct GameRecord {
     pub fault: Option<RoleFault>,
     /// By role: the cost of all searches.
     pub spent: Vec<Totals>,
-    /// The searches for `moves`, in order of plies and, within a ply, of the roles that act. It is
-    /// empty if no search is known, as in older logs.
+    /// The searches for `moves`, in order of plies and, within a ply, of the roles that act. The
+    /// list is empty if no search is known, as in older logs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<MoveSearch>,
 }

@@ -6,8 +6,8 @@ use super::game::{ArenaGame, Opening};
 use crate::gdl::{Document, Expr, ExprKind, Reasoner};
 use crate::rng::Rng;
 
-/// The text of an opening is a sequence of joint moves. Each is a list with one move per role,
-/// e.g. `((mark 1 1) noop) (noop (mark 2 2))`.
+/// The text of an opening is a sequence of joint moves. Each element is a list with one move
+/// per role, e.g. `((mark 1 1) noop) (noop (mark 2 2))`.
 impl<G: Reasoner> ArenaGame for G {
     fn move_text(&self, _: &G::State, role: usize, mv: G::Move) -> String {
         self.move_name(role, mv)

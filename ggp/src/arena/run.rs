@@ -110,7 +110,8 @@ impl<G: ArenaGame> GameQueue<'_, G> {
 /// Contestants of a thread that are not playing, by entrant and copy, the longest idle first.
 type IdleContestants<G> = VecDeque<((usize, usize), Box<dyn Contestant<G>>)>;
 
-/// The maximum number of idle contestants per thread. Each may hold a process or a large tree.
+/// The maximum number of idle contestants per thread. Each contestant may hold
+/// a process or a large tree.
 const MAX_IDLE: usize = 4;
 
 /// Plays games one after the other until the queue is empty.

@@ -79,7 +79,7 @@ pub struct Entrant {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoundSpec {
-    /// The name in results. It may be empty if there is only one round.
+    /// The name in results, which may be empty if there is only one round.
     pub name: String,
     /// The budget of entrants without a budget of their own.
     pub budget: Budget,

@@ -154,8 +154,8 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         Ok(())
     }
 
-    /// Ends the current step. After the start clock it returns `None`. Otherwise it plays
-    /// the chosen moves and returns them.
+    /// Ends the current step. Returns `None` after the start clock. Otherwise plays the
+    /// chosen moves and returns these moves.
     pub fn play(&mut self) -> Option<Vec<G::Move>> {
         if !std::mem::replace(&mut self.started, true) {
             return None;
@@ -171,8 +171,8 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         Some(joint)
     }
 
-    /// Returns the record of a game that ended by a fault. The fault of one role loses all
-    /// roles of its player.
+    /// Returns the record of a game that ended by a fault. After a fault of one role, all
+    /// roles of its player lose.
     pub fn forfeit(self, fault: RoleFault) -> GameRecord {
         let guilty = self.seats[fault.role];
         let goals = self.seats.iter().map(|&seat| if seat == guilty { 0 } else { 100 }).collect();

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{FaultKind, GameId, GameRecord, Schedule, Scoring, Termination, Totals};
 use crate::statistics::{Estimate, Pairs, SampleMean, Score, SequentialTest, Verdict};
 
-/// The results of a tournament so far. They do not depend on the order in which games were
-/// added.
+/// The results of a tournament so far. The results do not depend on the order in which
+/// games were added.
 #[derive(Clone, Debug)]
 pub struct Standings {
     schedule: Schedule,
@@ -325,15 +325,15 @@ pub struct RoundSummary {
 pub struct EntrantSummary {
     /// The name of the entrant.
     pub name: String,
-    /// Its score against other entrants.
+    /// The score of the entrant against other entrants.
     pub score: Option<ScoreSummary>,
     /// The Elo difference of that score.
     pub elo: Option<Estimate>,
     /// Its mean goal.
     pub goal: Option<f64>,
-    /// The number of its faults, by kind.
+    /// The number of faults of the entrant, by kind.
     pub faults: BTreeMap<FaultKind, u64>,
-    /// The cost of its searches.
+    /// The cost of the entrant's searches.
     pub spent: Totals,
 }
 

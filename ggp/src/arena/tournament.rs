@@ -104,7 +104,8 @@ pub struct Tournament {
 
 impl Tournament {
     /// Creates a tournament. The backend replaces the descriptions of the game and of the players,
-    /// and the number of roles in the schedule. Its players must be those of the schedule, in order.
+    /// and the number of roles in the schedule. The players of the backend must
+    /// be those of the schedule, in order.
     ///
     /// # Errors
     /// Returns an error if the schedule is invalid, or if a search would not end.

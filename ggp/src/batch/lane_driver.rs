@@ -82,7 +82,7 @@ impl<'a> LaneDriver<'a> {
         self.returning.iter_mut().for_each(|returning| returning.set(seat, false));
     }
 
-    /// Steps every simulation whose phase it is, and goes to the next phase.
+    /// Steps every simulation in the current phase, and advances to the next phase.
     pub fn round(&mut self, searches: &mut impl SeatSearch) {
         let phase = self.states.phase();
         let mut new = std::mem::take(&mut self.new[phase]);

@@ -22,7 +22,7 @@ pub(crate) struct LaneSearch<T> {
     pub root: LaneState,
     limits: Limits,
     clock: SearchClock,
-    /// Its share of the time, in seconds.
+    /// The search's share of the time, in seconds.
     seconds: f64,
 }
 

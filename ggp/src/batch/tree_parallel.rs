@@ -92,8 +92,9 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> TreeParallel<S, P> {
         self.run(lanes, task, limits, spent)
     }
 
-    /// Tries each of [`Parallelism::WAYS`] for an eighth of the time. It counts
-    /// expansions, because a simulation may take longer than a trial.
+    /// Tries each of [`Parallelism::WAYS`] for an eighth of the time. Speed is
+    /// measured in expansions, because a simulation may take longer than a
+    /// trial.
     fn try_ways(&mut self, task: &SearchTask<LaneGame>, time: Duration) -> SearchStats {
         let mut spent = SearchStats::default();
         for (part, lanes) in Parallelism::WAYS.into_iter().enumerate() {

@@ -5,8 +5,9 @@
 //! 1. `syntax`: [`Document`] is a text in the Knowledge Interchange Format (KIF),
 //!    and [`Rules`] are the facts and rules of a rulesheet.
 //! 2. `check`: [`check()`] reports errors in a rulesheet.
-//! 3. `prover`: [`Prover`] plays a rulesheet by resolution with tabling. It is
-//!    simple rather than fast, and the reference for the other engines.
+//! 3. `prover`: [`Prover`] plays a rulesheet by resolution with tabling. The
+//!    prover is simple rather than fast, and is the reference for the other
+//!    engines.
 //! 4. `ground`: instantiates the rules without variables.
 //! 5. [`network`]: builds a circuit from the ground rules and plays on it,
 //!    thousands of times faster than the prover.

@@ -21,11 +21,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         if let Some(rewards) = &mut self.node_rewards {
             rewards.learn(&self.tree, &simulation.path, &simulation.edges, &simulation.rewards);
         }
-        // A new node has seen what came after it, and nothing else.
+        // A new node has seen only the moves after it.
         simulation.path.extend(simulation.added);
         if Self::RECORDS {
             self.count_memory();
-            // Both may use all that they get.
+            // Both components may use all of the memory.
             let room = usize::try_from(self.memory.budget().room() / 2).unwrap_or(usize::MAX / 2);
             self.selection.set_room(room);
             self.playout.set_room(room);
@@ -56,7 +56,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Drops a simulation, and takes back the visits that it counted. A node
-    /// that it added stays.
+    /// that the simulation added stays.
     pub(crate) fn cancel(&mut self, simulation: Simulation, game: &G) {
         if simulation.parallel {
             let mut edges = simulation.edges.iter();

@@ -54,10 +54,10 @@ pub struct Child<'a> {
 
 impl Child<'_> {
     /// Returns the effective quality [Świechowski and Mańdziuk 2014, section
-    /// VII.B, Table III]. It is the lowest successor value if the role has one
-    /// move, the highest if only the role has a choice, and otherwise the mean
-    /// of the lowest and the quality. A terminal child, or one whose successors
-    /// were not visited, has its quality.
+    /// VII.B, Table III]. The effective quality is the lowest successor value
+    /// if the role has one move, the highest if only the role has a choice, and
+    /// otherwise the mean of the lowest and the quality. A terminal child, or
+    /// one whose successors were not visited, has its quality.
     pub fn effective_quality(&self) -> f64 {
         if self.is_terminal || self.successors.is_empty() {
             return self.quality;

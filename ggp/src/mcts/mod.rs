@@ -5,7 +5,7 @@
 //! is reached, and then decides. The steps, and the files that hold them:
 //!
 //! 1. **Root** (`search.rs`, `tree.rs`): [`Mcts::search`] makes the state the
-//!    root, unless [`Mcts::advance`] has kept the tree of the move before.
+//!    root, unless [`Mcts::advance`] has kept the tree of the previous move.
 //! 2. **Parameters** (`tuning/`): if the search is tuned, the tuner of each role
 //!    chooses the parameters of the simulation.
 //! 3. **Selection** (`selection/`, `steps.rs`): at a node, each acting role follows the move

@@ -170,7 +170,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self
     }
 
-    /// Returns the playout policy, with what it has learned.
+    /// Returns the playout policy with its learned statistics.
     pub fn playout(&self) -> &P {
         &self.playout
     }
@@ -348,9 +348,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Returns the principal variation: the move to play, then the most visited
-    /// ones, as far as they are in the tree and one role acts alone. It is
-    /// empty before a search. [`Decision::EffectiveQuality`] counts as
-    /// [`Decision::BestAverage`] here.
+    /// ones, as far as they are in the tree and one role acts alone. The
+    /// variation is empty before a search. [`Decision::EffectiveQuality`]
+    /// counts as [`Decision::BestAverage`] here.
     pub fn principal_variation(&self) -> Vec<G::Move> {
         let mut line = Vec::new();
         let mut node = (!self.tree.is_empty()).then_some(0);

@@ -45,9 +45,9 @@ pub(crate) struct Simulation {
     pub(super) edges: Vec<EdgeId>,
     /// The moves played, if a component learns from them.
     pub(super) history: MoveHistory,
-    /// The reward of each role, once it has ended.
+    /// The reward of each role, once the simulation has ended.
     pub(super) rewards: Vec<f64>,
-    /// The node that it has added to the tree.
+    /// The node that the simulation has added to the tree.
     pub(super) added: Option<NodeId>,
     /// The node at which it has ended, whose outcome is proved.
     pub(super) proved: Option<NodeId>,
@@ -55,8 +55,9 @@ pub(crate) struct Simulation {
     pub(super) tree_moves: u32,
     pub(super) playout_moves: u32,
     pub(super) tuned: Tuned,
-    /// Whether others run at the same time. Its moves then count as visited
-    /// once they are chosen, without a reward (WU-UCT).
+    /// Whether other simulations run at the same time. The moves of the
+    /// simulation then count as visited once they are chosen, without a reward
+    /// (WU-UCT).
     pub(super) parallel: bool,
 }
 

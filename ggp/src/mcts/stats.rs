@@ -13,8 +13,8 @@ pub struct MoveStats {
 }
 
 impl MoveStats {
-    /// Returns the average reward, or 0 without a reward. It is infinite if the
-    /// move is proved to win or to lose.
+    /// Returns the average reward, or 0 without a reward. The value is infinite
+    /// if the move is proved to win or to lose.
     #[inline]
     pub fn mean(self) -> f64 {
         let rewards = self.visits - self.under_way;

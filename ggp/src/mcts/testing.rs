@@ -27,7 +27,7 @@ pub struct Simulation {
     pub steps: Vec<String>,
     /// The goal of each role, 0 to 100.
     pub rewards: Vec<f64>,
-    /// The number of times that it is run.
+    /// The number of times that the simulation is run.
     #[serde(default = "once")]
     pub times: u32,
 }
@@ -95,8 +95,9 @@ impl Game for Offers {
 }
 
 /// Returns the chi-squared statistic of counts as a normal deviate, after Wilson
-/// and Hilferty (1931). It exceeds 6.5 by chance less than once in a billion
-/// (10^9) times. It is infinite if an impossible outcome has occurred.
+/// and Hilferty (1931). The deviate exceeds 6.5 by chance less than once in a
+/// billion (10^9) times. The deviate is infinite if an impossible outcome has
+/// occurred.
 pub fn deviate(counts: &[u32], probabilities: &[f64]) -> f64 {
     assert!((probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-6);
     let total = f64::from(counts.iter().sum::<u32>());

@@ -15,7 +15,7 @@ pub(crate) type NodeId = u32;
 /// The index of an edge in its tree.
 pub(crate) type EdgeId = u32;
 
-/// A state in the tree. Its moves are edges, ordered by role.
+/// A state in the tree, whose moves are edges ordered by role.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeNode {
     pub turn: Turn,

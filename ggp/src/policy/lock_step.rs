@@ -9,15 +9,15 @@ use crate::limits::SearchClock;
 use crate::{Game, Limits, SearchStats};
 
 /// Searches by one policy from the initial state, each with a tree of its own,
-/// in lock step: what shows how fast they are.
+/// in lock step. `LockStep` measures the speed of such searches.
 pub struct LockStep<'a> {
     searches: LockStepSearches<'a, ()>,
 }
 
 impl<'a> LockStep<'a> {
-    /// Begins a search a seed, of 512 at most, which goes on for ever. None if
-    /// the policy does not search or looks at states, or the initial state is
-    /// terminal.
+    /// Begins one search without limits per seed, for at most 512 seeds.
+    /// Returns `None` if the policy does not search or looks at states, or if
+    /// the initial state is terminal.
     pub fn new(game: &'a LaneGame, policy: &Policy, seeds: impl ExactSizeIterator<Item = u64>) -> Option<LockStep<'a>> {
         let root = game.initial();
         let mut searches = LockStepSearches::new(game, seeds.len());
@@ -30,13 +30,13 @@ impl<'a> LockStep<'a> {
         Some(LockStep { searches })
     }
 
-    /// Lets all simulations take a step.
+    /// Advances all simulations by one step.
     pub fn step(&mut self) {
         self.searches.round();
     }
 
-    /// What all searches have spent together, but for time: playouts and
-    /// expansions, and the greatest depth.
+    /// Returns the total playouts and expansions of all searches and their
+    /// maximum depth. The time is zero.
     pub fn spent(&self) -> SearchStats {
         let all = self.searches.searches().map(LaneSearch::spent);
         all.fold(SearchStats::default(), |all, one| SearchStats {

@@ -345,7 +345,7 @@ impl MoveValuePolicy {
     }
 }
 
-/// Returns the rates γ and ω from which tuning chooses; none if it does not choose.
+/// Returns the rates γ and ω from which tuning chooses, or `None` if tuning chooses no rates.
 fn decay_rates(decay: &Decay, roles: usize, tunes: impl Fn(Aspect) -> bool) -> Option<Vec<(f64, f64)>> {
     if ![Aspect::Playout, Aspect::Gamma, Aspect::Omega].into_iter().any(&tunes) {
         return None;

@@ -33,7 +33,7 @@ pub struct SearchPolicy {
     pub lanes: Parallelism,
     /// The limit of the memory of the search in bytes, if it has a limit of its own.
     pub memory: Option<u64>,
-    /// The memory that the search shares with others. It is not part of the text.
+    /// The memory that the search shares with others, which is not part of the text.
     pub budget: MemoryBudget,
 }
 
@@ -137,7 +137,8 @@ impl SearchPolicy {
     /// Checks that the parts fit together.
     ///
     /// # Errors
-    /// Why they do not.
+    ///
+    /// Returns the reason why the parts do not fit together.
     pub fn check(&self) -> Result<(), String> {
         for aspect in self.tuning.iter().flat_map(Tuning::aspects) {
             match aspect {

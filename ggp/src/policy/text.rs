@@ -38,7 +38,7 @@ pub struct NamedPolicy {
     pub name: &'static str,
     /// The text of the same policy by another name; empty for `random` and `uct`.
     pub definition: &'static str,
-    /// What it is, in one line.
+    /// A description of the policy in one line.
     pub about: &'static str,
 }
 
@@ -46,7 +46,7 @@ const fn policy(name: &'static str, definition: &'static str, about: &'static st
     NamedPolicy { name, definition, about }
 }
 
-/// The named policies. Each is defined by others.
+/// The named policies, most of which are defined by another name with parameters.
 pub const NAMED_POLICIES: [NamedPolicy; 16] = [
     policy("random", "", "random legal moves"),
     policy("uct", "", "UCT with random playouts"),

@@ -12,8 +12,8 @@ use crate::policy::{PolicyAgent, PolicyGame, SearchTask};
 use crate::{Limits, Policy};
 
 /// Makes an engine for a rulesheet that is faster than the prover, such as a
-/// compiled network. This may take long, or fail. A player begins with the
-/// prover and switches to the engine when it is ready.
+/// compiled network. The creation may take long, or fail. A player begins with
+/// the prover and switches to the engine when it is ready.
 ///
 /// ```
 /// use sternhalma_ggp::gdl::ProverGame;

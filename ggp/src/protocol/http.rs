@@ -1,12 +1,11 @@
 //! The protocol over HTTP 1.0 and 1.1, with one message per connection.
 //!
 //! A player accepts POST with the message in the body, GET with the
-//! URL-encoded message in the path, and OPTIONS. It answers every message with
-//! `200 OK`. Other answers are `400` with the reason (no message), `405`
-//! (other methods), `408` (too slow), `413` (body too long) and `431` (head too
-//! long). A connection takes
-//! at most [`MOST_BODY`] and some buffers of memory, and at most
-//! [`MOST_CONNECTIONS`] are open at once.
+//! URL-encoded message in the path, and OPTIONS. The player answers every
+//! message with `200 OK`. Other answers are `400` with the reason (no message),
+//! `405` (other methods), `408` (too slow), `413` (body too long) and `431`
+//! (head too long). A connection takes at most [`MOST_BODY`] and some buffers
+//! of memory, and at most [`MOST_CONNECTIONS`] are open at once.
 
 use std::convert::Infallible;
 use std::io::{self, Cursor};

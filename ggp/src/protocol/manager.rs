@@ -1,4 +1,4 @@
-//! A game manager: holds a match between players and records it.
+//! A game manager: runs a match between players and records the match.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -217,8 +217,8 @@ pub enum MatchError {
     NotAscii,
 }
 
-/// Holds a match: START, PLAY until the end, and STOP, or ABORT if it is ended
-/// by `stop` or the limit of steps. A player cannot make the match wait longer
+/// Runs a match: START, PLAY until the end, and STOP, or ABORT if `stop` or the
+/// limit of steps ends the match. A player cannot make the match wait longer
 /// than its clock and, for a move, one second.
 ///
 /// `log` receives one line per event.

@@ -29,9 +29,9 @@ pub enum Message {
     Info,
     /// An announcement of a game that may be played soon.
     Preview {
-        /// Its rulesheet.
+        /// The rulesheet of the game.
         rules: Document,
-        /// The time for analysing it.
+        /// The time for analysing the game.
         clock: Duration,
     },
     /// The start of a match.
@@ -87,7 +87,7 @@ pub enum MessageError {
     /// A clock is not a time.
     #[error("`{text}` is no clock: expected seconds from 0 to a million")]
     Clock {
-        /// The text in its place.
+        /// The text in place of the clock.
         text: String,
     },
 }
@@ -196,7 +196,7 @@ pub enum Reply {
     Info {
         /// The player's name.
         name: String,
-        /// Whether it plays a match.
+        /// Whether the player is in a match.
         busy: bool,
     },
     /// The reply to PREVIEW and START.

@@ -61,8 +61,8 @@ impl<const N: usize> Outcomes<N> {
     /// `None` without outcomes.
     ///
     /// The interval contains each mean whose likelihood ratio is not rejected at 5%
-    /// [Owen 1988]. It is therefore valid for few games and for one-sided results: a player that
-    /// won all games has a finite lower bound and an infinite estimate.
+    /// [Owen 1988]. The interval is therefore valid for few games and for one-sided results: a
+    /// player that won all games has a finite lower bound and an infinite estimate.
     pub fn elo(&self) -> Option<Estimate> {
         let (mean, _) = self.moments()?;
         let (total, shares) = self.shares();
@@ -79,8 +79,8 @@ impl<const N: usize> Outcomes<N> {
     /// Returns the difference in normalised Elo: the mean score minus one half, in standard
     /// deviations of a game, times 800/ln 10. Returns `None` if all outcomes are equal.
     ///
-    /// The interval accounts for the error of the mean alone, as in fishtest and fastchess. It is
-    /// accurate near 0, and too narrow for players of very different strength.
+    /// The interval accounts for the error of the mean alone, as in fishtest and fastchess. The
+    /// interval is accurate near 0, and too narrow for players of very different strength.
     pub fn nelo(&self) -> Option<Estimate> {
         let (mean, variance) = self.moments()?;
         let value = NELO * mean / (Self::GAMES * variance).sqrt();

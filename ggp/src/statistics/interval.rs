@@ -9,7 +9,7 @@ pub(super) const Z: f64 = 1.959_963_984_540_054;
 /// Wilson's score [Wilson 1927].
 ///
 /// The interval is exact for values of 0 and 1, which have the largest variance for a given mean.
-/// It is too wide if there are other values.
+/// The interval is too wide if there are other values.
 pub(super) fn wilson(p: f64, games: u64) -> [f64; 2] {
     let n = games as f64;
     let centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
@@ -61,8 +61,8 @@ impl SampleMean {
 
     /// Returns the unweighted average of several means, or `None` if there are none.
     ///
-    /// Its interval combines theirs: squared distances from the mean to the bounds add up as
-    /// variances do [Zou and Donner 2008].
+    /// The interval combines those of the means: squared distances from the mean to the
+    /// bounds add up as variances do [Zou and Donner 2008].
     pub fn average(means: &[SampleMean]) -> Option<SampleMean> {
         let n = means.len() as f64;
         let value = means.iter().map(|mean| mean.value).sum::<f64>() / n;

@@ -74,7 +74,7 @@ pub enum SprtError {
 
 impl Sprt {
     /// Creates a test of the lower strength (H0) against the higher strength (H1), in normalised
-    /// Elo. Its probability of error is `alpha` under H0 and `beta` under H1.
+    /// Elo. The probability of error is `alpha` under H0 and `beta` under H1.
     ///
     /// # Errors
     /// Returns an error if the strengths are out of order or outside of -500 to 500, or if

@@ -48,7 +48,8 @@ fn published_figures_are_met() {
     let nelo = pairs.nelo().unwrap();
     close(nelo.value, 3.05, 0.005);
     close(half_width(nelo), 2.31, 0.005);
-    // It prints 2.94598, as its roots are not sharp; fishtest's formulas give 2.945495.
+    // fastchess prints 2.94598, because its roots are not exact; fishtest's
+    // formulas give 2.945495.
     close(test(0.0, 2.0).llr(&pairs), 2.946, 0.001);
     close(test(0.0, 2.0).llr(&pairs), 2.945495, 1e-6);
     assert_eq!(test(0.0, 2.0).bounds().map(|bound| format!("{bound:.3}")), ["-2.944", "2.944"]);
@@ -64,7 +65,8 @@ fn published_figures_are_met() {
     close(few.nelo().unwrap().value, 49.77, 0.01);
     close(half_width(few.nelo().unwrap()), 36.77, 0.01);
     close(few.elo().unwrap().value, 40.70, 0.01);
-    // Its interval is that of a normal distribution; with 343 games it is nearly this one.
+    // The expected interval is that of a normal distribution, which is nearly
+    // the same with 343 games.
     close(half_width(few.elo().unwrap()), 30.43, 0.2);
     let pairs = Pairs::new([34, 54, 63, 64, 75]);
     close(pairs.nelo().unwrap().value, 57.94, 0.01);

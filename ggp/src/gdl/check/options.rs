@@ -9,8 +9,8 @@ pub struct CheckOptions {
     /// Whether a text that defines no relation of the language is a fragment of
     /// a rulesheet instead of an error.
     pub fragment: bool,
-    /// The number of random matches to play. They are played only if the static
-    /// checks report no error.
+    /// The number of random matches to play if the static checks report no
+    /// error.
     pub playouts: u64,
     /// The seed of the random matches.
     pub seed: u64,

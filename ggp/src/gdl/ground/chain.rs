@@ -92,8 +92,8 @@ pub struct ForwardChaining<'a> {
     facts: Vec<(PredId, u32)>,
     /// The kind of each atom.
     pub kinds: Vec<AtomKind>,
-    /// Instances of dynamic clauses. Each is its head, the number of its literals
-    /// and the literals.
+    /// Instances of dynamic clauses. Each instance is its head, the number of its
+    /// literals and the literals.
     pub instances: Vec<u32>,
     /// The sentences whose absence instances require: a relation and its arguments.
     mentions: Vec<Box<[u32]>>,

@@ -110,11 +110,11 @@ impl GroundClause {
 /// The kind of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RelationKind {
-    /// It depends neither on the state nor on moves.
+    /// A relation that depends neither on the state nor on moves.
     Static,
-    /// It depends on the state or on moves.
+    /// A relation that depends on the state or on moves.
     Dynamic,
-    /// It restricts the instances of clauses. The network has no gates for it.
+    /// A relation that restricts the instances of clauses and has no gates in the network.
     Demand,
 }
 

@@ -1,11 +1,11 @@
 //! Grounding: all sentences that may hold in some state, and the rule instances
 //! from which they follow.
 //!
-//! Forward chaining finds the sentences that may hold. It assumes that negated
-//! sentences that depend on the state may or may not hold (relaxed reachability).
-//! Two transformations of the clauses limit the number of instances: [`split`]
-//! cuts clauses whose variables occur in few literals, and [`demand`] restricts
-//! clauses to the queries of their readers.
+//! Forward chaining finds the sentences that may hold. Forward chaining assumes
+//! that negated sentences that depend on the state may or may not hold (relaxed
+//! reachability). Two transformations of the clauses limit the number of
+//! instances: [`split`] cuts clauses whose variables occur in few literals, and
+//! [`demand`] restricts clauses to the queries of their readers.
 
 mod chain;
 mod clause;

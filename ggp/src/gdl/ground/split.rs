@@ -1,8 +1,9 @@
 //! Splitting of clauses: variable elimination on the join graph.
 //!
 //! If only some literals of a body contain a variable, and the head does not,
-//! these literals become a separate clause. Its head lacks the variable. The
-//! other literals are then joined once instead of once per value of the variable.
+//! these literals become a separate clause. The head of the new clause lacks the
+//! variable. The other literals are then joined once instead of once per value of
+//! the variable.
 
 use super::GroundClauses;
 use super::clause::{GroundClause, GroundLiteral, GroundTest, MAX_ARITY, RelationKind, TermPattern, Var, VarSet, vars};
@@ -10,7 +11,7 @@ use super::clause::{GroundClause, GroundLiteral, GroundTest, MAX_ARITY, Relation
 /// The number of additional clauses above which no test is expanded.
 const MAX_ADDED_CLAUSES: usize = 4096;
 
-/// Splits every clause as far as this reduces variables.
+/// Splits every clause as long as a split reduces the number of variables.
 pub fn split(program: &mut GroundClauses) {
     let mut all = std::mem::take(&mut program.clauses);
     let most = all.len() + MAX_ADDED_CLAUSES;

@@ -115,8 +115,8 @@ impl Draft {
         Lit::new(1 + self.fluents.len() + mv, false)
     }
 
-    /// Adds a counter of `steps + 1` fluents beginning with `first`. It stops
-    /// at the last one.
+    /// Adds a counter of `steps + 1` fluents beginning with `first`. The
+    /// counter stops at the last fluent.
     fn count(&mut self, first: usize, steps: usize) {
         self.initial[first] = true;
         for fluent in first..first + steps {

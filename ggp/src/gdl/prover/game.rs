@@ -6,8 +6,8 @@ use super::{Prover, ProverError, ProverLimits, ProverState, TermId};
 use crate::gdl::{Goal, Reasoner, Rules};
 use crate::{Game, NOOP, Turn};
 
-/// A game played by the [`Prover`]. It is slow, but plays games that are too
-/// large for a network. Threads share one prover and use it in turn.
+/// A game played by the [`Prover`]. The prover is slow, but plays games that
+/// are too large for a network. Threads share one prover and use it in turn.
 ///
 /// The methods of [`Game`] cannot return errors, but proofs can fail. A state is
 /// terminal with goal 0 for every role if the prover fails on it or a role has no

@@ -33,7 +33,7 @@ enum BodyPart {
     Does(Vec<RuleTerm>),
     Distinct(RuleTerm, RuleTerm),
     Not(Box<BodyPart>),
-    /// A disjunction of tests. It binds nothing, and each alternative is a list.
+    /// A disjunction of tests, which binds nothing. Each alternative is a list.
     AnyOf(Vec<Vec<BodyPart>>),
 }
 

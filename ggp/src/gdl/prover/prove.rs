@@ -59,8 +59,9 @@ pub struct RandomMatch {
     pub goals: Vec<Goal>,
 }
 
-/// The reference engine for rulesheets. It answers queries about one state at a
-/// time by resolution with tabling, without compilation or approximation.
+/// The reference engine for rulesheets. The prover answers queries about one
+/// state at a time by resolution with tabling, without compilation or
+/// approximation.
 ///
 /// Answers that depend on the state are cached until the state changes. Answers
 /// that do not are cached permanently.
@@ -109,7 +110,7 @@ impl Prover {
     }
 
     /// Returns whether the terms that have occurred take more than half of the memory of the
-    /// prover. They are kept as long as the prover exists.
+    /// prover. The prover never drops a term.
     pub fn is_crowded(&self) -> bool {
         self.engine.is_crowded()
     }
@@ -130,8 +131,8 @@ impl Prover {
         self.fluents("init")
     }
 
-    /// Returns the legal moves of a role. Their order depends on the state only.
-    /// Roles are numbered from 0.
+    /// Returns the legal moves of a role. The order of the moves depends on the
+    /// state only. Roles are numbered from 0.
     ///
     /// # Errors
     ///
@@ -321,7 +322,7 @@ mod tests {
         Ok(texts)
     }
 
-    /// A rule that makes a move of each answer.
+    /// Returns a rule that converts each answer of a call to a legal move.
     fn asked(call: &str) -> String {
         format!("(<= (legal a (m ?x)) {call})")
     }

@@ -2,8 +2,9 @@
 //!
 //! Each call, identified by its relation and bound arguments, has a table of its
 //! answers. A call that recurs while it is evaluated returns the answers found so
-//! far. The first of the calls that depend on each other is the *leader*. It is
-//! evaluated again until no answer is added. Then all their tables are complete.
+//! far. The first of the calls that depend on each other is the *leader*. The
+//! leader is evaluated again until no answer is added. Then all their tables are
+//! complete.
 //!
 //! Negation reads complete tables only: in a stratified rulesheet, a negated call
 //! does not depend on its caller.
@@ -474,7 +475,7 @@ impl TablingEngine {
     }
 
     /// Moves the last cursor to its next alternative and binds the variables.
-    /// Returns `false` if there is none.
+    /// Returns `false` if no alternative is left.
     fn advance(&mut self, step: &PlanStep, base: usize) -> Result<bool, ProverError> {
         let Some(cursor) = self.cursors.last_mut() else { return Ok(false) };
         let (rows, mut row, chain) = match *cursor {

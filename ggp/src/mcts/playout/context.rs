@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::game::NOOP;
 use crate::mcts::MoveHistory;
 
-/// A number that no move has. It separates contexts of different lengths.
+/// A number that no move has. This number separates contexts of different lengths.
 const SHORT: u32 = NOOP - 1;
 
 /// Returns the context of a move of a role: the last `length` moves (1 or 2),

@@ -100,8 +100,9 @@ pub trait Playout<G: Game> {
         0
     }
 
-    /// Sets the number of bytes by which its memory may grow in the next
-    /// [`learn`](Playout::learn). Without room it learns less.
+    /// Sets the number of bytes by which the memory of the playout policy may
+    /// grow in the next [`learn`](Playout::learn). Without room the policy
+    /// learns less.
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}
 

@@ -41,8 +41,8 @@ pub struct Nst {
 }
 
 /// The moves that followed a context, with the averages of the sequences that
-/// they end. They are stored in a hash table with open addressing, or in an
-/// array by move number if that takes no more memory.
+/// they end. The entries are stored in a hash table with open addressing, or in
+/// an array by move number if the array takes no more memory.
 #[derive(Clone, Debug, Default)]
 struct Followers {
     /// The hash table: empty, or a power of two of slots with at least a

@@ -15,9 +15,9 @@ pub use uct::Uct;
 /// A node on the path of a simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeVisit {
-    /// Its number in the tree.
+    /// The number of the node in the tree.
     pub node: u32,
-    /// The number of simulations that have continued from it.
+    /// The number of simulations that have continued from the node.
     pub visits: u32,
 }
 
@@ -48,7 +48,7 @@ pub trait Selection<G: Game> {
     /// The common part of the values of all moves of a role at a node.
     type Prepared: Copy;
 
-    /// Whether it learns from the moves of simulations.
+    /// Whether the selection learns from the moves of simulations.
     const LEARNS: bool = false;
 
     /// Returns whether moves without visits have values. If not, each move of

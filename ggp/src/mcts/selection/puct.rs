@@ -13,7 +13,7 @@ pub trait MoveEvaluator<G: Game> {
 /// The prior knowledge of [`Puct`] about a move.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prior {
-    /// Its value, in units of reward.
+    /// The value of the move, in units of reward.
     pub value: f32,
     /// Its probability. The probabilities of a role at a node sum to 1.
     pub prior: f32,

@@ -96,8 +96,8 @@ impl He {
         }
     }
 
-    /// Returns the combination of the most visited arms; below the tree, of
-    /// the first values.
+    /// Returns the combination of the most visited arms, with the first values
+    /// of the parameters below the tree.
     pub(super) fn best(&self, space: &Space) -> Combination {
         let mut partial = space.everything();
         let mut node = Some(0_usize);

@@ -90,9 +90,9 @@ impl Lsi {
         }
     }
 
-    /// Returns the recommended combination. Before the recommendation it is
-    /// the candidate with the highest mean, and before that the combination of
-    /// the values with the highest means.
+    /// Returns the recommended combination. In the evaluation phase the result
+    /// is the candidate with the highest mean. In the generation phase the
+    /// result combines the values with the highest means.
     pub(super) fn best(&self, space: &Space) -> Combination {
         match &self.stage {
             Stage::Generation(side) => space.greedy(|setting| side.mean(setting)),
@@ -214,7 +214,7 @@ impl SideInfo {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     combination: Combination,
-    /// Its simulations, including those of earlier phases.
+    /// The simulations of the combination, including those of earlier phases.
     total: RewardTotal,
 }
 

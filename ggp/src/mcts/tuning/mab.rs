@@ -18,8 +18,8 @@ pub(super) struct Mab {
     combinations: Vec<Combination>,
     arms: RankedArms,
     total: u32,
-    /// The arm of the batch. It is chosen again while no simulation of the
-    /// batch was played.
+    /// The arm of the batch. The same arm is chosen again until a simulation of
+    /// the batch was played.
     arm: u32,
     lot: u32,
     played: u32,

@@ -1,8 +1,9 @@
 //! Tuning of search parameters during a match.
 //!
-//! Before each simulation a [`Tuner`] chooses a [`Combination`] of parameter values. Afterwards it learns the reward of
-//! the simulation. A tuner knows neither the game nor the search, and each role has a tuner of its own. The methods are
-//! those of [Sironi and Winands 2018, section 4].
+//! Before each simulation a [`Tuner`] chooses a [`Combination`] of parameter
+//! values. Afterwards the tuner learns the reward of the simulation. A tuner
+//! knows neither the game nor the search, and each role has a tuner of its own.
+//! The methods are those of [Sironi and Winands 2018, section 4].
 //!
 //! The paper leaves some points open. These are the choices made here:
 //!
@@ -316,9 +317,10 @@ fn generate(method: &mut Method) -> Option<Field<'_>> {
 
 /// Chooses the parameters of simulations for one role, and learns from the rewards.
 ///
-/// With the same seed and rewards it makes the same choices. It serves up to 2³² simulations. A choice with its update
-/// takes 10 to 200 nanoseconds, except that LSI creates all its candidates at once. Memory is allocated, rarely, for
-/// new combinations and new numbers of visits.
+/// With the same seed and rewards a tuner makes the same choices. A tuner
+/// serves up to 2³² simulations. A choice with its update takes 10 to 200
+/// nanoseconds, except that LSI creates all its candidates at once. Memory is
+/// allocated, rarely, for new combinations and new numbers of visits.
 #[derive(Clone, Debug)]
 pub struct Tuner {
     method: Method,

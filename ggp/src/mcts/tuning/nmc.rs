@@ -125,9 +125,9 @@ mod tests {
         for _ in 0..100 {
             nmc.update(&space, first, 0.0);
         }
-        // Its values have the UCB1 value 0.7 √(ln 100 / 100) = 0.150, the
-        // others 1. Only exploitation chooses it, because it knows no other
-        // combination.
+        // The values of `first` have the UCB1 value 0.7 √(ln 100 / 100) =
+        // 0.150, and the other values 1. Only exploitation chooses `first`,
+        // because exploitation knows no other combination.
         let count = (0..10_000).filter(|_| nmc.choose(&space, &mut rng) == first).count();
         // The count is 2,500 with a standard deviation of 43.
         assert!((2_300..2_700).contains(&count), "{count}");

@@ -15,9 +15,9 @@ use crate::protocol::message::{Message, MessageError, Reply};
 ///
 /// Each match has a thread that proves, searches and publishes the best known
 /// move. The reply takes that move when its time has come, whatever the thread
-/// is doing. The match begins with the prover. It continues with the engine of
-/// the [`EngineFactory`](crate::protocol::EngineFactory) when that is ready, unless the two differ on the
-/// legal moves.
+/// is doing. The match begins with the prover. The player continues with the
+/// engine of the [`EngineFactory`](crate::protocol::EngineFactory) when that is
+/// ready, unless the two differ on the legal moves.
 ///
 /// The match ends with STOP, with ABORT, or if no message arrives for the
 /// clock plus the patience of the player. The player then accepts the next
@@ -32,7 +32,7 @@ pub struct GgpPlayer {
     pub(super) compiling: Arc<AtomicBool>,
 }
 
-/// The current match. Dropping it leaves the match.
+/// The current match. Dropping the player leaves the match.
 struct ActiveMatch {
     id: String,
     play: Duration,

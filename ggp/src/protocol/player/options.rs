@@ -15,17 +15,17 @@ pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct PlayerOptions {
     /// Its name.
     pub name: String,
-    /// The policy that finds its moves.
+    /// The policy that finds the player's moves.
     pub policy: Policy,
-    /// The time before the end of a clock at which it answers. It answers
-    /// after half of the clock if that is later.
+    /// The time before the end of a clock at which the player answers. The
+    /// player answers after half of the clock if that is later.
     pub margin: Duration,
     /// The time without messages, beyond the clock, after which a match is
     /// abandoned.
     pub patience: Duration,
     /// Whether it searches while it waits for the next message.
     pub ponder: bool,
-    /// The seed of its random numbers.
+    /// The seed of the player's random numbers.
     pub seed: u64,
     /// The memory of the trees, the prover and the networks of a match.
     pub memory: MemoryBudget,

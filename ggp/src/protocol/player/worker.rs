@@ -49,7 +49,7 @@ impl EngineSpeed {
 pub struct ReserveEngine {
     engine: Box<dyn MatchEngine>,
     speed: EngineSpeed,
-    /// The number of joint moves that it has followed.
+    /// The number of joint moves that the worker has followed.
     seen: usize,
 }
 
@@ -246,9 +246,9 @@ impl MatchWorker<'_> {
     }
 
     /// Searches until a time, a command, the end of the match, or a proof of
-    /// its outcome. It switches to a faster engine when that is ready. The
-    /// moves of the new engine are published once it has searched as much as
-    /// the old one.
+    /// its outcome. The worker switches to a faster engine when that engine is
+    /// ready. The moves of the new engine are published once it has searched as
+    /// much as the old one.
     fn think_until(&mut self, deadline: Instant, mut publish: impl FnMut(String)) {
         let mut least = MIN_PART;
         let (mut done, mut before) = (0, 0);

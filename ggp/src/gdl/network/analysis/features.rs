@@ -23,7 +23,7 @@ const MEASUREMENTS: usize = 5;
 const SOME: usize = 8;
 
 /// The [`StateFeatures`] of a rulesheet, whose facts are the fluents of the
-/// network. They can only be used with the game of the same network.
+/// network. The features can only be used with the game of the same network.
 ///
 /// Many successors of a state are evaluated by one pass through the network in
 /// [`Lanes`], 512 at a time. Few successors are evaluated one by one if that

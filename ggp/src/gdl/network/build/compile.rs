@@ -87,7 +87,7 @@ impl Network {
     /// Returns the approximate memory of the network and of the engine that steps it, in bytes.
     pub fn bytes(&self) -> usize {
         let texts = self.fluents.iter().chain(&self.moves).map(|text| 2 * (text.len() + size_of::<String>()));
-        // The engine has each literal once more, with the gate that it leads to.
+        // The engine stores each literal again, with the gate that reads the literal.
         3 * self.netlist.bytes() + texts.sum::<usize>()
     }
 }

@@ -10,10 +10,11 @@ use crate::util::Lit;
 
 /// A game as a sequential circuit.
 ///
-/// Its nodes are, in this order: node 0, which is false; one node per fluent;
-/// one node per move of a role, which holds if the role plays the move; and
-/// the gates. A gate is the conjunction of at least two literals of earlier
-/// nodes. A disjunction is an inverted conjunction of inverted literals.
+/// The nodes of the circuit are, in this order: node 0, which is false; one
+/// node per fluent; one node per move of a role, which holds if the role plays
+/// the move; and the gates. A gate is the conjunction of at least two literals
+/// of earlier nodes. A disjunction is an inverted conjunction of inverted
+/// literals.
 ///
 /// Moves are numbered over all roles; those of a role are adjacent.
 #[derive(Clone, PartialEq, Eq, Debug)]

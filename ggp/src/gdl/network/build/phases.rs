@@ -19,8 +19,8 @@ pub struct GamePhase {
     pub fluents: Vec<(usize, bool)>,
     /// The circuit of the game in this phase, with all fluents and moves.
     ///
-    /// It assumes that moves that cannot be legal are never played, and that
-    /// the only move of a role is always played if it is always legal.
+    /// The circuit assumes that moves that cannot be legal are never played,
+    /// and that the only move of a role is always played if it is always legal.
     pub netlist: Netlist,
 }
 

@@ -16,14 +16,15 @@ const MOVE_WEIGHT: usize = 8;
 /// conjunction is not factored, because that would take too long.
 const MAX_FACTORING_WORK: usize = 2_000_000;
 
-/// The number of rounds; a round uses the results of the one before.
+/// The number of rounds; a round uses the results of the previous round.
 const ROUNDS: usize = 2;
 
 /// Simplifies a netlist. The result is the same game if each role plays one
 /// legal move in reachable states.
 ///
 /// Frame rules produce large disjunctions over the moves that do not affect a
-/// fluent, for every role and every fluent. These steps make them small:
+/// fluent, for every role and every fluent. The following steps reduce these
+/// disjunctions:
 ///
 /// * A common literal of a disjunction of conjunctions is factored out.
 /// * If one of several moves is played, none of the others is.

@@ -50,8 +50,8 @@ struct RoleBits {
 pub enum LaneState {
     /// An independent state, such as that of a match.
     Single(NetworkState),
-    /// A view of the state in a lane. It cannot be played separately, because
-    /// all lanes advance together.
+    /// A view of the state in a lane. The state cannot be played separately,
+    /// because all lanes advance together.
     InLane(LaneView),
 }
 

@@ -119,7 +119,7 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Returns those of the given seats whose match is over by the rules.
+    /// Returns those of the given seats whose match is in a terminal state.
     pub fn find_ends(&mut self, of: Seats) -> Seats {
         let program = &self.game.phases()[self.phase].program;
         let over = program.terminal(&mut self.slots) & of.0;
@@ -137,7 +137,7 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Returns the view of a seat whose match is over by the rules.
+    /// Returns the view of a seat whose match is in a terminal state.
     pub fn end(&mut self, seat: usize) -> &LaneState {
         let goals = &self.goals;
         let view = view(&mut self.view);

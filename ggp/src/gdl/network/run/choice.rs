@@ -224,8 +224,8 @@ mod tests {
     }
 
     /// Converts the chi-squared statistic of equally likely cases to a
-    /// standard normal deviate [Wilson and Hilferty 1931]. It exceeds 6.5 with
-    /// a probability below 10⁻⁹.
+    /// standard normal deviate [Wilson and Hilferty 1931]. The deviate exceeds
+    /// 6.5 with a probability below 10⁻⁹.
     fn deviate(counts: &[u32]) -> f64 {
         let freedom = counts.len() as f64 - 1.0;
         let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;

@@ -10,7 +10,7 @@ use crate::util::Lit;
 const AT_ONCE: usize = 8;
 
 /// The goals of all roles, with the gates between them and the values that a
-/// [`NetworkState`] keeps up to date. They are evaluated on request.
+/// [`NetworkState`] keeps up to date. The goals are evaluated on request.
 #[derive(Debug)]
 pub struct GoalCone {
     /// The inputs: the fluents and slots that gates or goals read.

@@ -63,8 +63,8 @@ impl Lanes {
         Lanes::with(netlist, phases(netlist).into_iter().map(compiled).collect())
     }
 
-    /// Compiles a game for single steps only, without playouts. This takes
-    /// less time and memory.
+    /// Compiles a game for single steps only, without playouts. Such a
+    /// compilation takes less time and memory.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ pub struct Playouts {
     /// The goals of each playout, role by role: the only goal that holds at
     /// the end, or 0 if there is not exactly one.
     pub scores: Vec<u8>,
-    /// How often a role had no goal or several goals at the end.
+    /// The number of times that a role had no goal or several goals at the end.
     pub faults: u64,
     /// The total number of steps.
     pub steps: u64,

@@ -109,15 +109,15 @@ pub struct RoleSlots {
 }
 
 impl RoleSlots {
-    /// Returns the slots of the moves. They contain the legal moves after
+    /// Returns the slots of the moves. The slots contain the legal moves after
     /// [`LaneProgram::legal`], and the played moves for [`LaneProgram::next`].
     pub fn slots(&self) -> Range<Slot> {
         self.first..self.first + self.moves.len() as Slot
     }
 }
 
-/// The program that evaluates a netlist. Its parts run in the order of the
-/// methods; [`goals`](LaneProgram::goals) is optional.
+/// The program that evaluates a netlist. The parts of the program run in the
+/// order of the methods; [`goals`](LaneProgram::goals) is optional.
 #[derive(Clone)]
 pub struct LaneProgram {
     code: Vec<Slot>,
@@ -199,8 +199,8 @@ impl LaneProgram {
 }
 
 /// Evaluates conjunctions of `P` literals and the negations of `N` more,
-/// inverted if `INVERTED`. Each has `LENGTH` words of code: the `P + N` slots
-/// that it reads and the slot that it writes.
+/// inverted if `INVERTED`. Each gate has `LENGTH` words of code: the `P + N`
+/// slots that it reads and the slot that it writes.
 fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(
     slots: &mut LaneSlots,
     code: &[Slot],
@@ -266,7 +266,7 @@ const NO_VALUE: usize = usize::MAX;
 /// Representation constraints on a value.
 #[derive(Clone, Copy, Default)]
 struct ValueConstraint {
-    /// Whether it stores the negation.
+    /// Whether the slot stores the negation of the value.
     inverted: bool,
     /// The slot that it must be in, if any.
     slot: Option<Slot>,

@@ -15,14 +15,14 @@ use crate::util::{FluentSet, Lit, bits, nth_bit};
 /// An engine that steps a netlist.
 ///
 /// Every gate counts its false literals and has a *slot* with one bit. The bit
-/// is flipped whenever the value of the gate changes. Its meaning depends on
-/// the position of the slot:
+/// is flipped whenever the value of the gate changes. The meaning of the bit
+/// depends on the position of the slot:
 ///
-/// * Inner gates come first, in topological order. Their bit means that the
-///   change has not been propagated to the gates that read it.
-/// * One gate per fluent follows. Its bit means that the fluent has another
+/// * Inner gates come first, in topological order. The bit of an inner gate
+///   means that the change has not been propagated to the gates that read it.
+/// * One gate per fluent follows, whose bit means that the fluent has another
 ///   value in the next state.
-/// * One gate per move follows. Its bit means that the move is legal if its
+/// * One gate per move follows, whose bit means that the move is legal if its
 ///   condition holds.
 /// * The bit of the last gate means that the match is over.
 ///

@@ -45,10 +45,10 @@ impl GraveSettings {
 /// Selection by GRAVE [Cazenave 2015; Sironi and Winands 2018, equations 1 to
 /// 3].
 ///
-/// It is UCB1 with (1 - β) Q(s, a) + β AMAF(s', a) in place of the mean, where
-/// β = √(K / (3 N(s) + K)). The node s' is the closest node on the path,
-/// including s, with at least `ref` visits, or else the root. A move without
-/// an AMAF value uses its mean alone.
+/// GRAVE is UCB1 with (1 - β) Q(s, a) + β AMAF(s', a) in place of the mean,
+/// where β = √(K / (3 N(s) + K)). The node s' is the closest node on the path,
+/// including s, with at least `ref` visits, or else the root. A move without an
+/// AMAF value uses its mean alone.
 ///
 /// AMAF(s', a) is the average reward of the simulations through s' in which
 /// the role plays the move at or after s', in the tree or beyond, counted once
