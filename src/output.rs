@@ -55,7 +55,7 @@ impl From<ColorArg> for ColorChoice {
     }
 }
 
-/// The arguments of this process. They are set once, before anything is printed.
+/// The arguments of this process. The arguments are set once, before anything is printed.
 static OUTPUT: OnceLock<OutputArgs> = OnceLock::new();
 
 /// Applies the arguments to all later output.
@@ -85,7 +85,7 @@ pub fn uses_color() -> bool {
     }
 }
 
-/// The result of a command that did not fail. Each has its exit code.
+/// The result of a command that did not fail. Each outcome has its exit code.
 pub enum CommandOutcome {
     /// The question is answered: exit code 0.
     Answered,

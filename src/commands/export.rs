@@ -58,7 +58,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     Ok(CommandOutcome::Answered)
 }
 
-/// A writer that stops at Ctrl-C. It writes in pieces of 1 MiB, so that it stops soon.
+/// A writer that stops at Ctrl-C. The writer writes in pieces of 1 MiB, so that it stops soon.
 struct Stoppable<'a, W> {
     out: W,
     stop: &'a AtomicBool,

@@ -1,9 +1,10 @@
 //! Runs the examples of README.md and of the pages in `docs/`.
 //!
 //! A code block in the language `console` is a session. A line that begins with
-//! `$ ` is a command for `sh`, lines that begin with `> ` continue it, and the
-//! lines up to the next command are its output: stdout, and stderr too if the
-//! command fails. A line `...` stands for any number of lines.
+//! `$ ` is a command for `sh`. Lines that begin with `> ` continue the command.
+//! The lines up to the next command are the output of the command: stdout, and
+//! stderr too if the command fails. A line `...` stands for any number of
+//! lines.
 //!
 //! A comment `<!-- test: OPTION -->` before a block changes how it is used:
 //!

@@ -8,7 +8,7 @@ use crate::common::TestEnv;
 
 const HEAD: &str = "name\trepository\tcommit\tpath\tmember\tsha256\n";
 
-/// Runs the script without a network. It copies from `source` to `work/sheets`.
+/// Runs the script without a network. The script copies from `source` to `work/sheets`.
 fn fetch(env: &TestEnv, list: &Path, names: &[&str]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/fetch.py");
     let mut command = Command::new("python3");

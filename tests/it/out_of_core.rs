@@ -20,7 +20,7 @@ const KILLED: &str = "build --mode out-of-core --side 7 --pieces 5 --threads 2 -
 /// A build that takes long enough for a test to act meanwhile.
 const LONG: &str = "build --mode out-of-core --pieces 6 --threads 1 --memory 256MiB -o long.sht";
 
-/// Runs a command and kills it after this time. Returns whether it was still running.
+/// Runs a command and kills it after this time. Returns whether the command was still running.
 fn killed(mut command: Command, after: Duration) -> bool {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     thread::sleep(after);
@@ -111,7 +111,7 @@ fn one_build_at_a_time_works_in_a_directory() {
         let error = env.run(&words).failure();
         assert!(error.contains("long.sht.work: another process is building"), "{error}");
     }
-    // It was running until now.
+    // The first build was running until now.
     assert_eq!(running.end("-KILL").status.signal(), Some(SIGKILL));
 }
 

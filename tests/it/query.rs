@@ -261,7 +261,7 @@ fn a_conversation_is_answered_line_by_line() {
     let mut session = Session::new(env.command(["query", "5x5-3", "--stdin", "--moves", "--format", "ndjson"]));
     let mut state = "a1,a2,b1".to_owned();
     let geometry = Board::new(5, 3).unwrap().geometry();
-    // Each question depends on the answer before it.
+    // Each question depends on the previous answer.
     for distance in (0..=11).rev() {
         session.send(&state);
         let row = session.receive_json();

@@ -279,7 +279,7 @@ fn an_engine_that_does_not_follow_the_protocol_fails() {
     let (code, lines) = compliance("/no/such/engine");
     assert_eq!((code, lines.len()), (Some(1), 1));
     assert!(lines[0].starts_with("FAILED  `ugi` is answered by `ugiok`: cannot start `/no/such/engine`"), "{lines:?}");
-    // It knows no board but 9x9.
+    // The engine supports no board except 9x9.
     let engine = format!("'{}' ugi --player greedy", env!("CARGO_BIN_EXE_sternhalma"));
     let (code, lines) = compliance(&engine);
     assert_eq!(code, Some(1));
