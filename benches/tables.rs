@@ -113,9 +113,9 @@ fn lookups(c: &mut Criterion) {
 }
 
 /// Look-ups of random states one after the other on one core, of the table in
-/// each encoding. `zstd` keeps 16 MiB of blocks. The files are made anew, at
-/// a level of zstd that is soon done, unless `STERNHALMA_BENCH_DIR` names a
-/// directory with `zstd-1024.sht` to `zstd-131072.sht` and `mod3.sht`.
+/// each encoding. `zstd` keeps 16 MiB of blocks. The files are recomputed at a
+/// fast level of zstd, unless `STERNHALMA_BENCH_DIR` names a directory with
+/// `zstd-1024.sht` to `zstd-131072.sht` and `mod3.sht`.
 fn encodings(c: &mut Criterion) {
     let table = support::table();
     let board = table.prefix().board();

@@ -11,7 +11,7 @@ pub fn table() -> Table {
     table_with(Table::options())
 }
 
-/// [`table`], opened in another way.
+/// Returns the [`table`] opened with other options.
 pub fn table_with(options: TableOptions) -> Table {
     if let Some(path) = std::env::var_os("STERNHALMA_BENCH_TABLE").map(PathBuf::from) {
         return options.open(&path).unwrap();

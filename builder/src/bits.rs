@@ -29,7 +29,8 @@ pub(crate) fn or_at(words: &mut [u64], offset: u64, value: u64) {
     words[word + 1] |= value >> 1 >> (63 - shift);
 }
 
-/// Copies the set ones of `len` bits of `from`, from `start` on, to `to`, from `offset` on.
+/// Takes `len` bits of `from` from `start` on, and sets the bits of `to` from
+/// `offset` on that are set among them.
 #[inline]
 pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len: u64) {
     let mut done = 0;

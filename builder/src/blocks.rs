@@ -11,8 +11,8 @@ use sternhalma_data::table::{Block, checksum};
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
 
-/// The size of a batch: blocks are encoded in batches, each while the batch
-/// before it is written.
+/// The size of a batch: blocks are encoded in batches, each while the previous
+/// batch is written.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchSize {
     /// The states that a thread encodes in one task. A task has whole blocks, at least one.

@@ -1,4 +1,4 @@
-//! What to build, and where to keep the data.
+//! The table to build, and the place for the data.
 
 use std::fmt;
 

@@ -25,7 +25,7 @@ pub(crate) fn rank_above(pieces: CellSet, below: usize) -> u64 {
 pub(crate) struct BitOffsets {
     /// The offset if the mover stands below the upper pieces that all states share.
     pub below: u64,
-    /// The offset for each cell of a mover above that.
+    /// The offset for each cell of a mover above the lowest of these pieces.
     pub above: [u64; MAX_CELLS],
 }
 

@@ -84,7 +84,8 @@ fn a_whole_table_and_a_prefix_agree_on_rank_and_layout() {
             assert_eq!(part.block(number), whole.block(number));
         }
     }
-    // Up to the proven depth the distances agree. Beyond it the prefix has upper bounds.
+    // Up to the proven depth the distances agree. Beyond this depth the prefix
+    // has upper bounds.
     let (whole, part) = (Reference::search(whole), Reference::search(part));
     let limit = part.boundary_layer.unwrap() as u8 + 2;
     for (bound, exact) in part.distances.iter().zip(&whole.distances) {
@@ -185,7 +186,7 @@ fn a_proof_checks_the_boundary_layer() {
     }
 }
 
-/// An observer that cancels at once.
+/// An observer that cancels immediately.
 struct Canceller;
 
 impl Observer for Canceller {

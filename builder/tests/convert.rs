@@ -60,7 +60,7 @@ fn any_conversion_gives_the_bytes_of_a_build() {
     }
 }
 
-/// An observer that cancels at once.
+/// An observer that cancels immediately.
 struct Canceller;
 
 impl Observer for Canceller {

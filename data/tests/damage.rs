@@ -85,7 +85,7 @@ fn assert_refused(path: &Path, what: impl FnOnce() -> String) {
     }
 }
 
-/// What happens to a file.
+/// The result of opening a changed file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Refused,
@@ -181,7 +181,7 @@ fn seal(bytes: &mut [u8]) {
 }
 
 /// Nothing else in a file depends on the boundary layer, or on the size of a board
-/// that has the covered cells. Only a comparison of distances finds them wrong.
+/// that has the covered cells. Only a comparison of distances detects such files.
 #[test]
 fn every_wrong_header_byte_under_a_right_checksum_is_found() {
     // The whole table in bytes and compressed, the prefix modulo 3.
@@ -387,7 +387,7 @@ proptest! {
 }
 
 /// A header is checked against the length of the file before memory is allocated,
-/// so headers of the largest boards are refused at once.
+/// so headers of the largest boards are refused immediately.
 #[test]
 fn headers_of_all_boards_are_handled() {
     let mut table_file = corruptible_tables().next().unwrap();

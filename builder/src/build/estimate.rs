@@ -9,8 +9,8 @@
 //!   groups ([`Expander::work`]) and to the number of layers.
 //! - Layers on disk take the same number of bits per state.
 //! - A layer is read `fixed_pieces + 1` times to be expanded and once more for
-//!   duplicate detection. For the table, it is read once per task that needs
-//!   one of its segments.
+//!   duplicate detection. To write the table, a layer is read once per task
+//!   that needs one of its segments.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ pub struct MachineSpec {
 /// The measured cost of the build of a smaller table.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Calibration {
-    /// The number of cells of its prefix.
+    /// The number of cells of the table's prefix.
     pub within: usize,
     /// The number of states.
     pub states: u64,
@@ -60,7 +60,7 @@ pub struct Calibration {
     pub wall_s: f64,
     /// The processor time, in seconds.
     pub cpu_s: f64,
-    /// The size of its layers on disk, in bytes.
+    /// The size of the layers on disk, in bytes.
     pub layer_bytes: u64,
 }
 
@@ -219,7 +219,8 @@ fn extrapolate(
     }
 }
 
-/// Returns how often a layer is read for the table. Each task unpacks the segments that it needs.
+/// Returns the number of times that a layer is read to write the table. Each
+/// task unpacks the segments that it needs.
 fn table_reads(spec: TableSpec, params: PartitionParams) -> f64 {
     let task = batch_size(spec, params).states_per_task as f64;
     let segments = count_segments(spec.prefix, params.fixed_pieces, params.segment_words) as f64;

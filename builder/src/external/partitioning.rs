@@ -71,8 +71,8 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Returns the words with bits of this segment. The first and the last
-    /// word may also have bits of its neighbors.
+    /// Returns the words with bits of this segment. The first and the last word
+    /// may also have bits of the neighboring segments.
     pub fn words(&self) -> Range<usize> {
         (self.bits.start / 64) as usize..self.bits.end.div_ceil(64) as usize
     }
@@ -90,18 +90,18 @@ impl Segment {
 pub(crate) struct LoadedSegment {
     /// The number of the segment.
     pub number: u64,
-    /// The position of its first word in the bitmaps.
+    /// The position of the segment's first word in the bitmaps.
     pub at: usize,
     pub segment: Segment,
 }
 
 impl LoadedSegment {
-    /// Returns the number of its words.
+    /// Returns the number of words of the segment.
     pub fn words(&self) -> usize {
         self.segment.words().len()
     }
 
-    /// Returns the positions of its bits in the bitmaps.
+    /// Returns the positions of the segment's bits in the bitmaps.
     pub fn bits(&self) -> Range<usize> {
         let first = 64 * self.at + (self.segment.bits.start % 64) as usize;
         first..first + (self.segment.bits.end - self.segment.bits.start) as usize
@@ -111,21 +111,21 @@ impl LoadedSegment {
 /// The contexts with the same fixed pieces, and the states that they involve.
 #[derive(Debug)]
 pub(crate) struct ContextClass {
-    /// The numbers of its groups of contexts.
+    /// The numbers of the class's groups of contexts.
     pub groups: Range<u64>,
-    /// The number of its own partition, whose bitmap comes first.
+    /// The number of the class's own partition, whose bitmap comes first.
     pub partition: u64,
     pub successors: Vec<SuccessorRange>,
-    /// The positions of its states in bitmaps of [`ContextClass::words`] words.
+    /// The positions of the class's states in bitmaps of [`ContextClass::words`] words.
     pub offsets: BitOffsets,
-    /// The words of its bitmaps, with the spare word.
+    /// The words of the class's bitmaps, with the spare word.
     pub words: usize,
 }
 
 /// The states of a successor partition that a class involves.
 #[derive(Debug)]
 pub(crate) struct SuccessorRange {
-    /// The numbers of their segments.
+    /// The numbers of the segments of these states.
     pub segments: Range<u64>,
     /// The position of the first word of the first segment in the bitmaps of the class.
     pub at: usize,

@@ -38,7 +38,8 @@ pub(crate) struct Manifest {
     within: u64,
     /// The name of the encoding, without its parameters.
     encoding: String,
-    /// The block states and the level of the encoding `zstd`. Earlier versions did not record them.
+    /// The block states and the level of the encoding `zstd`. Earlier versions
+    /// did not record these parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zstd: Option<(u64, u8)>,
     /// The number of upper pieces that the states of a partition share.
@@ -128,7 +129,7 @@ impl LockedDir {
         }
         let found = manifest.spec(spec).ok_or_else(|| self.damaged_manifest())?;
         if found == spec {
-            // Records the parameters that an earlier version left out.
+            // Records the parameters that an earlier version omitted.
             let zstd = Manifest::new(String::new(), spec, PartitionParams::default()).zstd;
             return Ok(Some(Manifest { zstd, ..manifest }));
         }
@@ -243,7 +244,7 @@ impl WorkDir {
         &self.manifest.id
     }
 
-    /// Returns how often the build was resumed.
+    /// Returns the number of times that the build was resumed.
     pub fn resumes(&self) -> u64 {
         self.manifest.resumes
     }

@@ -2,9 +2,9 @@
 //!
 //! A move leaves all pieces but one in place. These pieces are the *context*
 //! of the move. Within a context, steps and chains of jumps over the context's
-//! pieces connect the cells of the mover, whatever else is in the layer. A
-//! layer is therefore expanded context by context, for all cells of the mover
-//! at once, and for many contexts at once with one bit per context.
+//! pieces connect the cells of the mover, regardless of the other states of the
+//! layer. A layer is therefore expanded context by context, for all cells of
+//! the mover at once, and for many contexts at once with one bit per context.
 //!
 //! A *group* consists of the contexts that share their upper pieces. The
 //! contexts of a group differ in their `slice_pieces` lowest pieces, which are
@@ -15,12 +15,12 @@
 //!
 //! States are numbered by rank. If the mover stands above the lowest upper
 //! piece `v` of the group, its slice is therefore an interval of the layer's
-//! bitmap. If it stands below `v`, the slices come from the *lower block* of
-//! the group: the states that have `slice_pieces + 1` pieces below `v`. A
-//! lower block is a sequence of *triangles*. A triangle consists of the states
-//! that differ only in their lowest two pieces `x < y`. The slice of `x` reads
-//! a triangle by columns and the slice of `y` reads it by rows, so that both
-//! are rows of a symmetric matrix.
+//! bitmap. If the mover stands below `v`, the slices come from the *lower
+//! block* of the group: the states that have `slice_pieces + 1` pieces below
+//! `v`. A lower block is a sequence of *triangles*. A triangle consists of the
+//! states that differ only in their lowest two pieces `x < y`. The slice of `x`
+//! reads a triangle by columns and the slice of `y` reads it by rows, so that
+//! both are rows of a symmetric matrix.
 //!
 //! A bitmap may hold only the states that the groups at hand involve:
 //! [`BitOffsets`] gives their positions.
@@ -47,7 +47,7 @@ pub(crate) struct Expander {
     /// For each cell, the contexts of a group with a piece there. The masks
     /// are the same for all groups, because the pieces are ranked from cell 0.
     occupied: Vec<Vec<u64>>,
-    /// The triangles of a lower block in order. A group has the first few of them.
+    /// The triangles of a lower block in order. A group has the first few triangles.
     triangles: Vec<StateTriangle>,
     jumps: Vec<JumpPair>,
     neighbors: Vec<Vec<u8>>,
@@ -325,7 +325,7 @@ struct ContextGroup<'a> {
     expander: &'a Expander,
     offsets: &'a BitOffsets,
     upper: CellSet,
-    /// The lowest upper piece. The lower pieces stand below it.
+    /// The lowest upper piece. The lower pieces stand below this piece.
     lowest: usize,
     contexts: u64,
     /// The position of the first state of the lower block.
@@ -421,8 +421,9 @@ impl<'a> ContextGroup<'a> {
         }
     }
 
-    /// Replaces the states of the layer in every slice by those one move away,
-    /// which may include some of the layer. Returns whether there are any.
+    /// Replaces the states of the layer in every slice with the states one move
+    /// away, which may include some of the layer. Returns whether there are any
+    /// such states.
     fn move_all(&self, layer: &LayerBitmaps, scratch: &mut ExpanderScratch) -> bool {
         let words = self.contexts.div_ceil(64) as usize;
         let mut any = false;

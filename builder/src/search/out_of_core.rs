@@ -7,7 +7,7 @@
 //! needed. Each layer is written once, compressed ([`LayerFile`]), and read
 //! once more for the table.
 //!
-//! Context classes ([`Partitioning`]) are taken in order. The states of the
+//! Context classes ([`Partitioning`]) are processed in order. The states of the
 //! layer in a class are unpacked and expanded as in memory. The states reached
 //! in later partitions are spilled ([`SpillBuffer`]). The partition of the
 //! class is then complete, and is packed and written.
@@ -308,7 +308,7 @@ impl<'a> ExternalSearch<'a> {
     }
 
     /// Packs a segment of the current partition: the reached states except
-    /// those of the two layers before. Returns their number too.
+    /// those of the two previous layers. Returns their number too.
     fn pack(
         &self,
         segment: &Segment,
@@ -345,7 +345,8 @@ impl<'a> ExternalSearch<'a> {
     }
 }
 
-/// Returns the buffers of the current thread. No task that holds them waits for other tasks.
+/// Returns the buffers of the current thread. No task that holds buffers waits
+/// for other tasks.
 fn buffers(workers: &[Mutex<ThreadBuffers>]) -> MutexGuard<'_, ThreadBuffers> {
     let index = rayon::current_thread_index().expect("this runs in the pool");
     workers[index].lock().expect("no worker panicked")

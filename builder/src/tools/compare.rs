@@ -21,7 +21,7 @@ const GRAIN: u64 = 1 << 20;
 const WIDTH: usize = 256;
 
 /// The result of the comparison of two tables, on the states that both cover.
-/// These are the states of the smaller prefix.
+/// The compared states are those of the smaller prefix.
 ///
 /// A longer prefix allows more paths, so its distances are at most those of a
 /// shorter one. If the shorter prefix proves a distance, both are equal.

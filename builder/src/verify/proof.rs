@@ -206,7 +206,7 @@ impl<'a> Proof<'a> {
         let outside = CellSet::first_cells(self.geometry.cells()) - self.prefix.cells();
         let mut escapes = None;
         let mut descend = CellSet::EMPTY;
-        // Steps lead from each level only to itself, the level before and the level after.
+        // Steps lead from each level only to the same, the previous and the next level.
         let (mut last, mut before_last) = (CellSet::EMPTY, CellSet::EMPTY);
         let mut around_last = CellSet::EMPTY;
         for distance in context.range.clone() {

@@ -5,7 +5,7 @@ use super::moves::Move;
 use super::position::Position;
 use super::side::Side;
 
-/// How a position is drawn.
+/// The options of drawing a position.
 ///
 /// The board is a diamond that stands on `a1`, one row per line. The pieces are
 /// `x` and `o`, an empty cell is `.`, and an empty cell of a home is `:`. Both

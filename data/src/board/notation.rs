@@ -70,7 +70,7 @@ pub enum NotationError {
     Move(String),
 }
 
-/// What is wrong with a position string.
+/// The error in a position string.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PositionFault {

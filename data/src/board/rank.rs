@@ -142,8 +142,8 @@ impl State {
 }
 
 /// All pieces of an army except one, prepared so that the rank for any cell of
-/// the missing piece costs one table look-up. Use it to rank every move of one
-/// piece.
+/// the missing piece costs one table look-up. Use a partial rank to rank every
+/// move of one piece.
 ///
 /// ```
 /// use sternhalma_data::board::PartialRank;

@@ -53,7 +53,7 @@ pub enum TableError {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was found, and where.
+        /// The invalid value, and its place.
         what: String,
     },
 }

@@ -30,8 +30,9 @@ impl Map {
         // every value is valid, so a writer elsewhere can make answers wrong
         // but not memory unsafe. Our own writers never change a file in place:
         // they rename a finished one over it, which leaves this map as it was.
-        // A file cut short by others raises SIGBUS on access; `still_whole`
-        // catches most such cases before, `install_sigbus_handler` the rest.
+        // A file that another process truncates raises SIGBUS on access;
+        // `still_whole` detects most such cases in advance, and
+        // `install_sigbus_handler` handles the rest.
         let mapped = unsafe { Mmap::map(&file) }.map_err(TableError::io(path, "map"))?;
         Ok(Map { file, mapped, loaded: 0 })
     }
@@ -68,7 +69,7 @@ impl Map {
         #[cfg(target_os = "linux")]
         if let Some(length) = self.mapped.len().checked_sub(self.loaded).filter(|&length| length > 0) {
             // SAFETY: the range is the part of the map that is shared with the
-            // file and read-only (what is loaded, whole pages, comes before),
+            // file and read-only (the loaded part, whole pages, comes first),
             // so its pages can be read again with the same bytes at any time.
             let _ =
                 unsafe { self.mapped.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, self.loaded, length) };
@@ -109,7 +110,8 @@ fn replace(file: &File, mapped: Mmap, bytes: usize) -> io::Result<Mmap> {
     if memory == libc::MAP_FAILED {
         let error = io::Error::last_os_error();
         // A call that fails may have unmapped pages, and other threads may
-        // have mapped theirs there since: the range is not ours to unmap.
+        // have mapped theirs there since: so this function must not unmap the
+        // range.
         std::mem::forget(mapped);
         return Err(error);
     }
@@ -151,9 +153,9 @@ fn page_bytes() -> usize {
 /// file has been cut short and the missing part is read.
 ///
 /// The handler prints one message and ends the process with exit code 2.
-/// Without it, the system ends the process without a message. On systems
-/// without this signal the function does nothing. Only programs should call it,
-/// not libraries.
+/// Without the handler, the system ends the process without a message. On
+/// systems without this signal the function does nothing. Only programs should
+/// call this function, not libraries.
 pub fn install_sigbus_handler() {
     #[cfg(unix)]
     {

@@ -76,8 +76,8 @@ impl Table {
         data.min(self.layout().data_bytes())
     }
 
-    /// Returns the number of partitions that are completely in memory. These
-    /// are the ones nearest the goal.
+    /// Returns the number of partitions that are completely in memory. The
+    /// loaded partitions are those nearest the goal.
     pub fn loaded_partitions(&self) -> usize {
         let loaded = self.loaded_bytes();
         self.layout().partitions().take_while(|partition| partition.bytes.end <= loaded).count()

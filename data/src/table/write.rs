@@ -1,4 +1,4 @@
-//! Writing table files. The crate `sternhalma-builder` makes their contents.
+//! Writing table files. The crate `sternhalma-builder` makes the contents of tables.
 
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;

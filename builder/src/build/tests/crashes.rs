@@ -505,7 +505,8 @@ fn unfinished_work_is_refused_with_other_zstd_parameters() {
     assert_eq!(rebuild(&site, zstd(4096), false).unwrap(), (BuildOutcome::Built, zstd(4096)));
 }
 
-/// Earlier versions did not record the parameters of zstd. Layers do not depend on them.
+/// Earlier versions did not record the parameters of zstd. Layers do not depend
+/// on these parameters.
 #[test]
 fn work_without_recorded_zstd_parameters_is_resumed_with_the_requested_ones() {
     let site = CrashSite::new();

@@ -19,7 +19,8 @@ pub(super) const DEFAULT_MAP: u32 = 0b00_10_01;
 
 /// For each context, the differences −1, 0 and +1 to the predictor (stored as
 /// 0, 1 and 2) sorted by likelihood, two bits each, the likeliest in the lowest
-/// bits. `examples/count_orders.rs` counts them from tables.
+/// bits. `examples/count_orders.rs` computes the order of the differences from
+/// tables.
 ///
 /// The four contexts that differ only in their last digit share one `u32`, one
 /// byte each. The load therefore does not wait for the previous distance.
@@ -204,7 +205,7 @@ impl Runs {
         third * (third - 1) / 2 + usize::from(self.pieces < 2) * ROW
     }
 
-    /// Steps to the next run. Returns whether it begins a slice.
+    /// Steps to the next run. Returns whether the new run begins a slice.
     #[inline]
     pub fn next_run(&mut self) -> bool {
         if self.pieces > 1 && (self.pieces == 2 || self.cells[1] + 1 < self.cells[2]) {

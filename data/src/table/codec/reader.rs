@@ -8,7 +8,7 @@ use super::zstd;
 use crate::board::Rank;
 use crate::table::format::{Block, Encoding, Layout};
 
-/// How a table reads distances.
+/// The codec with which a table reads distances.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a table has one codec")]
 pub(crate) enum Codec {

@@ -143,7 +143,7 @@ impl<'a> Content<'a> {
     }
 
     /// Writes the distances of the wanted states of a block that begins with
-    /// `first` to `out`. Slices that end before them are skipped.
+    /// `first` to `out`. Slices that end before the wanted states are skipped.
     fn read(&self, neighbors: &NeighborCells, slice: &mut Slice, first: State, wanted: Range<usize>, out: &mut [u8]) {
         let (mut runs, mut lowest) = (Runs::at(first), lowest_of(first));
         slice.clear_before(runs.second(), lowest);
@@ -207,8 +207,8 @@ thread_local! {
     });
 }
 
-/// Decompresses a block. Returns `None` if it does not contain exactly `states`
-/// states.
+/// Decompresses a block. Returns `None` if the block does not contain exactly
+/// `states` states.
 ///
 /// Memory: at most five bytes per four states.
 pub(super) fn decompress(bytes: &[u8], states: usize) -> Option<std::sync::Arc<[u8]>> {
@@ -289,7 +289,7 @@ mod tests {
         }
 
         /// Blocks of random symbols are valid if they have as many escape bytes
-        /// as escapes. All of them are read without a panic.
+        /// as escapes. All such blocks are read without a panic.
         #[test]
         fn random_symbols_are_read(
             mut symbols in prop::collection::vec(0u8..4, 1..800),

@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Bytes of a block in the encodings that store every state in as many bits.
 pub(super) const BLOCK_BYTES: u64 = 1 << 20;
 
-/// How the distance of a state is stored.
+/// The form in which the distance of a state is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Encoding {

@@ -13,7 +13,8 @@ pub struct TableInfo {
     /// The number of states at each distance, from 0 on.
     pub layers: Vec<u64>,
     /// The lowest distance at which a state has a move out of the prefix, or
-    /// `None` if no state has one. The file format calls it `escape_layer`.
+    /// `None` if no state has one. The file format calls this distance
+    /// `escape_layer`.
     pub boundary_layer: Option<u32>,
 }
 

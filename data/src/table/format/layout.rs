@@ -22,7 +22,7 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 /// A block of a table: data under one checksum.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// The ranks of its states, all of one partition.
+    /// The ranks of the block's states, all of one partition.
     pub ranks: Range<u64>,
     /// The place of its bytes, counted from the first byte of the data.
     pub bytes: Range<u64>,

@@ -13,9 +13,9 @@ use crate::table::fs::Traffic;
 pub struct Provenance {
     /// The program and its version.
     pub program: String,
-    /// When the table was finished: UTC, RFC 3339.
+    /// The time when the table was finished: UTC, RFC 3339.
     pub built: String,
-    /// How it was built: `in-memory` or `out-of-core`.
+    /// The mode of the build: `in-memory` or `out-of-core`.
     pub mode: String,
     /// The number of threads that searched.
     pub threads: usize,
@@ -32,7 +32,7 @@ pub struct Provenance {
     /// counted once for each set of unmoved pieces that reaches it.
     #[serde(default)]
     pub successors: u64,
-    /// How often the build was resumed.
+    /// The number of times that the build was resumed.
     #[serde(default)]
     pub resumes: u64,
     /// Bytes read and written for each layer. Empty for a build in memory.

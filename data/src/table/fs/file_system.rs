@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// A file system. [`OsFileSystem`](super::OsFileSystem) is the one of the
-/// operating system.
+/// A file system. [`OsFileSystem`](super::OsFileSystem) is the implementation
+/// of the operating system.
 pub trait FileSystem: fmt::Debug + Send + Sync {
     /// Creates a file, or truncates it, and locks it.
     ///

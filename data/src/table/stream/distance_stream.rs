@@ -90,8 +90,8 @@ impl DecodedBlock {
 }
 
 impl Table {
-    /// Decodes the compressed block of this rank. Returns the rank of its first
-    /// state.
+    /// Decodes the compressed block of this rank. Returns the rank of the
+    /// block's first state.
     fn decode_block_of(&self, rank: u64, out: &mut Vec<u8>) -> Result<u64, TableError> {
         let Codec::Zstd(reader) = self.codec() else { unreachable!("only zstd tables have a decoded block") };
         let number = self.layout().block_of_rank(rank);
