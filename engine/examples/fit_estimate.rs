@@ -1,7 +1,9 @@
-//! Fits the moves that a step beyond a table's prefix costs, on a whole table:
-//! the slope of least squares, through the origin, of distance less that of
-//! the army drawn in, over the steps it was drawn. Only states of armies on
-//! their way are sampled: the pieces' rows within ten of each other.
+//! Fits the number of moves that a step beyond a table's prefix costs, on a
+//! whole table. For each sampled state, the army is drawn into the prefix,
+//! which takes a number of steps and reduces the distance. The program prints
+//! the slope of the reduction over the steps, by least squares through the
+//! origin. Only states whose pieces are within ten rows of each other are
+//! sampled.
 //!
 //! `cargo run --release -p sternhalma-engine --example fit_estimate -- FILE`
 

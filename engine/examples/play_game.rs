@@ -1,7 +1,8 @@
 //! Plays a game between two players and prints the moves.
 //!
-//! Run it with `cargo run --release -p sternhalma-engine --example play_game [X] [O]`.
-//! The default is `nst` against `greedy` on a board of size 5 with 3 pieces. Players that need a table are refused.
+//! Run the example with `cargo run --release -p sternhalma-engine --example
+//! play_game [X] [O]`. The default is `nst` against `greedy` on a board of size
+//! 5 with 3 pieces. Players that need a table are refused.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;

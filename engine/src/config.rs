@@ -138,7 +138,7 @@ impl From<DecisionRule> for sternhalma_ggp::mcts::Decision {
 pub struct AlphaBetaConfig {
     /// The maximum number of plies.
     pub depth: u32,
-    /// The moves that it considers.
+    /// The moves that the search considers.
     pub moves: Filter,
     /// The evaluation of states.
     pub evaluation: Evaluation,
@@ -150,7 +150,7 @@ pub struct AlphaBetaConfig {
 pub struct PvsConfig {
     /// The maximum number of plies.
     pub depth: u32,
-    /// The moves that it considers.
+    /// The moves that the search considers.
     pub moves: Filter,
     /// The size of the transposition table, in units of 2^20 bytes.
     pub table_megabytes: u32,
@@ -431,7 +431,7 @@ impl Config {
 }
 
 impl UctConfig {
-    /// Returns whether it has its own playouts, not those of a policy.
+    /// Returns whether the player has its own playouts, not those of a policy.
     pub(crate) fn has_own_playouts(&self) -> bool {
         !self.parts.contains_key("playout")
     }

@@ -54,7 +54,7 @@ impl Distances {
         Distances(Source::Table(table))
     }
 
-    /// Creates distances without a table. All of them are estimates.
+    /// Creates distances without a table. All results are estimates.
     pub fn estimated(board: Board) -> Distances {
         Distances(Source::Rows(Rows { board, goal: rows_of(board, State::goal(board)) }))
     }

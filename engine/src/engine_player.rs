@@ -49,7 +49,7 @@ pub trait EnginePlayer: Send {
     fn observe(&mut self, _action: Action) {}
 
     /// Excludes moves from the choice of the following searches; an empty slice
-    /// excludes none. Returns whether the player can do so.
+    /// excludes none. Returns whether the player can exclude these moves.
     fn exclude(&mut self, moves: &[Move]) -> bool {
         moves.is_empty()
     }

@@ -31,7 +31,7 @@ fn farthest_first(game: &ChineseCheckers, state: &GameState, moves: &mut [Action
 }
 
 /// The difference of the two table distances [Roschke and Sturtevant 2013,
-/// section 4.1]. Heuristic playouts also end with it.
+/// section 4.1]. The evaluation also ends heuristic playouts.
 #[derive(Clone, Debug)]
 pub struct TableDifference {
     /// The source of distances.
@@ -60,7 +60,8 @@ impl Heuristic<ChineseCheckers> for TableDifference {
 }
 
 /// The value of being on move, in moves. With equal distances the player to
-/// move arrives first. If it is one move behind, it arrives second.
+/// move arrives first. If the player to move is one move behind, that player
+/// arrives second.
 const TO_MOVE: f64 = 0.5;
 
 /// The difference of the two table distances after each move, with half a move

@@ -154,9 +154,9 @@ impl ChineseCheckers {
 
     /// Returns the army of a player in goal order, with its rank.
     ///
-    /// The rank is computed from scratch. Updating it with every move
-    /// ([`Rank::after_move`]) is slower. Playouts need it only once in many
-    /// moves, and the loop over the passed pieces is mispredicted by the
+    /// The rank is computed from scratch. Updating the rank with every move
+    /// ([`Rank::after_move`]) is slower. Playouts need the rank only once in
+    /// many moves, and the loop over the passed pieces is mispredicted by the
     /// processor.
     #[inline]
     pub fn ranked(&self, state: &GameState, player: Side) -> (State, Rank) {
@@ -252,8 +252,8 @@ impl ChineseCheckers {
         }
     }
 
-    /// Plays random legal moves from the initial state. Returns `None` if they
-    /// end the game.
+    /// Plays random legal moves from the initial state. Returns `None` if these
+    /// moves end the game.
     pub fn random_state(&self, plies: u32, rng: &mut Rng) -> Option<GameState> {
         let mut state = self.initial();
         let mut moves = Vec::new();

@@ -291,7 +291,7 @@ impl<H: Heuristic<ChineseCheckers> + Send> EnginePlayer for AlphaBeta<H> {
 const ONE_EXPANSION: SearchStats =
     SearchStats { playouts: 0, expansions: 1, depth: 1, time: std::time::Duration::ZERO };
 
-/// A player that looks at its moves only.
+/// A player that compares its moves without a search.
 struct OnePly {
     game: Arc<ChineseCheckers>,
     rng: Rng,

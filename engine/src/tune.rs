@@ -41,10 +41,10 @@ pub struct ClimbParameter {
     pub most: f64,
     /// The maximum distance from the present value in the first pass.
     pub reach: f64,
-    /// Whether it must be a whole number.
+    /// Whether the parameter must be a whole number.
     #[serde(default)]
     pub whole: bool,
-    /// The only kind of playout that uses it, if it is not for all.
+    /// The only kind of playout that uses the parameter; `None` if all kinds use it.
     #[serde(default)]
     pub end: Option<PlayoutEnd>,
 }
@@ -65,7 +65,7 @@ pub struct Trial {
     pub score: Score,
 }
 
-/// Everything that determines a tuning run. The log of a run starts with it.
+/// Everything that determines a tuning run, and the first line of its log.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuningSetup {

@@ -204,7 +204,7 @@ fn a_filter_that_leaves_no_move_widens() {
     // c3 steps ahead to c4, so the filter need not widen.
     assert!(!found.is_empty() && found.iter().all(|mv| rows(mv) > 0), "{found:?}");
 
-    // Here nothing leads ahead: a step within the row is all that is left.
+    // No move leads ahead, so only steps within a row remain.
     let at = state(&forward, "3x/3x/1o1x/1oo1 x 0");
     let found = names(&forward, &at);
     let all = game(4, 3, Filter::All);

@@ -27,7 +27,7 @@ fn table(side: u64, pieces: u64, within: Option<u64>, encoding: Encoding) -> Dis
     Distances::new(Arc::new(Table::open(&path).unwrap()))
 }
 
-/// The value of a state to its mover by plain minimax, to a depth in plies.
+/// Returns the value of a state for its mover by plain minimax, to a depth in plies.
 fn minimax<H: Heuristic<ChineseCheckers>>(
     game: &ChineseCheckers,
     state: &GameState,
@@ -231,7 +231,8 @@ fn foresight_is_the_difference_after_each_move() {
     let board = Board::new(5, 3).unwrap();
     let game = ChineseCheckers::new(board, Filter::All);
     let mut foresight = TableForesight { distances: distances.clone(), weight: 0.1 };
-    // One move each, and x to move: it wins, or is at best level and not to move.
+    // Each army needs one move, and `x` is to move. After any move that does
+    // not win, `x` has no lead and is not to move.
     let state = game.state(&"2xx1/4x/5/o4/1oo2 x 0".parse().unwrap()).unwrap();
     let (mut moves, mut values) = (Vec::new(), Vec::new());
     game.legal(&state, 0, &mut moves);
@@ -252,7 +253,7 @@ fn foresight_is_the_difference_after_each_move() {
         assert!((f64::from(value) - expected).abs() < 1e-6, "{action:?}: {value} for {expected}");
     }
     assert_eq!(won, 1);
-    // The same turned round, with o to move.
+    // The same state rotated by 180°, with `o` to move.
     let turned = game.state(&"2xx1/4x/5/o4/1oo2 o 0".parse().unwrap()).unwrap();
     let (mut moves, mut same) = (Vec::new(), Vec::new());
     game.legal(&turned, 1, &mut moves);
@@ -274,10 +275,10 @@ fn separated_armies_are_decided_by_distance_and_turn() {
         let mut rewards = [0.0; 2];
         separated.cut(&game, &state, 0, &mut rewards).then_some(rewards)
     };
-    // One move each: whoever is to move is first.
+    // Each army needs one move, so the player to move arrives first.
     assert_eq!(cut("3x1/3xx/5/oo3/1o3 x 0"), Some([1.0, 0.0]));
     assert_eq!(cut("3x1/3xx/5/oo3/1o3 o 0"), Some([0.0, 1.0]));
-    // A piece on the centre row, or an army still behind it: nothing is decided.
+    // A piece on the centre row, or an army still behind it: the race is not decided.
     assert_eq!(cut("3x1/3xx/5/1o3/1o2o x 0"), None);
     assert_eq!(cut("4o/4o/4o/x4/xx3 x 0"), None);
 }
@@ -297,8 +298,9 @@ fn estimates_join_on_to_the_table_without_a_jump() {
             assert_eq!(Some(distance as u8), part.table().unwrap().probe(state).unwrap().distance().map(|d| d.0));
             continue;
         }
-        // The nearest cell inside and the one stepped to are both beside the
-        // piece, so the table's answers for them differ by two at most.
+        // The nearest cell inside and the destination of the step are both
+        // adjacent to the piece, so the table's answers for them differ by two
+        // at most.
         for from in state.cells() - prefix.cells() {
             for to in (geometry.neighbors(from) & prefix.cells()) - state.cells() {
                 let inside = state.after(Move { from, to });

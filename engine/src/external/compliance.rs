@@ -39,7 +39,7 @@ const TYPES: [&str; 5] = ["check", "spin", "combo", "button", "string"];
 pub struct ComplianceCheck {
     /// What is checked.
     pub name: &'static str,
-    /// What was expected and what came instead, if the check failed.
+    /// The expected and the actual reply, if the check failed.
     pub failure: Option<String>,
 }
 
@@ -79,7 +79,7 @@ const CHECKS: [(&str, Check); 17] = [
 const HANDSHAKE: &str = "`ugi` is answered by `ugiok`";
 
 /// Checks a program against the protocol, with games on the board of `game`. Reports each check
-/// when it is done. If the program does not start, the other checks are left out.
+/// when it is done. If the program does not start, the other checks are skipped.
 ///
 /// # Errors
 ///

@@ -102,7 +102,7 @@ impl Wait {
     }
 }
 
-/// A running program. Dropping it kills its process group.
+/// A running program. Dropping the process kills its process group.
 pub struct Process {
     child: Child,
     /// The exit status, once the program was reaped.
@@ -174,7 +174,7 @@ impl Process {
         }
     }
 
-    /// Returns the next line, or `None` if there is none for a moment.
+    /// Returns the next line, or `None` if no line arrives for a moment.
     ///
     /// # Errors
     ///

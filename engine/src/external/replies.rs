@@ -28,7 +28,7 @@ pub struct Introduction {
 pub struct Offer {
     /// Its name.
     pub name: String,
-    /// The smallest permitted number, if it takes numbers.
+    /// The smallest permitted number, if the option takes numbers.
     min: Option<i128>,
     /// The largest permitted number.
     max: Option<i128>,

@@ -43,11 +43,11 @@ pub(super) struct Memory {
     pub ordering: MoveOrdering,
 }
 
-/// The moves of the root that a search leaves out.
+/// The moves of the root that a search omits.
 #[derive(Clone, Copy)]
 pub(super) struct RootFilter<'a> {
-    /// The keys of placements to avoid. Moves to them are left out if others
-    /// exist.
+    /// The keys of placements to avoid. Moves to these placements are omitted
+    /// if other moves exist.
     pub seen: &'a [u64],
     /// The moves that are always left out.
     pub excluded: &'a [Move],

@@ -42,7 +42,7 @@ pub enum RecordFault {
     TagValue {
         /// The name of the tag.
         name: String,
-        /// What is wrong with its value.
+        /// The error in the value.
         why: String,
     },
     /// The text of a move cannot be parsed, or the move is not legal or follows the end of the game.
@@ -67,7 +67,7 @@ pub enum RecordFault {
     Result {
         /// The result at the end of the moves.
         found: &'static str,
-        /// Where the other result comes from.
+        /// The source of the other result.
         source_of_other: &'static str,
         /// The other result.
         other: &'static str,

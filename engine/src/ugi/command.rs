@@ -27,8 +27,8 @@ pub enum UgiCommand {
     Position {
         /// The start position.
         start: StartPosition,
-        /// The moves since, as text, because `startpos` does not specify the
-        /// board.
+        /// The moves after the start position, as text, because `startpos` does
+        /// not specify the board.
         moves: Vec<String>,
     },
     /// `go …`

@@ -172,7 +172,7 @@ struct EngineHandle {
 #[derive(Debug)]
 struct RunningSearch {
     stop: Arc<AtomicBool>,
-    /// Set before `bestmove` is printed, so that the next command can follow it at once.
+    /// Set before `bestmove` is printed, so that the next command can follow immediately.
     answered: Arc<AtomicBool>,
     thread: JoinHandle<EngineHandle>,
 }
