@@ -4,7 +4,7 @@
 //! heaps in turn, and the player who takes the last stone loses. The program
 //! lets the search play against random moves.
 //!
-//! Run it with `cargo run --release -p sternhalma-ggp --example custom_game`.
+//! Run the example with `cargo run --release -p sternhalma-ggp --example custom_game`.
 
 use std::sync::atomic::AtomicBool;
 

@@ -2,9 +2,9 @@
 //!
 //! The game is Nim with one heap: players take 1 to 3 stones in turn, and the
 //! player who takes the last stone wins. The playout policy leaves a multiple of
-//! four stones where it can, which is perfect play.
+//! four stones if possible, which is perfect play.
 //!
-//! Run it with `cargo run --release -p sternhalma-ggp --example custom_playout`.
+//! Run the example with `cargo run --release -p sternhalma-ggp --example custom_playout`.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,7 +1,7 @@
 //! Reads a rulesheet and plays a match by a policy against random moves.
 //!
-//! Run it with `cargo run --release -p sternhalma-ggp --example rulesheet [FILE] [POLICY]`.
-//! The default is tic-tac-toe, played by the policy `mast`.
+//! Run the example with `cargo run --release -p sternhalma-ggp --example rulesheet [FILE]
+//! [POLICY]`. The default is tic-tac-toe, played by the policy `mast`.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;

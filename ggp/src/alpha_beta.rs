@@ -36,7 +36,7 @@ pub struct AlphaBetaResult<M> {
 ///
 /// # Panics
 /// If the state is terminal, the game does not have two roles, or both roles
-/// move at once in some state.
+/// move simultaneously in some state.
 pub fn alpha_beta<G: Game, H: Heuristic<G>>(
     game: &G,
     state: &G::State,
@@ -103,8 +103,8 @@ impl<G: Game, H: Heuristic<G>> AlphaBetaSearch<'_, G, H> {
         self.checker.spent.expansions += 1;
     }
 
-    /// Returns the value of a state for the role that moved before it. The same
-    /// role may move again.
+    /// Returns the value of a state for the role that made the last move. The
+    /// same role may move again.
     fn after(&mut self, before: Turn, state: &G::State, depth: u32, ply: u32, alpha: f64, beta: f64) -> Option<f64> {
         if self.game.is_terminal(state) {
             let mover = self.mover(before);

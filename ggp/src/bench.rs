@@ -31,7 +31,7 @@ use crate::{Game, Limits, Policy, Rng, SearchStats, derive_seed};
 
 /// The most steps per match.
 const MAX_STEPS: usize = 100_000;
-/// Matches played to find out what kind of game it is.
+/// The number of matches played to determine the kind of a game.
 const PROFILE_MATCHES: usize = 100;
 /// The most playouts in lanes at once. The results of these playouts are in
 /// memory at the same time.
@@ -48,7 +48,7 @@ pub enum BenchEngine {
     Lanes,
 }
 
-/// How long and how often to measure.
+/// The duration and the threads of measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchOptions {
     /// Seconds of processor time per measurement and thread.
@@ -59,7 +59,7 @@ pub struct BenchOptions {
     pub seed: u64,
 }
 
-/// Why nothing can be measured.
+/// The reason why nothing can be measured.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -167,7 +167,7 @@ impl GameBench {
         let started = Instant::now();
         let rules = Rules::parse(text)?;
         let game = Network::new(&rules).map(|network| NetworkGame::new(network).with_rules(rules.clone()));
-        // Each thread compiles lanes of its own later. This one is only timed.
+        // Each thread compiles its own lanes later. The compilation here is only timed.
         let _ = game.as_ref().map(|game| Lanes::new(&game.network().netlist));
         Ok(GameBench { rules, game, ground_seconds: started.elapsed().as_secs_f64() })
     }

@@ -14,7 +14,7 @@ pub const NOOP: u32 = u32::MAX - 1;
 pub enum Turn {
     /// One role moves, the others wait.
     One(usize),
-    /// All roles move at once.
+    /// All roles move simultaneously.
     All,
 }
 
@@ -86,7 +86,7 @@ pub trait Game: Sync {
     fn legal(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>);
 
     /// Returns whether a role has a choice in a state that is not terminal. A
-    /// role that waits has none.
+    /// role that waits has no choice.
     #[inline]
     fn has_choice(&self, state: &Self::State, role: usize) -> bool {
         self.turn(state).acting(self.roles()).contains(&role)
@@ -117,8 +117,9 @@ pub trait Game: Sync {
     }
 
     /// Returns the number of a move, which is the same in all states and differs
-    /// from those of the role's other moves. Keep it small: tables of moves are
-    /// as long as the largest number. The largest number must be below [`NOOP`].
+    /// from those of the role's other moves. Numbers must be small, because
+    /// tables of moves are as long as the largest number. The largest number
+    /// must be below [`NOOP`].
     fn number(&self, role: usize, mv: Self::Move) -> u32;
 
     /// Appends, role by role, the number of the move that each role plays if the

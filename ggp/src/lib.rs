@@ -7,8 +7,9 @@
 //!
 //! # Example
 //!
-//! A game is a type with its rules. This one is Nim: two players take 1 to 3
-//! stones in turn, and the player who takes the last stone wins.
+//! A game is a type with its rules. The game of this example is Nim: two
+//! players take 1 to 3 stones in turn, and the player who takes the last stone
+//! wins.
 //!
 //! ```
 //! use sternhalma_ggp::{Game, Limits, Mcts, Turn};

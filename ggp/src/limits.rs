@@ -104,7 +104,7 @@ impl SearchStats {
 /// The clock under which a search runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SearchClock {
-    /// The start clock before the match. The search takes all of it.
+    /// The start clock before the match. The search takes the whole start clock.
     Start,
     /// A part of the start clock. Holds the share of the start clock, 0 to 1,
     /// that has elapsed when the part begins.
@@ -121,9 +121,9 @@ pub struct SearchTask<'a, G: Game> {
     pub state: &'a G::State,
     /// The limits of the search.
     pub limits: Limits,
-    /// Ends the search once it is set.
+    /// A flag that ends the search once it is set.
     pub stop: &'a AtomicBool,
-    /// The clock under which it runs.
+    /// The clock under which the search runs.
     pub clock: SearchClock,
 }
 

@@ -67,7 +67,7 @@ impl MemoryBudget {
         self.0.used.load(Relaxed)
     }
 
-    /// Returns the bytes that are left, here and in the budgets of which it is a part.
+    /// Returns the bytes that are left, in this budget and in those that contain it.
     pub fn room(&self) -> u64 {
         let own = self.limit().saturating_sub(self.used());
         self.0.whole.as_ref().map_or(own, |whole| own.min(whole.room()))

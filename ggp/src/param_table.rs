@@ -8,15 +8,15 @@
 pub(crate) struct Param<T: 'static> {
     /// The name, as in `key=value`.
     pub key: &'static str,
-    /// What has the parameter, as it must be written before the parameter; empty if every `T` has it.
+    /// The text that must precede the parameter; empty if every `T` has the parameter.
     pub owner: &'static str,
-    /// The values that it takes, then its default.
+    /// The values of the parameter, then its default.
     pub values: &'static str,
-    /// What it means, in one line.
+    /// The meaning of the parameter, in one line.
     pub help: &'static str,
     /// The text of a value that is not printed; empty if all are.
     pub omitted: &'static str,
-    /// The place of its value; none if this `T` does not have the parameter.
+    /// The place of the value; `None` if this `T` does not have the parameter.
     pub field: for<'a> fn(&'a mut T) -> Option<Field<'a>>,
 }
 
@@ -80,11 +80,11 @@ pub(crate) fn pairs<T: Clone>(params: &[Param<T>], target: &T) -> Vec<Pair> {
 pub struct ParamHelp {
     /// The name, as in `key=value`.
     pub key: &'static str,
-    /// What must be written before the parameter; empty if nothing must.
+    /// The text that must precede the parameter; empty if none must.
     pub owner: &'static str,
-    /// The values that it takes, then its default.
+    /// The values of the parameter, then its default.
     pub values: &'static str,
-    /// What it means, in one line.
+    /// The meaning of the parameter, in one line.
     pub help: &'static str,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn some_of<T: Copy + Ord>(value: &mut Vec<T>, names: Names<T>) -> Opt
 /// Reads a number from `least` to `most`, which may be infinite.
 ///
 /// # Errors
-/// What was expected.
+/// Returns the expected values.
 pub(crate) fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let found = text.parse().ok().filter(|value: &f64| (least..=most).contains(value));
     found.ok_or_else(|| match most {
@@ -152,7 +152,7 @@ pub(crate) fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
 /// Reads a whole number from 1 to `most`.
 ///
 /// # Errors
-/// What was expected.
+/// Returns the expected values.
 pub(crate) fn whole(text: &str, most: u32) -> Result<u32, String> {
     let found = text.parse().ok().filter(|count| (1..=most).contains(count));
     found.ok_or_else(|| match most {
@@ -164,7 +164,7 @@ pub(crate) fn whole(text: &str, most: u32) -> Result<u32, String> {
 /// Returns the value of a name.
 ///
 /// # Errors
-/// What was expected.
+/// Returns the expected values.
 pub(crate) fn one_of<T: Copy>(name: &str, names: &[(&str, T)]) -> Result<T, String> {
     find(name, names).ok_or_else(|| format!("expected one of {}, got `{name}`", listed(names)))
 }

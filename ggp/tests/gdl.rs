@@ -265,7 +265,7 @@ fn check_moves(dir: &Path, cases: Vec<ExpectedMoves>) {
 type FindingCase<'a> = (&'a str, Option<(Code, u32, u32)>);
 
 /// Compares the findings of rulesheets with their expected codes and places.
-/// Where an error is expected, warnings are ignored.
+/// If an error is expected, warnings are ignored.
 fn check_findings(dir: &Path, cases: &[FindingCase<'_>]) {
     for (name, expected) in cases {
         let text = fs::read_to_string(dir.join(format!("{name}.kif"))).unwrap();

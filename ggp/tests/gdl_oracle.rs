@@ -10,8 +10,8 @@ use sternhalma_ggp::gdl::network::Network;
 use sternhalma_ggp::gdl::{Prover, Rules};
 
 const CONSTANTS: usize = 3;
-/// The number of relations, of two arguments each. Those from `UPPER` on may
-/// negate the others.
+/// The number of relations, of two arguments each. Relations from `UPPER` on
+/// may negate the others.
 const RELATIONS: usize = 9;
 const UPPER: usize = 7;
 

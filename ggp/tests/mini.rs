@@ -506,7 +506,7 @@ fn mobility_counts_for_six_steps() {
         history.push(|numbers| numbers.extend([0, 0]));
     }
     assert_eq!(choices(&game, &mut playout, &state, &history).len(), 3);
-    // The next simulation counts it again.
+    // The next simulation counts mobility again.
     playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     assert_eq!(choices(&game, &mut playout, &state, &history), best);
 }

@@ -279,7 +279,7 @@ fn short_wins_are_worth_more() {
     assert_eq!(found.best, 3);
 }
 
-/// A cutoff that ends every playout at once with a reward for role 0.
+/// A cutoff that ends every playout immediately with a reward for role 0.
 struct AtOnce;
 
 impl<G: Game> Cutoff<G> for AtOnce {

@@ -49,7 +49,7 @@ impl Budget {
         if self == Budget::default() { other } else { self }
     }
 
-    /// Returns whether a limit depends on time. Such games are not reproducible.
+    /// Returns whether a limit depends on time. Games with such a limit are not reproducible.
     pub fn is_timed(&self) -> bool {
         self.movetime.is_some() || self.time.is_some()
     }

@@ -76,7 +76,7 @@ fn check_budgets(schedule: &Schedule, policies: &[Policy]) -> Result<(), String>
 
 /// The player of a role.
 enum RolePlayer {
-    /// A random player, which answers at once.
+    /// A random player, which answers immediately.
     Random(RandomAgent<u32>),
     /// A search player; `None` while its search runs.
     Search(Option<BoxedLaneSearch>),
@@ -91,7 +91,7 @@ struct LockStepGame<'a> {
     pending: usize,
 }
 
-/// The purpose of a search: its game with the slot of it, the role, and the task.
+/// The purpose of a search: its game, the slot of the game, the role, and the task.
 #[derive(Clone, Copy)]
 struct SearchTag {
     slot: usize,

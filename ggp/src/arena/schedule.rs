@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Budget, derive_seed};
 use crate::statistics::{Sprt, SprtError};
 
-/// Everything that determines the games of a tournament. A log starts with it, so that a run
-/// resumes only the log of the same tournament.
+/// Everything that determines the games of a tournament. A log starts with the schedule, so
+/// that a run resumes only the log of the same tournament.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
@@ -54,7 +54,7 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
     /// The number of pairings with which a tournament of several rounds began, if pairings were
-    /// added later. The seeds of their games depend on it.
+    /// added later. The seeds of added games depend on this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_pairings: Option<usize>,
 }
@@ -65,7 +65,7 @@ pub struct Schedule {
 pub struct Entrant {
     /// The name, which identifies the entrant in a log.
     pub name: String,
-    /// The name in results, if it is another one.
+    /// The name in results, if it differs from `name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The description of the player, for logs.
@@ -178,7 +178,7 @@ impl GameId {
     }
 }
 
-/// Maximum number of games per pairing. Up to it, all seeds differ.
+/// Maximum number of games per pairing. Up to this maximum, all seeds differ.
 const MAX_GAMES: u64 = 1_000_000_000;
 
 /// Maximum number of roles of a game.

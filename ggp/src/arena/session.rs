@@ -40,7 +40,7 @@ pub(super) struct RoleTask {
     pub kind: TaskKind,
 }
 
-/// What a role does in a step.
+/// The kind of a role's task in a step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum TaskKind {
     /// Choose a move.
@@ -116,7 +116,7 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         if self.game.is_terminal(&self.state) {
             let mut goals = Vec::new();
             self.game.goals(&self.state, &mut goals);
-            // A game that knows the limit ends drawn at it by its own rules.
+            // A game whose own rules have this limit ends there as a draw.
             let drawn = late && goals.iter().all(|&goal| goal == 50);
             return Some((if drawn { Termination::PlyLimit } else { Termination::Rules }, goals));
         }
@@ -132,7 +132,8 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         self.spent[role].add(spent);
     }
 
-    /// Ends the [`Move`](TaskKind::Move) task of a role. `value` is the value of the state for it.
+    /// Ends the [`Move`](TaskKind::Move) task of a role. `value` is the value
+    /// of the state for the role.
     ///
     /// # Errors
     /// Returns a fault if the move is illegal.

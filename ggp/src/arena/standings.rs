@@ -98,8 +98,8 @@ impl Standings {
 
     /// Returns the results of a pairing as percentages for a table.
     ///
-    /// This is the percentage of points of the first player or, in a game with one role, the
-    /// mean goal of each player. An entry is `None` if there are no games.
+    /// The result is the percentage of points of the first player or, in a game with one
+    /// role, the mean goal of each player. An entry is `None` if there are no games.
     pub fn percentages(&self, round: usize, pairing: usize, scoring: Scoring) -> Vec<Option<SampleMean>> {
         let games = || self.pairing_games(round, pairing).map(|(_, game)| game);
         if self.schedule.roles == 1 {

@@ -14,7 +14,7 @@ pub(crate) type BoxedLaneSearch = Box<dyn ResumableSearch<LaneGame>>;
 
 /// A search that [`LockStepSearches`] runs, or has run.
 pub(crate) struct LaneSearch<T> {
-    /// The caller's name for it.
+    /// The caller's name for the search.
     pub tag: T,
     /// The search itself.
     pub resumable: BoxedLaneSearch,
@@ -113,7 +113,7 @@ impl<'a, T> LockStepSearches<'a, T> {
         }
     }
 
-    /// Steps every simulation whose phase it is.
+    /// Steps every simulation in the current phase.
     pub fn round(&mut self) {
         self.seat_searches();
         self.driver.round(&mut self.seats);

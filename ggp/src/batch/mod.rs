@@ -1,8 +1,8 @@
 //! Batched simulations: up to 512 are stepped together by the network of a
 //! rulesheet.
 //!
-//! [`LaneDriver`](lane_driver::LaneDriver) steps the states. What it simulates
-//! is a [`SeatSearch`](lane_driver::SeatSearch): many simulations in one tree
+//! [`LaneDriver`](lane_driver::LaneDriver) steps the states of a
+//! [`SeatSearch`](lane_driver::SeatSearch): many simulations in one tree
 //! ([`TreeParallel`]), or one simulation in each of many trees
 //! ([`LockStepSearches`]).
 

@@ -1,4 +1,4 @@
-//! Searches whose states somebody else steps.
+//! Searches whose states the caller steps.
 
 use crate::game::Game;
 use crate::limits::{LimitChecker, Limits, SearchStats};
@@ -36,14 +36,14 @@ pub(crate) trait ResumableSearch<G: Game>: Send {
     /// move numbers of all roles.
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome;
 
-    /// Returns what the search has spent so far, time excepted.
+    /// Returns what the search has spent so far, except the time.
     fn spent(&self) -> SearchStats;
 
     /// Returns the result for a role that acts in the state that was searched.
     fn result(&self, game: &G, state: &G::State, role: usize) -> SearchResult<G::Move>;
 }
 
-/// An [`Mcts`] whose states somebody else steps.
+/// An [`Mcts`] whose states the caller steps.
 pub(crate) struct ResumableMcts<G: Game, S: Selection<G>, P> {
     mcts: Mcts<G, S, P, ToTheEnd>,
     checker: LimitChecker<'static>,

@@ -24,9 +24,9 @@ pub enum Parallelism {
 }
 
 impl Parallelism {
-    /// The numbers that [`Auto`](Parallelism::Auto) tries. More would make each
-    /// simulation know less of those beside it; fewer would leave lanes empty
-    /// that cost as much.
+    /// The numbers that [`Auto`](Parallelism::Auto) tries. With more
+    /// simulations, each one would know fewer results of the others. With
+    /// fewer, empty lanes would cost as much as used ones.
     pub const WAYS: [usize; 3] = [1, 32, 128];
 
     /// Minimum speed-up that justifies parallel simulations: each sees slightly

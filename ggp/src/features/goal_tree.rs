@@ -203,7 +203,7 @@ impl GoalTreeBuilder {
         signal
     }
 
-    /// Returns the conjunction of some signals. A leaf of it has degree 0 or 1.
+    /// Returns the conjunction of some signals. A leaf with this signal has degree 0 or 1.
     pub fn and(&mut self, signals: impl IntoIterator<Item = Lit>) -> Lit {
         let first = self.tree.lits.len() as u32;
         self.tree.lits.extend(signals);

@@ -5,7 +5,7 @@ use super::Decision;
 /// The largest number of edges: their indices have 32 bits.
 pub(super) const MAX_EDGES: usize = 1 << 31;
 
-/// The settings of a search beside its components.
+/// The settings of a search, without its components.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MctsConfig {
     /// The number of times that a move must have been followed before the state
@@ -27,8 +27,8 @@ pub struct MctsConfig {
     pub tree_gamma: f64,
     /// Whether the search proves outcomes (MCTS-Solver) where one role moves at
     /// a time. A simulation ends at a proved state, and the search ends once the
-    /// root is proved. Do not combine it with a length bonus, which gives a
-    /// state different rewards at different moves of the match.
+    /// root is proved. Do not combine the solver with a length bonus, which
+    /// gives a state different rewards at different moves of the match.
     pub solver: bool,
 }
 

@@ -4,9 +4,9 @@ use crate::game::Game;
 
 /// Decides whether a playout ends before the game does.
 pub trait Cutoff<G: Game> {
-    /// Returns whether the playout ends in `state`, which is not terminal. If it
-    /// does, sets the reward of each role. `moves` is the number of joint moves
-    /// since the simulation left the tree.
+    /// Returns whether the playout ends in `state`, which is not terminal. If
+    /// the playout ends, sets the reward of each role. `moves` is the number of
+    /// joint moves since the simulation left the tree.
     fn cut(&mut self, game: &G, state: &G::State, moves: u32, rewards: &mut [f64]) -> bool;
 }
 

@@ -36,7 +36,7 @@ impl Decision {
     }
 }
 
-/// What [`Decision::EffectiveQuality`] needs of a child of the root.
+/// The data about a child of the root that [`Decision::EffectiveQuality`] needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Child<'a> {
     /// The mean reward, for the role that decides, of simulations through the

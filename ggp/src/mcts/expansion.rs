@@ -7,8 +7,8 @@ use super::{Cutoff, Mcts, Playout, Selection, Simulation};
 use crate::{Game, SearchStats};
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
-    /// Returns where a simulation is after a joint move of `node`: at a node
-    /// that is known, or beyond the tree. May add the state as a node, at
+    /// Returns the place of a simulation after a joint move of `node`: at a
+    /// node that is known, or beyond the tree. May add the state as a node, at
     /// which the playout begins.
     pub(super) fn expand(
         &mut self,

@@ -7,7 +7,8 @@ use super::tree::{NodeId, Tree};
 use crate::memory::reserve_within;
 
 /// The rewards, role by role, of the simulations that reached each node. The
-/// decision by effective quality needs them beside the statistics of moves.
+/// decision by effective quality needs these rewards in addition to the
+/// statistics of moves.
 #[derive(Debug)]
 pub(crate) struct NodeRewards {
     roles: usize,
@@ -59,7 +60,8 @@ impl NodeRewards {
 
     /// Returns the edges of a role, the `seat`-th to act at the root, that lead to
     /// the children with the highest effective quality. Ties go to the highest
-    /// `preference`; what is still tied is returned. Empty without a child.
+    /// `preference`; all edges that are still tied are returned. Empty without a
+    /// child.
     pub fn best<M: Copy + Eq, N: Copy>(
         &self,
         tree: &Tree<M, N>,

@@ -62,7 +62,8 @@ impl ParameterId {
             ParameterId::Ref => 50.0.into(),
             ParameterId::Epsilon if tunes_grave => 0.4.into(),
             // A move that was good once stays good in games that accumulate facts, so that playouts by averages are
-            // much alike. More random moves proved no gain there, however (docs/reproduction.md).
+            // much alike. However, more random moves were no gain in such games
+            // (docs/reproduction.md).
             ParameterId::Epsilon => if accumulates { 0.4 } else { 0.2 }.into(),
             ParameterId::Playout => ParameterValue::Playout(PlayoutKind::Nst),
             ParameterId::Gamma => 1.0.into(),

@@ -146,8 +146,9 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         }
     }
 
-    /// Limits the memory of the tree and of what selection and playouts learn. When it is used up,
-    /// the search continues without new nodes, until the match leaves a part of the tree behind.
+    /// Limits the memory of the tree and of what selection and playouts learn. When the memory is
+    /// used up, the search continues without new nodes, until the match leaves a part of the tree
+    /// behind.
     #[must_use]
     pub fn within(mut self, memory: &MemoryBudget) -> Self {
         self.memory = MemoryUse::of(memory);
@@ -176,8 +177,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     }
 
     /// Begins a match, or continues it from another state than the match has
-    /// reached: drops the tree and the moves of the match. What playouts have
-    /// learned is kept.
+    /// reached: drops the tree and the moves of the match. The learned
+    /// statistics of playouts are kept.
     pub fn begin(&mut self, game: &G, state: &G::State) {
         self.clear_tree();
         self.history = MoveHistory::new(game.roles());

@@ -22,7 +22,7 @@ impl Default for SimulationPosition {
     }
 }
 
-/// What the caller of [`Mcts::step`](super::Mcts::step) must do with the simulation next.
+/// The next action of the caller of [`Mcts::step`](super::Mcts::step).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StepAction {
     /// Play the joint move, and call [`Mcts::step`](super::Mcts::step) with the state after it.
@@ -39,8 +39,8 @@ pub(crate) enum StepAction {
 pub(crate) struct Simulation {
     pub(super) id: u64,
     pub(super) position: SimulationPosition,
-    /// The nodes that it has left, and the edges it took: one for each role
-    /// that acts at the node.
+    /// The nodes that the simulation has left, and the edges that it took: one
+    /// for each role that acts at the node.
     pub(super) path: Vec<NodeId>,
     pub(super) edges: Vec<EdgeId>,
     /// The moves played, if a component learns from them.

@@ -13,8 +13,8 @@ use crate::{Game, LimitChecker};
 const MOST_RECORDED: u32 = 1 << 22;
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
-    /// Runs one simulation. Returns whether it finished; one that a limit
-    /// interrupts changes no statistics.
+    /// Runs one simulation. Returns whether the simulation finished; a
+    /// simulation that a limit interrupts changes no statistics.
     pub(super) fn simulate(&mut self, game: &G, root: &G::State, checker: &mut LimitChecker) -> bool {
         let mut state = match self.spare_state.take() {
             Some(mut state) => {
@@ -44,8 +44,8 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         finished
     }
 
-    /// Begins a simulation at the root. Set `parallel` if others run at the
-    /// same time.
+    /// Begins a simulation at the root. Set `parallel` if other simulations run
+    /// at the same time.
     pub(crate) fn begin_simulation(&mut self, game: &G, checker: &LimitChecker, parallel: bool) -> Simulation {
         let mut simulation = self.spare.pop().unwrap_or_default();
         self.begun += 1;

@@ -10,7 +10,8 @@ use crate::mcts::tuning::Tuning;
 use crate::mcts::{MctsConfig, Playout, SearchResult, Selection, ToTheEnd};
 use crate::{Game, Mcts, MemoryBudget, SearchStats};
 
-/// The maximum number of edges of a tree that is kept through a match. With its nodes it takes 400 MB to 1 GB.
+/// The maximum number of edges of a tree that is kept through a match. A tree
+/// of this size takes 400 MB to 1 GB.
 const MOST_EDGES: usize = 1 << 24;
 
 impl SearchPolicy {
@@ -42,7 +43,7 @@ impl<G: PolicyGame, V: PartsVisitor<G>> SelectionVisitor<G> for WithPlayout<'_, 
 impl Policy {
     /// Creates an agent that plays one role of one match by this policy.
     ///
-    /// [`PolicyGame::agent`] calls it, so that it is compiled once for each game.
+    /// [`PolicyGame::agent`] calls this function, so that it is compiled once for each game.
     pub fn agent<G: PolicyGame>(&self, game: &G, role: usize, seed: u64) -> Box<dyn PolicyAgent<G>> {
         match self {
             Policy::Random => Box::new(RandomAgent::new(seed)),
@@ -90,7 +91,7 @@ impl SearchPolicy {
     }
 }
 
-/// The settings of a search, beside its parts.
+/// The settings of a search, without its parts.
 struct SearchSpec {
     settings: MctsConfig,
     tuning: Option<Tuning>,

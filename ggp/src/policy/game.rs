@@ -16,8 +16,8 @@ pub struct Together<'a, G: Game> {
     pub mv: fn(u32) -> G::Move,
 }
 
-/// What policies can use of a game beyond its rules. Every method has a default,
-/// so that `impl PolicyGame for MyGame {}` is enough.
+/// The properties of a game beyond its rules that policies can use. Every method
+/// has a default, so that `impl PolicyGame for MyGame {}` is enough.
 pub trait PolicyGame: Game + Sized + 'static {
     /// Returns the features of states that the strategies of MINI-Player use,
     /// or `None` if the game has none. May take some seconds.

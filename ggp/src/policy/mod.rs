@@ -1,7 +1,9 @@
-//! Policies: how a player of any game finds its moves, as text and as parts of a search.
+//! Policies: methods by which a player of any game finds its moves, as text and
+//! as parts of a search.
 //!
 //! [`Policy`] is the parsed text, [`SearchPolicy`] a Monte-Carlo tree search as a value with one table of parameters,
-//! and [`PolicyAgent`] a player of one match. [`PolicyGame`] is what policies can use of a game beyond its rules.
+//! and [`PolicyAgent`] a player of one match. [`PolicyGame`] has the properties
+//! of a game beyond its rules that policies can use.
 
 mod agent;
 mod build;

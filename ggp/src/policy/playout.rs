@@ -12,7 +12,7 @@ use crate::mcts::tuning::{Aspect, Tuning};
 use crate::mcts::{RandomPlayout, Selection};
 use crate::param_table::{Field, Param, choice, count, finite, flag, number, one_of, range, some_of};
 
-/// How moves are chosen beyond the tree, and among untried moves.
+/// The choice of moves beyond the tree, and among untried moves.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PlayoutPolicy {
     /// Uniformly random moves.
@@ -23,7 +23,7 @@ pub enum PlayoutPolicy {
     Learned {
         /// The learnt values.
         values: MoveValuePolicy,
-        /// How a move is chosen by its value.
+        /// The choice of a move by its value.
         selector: Selector,
         /// Whether good replies (LGRF-2) take precedence.
         replies: bool,

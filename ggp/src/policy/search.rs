@@ -17,9 +17,9 @@ use crate::param_table::{self, Field, Pair, Param, ParamHelp, choice, flag, rang
 /// A Monte-Carlo tree search as a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SearchPolicy {
-    /// How moves are chosen in the tree.
+    /// The choice of moves in the tree.
     pub selection: SelectionPolicy,
-    /// How moves are chosen beyond the tree, and among untried moves.
+    /// The choice of moves beyond the tree, and among untried moves.
     pub playout: PlayoutPolicy,
     /// Which move is played.
     pub decision: Decision,
@@ -27,9 +27,10 @@ pub struct SearchPolicy {
     pub tree_gamma: f64,
     /// Whether the search proves outcomes in its tree (docs/policies.md).
     pub solver: bool,
-    /// How parameters are tuned while the search runs.
+    /// The tuning of parameters while the search runs.
     pub tuning: Option<Tuning>,
-    /// How many simulations run side by side, if the game has a network (docs/policies.md).
+    /// The number of simulations that run side by side, if the game has a
+    /// network (docs/policies.md).
     pub lanes: Parallelism,
     /// The limit of the memory of the search in bytes, if it has a limit of its own.
     pub memory: Option<u64>,
@@ -124,7 +125,7 @@ impl SearchPolicy {
     /// Sets several parameters, those first that others belong to, and checks that the parts fit together.
     ///
     /// # Errors
-    /// Which parameter is wrong, and what was expected.
+    /// Returns the wrong parameter, and the expected values.
     pub fn set_all<'a>(&mut self, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(), String> {
         let mut pairs: Vec<(&str, &str)> = pairs.into_iter().collect();
         pairs.sort_by_key(|(key, _)| precedence(key));

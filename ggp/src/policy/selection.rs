@@ -8,7 +8,7 @@ use crate::game::Game;
 use crate::mcts::{Grave, GraveForm, GraveSettings, Uct};
 use crate::param_table::{Field, Param, choice, finite, range};
 
-/// How moves are chosen in the tree.
+/// The choice of moves in the tree.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum SelectionPolicy {
     /// UCB1.

@@ -11,7 +11,8 @@ use super::search::{SearchPolicy, precedence};
 use crate::memory::MemoryBudget;
 use crate::messages::suggestion;
 
-/// How a player of any game finds its moves, written `name,key=value,…` or as a table of TOML (docs/policies.md).
+/// The method by which a player of any game finds its moves, written
+/// `name,key=value,…` or as a table of TOML (docs/policies.md).
 ///
 /// ```
 /// use sternhalma_ggp::Policy;

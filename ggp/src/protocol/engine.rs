@@ -62,9 +62,9 @@ pub(super) struct EngineConfig {
 
 /// A match from the view of one player, with names as text.
 pub(super) trait MatchEngine: Send {
-    /// Plays a joint move. Returns it in the names of the rulesheet, with a
-    /// description of illegal moves, if any. If it cannot be played, nothing
-    /// changes.
+    /// Plays a joint move. Returns the joint move in the names of the
+    /// rulesheet, with a description of illegal moves, if any. If the joint
+    /// move cannot be played, nothing changes.
     fn follow(&mut self, joint: &[String]) -> Result<(Vec<String>, Option<String>), String>;
 
     /// Returns whether a joint move is legal and has a move for each role.

@@ -61,8 +61,9 @@ pub async fn read_start(stream: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// Reads to the end of the head. Returns its length, or `None` if the peer
-/// closes the connection before, or sends something else than a request.
+/// Reads to the end of the head. Returns the length of the head, or `None` if
+/// the peer closes the connection earlier or sends something other than a
+/// request.
 async fn read_head(stream: &mut (impl AsyncRead + Unpin), bytes: &mut Vec<u8>) -> Result<Option<usize>, StatusCode> {
     let is_other = |bytes: &[u8]| bytes.first().is_some_and(|first| !first.is_ascii_alphabetic());
     let done = |bytes: &[u8]| is_other(bytes) || head_end(bytes).is_some() || bytes.len() > MOST_HEAD;

@@ -75,8 +75,9 @@ fn published_figures_are_met() {
     close(half_width(pairs.elo().unwrap()), 27.65, 0.2);
 }
 
-/// The likeliest distribution by search: any weights, made to meet the
-/// condition by a factor that grows with the score, are varied one at a time.
+/// Finds the most likely distribution by a search that varies one weight at a
+/// time. A factor that grows with the score makes the weights meet the
+/// condition.
 fn by_search<const N: usize>(shares: &[f64; N], condition: impl Fn(&[f64; N]) -> f64) -> f64 {
     let meet = |logs: &[f64; N]| {
         let (mut low, mut high) = (-60.0, 60.0);
@@ -142,14 +143,14 @@ fn no_distribution_of_that_strength_is_likelier() {
 
 #[test]
 fn of_two_peaks_the_likelier_is_found() {
-    // Nearly all pairs even: to be stronger, some must be won by a half or in full.
+    // Nearly all pairs have 1 point: a higher strength requires pairs with 1½ or 2 points.
     for counts in [[0, 0, 33, 0, 0], [0, 367, 6, 0, 0], [1, 1, 1109, 0, 0], [0, 0, 0, 1, 598]] {
         let (_, shares) = Outcomes::new(counts).shares();
         for t in [-1.9, -1.0, -0.4, 0.3, 1.0, 1.9] {
             let found = with_t_value(&shares, t);
             close(t_value(&found), t, 1e-5);
             let likelihood = log_likelihood(&shares, &found);
-            // Search may end on the lesser peak, never above the higher one.
+            // The search may end at the lower peak, but never above the higher one.
             assert!(likelihood >= by_search(&shares, |found| t_value(found) - t) - 1e-9, "{counts:?} {t}");
         }
     }
@@ -215,7 +216,7 @@ fn scores(seed: u64, better: f64) -> impl Iterator<Item = f64> {
 
 #[test]
 fn tests_err_as_rarely_as_they_say() {
-    // Better by 0.08 of a point a game is 70 of normalised Elo.
+    // A gain of 0.08 points per game is 70 normalised Elo.
     for (better, right) in [(0.0, Verdict::H0), (0.08, Verdict::H1)] {
         let wrong = (0..100).filter(|&seed| {
             let mut test = SequentialTest::new(test(0.0, 70.0));
@@ -226,7 +227,7 @@ fn tests_err_as_rarely_as_they_say() {
             });
             verdict != Some(right)
         });
-        // Of 100 at 5%, 11 wrong are one in a hundred.
+        // Among 100 tests at 5%, 11 wrong decisions have a probability of about 1%.
         assert!(wrong.count() <= 11, "{right:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Tools that belong to no one part of the crate.
+//! Tools that several parts of the crate use.
 
 mod bits;
 mod bitset;

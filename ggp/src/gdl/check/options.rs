@@ -3,8 +3,7 @@
 /// Options of [`check`](crate::gdl::check()).
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
-    /// Whether errors are warnings if the prover plays the rulesheet all the
-    /// same.
+    /// Whether errors are warnings if the prover can play the rulesheet.
     pub lenient: bool,
     /// Whether a text that defines no relation of the language is a fragment of
     /// a rulesheet instead of an error.

@@ -119,7 +119,8 @@ impl<'a> StaticCheck<'a> {
     }
 
     /// Checks that each relation and each function always has the same number of
-    /// arguments. A name may be a relation, a function and a constant at once.
+    /// arguments. A name may be a relation, a function and a constant at the
+    /// same time.
     fn arities(&mut self) {
         let mut arities = Arities::default();
         for rule in self.rules.iter() {

@@ -74,7 +74,8 @@ impl RowTable {
         self.indexes.iter_mut().for_each(|index| index.add(words, row));
     }
 
-    /// Returns the index by these columns. Creates and maintains it from now on.
+    /// Returns the index by these columns. Creates the index if it does not
+    /// exist, and then maintains the index.
     pub fn index(&mut self, columns: &[usize]) -> usize {
         if let Some(known) = self.indexes.iter().position(|index| &*index.columns == columns) {
             return known;

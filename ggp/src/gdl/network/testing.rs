@@ -14,7 +14,7 @@ pub struct Sizes {
     /// The number of moves per role.
     pub moves: usize,
     pub fluents: usize,
-    /// The number of attempted gates. Some are equal to earlier ones, and
+    /// The number of attempted gates. Some gates are equal to earlier ones, and
     /// unused gates are removed.
     pub gates: usize,
     /// The maximum number of steps of a match.

@@ -28,7 +28,7 @@ pub enum ProverError {
     /// A relation has too many arguments.
     #[error("{place}: the relation has more than {limit} arguments")]
     Arity {
-        /// The place of a rule that defines it.
+        /// The place of a rule that defines the relation.
         place: Place,
         /// The limit.
         limit: usize,

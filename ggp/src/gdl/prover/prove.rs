@@ -63,8 +63,8 @@ pub struct RandomMatch {
 /// state at a time by resolution with tabling, without compilation or
 /// approximation.
 ///
-/// Answers that depend on the state are cached until the state changes. Answers
-/// that do not are cached permanently.
+/// Answers that depend on the state are cached until the state changes. Other
+/// answers are cached permanently.
 pub struct Prover {
     engine: TablingEngine,
     roles: Vec<TermId>,

@@ -135,7 +135,7 @@ impl RowStore {
         self.state + self.caches.iter().map(TableCache::bytes).sum::<usize>()
     }
 
-    /// Adds a row to a table. Returns `false` if the table has it already.
+    /// Adds a row to a table. Returns `false` if the table has the row already.
     #[inline]
     pub fn insert(&mut self, at: TableRef, row: &[u32]) -> bool {
         let cache = &mut self.caches[at.scope as usize];

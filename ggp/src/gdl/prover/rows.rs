@@ -89,7 +89,7 @@ impl TupleSet {
         self.len += 1;
     }
 
-    /// Adds a tuple. Returns `false` if it was already in the set.
+    /// Adds a tuple. Returns `false` if the tuple was already in the set.
     pub fn insert(&mut self, words: &[u32]) -> bool {
         if self.len <= SMALL {
             if self.iter().any(|row| row == words) {

@@ -3,8 +3,8 @@
 //! Each call, identified by its relation and bound arguments, has a table of its
 //! answers. A call that recurs while it is evaluated returns the answers found so
 //! far. The first of the calls that depend on each other is the *leader*. The
-//! leader is evaluated again until no answer is added. Then all their tables are
-//! complete.
+//! leader is evaluated again until no answer is added. The tables of all these
+//! calls are then complete.
 //!
 //! Negation reads complete tables only: in a stratified rulesheet, a negated call
 //! does not depend on its caller.
@@ -250,7 +250,7 @@ impl TablingEngine {
             self.low = NONE;
             if self.run(at, pred, &key, &plans)? {
                 // The only possible answer is found. Tables that waited for this one
-                // may have missed it.
+                // may lack the answer.
                 self.settle(at, mark, u64::MAX);
                 self.low = outer;
                 break;
@@ -271,7 +271,7 @@ impl TablingEngine {
         Ok(())
     }
 
-    /// Completes a table and releases the tables that wait since `mark`. Those
+    /// Completes a table and releases the tables that wait since `mark`. Tables
     /// evaluated in the last round, which added no answer, are complete.
     fn settle(&mut self, at: TableRef, mark: usize, last_round: u64) {
         for waiting in self.waiting.split_off(mark) {

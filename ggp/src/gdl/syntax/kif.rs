@@ -78,7 +78,7 @@ impl KifError {
 /// Equality compares the content and ignores places and comments.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// The place of its first character.
+    /// The place of the expression's first character.
     pub place: Place,
     /// The comments since the previous expression, each with its semicolons.
     pub comments: Vec<String>,

@@ -66,7 +66,7 @@ impl Term {
 /// A sentence: a relation with its arguments. Keywords are in lower case.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Atom {
-    /// The place where it begins.
+    /// The place where the sentence begins.
     pub place: Place,
     /// The relation.
     pub name: String,
@@ -111,7 +111,7 @@ impl Literal {
 /// A rule, or a fact if the body is empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// The place where it begins.
+    /// The place where the statement begins.
     pub place: Place,
     /// The consequence.
     pub head: Atom,
@@ -204,7 +204,7 @@ impl Rules {
 #[derive(Default)]
 struct Converter {
     findings: Vec<Finding>,
-    /// The first finding that made the conversion leave something out.
+    /// The first finding that made the conversion omit something.
     dropped: Option<Finding>,
     /// The names in parentheses without arguments, each with its first place.
     in_parentheses: BTreeMap<String, Place>,
@@ -241,7 +241,7 @@ impl Converter {
         self.findings.push(Finding::error(code, place, message));
     }
 
-    /// Reports an error in an expression that is left out.
+    /// Reports an error in an expression that is omitted.
     fn drop<T>(&mut self, code: Code, place: Place, message: impl Into<String>) -> Option<T> {
         let finding = Finding::error(code, place, message);
         self.dropped.get_or_insert_with(|| finding.clone());

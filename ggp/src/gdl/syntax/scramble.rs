@@ -11,9 +11,9 @@ use crate::Rng;
 
 /// A one-to-one renaming of the symbols of a rulesheet.
 ///
-/// The keywords of the language keep their names. So do numbers that may be
-/// goals: the constants in rules for `goal`, or all numbers from 0 to 100 if a
-/// goal is a variable.
+/// The keywords of the language keep their names. Numbers that may be goals are
+/// also kept: the constants in rules for `goal`, or all numbers from 0 to 100
+/// if a goal is a variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Renaming {
     new: BTreeMap<String, String>,

@@ -22,13 +22,13 @@ pub(super) fn context(roles: usize, role: usize, length: usize, back: impl Fn(us
 
 /// Returns the context of a move of a role after some joint moves, with joint
 /// moves without a choice skipped: the move of role i - 1 in the last
-/// joint move, and that of role i - 2 in the one before, cyclically.
+/// joint move, and that of role i - 2 in the previous joint move, cyclically.
 ///
 /// A role without a choice is replaced by the nearest previous role that had
 /// one. Returns `None` if there are too few joint moves.
 ///
-/// If all roles choose at once, or if they take turns, the result is that of
-/// [`context`] without the joint moves that had no choice.
+/// If all roles choose simultaneously, or if they take turns, the result is
+/// that of [`context`] without the joint moves that had no choice.
 #[inline]
 pub(super) fn chosen_context(history: &MoveHistory, joints: Range<usize>, role: usize, length: usize) -> Option<u64> {
     let roles = history.roles();

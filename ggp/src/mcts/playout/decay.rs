@@ -53,7 +53,7 @@ pub(crate) struct Scale {
 impl Scale {
     pub const ONE: Scale = Scale { factor: 1.0 };
 
-    /// The minimum factor. Below it, the stored weights must be
+    /// The minimum factor. Below this factor, the stored weights must be
     /// [rescaled](Scale::take) to scale 1 before they overflow.
     const LEAST: f32 = 1e-9;
 

@@ -39,8 +39,8 @@ const LEAST_WEIGHT: f32 = 1e-6;
 
 /// A policy for moves beyond the tree and for untried moves in the tree.
 pub trait Playout<G: Game> {
-    /// Whether it learns from the moves of simulations, or depends on previous
-    /// moves.
+    /// Whether the policy learns from the moves of simulations, or depends on
+    /// previous moves.
     const LEARNS: bool = false;
 
     /// Whether [`watch`](Playout::watch) is called with the states of a
@@ -69,8 +69,8 @@ pub trait Playout<G: Game> {
     /// Chooses a move of an acting role in a non-terminal state.
     ///
     /// The policy generates the moves itself and need not consider all legal
-    /// moves. If it does not learn, the history only contains the number of
-    /// roles.
+    /// moves. If the policy does not learn, the history only contains the
+    /// number of roles.
     fn choose(&mut self, game: &G, state: &G::State, role: usize, history: &MoveHistory, rng: &mut Rng) -> G::Move;
 
     /// Returns the index of the move to try first among some untried moves of
@@ -94,7 +94,7 @@ pub trait Playout<G: Game> {
     #[inline]
     fn learn(&mut self, _game: &G, _history: &MoveHistory, _rewards: &[f64]) {}
 
-    /// Returns the memory of what it has learned, in bytes.
+    /// Returns the memory of the learned statistics, in bytes.
     #[inline]
     fn memory(&self) -> usize {
         0

@@ -206,7 +206,7 @@ impl Nst {
     ///
     /// If so, joint moves in which no role had a choice are skipped, and a
     /// role without a choice is replaced by one that had a choice. The move
-    /// history marks them.
+    /// history marks such roles.
     #[must_use]
     pub fn skipping_waits(mut self, skips: bool) -> Nst {
         self.skips_waits = skips;

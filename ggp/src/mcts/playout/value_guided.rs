@@ -17,7 +17,7 @@ pub trait MoveValues {
     fn worths(&mut self, history: &MoveHistory, role: usize, numbers: &[u32], worths: &mut Vec<f32>);
 
     /// Learns from a simulation with one reward per role. The entries that
-    /// occur in it decay by ω.
+    /// occur in the simulation decay by ω.
     fn learn(&mut self, history: &MoveHistory, rewards: &[f64], decay: &Decay);
 
     /// Multiplies all weights.
@@ -41,7 +41,7 @@ pub trait MoveValues {
 }
 
 /// A playout that chooses good replies first, if it has them, and otherwise by
-/// move values. In the tree it chooses among the untried moves only.
+/// move values. In the tree the playout chooses among the untried moves only.
 #[derive(Clone, Debug)]
 pub struct ValueGuidedPlayout<W, M> {
     worth: W,

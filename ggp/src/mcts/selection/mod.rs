@@ -42,7 +42,7 @@ pub struct NodeVisit {
 /// before each node. Between simulations, [`renumber`](Selection::renumber)
 /// follows the moves of the match.
 pub trait Selection<G: Game> {
-    /// The data that it keeps per move in addition to the statistics.
+    /// The data that the selection keeps per move in addition to the statistics.
     type EdgeData: Copy + Debug + Send;
 
     /// The common part of the values of all moves of a role at a node.
@@ -91,8 +91,9 @@ pub trait Selection<G: Game> {
         0
     }
 
-    /// Sets the number of bytes by which its memory may grow in the next
-    /// [`learn`](Selection::learn). Without room it learns less.
+    /// Sets the number of bytes by which the memory of the selection may grow
+    /// in the next [`learn`](Selection::learn). Without room the selection
+    /// learns less.
     #[inline]
     fn set_room(&mut self, _bytes: usize) {}
 

@@ -99,7 +99,7 @@ fn proved_outcomes_are_those_of_minimax() {
     assert!(solved > GAMES * 9 / 10 && inner > 2000, "{solved}, {inner}");
 }
 
-/// Both roles name a number at once. The first wins if the numbers are equal.
+/// Both roles name a number simultaneously. The first wins if the numbers are equal.
 struct Match;
 
 impl Game for Match {

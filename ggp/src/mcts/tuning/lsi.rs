@@ -234,7 +234,7 @@ struct Halving {
     samples: u32,
     /// The number of phases, ⌈log₂ |C*|⌉.
     phases: u32,
-    /// How often each is sampled in this stage: m.
+    /// The number of samples per candidate in this phase: m.
     rounds: u32,
     round: u32,
     /// The next candidate to sample in this round.

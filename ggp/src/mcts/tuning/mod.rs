@@ -9,8 +9,8 @@
 //!
 //! - UCB1 values an untried arm at 1, the highest reward, and not at infinity. A good arm is therefore played again
 //!   before all others have been tried. Ties are broken at random.
-//! - Values are chosen parameter by parameter in a random order. Values that fit no legal combination are left out. HE
-//!   draws its order once.
+//! - Values are chosen parameter by parameter in a random order. Values that
+//!   fit no legal combination are omitted. HE draws its order once.
 //! - LSI does not test the value "unused". While it tests a value the others are random, and only the mean of the
 //!   tested value is updated. Candidates that are drawn twice count once. Halving compares means over all phases.
 //! - MAB counts each simulation of a batch as a play of its arm.
@@ -69,7 +69,7 @@ use nmc::Nmc;
 use space::Setting;
 use ucb::RewardTotal;
 
-/// How simulations are allotted to combinations.
+/// A method of allotting simulations to combinations.
 ///
 /// `c` is the C of UCB1 for rewards from 0 to 1. UCB1 values an untried arm at 1 and breaks ties at random.
 #[derive(Clone, PartialEq, Debug)]
@@ -319,8 +319,8 @@ fn generate(method: &mut Method) -> Option<Field<'_>> {
 ///
 /// With the same seed and rewards a tuner makes the same choices. A tuner
 /// serves up to 2³² simulations. A choice with its update takes 10 to 200
-/// nanoseconds, except that LSI creates all its candidates at once. Memory is
-/// allocated, rarely, for new combinations and new numbers of visits.
+/// nanoseconds, except that LSI creates all its candidates in one choice.
+/// Memory is allocated, rarely, for new combinations and new numbers of visits.
 #[derive(Clone, Debug)]
 pub struct Tuner {
     method: Method,

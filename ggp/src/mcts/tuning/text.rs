@@ -3,7 +3,7 @@
 use super::{Aspect, Method, Tuning};
 use crate::param_table::{self, Field, Pair, Param, ParamHelp, flag, some_of, whole};
 
-/// What the parameters of tuning need.
+/// The owner of the parameters of tuning.
 const A_TUNER: &str = "a tuner such as `tune=nmc`";
 
 /// The parameter that turns tuning on or off; it is printed first.

@@ -6,7 +6,7 @@ use super::{Combination, MAX_VALUES, Method, Space, Tuner, TuningError};
 use crate::mcts::params::{Aspect, ParamOverrides, Parameter, ParameterId, ParameterValue};
 use crate::rng::Rng;
 
-/// How the parameters of a search are tuned while it runs. The settings are valid.
+/// The tuning of the parameters of a search while it runs. The settings are valid.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tuning {
     pub(super) method: Method,
@@ -33,7 +33,8 @@ impl Tuning {
     }
 
     /// Replaces the worst value of each parameter by a value near its best and restarts the method, after every
-    /// `simulations` simulations; at least 1. LSI, which tests each value once, ignores it.
+    /// `simulations` simulations; at least 1. LSI, which tests each value once,
+    /// ignores this setting.
     #[must_use]
     pub fn evolving(mut self, simulations: u32) -> Tuning {
         self.evolve = Some(simulations.max(1)).filter(|_| self.method.evolves());
@@ -138,7 +139,8 @@ impl Tuners {
     /// ([`PolicyGame::accumulates`](crate::policy::PolicyGame::accumulates)).
     ///
     /// # Errors
-    /// If a number of the method is invalid, or there is nothing to tune. A [`Tuning`] never causes these.
+    /// If a number of the method is invalid, or there is nothing to tune. A
+    /// [`Tuning`] never causes these errors.
     pub fn new(tuning: &Tuning, roles: usize, accumulates: bool, seed: u64) -> Result<Tuners, TuningError> {
         // A stream that differs from that of the search with the same seed.
         let mut rng = Rng::seed_from_u64(!seed);

@@ -55,7 +55,7 @@ impl GgpPlayer {
 
     /// Answers a message that arrived at a given time, within its clock. START
     /// and PLAY are answered at the latest one margin before the clock runs
-    /// out, other messages at once.
+    /// out, other messages immediately.
     pub fn answer(&self, message: Message, arrived: Instant) -> Reply {
         match message {
             Message::Info => Reply::Info { name: self.options.name.clone(), busy: self.seat(arrived).is_some() },

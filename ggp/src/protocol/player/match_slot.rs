@@ -37,8 +37,8 @@ pub struct BestSoFar<T> {
     finished: Condvar,
 }
 
-/// The sender of improving answers. Dropping it marks the last answer as
-/// final.
+/// The sender of improving answers. Dropping the sender marks the last answer
+/// as final.
 pub struct Publisher<T>(Arc<BestSoFar<T>>);
 
 impl<T> Publisher<T> {

@@ -23,7 +23,7 @@ pub struct PlayerOptions {
     /// The time without messages, beyond the clock, after which a match is
     /// abandoned.
     pub patience: Duration,
-    /// Whether it searches while it waits for the next message.
+    /// Whether the player searches while it waits for the next message.
     pub ponder: bool,
     /// The seed of the player's random numbers.
     pub seed: u64,

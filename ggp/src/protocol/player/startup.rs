@@ -21,8 +21,8 @@ use crate::rng::Rng;
 /// half a gigabyte.
 const MAX_ROWS: u64 = 10_000_000;
 
-/// The part of the memory that the trees of all engines take: one in this number. A half is left
-/// for networks and their compilation.
+/// The part of the memory that the trees of all engines take: one in this number. Half of the
+/// memory is left for networks and their compilation.
 const TREES_PART: u64 = 4;
 
 /// The part of the memory that the prover takes: one in this number.

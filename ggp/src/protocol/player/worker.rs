@@ -171,8 +171,8 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// Returns to the prover for good, because only the prover is correct after
-    /// an illegal move.
+    /// Returns to the prover permanently, because only the prover is correct
+    /// after an illegal move.
     fn drop_compiled(&mut self) {
         if self.compiled && self.exchange() {
             (self.log)("back to the prover");
@@ -182,8 +182,8 @@ impl MatchWorker<'_> {
         }
     }
 
-    /// Exchanges the two engines. Returns whether there are two that can play
-    /// the match.
+    /// Exchanges the two engines. Returns whether there are two engines that
+    /// can play the match.
     fn exchange(&mut self) -> bool {
         let Some(mut reserve) = self.reserve.take() else { return false };
         for joint in &self.history[reserve.seen..] {
@@ -219,8 +219,8 @@ impl MatchWorker<'_> {
         exchanged
     }
 
-    /// Searches for a move until the deadline. A legal move is published at
-    /// once.
+    /// Searches for a move until the deadline. A legal move is published
+    /// immediately.
     fn choose(&mut self, deadline: Instant, answer: &Publisher<Option<String>>) {
         let options = self.engine.options();
         let rules = self.rules;

@@ -80,7 +80,7 @@ impl NetworkFeatures {
     }
 
     /// Measures the number of successors from which lanes are faster on this
-    /// machine. The results do not depend on it.
+    /// machine. The results do not depend on this number.
     fn measure(&mut self, game: &impl EngineGame) -> usize {
         let state = game.initial();
         if game.is_terminal(&state) {

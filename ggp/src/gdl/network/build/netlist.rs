@@ -107,7 +107,7 @@ impl Netlist {
         &self.lits[self.starts[gate] as usize..self.starts[gate + 1] as usize]
     }
 
-    /// Evaluates all nodes in order. This is the definition that the fast
+    /// Evaluates all nodes in order. The result is the definition that the fast
     /// evaluations must agree with.
     ///
     /// `fluents` has one value per fluent, `does` one per move.

@@ -12,7 +12,7 @@ pub enum StrategyAllocation {
         /// The weight of exploration, 5 in the paper.
         b: f64,
         /// The minimum fraction of the simulations, 0 to 1. A strategy below
-        /// it comes next, the one furthest behind first.
+        /// this minimum comes next, the one furthest behind first.
         floor: f64,
         /// The maximum fraction, 0 to 1, while another strategy is available.
         ceiling: f64,
@@ -31,7 +31,7 @@ pub enum StrategyAllocation {
 }
 
 impl StrategyAllocation {
-    /// UCB with the numbers of the paper.
+    /// UCB with the parameters of the paper.
     pub const UCB: StrategyAllocation = StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 1.0 };
 }
 

@@ -34,7 +34,7 @@ impl Default for Amaf {
 
 #[derive(Clone, Debug)]
 enum NodeAmaf {
-    /// The index of its last simulation among the entries, if there is one.
+    /// The index of the node's last simulation among the entries, if there is one.
     Simulations(Option<u32>),
     AmafTable(AmafTable),
 }
