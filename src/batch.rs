@@ -17,7 +17,7 @@ pub trait Answerer {
     /// Parses a question.
     fn parse(&self, text: &str) -> Result<Self::Question>;
 
-    /// Prints the answer. Returns whether there is one.
+    /// Prints the answer. Returns whether there is an answer.
     fn answer(&mut self, question: Self::Question) -> Result<bool>;
 
     /// Prints that a question is invalid.

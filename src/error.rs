@@ -1,7 +1,8 @@
-//! How errors are printed: on one line, with hints about options, and with a picture of the place in a file.
+//! Formatting of errors: on one line, with hints about options, and with a
+//! picture of the place in a file.
 //!
-//! The libraries say what is wrong. This module adds what the user can do
-//! about it on the command line.
+//! The libraries describe an error. This module adds the remedy on the command
+//! line.
 
 use std::error::Error;
 use std::io;
@@ -64,7 +65,7 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().filter_map(|cause| cause.downcast_ref()).any(broken)
 }
 
-/// Returns what the user can do about an error.
+/// Returns the remedy of the user for an error.
 fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref() {
         table_hint(error)

@@ -14,7 +14,7 @@ use clap::{Args, ColorChoice, ValueEnum};
 use indicatif::HumanCount;
 use serde::Serialize;
 
-/// What is printed besides answers and errors, and how.
+/// The options for output besides answers and errors.
 #[derive(Args, Clone, Copy, Default)]
 pub struct OutputArgs {
     /// Print nothing on stderr but errors and questions
@@ -89,7 +89,7 @@ pub fn uses_color() -> bool {
 pub enum CommandOutcome {
     /// The question is answered: exit code 0.
     Answered,
-    /// What was asked for does not exist, or two things differ: exit code 1.
+    /// The requested item does not exist, or two items differ: exit code 1.
     NotFound,
     /// Some of the inputs were wrong and have been reported: exit code 2.
     SomeInvalid,

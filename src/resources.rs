@@ -46,7 +46,7 @@ pub fn total_memory() -> u64 {
 ///
 /// # Errors
 ///
-/// Fails if it is not. The message ends with `advice`.
+/// Fails if the memory is not available. The message ends with `advice`.
 pub fn check_memory(needed: u64, advice: &str) -> Result<()> {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
@@ -54,7 +54,7 @@ pub fn check_memory(needed: u64, advice: &str) -> Result<()> {
     if let Some(limits) = system.cgroup_limits() {
         available = available.min(limits.free_memory);
     }
-    // Some systems do not report their memory. They are assumed to have enough.
+    // Some systems do not report their memory. Such systems are assumed to have enough.
     if available > 0 && needed > available {
         bail!("this needs {} of memory and {} are available; {advice}", HumanBytes(needed), HumanBytes(available));
     }

@@ -1,4 +1,4 @@
-//! How the results of searches are shown to people.
+//! The results of searches as text for people.
 
 use sternhalma_data::Geometry;
 use sternhalma_engine::{Action, SearchValue, ugi};

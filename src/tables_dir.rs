@@ -34,12 +34,12 @@ pub struct TablesArgs {
     load_budget: ByteSize,
 }
 
-/// Which tables may be used for a board.
+/// The tables that may be used for a board.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Coverage {
     /// Complete tables.
     Complete,
-    /// The largest table there is.
+    /// The largest available table.
     Prefix,
 }
 
@@ -164,7 +164,7 @@ impl TablesArgs {
         build + &existing(&names)
     }
 
-    /// Returns what a user can do without a table of a board, and the tables that exist.
+    /// Returns the remedy for a missing table of a board, and the tables that exist.
     pub fn advice_for_board(&self, board: Board, coverage: Coverage) -> String {
         let whole = Prefix::whole(board);
         let bytes = Layout::new(whole, Encoding::Byte).file_bytes();

@@ -14,7 +14,7 @@ use crate::output::status;
 use crate::tables_dir::Coverage;
 use crate::values::count;
 
-/// Definitions of players, and what they play with.
+/// Definitions of players, and their tables and memory.
 #[derive(Args)]
 pub struct PlayerArgs {
     /// TOML file of your own players
@@ -49,7 +49,8 @@ impl PlayerArgs {
         self.table.as_deref()
     }
 
-    /// Returns a factory for these players. Opens the table if one of them needs it.
+    /// Returns a factory for these players. Opens the table if one of the
+    /// players needs a table.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use sternhalma_data::table::Zstd;
 
 use crate::values::count;
 
-/// How blocks are compressed with the encoding `zstd`.
+/// The compression of blocks with the encoding `zstd`.
 #[derive(Args)]
 pub struct ZstdArgs {
     /// With --encoding zstd: states per block, a power of two from 64 to 1048576 [default: 32768]

@@ -23,7 +23,7 @@ use crate::values::count;
 /// Without a distance table, distances are estimated.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Number of moves to show, each with a search of its own
+    /// Number of moves to show, each with its own search
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u32>(1))]
     lines: u32,
     /// Draw the board

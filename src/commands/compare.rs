@@ -13,8 +13,8 @@ use crate::output::{self, CommandOutcome};
 /// Compare two tables on the states that both cover
 ///
 /// Shows how much the upper bounds of the smaller table exceed the distances
-/// of the larger one. Both tables must be of the same board. Exit code 2 if
-/// they contradict each other.
+/// of the larger one. Both tables must be of the same board. Exit code 2 if the
+/// tables contradict each other.
 #[derive(clap::Args)]
 pub struct Args {
     /// First table: a path, or a name in the tables directory

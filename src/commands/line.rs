@@ -22,7 +22,7 @@ pub struct Args {
     /// States: cells, position strings, `startpos`, or `#RANK`
     #[arg(value_name = "STATE", required_unless_present = "stdin")]
     states: Vec<String>,
-    /// Also read states from stdin, one per line, and answer each line at once
+    /// Also read states from stdin, one per line, and answer each line immediately
     #[arg(long)]
     stdin: bool,
     /// Draw the board before the first move and after each move

@@ -24,7 +24,7 @@ pub struct Args {
     /// States to look up
     #[arg(value_name = "STATE", required_unless_present = "stdin")]
     states: Vec<String>,
-    /// Also read states from stdin, one per line, and answer each line at once
+    /// Also read states from stdin, one per line, and answer each line immediately
     #[arg(long)]
     stdin: bool,
     /// List every move and the distance after it, best first

@@ -16,7 +16,7 @@ pub struct RankArgs {
     /// States: cells, position strings, or `startpos`
     #[arg(value_name = "STATE", required_unless_present = "stdin")]
     states: Vec<String>,
-    /// Also read states from stdin, one per line, and answer each line at once
+    /// Also read states from stdin, one per line, and answer each line immediately
     #[arg(long)]
     stdin: bool,
     /// Print JSON, one object per state
@@ -34,7 +34,7 @@ pub struct UnrankArgs {
     /// Ranks, with or without `#`; 0 is the goal
     #[arg(value_name = "RANK", required_unless_present = "stdin")]
     ranks: Vec<String>,
-    /// Also read ranks from stdin, one per line, and answer each line at once
+    /// Also read ranks from stdin, one per line, and answer each line immediately
     #[arg(long)]
     stdin: bool,
     /// Draw the board of each state

@@ -24,7 +24,7 @@ struct TableRow {
     file: String,
     #[serde(flatten)]
     contents: Option<Contents>,
-    /// Why the file cannot be used.
+    /// The reason why the file cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }

@@ -67,7 +67,7 @@ fn a_build_of_an_existing_table_prints_its_path() {
         assert_eq!(env.json(&format!("{words} --json"))["file"], path);
         assert!(fs::read(env.path(&path)).unwrap() == bytes);
     }
-    // A table that is cut short is not the same table.
+    // A truncated table is not the same table.
     let path = env.table("5x5-3.sht");
     let bytes = fs::read(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
@@ -86,7 +86,7 @@ fn progress_without_a_terminal_is_a_line_per_layer() {
     assert!(!few.contains("layer ") && few.contains("built in "), "{few}");
     assert_eq!(env.run("build --side 5 --pieces 3 --force --quiet").progress(), "");
     assert_eq!(env.run("-q build --side 5 --pieces 3 --force").progress(), "");
-    // Errors are printed all the same.
+    // Errors are still printed.
     assert!(
         env.run("build --side 5 --pieces 3 --encoding mod3 -o ../tables/5x5-3.sht -q").refusal().contains("--force")
     );

@@ -161,8 +161,8 @@ impl CmdOutput {
     }
 
     /// Returns the error of a command that failed: exit code 2, and one error,
-    /// which is the last line of stderr. Below an error in TOML are the lines of
-    /// the file.
+    /// which is the last line of stderr. The lines of the file follow an error
+    /// in TOML.
     pub fn failure(self) -> String {
         assert_eq!(self.code, 2, "{self:?}");
         let errors = self.err.lines().filter(|line| line.starts_with("error: ")).count();

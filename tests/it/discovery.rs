@@ -1,4 +1,4 @@
-//! The commands that show what there is: players, policies, games and boards.
+//! The commands that list players, policies, games and boards.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn players_are_listed_and_explained() {
     let text = env.run("players mine greedy,kind=random --players mine.toml").success();
     assert!(text.starts_with("# my own\n# needs a distance table\n[mine]\nkind = \"uct\"\n"), "{text}");
     assert!(text.contains("\nc = 0.25\n") && text.ends_with("\n[greedy]\nkind = \"random\"\n"), "{text}");
-    // What is printed can be read again.
+    // Printed text can be parsed again.
     env.file("printed.toml", env.run("players heur0").success().replace("heur0", "again"));
     let again = env.json("players again --players printed.toml --json");
     assert_eq!(again[0]["parameters"], row("heur0")["parameters"]);

@@ -31,7 +31,7 @@ use serde_json::Value;
 
 use crate::common::TestEnv;
 
-/// What the documents show in place of the tables directory.
+/// The text that the documents show in place of the tables directory.
 const TABLES_SHOWN: &str = "/home/you/.local/share/sternhalma";
 
 /// Keeps Python from writing into the repository.
@@ -82,7 +82,7 @@ fn tutorial_of_rulesheets() {
     run_document("docs/tutorials/first-rulesheet.md");
 }
 
-/// The pictures are what their scripts draw.
+/// The pictures are the output of their scripts.
 #[test]
 fn pictures() {
     for script in ["board.py", "plots.py"] {

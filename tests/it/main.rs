@@ -1,5 +1,4 @@
-//! The command line from end to end: what is printed, which exit code comes
-//! with it, and what is left on disk.
+//! The command line from end to end: output, exit codes, and files on disk.
 
 mod analyse;
 mod build;

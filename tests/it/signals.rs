@@ -150,7 +150,7 @@ fn a_table_cut_short_while_it_is_read_is_an_error() {
     for encoding in ENCODINGS {
         let name = env.build(&format!("--side 7 --pieces 6 --encoding {encoding}"));
         let bytes = fs::read(&name).unwrap();
-        // The second state is in a block that has been read, or in one that has not.
+        // The block of the second state has been read or not.
         for (first, second) in [("#13983815", "#13983814"), ("#0", "#13983815")] {
             // A compressed block that has been read is in memory.
             if encoding == "zstd" && first != "#0" {

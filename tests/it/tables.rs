@@ -1,4 +1,4 @@
-//! The tables directory: what is listed, and which table is found.
+//! The tables directory: the listed tables, and the table that is found.
 
 use std::fs;
 

@@ -69,7 +69,7 @@ fn a_game_of_a_log_is_replayed() {
     let mate = own("ab-avg,depth=2");
     let run = ["match", "base0", &mate, "--games", "4", "--nodes", "200", "--log", "log"];
     let text = answer(dir.path(), &[&run[..], &SMALL].concat());
-    // The name of a program is its own.
+    // The results show the name that the program reports.
     assert!(text.starts_with("base0 against Sternhalma "), "{text}");
     let games = logged(dir.path(), "log");
     let show = |args: &[&str]| answer(dir.path(), &[&["tournament", "show", "log", "--game"], args].concat());
@@ -148,7 +148,7 @@ fn a_game_of_a_rulesheet_is_shown_as_joint_moves() {
     answer(dir.path(), &[&run[..], &["--log", "log"]].concat());
     let text = answer(dir.path(), &["tournament", "show", "log", "--game", "2"]);
     assert!(text.starts_with("game 2: random - uct "), "{text}");
-    // Both act at once. The random player does not search.
+    // Both roles act simultaneously. The random player does not search.
     let first = text.lines().find(|line| line.starts_with("1. ")).unwrap();
     let (random, uct) = first.split_once(" | ").unwrap();
     assert!(!random.contains("playouts") && uct.contains("playouts 20"), "{text}");

@@ -105,7 +105,7 @@ fn it_answers_during_a_search_and_moves_when_it_is_stopped() {
             assert!(heard.iter().all(|line| !line.starts_with("bestmove")), "{player}: {heard:?}");
         }
         engine.say("stop");
-        // The next command may follow the answer at once.
+        // The next command may follow the answer immediately.
         assert_ne!(engine.until("bestmove").last().unwrap(), "bestmove none");
         assert_eq!(
             engine.ask("position startpos moves a1-a4 e5-e3"),

@@ -16,7 +16,7 @@ pub struct Args {
     /// Rulesheets
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Report errors as warnings if the prover plays the rulesheet all the same
+    /// Report errors as warnings if the prover can play the rulesheet
     #[arg(long)]
     lenient: bool,
     /// Accept a part of a rulesheet, which need not define a game

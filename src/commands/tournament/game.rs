@@ -14,7 +14,7 @@ use crate::drawing::drawing;
 use crate::output::{self, CommandOutcome, print_line};
 use crate::search_text::value_text;
 
-/// How a game is printed.
+/// The format in which a game is printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum GameFormat {
     Boards,

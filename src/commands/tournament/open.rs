@@ -79,9 +79,9 @@ fn refuse_invalid(text: &str) -> Result<()> {
         check(text, &options).into_iter().filter(|finding| finding.severity == Severity::Error).collect();
     match &errors[..] {
         [] => Ok(()),
-        [error] => bail!("{error} --lenient plays the rulesheet all the same"),
+        [error] => bail!("{error} --lenient plays the rulesheet despite the error"),
         [error, rest @ ..] => bail!(
-            "{error} `gdl check` reports {} more; --lenient plays the rulesheet all the same",
+            "{error} `gdl check` reports {} more; --lenient plays the rulesheet despite the errors",
             counted(rest.len(), "error")
         ),
     }

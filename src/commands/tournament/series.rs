@@ -27,7 +27,7 @@ pub fn run(
 
 /// Returns the names of the selected games with the options of their tournaments. The options on
 /// the command line, `flags`, override those of the file, `series`. Games without a rulesheet are
-/// reported and left out.
+/// reported and skipped.
 fn selected_games(
     args: &PlayArgs,
     mut flags: TournamentOptions,
