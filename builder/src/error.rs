@@ -78,7 +78,7 @@ pub enum BuilderError {
         source: io::Error,
     },
     /// A work file is damaged.
-    #[error("{}: the work file is damaged: {what}; delete it and repeat the build, which makes it again", path.display())]
+    #[error("{}: the work file is damaged: {what}; delete it and repeat the build, which recomputes it", path.display())]
     DamagedFile {
         /// The file.
         path: PathBuf,

@@ -18,10 +18,10 @@ pub struct AnalysedMove {
 }
 
 /// Returns up to `lines` moves of a state in which the game is not over, by
-/// value. Each further move has a search of its own, with these limits, among
-/// the moves that were not chosen yet. Moves of the same value are in the order
-/// of their choice. Fewer moves are returned if the state has fewer, if the
-/// player can choose only one, or after `stop` is set.
+/// value. Each further move has its own search, with these limits, among the
+/// moves that were not chosen yet. Moves of the same value are in the order of
+/// their choice. Fewer moves are returned if the state has fewer, if the player
+/// can choose only one, or after `stop` is set.
 pub fn analyse(
     player: &mut dyn EnginePlayer,
     state: &GameState,

@@ -65,8 +65,8 @@ impl Heuristic<ChineseCheckers> for TableDifference {
 const TO_MOVE: f64 = 0.5;
 
 /// The difference of the two table distances after each move, with half a move
-/// for the opponent, who is then on move. After a final move the evaluation is
-/// the goal. The cost is one look-up per move.
+/// for the opponent, who moves next. After a final move the evaluation is the
+/// goal. The cost is one look-up per move.
 #[derive(Clone, Debug)]
 pub struct TableForesight {
     /// The source of distances.

@@ -61,8 +61,8 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 }
 
 /// Sets the lengths and checksums that follow from the board, the covered
-/// cells, the encoding and the data. Returns `None` if these are not valid or
-/// the file is too short.
+/// cells, the encoding and the data. Returns `None` if these fields are not
+/// valid or the file is too short.
 fn repair(file: &mut [u8]) -> Option<()> {
     let header: [u8; HEADER] = number(file, 0)?;
     let board = Board::new(header[24].into(), header[25].into()).ok()?;

@@ -226,7 +226,7 @@ impl GameBench {
         Ok(all.rates())
     }
 
-    /// Searches from the initial state with a policy. Each thread has a tree of its own.
+    /// Searches from the initial state with a policy. Each thread has its own tree.
     ///
     /// # Errors
     ///

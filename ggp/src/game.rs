@@ -93,7 +93,7 @@ pub trait Game: Sync {
     }
 
     /// Appends the legal moves that a playout considers, always in the same
-    /// order. Override this to leave out moves that are known to be pointless.
+    /// order. Override this to omit moves that are known to be pointless.
     #[inline]
     fn playout_moves(&self, state: &Self::State, role: usize, moves: &mut Vec<Self::Move>) {
         self.legal(state, role, moves);

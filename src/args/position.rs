@@ -27,7 +27,7 @@ pub struct PositionArgs {
 }
 
 impl PositionArgs {
-    /// Returns the position. A position string is on a board of its own size.
+    /// Returns the position. A position string contains the size of its board.
     pub fn position(&self) -> Result<Position> {
         parse_position(&self.position.join(" "), self.board)
     }

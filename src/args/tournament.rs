@@ -216,7 +216,7 @@ pub struct PlayerEntry {
     pub options: BTreeMap<String, String>,
     /// The directory in which the program runs.
     pub dir: Option<PathBuf>,
-    /// A distance table of its own.
+    /// The player's own distance table.
     pub table: Option<PathBuf>,
     budget: Budget,
 }

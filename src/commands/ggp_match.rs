@@ -72,7 +72,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     output::print_json(&record)?;
     let absent: Vec<&str> = record.absent_players().collect();
     match (game.failure(), record.ended) {
-        (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be played on"))),
+        (Some(failure), _) => Err(anyhow!(failure).context(format!("{file}: the match could not be continued"))),
         (None, MatchEnd::Interrupted) => bail!("interrupted after {} steps", record.steps.len()),
         (None, _) if !absent.is_empty() => {
             status!("no legal move from {}: all moves were random", absent.join(", "));

@@ -17,7 +17,7 @@ use crate::values::size;
 pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// Prove every distance, with a move generator of its own
+    /// Prove every distance, with a separate move generator
     #[arg(long)]
     deep: bool,
     #[command(flatten)]

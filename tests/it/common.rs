@@ -1,4 +1,4 @@
-//! Runs the program in directories of its own.
+//! Runs the program in new directories.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

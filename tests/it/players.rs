@@ -108,7 +108,7 @@ fn a_sequential_test_ends_a_match_at_the_same_game_at_any_number_of_threads() {
         assert!((low - (0.1f64 / 0.95).ln()).abs() < 1e-12 && (high - (0.9f64 / 0.05).ln()).abs() < 1e-12);
         let games = found["score"]["games"].as_u64().unwrap();
         assert!(games == 2 * test["pairs"].as_u64().unwrap() && games < 1000, "{found}");
-        // With one pair less there is no verdict.
+        // With one pair fewer there is no verdict.
         let before = run(players, &(games - 1).to_string(), "2");
         assert_eq!((&before["sprt"]["verdict"], &before["score"]["games"]), (&"continue".into(), &(games - 1).into()));
     }

@@ -1,11 +1,11 @@
 //! The partitioning of the states of a prefix, so that one partition and its
 //! successors fit in memory.
 //!
-//! This is structured duplicate detection [Zhou and Hansen 2004] by the upper
-//! pieces. A *partition* consists of the states with the same `fixed_pieces`
-//! upper pieces. A partition is an interval of ranks and has its own bitmap. A
-//! *context class* consists of the contexts with the same `fixed_pieces` upper
-//! pieces.
+//! The method is structured duplicate detection [Zhou and Hansen 2004] by the
+//! upper pieces. A *partition* consists of the states with the same
+//! `fixed_pieces` upper pieces. A partition is an interval of ranks and has its
+//! own bitmap. A *context class* consists of the contexts with the same
+//! `fixed_pieces` upper pieces.
 //!
 //! Let Q be the upper pieces of a class, and q the lowest of them. The class
 //! involves the states of partition Q, where the mover stands below q. For

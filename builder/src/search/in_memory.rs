@@ -125,7 +125,7 @@ enum LayerExpander {
 
 impl LayerExpander {
     /// Returns the expander for a prefix. A single piece has no other pieces to
-    /// form a context, so it has an expander of its own.
+    /// form a context, so it has its own expander.
     fn new(prefix: Prefix) -> LayerExpander {
         match prefix.board().pieces() {
             1 => LayerExpander::Single(prefix),

@@ -54,7 +54,7 @@ pub enum NotationError {
         /// The largest rank.
         last: u64,
     },
-    /// The text is not of the form `ROWS PLAYER PLY`, the last two of which may be left out.
+    /// The text is not of the form `ROWS PLAYER PLY`, the last two of which are optional.
     #[error("`{text}` is not a position: {fault}; expected `ROWS PLAYER PLY`, for example `1oo/x1o/xx1 x 0`")]
     Position {
         /// The text.

@@ -49,7 +49,7 @@ pub(super) struct RootFilter<'a> {
     /// The keys of placements to avoid. Moves to these placements are omitted
     /// if other moves exist.
     pub seen: &'a [u64],
-    /// The moves that are always left out.
+    /// The moves that are always omitted.
     pub excluded: &'a [Move],
 }
 
@@ -126,7 +126,7 @@ impl<'a> PvsSearch<'a> {
     }
 
     /// Returns the move to play in a state with at least one move, or no move if
-    /// all are left out. `watch` is called after each depth.
+    /// all are omitted. `watch` is called after each depth.
     pub fn run(mut self, state: &GameState, filter: RootFilter<'_>, depth: u32, watch: &mut SearchObserver) -> Choice {
         let root = self.context.root(state, MOST_PLIES);
         self.race_is_leaf = !value::have_passed(self.context, state);
@@ -149,7 +149,7 @@ impl<'a> PvsSearch<'a> {
         Choice { action: moves.first().map(|candidate| candidate.mv), spent: self.checker.spent() }
     }
 
-    /// Returns the moves of the root in order, and whether no move was left out
+    /// Returns the moves of the root in order, and whether no move was omitted
     /// except those that the filter excludes.
     fn root_moves(&mut self, root: &SearchNode, filter: RootFilter<'_>) -> (Vec<ScoredMove>, bool) {
         self.checker.expand();
@@ -257,7 +257,7 @@ impl<'a> PvsSearch<'a> {
 
     /// Returns the lower bound of a node before any of its moves is searched.
     fn least(&self) -> i32 {
-        // A move that the filter leaves out may avoid a loss.
+        // A move that the filter excludes may avoid a loss.
         if self.config.moves == Filter::All { -WIN } else { -UNPROVEN }
     }
 

@@ -89,7 +89,7 @@ fn without_pruning_it_is_minimax() {
                 let race_is_leaf = !value::have_passed(&player.context, &state);
                 let expected = minimax(&mut player.context, &root, depth, 0, race_is_leaf);
                 let expected = match expected {
-                    // A move that the filter leaves out may avoid a loss, so a
+                    // A move that the filter excludes may avoid a loss, so a
                     // filter allows no proof.
                     end if value::is_proof(end) && filter != "all" => continue,
                     won if won >= value::LEAST_WIN => SearchValue::Won((value::WIN - won) as u32),

@@ -65,7 +65,7 @@ impl Words<'_> {
         }
     }
 
-    /// Adds moves, of which the first is played by `side` at a ply.
+    /// Adds moves; `side` plays the first one at a ply.
     fn line(&mut self, line: &MoveLine, mut side: Side, start: u32) {
         self.comments(&line.comments);
         // A move of `o` has a number only if it does not follow the one of `x`.

@@ -168,7 +168,7 @@ struct EngineHandle {
     board: Board,
 }
 
-/// A search on a thread of its own.
+/// A search on a separate thread.
 #[derive(Debug)]
 struct RunningSearch {
     stop: Arc<AtomicBool>,

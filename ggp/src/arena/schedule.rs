@@ -81,7 +81,7 @@ pub struct Entrant {
 pub struct RoundSpec {
     /// The name in results, which may be empty if there is only one round.
     pub name: String,
-    /// The budget of entrants without a budget of their own.
+    /// The budget of entrants without their own budget.
     pub budget: Budget,
     /// The number of games per pairing.
     pub games: u64,

@@ -181,8 +181,8 @@ impl SeriesTable {
     }
 }
 
-/// Returns the mean of the cells with games. The published mean is over the same games, and is left
-/// out if one of them has no published result.
+/// Returns the mean of the cells with games. The published mean is over the same games, and is
+/// omitted if one of them has no published result.
 fn mean<'a>(cells: impl Iterator<Item = &'a SeriesCell>) -> SeriesCell {
     let played: Vec<&SeriesCell> = cells.filter(|cell| cell.figures.iter().any(Option::is_some)).collect();
     // Points and goals have no common mean.

@@ -8,8 +8,8 @@ const GAP: usize = 2;
 
 /// Returns a table with aligned columns, whose first row is the head. The first `labels` columns are
 /// aligned to the left, the others to the right. Columns that do not fit are in further blocks, each
-/// with the labels. Columns with no value (`-`) in any row are left out. Returns an empty text if all
-/// are.
+/// with the labels. Columns with no value (`-`) in any row are omitted. Returns
+/// an empty text if all are.
 pub(super) fn aligned(rows: &[Vec<String>], labels: usize) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);

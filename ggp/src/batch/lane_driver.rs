@@ -3,7 +3,7 @@
 use super::resumable::StepOutcome;
 use crate::gdl::network::{LANES, LaneGame, LaneState, LaneStates, Seats};
 
-/// Simulations that a [`LaneDriver`] steps, each at a seat of its own.
+/// Simulations that a [`LaneDriver`] steps, each at its own seat.
 pub(crate) trait SeatSearch {
     /// Returns the state in which the simulations of a seat begin.
     fn root(&self, seat: usize) -> &LaneState;

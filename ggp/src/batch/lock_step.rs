@@ -45,8 +45,8 @@ impl<T> LaneSearch<T> {
     }
 }
 
-/// Up to 512 searches that run side by side, each with a tree and a seat of its
-/// own. Each search runs the simulations that it would run alone.
+/// Up to 512 searches that run side by side, each with its own tree and seat.
+/// Each search runs the simulations that it would run alone.
 pub(crate) struct LockStepSearches<'a, T> {
     driver: LaneDriver<'a>,
     seats: Seated<T>,

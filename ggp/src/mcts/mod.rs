@@ -10,7 +10,7 @@
 //!    chooses the parameters of the simulation.
 //! 3. **Selection** (`selection/`, `steps.rs`): at a node, each acting role follows the move
 //!    of the highest value. Moves without visits come first, unless the
-//!    selection values them. Among these the playout policy chooses.
+//!    selection values them. The playout policy chooses among moves without visits.
 //! 4. **Expansion** (`expansion.rs`): the first state without a node becomes
 //!    one, once its move was followed often enough.
 //! 5. **Playout** (`playout/`, `cutoff.rs`): the playout policy chooses the moves

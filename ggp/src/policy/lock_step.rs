@@ -8,8 +8,8 @@ use crate::gdl::network::LaneGame;
 use crate::limits::SearchClock;
 use crate::{Game, Limits, SearchStats};
 
-/// Searches by one policy from the initial state, each with a tree of its own,
-/// in lock step. `LockStep` measures the speed of such searches.
+/// Searches by one policy from the initial state, each with its own tree, in
+/// lock step. `LockStep` measures the speed of such searches.
 pub struct LockStep<'a> {
     searches: LockStepSearches<'a, ()>,
 }

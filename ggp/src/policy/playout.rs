@@ -43,7 +43,7 @@ pub enum MoveValuePolicy {
         longest: usize,
         /// The minimum weight of sequences of more than one move.
         least: f64,
-        /// Whether sequences leave out moves without a choice.
+        /// Whether sequences skip moves without a choice.
         skips_waits: bool,
     },
 }
@@ -370,7 +370,8 @@ const fn chance(
     Param { key, owner: "`playout=mini`", values, help, omitted, field }
 }
 
-/// Returns the field of a length or a weight of NST. Both are printed if one of them is not the default.
+/// Returns the field of a length or a weight of NST. Both parameters are
+/// printed if one of them is not the default.
 fn nst_field<'a>(
     playout: &'a mut PlayoutPolicy,
     field: impl FnOnce(&'a mut usize, &'a mut f64) -> Option<Field<'a>>,

@@ -32,7 +32,7 @@ pub struct SearchPolicy {
     /// The number of simulations that run side by side, if the game has a
     /// network (docs/policies.md).
     pub lanes: Parallelism,
-    /// The limit of the memory of the search in bytes, if it has a limit of its own.
+    /// The limit of the memory of the search in bytes, if the search has its own limit.
     pub memory: Option<u64>,
     /// The memory that the search shares with others, which is not part of the text.
     pub budget: MemoryBudget,

@@ -3,8 +3,8 @@
 //!
 //! A manager sends [`Message`]s, a player answers with [`Reply`]s. A
 //! [`GgpPlayer`] answers messages within their clocks; [`play_match`] is a
-//! game manager. Both are independent of the transport. The module `http`,
-//! behind the feature of that name, sends messages over HTTP.
+//! game manager. Player and manager are independent of the transport. The
+//! module `http`, behind the feature of that name, sends messages over HTTP.
 //!
 //! A match of one move:
 //!

@@ -23,7 +23,7 @@ pub struct Args {
     /// Seconds per measurement
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
-    /// Threads, each with playouts of its own
+    /// Threads, each with its own playouts
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1024))]
     threads: u64,
     /// Policy that searches from the initial state, with one tree per thread

@@ -141,6 +141,6 @@ fn chosen(text: &str, names: &[String]) -> Option<usize> {
         let name = document.expressions().next()?.without_empty_parentheses().to_string();
         names.iter().position(|other| other.eq_ignore_ascii_case(&name))
     };
-    // The outer parentheses may be left out.
+    // The outer parentheses are optional.
     place(&format!("({text})")).or_else(|| place(text))
 }

@@ -137,7 +137,7 @@ fn open_players(
 struct BoardTables<'a> {
     ctx: &'a CommandContext,
     board: Board,
-    /// The table of players without a table of their own.
+    /// The table of players without their own table.
     default: Option<&'a Path>,
     open: Vec<(Option<PathBuf>, Distances)>,
 }

@@ -29,7 +29,7 @@ struct OsFile {
 }
 
 impl OsFileSystem {
-    /// Returns the file system with counters of its own.
+    /// Returns the file system with new counters.
     pub fn shared() -> Arc<dyn FileSystem> {
         Arc::new(OsFileSystem::default())
     }

@@ -38,8 +38,8 @@ const fn steps() -> [[u8; 256]; 4] {
 /// The states that differ only in the lowest piece are a *run*. The first state
 /// of a run has the lowest piece on cell 0. If the pieces below piece `i` are on
 /// the first `i` cells and piece `i` steps to a lower cell, the first state of a
-/// run becomes the first state of an earlier run. It is therefore enough to keep
-/// one distance per piece and cell.
+/// run becomes the first state of an earlier run. One distance per piece and
+/// cell is therefore enough.
 #[derive(Clone, Debug)]
 pub(super) struct Mod3Stream<'a> {
     table: &'a Table,

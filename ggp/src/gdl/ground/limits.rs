@@ -18,7 +18,7 @@ pub struct GroundLimits {
 }
 
 impl GroundLimits {
-    /// The memory of a compilation without a limit of its own: 2 GiB.
+    /// The memory of a compilation without its own limit: 2 GiB.
     pub const DEFAULT_MEMORY: u64 = 2 << 30;
 
     /// Returns the limits of a compilation that takes about `memory` bytes.

@@ -87,7 +87,7 @@ impl ProverGame {
         Ok(ProverGame { roles, initial, shared: Mutex::new(SharedProver { prover, failure: None }) })
     }
 
-    /// Returns the first error because of which a state counts as terminal.
+    /// Returns the first error that made a state count as terminal.
     pub fn failure(&self) -> Option<ProverError> {
         self.lock().failure.clone()
     }

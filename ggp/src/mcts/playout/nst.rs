@@ -69,8 +69,8 @@ impl Followers {
     #[inline]
     fn place(&self, number: u32) -> usize {
         let mask = self.slots.len() - 1;
-        // This is Fibonacci hashing; the upper bits of the product are well
-        // mixed.
+        // The function is Fibonacci hashing; the upper bits of the product are
+        // well mixed.
         let hash = number.wrapping_mul(0x9e37_79b9);
         let mut place = ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize;
         while self.slots[place].number != number && self.slots[place].number != MoveHistory::NONE {

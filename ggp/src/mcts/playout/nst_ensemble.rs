@@ -29,9 +29,9 @@ struct Chosen {
 }
 
 impl NstEnsemble {
-    /// Creates one empty table for each pair of rates γ and ω, of which there
-    /// must be at least one. Roles use the sequences of the first table until
-    /// [`ParamOverrides`] select another.
+    /// Creates one empty table for each pair of rates γ and ω, at least one.
+    /// Roles use the sequences of the first table until [`ParamOverrides`]
+    /// select another.
     pub fn new(nst: &Nst, rates: &[(f64, f64)]) -> NstEnsemble {
         let variant = |&(gamma, omega): &(f64, f64)| Variant { gamma, omega, nst: nst.clone() };
         let chosen = PerRole::new(Chosen { variant: 0, longest: usize::MAX });

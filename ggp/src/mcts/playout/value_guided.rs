@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn without_an_opponent_decay_is_on_if_it_is_to_be() {
         let simulation = Simulation { steps: vec!["A".to_owned()], rewards: vec![50.0], times: 1 };
-        // There are three rewards, of which the cap removes one, and a move of
+        // There are three rewards, one of which the cap removes, and a move of
         // the match.
         for (roles, alone, expected) in [(1, false, 3.0), (1, true, 1.0), (2, false, 1.0)] {
             let decay = Decay { gamma: 0.5, cap: 2.0, alone, ..Decay::NONE };

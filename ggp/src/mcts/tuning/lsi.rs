@@ -411,9 +411,9 @@ mod tests {
 
     #[test]
     fn candidates_are_drawn_in_proportion_to_means() {
-        // If it is drawn first, 0 of A leaves no value of B. Any other first
-        // draw leaves 1 or 2 of A. The probability is 0.6 of 0.6 + 0.1 + 0.1 +
-        // 0.1 + 0.1, with a standard deviation of 49.
+        // If 0 of A is drawn first, no value of B is left. Any other first draw
+        // leaves 1 or 2 of A. The probability is 0.6 of 0.6 + 0.1 + 0.1 + 0.1 +
+        // 0.1, with a standard deviation of 49.
         let count = without_b(&[(0, 0, 0.6), (0, 1, 0.1), (0, 2, 0.1), (1, 0, 0.1), (1, 1, 0.1)]);
         assert!((5_800..6_200).contains(&count), "{count}");
         // Without means all six settings are equally likely, including `None`

@@ -2,10 +2,10 @@
 //!
 //! Before each simulation a [`Tuner`] chooses a [`Combination`] of parameter
 //! values. Afterwards the tuner learns the reward of the simulation. A tuner
-//! knows neither the game nor the search, and each role has a tuner of its own.
-//! The methods are those of [Sironi and Winands 2018, section 4].
+//! knows neither the game nor the search, and each role has its own tuner. The
+//! methods are those of [Sironi and Winands 2018, section 4].
 //!
-//! The paper leaves some points open. These are the choices made here:
+//! The paper leaves some points open. Sternhalma makes these choices:
 //!
 //! - UCB1 values an untried arm at 1, the highest reward, and not at infinity. A good arm is therefore played again
 //!   before all others have been tried. Ties are broken at random.

@@ -116,8 +116,9 @@ impl Space {
         Space::of(&[Aspect::Grave]).expect("an aspect has parameters")
     }
 
-    /// Creates the space of the tuned aspects of a search, in the order of aspects. The aspect GRAVE has an ε of its
-    /// own, which replaces the aspect of that name.
+    /// Creates the space of the tuned aspects of a search, in the order of
+    /// aspects. The aspect GRAVE has its own ε, which replaces the aspect of
+    /// that name.
     ///
     /// # Errors
     /// If there are no aspects.

@@ -275,7 +275,7 @@ impl<'a> Simplifier<'a> {
         lits.dedup();
     }
 
-    /// Returns the moves of which exactly one is played according to a
+    /// Returns a set of moves exactly one of which is played according to a
     /// literal.
     fn one_of(&self, lit: Lit) -> Option<Vec<usize>> {
         let parts = self.gates.literals(lit.node()).filter(|_| lit.is_inverted())?;

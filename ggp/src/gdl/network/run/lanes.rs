@@ -9,7 +9,7 @@ use crate::gdl::network::Netlist;
 use crate::gdl::network::build::{GamePhase, phases};
 use crate::util::FluentSet;
 
-/// A game in 512 lanes, each with a state of its own.
+/// A game in 512 lanes, each with its own state.
 ///
 /// ```
 /// use rand::SeedableRng;

@@ -16,8 +16,9 @@ pub enum StrategyAllocation {
         floor: f64,
         /// The maximum fraction, 0 to 1, while another strategy is available.
         ceiling: f64,
-        /// The exploration weight of expected strategies, at least 1. If it is
-        /// more than 1, a strategy that the rules make random is left out.
+        /// The exploration weight of expected strategies, at least 1. If the
+        /// weight is more than 1, a strategy that the rules make random is
+        /// omitted.
         prior: f64,
     },
     /// Rounds with 22, 11, 7, 4, 2 and 1 simulations by rank (section VI.B).
@@ -98,8 +99,8 @@ impl Allocator {
     }
 
     /// Returns the strategy of the next simulation among those for which
-    /// `is_ready` is true, of which there must be one. An unused strategy
-    /// comes first.
+    /// `is_ready` is true; there must be at least one. An unused strategy comes
+    /// first.
     pub fn next(&mut self, is_ready: impl Fn(usize) -> bool, is_start: bool) -> usize {
         let ready: Vec<usize> = (0..self.tallies.len()).filter(|&strategy| is_ready(strategy)).collect();
         if let Some(&untried) = ready.iter().find(|&&strategy| self.tallies[strategy].simulations == 0) {

@@ -134,7 +134,7 @@ impl<G: Game> MiniPlayout<G> {
         }
     }
 
-    /// Returns whether AGE is left out: the rules give no goal tree, so AGE
+    /// Returns whether AGE is omitted: the rules give no goal tree, so AGE
     /// would be random, and another strategy is available.
     ///
     /// The analysis of rules is future work of [Świechowski and Mańdziuk 2014,

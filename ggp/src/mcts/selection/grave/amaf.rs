@@ -209,7 +209,7 @@ impl Amaf {
 /// The average rewards of moves, in a hash table with open addressing.
 #[derive(Clone, Debug, Default)]
 struct AmafTable {
-    /// A power of two of slots, of which at least a quarter is free.
+    /// A power of two of slots; at least a quarter of the slots is free.
     slots: Vec<AmafSlot>,
     used: usize,
 }
@@ -227,8 +227,8 @@ impl AmafTable {
     /// slots.
     #[inline]
     fn first_place(&self, key: MoveKey) -> usize {
-        // This is Fibonacci hashing; the upper bits of the product are well
-        // mixed.
+        // The function is Fibonacci hashing; the upper bits of the product are
+        // well mixed.
         let hash = key.0.wrapping_mul(0x9e37_79b9);
         ((u64::from(hash) * self.slots.len() as u64) >> 32) as usize
     }
@@ -258,7 +258,7 @@ impl AmafTable {
     }
 
     /// Adds moves with their rewards. Moves for which the table would have to
-    /// grow by more than `room` bytes are left out.
+    /// grow by more than `room` bytes are omitted.
     fn add_all(&mut self, moves: impl Iterator<Item = (MoveKey, f32)>, room: usize) {
         for (key, reward) in moves {
             if 4 * (self.used + 1) > 3 * self.slots.len() {

@@ -356,8 +356,8 @@ mod tests {
         }
     }
 
-    /// A game of three roles, of which one or all move, for some steps. Goals
-    /// depend on all moves.
+    /// A game of three roles for some steps, in each of which one role moves or
+    /// all do. Goals depend on all moves.
     struct Mixed;
 
     const STEPS: usize = 7;
