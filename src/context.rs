@@ -49,7 +49,7 @@ impl CommandContext {
         self.open_with(name, Table::options().verify_blocks(true))
     }
 
-    /// Opens the table that a user names and checks nothing but its header.
+    /// Opens the table that a user names and checks only its header.
     pub fn open_unchecked(&self, name: &Path) -> Result<Table> {
         self.open_with(name, Table::options())
     }

@@ -61,7 +61,7 @@ impl TablesArgs {
     ///
     /// # Errors
     ///
-    /// Fails if none is given and the system has no data directory.
+    /// Fails if no directory is given and the system has no data directory.
     pub fn dir(&self) -> Result<PathBuf> {
         if let Some(dir) = &self.tables_dir {
             return Ok(dir.clone());

@@ -11,7 +11,7 @@ use crate::values::{count, size};
 /// The number of expansions per move if no limit is given.
 pub const DEFAULT_NODES: u64 = 100_000;
 
-/// The limit per move if none is given.
+/// The default limit per move.
 pub const DEFAULT_BUDGET: Budget =
     Budget { nodes: Some(DEFAULT_NODES), playouts: None, depth: None, movetime: None, time: None };
 

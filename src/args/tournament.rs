@@ -96,7 +96,7 @@ macro_rules! tournament_options {
         }
 
         impl TournamentOptions {
-            /// Returns the options of a file with these flags in their place.
+            /// Returns the options of a file, with those that these flags set replaced.
             fn or_options(self, file: TournamentOptions) -> TournamentOptions {
                 TournamentOptions { $($field: self.$field.or(file.$field),)* ..file }
             }
@@ -304,7 +304,7 @@ fn strengths(text: &str) -> Result<[f64; 2]> {
 pub struct TournamentSpec {
     pub game: GameSpec,
     pub players: Vec<PlayerEntry>,
-    /// Everything but the descriptions of the game and the players.
+    /// Everything except the descriptions of the game and the players.
     pub schedule: Schedule,
 }
 

@@ -30,7 +30,7 @@ impl Schedule {
         Ok(Schedule { pairings, first_pairings, ..self.clone() })
     }
 
-    /// Compares everything but players, pairings and rounds.
+    /// Compares everything except players, pairings and rounds.
     fn check_settings(&self, logged: &Schedule) -> Result<(), String> {
         let yes = |on: bool| if on { "on" } else { "off" }.to_owned();
         let optional = |text: Option<String>| text.unwrap_or_else(|| "none".to_owned());

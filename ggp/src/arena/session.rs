@@ -10,7 +10,7 @@ use crate::{Limits, SearchStats};
 /// A game in progress under the rules of a tournament.
 ///
 /// [`tasks`](GameSession::tasks) returns the tasks of the current step. Call
-/// [`play`](GameSession::play) once all of them are done.
+/// [`play`](GameSession::play) once all tasks are done.
 pub(super) struct GameSession<'a, G: ArenaGame> {
     pub game: &'a G,
     schedule: &'a Schedule,

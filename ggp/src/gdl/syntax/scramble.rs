@@ -69,7 +69,7 @@ pub fn shuffle(document: &Document, rng: &mut Rng) -> Document {
 }
 
 /// Renames the symbols of a rulesheet and shuffles its statements, so that a
-/// reader can use nothing but its meaning.
+/// reader can only use its meaning.
 ///
 /// ```
 /// use rand::SeedableRng;

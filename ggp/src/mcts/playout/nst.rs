@@ -567,9 +567,9 @@ mod tests {
     /// A role, its move, and the earlier moves with their roles, last first.
     type Chosen = (usize, u32, Vec<(usize, u32)>);
 
-    /// Returns the moves before those of a role, last first, from joint moves
-    /// in which a role had a choice. In `steps`, `None` is a role without a
-    /// choice.
+    /// Returns the moves that precede a move of a role, last first, from joint
+    /// moves in which a role had a choice. In `steps`, `None` is a role without
+    /// a choice.
     fn chosen_before(steps: &[Vec<Option<u32>>], role: usize) -> Vec<(usize, u32)> {
         let roles = steps.first().map_or(1, Vec::len);
         let chosen = steps.iter().rev().filter(|step| step.iter().any(Option::is_some));
