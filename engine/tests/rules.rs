@@ -54,7 +54,7 @@ fn expected_moves(position: &Position, filter: Filter) -> Vec<Action> {
 
 proptest! {
     #[test]
-    fn moves_of_every_filter_are_as_told(
+    fn moves_of_every_filter_match_the_definition(
         cells in proptest::sample::subsequence((0..81usize).collect::<Vec<_>>(), 12..=12usize),
         x_first: bool, swap in 0u32..64, crowd in 0usize..70,
     ) {
@@ -128,7 +128,7 @@ fn an_opponent_s_piece_left_behind_does_not_save_it() {
 }
 
 #[test]
-fn who_moved_last_is_tested_first() {
+fn the_last_mover_is_tested_first() {
     // Both corners are full of their players.
     let game = game(4, 3, Filter::All);
     assert_eq!(state(&game, "2xx/3x/o3/oo2 x 0").outcome(), Some(Outcome::Won(Side::O)));
@@ -149,7 +149,7 @@ fn a_move_may_win_for_the_opponent() {
 }
 
 #[test]
-fn who_cannot_move_passes_and_two_passes_are_a_draw() {
+fn a_player_without_moves_passes_and_two_passes_are_a_draw() {
     // On a full board neither side can move, and neither corner is won.
     let game = game(4, 8, Filter::All);
     let mut at = game.initial();

@@ -158,7 +158,7 @@ fn summary(standings: &Standings) -> Value {
 const MIXED: [Habit; 4] = [Habit::Right(0.9), Habit::Right(0.5), Habit::Faulty(FaultKind::Garbage), Habit::Right(0.0)];
 
 #[test]
-fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
+fn a_resumed_run_gives_the_same_result() {
     let dir = tempfile::tempdir().unwrap();
     let mut schedule = schedule(&MIXED, 20);
     schedule.rounds.push(RoundSpec { name: "two".to_owned(), games: 11, ..schedule.rounds[0].clone() });
@@ -223,7 +223,7 @@ fn whatever_a_contestant_does_wrong_loses_its_game_and_no_other() {
 }
 
 #[test]
-fn who_comes_late_loses_on_time() {
+fn a_late_player_loses_on_time() {
     let habits = [Habit::Right(1.0), Habit::Slow(40)];
     let timed = |budget: Budget, margin| {
         let mut schedule = Schedule { margin, ..schedule(&habits, 2) };

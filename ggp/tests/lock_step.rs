@@ -108,7 +108,7 @@ fn games_in_lock_step_are_those_of_one_by_one() {
 }
 
 #[test]
-fn a_run_that_is_stopped_and_taken_up_again_gives_the_same() {
+fn a_resumed_run_gives_the_same_result() {
     let game = network("tic-tac-toe");
     let mut schedule = schedule(2, 9);
     schedule.rounds.push(RoundSpec { name: "two".to_owned(), games: 4, ..schedule.rounds[0].clone() });

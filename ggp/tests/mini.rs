@@ -202,7 +202,7 @@ fn shares_have_a_floor_and_a_ceiling() {
 }
 
 #[test]
-fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
+fn an_expected_value_has_the_square_of_the_prior_while_all_are_equal() {
     let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
     allocator.expect(1);
     for _ in 0..1_100 {
@@ -235,7 +235,7 @@ fn all_are_used_as_often_and_then_the_best_alone() {
 }
 
 #[test]
-fn what_is_not_ready_is_not_used() {
+fn strategies_that_are_not_ready_are_not_used() {
     for allocation in [
         StrategyAllocation::UCB,
         StrategyAllocation::Static,
@@ -449,7 +449,7 @@ fn expected(roles: usize, with_rules: bool, prior: f64) -> HashMap<&'static str,
 }
 
 #[test]
-fn what_is_expected_of_strategies_is_by_roles_and_rules() {
+fn the_expected_strategy_depends_on_roles_and_rules() {
     // The expected strategy gets 16 of 21 parts.
     for (roles, with_rules, most) in [(1, true, "E"), (2, true, "AGE")] {
         let shares = expected(roles, with_rules, 4.0);

@@ -331,7 +331,7 @@ fn a_player_answers_all_ways_of_asking() {
 }
 
 #[test]
-fn what_is_proved_is_played_at_once() {
+fn a_proved_move_is_played_immediately() {
     let player = Player::new("--policy uct,solver=yes");
     let hours = "36000";
     // The player knows the rules soon, and no clock ends before the test stops waiting.

@@ -145,7 +145,7 @@ fn shards_merge_to_the_whole() {
 }
 
 #[test]
-fn standings_are_told_in_tables() {
+fn standings_are_printed_in_tables() {
     let dir = tempfile::tempdir().unwrap();
     let run = [
         &["tournament", "greedy", "random", "base0", "--format", "gauntlet", "--games", "6", "--nodes", "50"],
@@ -394,7 +394,7 @@ fn a_file_of_games_is_planned() {
 }
 
 #[test]
-fn what_a_file_of_games_cannot_have_is_told() {
+fn invalid_keys_of_a_file_of_games_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     write_series(dir.path());
     let series = std::fs::read_to_string(dir.path().join("series.toml")).unwrap();
@@ -524,7 +524,7 @@ fn rulesheets_are_played_by_policies() {
 }
 
 #[test]
-fn policies_are_told_as_text_and_as_tables() {
+fn policies_are_printed_as_text_and_as_tables() {
     let dir = tempfile::tempdir().unwrap();
     let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/ggp/games/connect-four.kif");
     let policy = "grave,k=100,playout=nst,epsilon=0.3,replies=lgrf2,tune=he";

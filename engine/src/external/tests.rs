@@ -247,7 +247,7 @@ fn a_program_that_does_not_read_hangs() {
 }
 
 #[test]
-fn who_floods_says_nothing() {
+fn a_program_that_floods_has_no_answer() {
     for flood in [
         "exec yes",
         "exec yes info depth 1 nodes 1",
@@ -266,7 +266,7 @@ fn who_floods_says_nothing() {
 }
 
 #[test]
-fn what_is_no_move_is_garbage() {
+fn an_unparsable_move_is_garbage() {
     for line in [
         "bestmove",
         "bestmove none",
@@ -289,7 +289,7 @@ fn what_is_no_move_is_garbage() {
 }
 
 #[test]
-fn who_is_late_is_told_to_stop() {
+fn a_late_program_receives_stop() {
     let stops = polite(":", "stop) echo bestmove a1-a3;;");
     let (found, spent) = answered(&stops, Limits::time(MS), LONG).unwrap();
     assert_eq!(found, action("a1-a3"));
@@ -327,7 +327,7 @@ fn an_answer_that_nobody_wants_is_not_waited_for() {
 }
 
 #[test]
-fn who_has_ended_is_started_again() {
+fn an_ended_program_is_restarted() {
     let go = "if test -e $dir/mark; then echo bestmove a1-a3; else : > $dir/mark; exit 1; fi";
     let script = Script::new(&polite(go, ""));
     let mut peer = script.peer();
@@ -343,7 +343,7 @@ fn who_has_ended_is_started_again() {
 }
 
 #[test]
-fn who_quits_is_not_killed() {
+fn a_program_that_quits_is_not_killed() {
     let script = Script::new(&polite(":", "").replace("exit 0", ": > $dir/mark; exit 0"));
     for _ in 0..100 {
         script.peer().greet(LONG).unwrap();
@@ -355,7 +355,7 @@ fn who_quits_is_not_killed() {
 }
 
 #[test]
-fn commands_are_split_and_run_where_they_are_told() {
+fn commands_are_split_and_run_in_the_given_directory() {
     let script = Script::new(&polite(":", ""));
     let dir = script.0.path();
     let nested = dir.join("a b");

@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_is_got(entry in entries(), key: u64) {
+        fn stored_values_are_found(entry in entries(), key: u64) {
             let mut table = TranspositionTable::new(1);
             prop_assert_eq!(table.get(key), None);
             table.put(key, entry);

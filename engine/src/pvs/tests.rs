@@ -106,7 +106,7 @@ fn without_pruning_it_is_minimax() {
 }
 
 #[test]
-fn what_nodes_carry_is_what_they_would_have_from_scratch() {
+fn incremental_node_data_matches_a_recomputation() {
     for (side, pieces) in [(5, 3), (6, 4), (7, 3)] {
         let board = Board::new(side, pieces).unwrap();
         let mut player = player_of(board, 300, "");
@@ -189,7 +189,7 @@ fn ends_of_games(player: &mut PvsPlayer, games: u64) -> Vec<GameState> {
 }
 
 #[test]
-fn what_is_called_won_or_lost_is() {
+fn claimed_wins_and_losses_are_true() {
     let board = Board::new(4, 3).unwrap();
     let mut proofs = [0; 2];
     for changes in ["", ",moves=non-backward"] {
@@ -306,7 +306,7 @@ fn races_end_as_the_table_says() {
 }
 
 #[test]
-fn who_only_shuffles_is_beaten() {
+fn a_player_that_shuffles_is_beaten() {
     let board = Board::new(6, 3).unwrap();
     for (seed, first) in [(1, true), (2, false), (3, true), (4, false)] {
         let mut player = player_of(board, PLY_LIMIT, "");

@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_read_is_refused_in_words() {
+    fn unparsable_text_is_refused_with_a_reason() {
         for (line, why) in [
             ("hello there", "`hello` is not a command"),
             ("UGI", "`UGI` is not a command"),

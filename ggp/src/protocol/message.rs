@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_why() {
+    fn invalid_messages_are_refused_with_a_reason() {
         for (text, error) in [
             ("", "this is not a message"),
             ("INFO INFO", "this is not a message"),
@@ -348,7 +348,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_the_same(message in message()) {
+        fn printed_text_parses_to_the_same_value(message in message()) {
             prop_assert_eq!(message.to_string().parse(), Ok(message));
         }
 

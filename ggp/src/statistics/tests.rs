@@ -192,7 +192,7 @@ fn one_sided_matches_have_bounds() {
 }
 
 #[test]
-fn what_is_no_test_is_refused() {
+fn invalid_tests_are_refused() {
     for [low, high] in [[1.0, 1.0], [2.0, 0.0], [0.0, 501.0], [f64::NAN, 1.0], [0.0, f64::INFINITY]] {
         assert!(matches!(Sprt::new([low, high], 0.05, 0.05), Err(SprtError::Strengths(..))));
     }

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_opponent_always_stores() {
+    fn a_role_without_opponents_always_stores() {
         let mut replies = LastGoodReply::default();
         let alone = |steps: [&str; 2], goal| Simulation {
             steps: steps.map(str::to_owned).to_vec(),

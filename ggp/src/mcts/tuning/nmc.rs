@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_has_the_square_of_the_prior_while_all_do_alike() {
+    fn an_expected_value_has_the_square_of_the_prior_while_all_are_equal() {
         let space = Space::grave_mast().expecting(false);
         let mut rng = Rng::seed_from_u64(6);
         let mut nmc = Nmc::new(&space, 0.7, 1.0, 4.0);

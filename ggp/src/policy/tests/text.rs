@@ -261,7 +261,7 @@ fn any_tuning() -> impl Strategy<Value = Tuning> {
 
 proptest! {
     #[test]
-    fn what_is_printed_is_the_same(
+    fn printed_messages_parse_to_the_same_value(
         selection in any_selection(),
         playout in any_playout(),
         visits in any::<bool>(),

@@ -114,7 +114,7 @@ fn nobody_waits_for_a_match_that_is_over() {
 }
 
 #[test]
-fn what_cannot_be_played_is_refused() {
+fn unplayable_games_are_refused() {
     let (player, lines) = player(quick());
     let refused = [
         ("(START m z ((role a) (legal a b)) 9 9)", "no role z: the roles are a"),
