@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::network_game::NetworkGame;
 use crate::gdl::network::build::{GamePhase, phases};
-use crate::gdl::network::run::{Bits, LaneProgram, LanesError, NetworkState, Slot};
+use crate::gdl::network::run::{LaneProgram, LaneSlots, LanesError, NetworkState, Slot};
 use crate::gdl::{Goal, Reasoner};
 use crate::util::{bits, nth_bit};
 use crate::{Game, MemoryBudget, MemoryUse, Rng, Turn};
@@ -198,9 +198,8 @@ impl LaneGame {
     ///
     /// Returns [`LanesError::OutOfMemory`] if it exceeds the room that is left.
     pub fn within(mut self, memory: &MemoryBudget) -> Result<LaneGame, LanesError> {
-        let bytes_of =
-            |LanePhase { program, .. }: &LanePhase| program.bytes() + program.slot_count() * size_of::<Bits>();
-        let (bytes, room) = (self.phases.iter().map(bytes_of).sum::<usize>() as u64, memory.room());
+        let programs: usize = self.phases.iter().map(|phase| phase.program.bytes()).sum();
+        let (bytes, room) = ((programs + LaneSlots::bytes(self.slot_count())) as u64, memory.room());
         if bytes > room {
             return Err(LanesError::OutOfMemory { bytes, room });
         }
@@ -224,6 +223,11 @@ impl LaneGame {
 
     pub(super) fn phases(&self) -> &[LanePhase] {
         &self.phases
+    }
+
+    /// Returns the largest number of slots of a program.
+    pub(super) fn slot_count(&self) -> usize {
+        self.phases.iter().map(|phase| phase.program.slot_count()).max().unwrap_or(0)
     }
 
     /// Returns the number of phases of a match.

@@ -73,11 +73,10 @@ impl Seats {
 impl<'a> LaneStates<'a> {
     /// Creates meaningless states in the first phase.
     pub fn new(game: &'a LaneGame) -> LaneStates<'a> {
-        let slots = game.phases().iter().map(|phase| phase.program.slot_count()).max().unwrap_or(1);
         let roots = game.phases().iter().map(|phase| vec![Bits::NONE; phase.program.kept().len()]);
         let blocks = game.phases().iter().map(|phase| phase.planes.len() / 64).max().unwrap_or(0);
         LaneStates {
-            slots: LaneSlots::new(slots),
+            slots: LaneSlots::new(game.slot_count()),
             phase: 0,
             roots: roots.collect(),
             goals: vec![vec![0; LANES]; game.phases()[0].program.roles().len()],

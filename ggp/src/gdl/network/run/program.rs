@@ -7,61 +7,12 @@
 //! branch.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::{Index, IndexMut, Range};
+use std::ops::Range;
 
 use super::bits::Bits;
+use super::gates::{GateCode, GateShape, LaneSlots, Slot, SlotNumber, WIDEST};
 use crate::gdl::network::build::Netlist;
 use crate::util::Lit;
-
-/// The number of a slot.
-pub type Slot = u32;
-
-/// The slots that programs read and write.
-#[derive(Clone)]
-pub struct LaneSlots(Box<[Bits]>);
-
-impl LaneSlots {
-    /// Creates slots for programs that need at most `count`. All values are false.
-    pub fn new(count: usize) -> LaneSlots {
-        LaneSlots(vec![Bits::NONE; count.next_power_of_two()].into_boxed_slice())
-    }
-}
-
-impl Index<Slot> for LaneSlots {
-    type Output = Bits;
-
-    /// The number of slots is a power of two, so the mask changes no valid slot. It replaces a
-    /// bounds check.
-    #[inline]
-    fn index(&self, slot: Slot) -> &Bits {
-        &self.0[slot as usize & (self.0.len() - 1)]
-    }
-}
-
-impl IndexMut<Slot> for LaneSlots {
-    #[inline]
-    fn index_mut(&mut self, slot: Slot) -> &mut Bits {
-        let mask = self.0.len() - 1;
-        &mut self.0[slot as usize & mask]
-    }
-}
-
-impl Index<Range<Slot>> for LaneSlots {
-    type Output = [Bits];
-
-    fn index(&self, slots: Range<Slot>) -> &[Bits] {
-        &self.0[slots.start as usize..slots.end as usize]
-    }
-}
-
-impl IndexMut<Range<Slot>> for LaneSlots {
-    fn index_mut(&mut self, slots: Range<Slot>) -> &mut [Bits] {
-        &mut self.0[slots.start as usize..slots.end as usize]
-    }
-}
-
-/// The maximum number of literals of a gate; larger gates are split.
-const WIDEST: usize = 8;
 
 /// The number of gates within which gates are ordered by shape.
 const WINDOW: usize = 256;
@@ -116,27 +67,30 @@ impl RoleSlots {
     }
 }
 
+/// The parts of a program, in order.
+const PARTS: usize = 4;
+const TERMINAL: usize = 0;
+const GOALS: usize = 1;
+const LEGAL: usize = 2;
+const NEXT: usize = 3;
+
+/// The gates of a program, with the smallest numbers that all slots fit into.
+#[derive(Clone)]
+enum Code {
+    Narrow(GateCode<u16, PARTS>),
+    Wide(GateCode<Slot, PARTS>),
+}
+
 /// The program that evaluates a netlist. The parts of the program run in the
 /// order of the methods; [`goals`](LaneProgram::goals) is optional.
 #[derive(Clone)]
 pub struct LaneProgram {
-    code: Vec<Slot>,
-    terminal_runs: Vec<GateRun>,
-    goal_runs: Vec<GateRun>,
-    legal_runs: Vec<GateRun>,
-    next_runs: Vec<GateRun>,
+    code: Code,
     terminal: SlotLit,
     goals: Vec<Vec<(u8, SlotLit)>>,
     roles: Vec<RoleSlots>,
     kept: Vec<Slot>,
     slot_count: usize,
-}
-
-/// Adjacent gates of one shape.
-#[derive(Clone)]
-struct GateRun {
-    kernel: fn(&mut LaneSlots, &[Slot]),
-    code: Range<usize>,
 }
 
 impl LaneProgram {
@@ -152,14 +106,14 @@ impl LaneProgram {
 
     /// Evaluates from the fluents the lanes in which the match is over.
     pub fn terminal(&self, slots: &mut LaneSlots) -> Bits {
-        self.run(&self.terminal_runs, slots);
+        self.run(TERMINAL, slots);
         self.terminal.of(slots)
     }
 
     /// Evaluates the goals. Returns the possible values of each role, with the
     /// location of the lanes that have them.
     pub fn goals(&self, slots: &mut LaneSlots) -> &[Vec<(u8, SlotLit)>] {
-        self.run(&self.goal_runs, slots);
+        self.run(GOALS, slots);
         &self.goals
     }
 
@@ -178,69 +132,28 @@ impl LaneProgram {
 
     /// Returns the memory of the program in bytes, without its slots.
     pub fn bytes(&self) -> usize {
-        self.code.capacity() * size_of::<Slot>()
+        match &self.code {
+            Code::Narrow(code) => code.bytes(),
+            Code::Wide(code) => code.bytes(),
+        }
     }
 
     /// Evaluates the legal moves.
     pub fn legal(&self, slots: &mut LaneSlots) {
-        self.run(&self.legal_runs, slots);
+        self.run(LEGAL, slots);
     }
 
     /// Replaces the fluents by those of the next state.
     pub fn next(&self, slots: &mut LaneSlots) {
-        self.run(&self.next_runs, slots);
+        self.run(NEXT, slots);
     }
 
-    fn run(&self, runs: &[GateRun], slots: &mut LaneSlots) {
-        for run in runs {
-            (run.kernel)(slots, &self.code[run.code.clone()]);
+    fn run(&self, part: usize, slots: &mut LaneSlots) {
+        match &self.code {
+            Code::Narrow(code) => code.run(part, slots),
+            Code::Wide(code) => code.run(part, slots),
         }
     }
-}
-
-/// Evaluates conjunctions of `P` literals and the negations of `N` more,
-/// inverted if `INVERTED`. Each gate has `LENGTH` words of code: the `P + N`
-/// slots that it reads and the slot that it writes.
-fn gates<const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(
-    slots: &mut LaneSlots,
-    code: &[Slot],
-) {
-    for gate in code.as_chunks::<LENGTH>().0 {
-        let mut value = Bits::ALL;
-        for &slot in &gate[..P] {
-            value &= slots[slot];
-        }
-        for &slot in &gate[P..P + N] {
-            value &= !slots[slot];
-        }
-        slots[gate[P + N]] = if INVERTED { !value } else { value };
-    }
-}
-
-/// The numbers of plain and negated literals, and whether the result is
-/// inverted.
-type GateShape = (usize, usize, bool);
-
-fn kernel(shape: GateShape) -> fn(&mut LaneSlots, &[Slot]) {
-    macro_rules! kernels {
-        ($($p:literal $n:literal $length:literal)*) => {
-            match shape {
-                $(($p, $n, false) => gates::<$p, $n, $length, false>,
-                  ($p, $n, true) => gates::<$p, $n, $length, true>,)*
-                _ => unreachable!("a gate has 1 to {WIDEST} literals"),
-            }
-        };
-    }
-    kernels!(
-        1 0 2  0 1 2
-        2 0 3  1 1 3  0 2 3
-        3 0 4  2 1 4  1 2 4  0 3 4
-        4 0 5  3 1 5  2 2 5  1 3 5  0 4 5
-        5 0 6  4 1 6  3 2 6  2 3 6  1 4 6  0 5 6
-        6 0 7  5 1 7  4 2 7  3 3 7  2 4 7  1 5 7  0 6 7
-        7 0 8  6 1 8  5 2 8  4 3 8  3 4 8  2 5 8  1 6 8  0 7 8
-        8 0 9  7 1 9  6 2 9  5 3 9  4 4 9  3 5 9  2 6 9  1 7 9  0 8 9
-    )
 }
 
 /// An evaluation of a gate: the conjunction of literals of values.
@@ -312,16 +225,13 @@ impl LaneProgram {
         let found_at_end = [vec![terminal], goals.clone(), Vec::new(), Vec::new()];
         let slots = SlotAllocation::new(&values, &parts, &found_at_end, slots);
         let found = |lit: Lit| SlotLit { slot: slots.of_value[lit.node()], inverted: lit.is_inverted() };
-        let mut code = Vec::new();
-        let [terminal_runs, goal_runs, legal_runs, next_runs] =
-            parts.each_ref().map(|ops| emit(ops, &slots.of_value, &mut code));
+        let code = match u16::try_from(slots.count) {
+            Ok(_) => Code::Narrow(emit(&parts, &slots.of_value)),
+            Err(_) => Code::Wide(emit(&parts, &slots.of_value)),
+        };
         let mut goals = goals.into_iter().map(found);
         LaneProgram {
             code,
-            terminal_runs,
-            goal_runs,
-            legal_runs,
-            next_runs,
             terminal: found(terminal),
             goals: outputs
                 .goals
@@ -566,20 +476,19 @@ fn by_shape(mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
-fn emit(ops: &[Op], slots: &[Slot], code: &mut Vec<Slot>) -> Vec<GateRun> {
-    let mut runs = Vec::new();
-    for run in ops.chunk_by(|a, b| a.shape() == b.shape()) {
-        let start = code.len();
-        for op in run {
-            for inverted in [false, true] {
-                let lits = op.lits.iter().filter(|lit| lit.is_inverted() == inverted);
-                code.extend(lits.map(|lit| slots[lit.node()]));
-            }
-            code.push(slots[op.out]);
+/// Returns the code of the parts. Every slot must fit into `S`.
+fn emit<S: SlotNumber>(parts: &[Vec<Op>; PARTS], slots: &[Slot]) -> GateCode<S, PARTS> {
+    let mut code = GateCode::new();
+    for (part, ops) in parts.iter().enumerate() {
+        for run in ops.chunk_by(|a, b| a.shape() == b.shape()) {
+            let gates = run.iter().flat_map(|op| {
+                let of = |inverted| op.lits.iter().filter(move |lit| lit.is_inverted() == inverted);
+                of(false).chain(of(true)).map(|lit| slots[lit.node()]).chain([slots[op.out]])
+            });
+            code.add_run(part, run[0].shape(), gates);
         }
-        runs.push(GateRun { kernel: kernel(run[0].shape()), code: start..code.len() });
     }
-    runs
+    code
 }
 
 /// The slot of each value.
@@ -598,8 +507,8 @@ impl SlotAllocation {
     /// `fixed` slots are reserved.
     fn new(
         values: &[ValueConstraint],
-        parts: &[Vec<Op>; 4],
-        found_at_end: &[Vec<Lit>; 4],
+        parts: &[Vec<Op>; PARTS],
+        found_at_end: &[Vec<Lit>; PARTS],
         fixed: usize,
     ) -> SlotAllocation {
         // The last op that reads each value, counted over all parts.

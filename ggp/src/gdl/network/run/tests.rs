@@ -90,12 +90,12 @@ fn every_lane_agrees_with_the_reference() {
     }
 }
 
-/// A conjunction that is wide enough to be split twice, and next
-/// states that are swapped, inverted or constant.
-#[test]
-fn wide_gates_and_plain_wires_agree_with_the_reference() {
+/// Returns a network that has a conjunction wide enough to be split twice, and
+/// next states that are swapped, inverted or constant. `more` fluents never
+/// change.
+fn wires(more: usize) -> Netlist {
     const FLUENTS: usize = 300;
-    let mut gates = Gates::new(FLUENTS, 2);
+    let mut gates = Gates::new(FLUENTS + more, 2);
     let fluent = |fluent: usize| Lit::new(1 + fluent, false);
     let wide = gates.and((0..FLUENTS).map(|f| if f % 3 == 0 { !fluent(f) } else { fluent(f) }));
     let narrow = gates.or((0..70).map(fluent));
@@ -107,18 +107,28 @@ fn wide_gates_and_plain_wires_agree_with_the_reference() {
     next[4] = fluent(3);
     next[5] = !wide;
     next[6] = wide;
-    next[10] = Lit::new(1 + FLUENTS, true);
+    next[10] = Lit::new(1 + FLUENTS + more, true);
     next[11] = narrow;
     next[12] = narrow;
     next[13] = fluent(13);
+    next.extend((FLUENTS..FLUENTS + more).map(fluent));
     let outputs =
         Outputs { next, legal: vec![!wide, !wide], terminal: wide, goals: vec![vec![(7, wide), (8, narrow)]] };
     let roles = std::iter::once(0..2).collect();
-    let initial: Vec<bool> = (0..FLUENTS).map(|f| f % 3 != 0).collect();
-    let mut rng = Rng::seed_from_u64(2);
+    let initial: Vec<bool> = (0..FLUENTS + more).map(|f| f % 3 != 0).collect();
     let netlist = gates.finish(initial, roles, outputs);
     assert!(netlist.outputs.terminal.of(&netlist.evaluate(&netlist.initial, &[false; 2])));
-    agrees(&netlist, &mut rng);
+    netlist
+}
+
+#[test]
+fn wide_gates_and_plain_wires_agree_with_the_reference() {
+    agrees(&wires(0), &mut Rng::seed_from_u64(2));
+}
+
+#[test]
+fn slots_beyond_16_bits_agree_with_the_reference() {
+    agrees(&wires(1 << 16), &mut Rng::seed_from_u64(2));
 }
 
 /// Computes the exact mean length and mean goals of uniformly random
