@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, BufWriter, StdoutLock, Write};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::output::{CommandOutcome, print_error};
@@ -97,15 +97,12 @@ impl Tally {
         line: Option<u64>,
         text: &str,
     ) -> Result<()> {
-        let parsed = match text {
-            "" => Err(anyhow!("expected a value, got an empty text")),
-            text => answerer.parse(text),
-        };
-        match parsed {
+        match answerer.parse(text) {
             Ok(question) => self.missing |= !answerer.answer(question)?,
             Err(error) => {
                 self.invalid = true;
-                answerer.invalid(&Invalid { argument, line, input: text, error: format!("{error:#}") })?;
+                let empty = if text.is_empty() { "empty text: " } else { "" };
+                answerer.invalid(&Invalid { argument, line, input: text, error: format!("{empty}{error:#}") })?;
             }
         }
         Ok(())

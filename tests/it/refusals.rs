@@ -60,7 +60,7 @@ fn invalid_states_are_refused_in_one_line() {
         ("a1,b1,f1", "`f1` is not a cell"),
         ("a1,b1,a6", "`a6` is not a cell"),
         ("a1,b1,", "`` is not a cell"),
-        ("", "expected a value, got an empty text"),
+        ("", "empty text: `` is not a cell"),
         ("hello", "`hello` is not a cell"),
         ("#2300", "#0 to #2299"),
         ("#-1", "is not a rank"),

@@ -126,7 +126,7 @@ fn ranking(order: &[&EntrantSummary]) -> String {
         results.push(label.iter().cloned().chain(result).collect());
         let cost = [
             entrant.goal.filter(|_| shows_goals).map_or("-".to_owned(), |goal| format!("{goal:.1}")),
-            if moves > 0 { per_move(seconds / moves as f64) } else { "-".to_owned() },
+            if moves > 0 { format!("{:.6}", seconds / moves as f64) } else { "-".to_owned() },
             if expansions > 0 && seconds >= SHORTEST {
                 format!("{:.0}", expansions as f64 / seconds / 1e3)
             } else {
@@ -227,9 +227,9 @@ pub fn pairing_text(pairing: &PairingSummary) -> String {
     lines.join("\n")
 }
 
-/// Returns the seconds per move. Times below a millisecond have three digits.
+/// Returns the seconds per move: milliseconds, or microseconds below one millisecond.
 fn per_move(seconds: f64) -> String {
-    if seconds >= 1e-3 { format!("{seconds:.3}") } else { format!("{seconds:.2e}") }
+    if seconds >= 1e-3 { format!("{seconds:.3}") } else { format!("{seconds:.6}") }
 }
 
 /// Returns the points and the number of games, such as `3.5/6`.
