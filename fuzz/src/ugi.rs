@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use sternhalma_data::Board;
 use sternhalma_engine::ugi::{UgiCommand, UgiError, UgiHost, UgiSession, UgiSettings};
@@ -10,6 +10,9 @@ use sternhalma_engine::{Config, EnginePlayer, PLY_LIMIT, Roster, player};
 
 /// The words with which a line of an engine can begin.
 const REPLIES: [&str; 7] = ["id", "option", "ugiok", "readyok", "bestmove", "info", "response"];
+
+/// The built-in players, parsed once.
+static ROSTER: LazyLock<Roster> = LazyLock::new(Roster::built_in);
 
 /// A host without tables, whose players choose a move immediately.
 struct QuickPlayers;
@@ -55,7 +58,7 @@ impl Write for SharedBuffer {
 /// `isready` must have its `readyok`, and `go` must have a `bestmove`.
 pub fn target(bytes: &[u8]) {
     let settings = UgiSettings {
-        roster: Roster::built_in(),
+        roster: ROSTER.clone(),
         player: "greedy".to_owned(),
         seed: 1,
         board: Board::new(5, 3).expect("the board exists"),
