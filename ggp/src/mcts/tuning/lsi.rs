@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::bits::{all, random_bit};
 use super::space::Partial;
-use super::{Combination, MAX_COMBINATIONS, MAX_VALUES, ParameterValue, RewardTotal, Rng, Setting, Space};
+use super::{Combination, MAX_COMBINATIONS, MAX_VALUES, RewardTotal, Rng, Setting, Space};
 use crate::util::bits;
 
 /// Linear side information [Sironi and Winands 2018, section 4.2, figure 5].
@@ -104,7 +104,8 @@ impl Lsi {
 
 /// The mean reward of each value over all values of the other parameters: R̂.
 ///
-/// A value of `None` is not sampled; its mean is 0.
+/// `None` is sampled like a value, as in the settings that the authors
+/// published.
 #[derive(Clone, Debug)]
 struct SideInfo {
     sampled: Vec<Setting>,
@@ -119,10 +120,7 @@ struct SideInfo {
 
 impl SideInfo {
     fn new(space: &Space, samples: u32) -> SideInfo {
-        let sampled: Vec<Setting> = space
-            .settings()
-            .filter(|setting| space.parameters()[setting.parameter].values[setting.value] != ParameterValue::Unused)
-            .collect();
+        let sampled: Vec<Setting> = space.settings().collect();
         let slots = space.parameters().len() * MAX_VALUES;
         let totals = vec![RewardTotal::default(); slots];
         let mut side = SideInfo { sampled, rounds: 0, round: 0, next: 0, totals };
@@ -308,27 +306,27 @@ mod tests {
     const HALVING: &str = include_str!("../../../tests/data/tuning/halving.tsv");
 
     #[test]
-    fn each_value_of_the_paper_is_tested_1973_times_in_turn() {
+    fn each_value_of_the_paper_is_tested_1923_times_in_turn() {
         let space = Space::grave_mast();
         let mut rng = Rng::seed_from_u64(1);
         let legal: std::collections::HashSet<Combination> = space.combinations().into_iter().collect();
         let mut side = SideInfo::new(&space, 75_000);
-        // 9 + 10 + 8 + 11 = 38 values, and 38 · 1,973 = 74,974.
-        assert_eq!((side.sampled.len(), side.rounds), (38, 1_973));
-        for i in 0..74_974 {
+        // 9 + 10 + 9 + 11 = 39 values, and 39 · 1,923 = 74,997.
+        assert_eq!((side.sampled.len(), side.rounds), (39, 1_923));
+        for i in 0..74_997 {
             assert!(!side.is_complete());
             let chosen = side.choose(&space, &mut rng);
             assert!(legal.contains(&chosen));
-            let tested = side.sampled[i % 38];
+            let tested = side.sampled[i % 39];
             assert_eq!(chosen.index(tested.parameter), tested.value);
             side.update(if tested.value == 3 { 0.5 } else { 0.25 });
         }
         assert!(side.is_complete());
         for tested in &side.sampled {
-            assert_eq!(side.totals[tested.slot()].visits, 1_973);
+            assert_eq!(side.totals[tested.slot()].visits, 1_923);
             assert_eq!(side.mean(*tested), if tested.value == 3 { 0.5 } else { 0.25 });
         }
-        assert_eq!(side.totals.iter().map(|total| total.visits).sum::<u32>(), 74_974);
+        assert_eq!(side.totals.iter().map(|total| total.visits).sum::<u32>(), 74_997);
     }
 
     #[test]
@@ -336,7 +334,7 @@ mod tests {
         let space = Space::grave_mast();
         let mut rng = Rng::seed_from_u64(2);
         // The first tested value is one of C.
-        let side = SideInfo::new(&space, 38);
+        let side = SideInfo::new(&space, 39);
         let mut counts = [0; 11];
         for _ in 0..11_000 {
             counts[side.choose(&space, &mut rng).index(3)] += 1;
@@ -428,9 +426,9 @@ mod tests {
     #[test]
     fn numbers_may_be_set_during_generation() {
         let space = ruled();
-        // The 5 values are tested in turn. 8/2 = 4 samples are less than a
-        // round of 5, and 81/2 = 40 leave 30 samples for 6 rounds.
-        for (played, simulations, tested) in [(0, 8, 0), (7, 8, 10), (10, 81, 30), (33, 81, 35)] {
+        // The 6 values are tested in turn. 8/2 = 4 samples are less than a
+        // round of 6, and 81/2 = 40 leave 30 samples for 5 rounds.
+        for (played, simulations, tested) in [(0, 8, 0), (7, 8, 12), (10, 81, 30), (33, 81, 36)] {
             let mut rng = Rng::seed_from_u64(5);
             let mut lsi = Lsi::unsettled(&space);
             let mut count = 0;

@@ -47,6 +47,11 @@ impl Tuning {
         Tuning { shadow: true, ..self }
     }
 
+    /// Returns the method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
     /// Returns the tuned aspects, in order.
     pub fn aspects(&self) -> &[Aspect] {
         &self.aspects
