@@ -170,11 +170,40 @@ fn upper_bounds_are_those_worked_by_hand() {
     }
 }
 
+/// Returns the fraction of each strategy in 20,000 simulations whose rewards
+/// are 1 with the given probabilities, otherwise 0.
+fn bernoulli_shares(allocation: StrategyAllocation, means: [f64; 6], seed: u64) -> Vec<f64> {
+    const PULLS: u32 = 20_000;
+    let mut rng = Rng::seed_from_u64(seed);
+    let mut allocator = Allocator::new(allocation, means.len());
+    for _ in 0..PULLS {
+        let strategy = allocator.next(|_| true, false);
+        allocator.learn(strategy, f64::from(u8::from(rng.random_bool(means[strategy]))));
+    }
+    allocator.tallies().iter().map(|tally| f64::from(tally.simulations) / f64::from(PULLS)).collect()
+}
+
+/// The means of R, AGE, SSC, M, E and HH in [Świechowski and Mańdziuk 2014,
+/// Table IX]. A simulation of upper confidence bounds that is independent of
+/// this code gives the best strategy 30% in Checkers and 53% in Free for All.
+#[test]
+fn upper_bounds_share_out_simulations_as_in_the_paper() {
+    const CHECKERS: [f64; 6] = [0.488, 0.777, 0.785, 0.641, 0.750, 0.547];
+    const FREE_FOR_ALL: [f64; 6] = [0.524, 0.680, 0.845, 0.585, 0.945, 0.762];
+    for seed in 0..5 {
+        let mut shares = bernoulli_shares(StrategyAllocation::UCB, CHECKERS, seed);
+        shares.sort_by(f64::total_cmp);
+        assert!((shares[5] - 0.30).abs() < 0.04 && (shares[0] - 0.05).abs() < 0.01, "{shares:?}");
+        let shares = bernoulli_shares(StrategyAllocation::UCB, FREE_FOR_ALL, seed);
+        assert!((shares[4] - 0.53).abs() < 0.04, "{shares:?}");
+    }
+}
+
 /// Returns the fraction of each strategy in 2,000 simulations with upper
 /// bounds. The last of four strategies is ready only from the 1,001st on. The
 /// first is the best by far.
 fn shares(floor: f64, ceiling: f64) -> Vec<f64> {
-    let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 5.0, floor, ceiling, prior: 1.0 }, 4);
+    let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 0.05, floor, ceiling, prior: 1.0 }, 4);
     for number in 0..2_000 {
         let strategy = allocator.next(|strategy| strategy < 3 || number >= 1_000, true);
         allocator.learn(strategy, [0.9, 0.1, 0.2, 0.1][strategy]);
@@ -203,7 +232,7 @@ fn shares_have_a_floor_and_a_ceiling() {
 
 #[test]
 fn an_expected_value_has_the_square_of_the_prior_while_all_are_equal() {
-    let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 5.0, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
+    let mut allocator = Allocator::new(StrategyAllocation::Ucb { b: 0.05, floor: 0.0, ceiling: 1.0, prior: 3.0 }, 3);
     allocator.expect(1);
     for _ in 0..1_100 {
         let strategy = allocator.next(|_| true, true);

@@ -116,7 +116,11 @@ impl<G: PolicyGame + Reasoner> Backend for RulesBackend<G> {
     }
 
     fn players(&self) -> Vec<Value> {
-        self.policies.iter().map(|policy| json!({ "policy": policy.to_string() })).collect()
+        let describe = |policy: &Policy| match policy.revision() {
+            None => json!({ "policy": policy.to_string() }),
+            Some(revision) => json!({ "policy": policy.to_string(), "revision": revision }),
+        };
+        self.policies.iter().map(describe).collect()
     }
 
     fn is_bounded(&self, player: usize, limits: &Limits) -> bool {

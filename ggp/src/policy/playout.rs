@@ -6,7 +6,9 @@
 use super::visitor::PartsVisitor;
 use crate::features::StateFeatures;
 use crate::game::Game;
-use crate::mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, Strategy, StrategyAllocation};
+use crate::mcts::playout::mini::{
+    Chances, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation,
+};
 use crate::mcts::playout::{Decay, LastGoodReply, Mast, MoveValues, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
 use crate::mcts::tuning::{Aspect, Tuning};
 use crate::mcts::{RandomPlayout, Selection};
@@ -62,6 +64,8 @@ const ALLOCATIONS: &[(&str, StrategyAllocation)] = &[
     ("square", StrategyAllocation::Square),
     ("best", StrategyAllocation::UniformThenBest),
 ];
+const OPPONENTS: &[(&str, OpponentModel)] =
+    &[("hh", OpponentModel::History), ("tree", OpponentModel::HistoryInTree), ("random", OpponentModel::Random)];
 const LEARNED: &str = "`playout=mast` or `playout=nst`";
 
 impl PlayoutPolicy {
@@ -182,7 +186,7 @@ impl PlayoutPolicy {
             key: "b",
             owner: "`allocation=ucb` of `playout=mini`",
             values: "≥ 0; 5",
-            help: "the weight of exploration, for rewards from 0 to 100",
+            help: "the weight of exploration, for rewards from 0 to 1",
             omitted: "",
             field: |playout| match &mut playout.mini()?.allocation {
                 StrategyAllocation::Ucb { b, .. } => finite(b, 0.0),
@@ -234,9 +238,17 @@ impl PlayoutPolicy {
             key: "strategies",
             owner: "`playout=mini`",
             values: "some of `R+AGE+SSC+M+E+HH`; all",
-            help: "the strategies of the own role, one per simulation; the other roles use HH",
+            help: "the strategies of the own role, one per simulation",
             omitted: "",
             field: |playout| some_of(&mut playout.mini()?.strategies, &Strategy::NAMES),
+        },
+        Param {
+            key: "opponents",
+            owner: "`playout=mini`",
+            values: "`hh`, `tree`, `random`; `hh`",
+            help: "the other roles in simulations: HH, HH only among untried moves of the tree, or random moves",
+            omitted: "hh",
+            field: |playout| choice(&mut playout.mini()?.opponents, OPPONENTS),
         },
         chance("pr-age", "0 to 1; 0.75", "0.75", |playout| range(&mut playout.chances()?.goal, 0.0, 1.0)),
         chance("pr-ssc", "0 to 1; 1", "1", |playout| range(&mut playout.chances()?.symbols, 0.0, 1.0)),

@@ -170,6 +170,14 @@ impl Policy {
         }
     }
 
+    /// Returns the [revision](SearchPolicy::revision) of the search.
+    pub(crate) fn revision(&self) -> Option<u32> {
+        match self {
+            Policy::Random => None,
+            Policy::Search(search) => search.revision(),
+        }
+    }
+
     /// Returns whether the policy plays better with more time.
     pub(crate) fn thinks(&self) -> bool {
         !matches!(self, Policy::Random)

@@ -5,7 +5,7 @@ use proptest::strategy::Strategy;
 
 use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
-use crate::mcts::playout::mini::{Chances, MiniConfig, Strategy as MiniStrategy, StrategyAllocation};
+use crate::mcts::playout::mini::{Chances, MiniConfig, OpponentModel, Strategy as MiniStrategy, StrategyAllocation};
 use crate::mcts::playout::{Decay, Selector};
 use crate::mcts::tuning::{Aspect, Method, Tuning};
 use crate::mcts::{Decision, GraveForm, GraveSettings};
@@ -196,10 +196,17 @@ fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
         Just(StrategyAllocation::UniformThenBest),
     ];
     let strategies = proptest::sample::subsequence(MiniStrategy::ALL.to_vec(), 1..=6);
-    (allocation, strategies, 0.0..=1.0, 0.0..=1.0).prop_map(|(allocation, strategies, goal, history)| {
-        let chances = Chances { goal, history, ..Chances::default() };
-        PlayoutPolicy::Mini(MiniConfig { allocation, strategies, chances })
-    })
+    let opponents = proptest::sample::select(vec![
+        OpponentModel::History,
+        OpponentModel::HistoryInTree,
+        OpponentModel::Random,
+    ]);
+    (allocation, strategies, opponents, 0.0..=1.0, 0.0..=1.0).prop_map(
+        |(allocation, strategies, opponents, goal, history)| {
+            let chances = Chances { goal, history, ..Chances::default() };
+            PlayoutPolicy::Mini(MiniConfig { allocation, strategies, chances, opponents })
+        },
+    )
 }
 
 fn any_playout() -> impl Strategy<Value = PlayoutPolicy> {

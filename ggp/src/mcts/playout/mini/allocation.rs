@@ -4,7 +4,7 @@
 /// A rule that allocates simulations to strategies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum StrategyAllocation {
-    /// The highest mean + b wᵢ √(ln n / Tᵢ), with rewards from 0 to 100;
+    /// The highest mean + b wᵢ √(ln n / Tᵢ), with rewards from 0 to 1;
     /// unused strategies come first (section VI.A). The weights w are 1, or
     /// `prior` for strategies that are [expected](Allocator::expect) to be
     /// good.
@@ -152,7 +152,7 @@ impl Allocator {
         let log = f64::from(all).ln();
         let bound = |strategy: usize| {
             let tally = self.tallies[strategy];
-            100.0 * tally.mean() + b[usize::from(self.expected[strategy])] * (log / f64::from(tally.simulations)).sqrt()
+            tally.mean() + b[usize::from(self.expected[strategy])] * (log / f64::from(tally.simulations)).sqrt()
         };
         first_most(ready, bound)
     }

@@ -42,5 +42,5 @@ mod symbols;
 pub use allocation::{Allocator, StrategyAllocation, StrategyTally};
 pub use history::History;
 pub use playout::MiniPlayout;
-pub use strategy::{Chances, MiniConfig, Strategy};
+pub use strategy::{Chances, MiniConfig, OpponentModel, Strategy};
 pub use symbols::SymbolCounts;

@@ -172,20 +172,21 @@ impl<G: Game> MiniPlayout<G> {
         self.symbols = Symbols::Learnt(Some((0..features.facts()).map(weight).collect()));
     }
 
-    /// Returns the index of the move that a role tries among some moves.
+    /// Returns the index of the move that a role tries among some moves. `steps` is the number of steps of the playout,
+    /// or `None` in the tree.
     fn pick(
         &mut self,
         game: &G,
         state: &G::State,
         role: usize,
         moves: &[G::Move],
-        steps: usize,
+        steps: Option<usize>,
         rng: &mut Rng,
     ) -> usize {
         if moves.len() == 1 {
             return 0;
         }
-        let strategy = if role == self.role { self.strategy() } else { Strategy::History };
+        let strategy = if role == self.role { self.strategy() } else { self.config.opponents.strategy(steps.is_none()) };
         let chance = self.config.chances.of(strategy);
         if strategy == Strategy::Random || !rng.random_bool(chance) {
             return rng.random_range(0..moves.len());
@@ -196,25 +197,33 @@ impl<G: Game> MiniPlayout<G> {
         let judges = match strategy {
             Strategy::Goal => self.goal_tree(role).is_some(),
             Strategy::Symbols => matches!(self.symbols, Symbols::Learnt(Some(_))),
-            Strategy::Mobility => steps < MOBILE_STEPS,
+            Strategy::Mobility => steps.unwrap_or(0) < MOBILE_STEPS,
             _ => self.known > 0,
         };
         if !judges {
             return rng.random_range(0..moves.len());
         }
-        self.judge(game, state, strategy, moves, rng);
+        self.judge(game, state, strategy, moves, steps, rng);
         scoring::best(&self.buffers.worths, rng)
     }
 
     /// Evaluates each of our moves by the state after it, and writes the scores to
     /// `buffers.worths` in the order of `moves`. The strategy must have what it needs:
     /// features, and for AGE a goal tree.
-    fn judge(&mut self, game: &G, state: &G::State, strategy: Strategy, moves: &[G::Move], rng: &mut Rng) {
+    fn judge(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        strategy: Strategy,
+        moves: &[G::Move],
+        steps: Option<usize>,
+        rng: &mut Rng,
+    ) {
         let mut joints = std::mem::take(&mut self.buffers.joints);
         joints.clear();
         match game.turn(state) {
             Turn::One(_) => joints.extend_from_slice(moves),
-            Turn::All => self.join(game, state, moves, &mut joints, rng),
+            Turn::All => self.join(game, state, moves, steps, &mut joints, rng),
         }
         let with_mobility = strategy == Strategy::Mobility;
         let Some(features) = &mut self.features else { return };
@@ -236,14 +245,22 @@ impl<G: Game> MiniPlayout<G> {
 
     /// Writes the joint moves of each of our moves with one draw of the other
     /// roles' moves.
-    fn join(&mut self, game: &G, state: &G::State, moves: &[G::Move], joints: &mut Vec<G::Move>, rng: &mut Rng) {
+    fn join(
+        &mut self,
+        game: &G,
+        state: &G::State,
+        moves: &[G::Move],
+        steps: Option<usize>,
+        joints: &mut Vec<G::Move>,
+        rng: &mut Rng,
+    ) {
         let mut drawn = std::mem::take(&mut self.buffers.drawn);
         let mut options = std::mem::take(&mut self.buffers.options);
         drawn.clear();
         for role in 0..game.roles() {
             options.clear();
             game.playout_moves(state, role, &mut options);
-            let choice = if role == self.role { 0 } else { self.pick(game, state, role, &options, 0, rng) };
+            let choice = if role == self.role { 0 } else { self.pick(game, state, role, &options, steps, rng) };
             drawn.push(options[choice]);
         }
         for &mv in moves {
@@ -304,7 +321,7 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         let mut moves = std::mem::take(&mut self.buffers.moves);
         moves.clear();
         game.playout_moves(state, role, &mut moves);
-        let mv = moves[self.pick(game, state, role, &moves, history.len() - from, rng)];
+        let mv = moves[self.pick(game, state, role, &moves, Some(history.len() - from), rng)];
         self.buffers.moves = moves;
         mv
     }
@@ -318,7 +335,7 @@ impl<G: Game> Playout<G> for MiniPlayout<G> {
         _: &MoveHistory,
         rng: &mut Rng,
     ) -> usize {
-        self.pick(game, state, role, untried, 0, rng)
+        self.pick(game, state, role, untried, None, rng)
     }
 
     fn learn(&mut self, _: &G, history: &MoveHistory, rewards: &[f64]) {

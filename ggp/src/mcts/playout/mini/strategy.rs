@@ -84,6 +84,31 @@ impl Chances {
     }
 }
 
+/// The moves of the other roles in simulations [Świechowski and Mańdziuk 2014,
+/// section V.H].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OpponentModel {
+    /// The history heuristic, with its probability.
+    #[default]
+    History,
+    /// The history heuristic among untried moves of the tree, and random moves
+    /// in playouts.
+    HistoryInTree,
+    /// Random moves.
+    Random,
+}
+
+impl OpponentModel {
+    /// Returns the strategy of the other roles.
+    pub(super) fn strategy(self, in_tree: bool) -> Strategy {
+        match self {
+            OpponentModel::History => Strategy::History,
+            OpponentModel::HistoryInTree if in_tree => Strategy::History,
+            OpponentModel::HistoryInTree | OpponentModel::Random => Strategy::Random,
+        }
+    }
+}
+
 /// The configuration of a MINI-Player [Świechowski and Mańdziuk 2014]. The
 /// default is MINI itself.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,6 +119,8 @@ pub struct MiniConfig {
     pub strategies: Vec<Strategy>,
     /// The probabilities of the strategies.
     pub chances: Chances,
+    /// The moves of the other roles.
+    pub opponents: OpponentModel,
 }
 
 impl Default for MiniConfig {
@@ -127,6 +154,7 @@ impl MiniConfig {
             allocation: StrategyAllocation::UCB,
             strategies: Strategy::ALL.to_vec(),
             chances: Chances::default(),
+            opponents: OpponentModel::default(),
         }
     }
 }
