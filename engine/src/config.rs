@@ -419,6 +419,14 @@ impl Config {
         }
     }
 
+    /// Returns the [revision](SearchPolicy::revision) of its policy parameters.
+    pub(crate) fn revision(&self) -> Option<u32> {
+        match self {
+            Config::Uct(uct) => uct.search()?.revision(),
+            _ => None,
+        }
+    }
+
     /// Returns whether the player needs a distance table.
     pub fn needs_table(&self) -> bool {
         match self {

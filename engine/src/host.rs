@@ -125,7 +125,11 @@ impl Backend for BoardBackend {
     fn players(&self) -> Vec<Value> {
         let describe = |player: &BoardPlayer| match player {
             BoardPlayer::BuiltIn(config, distances) => {
-                json!({ "player": config, "table": distances.as_ref().and_then(checksum) })
+                let mut player = json!({ "player": config, "table": distances.as_ref().and_then(checksum) });
+                if let Some(revision) = config.revision() {
+                    player["revision"] = revision.into();
+                }
+                player
             }
             BoardPlayer::External(ExternalCommand { command, options, dir, .. }) => {
                 json!({ "command": command, "options": options, "dir": dir })

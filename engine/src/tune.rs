@@ -71,10 +71,20 @@ pub struct Trial {
 pub struct TuningSetup {
     /// The player to tune.
     pub player: Config,
+    /// The players that are tuned together with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Config>,
     /// The passes and the parameters.
     pub tuning: HillClimb,
     /// The games of each trial.
     pub terms: Schedule,
+}
+
+impl TuningSetup {
+    /// Returns all players that are tuned.
+    pub fn players(&self) -> Vec<Config> {
+        std::iter::once(&self.player).chain(&self.others).cloned().collect()
+    }
 }
 
 impl LogEntry for Trial {
@@ -117,7 +127,9 @@ impl HillClimb {
     }
 }
 
-/// Tunes a player and returns the tuned player, or `None` if `play` stopped.
+/// Tunes players and returns them, or `None` if `play` stopped. All of them get
+/// the same values; the climb starts at the values of the first. The score of a
+/// variant is the sum over the players.
 ///
 /// `play` plays a variant (first) against the present player with the openings
 /// of a seed; it returns `None` to stop. `known` has the trials of an earlier
@@ -126,22 +138,31 @@ impl HillClimb {
 ///
 /// # Errors
 ///
-/// Returns an error if the player does not have a parameter to tune.
+/// Returns an error if a player does not have a parameter to tune, or if there
+/// is no player.
 pub fn tune(
     tuning: &HillClimb,
-    start: &Config,
+    start: &[Config],
     seed: u64,
     known: &[Trial],
     mut play: impl FnMut(&Config, &Config, u64) -> Option<Score>,
     mut report: impl FnMut(&Trial),
-) -> Result<Option<Config>, String> {
-    let Config::Uct(uct) = start else { return Err("only UCT players have parameters to tune".to_owned()) };
-    let used = |parameter: &&ClimbParameter| parameter.end.is_none_or(|end| end == uct.end);
+) -> Result<Option<Vec<Config>>, String> {
+    let end = |config: &Config| match config {
+        Config::Uct(uct) => Ok(uct.end),
+        _ => Err("only UCT players have parameters to tune".to_owned()),
+    };
+    let ends: Vec<PlayoutEnd> = start.iter().map(end).collect::<Result<_, _>>()?;
+    let used = |parameter: &&ClimbParameter| ends.iter().all(|&own| parameter.end.is_none_or(|end| end == own));
     let parameters: Vec<&ClimbParameter> = tuning.parameters.iter().filter(used).collect();
-    let mut present = start.clone();
+    let mut present = start.to_vec();
+    let first = start.first().ok_or("there is no player to tune")?;
+    for parameter in &parameters {
+        present = with_number(&present, parameter, number(first, &parameter.name)?)?;
+    }
     for pass in 0..tuning.passes {
         for (index, parameter) in parameters.iter().enumerate() {
-            let value = number(&present, &parameter.name)?;
+            let value = number(&present[0], &parameter.name)?;
             let variants = tuning.variants(parameter, pass, value);
             let trial = |(slot, &to): (usize, &f64)| -> Option<Result<Trial, String>> {
                 let is_this = |trial: &&Trial| {
@@ -151,12 +172,15 @@ pub fn tune(
                 if let Some(trial) = known.iter().find(is_this) {
                     return Some(Ok(trial.clone()));
                 }
-                let variant = match with_number(&present, parameter, to) {
-                    Ok(variant) => variant,
+                let variants = match with_number(&present, parameter, to) {
+                    Ok(variants) => variants,
                     Err(why) => return Some(Err(why)),
                 };
                 let number = (u64::from(pass) * parameters.len() as u64 + index as u64) * 6 + slot as u64;
-                let score = play(&variant, &present, derive_seed(seed, number))?;
+                let mut score = Score::default();
+                for (variant, present) in variants.iter().zip(&present) {
+                    score.join(play(variant, present, derive_seed(seed, number))?);
+                }
                 let trial = Trial { pass, parameter: parameter.name.clone(), present: value, value: to, score };
                 report(&trial);
                 Some(Ok(trial))
@@ -190,11 +214,15 @@ fn number(config: &Config, name: &str) -> Result<f64, String> {
     }
 }
 
-fn with_number(config: &Config, parameter: &ClimbParameter, value: f64) -> Result<Config, String> {
-    let mut table = as_table(config);
+/// Returns the players with another value of a parameter.
+fn with_number(configs: &[Config], parameter: &ClimbParameter, value: f64) -> Result<Vec<Config>, String> {
     let value = if parameter.whole { Value::Integer(value as i64) } else { Value::Float(value) };
-    table.insert(parameter.name.clone(), value);
-    Value::Table(table).try_into().map_err(|error: toml::de::Error| error.to_string())
+    let changed = |config| {
+        let mut table = as_table(config);
+        table.insert(parameter.name.clone(), value.clone());
+        Value::Table(table).try_into().map_err(|error: toml::de::Error| error.to_string())
+    };
+    configs.iter().map(changed).collect()
 }
 
 #[cfg(test)]
@@ -224,11 +252,11 @@ mod tests {
 
     #[test]
     fn the_climb_ends_near_the_top() {
-        let start = Roster::built_in().config("base0").unwrap();
+        let start = [Roster::built_in().config("base0").unwrap()];
         let trials = Mutex::new(Vec::new());
         let keep = |trial: &Trial| trials.lock().unwrap().push(trial.clone());
         let tuned = tune(&HillClimb::built_in(), &start, 1, &[], nearer_wins, keep).unwrap().unwrap();
-        let (c, random, threshold) = uct(&tuned);
+        let (c, random, threshold) = uct(&tuned[0]);
         assert!((c - 0.9).abs() < 0.2 && (random - 0.5).abs() < 0.2 && threshold.abs_diff(7) < 4, "{tuned:?}");
 
         // A climb with all trials known plays no games.
@@ -246,7 +274,7 @@ mod tests {
         let player = Roster::built_in().config("base0").unwrap();
         let entrants = ["variant", "present"].map(Entrant::named).to_vec();
         let terms = Schedule::new(entrants, Budget::default(), 4);
-        let setup = TuningSetup { player, tuning: HillClimb::built_in(), terms };
+        let setup = TuningSetup { player, others: Vec::new(), tuning: HillClimb::built_in(), terms };
         for most in [3, 5, usize::MAX] {
             let (log, known) = Log::<Trial>::open(&path, &setup).unwrap();
             let mut games = 0;
@@ -256,14 +284,14 @@ mod tests {
             };
             let log = Mutex::new(log);
             let append = |trial: &Trial| log.lock().unwrap().append(trial).unwrap();
-            let tuned = tune(&setup.tuning, &setup.player, 1, &known, play, append).unwrap();
+            let tuned = tune(&setup.tuning, &setup.players(), 1, &known, play, append).unwrap();
             assert_eq!(tuned.is_some(), most == usize::MAX);
         }
         let (head, known) = Log::<Trial>::read(&path).unwrap();
         assert_eq!(head, setup);
-        let whole = tune(&setup.tuning, &setup.player, 1, &[], nearer_wins, |_| ()).unwrap();
+        let whole = tune(&setup.tuning, &setup.players(), 1, &[], nearer_wins, |_| ()).unwrap();
         let nothing = |_: &Config, _: &Config, _| -> Option<Score> { panic!("every trial is known") };
-        assert_eq!(tune(&setup.tuning, &setup.player, 1, &known, nothing, |_| ()).unwrap(), whole);
+        assert_eq!(tune(&setup.tuning, &setup.players(), 1, &known, nothing, |_| ()).unwrap(), whole);
         let other = TuningSetup { tuning: HillClimb { passes: 9, ..setup.tuning.clone() }, ..setup };
         let error = Log::<Trial>::open(&path, &other).unwrap_err().to_string();
         assert!(error.contains("different tuning run"), "{error}");
@@ -271,12 +299,31 @@ mod tests {
 
     #[test]
     fn a_variant_must_win_more_than_half() {
-        let start = Roster::built_in().config("heur0").unwrap();
+        let start = [Roster::built_in().config("heur0").unwrap()];
         let half = |_: &Config, _: &Config, _| Some(Score { games: 4, wins: 2, losses: 2, draws: 0 });
-        assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], half, |_| ()).unwrap(), Some(start.clone()));
+        assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], half, |_| ()).unwrap(), Some(start.to_vec()));
         assert_eq!(tune(&HillClimb::built_in(), &start, 1, &[], |_, _, _| None, |_| ()).unwrap(), None);
-        let greedy = Roster::built_in().config("greedy").unwrap();
+        let greedy = [Roster::built_in().config("greedy").unwrap()];
         assert!(tune(&HillClimb::built_in(), &greedy, 1, &[], half, |_| ()).is_err());
+    }
+
+    #[test]
+    fn players_that_are_tuned_together_share_the_values() {
+        let [base, end] = ["base0,c=1.5", "end0"].map(|name| Roster::built_in().config(name).unwrap());
+        let mut tuning = HillClimb::built_in();
+        tuning.parameters.retain(|parameter| parameter.name == "c");
+        // The second player wants a larger constant than the first.
+        let play = |a: &Config, b: &Config, _: u64| {
+            let best = if as_table(a).get("end") == as_table(&end).get("end") { 1.4 } else { 1.0 };
+            let off = |config| (uct(config).0 - best).powi(2);
+            let wins = (500.0 + 100.0 * (off(b) - off(a))).clamp(0.0, 1000.0) as u64;
+            Some(Score { games: 1000, wins, losses: 1000 - wins, draws: 0 })
+        };
+        let tuned = tune(&tuning, &[base, end.clone()], 1, &[], play, |trial| assert_eq!(trial.score.games, 2000));
+        let tuned = tuned.unwrap().unwrap();
+        let [base, end] = [uct(&tuned[0]), uct(&tuned[1])];
+        assert!(base.0 == end.0 && (base.0 - 1.2).abs() < 0.15, "{base:?} {end:?}");
+        assert_eq!(tune(&tuning, &[], 1, &[], play, |_| ()), Err("there is no player to tune".to_owned()));
     }
 
     #[test]

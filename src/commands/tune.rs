@@ -23,14 +23,16 @@ use crate::resources::search_memory;
 use crate::tables_dir::Coverage;
 use crate::values::{count, positive};
 
-/// Tune the parameters of a player by hill climbing
+/// Tune the parameters of players by hill climbing
 ///
-/// Prints the tuned player. With --trace, the same command resumes an
-/// interrupted run.
+/// Prints the tuned players. Several players get the same values, which are
+/// judged by the sum of their scores. With --trace, the same command resumes
+/// an interrupted run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Player to start from
-    player: String,
+    /// Players to start from
+    #[arg(required = true)]
+    player: Vec<String>,
     /// Parameters to tune, in the order of the tuning file [default: all]
     #[arg(long, value_name = "PARAMETER,…", value_delimiter = ',')]
     only: Vec<String>,
@@ -64,11 +66,13 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let player = args.players.roster()?.config(&args.player)?;
+    let roster = args.players.roster()?;
+    let mut players = args.player.iter().map(|name| roster.config(name)).collect::<Result<Vec<Config>, _>>()?;
     let memory = MemoryBudget::new(search_memory(None));
-    let configs = std::slice::from_ref(&player);
-    let factory = args.players.factory(ctx, args.board.board()?, configs, Coverage::Complete, &memory)?;
-    let setup = TuningSetup { player, tuning: tuning(args)?, terms: schedule(args, &factory) };
+    let factory = args.players.factory(ctx, args.board.board()?, &players, Coverage::Complete, &memory)?;
+    let others = players.split_off(1);
+    let setup =
+        TuningSetup { player: players.remove(0), others, tuning: tuning(args)?, terms: schedule(args, &factory) };
     let (mut log, known) = match &args.trace {
         Some(path) => Log::<Trial>::open(path, &setup).map(|(log, known)| (Some(log), known))?,
         None => (None, Vec::new()),
@@ -110,7 +114,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
             stop.store(true, Relaxed);
         }
     };
-    let tuned = tune(&setup.tuning, &setup.player, args.seed, &known, play, report).map_err(|why| anyhow!(why))?;
+    let tuned = tune(&setup.tuning, &setup.players(), args.seed, &known, play, report).map_err(|why| anyhow!(why))?;
     if let Some(log) = &log {
         log.sync()?;
     }
@@ -121,10 +125,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let how = if args.trace.is_some() { "the same command resumes" } else { "with --trace it could resume" };
         bail!("interrupted: {how}")
     };
-    if args.json {
-        output::print_json(&tuned)?;
-    } else {
-        output::print_line(toml::to_string(&tuned)?.trim_end())?;
+    for tuned in &tuned {
+        if args.json {
+            output::print_json(tuned)?;
+        } else {
+            output::print_line(toml::to_string(tuned)?.trim_end())?;
+        }
     }
     Ok(CommandOutcome::Answered)
 }
