@@ -6,9 +6,7 @@
 use super::visitor::PartsVisitor;
 use crate::features::StateFeatures;
 use crate::game::Game;
-use crate::mcts::playout::mini::{
-    Chances, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation,
-};
+use crate::mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation};
 use crate::mcts::playout::{Decay, LastGoodReply, Mast, MoveValues, Nst, NstEnsemble, Selector, ValueGuidedPlayout};
 use crate::mcts::tuning::{Aspect, Tuning};
 use crate::mcts::{RandomPlayout, Selection};

@@ -196,11 +196,8 @@ fn any_mini() -> impl Strategy<Value = PlayoutPolicy> {
         Just(StrategyAllocation::UniformThenBest),
     ];
     let strategies = proptest::sample::subsequence(MiniStrategy::ALL.to_vec(), 1..=6);
-    let opponents = proptest::sample::select(vec![
-        OpponentModel::History,
-        OpponentModel::HistoryInTree,
-        OpponentModel::Random,
-    ]);
+    let opponents =
+        proptest::sample::select(vec![OpponentModel::History, OpponentModel::HistoryInTree, OpponentModel::Random]);
     (allocation, strategies, opponents, 0.0..=1.0, 0.0..=1.0).prop_map(
         |(allocation, strategies, opponents, goal, history)| {
             let chances = Chances { goal, history, ..Chances::default() };

@@ -186,7 +186,8 @@ impl<G: Game> MiniPlayout<G> {
         if moves.len() == 1 {
             return 0;
         }
-        let strategy = if role == self.role { self.strategy() } else { self.config.opponents.strategy(steps.is_none()) };
+        let strategy =
+            if role == self.role { self.strategy() } else { self.config.opponents.strategy(steps.is_none()) };
         let chance = self.config.chances.of(strategy);
         if strategy == Strategy::Random || !rng.random_bool(chance) {
             return rng.random_range(0..moves.len());
