@@ -120,6 +120,7 @@ class Table:
         on_demand = {}
         for game in settings["game"]:
             name = game["name"]
+            self.planned[name] = game.get("games", settings["games"])
             if has_papers and name in RIGHT_GAMES:
                 name = RIGHT_GAMES[name]
                 if name in names:
@@ -130,7 +131,6 @@ class Table:
             # Without figures of a paper, the number of cells is known from the first game that was played.
             cells = on_demand if game.get("on-demand") is True else self.games
             cells[name] = [NOT_PLAYED._replace(paper=paper) for paper in papers]
-            self.planned[name] = game.get("games", settings["games"])
             if game.get("ours"):
                 self.ours.add(name)
         return on_demand
@@ -147,7 +147,7 @@ class Table:
             cells += [NOT_PLAYED] * (len(figures) - len(cells))
         cells = self.games.get(name) or self.others[name]
         # In a one-player game each player of a pairing plays its part of the games alone.
-        planned = self.planned[RIGHT_GAMES.get(name, name) if name in self.others else name] // width
+        planned = self.planned[name] // width
         for number, figure in enumerate(figures):
             if figure and figure["games"] > 0:
                 value, bounds, games = figure["value"], figure["interval"], figure["games"]
