@@ -795,12 +795,7 @@ fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     const SIMULATIONS: u64 = 20_000;
     let path = collection().join("checkers.kif");
     let (game, _) = ready(&fs::read_to_string(path).unwrap());
-    for allocation in [
-        StrategyAllocation::UCB,
-        StrategyAllocation::Ucb { b: 500.0, floor: 0.0, ceiling: 1.0, prior: 1.0 },
-        StrategyAllocation::Static,
-        StrategyAllocation::Square,
-    ] {
+    for allocation in [StrategyAllocation::UCB, StrategyAllocation::Static, StrategyAllocation::Square] {
         let config = MiniConfig { allocation, ..MiniConfig::mini() };
         let mut search = search(&game, 0, config, 1);
         let (state, stop) = (game.initial(), AtomicBool::new(false));

@@ -192,8 +192,7 @@ impl<'b, 'h> LockStepWorker<'b, 'h> {
             }
             (RolePlayer::Random(player), TaskKind::Move) => {
                 let mv = player.choose(self.setup.game, root, role);
-                let chosen = SearchResult { best: mv, moves: Vec::new(), spent: SearchStats::default() };
-                self.choose(slot, role, &chosen);
+                self.choose(slot, role, &SearchResult::without_search(mv));
             }
             (RolePlayer::Random(_), TaskKind::Think(_)) => game.session.finish_thinking(role, SearchStats::default()),
         }

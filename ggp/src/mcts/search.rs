@@ -25,6 +25,11 @@ pub struct SearchResult<M> {
 }
 
 impl<M: PartialEq> SearchResult<M> {
+    /// Creates the result of a move that was chosen without a search.
+    pub fn without_search(best: M) -> SearchResult<M> {
+        SearchResult { best, moves: Vec::new(), spent: SearchStats::default() }
+    }
+
     /// Returns the mean reward of the move to play, 0 to 1, or `None` if the
     /// statistics of the root do not contain the move.
     pub fn value(&self) -> Option<f64> {

@@ -56,8 +56,7 @@ impl<G: Game> PolicyAgent<G> for RandomAgent<G::Move> {
     }
 
     fn search(&mut self, task: &SearchTask<G>, role: usize) -> SearchResult<G::Move> {
-        let best = self.choose(task.game, task.state, role);
-        SearchResult { best, moves: Vec::new(), spent: SearchStats::default() }
+        SearchResult::without_search(self.choose(task.game, task.state, role))
     }
 
     fn advance(&mut self, _: &G, _: &[G::Move]) {}

@@ -265,7 +265,7 @@ fn any_tuning() -> impl Strategy<Value = Tuning> {
 
 proptest! {
     #[test]
-    fn printed_messages_parse_to_the_same_value(
+    fn printed_policies_parse_to_the_same_policy(
         selection in any_selection(),
         playout in any_playout(),
         visits in any::<bool>(),

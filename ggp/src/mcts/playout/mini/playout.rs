@@ -21,7 +21,7 @@ const MEMORY: usize = 3;
 /// VI].
 ///
 /// Our role follows one strategy per simulation, allocated by the success of
-/// the strategies; the other roles follow the history heuristic. Untried moves
+/// the strategies; the other roles follow their [model](super::OpponentModel). Untried moves
 /// in the tree are chosen like those of playouts. If roles act simultaneously,
 /// the moves of the others are drawn once to evaluate all of our moves; the
 /// moves that are played are a separate draw.

@@ -60,7 +60,7 @@ pub struct Chances {
     pub mobility: f64,
     /// E.
     pub exploration: f64,
-    /// HH, also for the other roles.
+    /// HH, also in the model of the other roles.
     pub history: f64,
 }
 
