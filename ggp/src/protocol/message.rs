@@ -280,8 +280,10 @@ mod tests {
         ] {
             assert_eq!(text.parse(), Ok(message), "{text}");
         }
-        let Ok(Message::Play { moves, .. }) = "(PLAY m ((mark  1 (f 2)) noop))".parse() else { panic!("a PLAY") };
-        assert_eq!(moves.unwrap(), ["(mark 1 (f 2))", "noop"]);
+        let Ok(Message::Play { moves, .. }) = "(PLAY m ((mark  1 (f 2)) noop ((pass)) (go ((left)))))".parse() else {
+            panic!("a PLAY")
+        };
+        assert_eq!(moves.unwrap(), ["(mark 1 (f 2))", "noop", "pass", "(go left)"]);
     }
 
     #[test]

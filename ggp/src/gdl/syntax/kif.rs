@@ -1,6 +1,6 @@
 //! The Knowledge Interchange Format: text to expressions and back.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use thiserror::Error;
 
@@ -141,13 +141,16 @@ impl Expr {
 
 impl Expr {
     /// Returns the expression with each `(name)`, a list of one symbol,
-    /// replaced by `name`.
+    /// replaced by `name`, from the inside outwards: `((name))` becomes `name`.
     pub fn without_empty_parentheses(&self) -> Expr {
         let kind = match &self.kind {
-            ExprKind::List(items) => match &items[..] {
-                [Expr { kind: ExprKind::Symbol(name), .. }] => ExprKind::Symbol(name.clone()),
-                items => ExprKind::List(items.iter().map(Expr::without_empty_parentheses).collect()),
-            },
+            ExprKind::List(items) => {
+                let mut items: Vec<Expr> = items.iter().map(Expr::without_empty_parentheses).collect();
+                match &mut items[..] {
+                    [Expr { kind: ExprKind::Symbol(name), .. }] => ExprKind::Symbol(mem::take(name)),
+                    _ => ExprKind::List(items),
+                }
+            }
             ExprKind::Symbol(name) => ExprKind::Symbol(name.clone()),
         };
         Expr { place: self.place, comments: self.comments.clone(), kind }
