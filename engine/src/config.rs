@@ -354,6 +354,7 @@ fn change_in(table: &mut Table, key: &str, value: Value) {
         ("selection", Some("guided")) => true,
         ("selection", Some("uct")) if !table.contains_key("parts") => true,
         ("c", _) => true,
+        ("transpositions", _) => value.is_bool(),
         _ => !SearchPolicy::knows(key),
     };
     if own || !searches {

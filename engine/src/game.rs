@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use sternhalma_data::{Board, Cell, CellSet, Geometry, Move, Position, Rank, Side, State};
-use sternhalma_ggp::{Game, Rng, Turn};
+use sternhalma_ggp::{Game, Rng, Turn, key_of_words};
 
 use crate::filter::{Filter, Pieces, random_move};
 
@@ -320,18 +320,13 @@ impl Game for ChineseCheckers {
         action.map_or(0, number)
     }
 
-    /// Hashes the armies, the player, the pass and the ply. Each word takes an
-    /// addition and a multiplication, both with odd constants; the halves of the
-    /// 128-bit product are combined. The ply keeps the search graph free of cycles.
+    /// Hashes the armies, the player, the pass and the ply.
     #[inline]
     fn key(&self, state: &GameState) -> Option<u64> {
         let [x, o] = state.armies.map(CellSet::bits);
         let rest = u64::from(state.ply) << 2 | u64::from(state.passed) << 1 | state.player as u64;
         let words = [x as u64, (x >> 64) as u64, o as u64, (o >> 64) as u64, rest];
-        Some(words.into_iter().fold(0, |key: u64, word| {
-            let product = u128::from((key ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15)) * 0xd6e8_feb8_6659_fd93;
-            (product as u64) ^ (product >> 64) as u64
-        }))
+        Some(key_of_words(words))
     }
 
     #[inline]

@@ -202,7 +202,7 @@ where
         length_bonus: LengthBonus { weight: config.length_weight, horizon: LENGTH_HORIZON },
         decision: search.map_or_else(|| config.decision.into(), |search| search.decision),
         max_edges: MOST_EDGES,
-        transpositions: config.transpositions,
+        transpositions: config.transpositions || search.is_some_and(|search| search.transpositions),
         tree_gamma: search.map_or(1.0, |search| search.tree_gamma),
         solver: search.is_some_and(|search| search.solver),
     };

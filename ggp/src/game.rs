@@ -6,6 +6,16 @@ use rand::RngExt;
 
 use crate::rng::Rng;
 
+/// Returns a [key](Game::key) for a state that consists of these words. The
+/// two halves of a 128-bit product per word are combined.
+#[inline]
+pub fn key_of_words(words: impl IntoIterator<Item = u64>) -> u64 {
+    words.into_iter().fold(0, |key: u64, word| {
+        let product = u128::from((key ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15)) * 0xd6e8_feb8_6659_fd93;
+        (product as u64) ^ (product >> 64) as u64
+    })
+}
+
 /// The number of the move of a role that waits.
 pub const NOOP: u32 = u32::MAX - 1;
 
@@ -146,9 +156,10 @@ pub trait Game: Sync {
 
     /// Returns 64 well-mixed bits that identify a state, or `None` if the search
     /// must not recognise states that it reaches by different moves.
+    /// [`key_of_words`] mixes the words of a state.
     ///
-    /// Only states after the same number of moves may have the same key, so
-    /// that the search graph has no cycle.
+    /// The search combines the key with the number of joint moves of the match,
+    /// so that the search graph has no cycle.
     #[inline]
     fn key(&self, _state: &Self::State) -> Option<u64> {
         None

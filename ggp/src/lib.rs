@@ -75,7 +75,7 @@ mod rng;
 pub mod statistics;
 pub mod util;
 
-pub use game::{Game, NOOP, Turn};
+pub use game::{Game, NOOP, Turn, key_of_words};
 pub(crate) use limits::SearchTask;
 pub use limits::{LimitChecker, Limits, SearchStats};
 pub use mcts::{Mcts, SearchResult};

@@ -8,6 +8,9 @@ pub(crate) trait SeatSearch {
     /// Returns the state in which the simulations of a seat begin.
     fn root(&self, seat: usize) -> &LaneState;
 
+    /// Returns whether the next step of a seat may need the [key](crate::Game::key) of its state.
+    fn needs_key(&self, seat: usize) -> bool;
+
     /// Takes the next step of the simulation at a seat, which is in `state`. To
     /// play, it sets `numbers` to the move numbers of all roles.
     fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome;
@@ -96,7 +99,8 @@ impl<'a> LaneDriver<'a> {
         new.clear();
         self.new[phase] = new;
         for seat in ended.iter() {
-            let action = searches.step(self.game, seat, self.states.end(seat), &mut self.numbers);
+            let with_key = searches.needs_key(seat);
+            let action = searches.step(self.game, seat, self.states.end(seat, with_key), &mut self.numbers);
             self.leave(seat, action);
         }
         let returning = std::mem::replace(&mut self.returning[phase], Seats::NONE);
@@ -125,7 +129,8 @@ impl<'a> LaneDriver<'a> {
             if !self.active.contains(seat) {
                 continue;
             }
-            match searches.step(self.game, seat, self.states.view(seat), &mut self.numbers) {
+            let with_key = searches.needs_key(seat);
+            match searches.step(self.game, seat, self.states.view(seat, with_key), &mut self.numbers) {
                 StepOutcome::Play => self.states.play(seat, &self.numbers),
                 action => self.leave(seat, action),
             }

@@ -151,6 +151,10 @@ impl<T> SeatSearch for Seated<T> {
         &self.seats[seat].as_ref().expect("a seat that begins has a search").root
     }
 
+    fn needs_key(&self, seat: usize) -> bool {
+        self.seats[seat].as_ref().is_some_and(|search| search.resumable.needs_key())
+    }
+
     fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome {
         let Some(search) = &mut self.seats[seat] else { return StepOutcome::Finished };
         match search.resumable.step(game, state, numbers) {

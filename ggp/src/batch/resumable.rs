@@ -32,6 +32,9 @@ pub(crate) trait ResumableSearch<G: Game>: Send {
     /// playouts and expansions only.
     fn begin_search(&mut self, game: &G, state: &G::State, limits: Limits, clock: SearchClock);
 
+    /// Returns whether the next step may need the [key](Game::key) of its state.
+    fn needs_key(&self) -> bool;
+
     /// Takes a step in a state. If the simulation plays, sets `numbers` to the
     /// move numbers of all roles.
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome;
@@ -71,6 +74,10 @@ impl<G: Game, S: Selection<G> + Send, P: Playout<G> + Send> ResumableSearch<G> f
         self.checker = LimitChecker::counting(limits).under(clock);
         self.mcts.prepare(game, state, &mut self.checker);
         self.simulation = Some(self.mcts.begin_simulation(game, &self.checker, false));
+    }
+
+    fn needs_key(&self) -> bool {
+        self.simulation.as_ref().is_some_and(|simulation| self.mcts.needs_key(simulation))
     }
 
     fn step(&mut self, game: &G, state: &G::State, numbers: &mut Vec<u32>) -> StepOutcome {

@@ -174,6 +174,10 @@ impl<S: Selection<LaneGame>, P: Playout<LaneGame>> SeatSearch for SharedTree<'_,
         self.root
     }
 
+    fn needs_key(&self, seat: usize) -> bool {
+        self.simulations[seat].as_ref().is_some_and(|simulation| self.mcts.needs_key(simulation))
+    }
+
     fn step(&mut self, game: &LaneGame, seat: usize, state: &LaneState, numbers: &mut Vec<u32>) -> StepOutcome {
         let Some(simulation) = &mut self.simulations[seat] else { return StepOutcome::Finished };
         let action = self.mcts.step(simulation, game, state, self.checker);

@@ -4,7 +4,13 @@ use super::config::MAX_EDGES;
 use super::simulation::SimulationPosition;
 use super::tree::NodeId;
 use super::{Cutoff, Mcts, Playout, Selection, Simulation};
-use crate::{Game, SearchStats};
+use crate::{Game, SearchStats, key_of_words};
+
+/// Returns the key of the node of a state after `ply` joint moves of the match. Different plies
+/// have different keys, so that the graph has no cycle.
+pub(super) fn node_key(key: u64, ply: u64) -> u64 {
+    key_of_words([key, ply])
+}
 
 impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// Returns the place of a simulation after a joint move of `node`: at a
@@ -29,6 +35,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             return SimulationPosition::Playout;
         }
         let key = if self.config.transpositions { game.key(state) } else { None };
+        let key = key.map(|key| node_key(key, self.plies + simulation.path.len() as u64));
         if let Some(known) = key.and_then(|key| self.tree.find(key)) {
             self.tree.set_child(node, edges, known);
             return SimulationPosition::Node(known);
@@ -43,6 +50,11 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             }
         }
         SimulationPosition::Playout
+    }
+
+    /// Returns whether the next step of a simulation may need the [key](Game::key) of its state.
+    pub(crate) fn needs_key(&self, simulation: &Simulation) -> bool {
+        self.config.transpositions && matches!(simulation.position, SimulationPosition::Below { .. })
     }
 
     /// Returns whether there is memory for another node.

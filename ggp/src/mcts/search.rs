@@ -77,6 +77,8 @@ pub struct Mcts<G: Game, S: Selection<G>, P, C> {
     pub(super) tree: Tree<G::Move, S::EdgeData>,
     /// The state of the root, if it is known.
     root: Option<G::State>,
+    /// The number of joint moves of the match.
+    pub(super) plies: u64,
     /// The last moves of the match, with which each simulation begins.
     pub(super) history: MoveHistory,
     /// The rewards at each node, if the decision needs them.
@@ -142,6 +144,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
             accumulates: false,
             tuners: None,
             parameters_of: 0,
+            plies: 0,
             begun: 0,
             spare: Vec::new(),
             spare_state: None,
@@ -186,6 +189,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     /// statistics of playouts are kept.
     pub fn begin(&mut self, game: &G, state: &G::State) {
         self.clear_tree();
+        self.plies = 0;
         self.history = MoveHistory::new(game.roles());
         self.root = Some(state.clone());
     }
@@ -217,6 +221,7 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
         self.playout.advance(game);
         self.tuners.iter_mut().for_each(Tuners::advance);
         game.play(state, joint);
+        self.plies += 1;
         let find = |(seat, mv): (usize, &G::Move)| {
             let mut range = self.tree.edges_of(0, seat);
             range.find(|&edge| self.tree.edges[edge].mv == *mv).map(|edge| edge as EdgeId)

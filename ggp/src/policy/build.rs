@@ -83,8 +83,9 @@ impl Policy {
 impl SearchPolicy {
     /// Returns the settings of a search that plays a match.
     fn spec(&self, game: &impl PolicyGame, seed: u64) -> SearchSpec {
-        let &SearchPolicy { decision, tree_gamma, solver, .. } = self;
-        let settings = MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, ..MctsConfig::default() };
+        let &SearchPolicy { decision, tree_gamma, solver, transpositions, .. } = self;
+        let settings =
+            MctsConfig { max_edges: MOST_EDGES, decision, tree_gamma, solver, transpositions, ..MctsConfig::default() };
         let expects = self.tuning.as_ref().is_some_and(Tuning::uses_expectations);
         let accumulates = expects && game.accumulates();
         SearchSpec { settings, tuning: self.tuning.clone(), accumulates, memory: self.memory_budget(), seed }

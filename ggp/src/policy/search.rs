@@ -28,6 +28,8 @@ pub struct SearchPolicy {
     pub tree_gamma: f64,
     /// Whether the search proves outcomes in its tree (docs/policies.md).
     pub solver: bool,
+    /// Whether states that are reached by different moves share a node, if the game has [keys](crate::Game::key).
+    pub transpositions: bool,
     /// The tuning of parameters while the search runs.
     pub tuning: Option<Tuning>,
     /// The number of simulations that run side by side, if the game has a
@@ -69,6 +71,14 @@ const PARAMS: &[Param<SearchPolicy>] = &[
         field: |search| flag(&mut search.solver),
     },
     Param {
+        key: "transpositions",
+        owner: "",
+        values: "`yes`, `no`; `no`",
+        help: "whether a state that is reached by different moves is one node of the tree, if the game has a network",
+        omitted: "no",
+        field: |search| flag(&mut search.transpositions),
+    },
+    Param {
         key: "lanes",
         owner: "",
         values: "1 to 512, `auto`; 1",
@@ -95,6 +105,7 @@ impl Default for SearchPolicy {
             decision: Decision::BestAverage,
             tree_gamma: 1.0,
             solver: false,
+            transpositions: false,
             tuning: None,
             lanes: Parallelism::One,
             memory: None,

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::MemoryBudget;
 use crate::game::{Game, Turn};
 use crate::limits::Limits;
+use crate::mcts::expansion::node_key;
 use crate::mcts::tree::{NodeId, Tree};
 use crate::mcts::*;
 use crate::rng::Rng;
@@ -121,7 +122,7 @@ fn transpositions_are_one_node() {
                 let states: HashSet<_> = found.values().collect();
                 assert_eq!(states.len() == found.len(), transpositions, "after {after:?}");
                 for (&node, state) in found.iter().filter(|(node, _)| **node != 0) {
-                    let found = mcts.tree.find(Sums.key(state).unwrap());
+                    let found = mcts.tree.find(node_key(Sums.key(state).unwrap(), state.0 as u64));
                     assert_eq!(found, transpositions.then_some(node));
                 }
             }

@@ -1,6 +1,7 @@
 //! Many searches in lock step, compared with each search alone.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use std::time::Duration;
 
@@ -11,17 +12,18 @@ use crate::gdl::network::{Network, NetworkGame};
 use crate::limits::{Limits, SearchStats};
 use crate::mcts::{Playout, Selection, ToTheEnd};
 use crate::mcts::{SearchClock, SearchResult};
-use crate::policy::PartsVisitor;
 use crate::policy::Policy;
+use crate::policy::{PartsVisitor, PolicyGame, SearchTask};
 use crate::{Game, Mcts};
 
-const POLICIES: [&str; 8] = [
+const POLICIES: [&str; 9] = [
     "uct",
     "nst,solver=yes",
     "mast,tune=mab,tune-what=playout+gamma+omega",
     "lgrf,waiting=skip",
     "base",
     "authors",
+    "authors,transpositions=yes",
     "tuned",
     "base,tune=he",
 ];
@@ -78,8 +80,9 @@ impl PartsVisitor<NetworkGame> for Alone<'_> {
         S: Selection<NetworkGame> + Clone + Send + 'static,
         P: Playout<NetworkGame> + Clone + Send + 'static,
     {
-        let &crate::policy::SearchPolicy { decision, solver, .. } = self.search;
-        let settings = crate::mcts::MctsConfig { decision, solver, ..crate::mcts::MctsConfig::default() };
+        let &crate::policy::SearchPolicy { decision, solver, transpositions, .. } = self.search;
+        let settings =
+            crate::mcts::MctsConfig { decision, solver, transpositions, ..crate::mcts::MctsConfig::default() };
         let mut mcts =
             Mcts::new(selection, playout, ToTheEnd, settings, self.seed).tuned(self.search.tuning.clone(), false);
         let game = self.game;
@@ -182,6 +185,27 @@ fn dropped_searches_free_their_seats() {
         assert_eq!((search.tag, search.result(&lanes, 0).moves), (seed, one));
         assert_eq!(search.spent().playouts, 20);
     }
+}
+
+#[test]
+fn lanes_find_the_transpositions_of_single_states() {
+    let (_, game) = games().into_iter().find(|(name, _)| name.ends_with("/tic-tac-toe.kif")).unwrap();
+    let lanes = LaneGame::new(NetworkGame::new(game.network().clone()));
+    let limits = Limits::playouts(2000);
+    let found = ["uct", "uct,transpositions=yes"].map(|text| {
+        let policy: Policy = text.parse().unwrap();
+        let mut agent = game.agent(&policy, 0, 1);
+        let state = game.initial();
+        agent.begin(&game, &state);
+        let stop = AtomicBool::new(false);
+        let alone = agent.search(&SearchTask::new(&game, &state, limits, &stop), 0).moves;
+        let mut resumable = policy.resumable(&lanes, 0, 1).unwrap();
+        resumable.begin(&lanes, &lanes.initial());
+        let search = LaneSearch::new(1, resumable, lanes.initial(), limits, SearchClock::Play);
+        assert_eq!(in_lock_step_alone(&lanes, search), alone, "{text}");
+        alone
+    });
+    assert_ne!(found[0], found[1], "transpositions change the search");
 }
 
 /// Runs one search without others beside it, and returns its moves.

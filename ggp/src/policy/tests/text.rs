@@ -271,6 +271,7 @@ proptest! {
         visits in any::<bool>(),
         tree_gamma in 0.0..=1.0,
         solver in any::<bool>(),
+        transpositions in any::<bool>(),
         tuning in any_tuning(),
         lanes in prop_oneof![
             Just(Parallelism::One),
@@ -281,7 +282,7 @@ proptest! {
     ) {
         let decision = if visits { Decision::MostVisits } else { Decision::BestAverage };
         let others = SearchPolicy::default();
-        let policy = SearchPolicy { selection, playout, decision, tree_gamma, solver, lanes, memory, ..others };
+        let policy = SearchPolicy { selection, playout, decision, tree_gamma, solver, transpositions, lanes, memory, ..others };
         let tuned = SearchPolicy { tuning: Some(tuning), ..policy.clone() };
         let policy = Policy::Search(if tuned.check().is_ok() { tuned } else { policy });
         prop_assert_eq!(policy.to_string().parse(), Ok(policy));

@@ -62,6 +62,8 @@ pub struct LaneView {
     pub(super) phase: usize,
     pub(super) terminal: bool,
     pub(super) turn: Turn,
+    /// The key of the state, if it was requested.
+    pub(super) key: Option<u64>,
     /// The number of legal moves of each role.
     counts: Vec<u32>,
     /// The legal moves, in the layout of the phase.
@@ -152,6 +154,7 @@ impl LaneView {
             phase: 0,
             terminal: false,
             turn: Turn::One(0),
+            key: None,
             counts: Vec::new(),
             words: Vec::new(),
             goals: Vec::new(),
@@ -315,6 +318,14 @@ impl Game for LaneGame {
 
     fn play(&self, state: &mut LaneState, joint: &[u32]) {
         self.game.play(state.single_mut(), joint);
+    }
+
+    #[inline]
+    fn key(&self, state: &LaneState) -> Option<u64> {
+        match state {
+            LaneState::Single(state) => self.game.key(state),
+            LaneState::InLane(view) => view.key,
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! The states of many simulations that advance together.
 
 use super::lane_game::{LaneGame, LanePhase, LaneState, LaneView};
+use crate::game::key_of_words;
 use crate::gdl::network::run::{Bits, LANES, LaneProgram, LaneSlots, NetworkState, find_goals, transpose};
 
 /// The states of up to 512 simulations of a [`LaneGame`], one per *seat*, all
@@ -136,11 +137,23 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Returns the view of a seat whose match is in a terminal state.
-    pub fn end(&mut self, seat: usize) -> &LaneState {
+    /// Returns the key of the state of a seat, which is that of the independent state.
+    fn key(&self, seat: usize) -> u64 {
+        let (fluents, lane) = (self.game.single().network().netlist.fluents(), lane(seat));
+        key_of_words((0..fluents).step_by(64).map(|first| {
+            (first..fluents.min(first + 64)).fold(0, |word, fluent| {
+                word | u64::from(self.slots[LaneProgram::fluent(fluent)].get(lane)) << (fluent - first)
+            })
+        }))
+    }
+
+    /// Returns the view of a seat whose match is in a terminal state, with its key if `with_key` is set.
+    pub fn end(&mut self, seat: usize, with_key: bool) -> &LaneState {
+        let key = with_key.then(|| self.key(seat));
         let goals = &self.goals;
         let view = view(&mut self.view);
         view.phase = self.phase;
+        view.key = key;
         view.terminal = true;
         view.goals.clear();
         view.goals.extend(goals.iter().map(|goals| goals[lane(seat)]));
@@ -163,12 +176,15 @@ impl<'a> LaneStates<'a> {
         }
     }
 
-    /// Returns the view of a seat whose match is not over by the rules. If a
-    /// role has no legal move, the result is an independent state.
-    pub fn view(&mut self, seat: usize) -> &LaneState {
+    /// Returns the view of a seat whose match is not over by the rules, with its
+    /// key if `with_key` is set. If a role has no legal move, the result is an
+    /// independent state.
+    pub fn view(&mut self, seat: usize, with_key: bool) -> &LaneState {
+        let key = with_key.then(|| self.key(seat));
         let blocks = self.game.phases()[self.phase].planes.len() / 64;
         let found = view(&mut self.view);
         found.phase = self.phase;
+        found.key = key;
         found.terminal = false;
         found.words.clear();
         let (row, word) = (seat / Bits::WORDS, seat % Bits::WORDS);

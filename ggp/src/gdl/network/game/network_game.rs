@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::features::StateFeatures;
+use crate::game::key_of_words;
 use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, accumulates, goal_trees};
 use crate::gdl::network::{Network, NetworkState, SequentialEngine};
 use crate::gdl::{Goal, Reasoner, Rules};
@@ -154,6 +155,11 @@ impl Game for NetworkGame {
 
     fn legal(&self, state: &NetworkState, role: usize, moves: &mut Vec<u32>) {
         moves.extend(self.engine.legal(state, role));
+    }
+
+    #[inline]
+    fn key(&self, state: &NetworkState) -> Option<u64> {
+        Some(key_of_words(state.fluents().words().iter().copied()))
     }
 
     fn play(&self, state: &mut NetworkState, joint: &[u32]) {
