@@ -12,18 +12,20 @@ use sternhalma_data::{Table, TableOptions};
 use crate::progress::ProgressDisplay;
 use crate::tables_dir::TablesArgs;
 
-/// The tables directory and the stop flag of a command.
+/// The tables directory, the version of the program, and the stop flag of a command.
 #[derive(Clone)]
 pub struct CommandContext {
     pub tables: TablesArgs,
+    /// The version number and the commit.
+    pub version: &'static str,
     /// Describes all commands of the program.
     pub describe: fn() -> clap::Command,
     stop: OnceLock<Arc<AtomicBool>>,
 }
 
 impl CommandContext {
-    pub fn new(tables: TablesArgs, describe: fn() -> clap::Command) -> CommandContext {
-        CommandContext { tables, describe, stop: OnceLock::new() }
+    pub fn new(tables: TablesArgs, version: &'static str, describe: fn() -> clap::Command) -> CommandContext {
+        CommandContext { tables, version, describe, stop: OnceLock::new() }
     }
 
     /// Returns the flag that Ctrl-C and termination signals set. Until a

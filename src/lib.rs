@@ -51,19 +51,20 @@ impl Cli {
     }
 
     /// Parses the arguments of the process. Prints help and errors of usage itself.
-    fn of_process() -> Cli {
-        let mut command = Cli::describe().color(help::color_choice(std::env::args_os()));
+    fn of_process(version: &'static str) -> Cli {
+        let mut command = Cli::describe().version(version).color(help::color_choice(std::env::args_os()));
         let matches = command.get_matches_mut();
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
     }
 }
 
-/// Runs the command with the arguments of the process.
-pub fn run() -> ExitCode {
+/// Runs the command with the arguments of the process. `commit` follows the version number.
+pub fn run(commit: &str) -> ExitCode {
     sternhalma_data::table::install_sigbus_handler();
-    let Cli { tables, output, command } = Cli::of_process();
+    let version: &'static str = format!("{}{commit}", env!("CARGO_PKG_VERSION")).leak();
+    let Cli { tables, output, command } = Cli::of_process(version);
     output::configure(output);
-    match commands::run(&CommandContext::new(tables, Cli::describe), &command) {
+    match commands::run(&CommandContext::new(tables, version, Cli::describe), &command) {
         Ok(outcome) => outcome.into(),
         Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

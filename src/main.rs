@@ -4,5 +4,11 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    sternhalma::run()
+    // The macro is here, and not in the library, because a new commit compiles this file again.
+    sternhalma::run(git_version::git_version!(
+        args = ["--always", "--dirty=-modified", "--abbrev=9", "--exclude=*"],
+        prefix = " (",
+        suffix = ")",
+        fallback = ""
+    ))
 }

@@ -25,6 +25,12 @@ fn more_games_and_players_extend_a_log() {
     assert_eq!(run(&two, "4", "grown"), whole);
     assert_eq!(logged(dir.path(), "grown"), logged(dir.path(), "whole"));
     assert_eq!(logged(dir.path(), "grown")[..2], before);
+    // Each game has the version of the program.
+    let version = String::from_utf8(ran(dir.path(), &["--version"]).stdout).unwrap();
+    assert!(before.iter().all(|game| game["origin"]["program"] == version.trim()), "{version}: {before:?}");
+    let text = std::fs::read_to_string(dir.path().join("grown")).unwrap();
+    let rates = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert!(rates.into_iter().all(|game| game["origin"]["machine_rate"].as_f64().unwrap() > 0.0), "{text}");
     // Both logs now have the same head.
     let head = |log: &str| std::fs::read_to_string(dir.path().join(log)).unwrap().lines().next().unwrap().to_owned();
     assert_eq!(head("grown"), head("whole"));

@@ -106,6 +106,7 @@ mod tests {
             fault: Some(RoleFault { role: 1, fault: Fault { kind: FaultKind::Crash, detail: "it\nended".to_owned() } }),
             spent: vec![Totals::default(); 2],
             searches: vec![search],
+            origin: None,
         };
         let game = AnnotatedGame::from_log(&schedule, &record).unwrap();
         let text = game.to_string();

@@ -409,6 +409,7 @@ mod tests {
             fault: None,
             spent: vec![Totals::default(); 2],
             searches: Vec::new(),
+            origin: None,
         }
     }
 

@@ -63,7 +63,7 @@ pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSet
 pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{GameLog, Log, LogEntry, LogError};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
-pub use record::{GameRecord, RoleFault, Scoring, Termination, Totals};
+pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
 pub use rules_backend::{RulesEngine, rules_backend};
 pub use run::run;
 pub use schedule::{Entrant, GameId, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec};

@@ -32,6 +32,19 @@ pub struct GameRecord {
     /// list is empty if no search is known, as in older logs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub searches: Vec<MoveSearch>,
+    /// The program that played the game, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// The program that played a game, and the speed of its machine.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The name and the version of the program.
+    pub program: String,
+    /// The speed of one thread of the machine in a workload that the program defines, in items
+    /// per second. It makes times and rates of different machines comparable.
+    pub machine_rate: f64,
 }
 
 /// The rule that gives the players of a pairing their points in a game with several roles.
@@ -162,6 +175,7 @@ mod tests {
             fault: None,
             spent: vec![Totals { moves: 1, ..Totals::default() }; goals.len()],
             searches: Vec::new(),
+            origin: None,
         }
     }
 

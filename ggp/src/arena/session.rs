@@ -188,6 +188,6 @@ impl<'a, G: ArenaGame> GameSession<'a, G> {
         if searches.iter().all(|search| *search == MoveSearch::default()) {
             searches.clear();
         }
-        GameRecord { id, players, opening, moves, plies, end, goals, fault: None, spent, searches }
+        GameRecord { id, players, opening, moves, plies, end, goals, fault: None, spent, searches, origin: None }
     }
 }

@@ -292,6 +292,7 @@ mod tests {
             fault: None,
             spent: vec![Totals { moves: 2, seconds: 1.0, ..Totals::default() }; 2],
             searches: Vec::new(),
+            origin: None,
         };
         let records: Vec<GameRecord> = schedule.games().map(record).collect();
         Standings::with_games(schedule.clone(), &records)

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Budget, Fault, GameId, GameLog, GameRecord, LogError, Schedule, ScheduleError, Standings};
+use super::{Budget, Fault, GameId, GameLog, GameRecord, LogError, Origin, Schedule, ScheduleError, Standings};
 use crate::Limits;
 
 /// A game and its players, ready to play.
@@ -100,6 +100,7 @@ impl From<String> for ArenaError {
 pub struct Tournament {
     pub(super) backend: Box<dyn Backend>,
     pub(super) schedule: Schedule,
+    origin: Option<Origin>,
 }
 
 impl Tournament {
@@ -116,9 +117,15 @@ impl Tournament {
             entrant.player = player;
         }
         schedule.check()?;
-        let tournament = Tournament { backend, schedule };
+        let tournament = Tournament { backend, schedule, origin: None };
         tournament.check_budgets()?;
         Ok(tournament)
+    }
+
+    /// Adds the program that plays to the records of the log.
+    #[must_use]
+    pub fn with_origin(self, origin: Origin) -> Tournament {
+        Tournament { origin: Some(origin), ..self }
     }
 
     /// Returns the schedule.
@@ -147,7 +154,7 @@ impl Tournament {
         let mut standings = Standings::with_games(schedule, &records);
         let played = self.backend.play(&mut standings, threads, stop, &mut |record, standings| {
             if let Some(log) = &mut log {
-                log.append(record)?;
+                log.append(&GameRecord { origin: self.origin.clone(), ..record.clone() })?;
             }
             observer(record, standings);
             Ok(())

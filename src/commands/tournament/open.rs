@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::board::Board;
 use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog};
-use sternhalma_ggp::arena::{Backend, RulesEngine, Schedule, Tournament, rules_backend};
+use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend};
 use sternhalma_ggp::gdl::{CheckOptions, Severity, check};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -14,7 +14,7 @@ use crate::args::rulesheet::read_rulesheet;
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
-
+use crate::resources::machine_rate;
 use crate::tables_dir::Coverage;
 
 /// The number of random matches with which a rulesheet is checked before a tournament.
@@ -44,7 +44,8 @@ pub fn open(
             Box::new(BoardBackend::new(board, schedule.ply_limit, players, adjudicator)?.within(memory))
         }
     };
-    Ok(Tournament::new(backend, schedule)?)
+    let program = format!("sternhalma {}", ctx.version);
+    Ok(Tournament::new(backend, schedule)?.with_origin(Origin { program, machine_rate: machine_rate() }))
 }
 
 fn open_rules(
