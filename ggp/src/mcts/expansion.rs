@@ -1,5 +1,7 @@
 //! Expansion: when a simulation adds a node to the tree.
 
+use std::cell::Cell;
+
 use super::config::MAX_EDGES;
 use super::simulation::SimulationPosition;
 use super::tree::NodeId;
@@ -61,10 +63,18 @@ impl<G: Game, S: Selection<G>, P: Playout<G>, C: Cutoff<G>> Mcts<G, S, P, C> {
     #[inline]
     fn tree_can_grow(&mut self) -> bool {
         let budget = self.memory.budget();
-        let room = || budget.room() / 2;
+        // Several structures may grow at once, and each gets half of the room that the ones before it leave.
+        let growths = Cell::new(0);
+        let room = || {
+            growths.set(growths.get() + 1);
+            budget.room() >> growths.get()
+        };
         let grows = self.tree.reserve(room) && self.node_rewards.as_mut().is_none_or(|rewards| rewards.reserve(room));
         if !grows {
             budget.exhaust();
+        }
+        if growths.get() > 0 {
+            self.count_memory();
         }
         grows
     }

@@ -300,6 +300,9 @@ impl<M: Copy + Eq, N: Copy> Tree<M, N> {
         }
         let found = |(&key, &node): (&u64, &NodeId)| queue.numbers[node as usize].map(|number| (key, number));
         kept.by_key = self.by_key.iter().filter_map(found).collect();
+        // They have doubled as they grew, perhaps beyond the tree before.
+        kept.nodes.shrink_to_fit();
+        kept.edges.shrink_to_fit();
         *self = kept;
         queue.numbers
     }
