@@ -13,10 +13,11 @@ use sternhalma_ggp::gdl::network::{Network, NetworkGame};
 use sternhalma_ggp::gdl::{Goal, Reasoner, Rules};
 use sternhalma_ggp::mcts::Child;
 use sternhalma_ggp::mcts::playout::mini::{
-    Allocator, Chances, History, MiniConfig, MiniPlayout, Strategy, StrategyAllocation, StrategyTally, SymbolCounts,
+    Allocator, Chances, History, MiniConfig, MiniPlayout, OpponentModel, Strategy, StrategyAllocation, StrategyTally,
+    SymbolCounts,
 };
 use sternhalma_ggp::mcts::{Decision, MctsConfig, MoveHistory, Playout, RandomPlayout, SearchClock, ToTheEnd, Uct};
-use sternhalma_ggp::{Game, Limits, Mcts, Rng, SearchStats, Turn};
+use sternhalma_ggp::{Game, Limits, Mcts, NOOP, Rng, SearchStats, Turn};
 
 mod common;
 use common::{collection, files, own_dir};
@@ -538,6 +539,37 @@ fn mobility_counts_for_six_steps() {
     // The next simulation counts mobility again.
     playout.begin(&game, None, &mut Rng::seed_from_u64(1));
     assert_eq!(choices(&game, &mut playout, &state, &history), best);
+}
+
+#[test]
+fn other_roles_follow_their_model() {
+    let (game, _) = ready(&common::own("tic-tac-toe"));
+    let mut state = game.initial();
+    let first = game.legal_of(&state, 0)[0];
+    game.play(&mut state, &[first]);
+    let moves = game.legal_of(&state, 1);
+    // The third move of the other role has won a simulation.
+    let mut learnt = MoveHistory::new(2);
+    learnt.push(|numbers| numbers.extend([NOOP, game.number(1, moves[2])]));
+    let mut rng = Rng::seed_from_u64(1);
+    let (all, best) = ((0..moves.len()).collect::<BTreeSet<_>>(), BTreeSet::from([2]));
+    for (opponents, in_tree, in_playouts) in [
+        (OpponentModel::History, &best, &best),
+        (OpponentModel::HistoryInTree, &best, &all),
+        (OpponentModel::Random, &all, &all),
+    ] {
+        let mut playout = playout(&game, 0, MiniConfig { opponents, ..always(Strategy::Random) });
+        playout.begin(&game, None, &mut rng);
+        playout.learn(&game, &learnt, &[0.0, 1.0]);
+        playout.begin(&game, None, &mut rng);
+        let history = MoveHistory::new(2);
+        let untried = (0..200).map(|_| playout.choose_untried(&game, &state, 1, &moves, &history, &mut rng));
+        assert_eq!(&untried.collect::<BTreeSet<_>>(), in_tree, "{opponents:?}");
+        let place = |mv| moves.iter().position(|&other| other == mv).unwrap();
+        let played = (0..200).map(|_| place(playout.choose(&game, &state, 1, &history, &mut rng)));
+        assert_eq!(&played.collect::<BTreeSet<_>>(), in_playouts, "{opponents:?}");
+    }
+    assert_eq!(MiniConfig::mini().opponents, OpponentModel::HistoryInTree);
 }
 
 #[test]

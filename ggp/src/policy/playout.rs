@@ -243,9 +243,9 @@ impl PlayoutPolicy {
         Param {
             key: "opponents",
             owner: "`playout=mini`",
-            values: "`hh`, `tree`, `random`; `hh`",
+            values: "`hh`, `tree`, `random`; `tree`",
             help: "the other roles in simulations: HH, HH only among untried moves of the tree, or random moves",
-            omitted: "hh",
+            omitted: "tree",
             field: |playout| choice(&mut playout.mini()?.opponents, OPPONENTS),
         },
         chance("pr-age", "0 to 1; 0.75", "0.75", |playout| range(&mut playout.chances()?.goal, 0.0, 1.0)),

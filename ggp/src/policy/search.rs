@@ -9,7 +9,6 @@ use super::selection::SelectionPolicy;
 use crate::batch::Parallelism;
 use crate::gdl::network::LANES;
 use crate::mcts::Decision;
-use crate::mcts::playout::mini::StrategyAllocation;
 use crate::mcts::tuning::{self, Aspect, Tuning};
 use crate::memory::MemoryBudget;
 use crate::messages::suggestion;
@@ -123,16 +122,14 @@ impl SearchPolicy {
     /// Returns a number by which logs distinguish searches whose text is the same but whose meaning changed, or `None`
     /// for all others.
     ///
-    /// Revision 2 allocates the simulations of MINI-Player by rewards from 0 to 1, and samples `ref = none` in LSI.
+    /// Revision 2 samples `ref = none` in LSI, and allocates the simulations of MINI-Player by rewards from 0 to 1.
+    /// Revision 3 has `opponents=tree` by default in MINI-Player.
     pub fn revision(&self) -> Option<u32> {
         let is_lsi = self.tuning.as_ref().is_some_and(|tuning| tuning.method().name() == "lsi");
-        let is_mini = match &self.playout {
-            PlayoutPolicy::Mini(config) => {
-                config.strategies.len() > 1 && matches!(config.allocation, StrategyAllocation::Ucb { .. })
-            }
-            _ => false,
-        };
-        (is_lsi || is_mini).then_some(2)
+        match &self.playout {
+            PlayoutPolicy::Mini(_) => Some(3),
+            _ => is_lsi.then_some(2),
+        }
     }
 
     /// Sets a parameter of docs/policies.md. The parameters of a selection, a playout or a tuner follow its name.

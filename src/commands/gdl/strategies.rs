@@ -50,6 +50,7 @@ struct StrategiesReport {
     file: String,
     policy: String,
     role: String,
+    seed: u64,
     /// The allocation after the start clock.
     start: Allocated,
     /// Allocations during the first move.
@@ -116,6 +117,7 @@ pub fn run(args: &Args) -> Result<CommandOutcome> {
         file: args.file.display().to_string(),
         policy: args.policy.to_string(),
         role: names[role].clone(),
+        seed: args.seed,
         start,
         first_move,
     };

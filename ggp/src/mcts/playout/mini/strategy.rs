@@ -89,10 +89,10 @@ impl Chances {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OpponentModel {
     /// The history heuristic, with its probability.
-    #[default]
     History,
     /// The history heuristic among untried moves of the tree, and random moves
     /// in playouts.
+    #[default]
     HistoryInTree,
     /// Random moves.
     Random,
