@@ -22,6 +22,23 @@ impl Successors {
         self.mobility.resize(roles * count, 0);
     }
 
+    /// Makes room for `count` states, which have the facts that `holds` iterates over.
+    pub(crate) fn reset_to(&mut self, count: usize, facts: usize, roles: usize, holds: impl Iterator<Item = usize>) {
+        self.reset(count, facts, roles);
+        for fact in holds {
+            let words = self.holding_mut(fact);
+            words.fill(!0);
+            // The surplus bits stay 0.
+            words.last_mut().into_iter().for_each(|word| *word >>= 64 * count.div_ceil(64) - count);
+        }
+    }
+
+    /// Changes whether a fact holds in a state.
+    #[inline]
+    pub(crate) fn flip(&mut self, state: usize, fact: usize) {
+        self.facts[fact * self.stride + state / 64] ^= 1 << (state % 64);
+    }
+
     /// Returns the number of states.
     #[inline]
     pub fn count(&self) -> usize {

@@ -34,8 +34,8 @@ pub struct NetworkFeatures {
     goals: Arc<[Option<GoalTree>]>,
     mean_goals: Vec<f64>,
     lanes: Option<Lanes>,
-    /// The number of successors from which lanes are faster.
-    many: usize,
+    /// The number of successors from which lanes are faster, without and with their mobility.
+    many: [usize; 2],
     /// Joint moves of all roles, one after another.
     joints: Vec<usize>,
     /// The moves of the roles that do not act.
@@ -70,18 +70,18 @@ impl NetworkFeatures {
             goals,
             mean_goals: network.netlist.outputs.goals.iter().map(|goals| mean_value(goals)).collect(),
             lanes: Lanes::for_steps(&network.netlist).ok(),
-            many: 1,
+            many: [1; 2],
             joints: Vec::new(),
             idle: Vec::new(),
             after: game.initial(),
         };
-        features.many = features.measure(game);
+        features.many = [false, true].map(|with_mobility| features.measure(game, with_mobility));
         features
     }
 
     /// Measures the number of successors from which lanes are faster on this
     /// machine. The results do not depend on this number.
-    fn measure(&mut self, game: &impl EngineGame) -> usize {
+    fn measure(&mut self, game: &impl EngineGame, with_mobility: bool) -> usize {
         let state = game.initial();
         if game.is_terminal(&state) {
             return 1;
@@ -100,10 +100,10 @@ impl NetworkFeatures {
             times.fold(f64::INFINITY, f64::min)
         };
         let batched = best(&mut |found| {
-            self.in_lanes(game, &state, &joint, true, found);
+            self.in_lanes(game, &state, &joint, with_mobility, found);
         });
         let some = joint.repeat(SOME);
-        let separate = best(&mut |found| self.one_by_one(game, &state, &some, true, found)) / SOME as f64;
+        let separate = best(&mut |found| self.one_by_one(game, &state, &some, with_mobility, found)) / SOME as f64;
         (batched / separate) as usize + 1
     }
 
@@ -116,16 +116,24 @@ impl NetworkFeatures {
         with_mobility: bool,
         found: &mut Successors,
     ) {
-        let seats = game.turn(state).acting(game.roles()).len();
-        found.reset(joints.len() / seats, self.elements.of_fluent.len(), game.roles());
+        let (roles, facts) = (game.roles(), self.elements.of_fluent.len());
+        if !with_mobility {
+            self.widen(game, state, joints);
+            found.reset_to(self.joints.len() / roles, facts, roles, state.fluents().iter());
+            self.after.clone_from(state);
+            for (successor, joint) in self.joints.chunks_exact(roles).enumerate() {
+                game.engine().changes(&mut self.after, joint, |fact| found.flip(successor, fact));
+            }
+            return;
+        }
+        let seats = game.turn(state).acting(roles).len();
+        found.reset(joints.len() / seats, facts, roles);
         for (successor, joint) in joints.chunks_exact(seats).enumerate() {
             self.after.clone_from(state);
             game.play(&mut self.after, joint);
             self.after.fluents().iter().for_each(|fact| found.insert(successor, fact));
-            if with_mobility {
-                for role in 0..game.roles() {
-                    found.mobility_mut(role)[successor] = game.engine().count_legal(&self.after, role) as u32;
-                }
+            for role in 0..roles {
+                found.mobility_mut(role)[successor] = game.engine().count_legal(&self.after, role) as u32;
             }
         }
     }
@@ -259,7 +267,7 @@ impl<G: EngineGame> StateFeatures<G> for NetworkFeatures {
         found: &mut Successors,
     ) {
         let seats = game.turn(state).acting(game.roles()).len();
-        let are_many = joints.len() >= self.many.saturating_mul(seats);
+        let are_many = joints.len() >= self.many[usize::from(with_mobility)].saturating_mul(seats);
         if !are_many || !self.in_lanes(game, state, joints, with_mobility, found) {
             self.one_by_one(game, state, joints, with_mobility, found);
         }

@@ -124,6 +124,30 @@ impl SequentialEngine {
         self.settle(state, self.layout.inner.start);
     }
 
+    /// Calls `visit` with each fluent that a move of every role would change. The state is the same
+    /// afterwards. This takes a fraction of the time of [`step`](SequentialEngine::step), because
+    /// nothing that follows from the changed fluents is computed.
+    pub(in crate::gdl::network) fn changes(
+        &self,
+        state: &mut NetworkState,
+        joint: &[usize],
+        mut visit: impl FnMut(usize),
+    ) {
+        self.set_moves(state, joint, true);
+        for (word, &flips) in state.bits[self.layout.next.clone()].iter().enumerate() {
+            bits(flips).for_each(|bit| visit(64 * word + bit));
+        }
+        self.set_moves(state, joint, false);
+    }
+
+    /// Makes moves take place, or not, in the gates that depend on moves.
+    fn set_moves(&self, state: &mut NetworkState, joint: &[usize], holds: bool) {
+        for &mv in joint {
+            self.propagate(state, self.layout.fluents + mv, holds);
+        }
+        self.settle(state, self.layout.first_moving);
+    }
+
     /// Changes the marked fluents.
     fn flip_fluents(&self, state: &mut NetworkState) {
         for word in 0..state.flips.words().len() {
@@ -537,6 +561,12 @@ mod tests {
             let joint: Option<Vec<u32>> = roles.map(|role| engine.random_legal(&state, role, rng)).collect();
             let joint = joint.expect("each role has a legal move");
             let before = state.clone();
+            let mut changed = vec![false; fluents.len()];
+            let moves: Vec<usize> = joint.iter().map(|&mv| mv as usize).collect();
+            engine.changes(&mut state, &moves, |fluent| changed[fluent] = !changed[fluent]);
+            assert_eq!(state, before);
+            let after = next(netlist, &fluents, &joint);
+            assert!(changed.iter().zip(fluents.iter().zip(&after)).all(|(&changed, (a, b))| changed == (a != b)));
             engine.step(&mut state, &joint);
             agree(&engine, netlist, &before, &fluents);
             fluents = next(netlist, &fluents, &joint);
