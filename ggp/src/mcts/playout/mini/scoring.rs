@@ -59,13 +59,23 @@ pub(super) fn by_novelty(
 ) {
     worths.clear();
     worths.resize(states.count(), (f64::INFINITY, 0.0));
-    for before in before {
-        counts.clear();
-        counts.resize(states.count(), 0);
-        for fact in (0..states.facts()).filter(|&fact| !before.contains(fact)) {
-            bits_of(states.holding(fact)).for_each(|state| counts[state] += 1);
+    // By earlier state, the number of new facts of each state.
+    counts.clear();
+    counts.resize(before.len() * states.count(), 0);
+    for fact in 0..states.facts() {
+        let holding = states.holding(fact);
+        // Most facts hold in no state.
+        if holding.iter().all(|&word| word == 0) {
+            continue;
         }
-        worths.iter_mut().zip(counts.iter()).for_each(|(worth, &count)| worth.0 = worth.0.min(f64::from(count)));
+        for (before, counts) in before.iter().zip(counts.chunks_exact_mut(states.count())) {
+            if !before.contains(fact) {
+                bits_of(holding).for_each(|state| counts[state] += 1);
+            }
+        }
+    }
+    for counts in counts.chunks_exact(states.count().max(1)) {
+        worths.iter_mut().zip(counts).for_each(|(worth, &count)| worth.0 = worth.0.min(f64::from(count)));
     }
 }
 
