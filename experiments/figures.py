@@ -165,6 +165,14 @@ class Table:
         return [{game: cells[column] for game, cells in self.games.items()} for column in range(width)]
 
 
+def read_pairings(log, program):
+    """Returns the figures of the pairings of a packed log, for the first player of each; none without a log."""
+    path = RESULTS / f"{log}.ndjson.zst"
+    pairings = show(program, path)["rounds"][0]["pairings"] if path.exists() else []
+    scores = {(pairing["a"], pairing["b"]): pairing["score"] for pairing in pairings}
+    return {names: fraction(score["rate"] * score["games"], score["games"]) for names, score in scores.items()}
+
+
 class BoardTable:
     """The cells of a table on the Chinese Checkers board, by round, first and second player.
 

@@ -16,8 +16,9 @@ import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import strategies
 from conclusions import VERDICTS, better_by_the_paper, board, decay, mini, ngrams, print_games, print_share, tuning
-from figures import HERE, RESULTS, BoardTable, Table, mean
+from figures import HERE, RESULTS, BoardTable, Table, mean, read_pairings
 
 DOCUMENT = HERE.parent / "docs" / "reproduction.md"
 TARGET = HERE.parent / "target"
@@ -230,8 +231,11 @@ def update(document, program):
             if name == "tuning-5":
                 columns.append(better_by_the_paper(tables["tuning-1"]))
             document = write(document, f"table {name}", print_rows(table, columns), True)
+    filters = {}
+    for kind in ("base", "heur", "end"):
+        filters |= read_pairings(f"filters-{kind}", program)
     papers = {
-        "board": board(*boards.values()),
+        "board": board(*boards.values(), filters),
         "ngrams": ngrams(*of("ngrams-1", "ngrams-5", "ngrams-7", "ngrams-10", "looked-gibbs", "looked-gibbs-2000")),
         "decay": decay(*of("decay-2", "decay-4", "decay-6", "decay-9", "decay-12")),
         "tuning": tuning(*of("tuning-1", "tuning-3", "tuning-5", "looked-lsi")),
@@ -247,6 +251,10 @@ def update(document, program):
     priors = of("adaptation-prior", "adaptation-omega", "adaptation-epsilon")
     columns = [column for table in priors for column in table.columns()]
     document = write(document, "adaptation-prior", print_rows(priors[0], columns), True)
+    measured = strategies.read()
+    document = write(document, "strategies", strategies.print_table(measured), True)
+    document = write(document, "opponents", strategies.print_models(measured), True)
+    document = write(document, "allocations", strategies.print_shares(measured), True)
     for name in ("parts", "roles"):
         lines = print_changes(tables[name], ("the part is a gain", "the part is a loss"), True)
         document = write(document, name, lines, True)
