@@ -143,6 +143,8 @@ fn usage_errors_end_with_code_2() {
         assert!(ran.err.starts_with("error: ") || words.is_empty(), "{words}: {}", ran.err);
         assert!(ran.err.contains("--help") || ran.err.contains("Usage"), "{words}: {}", ran.err);
     }
+    let error = env.run("play --rules nim.kif").failure();
+    assert!(error.contains("`sternhalma gdl play nim.kif`"), "{error}");
     assert!(!env.tables().exists());
 }
 

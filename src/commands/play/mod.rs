@@ -8,7 +8,7 @@ mod session;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::args::engine::EngineArgs;
 use crate::args::player::DEFAULT_PLAYER;
@@ -35,6 +35,9 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = Strength::parse_level, help_heading = "Limits per move",
         conflicts_with_all = ["nodes", "playouts", "depth", "movetime"])]
     level: Option<Strength>,
+    /// Refused, with the command that plays rulesheets
+    #[arg(long, value_name = "FILE", hide = true)]
+    rules: Option<PathBuf>,
     /// Continue the game of a file that `save` wrote
     #[arg(long, value_name = "FILE", conflicts_with_all = ["position", "pieces", "size"])]
     load: Option<PathBuf>,
@@ -46,6 +49,9 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    if let Some(rules) = &args.rules {
+        bail!("`play` plays on the board; `sternhalma gdl play {}` plays a rulesheet", rules.display());
+    }
     let names = [args.x.clone(), args.o.clone()];
     let offers_table = !args.no_build && LineInput::is_terminal();
     let factory = SeatFactory::new(ctx, &args.engine.players, names, args.engine.seed, offers_table)?
