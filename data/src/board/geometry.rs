@@ -26,6 +26,7 @@ pub struct Geometry {
     jumps: Vec<Vec<Jump>>,
     rows: Vec<CellSet>,
     row_of: Vec<u8>,
+    mirrored: Vec<Cell>,
     windows: Vec<JumpWindow>,
 }
 
@@ -80,6 +81,7 @@ impl Geometry {
             jumps: Vec::new(),
             rows: Vec::new(),
             row_of: Vec::new(),
+            mirrored: Vec::new(),
             windows: Vec::new(),
         };
         for &from in &geometry.coordinates {
@@ -91,6 +93,8 @@ impl Geometry {
         let count = geometry.cells();
         let cells = || (0..count).map(Cell::new);
         geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
+        let mirrored = |&(x, y): &(u8, u8)| geometry.at(y, x).expect("the board is symmetric");
+        geometry.mirrored = geometry.coordinates.iter().map(mirrored).collect();
         let rows = 0..2 * usize::from(size) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
         geometry.windows = geometry.jumps.iter().map(|jumps| JumpWindow::new(jumps)).collect();
@@ -143,6 +147,16 @@ impl Geometry {
     /// If the board has no such row.
     pub fn row_cells(&self, row: usize) -> CellSet {
         self.rows[row]
+    }
+
+    /// Returns the mirror image of some cells: each row of the diamond is reversed.
+    #[inline]
+    pub fn mirror(&self, cells: CellSet) -> CellSet {
+        let (mut rest, mut mirrored) = (cells, CellSet::EMPTY);
+        while let Some(cell) = rest.pop_first() {
+            mirrored = mirrored.with(self.mirrored[cell.index()]);
+        }
+        mirrored
     }
 
     /// Returns the cells one step from `cell`.

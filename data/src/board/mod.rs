@@ -10,6 +10,7 @@
 //! | [`Rank`] | the number of a state |
 //! | [`Drawing`] | a position as a picture |
 //! | [`Prefix`] | the states that a table covers |
+//! | [`Symmetry`] | the mirror symmetry of a prefix, and reduced ranks |
 
 mod cell;
 mod colex;
@@ -24,6 +25,7 @@ mod setup;
 mod side;
 mod state;
 mod states;
+mod symmetry;
 
 pub use cell::{Cell, CellIter, CellSet};
 pub use colex::binomial;
@@ -39,3 +41,4 @@ pub use setup::{Board, BoardError};
 pub use side::{ParseSideError, Side};
 pub use state::State;
 pub use states::States;
+pub use symmetry::{Row, Symmetry};

@@ -1,0 +1,338 @@
+//! The left-right mirror symmetry of states, and ranks without mirror images.
+
+use std::cmp::Ordering;
+
+use super::cell::{Cell, CellSet};
+use super::colex::binomial;
+use super::prefix::Prefix;
+use super::rank::Rank;
+use super::state::State;
+
+/// The mirror symmetry of a prefix.
+///
+/// Mirroring exchanges the columns and the lines of the board, so it reverses
+/// each row of the diamond. A state and its mirror image have the same distance
+/// if the goal and the cells of the prefix are whole rows. The *canonical*
+/// state of a mirrored pair is the one with the smaller rank.
+///
+/// The *reduced rank* of a canonical state is the number of canonical states
+/// with a smaller rank. The *pattern* of a row is the set of its pieces. Ranks
+/// compare states from the highest cell down, so the highest row whose pattern
+/// is not its own mirror image decides which state of a pair is canonical.
+/// Canonical states with the same pieces in this row and above have consecutive
+/// ranks and consecutive reduced ranks.
+///
+/// ```
+/// use sternhalma_data::board::{State, Symmetry};
+/// use sternhalma_data::{Board, Prefix};
+///
+/// let board = Board::new(9, 6)?;
+/// let symmetry = Symmetry::of(Prefix::whole(board)).expect("the goal has three whole rows");
+/// assert_eq!(symmetry.states(), (324_540_216 + 34_440) / 2);
+/// assert_eq!(symmetry.reduced_rank(State::start(board)), symmetry.states() - 1);
+/// # Ok::<(), sternhalma_data::BoardError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Symmetry {
+    prefix: Prefix,
+    /// The rows of the prefix, lowest first.
+    rows: Vec<RowCounts>,
+}
+
+/// A row of the diamond. A pattern of its pieces has one bit per cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The first cell, which is also the number of cells below the row.
+    pub first_cell: usize,
+    /// The number of cells.
+    pub size: usize,
+}
+
+/// The reduced ranks of the states up to a row.
+#[derive(Clone, Debug)]
+struct RowCounts {
+    row: Row,
+    /// `before[pieces << size | pattern]` is the number of canonical states of
+    /// `pieces` pieces up to this row that have a smaller pattern in this row.
+    before: Vec<u64>,
+    /// The number of canonical states up to this row, by the number of pieces.
+    states: Vec<u64>,
+}
+
+impl Row {
+    /// Returns the cell after the last one.
+    #[inline]
+    pub fn end(self) -> usize {
+        self.first_cell + self.size
+    }
+
+    /// Returns the pattern of the pieces in this row.
+    #[inline]
+    pub fn pattern(self, cells: CellSet) -> u32 {
+        (cells.bits() >> self.first_cell) as u32 & ((1 << self.size) - 1)
+    }
+
+    /// Returns the cells of a pattern.
+    #[inline]
+    pub fn cells(self, pattern: u32) -> CellSet {
+        CellSet::from_bits(u128::from(pattern) << self.first_cell)
+    }
+
+    /// Returns the mirror image of a pattern.
+    #[inline]
+    pub fn mirror(self, pattern: u32) -> u32 {
+        pattern.reverse_bits() >> (32 - self.size)
+    }
+}
+
+impl Symmetry {
+    /// Returns the symmetry of a prefix, or `None` if its goal or its cells end within a row.
+    pub fn of(prefix: Prefix) -> Option<Symmetry> {
+        let (board, geometry) = (prefix.board(), prefix.board().geometry());
+        let ends_with_row = |cells: usize| geometry.mirror(CellSet::first_cells(cells)) == CellSet::first_cells(cells);
+        if !ends_with_row(board.pieces()) || !ends_with_row(prefix.within()) {
+            return None;
+        }
+        let mut symmetry = Symmetry { prefix, rows: Vec::new() };
+        let mut first_cell = 0;
+        while first_cell < prefix.within() {
+            let row = Row { first_cell, size: geometry.row_of(Cell::new(first_cell)).len() };
+            symmetry.rows.push(symmetry.count(row));
+            first_cell = row.end();
+        }
+        Some(symmetry)
+    }
+
+    /// Counts the canonical states up to the row after the last one.
+    fn count(&self, row: Row) -> RowCounts {
+        let mut counts = RowCounts { row, before: Vec::new(), states: Vec::new() };
+        for pieces in 0..=self.prefix.board().pieces() {
+            let mut states = 0;
+            for pattern in 0u32..1 << row.size {
+                counts.before.push(states);
+                let Some(lower) = pieces.checked_sub(pattern.count_ones() as usize) else { continue };
+                states += match pattern.cmp(&row.mirror(pattern)) {
+                    Ordering::Less => {
+                        binomial(row.first_cell, lower).expect("counts of a board's states fit in 64 bits")
+                    }
+                    Ordering::Equal => self.rows.last().map_or(u64::from(lower == 0), |below| below.states[lower]),
+                    Ordering::Greater => 0,
+                };
+            }
+            counts.states.push(states);
+        }
+        counts
+    }
+
+    /// Returns the prefix.
+    pub fn prefix(&self) -> Prefix {
+        self.prefix
+    }
+
+    /// Returns the rows of the prefix, lowest first.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row> {
+        self.rows.iter().map(|counts| counts.row)
+    }
+
+    /// Returns the number of canonical states.
+    pub fn states(&self) -> u64 {
+        self.rows.last().map_or(0, |counts| counts.states[self.prefix.board().pieces()])
+    }
+
+    /// Returns the number of states that are their own mirror images.
+    pub fn symmetric_states(&self) -> u64 {
+        2 * self.states() - self.prefix.states()
+    }
+
+    /// Calls `visit` with each state that is its own mirror image, in the order of ranks.
+    pub fn for_each_symmetric(&self, mut visit: impl FnMut(State)) {
+        self.visit_symmetric(self.rows.len(), self.prefix.board().pieces(), CellSet::EMPTY, &mut visit);
+    }
+
+    /// Visits the symmetric states with these upper pieces and `pieces` pieces in the first `rows` rows.
+    fn visit_symmetric(&self, rows: usize, pieces: usize, upper: CellSet, visit: &mut impl FnMut(State)) {
+        if pieces == 0 {
+            return visit(State::from_cells(upper));
+        }
+        let Some(row) = rows.checked_sub(1).map(|row| self.rows[row].row).filter(|row| row.end() >= pieces) else {
+            return;
+        };
+        for pattern in (0u32..1 << row.size).filter(|&pattern| pattern == row.mirror(pattern)) {
+            if let Some(lower) = pieces.checked_sub(pattern.count_ones() as usize) {
+                self.visit_symmetric(rows - 1, lower, upper | row.cells(pattern), visit);
+            }
+        }
+    }
+
+    /// Returns the mirror image of some cells.
+    pub fn mirror(&self, cells: CellSet) -> CellSet {
+        self.prefix.board().geometry().mirror(cells)
+    }
+
+    /// Compares the rank of a set of cells with that of its mirror image.
+    pub fn compare_with_mirror(&self, cells: CellSet) -> Ordering {
+        // A set of cells compares like its rank: by the highest cell that differs.
+        cells.bits().cmp(&self.mirror(cells).bits())
+    }
+
+    /// Returns the reduced rank of the canonical one of a state and its mirror image.
+    ///
+    /// # Panics
+    /// If the prefix does not cover the state, or the state has more pieces than the goal.
+    #[inline]
+    pub fn reduced_rank(&self, state: State) -> u64 {
+        let mirrored = self.mirror(state.cells());
+        self.reduced_rank_of_canonical(if mirrored.bits() < state.cells().bits() { mirrored } else { state.cells() })
+    }
+
+    /// Returns the reduced rank of the canonical state with these cells. The result for other states
+    /// is not specified.
+    ///
+    /// # Panics
+    /// If the prefix does not cover the state, or the state has more pieces than the goal.
+    #[inline]
+    pub fn reduced_rank_of_canonical(&self, mut cells: CellSet) -> u64 {
+        let mut reduced = 0;
+        while let Some(last) = cells.last() {
+            let RowCounts { row, before, .. } = &self.rows[self.prefix.board().geometry().row(last)];
+            let pattern = row.pattern(cells);
+            reduced += before[cells.len() << row.size | pattern as usize];
+            cells -= row.cells(pattern);
+            if pattern != row.mirror(pattern) {
+                return reduced + Rank::of(State::from_cells(cells)).0;
+            }
+        }
+        reduced
+    }
+
+    /// Returns the number of canonical states of `pieces` pieces up to row number `row` that have a
+    /// smaller pattern in this row.
+    ///
+    /// # Panics
+    /// If there is no such row, or `pieces` is above the number of pieces of the goal.
+    #[inline]
+    pub fn states_before(&self, row: usize, pieces: usize, pattern: u32) -> u64 {
+        let RowCounts { row, before, .. } = &self.rows[row];
+        before[pieces << row.size | pattern as usize]
+    }
+
+    /// Returns the canonical state with this reduced rank.
+    ///
+    /// Cost: one binary search per row.
+    ///
+    /// # Panics
+    /// If `reduced` is not below [`states`](Symmetry::states).
+    pub fn state(&self, reduced: u64) -> State {
+        assert!(reduced < self.states(), "{} has no reduced rank {reduced}", self.prefix);
+        let (mut rest, mut pieces, mut cells) = (reduced, self.prefix.board().pieces(), CellSet::EMPTY);
+        for RowCounts { row, before, .. } in self.rows.iter().rev() {
+            let before = &before[pieces << row.size..(pieces + 1) << row.size];
+            // The last pattern with this count has states; the ones before it have none.
+            let pattern = (before.partition_point(|&count| count <= rest) - 1) as u32;
+            rest -= before[pattern as usize];
+            cells |= row.cells(pattern);
+            pieces -= pattern.count_ones() as usize;
+            if pattern != row.mirror(pattern) {
+                return State::from_cells(cells | Rank(rest).state(pieces).cells());
+            }
+        }
+        State::from_cells(cells)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::{Board, Geometry, States};
+    use proptest::prelude::*;
+
+    fn prefixes() -> impl Iterator<Item = Prefix> {
+        [(3, 1, 9), (3, 3, 9), (3, 3, 6), (4, 1, 16), (4, 3, 13), (4, 6, 16), (5, 3, 25), (5, 6, 22), (6, 3, 36)]
+            .into_iter()
+            .map(|(size, pieces, within)| Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap())
+    }
+
+    #[test]
+    fn reduced_ranks_number_the_smaller_state_of_each_pair() {
+        for prefix in prefixes() {
+            let symmetry = Symmetry::of(prefix).unwrap();
+            let mut next = 0;
+            for (rank, state) in States::all(prefix) {
+                let mirrored = State::from_cells(symmetry.mirror(state.cells()));
+                assert_eq!(symmetry.compare_with_mirror(state.cells()), rank.cmp(&mirrored.rank()));
+                if rank <= mirrored.rank() {
+                    assert_eq!(symmetry.reduced_rank(state), next, "{prefix}, rank {rank}");
+                    assert_eq!(symmetry.state(next), state);
+                    next += 1;
+                }
+                assert_eq!(symmetry.reduced_rank(mirrored), symmetry.reduced_rank(state));
+            }
+            assert_eq!(symmetry.states(), next);
+            let mut symmetric = Vec::new();
+            symmetry.for_each_symmetric(|state| symmetric.push(state));
+            let states = States::all(prefix).map(|(_, state)| state);
+            assert!(
+                symmetric
+                    .iter()
+                    .copied()
+                    .eq(states.filter(|state| symmetry.compare_with_mirror(state.cells()).is_eq()))
+            );
+            assert_eq!(symmetry.symmetric_states(), symmetric.len() as u64);
+        }
+    }
+
+    #[test]
+    fn mirroring_keeps_neighbors_and_jumps() {
+        for size in Geometry::SIZES {
+            let geometry = Geometry::of_size(size);
+            let mirror = |cell: Cell| geometry.mirror(CellSet::single(cell)).first().unwrap();
+            for cell in (0..geometry.cells()).map(Cell::new) {
+                assert_eq!(mirror(mirror(cell)), cell);
+                assert_eq!(geometry.row(mirror(cell)), geometry.row(cell));
+                assert_eq!(geometry.mirror(geometry.neighbors(cell)), geometry.neighbors(mirror(cell)));
+                for jump in geometry.jumps(cell) {
+                    let mirrored = crate::board::Jump { over: mirror(jump.over), to: mirror(jump.to) };
+                    assert!(geometry.jumps(mirror(cell)).contains(&mirrored));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn goals_and_prefixes_within_a_row_have_no_symmetry() {
+        let symmetry = |size, pieces, within| {
+            Symmetry::of(Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap()).is_some()
+        };
+        assert!(symmetry(9, 10, 81) && symmetry(9, 10, 60) && symmetry(9, 10, 45) && symmetry(9, 15, 66));
+        assert!(!symmetry(9, 9, 81) && !symmetry(9, 10, 47) && !symmetry(9, 8, 81) && !symmetry(9, 6, 79));
+    }
+
+    #[test]
+    fn ten_pieces_have_half_of_the_states() {
+        let symmetry = Symmetry::of(Prefix::whole(Board::new(9, 10).unwrap())).unwrap();
+        // 36 pairs of cells and nine cells that are their own mirror image.
+        let symmetric: u64 =
+            (0..=5).map(|pairs| binomial(36, pairs).unwrap() * binomial(9, 10 - 2 * pairs).unwrap()).sum();
+        assert_eq!(symmetry.states(), (1_878_392_407_320 + symmetric) / 2);
+    }
+
+    proptest! {
+        #[test]
+        fn reduced_ranks_of_large_boards_invert(large in 0..5usize, place in 0.0..1.0f64) {
+            let (size, pieces, within) = [(9, 10, 81), (9, 10, 60), (9, 15, 66), (11, 10, 121), (11, 15, 66)][large];
+            let symmetry = Symmetry::of(Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap()).unwrap();
+            let reduced = (symmetry.states() as f64 * place) as u64;
+            let state = symmetry.state(reduced);
+            let mirrored = State::from_cells(symmetry.mirror(state.cells()));
+            prop_assert!(state.rank() <= mirrored.rank());
+            prop_assert_eq!(symmetry.reduced_rank(state), reduced);
+            prop_assert_eq!(symmetry.reduced_rank(mirrored), reduced);
+            // The next canonical state has the next reduced rank.
+            let next = (state.rank().0 + 1..).map(|rank| Rank(rank).state(pieces as usize));
+            let next = next.take(4000).find(|state| symmetry.compare_with_mirror(state.cells()).is_le());
+            if let Some(next) = next.filter(|_| reduced + 1 < symmetry.states()) {
+                prop_assert_eq!(symmetry.reduced_rank(next), reduced + 1);
+            }
+        }
+    }
+}
