@@ -33,11 +33,24 @@ pub(crate) fn or_at(words: &mut [u64], offset: u64, value: u64) {
 /// `offset` on that are set among them.
 #[inline]
 pub(crate) fn or_run(to: &mut [u64], offset: u64, from: &[u64], start: u64, len: u64) {
-    let mut done = 0;
-    while done < len {
-        let value = load(from, start + done) & low_mask(len - done);
-        or_at(to, offset + done, value);
-        done += 64;
+    for_each_word(from, start, len, |done, value| or_at(to, offset + done, value));
+}
+
+/// Calls `visit(offset, bits)` for each 64 of the `len` bits from `start` on with a set bit.
+/// `offset` counts from `start`. Bits after the last one are 0.
+#[inline(always)]
+pub(crate) fn for_each_word(words: &[u64], start: u64, len: u64, mut visit: impl FnMut(u64, u64)) {
+    let Some(last) = len.checked_sub(1).map(|last| (last / 64) as usize) else { return };
+    let (first, shift) = ((start / 64) as usize, start % 64);
+    let pairs = words[first..first + last + 2].windows(2);
+    for (word, pair) in pairs.enumerate() {
+        let mut bits = (pair[0] >> shift) | (pair[1] << 1 << (63 - shift));
+        if word == last {
+            bits &= low_mask(len - 64 * last as u64);
+        }
+        if bits != 0 {
+            visit(64 * word as u64, bits);
+        }
     }
 }
 

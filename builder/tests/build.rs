@@ -1,6 +1,6 @@
 //! Built tables agree with a reference breadth-first search in every state.
 
-use sternhalma_builder::{BuilderError, Observer, TableBuilder, Verifier};
+use sternhalma_builder::{BuildMode, BuilderError, MachineSpec, Observer, TableBuilder, Verifier};
 use sternhalma_data::table::{Layout, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
@@ -72,6 +72,43 @@ fn bit_slices_wider_than_a_word_and_matrices_wider_than_64() {
     assert_matches_reference(Prefix::whole(Board::new(11, 2).unwrap()));
     assert_matches_reference(Prefix::whole(Board::new(9, 3).unwrap()));
     assert_matches_reference(Prefix::whole(Board::new(11, 3).unwrap()));
+}
+
+#[test]
+fn searches_with_and_without_mirroring_write_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    // The goal ends in the lower half, in the middle and in the upper half, or is the prefix.
+    let symmetric = [
+        (3, 3, 9),
+        (3, 6, 9),
+        (3, 8, 9),
+        (3, 3, 3),
+        (4, 13, 16),
+        (4, 15, 16),
+        (4, 3, 13),
+        (4, 6, 16),
+        (4, 10, 16),
+        (5, 6, 25),
+        (5, 10, 22),
+        (5, 15, 25),
+        (6, 3, 36),
+    ];
+    for (side, pieces, within) in
+        symmetric.into_iter().chain([(6, 6, 33), (7, 3, 49), (9, 6, 36), (9, 10, 21), (11, 3, 121)])
+    {
+        for encoding in [Encoding::Byte, Encoding::Mod3] {
+            let [mirrored, whole] = [true, false].map(|mirror| {
+                let path = dir.path().join("table.sht");
+                let builder = TableBuilder::new(prefix(side, pieces, within)).encoding(encoding).threads(2);
+                builder.mirror(mirror).overwrite(true).build(&path, &()).unwrap();
+                let table = Table::options().verify_blocks(true).open(&path).unwrap();
+                (table.info().clone(), table.checksum(), table.provenance().successors)
+            });
+            assert_eq!((&mirrored.0, mirrored.1), (&whole.0, whole.1), "{side}x{side}, {pieces} within {within}");
+            // Half of the contexts, except those that are nearly symmetric.
+            assert!(mirrored.2 < whole.2 || whole.2 < 100, "{side}x{side}, {pieces} within {within}: {mirrored:?}");
+        }
+    }
 }
 
 #[test]
@@ -230,10 +267,31 @@ fn probes_outside_a_prefix_are_not_errors() {
 
 #[test]
 fn the_memory_of_a_build_is_known_in_advance() {
-    let six = Prefix::whole(Board::new(9, 6).unwrap());
-    let bytes = TableBuilder::new(six).threads(2).memory_needed();
-    assert!((300 << 20..450 << 20).contains(&bytes));
+    let six = TableBuilder::new(Prefix::whole(Board::new(9, 6).unwrap())).threads(2);
+    assert!((300 << 20..450 << 20).contains(&six.clone().mirror(false).memory_needed()));
+    assert!((150 << 20..250 << 20).contains(&six.memory_needed()));
     let ten = Prefix::whole(Board::new(9, 10).unwrap());
-    let all = TableBuilder::new(ten).encoding(Encoding::Mod3).threads(2).memory_needed();
+    let ten = TableBuilder::new(ten).encoding(Encoding::Mod3).threads(2);
+    assert!(ten.memory_needed() > 435 << 30);
+    let all = ten.mirror(false).memory_needed();
     assert!(all > 870 << 30);
+}
+
+#[test]
+fn an_estimate_leaves_the_work_directory_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let work = dir.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    std::fs::write(work.join("layer"), "kept").unwrap();
+    let machine = MachineSpec { cores: 2, memory: 64 << 20, disk_rate: 1e9, cache: 0 };
+    for (pieces, within) in [(6, 36), (6, 45), (5, 41)] {
+        let builder = TableBuilder::new(prefix(9, pieces, within)).threads(2).work_dir(&work).restart(true);
+        for mode in [None, Some(BuildMode::OutOfCore)] {
+            let memory = if mode.is_some() { 24 << 20 } else { 1 << 30 };
+            let estimates = builder.estimate(&[MachineSpec { memory, ..machine }], dir.path()).unwrap();
+            assert_eq!(estimates[0].mode, mode.unwrap_or(BuildMode::InMemory));
+        }
+        assert_eq!(std::fs::read(work.join("layer")).unwrap(), b"kept");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no file of a calibration is left");
+    }
 }

@@ -57,6 +57,9 @@ pub struct Args {
     /// Drop work files from the system's page cache after use
     #[arg(long, help_heading = "Resources")]
     uncached: bool,
+    /// Search a state and its left-right mirror image separately, with twice the memory (in memory only)
+    #[arg(long, help_heading = "Resources")]
+    no_mirror: bool,
     /// Estimate time, memory and disk space from smaller builds, and do not build the table
     #[arg(long, help_heading = "Estimate")]
     plan: bool,
@@ -127,7 +130,8 @@ impl Args {
             .memory_limit(self.limit())
             .restart(self.fresh)
             .overwrite(self.force)
-            .drop_page_cache(self.uncached);
+            .drop_page_cache(self.uncached)
+            .mirror(!self.no_mirror);
         if let Some(mode) = self.mode {
             builder = builder.mode(mode);
         }

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use rayon::ThreadPool;
 use serde::Serialize;
+use sternhalma_data::board::Symmetry;
 use sternhalma_data::table::Layout;
 use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::{Prefix, Table};
@@ -103,32 +104,40 @@ impl TableBuilder {
     /// If one of these builds fails, or the memory of a machine does not suffice.
     pub fn estimate(&self, machines: &[MachineSpec], directory: impl AsRef<Path>) -> Result<Vec<BuildEstimate>> {
         let pool = thread_pool(self.threads)?;
-        machines.iter().map(|&machine| estimate_on(self.spec, &pool, machine, directory.as_ref())).collect()
+        machines.iter().map(|&machine| self.estimate_on(&pool, machine, directory.as_ref())).collect()
+    }
+
+    fn estimate_on(&self, pool: &ThreadPool, machine: MachineSpec, directory: &Path) -> Result<BuildEstimate> {
+        let (spec, symmetry) = (self.spec(), self.symmetry());
+        let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
+        let (params, threads) = if needed <= machine.memory {
+            (None, machine.cores)
+        } else {
+            let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
+            (Some(params), threads)
+        };
+        let symmetric = symmetry.is_some() && params.is_none();
+        let [large, small] = smaller_prefixes(spec.prefix, symmetric).map(|prefix| {
+            let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric);
+            calibrate(&builder, params, pool, directory)
+        });
+        let machine = MachineSpec { cores: threads, ..machine };
+        Ok(extrapolate(spec, machine, params, needed, pool.current_num_threads(), [large?, small?]))
     }
 }
 
-fn estimate_on(spec: TableSpec, pool: &ThreadPool, machine: MachineSpec, directory: &Path) -> Result<BuildEstimate> {
-    let (params, threads) = if memory_needed(spec, machine.cores) <= machine.memory {
-        (None, machine.cores)
-    } else {
-        let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
-        (Some(params), threads)
-    };
-    let [large, small] = smaller_prefixes(spec.prefix)
-        .map(|prefix| calibrate(&TableBuilder::new(prefix).encoding(spec.encoding), params, pool, directory));
-    let machine = MachineSpec { cores: threads, ..machine };
-    Ok(extrapolate(spec, machine, params, pool.current_num_threads(), [large?, small?]))
-}
-
-/// Returns two smaller prefixes to measure.
-fn smaller_prefixes(prefix: Prefix) -> [Prefix; 2] {
+/// Returns two smaller prefixes to measure. The larger one has whole rows if `symmetric`.
+fn smaller_prefixes(prefix: Prefix, symmetric: bool) -> [Prefix; 2] {
     let (board, pieces) = (prefix.board(), prefix.board().pieces());
     let most = CALIBRATION_STATES.min(prefix.states() / 4);
-    let large =
-        (pieces + 1..prefix.within()).rev().find(|&within| choose(within, pieces) <= most).unwrap_or(pieces + 1);
+    let smaller = |within: usize| {
+        Prefix::new(board, within.min(board.cells()) as u64).expect("the prefix is larger than the home")
+    };
+    let is_suitable =
+        |within: &usize| choose(*within, pieces) <= most && (!symmetric || Symmetry::of(smaller(*within)).is_some());
+    let large = (pieces + 1..prefix.within()).rev().find(is_suitable).unwrap_or(pieces + 1);
     let small = (large - large / 3).max(pieces + 1);
-    [large, small]
-        .map(|within| Prefix::new(board, within.min(board.cells()) as u64).expect("the prefix is larger than the home"))
+    [large, small].map(smaller)
 }
 
 fn calibrate(
@@ -161,12 +170,13 @@ fn calibrate(
 }
 
 /// Estimates a build from the costs of two smaller ones, the larger first. Without
-/// `params` the build is in memory. `machine.cores` is the number of threads of the
+/// `params` the build is in memory and needs `in_memory` bytes. `machine.cores` is the number of threads of the
 /// build, and `calibration_threads` that of the smaller builds.
 fn extrapolate(
     spec: TableSpec,
     machine: MachineSpec,
     params: Option<PartitionParams>,
+    in_memory: u64,
     calibration_threads: usize,
     measured: [Calibration; 2],
 ) -> BuildEstimate {
@@ -184,7 +194,7 @@ fn extrapolate(
     let utilization = (large.cpu_s / (large.wall_s * calibration_threads as f64)).clamp(0.1, 1.0);
     let table_bytes = Layout::new(prefix, encoding).file_bytes();
     let (mode, layer_bytes, read_bytes, spilled_bytes, memory_bytes) = match params {
-        None => (BuildMode::InMemory, 0.0, 0.0, 0.0, memory_needed(spec, machine.cores)),
+        None => (BuildMode::InMemory, 0.0, 0.0, 0.0, in_memory),
         Some(params) => {
             let layer_bytes = large.layer_bytes as f64 / large.states as f64 * prefix.states() as f64;
             let largest_spill = max_spill(prefix, params.fixed_pieces);

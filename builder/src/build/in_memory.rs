@@ -1,5 +1,6 @@
 //! Builds in memory.
 
+use std::ops::Range;
 use std::path::Path;
 
 use rayon::ThreadPool;
@@ -27,10 +28,15 @@ pub(super) fn build_in_memory(
     let TableSpec { prefix, encoding } = options.spec;
     let storage = OsFileSystem::shared();
     let new = NewTable::create_in(&storage, path, options.overwrite)?;
-    let BfsResult { planes, layers, boundary_layer, successors } = breadth_first_search(options.spec, pool, observer)?;
+    let BfsResult { planes, reduction, layers, boundary_layer, successors } =
+        breadth_first_search(options.spec, options.symmetry(), pool, observer)?;
     let mut writer = new.begin(TableInfo { prefix, encoding, layers, boundary_layer })?;
     write_blocks(&mut writer, BatchSize::default(), pool, observer, |encoder, blocks| {
-        Ok(blocks.iter().map(|block| planes.encode_block(0, block.ranks.clone(), encoding, encoder)).collect())
+        let encode = |ranks: Range<u64>| match &reduction {
+            None => planes.encode_block(0, ranks, encoding, encoder),
+            Some(reduction) => planes.encode_reduced_block(reduction, ranks, encoding, encoder),
+        };
+        Ok(blocks.iter().map(|block| block.ranks.clone()).map(encode).collect())
     })?;
     let (wall_s, cpu_s) = stopwatch.seconds();
     writer.finish(&Provenance {

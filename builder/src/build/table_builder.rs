@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use sternhalma_data::board::Symmetry;
 use sternhalma_data::{Encoding, Prefix};
 
 use crate::external::WorkDir;
@@ -46,6 +47,7 @@ pub struct TableBuilder {
     pub(super) restart: bool,
     pub(super) overwrite: bool,
     pub(super) drop_page_cache: bool,
+    mirror: bool,
 }
 
 /// The mode of a build, and the reason for it.
@@ -86,6 +88,7 @@ impl TableBuilder {
             restart: false,
             overwrite: false,
             drop_page_cache: false,
+            mirror: true,
         }
     }
 
@@ -138,6 +141,19 @@ impl TableBuilder {
         self
     }
 
+    /// Sets whether a search in memory skips mirror images (default: true). It has no effect out of
+    /// core, or if the goal or the prefix ends within a row.
+    pub fn mirror(mut self, mirror: bool) -> TableBuilder {
+        self.mirror = mirror;
+        self
+    }
+
+    /// Returns the symmetry that a search in memory uses. The expander of a single piece has no reduced ranks.
+    pub(super) fn symmetry(&self) -> Option<Symmetry> {
+        let prefix = self.spec.prefix;
+        Symmetry::of(prefix).filter(|_| self.mirror && prefix.board().pieces() > 1)
+    }
+
     /// Returns the states and the encoding of the table.
     pub fn spec(&self) -> TableSpec {
         self.spec
@@ -152,7 +168,7 @@ impl TableBuilder {
     ///
     /// The bound holds for distances below 64, which no known table exceeds.
     pub fn memory_needed(&self) -> u64 {
-        memory_needed(self.spec, thread_count(self.threads))
+        memory_needed(self.spec, self.symmetry().as_ref(), thread_count(self.threads))
     }
 
     /// Returns the work directory of an out-of-core build of the table at `path`.

@@ -7,9 +7,10 @@ use rayon::prelude::*;
 use sternhalma_data::Encoding;
 use sternhalma_data::table::write::BlockEncoder;
 
+use super::reduction::SymmetryReduction;
 use crate::bits::{load, low_mask, words_for};
 
-/// One bit per state, by rank, and a spare word.
+/// One bit per state, by rank or reduced rank, and a spare word.
 pub(crate) type Bitmap = Vec<u64>;
 
 /// The words that one task of a parallel pass over bitmaps covers.
@@ -86,49 +87,91 @@ impl DistancePlanes {
         encoding: Encoding,
         encoder: &mut BlockEncoder,
     ) -> Vec<u8> {
-        let bytes = self.encode(ranks.start - first_rank..ranks.end - first_rank);
-        match encoding {
-            // The planes already have the layout of these encodings.
-            Encoding::Byte | Encoding::Mod3 => bytes,
-            _ => encoder.encode(ranks, &bytes),
+        let states = ranks.start - first_rank..ranks.end - first_rank;
+        match self {
+            // The planes already have the layout of this encoding.
+            DistancePlanes::Mod3 { .. } => self.encode_mod3(states),
+            DistancePlanes::Distance { .. } => {
+                let mut bytes = vec![0; (states.end - states.start) as usize];
+                self.read(states.start, &mut bytes);
+                encode_distances(bytes, ranks, encoding, encoder)
+            }
         }
     }
 
-    /// Returns the distances of these states as bytes, or four per byte modulo 3.
-    fn encode(&self, ranks: Range<u64>) -> Vec<u8> {
-        let states = (ranks.end - ranks.start) as usize;
-        let words = ranks.step_by(64);
+    /// Returns the bytes of a table block with these ranks. The planes are by reduced rank.
+    pub fn encode_reduced_block(
+        &self,
+        reduction: &SymmetryReduction,
+        ranks: Range<u64>,
+        encoding: Encoding,
+        encoder: &mut BlockEncoder,
+    ) -> Vec<u8> {
+        let bytes = reduction.read_by_rank(ranks.clone(), |first, bytes| self.read(first, bytes));
         match self {
-            DistancePlanes::Distance { digits, .. } => {
-                let mut out = Vec::with_capacity(states + 64);
-                for rank in words {
-                    let mut bytes = [0u64; 8];
-                    for (i, digit) in digits.iter().enumerate() {
-                        let bits = load(digit, rank);
-                        for (eighth, bytes) in bytes.iter_mut().enumerate() {
-                            *bytes |= spread(bits >> (8 * eighth) & 0xff) << i;
-                        }
-                    }
-                    out.extend(bytes.iter().flat_map(|bytes| bytes.to_le_bytes()));
-                }
-                out.truncate(states);
-                out
-            }
-            DistancePlanes::Mod3 { digits: [low, high] } => {
-                let mut out = Vec::with_capacity(states / 4 + 16);
-                for rank in words {
-                    let left = states - 4 * out.len();
-                    let mask = low_mask(left as u64);
-                    // 1, 2, 3 are stored as 0, 1, 2.
-                    let (low, high) = (load(low, rank), load(high, rank) & mask);
-                    let pairs = interleave(high & !low, high & low);
-                    out.extend(pairs.to_le_bytes());
-                }
-                out.truncate(states.div_ceil(4));
-                out
-            }
+            DistancePlanes::Mod3 { .. } => pack_mod3(&bytes),
+            DistancePlanes::Distance { .. } => encode_distances(bytes, ranks, encoding, encoder),
         }
     }
+
+    /// Reads the distances, or the distances modulo 3, of the states from position `first` on.
+    fn read(&self, first: u64, out: &mut [u8]) {
+        let (digits, is_mod3) = match self {
+            DistancePlanes::Distance { digits, .. } => (&digits[..], false),
+            DistancePlanes::Mod3 { digits } => (&digits[..], true),
+        };
+        for (at, out) in (first..).step_by(64).zip(out.chunks_mut(64)) {
+            let mut bytes = [0u64; 8];
+            let mut add = |bits: u64, digit: usize| {
+                for (eighth, bytes) in bytes.iter_mut().enumerate() {
+                    *bytes |= spread(bits >> (8 * eighth) & 0xff) << digit;
+                }
+            };
+            if is_mod3 {
+                let (low, high) = (load(&digits[0], at), load(&digits[1], at));
+                // 1, 2, 3 are stored as 0, 1, 2.
+                add(high & !low, 0);
+                add(high & low, 1);
+            } else {
+                digits.iter().enumerate().for_each(|(digit, bits)| add(load(bits, at), digit));
+            }
+            let bytes = bytes.map(u64::to_le_bytes);
+            out.copy_from_slice(&bytes.as_flattened()[..out.len()]);
+        }
+    }
+
+    /// Returns the distances of these states modulo 3, four per byte.
+    fn encode_mod3(&self, states: Range<u64>) -> Vec<u8> {
+        let DistancePlanes::Mod3 { digits: [low, high] } = self else { return Vec::new() };
+        let count = (states.end - states.start) as usize;
+        let mut out = Vec::with_capacity(count / 4 + 16);
+        for at in states.step_by(64) {
+            let left = count - 4 * out.len();
+            let mask = low_mask(left as u64);
+            // 1, 2, 3 are stored as 0, 1, 2.
+            let (low, high) = (load(low, at), load(high, at) & mask);
+            let pairs = interleave(high & !low, high & low);
+            out.extend(pairs.to_le_bytes());
+        }
+        out.truncate(count.div_ceil(4));
+        out
+    }
+}
+
+/// Returns the bytes of a table block with these ranks and distances.
+fn encode_distances(distances: Vec<u8>, ranks: Range<u64>, encoding: Encoding, encoder: &mut BlockEncoder) -> Vec<u8> {
+    if encoding == Encoding::Byte { distances } else { encoder.encode(ranks, &distances) }
+}
+
+/// Packs distances modulo 3, four per byte.
+fn pack_mod3(bytes: &[u8]) -> Vec<u8> {
+    let pack = |four: &[u8]| {
+        let mut padded = [0; 4];
+        padded[..four.len()].copy_from_slice(four);
+        let four = u32::from_le_bytes(padded);
+        (four | four >> 6 | four >> 12 | four >> 18) as u8
+    };
+    bytes.chunks(4).map(pack).collect()
 }
 
 /// Spreads the eight bits of a byte to eight bytes of 0 or 1.
@@ -184,7 +227,14 @@ mod tests {
                     let word = (i / 64) as usize;
                     prop_assert!((seen[0][word] | seen[1][word]) >> (i % 64) & 1 == 1);
                 }
-                let bytes = planes.encode(cut as u64..states);
+                let bytes = match encoding {
+                    Encoding::Mod3 => planes.encode_mod3(cut as u64..states),
+                    _ => {
+                        let mut bytes = vec![0; distances.len() - cut];
+                        planes.read(cut as u64, &mut bytes);
+                        bytes
+                    }
+                };
                 let per_byte = encoding.states_per_byte().unwrap() as usize;
                 prop_assert_eq!(bytes.len(), (distances.len() - cut).div_ceil(per_byte));
                 let mut padded = distances[cut..].to_vec();

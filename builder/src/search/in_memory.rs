@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use sternhalma_data::board::Symmetry;
 use sternhalma_data::{CellSet, Encoding, Prefix};
 
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
+use super::occupancy::Occupancy;
+use super::reduction::SymmetryReduction;
 use crate::bits::words_for;
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
@@ -24,6 +27,8 @@ const MAX_DISTANCE: u8 = 254;
 /// The result of a breadth-first search.
 pub(crate) struct BfsResult {
     pub planes: DistancePlanes,
+    /// Maps ranks to positions in the planes. `None` if the planes hold all states by rank.
+    pub reduction: Option<SymmetryReduction>,
     /// The number of states at each distance.
     pub layers: Vec<u64>,
     /// The smallest distance of a state with a move out of the prefix.
@@ -37,51 +42,68 @@ pub(crate) struct BfsResult {
 /// writing of its table take, in bytes.
 ///
 /// The bound holds for distances below 64, which no known table exceeds.
-pub(crate) fn memory_needed(spec: TableSpec, threads: usize) -> u64 {
+pub(crate) fn memory_needed(spec: TableSpec, symmetry: Option<&Symmetry>, threads: usize) -> u64 {
     const PROGRAM: u64 = 16 << 20;
     const THREAD: u64 = 8 << 20;
-    let bitmap = 8 * words_for(spec.prefix.states()) as u64;
+    let bitmap = 8 * words_for(symmetry.map_or(spec.prefix.states(), Symmetry::states)) as u64;
     // The layer and the next one, and the planes.
     let bitmaps = match spec.encoding {
         Encoding::Mod3 => 2 + 2,
         _ => 2 + 1 + 6,
     };
-    (bitmaps * bitmap + PROGRAM).saturating_add(THREAD.saturating_mul(threads as u64))
+    let reduction = |symmetry: &Symmetry| {
+        let slice_pieces = Expander::best_slice_pieces(spec.prefix);
+        SymmetryReduction::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
+    };
+    let reduction = symmetry.map_or(0, reduction);
+    (bitmaps * bitmap + Occupancy::memory(bitmap) + PROGRAM + reduction)
+        .saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
 /// Finds the distance of every state of the prefix, one layer after another.
+/// With a symmetry, it searches and returns only canonical states.
 ///
 /// # Errors
 /// If the memory cannot be allocated, if a distance exceeds [`MAX_DISTANCE`], or
 /// if the observer cancels the search.
-pub(crate) fn breadth_first_search(spec: TableSpec, pool: &ThreadPool, observer: &dyn Observer) -> Result<BfsResult> {
-    let out_of_memory = |_| BuilderError::OutOfMemory { needed: memory_needed(spec, pool.current_num_threads()) };
-    let states = spec.prefix.states();
+pub(crate) fn breadth_first_search(
+    spec: TableSpec,
+    symmetry: Option<Symmetry>,
+    pool: &ThreadPool,
+    observer: &dyn Observer,
+) -> Result<BfsResult> {
+    let out_of_memory =
+        |_| BuilderError::OutOfMemory { needed: memory_needed(spec, symmetry.as_ref(), pool.current_num_threads()) };
+    let states = symmetry.as_ref().map_or(spec.prefix.states(), Symmetry::states);
     let mut planes = DistancePlanes::new(states, spec.encoding).map_err(out_of_memory)?;
     let (mut layers, mut boundary_layer, mut successors) = (Vec::new(), None, 0);
-    let expander = LayerExpander::new(spec.prefix);
+    let expander = LayerExpander::new(spec.prefix, symmetry.clone());
     let mut frontier = new_bitmap(states).map_err(out_of_memory)?;
     let mut next: Vec<AtomicU64> = new_bitmap(states).map_err(out_of_memory)?.into_iter().map(AtomicU64::new).collect();
+    let symmetric = symmetry.as_ref().map(symmetric_ranks);
     // The goal has rank 0.
     *next[0].get_mut() = 1;
-    let mut seen = 0;
+    let (mut seen, mut occupancy) = (0, Occupancy::default());
     loop {
-        let count = pool.install(|| advance_frontier(&mut next, &mut frontier));
-        if count == 0 {
+        let canonical = pool.install(|| advance_frontier(&mut next, &mut frontier));
+        if canonical == 0 {
             break;
         }
+        let count = symmetric.as_ref().map_or(canonical, |symmetric| 2 * canonical - count_in(&frontier, symmetric));
         let distance = u8::try_from(layers.len()).ok().filter(|&distance| distance <= MAX_DISTANCE);
         let distance = distance.ok_or(BuilderError::DistanceTooLarge)?;
         // The layer is seen before it is expanded, so it does not reach itself.
         pool.install(|| planes.add(&frontier, distance)).map_err(out_of_memory)?;
         layers.push(count);
         seen += count;
-        observer.layer(u32::from(distance), count, seen, states);
+        observer.layer(u32::from(distance), count, seen, spec.prefix.states());
 
+        pool.install(|| occupancy.update(&frontier));
         let escapes = AtomicBool::new(false);
         let layer = LayerBitmaps {
             offsets: &BitOffsets::ZERO,
             frontier: &frontier,
+            occupancy: &occupancy,
             seen: planes.seen(),
             next: &next,
             escapes: &escapes,
@@ -97,8 +119,19 @@ pub(crate) fn breadth_first_search(spec: TableSpec, pool: &ThreadPool, observer:
     }
     // The cells of a prefix are connected and the pieces are alike, so steps
     // alone lead from any state to any other.
-    assert_eq!(seen, states, "every state of a prefix is reachable");
-    Ok(BfsResult { planes, layers, boundary_layer, successors })
+    assert_eq!(seen, spec.prefix.states(), "every state of a prefix is reachable");
+    Ok(BfsResult { planes, reduction: expander.into_reduction(), layers, boundary_layer, successors })
+}
+
+/// Returns the reduced ranks of the states that are their own mirror images, in order.
+fn symmetric_ranks(symmetry: &Symmetry) -> Vec<u64> {
+    let mut ranks = Vec::with_capacity(symmetry.symmetric_states() as usize);
+    symmetry.for_each_symmetric(|state| ranks.push(symmetry.reduced_rank_of_canonical(state.cells())));
+    ranks
+}
+
+fn count_in(bitmap: &[u64], positions: &[u64]) -> u64 {
+    positions.iter().map(|&at| bitmap[(at / 64) as usize] >> (at % 64) & 1).sum()
 }
 
 /// Moves the layer in `next` to `frontier`, clears `next`, and returns the number of
@@ -120,16 +153,25 @@ fn advance_frontier(next: &mut [AtomicU64], frontier: &mut Bitmap) -> u64 {
 enum LayerExpander {
     /// A single piece has only one context.
     Single(Prefix),
-    Contexts(Expander),
+    Contexts(Box<Expander>),
 }
 
 impl LayerExpander {
     /// Returns the expander for a prefix. A single piece has no other pieces to
     /// form a context, so it has its own expander.
-    fn new(prefix: Prefix) -> LayerExpander {
-        match prefix.board().pieces() {
-            1 => LayerExpander::Single(prefix),
-            _ => LayerExpander::Contexts(Expander::new(prefix, Expander::best_slice_pieces(prefix))),
+    fn new(prefix: Prefix, symmetry: Option<Symmetry>) -> LayerExpander {
+        let slice_pieces = Expander::best_slice_pieces(prefix);
+        match (prefix.board().pieces(), symmetry) {
+            (1, _) => LayerExpander::Single(prefix),
+            (_, None) => LayerExpander::Contexts(Box::new(Expander::new(prefix, slice_pieces))),
+            (_, Some(symmetry)) => LayerExpander::Contexts(Box::new(Expander::reduced(symmetry, slice_pieces))),
+        }
+    }
+
+    fn into_reduction(self) -> Option<SymmetryReduction> {
+        match self {
+            LayerExpander::Single(_) => None,
+            LayerExpander::Contexts(expander) => expander.reduction,
         }
     }
 

@@ -1,13 +1,15 @@
 //! Breadth-first search from the goal.
 //!
 //! Both searches expand a layer with the same bit-parallel [`Expander`]:
-//! [`breadth_first_search`] over bitmaps of all states in memory, and
+//! [`breadth_first_search`] over bitmaps of all states, or of all canonical states, in memory, and
 //! [`ExternalSearch`] over the partitions of layers on disk.
 
 mod distance_planes;
 mod expander;
 mod in_memory;
+mod occupancy;
 mod out_of_core;
+mod reduction;
 
 pub(crate) use distance_planes::{DistancePlanes, new_bitmap};
 pub(crate) use expander::{Expander, MAX_SLICES_BYTES};

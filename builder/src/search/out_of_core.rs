@@ -22,6 +22,7 @@ use sternhalma_data::Prefix;
 use sternhalma_data::table::fs::FileSystem;
 
 use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
+use super::occupancy::Occupancy;
 use crate::error::{BuilderError, Result};
 use crate::external::{
     ContextClass, LayerFile, LayerSummary, LayerWriter, PackedSegment, PartitionParams, Partitioning, Segment,
@@ -44,6 +45,7 @@ pub(crate) struct ExternalSearch<'a> {
     workers: Vec<Mutex<ThreadBuffers>>,
     /// The states of the layer in the current class.
     frontier: Vec<u64>,
+    occupancy: Occupancy,
     /// The states that the current class reaches.
     next: Vec<AtomicU64>,
     spill: SpillBuffer,
@@ -84,6 +86,7 @@ impl<'a> ExternalSearch<'a> {
             workers,
             expander,
             frontier: vec![0; most],
+            occupancy: Occupancy::default(),
             next: (0..most).map(|_| AtomicU64::new(0)).collect(),
             spill: SpillBuffer::new(storage, spill_path, params.spill_bytes),
             observer,
@@ -101,6 +104,7 @@ impl<'a> ExternalSearch<'a> {
         let bitmaps = (max_words(prefix, params.fixed_pieces) as u64).saturating_mul(16);
         let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
         bitmaps
+            .saturating_add(Occupancy::memory(bitmaps / 2))
             .saturating_add(Expander::memory(prefix, params.slice_pieces))
             .saturating_add(LayerFile::memory(segments).saturating_mul(3))
             .saturating_add(choose(prefix.within(), params.fixed_pieces).saturating_mul(8))
@@ -207,11 +211,13 @@ impl<'a> ExternalSearch<'a> {
         Ok(())
     }
 
-    fn expand_class(&self, class: &ContextClass, escapes: &AtomicBool) {
+    fn expand_class(&mut self, class: &ContextClass, escapes: &AtomicBool) {
         let frontier = &self.frontier[..class.words];
+        self.occupancy.update(frontier);
         let layer = LayerBitmaps {
             offsets: &class.offsets,
             frontier,
+            occupancy: &self.occupancy,
             seen: [frontier, frontier],
             next: &self.next[..class.words],
             escapes,

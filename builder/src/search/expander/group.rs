@@ -1,0 +1,376 @@
+//! The expansion of a group over bitmaps of all states.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
+use sternhalma_data::{Cell, CellSet};
+
+use super::layer::LayerBitmaps;
+use super::tables::{BATCH_WORDS, GroupTables, JumpPair, StateTriangle, slice_words};
+use crate::bits::{BitMatrix, load, low_mask, or_at, or_run, words_for};
+use crate::ranks::{BitOffsets, MAX_CELLS, choose, rank_above};
+
+/// The slices of a group, and buffers.
+pub(super) struct GroupScratch {
+    /// The slices of a group, one per cell, each with a spare word.
+    pub bit_slices: Vec<u64>,
+    pub stride: usize,
+    matrix: BitMatrix,
+    triangle: Vec<u64>,
+    pub jumps: GroupJumps,
+    pub successors: u64,
+}
+
+#[derive(Default)]
+pub(super) struct GroupJumps {
+    /// Jumps over upper pieces, which all contexts of the group have.
+    over_upper: Vec<JumpPair>,
+    /// Jumps over cells where only some contexts of the group have a piece.
+    over_lower: Vec<JumpPair>,
+}
+
+impl GroupScratch {
+    /// Creates buffers for groups of a prefix within this number of cells.
+    pub fn new(within: usize) -> GroupScratch {
+        let within = within as u64;
+        GroupScratch {
+            bit_slices: Vec::new(),
+            stride: 0,
+            matrix: BitMatrix::new(),
+            triangle: vec![0; words_for(within * within / 2)],
+            jumps: GroupJumps::default(),
+            successors: 0,
+        }
+    }
+}
+
+/// The contexts that share their upper pieces.
+pub(super) struct ContextGroup<'a> {
+    pub tables: &'a GroupTables,
+    offsets: &'a BitOffsets,
+    pub upper: CellSet,
+    /// The lowest upper piece. The lower pieces stand below this piece.
+    pub lowest: usize,
+    pub contexts: u64,
+    /// The position of the first state of the lower block.
+    pub below_start: u64,
+}
+
+impl<'a> ContextGroup<'a> {
+    pub fn new(tables: &'a GroupTables, upper: CellSet, lowest: usize, offsets: &'a BitOffsets) -> ContextGroup<'a> {
+        let contexts = choose(lowest, tables.slice_pieces);
+        let below_start = rank_above(upper, tables.slice_pieces + 1) - offsets.below;
+        ContextGroup { tables, offsets, upper, lowest, contexts, below_start }
+    }
+
+    /// Adds the unseen successors of all moves whose context is in this group to the next layer.
+    pub fn expand(&self, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
+        if !self.is_occupied(layer) {
+            return;
+        }
+        self.clear_slices(scratch);
+        self.gather_above(layer, scratch);
+        self.gather_below(layer.frontier, self.below_start, scratch);
+        self.jumps(&mut scratch.jumps);
+        if self.move_all(0..self.words(), layer, scratch) {
+            self.scatter_above(layer, scratch);
+            self.scatter_below(layer, self.below_start, scratch);
+        }
+    }
+
+    /// Returns the number of words of a slice with contexts.
+    pub fn words(&self) -> usize {
+        self.contexts.div_ceil(64) as usize
+    }
+
+    /// Returns whether the layer may have states with a context of the group.
+    fn is_occupied(&self, layer: &LayerBitmaps) -> bool {
+        let below = choose(self.lowest, self.tables.slice_pieces + 1);
+        below > 0 && layer.occupancy.any(self.below_start, below)
+            || self.runs_above().any(|(_, start)| layer.occupancy.any(start, self.contexts))
+    }
+
+    pub fn clear_slices(&self, scratch: &mut GroupScratch) {
+        scratch.stride = slice_words(self.contexts) + 1;
+        scratch.bit_slices.clear();
+        scratch.bit_slices.resize(self.tables.prefix.board().cells() * scratch.stride, 0);
+    }
+
+    /// Iterates over the cells of a mover above the lower pieces, each with
+    /// the position of its first state.
+    fn runs_above(&self) -> impl Iterator<Item = (usize, u64)> + use<'a> {
+        let (upper, slice_pieces, offsets) = (self.upper, self.tables.slice_pieces, self.offsets);
+        let position =
+            move |cell: Cell| rank_above(upper.with(cell), slice_pieces).wrapping_sub(offsets.above[cell.index()]);
+        self.cells_above().iter().map(move |cell| (cell.index(), position(cell)))
+    }
+
+    /// Returns the cells of a mover above the lower pieces.
+    pub fn cells_above(&self) -> CellSet {
+        self.tables.prefix.cells() - CellSet::first_cells(self.lowest) - self.upper
+    }
+
+    fn gather_above(&self, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
+        for (cell, start) in self.runs_above().filter(|&(_, start)| layer.occupancy.any(start, self.contexts)) {
+            let slice = &mut scratch.bit_slices[cell * scratch.stride..];
+            let mut done = 0;
+            for word in slice.iter_mut().take(self.words()) {
+                *word = load(layer.frontier, start + done) & low_mask(self.contexts - done);
+                done += 64;
+            }
+        }
+    }
+
+    /// Iterates over the triangles of the lower block, each with its apex, the
+    /// position of its first state, and its number of states. `start` is the position of the block.
+    pub fn triangles(&self, mut start: u64) -> impl Iterator<Item = (&'a StateTriangle, usize, u64, u64)> + use<'a> {
+        let count = choose(self.lowest, self.tables.slice_pieces - 1) as usize;
+        let lowest = self.lowest;
+        self.tables.triangles[..count].iter().filter_map(move |triangle| {
+            let apex = triangle.apex.map_or(lowest, usize::from);
+            let (first, states) = (start, choose(apex, 2));
+            start += states;
+            (states > 0).then_some((triangle, apex, first, states))
+        })
+    }
+
+    /// Reads the lower block, which begins at position `start` of the bitmap `frontier`.
+    pub fn gather_below(&self, frontier: &[u64], start: u64, scratch: &mut GroupScratch) {
+        for (triangle, apex, start, states) in self.triangles(start) {
+            if any_set(frontier, start, states) {
+                self.gather_triangle(triangle, apex, frontier, start, states, scratch);
+            }
+        }
+    }
+
+    pub fn gather_triangle(
+        &self,
+        triangle: &StateTriangle,
+        apex: usize,
+        frontier: &[u64],
+        start: u64,
+        states: u64,
+        scratch: &mut GroupScratch,
+    ) {
+        let GroupScratch { bit_slices, stride, matrix, .. } = scratch;
+        let mut row_start = start;
+        for y in 0..apex {
+            let bits = y as u64;
+            matrix.near[y] = load(frontier, row_start) & low_mask(bits);
+            matrix.far[y] = match bits > 64 {
+                true => load(frontier, row_start + 64) & low_mask(bits - 64),
+                false => 0,
+            };
+            row_start += bits;
+        }
+        clear_rows(matrix, apex);
+        matrix.symmetrize(apex);
+        for cell in 0..apex {
+            let slice = &mut bit_slices[cell * *stride..][..*stride];
+            or_at(slice, triangle.bit, matrix.near[cell]);
+            if apex > 64 {
+                or_at(slice, triangle.bit + 64, matrix.far[cell]);
+            }
+        }
+        for &(cell, offset) in &triangle.runs {
+            let slice = &mut bit_slices[usize::from(cell) * *stride..][..*stride];
+            or_run(slice, offset, frontier, start, states);
+        }
+    }
+
+    /// Selects the jumps that some context of the group allows.
+    pub fn jumps(&self, jumps: &mut GroupJumps) {
+        jumps.over_upper.clear();
+        jumps.over_lower.clear();
+        for jump in &self.tables.jumps {
+            if jump.ends.iter().any(|&end| self.upper.contains(Cell::new(usize::from(end)))) {
+                continue;
+            }
+            if self.upper.contains(Cell::new(usize::from(jump.over))) {
+                jumps.over_upper.push(*jump);
+            } else if usize::from(jump.over) < self.lowest {
+                jumps.over_lower.push(*jump);
+            }
+        }
+    }
+
+    /// Replaces the states of the layer in every slice with the states one move
+    /// away that are not in the layer with the same context. Returns whether the
+    /// layer has any states in the slices.
+    ///
+    /// All states must be in these words of the slices.
+    pub fn move_all(&self, words: Range<usize>, layer: &LayerBitmaps, scratch: &mut GroupScratch) -> bool {
+        let mut any = false;
+        let mut at = words.start / BATCH_WORDS * BATCH_WORDS;
+        while at < words.end {
+            any |= match self.words() - at {
+                1 => self.move_words::<1>(at, layer, scratch),
+                2 => self.move_words::<2>(at, layer, scratch),
+                3 | 4 => self.move_words::<4>(at, layer, scratch),
+                _ => self.move_words::<BATCH_WORDS>(at, layer, scratch),
+            };
+            at += BATCH_WORDS;
+        }
+        any
+    }
+
+    fn move_words<const W: usize>(&self, at: usize, layer: &LayerBitmaps, scratch: &mut GroupScratch) -> bool {
+        let GroupScratch { bit_slices, stride, jumps, successors, .. } = scratch;
+        let cells = self.tables.prefix.board().cells();
+        let mut before = [[0u64; W]; MAX_CELLS];
+        let mut occupied = [[0u64; W]; MAX_CELLS];
+        let mut any = [0u64; W];
+        for cell in 0..cells {
+            before[cell].copy_from_slice(&bit_slices[cell * *stride + at..][..W]);
+            occupied[cell].copy_from_slice(&self.tables.occupied[cell][at..][..W]);
+            any = or(any, before[cell]);
+        }
+        if any == [0; W] {
+            return false;
+        }
+        let mut reached = before;
+        chain_jumps(&mut reached, &occupied, jumps);
+        for cell in 0..cells {
+            // The upper pieces occupy these cells in all contexts.
+            if self.upper.contains(Cell::new(cell)) {
+                continue;
+            }
+            let mut slice = reached[cell];
+            for &neighbor in &self.tables.neighbors[cell] {
+                slice = or(slice, before[usize::from(neighbor)]);
+            }
+            for ((word, occupied), before) in slice.iter_mut().zip(occupied[cell]).zip(before[cell]) {
+                *word &= !(occupied | before);
+                *successors += u64::from(word.count_ones());
+            }
+            bit_slices[cell * *stride + at..][..W].copy_from_slice(&slice);
+            if cell >= self.tables.prefix.within() && slice != [0; W] {
+                layer.escapes.store(true, Relaxed);
+            }
+        }
+        true
+    }
+
+    fn scatter_above(&self, layer: &LayerBitmaps, scratch: &GroupScratch) {
+        for (cell, start) in self.runs_above() {
+            let slice = &scratch.bit_slices[cell * scratch.stride..];
+            for (word, &states) in slice.iter().take(self.words()).enumerate() {
+                layer.reach(start + 64 * word as u64, states);
+            }
+        }
+    }
+
+    pub fn scatter_below(&self, layer: &LayerBitmaps, start: u64, scratch: &mut GroupScratch) {
+        for (triangle, apex, start, states) in self.triangles(start) {
+            if layer.any_unseen(start, states) {
+                let packed = self.pack_triangle(triangle, apex, states, scratch);
+                for (word, &states) in packed.iter().enumerate() {
+                    layer.reach(start + 64 * word as u64, states);
+                }
+            }
+        }
+    }
+
+    /// Returns the states of a triangle in the slices, as a bitmap from its first state on.
+    pub fn pack_triangle<'s>(
+        &self,
+        triangle: &StateTriangle,
+        apex: usize,
+        states: u64,
+        scratch: &'s mut GroupScratch,
+    ) -> &'s [u64] {
+        let GroupScratch { bit_slices, stride, matrix, triangle: packed, .. } = scratch;
+        for cell in 0..apex {
+            let slice = &bit_slices[cell * *stride..][..*stride];
+            matrix.near[cell] = load(slice, triangle.bit) & low_mask(apex as u64);
+            matrix.far[cell] = match apex > 64 {
+                true => load(slice, triangle.bit + 64) & low_mask(apex as u64 - 64),
+                false => 0,
+            };
+        }
+        clear_rows(matrix, apex);
+        matrix.symmetrize(apex);
+        let packed = &mut packed[..(states / 64) as usize + 2];
+        packed.fill(0);
+        let mut row_start = 0;
+        for y in 0..apex {
+            let bits = y as u64;
+            or_at(packed, row_start, matrix.near[y] & low_mask(bits));
+            if bits > 64 {
+                or_at(packed, row_start + 64, matrix.far[y] & low_mask(bits - 64));
+            }
+            row_start += bits;
+        }
+        for &(cell, offset) in &triangle.runs {
+            or_run(packed, 0, &bit_slices[usize::from(cell) * *stride..][..*stride], offset, states);
+        }
+        packed
+    }
+}
+
+/// Clears the rows between `size` and the power of two that is transposed.
+fn clear_rows(matrix: &mut BitMatrix, size: usize) {
+    let rows = size.next_power_of_two().max(8);
+    matrix.near[size..rows].fill(0);
+    matrix.far[size..rows].fill(0);
+}
+
+#[inline]
+pub(super) fn any_set(words: &[u64], start: u64, len: u64) -> bool {
+    let mut done = 0;
+    while done < len {
+        if load(words, start + done) & low_mask(len - done) != 0 {
+            return true;
+        }
+        done += 64;
+    }
+    false
+}
+
+#[inline(always)]
+fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
+    std::array::from_fn(|i| a[i] | b[i])
+}
+
+/// Adds to each slice the states that chains of jumps reach. Repeats all jumps until
+/// nothing changes.
+fn chain_jumps<const W: usize>(
+    reached: &mut [[u64; W]; MAX_CELLS],
+    occupied: &[[u64; W]; MAX_CELLS],
+    jumps: &GroupJumps,
+) {
+    loop {
+        let mut changed = [0u64; W];
+        for jump in &jumps.over_upper {
+            join(reached, occupied, [u64::MAX; W], jump, &mut changed);
+        }
+        for jump in &jumps.over_lower {
+            join(reached, occupied, occupied[usize::from(jump.over) % MAX_CELLS], jump, &mut changed);
+        }
+        if changed == [0; W] {
+            return;
+        }
+    }
+}
+
+#[inline(always)]
+fn join<const W: usize>(
+    reached: &mut [[u64; W]; MAX_CELLS],
+    occupied: &[[u64; W]; MAX_CELLS],
+    over: [u64; W],
+    jump: &JumpPair,
+    changed: &mut [u64; W],
+) {
+    let [a, b] = jump.ends.map(|end| usize::from(end) % MAX_CELLS);
+    let (at_a, at_b) = (reached[a], reached[b]);
+    let (occupied_a, occupied_b) = (occupied[a], occupied[b]);
+    let mut new_a = [0; W];
+    let mut new_b = [0; W];
+    for i in 0..W {
+        new_a[i] = at_a[i] | (at_b[i] & over[i] & !occupied_a[i]);
+        new_b[i] = at_b[i] | (at_a[i] & over[i] & !occupied_b[i]);
+        changed[i] |= (new_a[i] ^ at_a[i]) | (new_b[i] ^ at_b[i]);
+    }
+    reached[a] = new_a;
+    reached[b] = new_b;
+}
