@@ -78,25 +78,19 @@ fn bit_slices_wider_than_a_word_and_matrices_wider_than_64() {
 fn searches_with_and_without_mirroring_write_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     // The goal ends in the lower half, in the middle and in the upper half, or is the prefix.
-    let symmetric = [
-        (3, 3, 9),
-        (3, 6, 9),
-        (3, 8, 9),
-        (3, 3, 3),
-        (4, 13, 16),
-        (4, 15, 16),
-        (4, 3, 13),
-        (4, 6, 16),
-        (4, 10, 16),
-        (5, 6, 25),
-        (5, 10, 22),
-        (5, 15, 25),
-        (6, 3, 36),
+    let symmetric: [(u64, &[(u64, u64)]); 7] = [
+        (3, &[(3, 9), (6, 9), (8, 9), (3, 3)]),
+        (4, &[(3, 13), (6, 16), (10, 16), (13, 16), (15, 16)]),
+        (5, &[(6, 25), (10, 22), (15, 25)]),
+        (6, &[(3, 36), (6, 33)]),
+        (7, &[(3, 49)]),
+        (9, &[(6, 36), (10, 21)]),
+        (11, &[(3, 121)]),
     ];
-    for (side, pieces, within) in
-        symmetric.into_iter().chain([(6, 6, 33), (7, 3, 49), (9, 6, 36), (9, 10, 21), (11, 3, 121)])
-    {
-        for encoding in [Encoding::Byte, Encoding::Mod3] {
+    let tables =
+        symmetric.iter().flat_map(|&(side, tables)| tables.iter().map(move |&(pieces, within)| (side, pieces, within)));
+    for (side, pieces, within) in tables {
+        for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
             let [mirrored, whole] = [true, false].map(|mirror| {
                 let path = dir.path().join("table.sht");
                 let builder = TableBuilder::new(prefix(side, pieces, within)).encoding(encoding).threads(2);

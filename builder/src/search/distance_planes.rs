@@ -89,8 +89,7 @@ impl DistancePlanes {
     ) -> Vec<u8> {
         let states = ranks.start - first_rank..ranks.end - first_rank;
         match self {
-            // The planes already have the layout of this encoding.
-            DistancePlanes::Mod3 { .. } => self.encode_mod3(states),
+            DistancePlanes::Mod3 { digits } => encode_mod3(digits, states),
             DistancePlanes::Distance { .. } => {
                 let mut bytes = vec![0; (states.end - states.start) as usize];
                 self.read(states.start, &mut bytes);
@@ -139,23 +138,22 @@ impl DistancePlanes {
             out.copy_from_slice(&bytes.as_flattened()[..out.len()]);
         }
     }
+}
 
-    /// Returns the distances of these states modulo 3, four per byte.
-    fn encode_mod3(&self, states: Range<u64>) -> Vec<u8> {
-        let DistancePlanes::Mod3 { digits: [low, high] } = self else { return Vec::new() };
-        let count = (states.end - states.start) as usize;
-        let mut out = Vec::with_capacity(count / 4 + 16);
-        for at in states.step_by(64) {
-            let left = count - 4 * out.len();
-            let mask = low_mask(left as u64);
-            // 1, 2, 3 are stored as 0, 1, 2.
-            let (low, high) = (load(low, at), load(high, at) & mask);
-            let pairs = interleave(high & !low, high & low);
-            out.extend(pairs.to_le_bytes());
-        }
-        out.truncate(count.div_ceil(4));
-        out
+/// Returns the distances of these states modulo 3, four per byte. The planes already have this layout.
+fn encode_mod3([low, high]: &[Bitmap; 2], states: Range<u64>) -> Vec<u8> {
+    let count = (states.end - states.start) as usize;
+    let mut out = Vec::with_capacity(count / 4 + 16);
+    for at in states.step_by(64) {
+        let left = count - 4 * out.len();
+        let mask = low_mask(left as u64);
+        // 1, 2, 3 are stored as 0, 1, 2.
+        let (low, high) = (load(low, at), load(high, at) & mask);
+        let pairs = interleave(high & !low, high & low);
+        out.extend(pairs.to_le_bytes());
     }
+    out.truncate(count.div_ceil(4));
+    out
 }
 
 /// Returns the bytes of a table block with these ranks and distances.
@@ -227,14 +225,13 @@ mod tests {
                     let word = (i / 64) as usize;
                     prop_assert!((seen[0][word] | seen[1][word]) >> (i % 64) & 1 == 1);
                 }
-                let bytes = match encoding {
-                    Encoding::Mod3 => planes.encode_mod3(cut as u64..states),
-                    _ => {
-                        let mut bytes = vec![0; distances.len() - cut];
-                        planes.read(cut as u64, &mut bytes);
-                        bytes
-                    }
-                };
+                let mut bytes = vec![0; distances.len() - cut];
+                planes.read(cut as u64, &mut bytes);
+                if let DistancePlanes::Mod3 { digits } = &planes {
+                    let packed = pack_mod3(&bytes);
+                    bytes = encode_mod3(digits, cut as u64..states);
+                    prop_assert_eq!(&bytes, &packed);
+                }
                 let per_byte = encoding.states_per_byte().unwrap() as usize;
                 prop_assert_eq!(bytes.len(), (distances.len() - cut).div_ceil(per_byte));
                 let mut padded = distances[cut..].to_vec();

@@ -175,7 +175,7 @@ impl Symmetry {
         cells.bits().cmp(&self.mirror(cells).bits())
     }
 
-    /// Returns the reduced rank of the canonical one of a state and its mirror image.
+    /// Returns the reduced rank of a state or of its mirror image, whichever is canonical.
     ///
     /// # Panics
     /// If the prefix does not cover the state, or the state has more pieces than the goal.

@@ -23,7 +23,9 @@
 //! both are rows of a symmetric matrix.
 //!
 //! A bitmap may hold only the states that the groups at hand involve:
-//! [`BitOffsets`] gives their positions.
+//! [`BitOffsets`](crate::ranks::BitOffsets) gives their positions. It may also
+//! hold only canonical states: [`SymmetryReduction`] then maps runs of ranks to
+//! their places.
 
 mod group;
 mod layer;

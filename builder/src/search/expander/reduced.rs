@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 use std::mem;
+use std::ops::Range;
 
 use sternhalma_data::Cell;
 
@@ -42,7 +43,7 @@ struct ExpandedContexts {
 
 impl ExpandedContexts {
     /// Returns the range of words that include all expanded contexts, of `words` words with contexts.
-    fn words(&self, words: usize) -> std::ops::Range<usize> {
+    fn words(&self, words: usize) -> Range<usize> {
         if self.all {
             return 0..words;
         }
@@ -64,8 +65,8 @@ impl ExpandedContexts {
 }
 
 impl ContextGroup<'_> {
-    /// Adds the unseen successors of all moves whose context is in this group to the next layer. Of
-    /// mirrored contexts, it suffices to expand one.
+    /// Adds the unseen successors of all moves whose context is in this group to the next layer. One
+    /// context of each mirrored pair suffices.
     pub(super) fn expand_reduced(
         &self,
         reduction: &SymmetryReduction,
