@@ -1,21 +1,8 @@
-//! Ranks of states with given upper pieces, and their positions in bitmaps.
-
-use sternhalma_data::CellSet;
-use sternhalma_data::board::binomial;
+//! Positions of states in bitmaps.
 
 /// An upper bound of the cells of a board (121). With a power of two, an
 /// array access needs no bounds check.
 pub(crate) const MAX_CELLS: usize = 128;
-
-/// Returns the number of ways to choose `k` of `n` cells.
-pub(crate) fn choose(n: usize, k: usize) -> u64 {
-    binomial(n, k).expect("counts of a board's states fit in 64 bits")
-}
-
-/// Returns the rank of the first state with these pieces and `below` pieces below them.
-pub(crate) fn rank_above(pieces: CellSet, below: usize) -> u64 {
-    pieces.iter().enumerate().map(|(i, cell)| choose(cell.index(), below + i + 1)).sum()
-}
 
 /// The positions of states in a bitmap that holds only some of them.
 ///

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use rayon::ThreadPool;
 use serde::Serialize;
-use sternhalma_data::board::Symmetry;
+use sternhalma_data::board::{Symmetry, choose};
 use sternhalma_data::table::Layout;
 use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::{Prefix, Table};
@@ -29,7 +29,6 @@ use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
 use crate::options::{BuildMode, TableSpec};
 use crate::process::thread_pool;
-use crate::ranks::choose;
 use crate::search::{Expander, memory_needed};
 
 /// The states of a calibration: enough for all threads, and few enough for seconds.

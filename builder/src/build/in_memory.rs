@@ -28,13 +28,13 @@ pub(super) fn build_in_memory(
     let TableSpec { prefix, encoding } = options.spec;
     let storage = OsFileSystem::shared();
     let new = NewTable::create_in(&storage, path, options.overwrite)?;
-    let BfsResult { planes, reduction, layers, boundary_layer, successors } =
+    let BfsResult { planes, runs, layers, boundary_layer, successors } =
         breadth_first_search(options.spec, options.symmetry(), pool, observer)?;
     let mut writer = new.begin(TableInfo { prefix, encoding, layers, boundary_layer })?;
     write_blocks(&mut writer, BatchSize::default(), pool, observer, |encoder, blocks| {
-        let encode = |ranks: Range<u64>| match &reduction {
+        let encode = |ranks: Range<u64>| match &runs {
             None => planes.encode_block(0, ranks, encoding, encoder),
-            Some(reduction) => planes.encode_reduced_block(reduction, ranks, encoding, encoder),
+            Some(runs) => planes.encode_reduced_block(runs, ranks, encoding, encoder),
         };
         Ok(blocks.iter().map(|block| block.ranks.clone()).map(encode).collect())
     })?;

@@ -24,10 +24,11 @@
 
 use std::ops::Range;
 
+use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, States};
 
 use crate::bits::low_mask;
-use crate::ranks::{BitOffsets, MAX_CELLS, choose, rank_above};
+use crate::ranks::{BitOffsets, MAX_CELLS};
 
 /// The parameters of a partitioning, and the memory that goes with it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

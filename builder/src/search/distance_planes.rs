@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use sternhalma_data::Encoding;
+use sternhalma_data::board::MirroredRuns;
 use sternhalma_data::table::write::BlockEncoder;
 
-use super::reduction::SymmetryReduction;
 use crate::bits::{load, low_mask, words_for};
 
 /// One bit per state, by rank or reduced rank, and a spare word.
@@ -101,12 +101,12 @@ impl DistancePlanes {
     /// Returns the bytes of a table block with these ranks. The planes are by reduced rank.
     pub fn encode_reduced_block(
         &self,
-        reduction: &SymmetryReduction,
+        runs: &MirroredRuns,
         ranks: Range<u64>,
         encoding: Encoding,
         encoder: &mut BlockEncoder,
     ) -> Vec<u8> {
-        let bytes = reduction.read_by_rank(ranks.clone(), |first, bytes| self.read(first, bytes));
+        let bytes = runs.read_by_rank(ranks.clone(), |first, bytes| self.read(first, bytes));
         match self {
             DistancePlanes::Mod3 { .. } => pack_mod3(&bytes),
             DistancePlanes::Distance { .. } => encode_distances(bytes, ranks, encoding, encoder),

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::board::Symmetry;
+use sternhalma_data::board::{MirroredRuns, Symmetry};
 use sternhalma_data::{CellSet, Encoding, Prefix};
 
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
 use super::occupancy::Occupancy;
-use super::reduction::SymmetryReduction;
 use crate::bits::words_for;
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
@@ -28,7 +27,7 @@ const MAX_DISTANCE: u8 = 254;
 pub(crate) struct BfsResult {
     pub planes: DistancePlanes,
     /// Maps ranks to positions in the planes. `None` if the planes hold all states by rank.
-    pub reduction: Option<SymmetryReduction>,
+    pub runs: Option<MirroredRuns>,
     /// The number of states at each distance.
     pub layers: Vec<u64>,
     /// The smallest distance of a state with a move out of the prefix.
@@ -51,12 +50,12 @@ pub(crate) fn memory_needed(spec: TableSpec, symmetry: Option<&Symmetry>, thread
         Encoding::Mod3 => 2 + 2,
         _ => 2 + 1 + 6,
     };
-    let reduction = |symmetry: &Symmetry| {
+    let runs = |symmetry: &Symmetry| {
         let slice_pieces = Expander::best_slice_pieces(spec.prefix);
-        SymmetryReduction::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
+        MirroredRuns::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
     };
-    let reduction = symmetry.map_or(0, reduction);
-    (bitmaps * bitmap + Occupancy::memory(bitmap) + PROGRAM + reduction)
+    let runs = symmetry.map_or(0, runs);
+    (bitmaps * bitmap + Occupancy::memory(bitmap) + PROGRAM + runs)
         .saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
@@ -120,7 +119,7 @@ pub(crate) fn breadth_first_search(
     // The cells of a prefix are connected and the pieces are alike, so steps
     // alone lead from any state to any other.
     assert_eq!(seen, spec.prefix.states(), "every state of a prefix is reachable");
-    Ok(BfsResult { planes, reduction: expander.into_reduction(), layers, boundary_layer, successors })
+    Ok(BfsResult { planes, runs: expander.into_runs(), layers, boundary_layer, successors })
 }
 
 /// Returns the reduced ranks of the states that are their own mirror images, in order.
@@ -168,10 +167,10 @@ impl LayerExpander {
         }
     }
 
-    fn into_reduction(self) -> Option<SymmetryReduction> {
+    fn into_runs(self) -> Option<MirroredRuns> {
         match self {
             LayerExpander::Single(_) => None,
-            LayerExpander::Contexts(expander) => expander.reduction,
+            LayerExpander::Contexts(expander) => expander.runs,
         }
     }
 

@@ -9,7 +9,7 @@ mod expander;
 mod in_memory;
 mod occupancy;
 mod out_of_core;
-mod reduction;
+mod run_bits;
 
 pub(crate) use distance_planes::{DistancePlanes, new_bitmap};
 pub(crate) use expander::{Expander, MAX_SLICES_BYTES};

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
 use sternhalma_data::Prefix;
+use sternhalma_data::board::choose;
 use sternhalma_data::table::fs::FileSystem;
 
 use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
@@ -29,7 +30,6 @@ use crate::external::{
     SegmentCodec, SpillBuffer, count_segments, max_words,
 };
 use crate::observer::Observer;
-use crate::ranks::choose;
 
 /// The tasks per thread in a class, so that all threads finish at about the same time.
 const TASKS: u64 = 32;

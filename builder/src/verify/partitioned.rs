@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use sternhalma_data::board::choose;
 use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::{DistanceStream, Prefix, Table};
 
@@ -16,7 +17,6 @@ use crate::external::{
     ContextClass, LoadedSegment, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments, max_words,
 };
 use crate::observer::{BuildPhase, Observer};
-use crate::ranks::choose;
 
 /// The memory of the program without its data, in bytes.
 pub(super) const PROGRAM: u64 = 12 << 20;

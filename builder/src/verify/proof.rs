@@ -16,11 +16,12 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
+use sternhalma_data::board::choose;
 use sternhalma_data::{Cell, CellSet, Geometry, Prefix, States, Table};
 
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
-use crate::ranks::{BitOffsets, choose};
+use crate::ranks::BitOffsets;
 
 /// The contexts that a thread takes at a time.
 const GRAIN: u64 = 1 << 14;

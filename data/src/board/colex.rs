@@ -33,3 +33,12 @@ pub(super) const fn binomials() -> [[u64; ROW]; MOST_PIECES + 1] {
 pub fn binomial(n: usize, k: usize) -> Option<u64> {
     Some(BINOMIALS[k][n]).filter(|&count| count != u64::MAX)
 }
+
+/// Returns C(n, k).
+///
+/// # Panics
+/// If `n` is above 127, `k` above 15, or C(n, k) exceeds 64 bits.
+#[inline]
+pub fn choose(n: usize, k: usize) -> u64 {
+    binomial(n, k).expect("counts of a board's states fit in 64 bits")
+}

@@ -11,6 +11,7 @@
 //! | [`Drawing`] | a position as a picture |
 //! | [`Prefix`] | the states that a table covers |
 //! | [`Symmetry`] | the mirror symmetry of a prefix, and reduced ranks |
+//! | [`MirroredRuns`] | the reduced ranks of runs of consecutive ranks |
 
 mod cell;
 mod colex;
@@ -21,6 +22,7 @@ mod notation;
 mod position;
 mod prefix;
 mod rank;
+mod runs;
 mod setup;
 mod side;
 mod state;
@@ -28,15 +30,16 @@ mod states;
 mod symmetry;
 
 pub use cell::{Cell, CellIter, CellSet};
-pub use colex::binomial;
 pub(crate) use colex::{MOST_PIECES, ROW};
+pub use colex::{binomial, choose};
 pub use drawing::Drawing;
 pub use geometry::{Geometry, Jump};
 pub use moves::Move;
 pub use notation::{NotationError, PositionFault};
 pub use position::Position;
 pub use prefix::Prefix;
-pub use rank::{PartialRank, Rank};
+pub use rank::{PartialRank, Rank, rank_above};
+pub use runs::{MirroredRuns, RunPart};
 pub use setup::{Board, BoardError};
 pub use side::{ParseSideError, Side};
 pub use state::State;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::cell::CellSet;
-use super::colex::binomial;
+use super::colex::choose;
 use super::setup::{Board, BoardError};
 
 /// The states whose pieces all lie within the `within` cells nearest the
@@ -65,7 +65,7 @@ impl Prefix {
 
     /// Returns the number of states.
     pub fn states(self) -> u64 {
-        binomial(self.within(), self.board.pieces()).expect("no prefix has more states than its board")
+        choose(self.within(), self.board.pieces())
     }
 
     /// Returns the cells of the back piece that have a partition, nearest first.
@@ -75,7 +75,7 @@ impl Prefix {
 
     /// Returns the ranks of the partition with back piece `back`.
     pub fn partition(self, back: usize) -> Range<u64> {
-        let edge = |cells| binomial(cells, self.board.pieces()).expect("no prefix has more states than its board");
+        let edge = |cells| choose(cells, self.board.pieces());
         edge(back)..edge(back + 1)
     }
 }

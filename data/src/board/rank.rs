@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::cell::{Cell, CellSet};
-use super::colex::{BINOMIALS, MOST_PIECES, binomials};
+use super::colex::{BINOMIALS, MOST_PIECES, binomials, choose};
 use super::state::State;
 
 /// `LOW_HALF[i][n]` is C(n, i + 1) and `HIGH_HALF[i][n]` is C(64 + n, i + 1)
@@ -139,6 +139,14 @@ impl State {
     pub fn rank(self) -> Rank {
         Rank::of(self)
     }
+}
+
+/// Returns the rank of the first state with these pieces and `below` pieces below them.
+///
+/// # Panics
+/// If there are more than 15 pieces.
+pub fn rank_above(pieces: CellSet, below: usize) -> u64 {
+    pieces.iter().enumerate().map(|(i, cell)| choose(cell.index(), below + i + 1)).sum()
 }
 
 /// All pieces of an army except one, prepared so that the rank for any cell of

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::cell::{Cell, CellSet};
-use super::colex::binomial;
+use super::colex::choose;
 use super::prefix::Prefix;
 use super::rank::Rank;
 use super::state::State;
@@ -112,9 +112,7 @@ impl Symmetry {
                 counts.before.push(states);
                 let Some(lower) = pieces.checked_sub(pattern.count_ones() as usize) else { continue };
                 states += match pattern.cmp(&row.mirror(pattern)) {
-                    Ordering::Less => {
-                        binomial(row.first_cell, lower).expect("counts of a board's states fit in 64 bits")
-                    }
+                    Ordering::Less => choose(row.first_cell, lower),
                     Ordering::Equal => self.rows.last().map_or(u64::from(lower == 0), |below| below.states[lower]),
                     Ordering::Greater => 0,
                 };
@@ -243,7 +241,7 @@ impl Symmetry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::{Board, Geometry, States};
+    use crate::board::{Board, Geometry, States, binomial};
     use proptest::prelude::*;
 
     fn prefixes() -> impl Iterator<Item = Prefix> {

@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{Cell, CellSet};
 
 use super::layer::LayerBitmaps;
 use super::tables::{BATCH_WORDS, GroupTables, JumpPair, StateTriangle, slice_words};
 use crate::bits::{BitMatrix, load, low_mask, or_at, or_run, words_for};
-use crate::ranks::{BitOffsets, MAX_CELLS, choose, rank_above};
+use crate::ranks::{BitOffsets, MAX_CELLS};
 
 /// The slices of a group, and buffers.
 pub(super) struct GroupScratch {

@@ -24,7 +24,7 @@
 //!
 //! A bitmap may hold only the states that the groups at hand involve:
 //! [`BitOffsets`](crate::ranks::BitOffsets) gives their positions. It may also
-//! hold only canonical states: [`SymmetryReduction`] then maps runs of ranks to
+//! hold only canonical states: [`MirroredRuns`] then maps runs of ranks to
 //! their places.
 
 mod group;
@@ -32,11 +32,9 @@ mod layer;
 mod reduced;
 mod tables;
 
-use sternhalma_data::board::{Symmetry, binomial};
+use sternhalma_data::board::{MirroredRuns, Symmetry, binomial, choose};
 use sternhalma_data::{Cell, Prefix, Rank};
 
-use super::reduction::SymmetryReduction;
-use crate::ranks::choose;
 use group::{ContextGroup, GroupScratch};
 pub(crate) use layer::LayerBitmaps;
 use reduced::ReducedScratch;
@@ -49,7 +47,7 @@ pub(crate) const MAX_SLICES_BYTES: u64 = 5 << 18;
 pub(crate) struct Expander {
     tables: GroupTables,
     /// Maps ranks to positions if bitmaps hold only canonical states.
-    pub reduction: Option<SymmetryReduction>,
+    pub runs: Option<MirroredRuns>,
 }
 
 /// The buffers of one thread.
@@ -70,14 +68,14 @@ impl Expander {
     /// Prepares the expansion of groups with `slice_pieces` lower pieces. The
     /// board must have at least two pieces.
     pub fn new(prefix: Prefix, slice_pieces: usize) -> Expander {
-        Expander { tables: GroupTables::new(prefix, slice_pieces), reduction: None }
+        Expander { tables: GroupTables::new(prefix, slice_pieces), runs: None }
     }
 
     /// Prepares the expansion of bitmaps by reduced rank, see [`Symmetry`]. A group must have an upper piece.
     pub fn reduced(symmetry: Symmetry, slice_pieces: usize) -> Expander {
         let expander = Expander::new(symmetry.prefix(), slice_pieces);
         assert!(expander.tables.upper_pieces() > 0, "the groups of a symmetric prefix have upper pieces");
-        Expander { reduction: Some(SymmetryReduction::new(symmetry, slice_pieces)), ..expander }
+        Expander { runs: Some(MirroredRuns::new(symmetry, slice_pieces)), ..expander }
     }
 
     /// Returns the largest number of lower pieces with slices of a group
@@ -142,9 +140,9 @@ impl Expander {
             return;
         }
         let group = ContextGroup::new(&self.tables, upper, lowest, layer.offsets);
-        match &self.reduction {
+        match &self.runs {
             None => group.expand(layer, &mut scratch.group),
-            Some(reduction) => group.expand_reduced(reduction, layer, &mut scratch.group, &mut scratch.reduced),
+            Some(runs) => group.expand_reduced(runs, layer, &mut scratch.group, &mut scratch.reduced),
         }
     }
 }

@@ -10,13 +10,13 @@ use std::mem;
 use std::ops::Range;
 
 use sternhalma_data::Cell;
+use sternhalma_data::board::{MirroredRuns, RunPart, choose};
 
 use super::group::{ContextGroup, GroupScratch, any_set};
 use super::layer::LayerBitmaps;
 use super::tables::StateTriangle;
 use crate::bits::{or_run, words_for};
-use crate::ranks::choose;
-use crate::search::reduction::{RunPart, SymmetryReduction};
+use crate::search::run_bits::{gather, mark_expanded, scatter};
 
 /// The parts of the slices of a group, and buffers.
 #[derive(Default)]
@@ -69,17 +69,17 @@ impl ContextGroup<'_> {
     /// context of each mirrored pair suffices.
     pub(super) fn expand_reduced(
         &self,
-        reduction: &SymmetryReduction,
+        runs: &MirroredRuns,
         layer: &LayerBitmaps,
         scratch: &mut GroupScratch,
         buffers: &mut ReducedScratch,
     ) {
-        if self.find_contexts(reduction, &mut buffers.contexts) && self.find_parts(reduction, layer, buffers) {
+        if self.find_contexts(runs, &mut buffers.contexts) && self.find_parts(runs, layer, buffers) {
             self.clear_slices(scratch);
-            self.gather_reduced(reduction, layer, scratch, buffers);
+            self.gather_reduced(runs, layer, scratch, buffers);
             self.jumps(&mut scratch.jumps);
             if self.move_all(buffers.contexts.words(self.words()), layer, scratch) {
-                self.scatter_reduced(reduction, layer, scratch, buffers);
+                self.scatter_reduced(runs, layer, scratch, buffers);
             }
         }
     }
@@ -89,20 +89,20 @@ impl ContextGroup<'_> {
     }
 
     /// Finds the contexts to expand. Returns whether there are any.
-    fn find_contexts(&self, reduction: &SymmetryReduction, contexts: &mut ExpandedContexts) -> bool {
+    fn find_contexts(&self, runs: &MirroredRuns, contexts: &mut ExpandedContexts) -> bool {
         // If the rows above decide, they do so for all contexts of the group.
-        let above = reduction.compare_above(self.upper, self.lowest_cell());
+        let above = runs.compare_above(self.upper, self.lowest_cell());
         contexts.all = above == Ordering::Less;
         if above == Ordering::Equal {
             let slice_pieces = self.tables.slice_pieces;
-            reduction.mark_expanded(self.upper, self.lowest_cell(), slice_pieces, &mut contexts.marks);
+            mark_expanded(runs, self.upper, self.lowest_cell(), slice_pieces, &mut contexts.marks);
         }
         above != Ordering::Greater && !contexts.words(self.words()).is_empty()
     }
 
     /// Finds the parts of all slices that belong to expanded contexts. Returns whether the layer
     /// may have states in them.
-    fn find_parts(&self, reduction: &SymmetryReduction, layer: &LayerBitmaps, buffers: &mut ReducedScratch) -> bool {
+    fn find_parts(&self, runs: &MirroredRuns, layer: &LayerBitmaps, buffers: &mut ReducedScratch) -> bool {
         let ReducedScratch { contexts, above, ends, below, .. } = buffers;
         let words = contexts.words(self.words());
         let range = 64 * words.start as u64..self.contexts.min(64 * words.end as u64);
@@ -111,7 +111,7 @@ impl ContextGroup<'_> {
         below.clear();
         for cell in self.cells_above() {
             let upper = self.upper.with(cell);
-            reduction.parts(upper, self.lowest_cell(), self.tables.slice_pieces, &mut |part| {
+            runs.parts(upper, self.lowest_cell(), self.tables.slice_pieces, &mut |part| {
                 if part.len == self.contexts && part.permuted.is_none() {
                     // The part is the whole slice.
                     above.push(part.clip(&range));
@@ -124,7 +124,7 @@ impl ContextGroup<'_> {
             ends.push(above.len());
         }
         let pieces = self.tables.slice_pieces + 1;
-        reduction.parts(self.upper, self.lowest_cell(), pieces, &mut |part| {
+        runs.parts(self.upper, self.lowest_cell(), pieces, &mut |part| {
             // Without lower pieces in the row of the lowest upper piece, the upper pieces decide
             // that the contexts of a permuted part are not expanded.
             if part.permuted != Some(pieces) {
@@ -141,14 +141,14 @@ impl ContextGroup<'_> {
 
     fn gather_reduced(
         &self,
-        reduction: &SymmetryReduction,
+        runs: &MirroredRuns,
         layer: &LayerBitmaps,
         scratch: &mut GroupScratch,
         buffers: &mut ReducedScratch,
     ) {
         let gather = |part: &RunPart, run: &mut [u64]| {
             if layer.occupancy.any(part.reduced, part.len) {
-                reduction.gather(part, layer.frontier, run);
+                gather(runs, part, layer.frontier, run);
             }
         };
         for (cell, parts) in self.parts_above(buffers) {
@@ -175,7 +175,7 @@ impl ContextGroup<'_> {
 
     fn scatter_reduced(
         &self,
-        reduction: &SymmetryReduction,
+        runs: &MirroredRuns,
         layer: &LayerBitmaps,
         scratch: &mut GroupScratch,
         buffers: &mut ReducedScratch,
@@ -184,7 +184,7 @@ impl ContextGroup<'_> {
         let mut permuted = mem::take(&mut buffers.permuted);
         for (cell, parts) in self.parts_above(buffers) {
             let slice = &scratch.bit_slices[cell * scratch.stride..][..scratch.stride];
-            parts.iter().for_each(|part| reduction.scatter(part, slice, &mut permuted, reach));
+            parts.iter().for_each(|part| scatter(runs, part, slice, &mut permuted, reach));
         }
         if let Some(start) = self.whole_block(buffers) {
             self.scatter_below(layer, start, scratch);
@@ -195,7 +195,7 @@ impl ContextGroup<'_> {
                     or_run(&mut block, start, self.pack_triangle(triangle, apex, states, scratch), 0, states);
                 }
             }
-            buffers.below.iter().for_each(|part| reduction.scatter(part, &block, &mut permuted, reach));
+            buffers.below.iter().for_each(|part| scatter(runs, part, &block, &mut permuted, reach));
             buffers.block = block;
         }
         buffers.permuted = permuted;

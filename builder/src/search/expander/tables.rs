@@ -2,7 +2,7 @@
 
 use sternhalma_data::{Board, Cell, Prefix, States};
 
-use crate::ranks::choose;
+use sternhalma_data::board::choose;
 
 /// The words of a slice that are expanded at once.
 pub(super) const BATCH_WORDS: usize = 8;

@@ -11,14 +11,16 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use sternhalma_data::board::{Row, Symmetry};
-use sternhalma_data::{Cell, CellSet, Rank, State, States};
-
-use crate::bits::{for_each_word, low_mask, or_at, or_run, words_for};
-use crate::ranks::{choose, rank_above};
+use super::cell::{Cell, CellSet};
+use super::colex::choose;
+use super::rank::{Rank, rank_above};
+use super::state::State;
+use super::states::States;
+use super::symmetry::{Row, Symmetry};
 
 /// The reduced ranks of the runs of a symmetric prefix.
-pub(crate) struct SymmetryReduction {
+#[derive(Debug)]
+pub struct MirroredRuns {
     symmetry: Symmetry,
     rows: Vec<RowRanks>,
     /// By the number of lower pieces, the rank of the mirror image of each set of cells.
@@ -30,9 +32,10 @@ pub(crate) struct SymmetryReduction {
 /// States of a run that have consecutive ranks, and whose canonical states have consecutive
 /// reduced ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RunPart {
+pub struct RunPart {
     /// The first state, counted from the start of the run.
     pub start: u64,
+    /// The number of states.
     pub len: u64,
     /// The reduced rank of the first canonical state.
     pub reduced: u64,
@@ -55,6 +58,7 @@ impl RunPart {
 }
 
 /// A row, and the ranks of its patterns.
+#[derive(Debug)]
 struct RowRanks {
     number: usize,
     row: Row,
@@ -92,12 +96,12 @@ impl RowRanks {
     }
 }
 
-impl SymmetryReduction {
+impl MirroredRuns {
     /// Prepares runs with up to `most_permuted` lower pieces in a permuted part.
     ///
     /// # Panics
     /// If there are 2^32 sets of this number of pieces.
-    pub fn new(symmetry: Symmetry, most_permuted: usize) -> SymmetryReduction {
+    pub fn new(symmetry: Symmetry, most_permuted: usize) -> MirroredRuns {
         let pieces = symmetry.prefix().board().pieces();
         let row = |(number, row)| RowRanks::new(number, row, pieces, most_permuted + 1);
         let rows: Vec<RowRanks> = symmetry.rows().enumerate().map(row).collect();
@@ -108,15 +112,15 @@ impl SymmetryReduction {
         let below = cells_below_last_row(&symmetry);
         let permutation = |pieces| States::of_ranks(pieces, 0..choose(below, pieces)).map(image).collect();
         let permutations = (0..=most_permuted).map(permutation).collect();
-        let mut reduction = SymmetryReduction { symmetry, rows, permutations, parts_below_row: Vec::new() };
-        for row in 0..reduction.rows.len() {
-            let parts = (0..=most_permuted + 1).map(|pieces| reduction.all_below(row, pieces)).collect();
-            reduction.parts_below_row.push(parts);
+        let mut runs = MirroredRuns { symmetry, rows, permutations, parts_below_row: Vec::new() };
+        for row in 0..runs.rows.len() {
+            let parts = (0..=most_permuted + 1).map(|pieces| runs.all_below(row, pieces)).collect();
+            runs.parts_below_row.push(parts);
         }
-        reduction
+        runs
     }
 
-    /// Returns an upper bound of the memory of a reduction, in bytes.
+    /// Returns an upper bound of the memory of these runs, in bytes.
     pub fn memory(symmetry: &Symmetry, most_permuted: usize) -> u64 {
         let below = cells_below_last_row(symmetry);
         let permutations = (0..=most_permuted).map(|pieces| 4 * choose(below, pieces)).sum::<u64>();
@@ -221,53 +225,37 @@ impl SymmetryReduction {
         }
     }
 
-    /// Marks the contexts of a group that must be expanded: the sets with the pieces `upper` and
-    /// `lower` pieces below `cell` whose pattern in the row of `cell` is not greater than its mirror
-    /// image. The rows above must be symmetric.
-    pub fn mark_expanded(&self, upper: CellSet, cell: Cell, lower: usize, marks: &mut Vec<u64>) {
-        marks.clear();
-        marks.resize(words_for(choose(cell.index(), lower)), 0);
+    /// Visits the ranks of the sets of `lower` pieces below `cell` that have, together with the pieces
+    /// `upper`, a pattern in the row of `cell` that is not greater than its mirror image. The ranks
+    /// of each pattern are one interval.
+    pub fn smaller_patterns(&self, upper: CellSet, cell: Cell, lower: usize, mut visit: impl FnMut(Range<u64>)) {
         let row = self.row_of(cell);
         let fixed = row.row.pattern(upper);
         for (pattern, lower) in row.patterns(cell.index(), lower) {
             if pattern | fixed <= row.row.mirror(pattern | fixed) {
-                set_run(marks, row.rank(pattern, lower), choose(row.row.first_cell, lower));
+                let start = row.rank(pattern, lower);
+                visit(start..start + choose(row.row.first_cell, lower));
             }
         }
+    }
+
+    /// Returns the mirror symmetry of the states.
+    pub fn symmetry(&self) -> &Symmetry {
+        &self.symmetry
+    }
+
+    /// Returns the rank of the mirror image of each set of `pieces` cells below the last row, by the
+    /// rank of the set.
+    ///
+    /// # Panics
+    /// If no part of a run permutes so many pieces.
+    #[inline]
+    pub fn permutation(&self, pieces: usize) -> &[u32] {
+        &self.permutations[pieces]
     }
 
     fn row_of(&self, cell: Cell) -> &RowRanks {
         &self.rows[self.symmetry.prefix().board().geometry().row(cell)]
-    }
-
-    /// Adds the states of a part in `bitmap` to `run`, a bitmap by rank.
-    pub fn gather(&self, part: &RunPart, bitmap: &[u64], run: &mut [u64]) {
-        match part.permuted {
-            None => or_run(run, part.start, bitmap, part.reduced, part.len),
-            Some(pieces) => {
-                let permutation = &self.permutations[pieces];
-                for_each_word(bitmap, part.reduced, part.len, |offset, states| {
-                    permute(states, &permutation[offset as usize..], part.start, run);
-                });
-            }
-        }
-    }
-
-    /// Calls `add(reduced, states)` for each 64 states of the part with a state in `run`. Bit `i` of
-    /// `states` has the reduced rank `reduced + i`. `buffer` is scratch space.
-    #[inline]
-    pub fn scatter(&self, part: &RunPart, run: &[u64], buffer: &mut Vec<u64>, mut add: impl FnMut(u64, u64)) {
-        let Some(pieces) = part.permuted else {
-            return for_each_word(run, part.start, part.len, |offset, states| add(part.reduced + offset, states));
-        };
-        buffer.clear();
-        buffer.resize(part.len.div_ceil(64) as usize, 0);
-        let permutation = &self.permutations[pieces];
-        for_each_word(run, part.start, part.len, |offset, states| {
-            permute(states, &permutation[offset as usize..], 0, buffer);
-        });
-        let moved = buffer.iter().enumerate().filter(|(_, states)| **states != 0);
-        moved.for_each(|(word, &states)| add(part.reduced + 64 * word as u64, states));
     }
 
     /// Returns the values of the states with these ranks. `read(reduced, out)` must write the values
@@ -316,25 +304,10 @@ fn cells_below_last_row(symmetry: &Symmetry) -> usize {
     symmetry.rows().last().map_or(0, |row| row.first_cell)
 }
 
-/// Sets bit `first + permutation[i]` of `out` for each set bit `i` of `states`.
-#[inline(always)]
-fn permute(mut states: u64, permutation: &[u32], first: u64, out: &mut [u64]) {
-    while states != 0 {
-        let at = first + u64::from(permutation[states.trailing_zeros() as usize]);
-        out[(at / 64) as usize] |= 1 << (at % 64);
-        states &= states - 1;
-    }
-}
-
-/// Sets `len` bits from `first` on.
-fn set_run(words: &mut [u64], first: u64, len: u64) {
-    (0..len).step_by(64).for_each(|offset| or_at(words, first + offset, low_mask(len - offset)));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sternhalma_data::{Board, Prefix};
+    use crate::board::{Board, Prefix};
 
     fn lowest(upper: CellSet) -> Cell {
         upper.first().unwrap()
@@ -349,10 +322,9 @@ mod tests {
     }
 
     /// Returns the reduced rank of each state of a part, in the order of ranks.
-    fn reduced_ranks<'a>(reduction: &'a SymmetryReduction, part: &'a RunPart) -> impl Iterator<Item = u64> + 'a {
-        (0..part.len).map(|at| {
-            part.reduced + part.permuted.map_or(at, |pieces| reduction.permutations[pieces][at as usize].into())
-        })
+    fn reduced_ranks<'a>(runs: &'a MirroredRuns, part: &'a RunPart) -> impl Iterator<Item = u64> + 'a {
+        (0..part.len)
+            .map(|at| part.reduced + part.permuted.map_or(at, |pieces| runs.permutations[pieces][at as usize].into()))
     }
 
     #[test]
@@ -360,18 +332,18 @@ mod tests {
         for symmetry in symmetries() {
             let (prefix, pieces) = (symmetry.prefix(), symmetry.prefix().board().pieces());
             let most_permuted = pieces - 2;
-            let reduction = SymmetryReduction::new(symmetry.clone(), most_permuted);
+            let runs = MirroredRuns::new(symmetry.clone(), most_permuted);
             for lower in 0..=most_permuted {
                 for (_, upper) in States::of_ranks(pieces - lower, 0..choose(prefix.within(), pieces - lower)) {
                     // The lower pieces end at any cell up to the lowest upper piece.
                     let upper = upper.cells();
                     for cell in lower..=lowest(upper).index() {
                         let mut parts = Vec::new();
-                        reduction.parts(upper, Cell::new(cell), lower, &mut |part| parts.push(part));
+                        runs.parts(upper, Cell::new(cell), lower, &mut |part| parts.push(part));
                         let states = States::of_ranks(lower, 0..choose(cell, lower));
                         let expected =
                             states.map(|(_, set)| symmetry.reduced_rank(State::from_cells(set.cells() | upper)));
-                        let found = parts.iter().flat_map(|part| reduced_ranks(&reduction, part));
+                        let found = parts.iter().flat_map(|part| reduced_ranks(&runs, part));
                         assert!(found.eq(expected), "{prefix}: {upper:?} and {lower} below {cell}");
                         let starts = parts
                             .iter()
@@ -387,23 +359,24 @@ mod tests {
     fn one_context_of_each_mirrored_pair_is_marked() {
         for symmetry in symmetries() {
             let (prefix, pieces) = (symmetry.prefix(), symmetry.prefix().board().pieces());
-            let reduction = SymmetryReduction::new(symmetry.clone(), pieces - 2);
+            let runs = MirroredRuns::new(symmetry.clone(), pieces - 2);
             for lower in 1..pieces - 1 {
                 let upper = pieces - 1 - lower;
                 for (_, upper) in States::of_ranks(upper, 0..choose(prefix.within(), upper)) {
                     let (upper, cell) = (upper.cells(), lowest(upper.cells()));
-                    let mut marks = Vec::new();
-                    reduction.mark_expanded(upper, cell, lower, &mut marks);
-                    let above = reduction.compare_above(upper, cell);
+                    let mut marked = vec![false; choose(cell.index(), lower) as usize];
+                    runs.smaller_patterns(upper, cell, lower, |ranks| {
+                        marked[ranks.start as usize..ranks.end as usize].fill(true);
+                    });
+                    let above = runs.compare_above(upper, cell);
                     for (rank, set) in States::of_ranks(lower, 0..choose(cell.index(), lower)) {
-                        let is_marked = above != Ordering::Greater
-                            && (above == Ordering::Less || marks[(rank.0 / 64) as usize] >> (rank.0 % 64) & 1 != 0);
+                        let is_marked = above == Ordering::Less || above == Ordering::Equal && marked[rank.0 as usize];
                         let context = set.cells() | upper;
                         // Both contexts of a pair are marked if rows below that of the group decide.
                         match symmetry.compare_with_mirror(context) {
                             Ordering::Less | Ordering::Equal => assert!(is_marked, "{prefix}: {context:?}"),
                             Ordering::Greater if is_marked => {
-                                let row = reduction.row_of(cell);
+                                let row = runs.row_of(cell);
                                 let decided = context - CellSet::first_cells(row.row.first_cell);
                                 assert_eq!(
                                     symmetry.compare_with_mirror(decided),
@@ -424,11 +397,11 @@ mod tests {
         for symmetry in symmetries() {
             let (prefix, pieces) = (symmetry.prefix(), symmetry.prefix().board().pieces());
             let values: Vec<u8> = (0..symmetry.states()).map(|rank| (rank * 37 % 251) as u8).collect();
-            let reduction = SymmetryReduction::new(symmetry.clone(), (pieces - 2).min(2));
+            let runs = MirroredRuns::new(symmetry.clone(), (pieces - 2).min(2));
             let states = prefix.states();
             for ranks in [0..states, states / 3..states / 2, states - 1..states] {
                 let read = |first: u64, out: &mut [u8]| out.copy_from_slice(&values[first as usize..][..out.len()]);
-                let unfolded = reduction.read_by_rank(ranks.clone(), read);
+                let unfolded = runs.read_by_rank(ranks.clone(), read);
                 let expected = States::of_ranks(pieces, ranks);
                 let expected = expected.map(|(_, state)| values[symmetry.reduced_rank(state) as usize]);
                 assert!(unfolded.into_iter().eq(expected), "{prefix}");

@@ -1,0 +1,64 @@
+//! Bitmaps by reduced rank, and their runs by rank.
+
+use sternhalma_data::board::{MirroredRuns, RunPart, choose};
+use sternhalma_data::{Cell, CellSet};
+
+use crate::bits::{for_each_word, low_mask, or_at, or_run, words_for};
+
+/// Adds the states of a part in `bitmap`, which is by reduced rank, to `run`, a bitmap by rank.
+pub(crate) fn gather(runs: &MirroredRuns, part: &RunPart, bitmap: &[u64], run: &mut [u64]) {
+    match part.permuted {
+        None => or_run(run, part.start, bitmap, part.reduced, part.len),
+        Some(pieces) => {
+            let permutation = runs.permutation(pieces);
+            for_each_word(bitmap, part.reduced, part.len, |offset, states| {
+                permute(states, &permutation[offset as usize..], part.start, run);
+            });
+        }
+    }
+}
+
+/// Calls `add(reduced, states)` for each 64 states of the part with a state in `run`. Bit `i` of
+/// `states` has the reduced rank `reduced + i`. `buffer` is scratch space.
+#[inline]
+pub(crate) fn scatter(
+    runs: &MirroredRuns,
+    part: &RunPart,
+    run: &[u64],
+    buffer: &mut Vec<u64>,
+    mut add: impl FnMut(u64, u64),
+) {
+    let Some(pieces) = part.permuted else {
+        return for_each_word(run, part.start, part.len, |offset, states| add(part.reduced + offset, states));
+    };
+    buffer.clear();
+    buffer.resize(part.len.div_ceil(64) as usize, 0);
+    let permutation = runs.permutation(pieces);
+    for_each_word(run, part.start, part.len, |offset, states| {
+        permute(states, &permutation[offset as usize..], 0, buffer);
+    });
+    let moved = buffer.iter().enumerate().filter(|(_, states)| **states != 0);
+    moved.for_each(|(word, &states)| add(part.reduced + 64 * word as u64, states));
+}
+
+/// Marks the contexts of a group that must be expanded: the sets with the pieces `upper` and
+/// `lower` pieces below `cell` whose pattern in the row of `cell` is not greater than its mirror
+/// image. The rows above must be symmetric.
+pub(crate) fn mark_expanded(runs: &MirroredRuns, upper: CellSet, cell: Cell, lower: usize, marks: &mut Vec<u64>) {
+    marks.clear();
+    marks.resize(words_for(choose(cell.index(), lower)), 0);
+    runs.smaller_patterns(upper, cell, lower, |contexts| {
+        let len = contexts.end - contexts.start;
+        (0..len).step_by(64).for_each(|offset| or_at(marks, contexts.start + offset, low_mask(len - offset)));
+    });
+}
+
+/// Sets bit `first + permutation[i]` of `out` for each set bit `i` of `states`.
+#[inline(always)]
+fn permute(mut states: u64, permutation: &[u32], first: u64, out: &mut [u64]) {
+    while states != 0 {
+        let at = first + u64::from(permutation[states.trailing_zeros() as usize]);
+        out[(at / 64) as usize] |= 1 << (at % 64);
+        states &= states - 1;
+    }
+}
