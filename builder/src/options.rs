@@ -13,12 +13,14 @@ pub struct TableSpec {
     pub prefix: Prefix,
     /// The encoding of the distances, with its parameters.
     pub encoding: Encoding,
+    /// Whether the table holds only one state of each mirrored pair.
+    pub mirrored: bool,
 }
 
 impl TableSpec {
     /// Returns the specification that an existing table fulfills.
     pub fn of(table: &Table) -> TableSpec {
-        TableSpec { prefix: table.prefix(), encoding: table.encoding() }
+        TableSpec { prefix: table.prefix(), encoding: table.encoding(), mirrored: false }
     }
 }
 

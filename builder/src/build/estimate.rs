@@ -179,7 +179,7 @@ fn extrapolate(
     calibration_threads: usize,
     measured: [Calibration; 2],
 ) -> BuildEstimate {
-    let TableSpec { prefix, encoding } = spec;
+    let TableSpec { prefix, encoding, .. } = spec;
     let [large, small] = measured;
     let breadth = |within: usize| (within as f64).sqrt();
     // The minimum avoids a division by 0 for two builds of the same prefix.

@@ -25,7 +25,7 @@ pub(super) fn build_in_memory(
     observer: &dyn Observer,
 ) -> Result<()> {
     let stopwatch = Stopwatch::start();
-    let TableSpec { prefix, encoding } = options.spec;
+    let TableSpec { prefix, encoding, .. } = options.spec;
     let storage = OsFileSystem::shared();
     let new = NewTable::create_in(&storage, path, options.overwrite)?;
     let BfsResult { planes, runs, layers, boundary_layer, successors } =

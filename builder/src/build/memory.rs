@@ -5,7 +5,7 @@ use sternhalma_data::{Encoding, Prefix};
 
 use crate::blocks::BatchSize;
 use crate::error::{BuilderError, Result};
-use crate::external::{LayerFile, PartitionParams, SegmentCodec, count_segments};
+use crate::external::{LayerFile, Numbering, PartitionParams, SegmentCodec, count_segments};
 use crate::options::TableSpec;
 use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
 
@@ -103,13 +103,13 @@ pub(super) fn with_spill(
 /// Returns the memory of an out-of-core build without spilled states, in bytes.
 pub(super) fn memory_without_spill(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
     let program = PROGRAM + (threads as u64).saturating_mul(THREAD);
-    let search = ExternalSearch::memory(spec.prefix, threads, params);
+    let search = ExternalSearch::memory(&Numbering::of(spec), threads, params);
     search.max(table_memory(spec, threads, params)).saturating_add(program)
 }
 
 /// Returns the memory that the writing of a table from its layers takes, in bytes.
 fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64 {
-    let TableSpec { prefix, encoding } = spec;
+    let TableSpec { prefix, encoding, .. } = spec;
     let states = batch_size(spec, params).states_per_task.max(encoding.block_states());
     // A bitmap per binary digit of the distance, the bitmap of a layer, and the bytes, twice.
     let (bitmaps, state_bytes) = match encoding {

@@ -23,8 +23,7 @@ use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    LayerFile, LayerSummary, LayerWriter, LockedDir, PartitionParams, Partitioning, SegmentCodec, WorkDir,
-    count_segments,
+    LayerFile, LayerSummary, LayerWriter, LockedDir, Numbering, PartitionParams, Partitioning, SegmentCodec, WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
@@ -118,13 +117,17 @@ impl OutOfCoreBuild<'_> {
         fitted.ok_or_else(|| BuilderError::WorkDirMemory { path: work.dir.path.clone() })
     }
 
+    fn partitioning(&self, params: PartitionParams) -> Partitioning {
+        Partitioning::new(Numbering::of(self.options.spec), params.fixed_pieces, params.segment_words)
+    }
+
     /// Returns all layers: those on disk, and then the others. The last layer is empty.
-    fn layers(&self, work: &mut WorkDir, params: PartitionParams) -> Result<Vec<LayerFile>> {
+    pub fn layers(&self, work: &mut WorkDir, params: PartitionParams) -> Result<Vec<LayerFile>> {
         let prefix = self.options.spec.prefix;
         let mut search = None;
         let mut layers: Vec<LayerFile> = Vec::new();
         let mut seen = 0;
-        let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
+        let segments = self.partitioning(params).segments();
         if self.check_layers(work, segments)? > 0 {
             work.count_resume()?;
         }
@@ -134,7 +137,8 @@ impl OutOfCoreBuild<'_> {
                 Some(layer) => layer,
                 None => {
                     let search = search.get_or_insert_with(|| {
-                        ExternalSearch::new(prefix, params, &self.storage, &work.dir.spill_path(), self.observer)
+                        let (numbering, spill) = (Numbering::of(self.options.spec), work.dir.spill_path());
+                        ExternalSearch::new(numbering, params, &self.storage, &spill, self.observer)
                     });
                     self.next_layer(work, search, &layers)?
                 }
@@ -194,11 +198,26 @@ impl OutOfCoreBuild<'_> {
         Ok(layer)
     }
 
+    #[cfg(test)]
+    pub fn test_distances(&self, params: PartitionParams, layers: &[LayerFile], states: u64) -> Vec<u8> {
+        let assembler = TableAssembler {
+            partitioning: self.partitioning(params),
+            layers,
+            encoding: sternhalma_data::Encoding::Byte,
+        };
+        assembler.planes(0..states).unwrap().encode_block(
+            0,
+            0..states,
+            sternhalma_data::Encoding::Byte,
+            &mut BlockEncoder::new(self.options.spec.prefix, sternhalma_data::Encoding::Byte),
+        )
+    }
+
     fn write_table(&self, new: NewTable, params: PartitionParams, work: &WorkDir, layers: &[LayerFile]) -> Result<()> {
         let stopwatch = Stopwatch::start();
         let before = self.storage.traffic();
-        let partitioning = Partitioning::new(self.options.spec.prefix, params.fixed_pieces, params.segment_words);
-        let assembler = TableAssembler { partitioning, layers, encoding: self.options.spec.encoding };
+        let assembler =
+            TableAssembler { partitioning: self.partitioning(params), layers, encoding: self.options.spec.encoding };
         let (contents, record) = summarize(self.options.spec, layers);
         let mut writer = new.begin(contents)?;
         write_blocks(
@@ -235,7 +254,7 @@ fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<Laye
 
 /// Returns the contents of the table, and the part of its provenance that follows from the layers.
 fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
-    let TableSpec { prefix, encoding } = spec;
+    let TableSpec { prefix, encoding, .. } = spec;
     let summaries: Vec<LayerSummary> = layers.iter().map(LayerFile::summary).collect();
     // The file of a layer describes the expansion of the previous layer.
     let boundary_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
@@ -269,10 +288,10 @@ impl TableAssembler<'_> {
         Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), self.encoding, encoder)).collect())
     }
 
-    /// Returns the distances of the states of these ranks. Bit `i` of the planes
-    /// belongs to the state with the rank `ranks.start + i`.
-    fn planes(&self, ranks: Range<u64>) -> Result<DistancePlanes> {
-        let states = ranks.end - ranks.start;
+    /// Returns the distances of the states of these indices. Bit `i` of the planes
+    /// belongs to the state with the index `indices.start + i`.
+    fn planes(&self, indices: Range<u64>) -> Result<DistancePlanes> {
+        let states = indices.end - indices.start;
         // Eight bitmaps, one per binary digit of a distance, take a byte per state.
         let no_memory = |_| BuilderError::OutOfMemory { needed: states };
         let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
@@ -282,17 +301,17 @@ impl TableAssembler<'_> {
         let mut codec = SegmentCodec::new();
         for (distance, layer) in (0..).zip(self.layers) {
             let mut any = false;
-            for (number, segment, first) in self.partitioning.segments_of_ranks(ranks.clone()) {
+            for (number, segment, first) in self.partitioning.segments_of_indices(indices.clone()) {
                 let length = segment.words().len();
                 if !layer.read(number, &mut words[..length], &mut codec)? {
                     continue;
                 }
-                // `first` is the rank of the segment's first state, whose bit may lie
-                // within the first word. `last` is the rank after its last state.
+                // `first` is the index of the segment's first state, whose bit may lie
+                // within the first word. `last` is the index after its last state.
                 let last = first + (segment.bits.end - segment.bits.start);
-                let (start, end) = (first.max(ranks.start), last.min(ranks.end));
+                let (start, end) = (first.max(indices.start), last.min(indices.end));
                 let skipped = segment.bits.start % 64 + (start - first);
-                or_run(&mut layer_states, start - ranks.start, &words, skipped, end - start);
+                or_run(&mut layer_states, start - indices.start, &words, skipped, end - start);
                 any = true;
             }
             if any {

@@ -80,7 +80,7 @@ impl TableBuilder {
     /// thread per core, no memory limit.
     pub fn new(prefix: Prefix) -> TableBuilder {
         TableBuilder {
-            spec: TableSpec { prefix, encoding: Encoding::Byte },
+            spec: TableSpec { prefix, encoding: Encoding::Byte, mirrored: false },
             threads: 0,
             memory_limit: u64::MAX,
             mode: None,

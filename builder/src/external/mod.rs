@@ -4,12 +4,14 @@
 //! the verifier can share them.
 
 mod layer_file;
+mod numbering;
 mod partitioning;
 mod segment;
 mod spill;
 mod work_dir;
 
 pub(crate) use layer_file::{LayerFile, LayerSummary, LayerWriter};
+pub(crate) use numbering::Numbering;
 pub(crate) use partitioning::{
     ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments, max_words,
 };

@@ -21,14 +21,24 @@
 //! cell of the next piece, so that a successor interval is one or more whole
 //! segments. A segment may start or end within a word. The neighboring segment
 //! then has the same word, and each segment only its own bits.
+//!
+//! If only one state of each mirrored pair is stored ([`Numbering`]), partitions
+//! contain only canonical states, and only canonical contexts have a class. The
+//! class then also involves intervals of states whose mirror images have a
+//! context of the class. These states are not in an earlier partition: adding a
+//! piece to the mirror image of a context, which is not smaller than the context,
+//! does not make its upper pieces smaller.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, States};
 
+use super::numbering::Numbering;
 use crate::bits::low_mask;
-use crate::ranks::{BitOffsets, MAX_CELLS};
+use crate::ranks::{BitOffsets, IndexIntervals, MAX_CELLS};
 
 /// The parameters of a partitioning, and the memory that goes with it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -46,19 +56,26 @@ pub(crate) struct PartitionParams {
 /// The partitions and segments of a prefix.
 #[derive(Debug)]
 pub(crate) struct Partitioning {
-    prefix: Prefix,
+    numbering: Numbering,
     fixed_pieces: usize,
     segment_words: usize,
-    /// By the number of cells below the fixed pieces.
+    /// The shapes of partitions of which all states are stored, by the number of cells below the
+    /// fixed pieces.
     shapes: Vec<PartitionShape>,
+    /// The shapes of the partitions of which some states are stored, by the number of cells below
+    /// the fixed pieces and the fixed pieces in the row of the lowest one. No rows above it decide
+    /// which state of a pair is stored.
+    partial_shapes: BTreeMap<(usize, u128), PartitionShape>,
+    /// The shape of a partition without stored states.
+    empty_shape: PartitionShape,
     /// The first segment of each partition, and the number of all segments.
     first_segments: Vec<u64>,
 }
 
-/// The segments of all partitions with the same number of cells below their fixed pieces.
+/// The segments of a partition.
 #[derive(Debug, Default)]
 struct PartitionShape {
-    bits: u64,
+    states: u64,
     segments: Vec<Segment>,
     /// The first segment for each cell of the next piece, and the number of all segments.
     first_segments: Vec<usize>,
@@ -86,26 +103,28 @@ impl Segment {
     }
 }
 
-/// A segment within the bitmaps of a context class.
-#[derive(Debug)]
+/// A segment, or a part of one, within the bitmaps of a context class.
+#[derive(Clone, Debug)]
 pub(crate) struct LoadedSegment {
     /// The number of the segment.
     pub number: u64,
-    /// The position of the segment's first word in the bitmaps.
+    /// The position of the word of the first bit in the bitmaps.
     pub at: usize,
     pub segment: Segment,
+    /// The part of the segment that the class involves.
+    pub part: Segment,
 }
 
 impl LoadedSegment {
-    /// Returns the number of words of the segment.
+    /// Returns the number of words with bits of the part.
     pub fn words(&self) -> usize {
-        self.segment.words().len()
+        self.part.words().len()
     }
 
-    /// Returns the positions of the segment's bits in the bitmaps.
+    /// Returns the positions of the part's bits in the bitmaps.
     pub fn bits(&self) -> Range<usize> {
-        let first = 64 * self.at + (self.segment.bits.start % 64) as usize;
-        first..first + (self.segment.bits.end - self.segment.bits.start) as usize
+        let first = 64 * self.at + (self.part.bits.start % 64) as usize;
+        first..first + (self.part.bits.end - self.part.bits.start) as usize
     }
 }
 
@@ -117,34 +136,82 @@ pub(crate) struct ContextClass {
     /// The number of the class's own partition, whose bitmap comes first.
     pub partition: u64,
     pub successors: Vec<SuccessorRange>,
-    /// The positions of the class's states in bitmaps of [`ContextClass::words`] words.
+    /// The positions of the class's states in bitmaps of [`ContextClass::words`] words, if all
+    /// states are stored.
     pub offsets: BitOffsets,
+    /// The positions if only canonical states are stored.
+    pub intervals: IndexIntervals,
     /// The words of the class's bitmaps, with the spare word.
     pub words: usize,
 }
 
-/// The states of a successor partition that a class involves.
+/// An interval of states of a successor partition that a class involves.
 #[derive(Debug)]
 pub(crate) struct SuccessorRange {
-    /// The numbers of the segments of these states.
+    /// The numbers of the segments with these states.
     pub segments: Range<u64>,
-    /// The position of the first word of the first segment in the bitmaps of the class.
-    pub at: usize,
+    /// The bits of the states, counted from the first bit of the partition.
+    bits: Range<u64>,
+    /// The position of the word of the first state in the bitmaps of the class.
+    at: usize,
 }
 
 impl Partitioning {
     /// Divides partitions with `fixed_pieces` fixed pieces into segments of
     /// at most `segment_words` words.
-    pub fn new(prefix: Prefix, fixed_pieces: usize, segment_words: usize) -> Partitioning {
+    pub fn new(numbering: Numbering, fixed_pieces: usize, segment_words: usize) -> Partitioning {
+        let prefix = numbering.prefix();
         let free_pieces = prefix.board().pieces() - fixed_pieces;
-        let shape = |cells: usize| PartitionShape::new(cells, free_pieces, segment_words);
-        let shapes: Vec<PartitionShape> = (0..=prefix.within()).map(shape).collect();
-        let mut first_segments = vec![0];
+        let shape = |cells: usize| PartitionShape::new(cells, segment_words, |next| choose(next, free_pieces));
+        let mut partitioning = Partitioning {
+            shapes: (0..=prefix.within()).map(shape).collect(),
+            partial_shapes: BTreeMap::new(),
+            empty_shape: PartitionShape::new(0, segment_words, |_| 0),
+            numbering,
+            fixed_pieces,
+            segment_words,
+            first_segments: vec![0],
+        };
         for (_, pieces) in States::of_ranks(fixed_pieces, 0..choose(prefix.within(), fixed_pieces)) {
-            let shape = &shapes[below(prefix, pieces.cells())];
-            first_segments.push(first_segments[first_segments.len() - 1] + shape.segments.len() as u64);
+            partitioning.add_partial_shape(pieces.cells());
+            let segments = partitioning.shape(pieces.cells()).segments.len() as u64;
+            partitioning.first_segments.push(partitioning.segments() + segments);
         }
-        Partitioning { prefix, fixed_pieces, segment_words, shapes, first_segments }
+        partitioning
+    }
+
+    /// Adds the shape of the partition of these pieces if it has states that are stored and others.
+    fn add_partial_shape(&mut self, pieces: CellSet) {
+        let Some(key) = self.partial_shape_key(pieces) else { return };
+        if !self.partial_shapes.contains_key(&key) {
+            let below = below(self.prefix(), pieces);
+            let states = self.numbering.interval(pieces, below, self.free_pieces());
+            let first = |next: usize| match next {
+                next if next < self.free_pieces() => 0,
+                next if next == below => states.end - states.start,
+                next => {
+                    let upper = pieces.with(Cell::new(next));
+                    self.numbering.interval(upper, next, self.free_pieces() - 1).start - states.start
+                }
+            };
+            let shape = PartitionShape::new(below, self.segment_words, first);
+            self.partial_shapes.insert(key, shape);
+        }
+    }
+
+    /// Returns the key of the shape of a partition of which some states are stored.
+    fn partial_shape_key(&self, pieces: CellSet) -> Option<(usize, u128)> {
+        let symmetry = self.numbering.symmetry()?;
+        let below = below(self.prefix(), pieces);
+        let Some(lowest) = pieces.first() else { return Some((below, 0)) };
+        let row = symmetry.row_of(lowest);
+        let above = pieces - CellSet::first_cells(row.end());
+        let is_undecided = symmetry.compare_with_mirror(above) == Ordering::Equal;
+        is_undecided.then(|| (below, row.cells(row.pattern(pieces)).bits()))
+    }
+
+    fn prefix(&self) -> Prefix {
+        self.numbering.prefix()
     }
 
     /// Returns the largest size of a segment, in words.
@@ -178,8 +245,8 @@ impl Partitioning {
         self.first_segments.partition_point(|&first| first <= segment) as u64 - 1
     }
 
-    /// Returns the rank of the first state of a segment.
-    pub fn first_rank(&self, segment: u64) -> u64 {
+    /// Returns the index of the first state of a segment.
+    pub fn first_index(&self, segment: u64) -> u64 {
         self.start(self.partition_of(segment)) + self.segment(segment).bits.start
     }
 
@@ -190,31 +257,37 @@ impl Partitioning {
             number,
             at: segment.words().start,
             segment: segment.clone(),
+            part: segment.clone(),
         };
         (first..).zip(segments).map(load).collect()
     }
 
-    /// Returns the segments of the successors of a class.
+    /// Returns the parts of segments of the successors of a class, in the order of their positions.
     pub fn successor_segments(&self, class: &ContextClass) -> Vec<LoadedSegment> {
         let mut loaded = Vec::new();
-        for successor in &class.successors {
-            let mut at = successor.at;
-            for number in successor.segments.clone() {
-                let segment = LoadedSegment { number, at, segment: self.segment(number).clone() };
-                at += segment.words();
-                loaded.push(segment);
+        for SuccessorRange { segments, bits, at } in &class.successors {
+            let first_word = (bits.start / 64) as usize;
+            let (first, all) = self.segments_of(self.partition_of(segments.start));
+            for number in segments.clone() {
+                let segment = &all[(number - first) as usize];
+                let part = Segment { bits: segment.bits.start.max(bits.start)..segment.bits.end.min(bits.end) };
+                let at = at + part.words().start - first_word;
+                loaded.push(LoadedSegment { number, at, segment: segment.clone(), part });
             }
         }
         loaded
     }
 
-    /// Iterates over the segments with a state of these ranks. Each item is a
-    /// partition with its number and the rank of its first state.
-    pub fn segments_of_ranks(&self, ranks: Range<u64>) -> impl Iterator<Item = (u64, &Segment, u64)> {
+    /// Iterates over the segments with a state of these indices. Each item is a
+    /// segment with its number and the index of its first state.
+    pub fn segments_of_indices(&self, ranks: Range<u64>) -> impl Iterator<Item = (u64, &Segment, u64)> {
         let partition = match self.fixed_pieces {
             0 => 0,
             fixed_pieces => {
-                let state = Rank(ranks.start).state(self.prefix.board().pieces());
+                let state = match self.numbering.symmetry() {
+                    None => Rank(ranks.start).state(self.prefix().board().pieces()),
+                    Some(symmetry) => symmetry.state(ranks.start),
+                };
                 State::from_cells(upper(state.cells(), fixed_pieces)).rank().0
             }
         };
@@ -235,72 +308,148 @@ impl Partitioning {
     }
 
     fn free_pieces(&self) -> usize {
-        self.prefix.board().pieces() - self.fixed_pieces
+        self.prefix().board().pieces() - self.fixed_pieces
     }
 
     fn shape(&self, pieces: CellSet) -> &PartitionShape {
-        &self.shapes[below(self.prefix, pieces)]
+        if let Some(key) = self.partial_shape_key(pieces) {
+            return &self.partial_shapes[&key];
+        }
+        match self.numbering.symmetry() {
+            Some(symmetry) if symmetry.compare_with_mirror(pieces) == Ordering::Greater => &self.empty_shape,
+            _ => &self.shapes[below(self.prefix(), pieces)],
+        }
     }
 
-    /// Returns the rank of the first state of a partition.
+    /// Returns the index of the first state of a partition.
     fn start(&self, partition: u64) -> u64 {
-        rank_above(self.pieces(partition), self.free_pieces())
+        let pieces = self.pieces(partition);
+        self.numbering.interval(pieces, below(self.prefix(), pieces), self.free_pieces()).start
     }
 
     /// Returns the context class of a partition, in groups with `upper` upper pieces.
     pub fn class(&self, partition: u64, upper: usize) -> ContextClass {
         let pieces = self.pieces(partition);
-        let below = below(self.prefix, pieces);
+        let below = below(self.prefix(), pieces);
         let first_group = rank_above(pieces, upper - self.fixed_pieces);
         let groups = first_group..first_group + choose(below, upper - self.fixed_pieces);
-        let mut words = self.shape(pieces).bits.div_ceil(64) as usize;
-        let mut offsets = BitOffsets { below: self.start(partition), above: [0; MAX_CELLS] };
-        // A mover below the fixed pieces is in the partition itself.
-        offsets.above[..below].fill(self.start(partition));
-        let mut successors = Vec::new();
-        let above = self.prefix.cells() - CellSet::first_cells(below) - pieces;
-        for cell in above.iter().filter(|_| !groups.is_empty()) {
-            let successor = State::from_cells(pieces.with(cell).without(Cell::new(below))).rank().0;
-            let (shape, first_segment) = (self.shape(self.pieces(successor)), self.first_segments[successor as usize]);
-            let segments = shape.first_segments[below] as u64..shape.first_segments[below + 1] as u64;
-            if segments.is_empty() {
-                continue;
-            }
-            let first_word = shape.segments[segments.start as usize].words().start;
-            let last_word = shape.segments[segments.end as usize - 1].words().end;
-            offsets.above[cell.index()] =
-                self.start(successor).wrapping_add(64 * first_word as u64).wrapping_sub(64 * words as u64);
-            successors.push(SuccessorRange {
-                segments: first_segment + segments.start..first_segment + segments.end,
-                at: words,
-            });
-            words += last_word - first_word;
+        let start = self.start(partition);
+        let own = self.shape(pieces).states;
+        let mut class = ContextClass {
+            partition,
+            successors: Vec::new(),
+            offsets: BitOffsets { below: start, above: [0; MAX_CELLS] },
+            intervals: IndexIntervals::new(start, own),
+            words: own.div_ceil(64) as usize,
+            groups,
+        };
+        match self.numbering.symmetry() {
+            _ if class.groups.is_empty() || self.fixed_pieces == 0 => {}
+            None => self.add_successors(&mut class, pieces, below),
+            Some(_) => self.add_canonical_successors(&mut class, pieces),
         }
-        ContextClass { groups, partition, successors, offsets, words: words + 1 }
+        // A mover below the fixed pieces is in the partition itself.
+        class.offsets.above[..below].fill(start);
+        class.words += 1;
+        class
+    }
+
+    /// Adds the states of later partitions to a class: those with the mover above the fixed pieces.
+    fn add_successors(&self, class: &mut ContextClass, pieces: CellSet, below: usize) {
+        let above = self.prefix().cells() - CellSet::first_cells(below) - pieces;
+        for cell in above.iter() {
+            let successor = State::from_cells(pieces.with(cell).without(Cell::new(below))).rank().0;
+            let shape = self.shape(self.pieces(successor));
+            let segments = &shape.segments[shape.first_segments[below]..shape.first_segments[below + 1]];
+            let (Some(first), Some(last)) = (segments.first(), segments.last()) else { continue };
+            let bits = first.bits.start..last.bits.end;
+            let offset = self.start(successor).wrapping_add(bits.start / 64 * 64);
+            class.offsets.above[cell.index()] = offset.wrapping_sub(64 * class.words as u64);
+            self.add_successor(class, successor, bits);
+        }
+    }
+
+    /// Adds the canonical states of later partitions to a class: those that have, or whose mirror
+    /// image has, the mover above the fixed pieces of an expanded context.
+    fn add_canonical_successors(&self, class: &mut ContextClass, pieces: CellSet) {
+        let (Some(symmetry), Some(lowest)) = (self.numbering.symmetry(), pieces.first()) else { return };
+        let row = symmetry.row_of(lowest);
+        // Contexts are expanded unless a row down to that of the lowest fixed piece shows that their
+        // mirror image is smaller.
+        let is_expanded = |context: CellSet| {
+            let rows = context - CellSet::first_cells(row.first_cell);
+            symmetry.compare_with_mirror(rows) != Ordering::Greater
+        };
+        if symmetry.compare_with_mirror(pieces - CellSet::first_cells(row.end())) == Ordering::Greater {
+            return;
+        }
+        let mut intervals: Vec<(u64, Range<u64>)> = Vec::new();
+        let mut add = |upper_pieces: CellSet, indices: Range<u64>| {
+            let partition = State::from_cells(upper(upper_pieces, self.fixed_pieces)).rank().0;
+            if partition != class.partition && !indices.is_empty() {
+                intervals.push((partition, indices));
+            }
+        };
+        let (below, lower) = (lowest.index(), self.free_pieces() - 1);
+        for cell in (self.prefix().cells() - CellSet::first_cells(below) - pieces).iter() {
+            let with_mover = pieces.with(cell);
+            add(with_mover, self.numbering.interval(with_mover, below, lower));
+            self.numbering.images(with_mover, lowest, lower, |below| is_expanded(pieces | below), &mut add);
+        }
+        intervals.sort_unstable_by_key(|(partition, indices)| (*partition, indices.start));
+        let mut merged: Vec<(u64, Range<u64>)> = Vec::new();
+        for (partition, indices) in intervals {
+            match merged.last_mut() {
+                Some((last, before)) if *last == partition && indices.start <= before.end => {
+                    before.end = before.end.max(indices.end);
+                }
+                _ => merged.push((partition, indices)),
+            }
+        }
+        for (partition, indices) in merged {
+            let start = self.start(partition);
+            let bits = indices.start - start..indices.end - start;
+            class.intervals.push(indices, 64 * class.words as u64 + bits.start % 64);
+            self.add_successor(class, partition, bits);
+        }
+    }
+
+    /// Adds some states of a partition, given by their bits, to the end of a class.
+    fn add_successor(&self, class: &mut ContextClass, partition: u64, bits: Range<u64>) {
+        let (first, segments) = self.segments_of(partition);
+        let from = segments.partition_point(|segment| segment.bits.end <= bits.start) as u64;
+        let to = segments.partition_point(|segment| segment.bits.start < bits.end) as u64;
+        let words = (bits.end.div_ceil(64) - bits.start / 64) as usize;
+        class.successors.push(SuccessorRange { segments: first + from..first + to, at: class.words, bits });
+        class.words += words;
     }
 
     /// Returns an upper bound of the words of the bitmaps of a class.
     pub fn max_words(&self) -> usize {
-        max_words(self.prefix, self.fixed_pieces)
+        max_words(&self.numbering, self.fixed_pieces)
     }
 }
 
 /// Returns an upper bound of the words of the bitmaps of a class.
-pub(crate) fn max_words(prefix: Prefix, fixed_pieces: usize) -> usize {
+pub(crate) fn max_words(numbering: &Numbering, fixed_pieces: usize) -> usize {
+    let prefix = numbering.prefix();
     let free_pieces = prefix.board().pieces() - fixed_pieces;
     let words = |below: usize| {
-        let successors = if fixed_pieces > 0 { (prefix.within() - below - fixed_pieces) as u64 } else { 0 };
-        let successor_words = if fixed_pieces > 0 { choose(below, free_pieces - 1) / 64 + 2 } else { 0 };
-        choose(below, free_pieces) / 64 + 2 + successors * successor_words
+        let (successors, next_pieces) = ((prefix.within() - below - fixed_pieces) as u64, free_pieces - 1);
+        choose(below, free_pieces) / 64 + 2 + successors * (choose(below, next_pieces) / 64 + 2)
     };
     let most = match fixed_pieces {
-        0 => words(prefix.within()),
+        0 => numbering.states() / 64 + 2,
         _ => (0..=prefix.within() - fixed_pieces).map(words).max().unwrap_or(0),
     };
-    usize::try_from(most).unwrap_or(usize::MAX)
+    // Intervals of mirror images may begin and end within a word. A mover has at most one for each
+    // pattern of a row.
+    let is_mirrored = numbering.symmetry().is_some() && fixed_pieces > 0;
+    let images = if is_mirrored { 2 * prefix.within() << prefix.board().size() } else { 0 };
+    usize::try_from(most).unwrap_or(usize::MAX).saturating_add(images)
 }
 
-/// Returns the number of segments of a partitioning without creating it.
+/// Returns the number of segments of a partitioning of all states without creating it.
 pub(crate) fn count_segments(prefix: Prefix, fixed_pieces: usize, segment_words: usize) -> u64 {
     let free_pieces = prefix.board().pieces() - fixed_pieces;
     let segments_at = |next: usize| {
@@ -318,12 +467,14 @@ pub(crate) fn count_segments(prefix: Prefix, fixed_pieces: usize, segment_words:
 }
 
 impl PartitionShape {
-    fn new(cells: usize, free_pieces: usize, segment_words: usize) -> PartitionShape {
-        let mut shape = PartitionShape { bits: choose(cells, free_pieces), ..PartitionShape::default() };
+    /// Divides a partition into segments. `first(cell)` returns the number of states whose next
+    /// piece is below `cell`.
+    fn new(cells: usize, segment_words: usize, first: impl Fn(usize) -> u64) -> PartitionShape {
+        let mut shape = PartitionShape { states: first(cells), ..PartitionShape::default() };
         let segment_bits = 64 * segment_words as u64;
         for next in 0..cells {
             shape.first_segments.push(shape.segments.len());
-            let (mut start, end) = (choose(next, free_pieces), choose(next + 1, free_pieces));
+            let (mut start, end) = (first(next), first(next + 1));
             while start < end {
                 let segment_end = end.min((start / 64 * 64).saturating_add(segment_bits));
                 shape.segments.push(Segment { bits: start..segment_end });
@@ -350,6 +501,7 @@ fn upper(state: CellSet, count: usize) -> CellSet {
 mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
+    use sternhalma_data::board::Symmetry;
     use sternhalma_data::{Board, CellSet};
 
     /// Returns whole boards and prefixes that are small enough to enumerate.
@@ -359,18 +511,36 @@ mod tests {
         cases.map(prefix).to_vec()
     }
 
+    /// Returns prefixes with a mirror symmetry.
+    fn symmetric_prefixes() -> Vec<Prefix> {
+        let prefix = |(side, pieces, within)| Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
+        [(3, 3, 9), (3, 6, 9), (4, 3, 16), (4, 3, 13), (4, 6, 13), (5, 3, 15)].map(prefix).to_vec()
+    }
+
     fn partitionings() -> impl Iterator<Item = (Prefix, usize, usize, Partitioning)> {
-        prefixes().into_iter().flat_map(|prefix| {
-            let fixed_pieces = 0..=prefix.board().pieces() - 2;
-            fixed_pieces.flat_map(move |fixed_pieces| {
-                [1, 2, 3, 100]
-                    .map(|words| (prefix, fixed_pieces, words, Partitioning::new(prefix, fixed_pieces, words)))
+        partitionings_of(prefixes().into_iter().map(|prefix| Numbering::new(prefix, None)))
+    }
+
+    fn mirrored_partitionings() -> impl Iterator<Item = (Prefix, usize, usize, Partitioning)> {
+        partitionings_of(symmetric_prefixes().into_iter().map(|prefix| Numbering::new(prefix, Symmetry::of(prefix))))
+    }
+
+    fn partitionings_of(
+        numberings: impl Iterator<Item = Numbering>,
+    ) -> impl Iterator<Item = (Prefix, usize, usize, Partitioning)> {
+        numberings.flat_map(|numbering| {
+            let prefix = numbering.prefix();
+            (0..=prefix.board().pieces() - 2).flat_map(move |fixed_pieces| {
+                let numbering = numbering.clone();
+                [1, 2, 3, 100].map(move |words| {
+                    (prefix, fixed_pieces, words, Partitioning::new(numbering.clone(), fixed_pieces, words))
+                })
             })
         })
     }
 
-    /// Returns the segment of each state by rank, from the segments in order.
-    fn segment_by_rank(partitioning: &Partitioning) -> Vec<u64> {
+    /// Returns the segment of each state by index, from the segments in order.
+    fn segment_by_index(partitioning: &Partitioning) -> Vec<u64> {
         let mut segments = Vec::new();
         for partition in 0..partitioning.partitions() {
             let (first, shapes) = partitioning.segments_of(partition);
@@ -389,16 +559,22 @@ mod tests {
 
     #[test]
     fn every_state_is_in_one_segment_of_its_partition() {
-        for (prefix, fixed_pieces, segment_words, partitioning) in partitionings() {
-            let segments = segment_by_rank(&partitioning);
-            assert_eq!(segments.len() as u64, prefix.states());
+        for (prefix, fixed_pieces, segment_words, partitioning) in partitionings().chain(mirrored_partitionings()) {
+            let segments = segment_by_index(&partitioning);
+            assert_eq!(segments.len() as u64, partitioning.numbering.states());
             let used: BTreeSet<u64> = segments.iter().copied().collect();
             assert_eq!(used.len() as u64, partitioning.segments(), "no segment is empty");
-            assert_eq!(count_segments(prefix, fixed_pieces, segment_words), partitioning.segments());
-            for (rank, state) in States::all(prefix) {
+            let symmetry = partitioning.numbering.symmetry();
+            if symmetry.is_none() {
+                assert_eq!(count_segments(prefix, fixed_pieces, segment_words), partitioning.segments());
+            }
+            for (index, &segment) in segments.iter().enumerate() {
+                let state = match symmetry {
+                    None => Rank(index as u64).state(prefix.board().pieces()),
+                    Some(symmetry) => symmetry.state(index as u64),
+                };
                 let partition = State::from_cells(upper(state.cells(), fixed_pieces)).rank().0;
                 let (first, shapes) = partitioning.segments_of(partition);
-                let segment = segments[rank.0 as usize];
                 assert!(
                     (first..first + shapes.len() as u64).contains(&segment),
                     "{state:?} is in partition {partition}"
@@ -409,7 +585,7 @@ mod tests {
 
     #[test]
     fn segments_respect_their_size_and_masks_divide_shared_words() {
-        for (_, _, segment_words, partitioning) in partitionings() {
+        for (_, _, segment_words, partitioning) in partitionings().chain(mirrored_partitionings()) {
             for partition in 0..partitioning.partitions() {
                 let mut bits = BTreeMap::new();
                 for segment in partitioning.segments_of(partition).1 {
@@ -421,26 +597,26 @@ mod tests {
                     }
                 }
                 let states: u32 = bits.values().map(|word| word.count_ones()).sum();
-                assert_eq!(u64::from(states), partitioning.shape(partitioning.pieces(partition)).bits);
+                assert_eq!(u64::from(states), partitioning.shape(partitioning.pieces(partition)).states);
             }
         }
     }
 
     #[test]
-    fn segments_of_ranks_are_exactly_those_with_such_a_state() {
-        for (prefix, _, _, partitioning) in partitionings() {
-            let segments = segment_by_rank(&partitioning);
-            let all = prefix.states();
+    fn segments_of_indices_are_exactly_those_with_such_a_state() {
+        for (_, _, _, partitioning) in partitionings().chain(mirrored_partitionings()) {
+            let segments = segment_by_index(&partitioning);
+            let all = partitioning.numbering.states();
             let step = (all / 23).max(1) as usize;
             let starts = (0..all).step_by(step).chain([all - 1]);
             for (start, length) in starts.flat_map(|start| [1, 5, 64, 200, all].map(|length| (start, length))) {
                 let ranks = start..all.min(start + length);
                 let mut expected = segments[ranks.start as usize..ranks.end as usize].to_vec();
                 expected.dedup();
-                let found: Vec<u64> = partitioning.segments_of_ranks(ranks).map(|(number, _, _)| number).collect();
+                let found: Vec<u64> = partitioning.segments_of_indices(ranks).map(|(number, _, _)| number).collect();
                 assert_eq!(found, expected);
             }
-            for (number, segment, first) in partitioning.segments_of_ranks(0..all) {
+            for (number, segment, first) in partitioning.segments_of_indices(0..all) {
                 assert_eq!(segments[first as usize], number);
                 assert_ne!(segments.get((first + segment.bits.end - segment.bits.start) as usize), Some(&number));
             }
@@ -448,25 +624,19 @@ mod tests {
     }
 
     /// Enumerates the states that a class involves context by context, each
-    /// with the cell of the mover if it is above the fixed pieces.
-    fn involved(prefix: Prefix, fixed_pieces: usize, partition: u64) -> BTreeSet<(Option<Cell>, CellSet)> {
+    /// with the cell of the mover.
+    fn involved(prefix: Prefix, fixed_pieces: usize, partition: u64) -> BTreeSet<(Cell, CellSet)> {
         let (pieces, context_pieces) = (Rank(partition).state(fixed_pieces).cells(), prefix.board().pieces() - 1);
         let contexts = States::of_ranks(context_pieces, 0..choose(prefix.within(), context_pieces));
         let contexts = contexts.map(|(_, context)| context.cells());
         let own = contexts.filter(|&context| upper(context, fixed_pieces) == pieces);
-        own.flat_map(|context| {
-            (prefix.cells() - context).iter().map(move |cell| {
-                let above = pieces.first().is_some_and(|lowest| cell > lowest);
-                (above.then_some(cell), context.with(cell))
-            })
-        })
-        .collect()
+        own.flat_map(|context| (prefix.cells() - context).iter().map(move |cell| (cell, context.with(cell)))).collect()
     }
 
     #[test]
     fn a_class_has_a_distinct_bit_for_every_state_it_involves() {
         for (prefix, fixed_pieces, _, partitioning) in partitionings() {
-            let segments = segment_by_rank(&partitioning);
+            let segments = segment_by_index(&partitioning);
             for upper in fixed_pieces..=prefix.board().pieces() - 2 {
                 let mut groups = 0;
                 for partition in 0..partitioning.partitions() {
@@ -476,10 +646,12 @@ mod tests {
                     groups = groups.max(class.groups.end);
                     let mut bits: BTreeMap<u64, CellSet> = BTreeMap::new();
                     for (mover, state) in involved(prefix, fixed_pieces, partition) {
-                        let offset = mover.map_or(class.offsets.below, |cell| class.offsets.above[cell.index()]);
+                        let lowest = partitioning.pieces(partition).first();
+                        let is_above = lowest.is_some_and(|lowest| mover > lowest);
+                        let offset = if is_above { class.offsets.above[mover.index()] } else { class.offsets.below };
                         let rank = State::from_cells(state).rank().0;
                         let bit = rank.wrapping_sub(offset);
-                        if mover.is_none() {
+                        if !is_above {
                             assert_eq!(
                                 class.offsets.above[..below(prefix, partitioning.pieces(partition))],
                                 vec![offset; below(prefix, partitioning.pieces(partition))]
@@ -496,6 +668,45 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_class_holds_the_canonical_states_of_its_canonical_contexts() {
+        for (prefix, fixed_pieces, segment_words, partitioning) in mirrored_partitionings() {
+            let symmetry = partitioning.numbering.symmetry().unwrap();
+            for partition in 0..partitioning.partitions() {
+                let class = partitioning.class(partition, fixed_pieces);
+                assert!(class.words <= partitioning.max_words());
+                // The position of each bit of each segment.
+                let mut positions = BTreeMap::new();
+                let loaded =
+                    partitioning.own_segments(&class).into_iter().chain(partitioning.successor_segments(&class));
+                for (i, part) in loaded.enumerate() {
+                    let own = partitioning.segments_of(partition).1.len();
+                    assert!(
+                        i < own || part.number >= partitioning.segments_of(partition + 1).0,
+                        "successors come later"
+                    );
+                    assert!(part.bits().end <= 64 * (class.words - 1), "the last word is spare");
+                    let start = partitioning.first_index(part.number) - part.segment.bits.start;
+                    for (bit, at) in part.part.bits.clone().zip(part.bits()) {
+                        assert!(positions.insert(start + bit, at as u64).is_none(), "states are loaded once");
+                    }
+                }
+                let used: BTreeSet<u64> = positions.values().copied().collect();
+                assert_eq!(used.len(), positions.len(), "states have distinct positions");
+                for (mover, state) in involved(prefix, fixed_pieces, partition) {
+                    let context = state.without(mover);
+                    if symmetry.compare_with_mirror(context) == Ordering::Greater {
+                        continue;
+                    }
+                    let index = symmetry.reduced_rank(State::from_cells(state));
+                    let position = class.intervals.position(index);
+                    assert!(position.is_some(), "{prefix}, {fixed_pieces} fixed, {segment_words} words: {state:?}");
+                    assert_eq!(position, positions.get(&index).copied());
+                }
+            }
+        }
+    }
+
     /// Checks that the bit of a state is at the position of its segment in the class's bitmap.
     fn assert_segment(partitioning: &Partitioning, class: &ContextClass, segment: u64, rank: u64, bit: u64) {
         let (first, own) = partitioning.segments_of(class.partition);
@@ -508,7 +719,7 @@ mod tests {
             let partition =
                 partitioning.first_segments.partition_point(|&first| first <= successor.segments.start) as u64 - 1;
             assert!(partition > class.partition, "successors come after their partition");
-            let first_word = partitioning.segment(successor.segments.start).words().start as u64;
+            let first_word = successor.bits.start / 64;
             (partition, (64 * successor.at as u64).wrapping_sub(64 * first_word))
         };
         assert_eq!(bit, (rank - partitioning.start(partition)).wrapping_add(at));

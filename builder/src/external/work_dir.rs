@@ -42,6 +42,9 @@ pub(crate) struct Manifest {
     /// did not record these parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zstd: Option<(u64, u8)>,
+    /// Whether the layers hold only one state of each mirrored pair. Earlier versions always searched all states.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    mirrored: bool,
     /// The number of upper pieces that the states of a partition share.
     #[serde(rename = "fixed")]
     fixed_pieces: usize,
@@ -54,7 +57,7 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     fn new(id: String, spec: TableSpec, params: PartitionParams) -> Manifest {
-        let TableSpec { prefix, encoding } = spec;
+        let TableSpec { prefix, encoding, mirrored } = spec;
         let zstd = match encoding {
             Encoding::Zstd(zstd) => Some((zstd.block_states(), zstd.level())),
             _ => None,
@@ -67,6 +70,7 @@ impl Manifest {
             within: prefix.within() as u64,
             encoding: encoding.to_string(),
             zstd,
+            mirrored,
             fixed_pieces: params.fixed_pieces,
             segment_words: params.segment_words,
             resumes: 0,
@@ -83,7 +87,7 @@ impl Manifest {
             (Encoding::Zstd(_), None, requested @ Encoding::Zstd(_)) => requested,
             (encoding, ..) => encoding,
         };
-        Some(TableSpec { prefix, encoding })
+        Some(TableSpec { prefix, encoding, mirrored: self.mirrored })
     }
 }
 

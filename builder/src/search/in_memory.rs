@@ -79,7 +79,7 @@ pub(crate) fn breadth_first_search(
     let expander = LayerExpander::new(spec.prefix, symmetry.clone());
     let mut frontier = new_bitmap(states).map_err(out_of_memory)?;
     let mut next: Vec<AtomicU64> = new_bitmap(states).map_err(out_of_memory)?.into_iter().map(AtomicU64::new).collect();
-    let symmetric = symmetry.as_ref().map(symmetric_ranks);
+    let symmetric = symmetry.as_ref().map(Symmetry::symmetric_reduced_ranks);
     // The goal has rank 0.
     *next[0].get_mut() = 1;
     let (mut seen, mut occupancy) = (0, Occupancy::default());
@@ -101,6 +101,7 @@ pub(crate) fn breadth_first_search(
         let escapes = AtomicBool::new(false);
         let layer = LayerBitmaps {
             offsets: &BitOffsets::ZERO,
+            intervals: None,
             frontier: &frontier,
             occupancy: &occupancy,
             seen: planes.seen(),
@@ -120,13 +121,6 @@ pub(crate) fn breadth_first_search(
     // alone lead from any state to any other.
     assert_eq!(seen, spec.prefix.states(), "every state of a prefix is reachable");
     Ok(BfsResult { planes, runs: expander.into_runs(), layers, boundary_layer, successors })
-}
-
-/// Returns the reduced ranks of the states that are their own mirror images, in order.
-fn symmetric_ranks(symmetry: &Symmetry) -> Vec<u64> {
-    let mut ranks = Vec::with_capacity(symmetry.symmetric_states() as usize);
-    symmetry.for_each_symmetric(|state| ranks.push(symmetry.reduced_rank_of_canonical(state.cells())));
-    ranks
 }
 
 fn count_in(bitmap: &[u64], positions: &[u64]) -> u64 {

@@ -18,16 +18,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
-use sternhalma_data::Prefix;
-use sternhalma_data::board::choose;
+use sternhalma_data::board::{MirroredRuns, Symmetry, choose};
 use sternhalma_data::table::fs::FileSystem;
 
 use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
 use super::occupancy::Occupancy;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    ContextClass, LayerFile, LayerSummary, LayerWriter, PackedSegment, PartitionParams, Partitioning, Segment,
-    SegmentCodec, SpillBuffer, count_segments, max_words,
+    ContextClass, LayerFile, LayerSummary, LayerWriter, LoadedSegment, Numbering, PackedSegment, PartitionParams,
+    Partitioning, Segment, SegmentCodec, SpillBuffer, count_segments, max_words,
 };
 use crate::observer::Observer;
 
@@ -49,6 +48,8 @@ pub(crate) struct ExternalSearch<'a> {
     /// The states that the current class reaches.
     next: Vec<AtomicU64>,
     spill: SpillBuffer,
+    /// If only canonical states are stored, the indices of those that are their own mirror images, in order.
+    symmetric: Option<Vec<u64>>,
     observer: &'a dyn Observer,
 }
 
@@ -64,14 +65,19 @@ impl<'a> ExternalSearch<'a> {
     /// Allocates the bitmaps, and buffers for each thread of the current pool.
     /// States that exceed the memory are spilled to the file `spill_path`.
     pub fn new(
-        prefix: Prefix,
+        numbering: Numbering,
         params: PartitionParams,
         storage: &Arc<dyn FileSystem>,
         spill_path: &Path,
         observer: &'a dyn Observer,
     ) -> ExternalSearch<'a> {
-        let partitioning = Partitioning::new(prefix, params.fixed_pieces, params.segment_words);
-        let expander = Expander::new(prefix, params.slice_pieces);
+        let prefix = numbering.prefix();
+        let expander = match numbering.symmetry() {
+            None => Expander::new(prefix, params.slice_pieces),
+            Some(symmetry) => Expander::reduced(symmetry.clone(), params.slice_pieces),
+        };
+        let symmetric = numbering.symmetry().map(Symmetry::symmetric_reduced_ranks);
+        let partitioning = Partitioning::new(numbering, params.fixed_pieces, params.segment_words);
         let most = partitioning.max_words();
         let thread_buffers = || ThreadBuffers {
             scratch: expander.scratch(),
@@ -89,21 +95,29 @@ impl<'a> ExternalSearch<'a> {
             occupancy: Occupancy::default(),
             next: (0..most).map(|_| AtomicU64::new(0)).collect(),
             spill: SpillBuffer::new(storage, spill_path, params.spill_bytes),
+            symmetric,
             observer,
         }
     }
 
     /// Returns the memory of a search without spilled states, in bytes.
-    pub fn memory(prefix: Prefix, threads: usize, params: PartitionParams) -> u64 {
+    pub fn memory(numbering: &Numbering, threads: usize, params: PartitionParams) -> u64 {
+        let (prefix, symmetry) = (numbering.prefix(), numbering.symmetry());
         let segment_bytes = 8 * params.segment_words as u64;
         let worker = Expander::scratch_memory(prefix, params.slice_pieces)
             + SegmentCodec::memory(params.segment_words)
             + 2 * segment_bytes;
         // Packed segments: being made, waiting, being written.
         let packed = 3 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
-        let bitmaps = (max_words(prefix, params.fixed_pieces) as u64).saturating_mul(16);
+        let bitmaps = (max_words(numbering, params.fixed_pieces) as u64).saturating_mul(16);
+        // There are at most as many canonical segments.
         let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
+        let mirrored = symmetry.map_or(0, |symmetry| {
+            let runs = MirroredRuns::memory(symmetry, params.slice_pieces) + 8 * symmetry.symmetric_states();
+            runs + threads as u64 * Expander::reduced_scratch_memory(prefix, params.slice_pieces)
+        });
         bitmaps
+            .saturating_add(mirrored)
             .saturating_add(Occupancy::memory(bitmaps / 2))
             .saturating_add(Expander::memory(prefix, params.slice_pieces))
             .saturating_add(LayerFile::memory(segments).saturating_mul(3))
@@ -177,37 +191,43 @@ impl<'a> ExternalSearch<'a> {
 
     /// Unpacks the states of the layer in a class.
     fn load(&mut self, class: &ContextClass, layer: &LayerFile) -> Result<()> {
-        let mut segments = self.partitioning.own_segments(class);
-        segments.extend(self.partitioning.successor_segments(class));
-        // Each segment gets the words up to the start of the next one. If the
+        let mut parts = self.partitioning.own_segments(class);
+        parts.extend(self.partitioning.successor_segments(class));
+        // Each part gets the words up to the start of the next one. If the
         // two share a word, the first of them has one word too many.
-        let ends: Vec<usize> = segments.iter().skip(1).map(|segment| segment.at).chain([class.words]).collect();
+        let ends: Vec<usize> = parts.iter().skip(1).map(|part| part.at).chain([class.words]).collect();
         let mut rest = &mut self.frontier[..class.words];
-        let mut tasks = Vec::with_capacity(segments.len());
+        let mut tasks = Vec::with_capacity(parts.len());
         let mut done = 0;
-        for (segment, end) in segments.iter().zip(ends) {
+        for (part, end) in parts.iter().zip(ends) {
             let (own, left) = rest.split_at_mut(end - done);
-            tasks.push((segment, own));
+            tasks.push((part, own));
             (rest, done) = (left, end);
         }
+        // The parts of a segment are loaded together.
+        tasks.sort_by_key(|(part, _)| part.number);
+        let mut tasks: Vec<&mut [(&LoadedSegment, &mut [u64])]> =
+            tasks.chunk_by_mut(|(a, _), (b, _)| a.number == b.number).collect();
         let workers = &self.workers;
-        let shared: Vec<(usize, u64)> = tasks
-            .into_par_iter()
-            .map(|(segment, own)| {
-                own.fill(0);
-                if layer.is_empty(segment.number..segment.number + 1) {
-                    return Ok(None);
-                }
-                let ThreadBuffers { codec, words, .. } = &mut *buffers(workers);
-                let words = &mut words[..segment.words()];
-                layer.read(segment.number, words, codec)?;
-                let (whole, last) = words.split_at(segment.words().min(own.len()));
-                own[..whole.len()].copy_from_slice(whole);
-                Ok(last.first().map(|&word| (segment.at + own.len(), word)))
-            })
-            .filter_map(Result::transpose)
-            .collect::<Result<_>>()?;
-        shared.into_iter().for_each(|(at, word)| self.frontier[at] |= word);
+        let load = |parts: &mut &mut [(&LoadedSegment, &mut [u64])]| -> Result<Vec<(usize, u64)>> {
+            parts.iter_mut().for_each(|(_, own)| own.fill(0));
+            let ThreadBuffers { codec, words, .. } = &mut *buffers(workers);
+            let LoadedSegment { number, segment, .. } = parts[0].0;
+            let words = &mut words[..segment.words().len()];
+            if !layer.read(*number, words, codec)? {
+                return Ok(Vec::new());
+            }
+            let mut shared = Vec::new();
+            for (loaded, own) in parts.iter_mut() {
+                let range = loaded.part.words();
+                let states = |word: usize| words[word - segment.words().start] & loaded.part.mask(word);
+                own.iter_mut().zip(range.clone()).for_each(|(own, word)| *own = states(word));
+                shared.extend(range.skip(own.len()).map(|word| (loaded.at + own.len(), states(word))));
+            }
+            Ok(shared)
+        };
+        let shared: Vec<Vec<(usize, u64)>> = tasks.par_iter_mut().map(load).collect::<Result<_>>()?;
+        shared.into_iter().flatten().for_each(|(at, word)| self.frontier[at] |= word);
         Ok(())
     }
 
@@ -216,6 +236,7 @@ impl<'a> ExternalSearch<'a> {
         self.occupancy.update(frontier);
         let layer = LayerBitmaps {
             offsets: &class.offsets,
+            intervals: self.symmetric.as_ref().map(|_| &class.intervals),
             frontier,
             occupancy: &self.occupancy,
             seen: [frontier, frontier],
@@ -238,15 +259,25 @@ impl<'a> ExternalSearch<'a> {
 
     /// Moves the reached states of later partitions from the bitmap to the spill buffer.
     fn spill_successors(&self, class: &ContextClass) -> Result<()> {
-        self.partitioning.successor_segments(class).into_par_iter().try_for_each(|segment| {
-            let next = &self.next[segment.at..segment.at + segment.words()];
-            if next.iter().all(|word| word.load(Relaxed) == 0) {
+        let mut parts = self.partitioning.successor_segments(class);
+        parts.sort_by_key(|part| part.number);
+        let segments: Vec<&[LoadedSegment]> = parts.chunk_by(|a, b| a.number == b.number).collect();
+        segments.into_par_iter().try_for_each(|parts| {
+            let reached = |part: &LoadedSegment| part.at..part.at + part.words();
+            if parts.iter().all(|part| self.next[reached(part)].iter().all(|word| word.load(Relaxed) == 0)) {
                 return Ok(());
             }
             let ThreadBuffers { codec, words, .. } = &mut *buffers(&self.workers);
-            let words = &mut words[..segment.words()];
-            words.iter_mut().zip(next).for_each(|(word, next)| *word = next.swap(0, Relaxed));
-            self.spill.add(segment.number, words, codec)
+            let segment = parts[0].segment.words();
+            let words = &mut words[..segment.len()];
+            words.fill(0);
+            for part in parts {
+                for (word, next) in part.part.words().zip(&self.next[reached(part)]) {
+                    let mask = part.part.mask(word);
+                    words[word - segment.start] |= next.fetch_and(!mask, Relaxed) & mask;
+                }
+            }
+            self.spill.add(parts[0].number, words, codec)
         })
     }
 
@@ -346,8 +377,22 @@ impl<'a> ExternalSearch<'a> {
         if !any {
             return Ok((PackedSegment::default(), 0));
         }
-        let states = words.iter().map(|word| u64::from(word.count_ones())).sum();
+        let mut states = words.iter().map(|word| u64::from(word.count_ones())).sum();
+        if let Some(symmetric) = &self.symmetric {
+            // A state that is not its own mirror image counts twice.
+            states = 2 * states - self.count_symmetric(symmetric, number, segment, words);
+        }
         Ok((codec.pack(words), states))
+    }
+
+    /// Returns the number of states of a segment that are their own mirror images.
+    fn count_symmetric(&self, symmetric: &[u64], number: u64, segment: &Segment, words: &[u64]) -> u64 {
+        let start = self.partitioning.first_index(number);
+        let end = start + (segment.bits.end - segment.bits.start);
+        let from = symmetric.partition_point(|&index| index < start);
+        let indices = symmetric[from..].iter().take_while(|&&index| index < end);
+        let bits = indices.map(|index| index - start + segment.bits.start % 64);
+        bits.map(|bit| words[(bit / 64) as usize] >> (bit % 64) & 1).sum()
     }
 }
 

@@ -14,7 +14,8 @@ use sternhalma_data::{DistanceStream, Prefix, Table};
 use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    ContextClass, LoadedSegment, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments, max_words,
+    ContextClass, LoadedSegment, Numbering, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments,
+    max_words,
 };
 use crate::observer::{BuildPhase, Observer};
 
@@ -34,7 +35,7 @@ pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result
     let segment_words = 1 << 14;
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
-        let states = (64 * max_words(prefix, fixed_pieces) as u64).saturating_mul(9) / 8;
+        let states = (64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64).saturating_mul(9) / 8;
         let worker = THREAD + SegmentCodec::memory(segment_words) + 16 * segment_words as u64;
         let readers = READER.saturating_mul(count_segments(prefix, fixed_pieces, segment_words));
         (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
@@ -53,7 +54,8 @@ pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result
 
 /// Proves the contents of a table one context class at a time.
 pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observer: &dyn Observer) -> Result<()> {
-    let partitioning = Partitioning::new(table.prefix(), params.fixed_pieces, params.segment_words);
+    let partitioning =
+        Partitioning::new(Numbering::new(table.prefix(), None), params.fixed_pieces, params.segment_words);
     let context_pieces = table.prefix().board().pieces() - 1;
     let mut distances = vec![0; 64 * partitioning.max_words()];
     let descends = atomic_bitmap(partitioning.max_words());
@@ -76,11 +78,11 @@ pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observ
         boundary_layer = boundary_layer.into_iter().chain(escapes).min();
         spill_successors(&partitioning, &class, &descends, &spill)?;
         own.par_iter()
-            .try_for_each(|segment| check_descent(&proof, segment, partitioning.first_rank(segment.number), &spill))?;
+            .try_for_each(|segment| check_descent(&proof, segment, partitioning.first_index(segment.number), &spill))?;
         let states = own.last().map_or(0, |segment| segment.bits().end);
         descends[..states.div_ceil(64)].par_iter().for_each(|word| word.store(0, Relaxed));
         states_at.iter_mut().zip(histogram(&distances[..states])).for_each(|(all, states)| *all += states);
-        if own.first().is_some_and(|segment| partitioning.first_rank(segment.number) == 0) {
+        if own.first().is_some_and(|segment| partitioning.first_index(segment.number) == 0) {
             goal = distances[0];
         }
     }

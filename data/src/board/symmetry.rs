@@ -132,6 +132,14 @@ impl Symmetry {
         self.rows.iter().map(|counts| counts.row)
     }
 
+    /// Returns the row of a cell.
+    ///
+    /// # Panics
+    /// If the prefix does not have the cell.
+    pub fn row_of(&self, cell: Cell) -> Row {
+        self.rows[self.prefix.board().geometry().row(cell)].row
+    }
+
     /// Returns the number of canonical states.
     pub fn states(&self) -> u64 {
         self.rows.last().map_or(0, |counts| counts.states[self.prefix.board().pieces()])
@@ -145,6 +153,13 @@ impl Symmetry {
     /// Calls `visit` with each state that is its own mirror image, in the order of ranks.
     pub fn for_each_symmetric(&self, mut visit: impl FnMut(State)) {
         self.visit_symmetric(self.rows.len(), self.prefix.board().pieces(), CellSet::EMPTY, &mut visit);
+    }
+
+    /// Returns the reduced ranks of the states that are their own mirror images, in order.
+    pub fn symmetric_reduced_ranks(&self) -> Vec<u64> {
+        let mut ranks = Vec::with_capacity(self.symmetric_states() as usize);
+        self.for_each_symmetric(|state| ranks.push(self.reduced_rank_of_canonical(state.cells())));
+        ranks
     }
 
     /// Visits the symmetric states with these upper pieces and `pieces` pieces in the first `rows` rows.
@@ -203,6 +218,27 @@ impl Symmetry {
         reduced
     }
 
+    /// Returns the number of canonical states with a smaller rank than the state with these cells.
+    ///
+    /// # Panics
+    /// If the prefix does not cover the state, or the state has more pieces than the goal.
+    pub fn states_below(&self, mut cells: CellSet) -> u64 {
+        let mut states = 0;
+        while let Some(last) = cells.last() {
+            let RowCounts { row, before, .. } = &self.rows[self.prefix.board().geometry().row(last)];
+            let pattern = row.pattern(cells);
+            states += before[cells.len() << row.size | pattern as usize];
+            cells -= row.cells(pattern);
+            match pattern.cmp(&row.mirror(pattern)) {
+                Ordering::Less => return states + Rank::of(State::from_cells(cells)).0,
+                // No state with this pattern is canonical.
+                Ordering::Greater => return states,
+                Ordering::Equal => {}
+            }
+        }
+        states
+    }
+
     /// Returns the number of canonical states of `pieces` pieces up to row number `row` that have a
     /// smaller pattern in this row.
     ///
@@ -258,6 +294,7 @@ mod tests {
             for (rank, state) in States::all(prefix) {
                 let mirrored = State::from_cells(symmetry.mirror(state.cells()));
                 assert_eq!(symmetry.compare_with_mirror(state.cells()), rank.cmp(&mirrored.rank()));
+                assert_eq!(symmetry.states_below(state.cells()), next);
                 if rank <= mirrored.rank() {
                     assert_eq!(symmetry.reduced_rank(state), next, "{prefix}, rank {rank}");
                     assert_eq!(symmetry.state(next), state);

@@ -31,7 +31,7 @@ static EXPECTED: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 fn spec() -> TableSpec {
-    TableSpec { prefix: prefix(4, 3, 12), encoding: Encoding::Byte }
+    TableSpec { prefix: prefix(4, 3, 12), encoding: Encoding::Byte, mirrored: false }
 }
 
 /// A directory in which a table is built repeatedly.
@@ -389,7 +389,7 @@ fn unfinished_work_for_another_table_is_refused_and_kept() {
         let error = site.build_with(&Faults::new(Fault::Nothing), &options, params).unwrap_err();
         match &error {
             BuilderError::WorkDirMismatch { found, requested, .. } => {
-                assert_eq!((*found, *requested), (spec(), TableSpec { prefix, encoding }));
+                assert_eq!((*found, *requested), (spec(), TableSpec { prefix, encoding, mirrored: false }));
             }
             _ => panic!("{error}"),
         }

@@ -30,7 +30,7 @@ struct Comparison {
 
 impl Comparison {
     fn new(prefix: Prefix, encoding: Encoding, threads: usize) -> Comparison {
-        let spec = TableSpec { prefix, encoding };
+        let spec = TableSpec { prefix, encoding, mirrored: false };
         let comparison = Comparison { dir: tempfile::tempdir().unwrap(), spec, threads };
         // An out-of-core build expands all contexts, so its successors are those without mirroring.
         comparison.builder().mode(BuildMode::InMemory).mirror(false).build(comparison.in_memory(), &()).unwrap();
@@ -168,7 +168,7 @@ fn every_limit_above_the_least_memory_suffices() {
     for (side, pieces) in [(5, 3), (9, 5), (9, 6), (9, 10), (11, 6), (11, 15)] {
         let prefix = Prefix::whole(Board::new(side, pieces).unwrap());
         for encoding in [Encoding::Byte, Encoding::Mod3] {
-            let spec = TableSpec { prefix, encoding };
+            let spec = TableSpec { prefix, encoding, mirrored: false };
             for threads in [1, 4] {
                 let least = least_memory(spec, threads);
                 for more in (0..64).map(|mib| mib << 20).chain([1 << 28, 1 << 30, 1 << 34, u64::MAX - least]) {
@@ -184,11 +184,52 @@ fn every_limit_above_the_least_memory_suffices() {
 
 #[test]
 fn more_threads_need_more_memory() {
-    let spec = TableSpec { prefix: Prefix::whole(Board::new(9, 10).unwrap()), encoding: Encoding::Byte };
+    let spec =
+        TableSpec { prefix: Prefix::whole(Board::new(9, 10).unwrap()), encoding: Encoding::Byte, mirrored: false };
     let least_of_one = least_memory(spec, 1);
     assert!(least_memory(spec, 1000) > least_of_one);
     let (_, threads) = fit_to_limit(spec, usize::MAX, least_of_one).unwrap();
     assert_eq!(threads, 1);
     let (_, threads) = fit_to_limit(spec, usize::MAX, least_memory(spec, 7)).unwrap();
     assert!(threads >= 7);
+}
+
+#[test]
+fn mirrored_layers_hold_canonical_states() {
+    use crate::external::LockedDir;
+    use sternhalma_data::board::Symmetry;
+    for (side, pieces, within) in [(3, 3, 9), (3, 6, 9), (4, 3, 16), (4, 3, 13), (5, 3, 25), (4, 6, 16), (5, 6, 22)] {
+        let prefix = prefix(side, pieces, within);
+        let symmetry = Symmetry::of(prefix).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let reference = dir.path().join("ref.sht");
+        TableBuilder::new(prefix).threads(1).build(&reference, &()).unwrap();
+        let reference = Table::open(&reference).unwrap();
+        let distances = reference.distances().unwrap();
+        for (fixed_pieces, slice_pieces) in divisions(prefix) {
+            if slice_pieces > pieces as usize - 2 {
+                continue;
+            }
+            for (segment_words, spill_bytes) in [(1, 0), (2, 700), (64, 3000), (3, u64::MAX / 2)] {
+                if within > 16 && segment_words < 3 {
+                    continue;
+                }
+                let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes };
+                let mut options = TableBuilder::new(prefix).restart(true).overwrite(true);
+                options.spec.mirrored = true;
+                let pool = &thread_pool(1).unwrap();
+                let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
+                let build = OutOfCoreBuild { storage: storage.clone(), options: &options, params, pool, observer: &() };
+                let mut work =
+                    LockedDir::open(&storage, &dir.path().join("work")).unwrap().start(options.spec, params).unwrap();
+                let layers = pool.install(|| build.layers(&mut work, params)).unwrap();
+                let counts: Vec<u64> = layers.iter().map(|l| l.summary().states).filter(|&s| s > 0).collect();
+                assert_eq!(counts, reference.info().layers, "{prefix} {params:?}");
+                let found = build.test_distances(params, &layers, symmetry.states());
+                for (i, &d) in found.iter().enumerate() {
+                    assert_eq!(d, distances[symmetry.state(i as u64).rank().0 as usize], "{prefix} {params:?}");
+                }
+            }
+        }
+    }
 }

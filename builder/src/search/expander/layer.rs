@@ -3,12 +3,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::bits::low_mask;
-use crate::ranks::BitOffsets;
+use crate::ranks::{BitOffsets, IndexIntervals};
 use crate::search::occupancy::Occupancy;
 
 /// A layer, the states seen up to it, and the next layer.
 pub(crate) struct LayerBitmaps<'a> {
+    /// The positions of states in bitmaps by rank.
     pub offsets: &'a BitOffsets,
+    /// The positions of states in bitmaps by reduced rank that hold only some intervals.
+    pub intervals: Option<&'a IndexIntervals>,
     pub frontier: &'a [u64],
     /// The summary of `frontier`.
     pub occupancy: &'a Occupancy,
@@ -23,6 +26,12 @@ impl LayerBitmaps<'_> {
     #[inline(always)]
     fn unseen(&self, word: usize) -> u64 {
         !(self.seen[0][word] | self.seen[1][word])
+    }
+
+    /// Returns the position of the state with this reduced rank, or `None` if the bitmaps do not hold it.
+    #[inline]
+    pub fn position(&self, reduced: u64) -> Option<u64> {
+        self.intervals.map_or(Some(reduced), |intervals| intervals.position(reduced))
     }
 
     /// Returns whether one of `len` states from position `start` on is unseen.

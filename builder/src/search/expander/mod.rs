@@ -25,7 +25,8 @@
 //! A bitmap may hold only the states that the groups at hand involve:
 //! [`BitOffsets`](crate::ranks::BitOffsets) gives their positions. It may also
 //! hold only canonical states: [`MirroredRuns`] then maps runs of ranks to
-//! their places.
+//! reduced ranks. [`IndexIntervals`](crate::ranks::IndexIntervals) gives the
+//! positions if the bitmap holds only some canonical states.
 
 mod group;
 mod layer;
@@ -106,6 +107,14 @@ impl Expander {
     pub fn scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
         let room = prefix.within() - (prefix.board().pieces() - 1 - slice_pieces);
         (8 * prefix.board().cells() * (slice_words(choose(room, slice_pieces)) + 1) + (16 << 10)) as u64
+    }
+
+    /// Returns an upper bound of the memory that an [`ExpanderScratch`] needs in addition for bitmaps
+    /// by reduced rank, in bytes.
+    pub fn reduced_scratch_memory(prefix: Prefix, slice_pieces: usize) -> u64 {
+        let room = prefix.within() - (prefix.board().pieces() - 1 - slice_pieces);
+        // The lower block by rank, a permuted part of it, and the parts.
+        choose(room, slice_pieces + 1) / 4 + (64 << 10)
     }
 
     /// Returns the number of 64-bit words in the slices of all groups. The time

@@ -106,12 +106,15 @@ impl ContextGroup<'_> {
         let ReducedScratch { contexts, above, ends, below, .. } = buffers;
         let words = contexts.words(self.words());
         let range = 64 * words.start as u64..self.contexts.min(64 * words.end as u64);
+        // A bitmap with some intervals of states holds all parts of expanded contexts.
+        let place = |part: RunPart| layer.position(part.reduced).map(|reduced| RunPart { reduced, ..part });
         above.clear();
         ends.clear();
         below.clear();
         for cell in self.cells_above() {
             let upper = self.upper.with(cell);
             runs.parts(upper, self.lowest_cell(), self.tables.slice_pieces, &mut |part| {
+                let Some(part) = place(part) else { return };
                 if part.len == self.contexts && part.permuted.is_none() {
                     // The part is the whole slice.
                     above.push(part.clip(&range));
@@ -128,7 +131,7 @@ impl ContextGroup<'_> {
             // Without lower pieces in the row of the lowest upper piece, the upper pieces decide
             // that the contexts of a permuted part are not expanded.
             if part.permuted != Some(pieces) {
-                below.push(part);
+                below.extend(place(part));
             }
         });
         above.iter().chain(&*below).any(|part| layer.occupancy.any(part.reduced, part.len))
