@@ -28,7 +28,7 @@ use crate::external::{
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
 use crate::process::{Stopwatch, peak_memory, provenance};
-use crate::search::{DistancePlanes, ExternalSearch, new_bitmap};
+use crate::search::{DistancePlanes, ExternalSearch, Occupancy, new_bitmap};
 
 /// The largest distance that a table can store.
 const MAX_DISTANCE: u32 = 254;
@@ -296,11 +296,13 @@ impl TableAssembler<'_> {
         let no_memory = |_| BuilderError::OutOfMemory { needed: states };
         let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
         let mut layer_states = new_bitmap(states).map_err(no_memory)?;
+        let mut occupancy = Occupancy::new(layer_states.len());
         // `or_run` also reads the word after a segment.
         let mut words = vec![0; self.partitioning.segment_words() + 2];
         let mut codec = SegmentCodec::new();
         for (distance, layer) in (0..).zip(self.layers) {
             let mut any = false;
+            occupancy.clear();
             for (number, segment, first) in self.partitioning.segments_of_indices(indices.clone()) {
                 let length = segment.words().len();
                 if !layer.read(number, &mut words[..length], &mut codec)? {
@@ -312,10 +314,11 @@ impl TableAssembler<'_> {
                 let (start, end) = (first.max(indices.start), last.min(indices.end));
                 let skipped = segment.bits.start % 64 + (start - first);
                 or_run(&mut layer_states, start - indices.start, &words, skipped, end - start);
+                occupancy.mark_bits(start - indices.start, end - start);
                 any = true;
             }
             if any {
-                planes.add(&layer_states, distance).map_err(no_memory)?;
+                planes.add(&layer_states, &occupancy, distance).map_err(no_memory)?;
                 layer_states.fill(0);
             }
         }

@@ -445,7 +445,7 @@ pub(crate) fn max_words(numbering: &Numbering, fixed_pieces: usize) -> usize {
     // Intervals of mirror images may begin and end within a word. A mover has at most one for each
     // pattern of a row.
     let is_mirrored = numbering.symmetry().is_some() && fixed_pieces > 0;
-    let images = if is_mirrored { 2 * prefix.within() << prefix.board().size() } else { 0 };
+    let images = if is_mirrored { (2 * prefix.within()) << prefix.board().size() } else { 0 };
     usize::try_from(most).unwrap_or(usize::MAX).saturating_add(images)
 }
 

@@ -8,6 +8,7 @@ use sternhalma_data::Encoding;
 use sternhalma_data::board::MirroredRuns;
 use sternhalma_data::table::write::BlockEncoder;
 
+use super::occupancy::{BLOCK, Occupancy};
 use crate::bits::{load, low_mask, words_for};
 
 /// One bit per state, by rank or reduced rank, and a spare word.
@@ -51,7 +52,7 @@ impl DistancePlanes {
     }
 
     /// Sets the distance of the states of `layer`, which must be unseen.
-    pub fn add(&mut self, layer: &[u64], distance: u8) -> Result<(), TryReserveError> {
+    pub fn add(&mut self, layer: &[u64], occupancy: &Occupancy, distance: u8) -> Result<(), TryReserveError> {
         let (label, digits): (u8, Vec<&mut Bitmap>) = match self {
             DistancePlanes::Distance { states, seen, digits } => {
                 while distance >> digits.len() != 0 {
@@ -64,7 +65,12 @@ impl DistancePlanes {
         };
         for (_, digit) in digits.into_iter().enumerate().filter(|(i, _)| label >> i & 1 != 0) {
             let stripes = digit.par_chunks_mut(STRIPE).zip(layer.par_chunks(STRIPE));
-            stripes.for_each(|(digit, layer)| digit.iter_mut().zip(layer).for_each(|(digit, new)| *digit |= new));
+            stripes.enumerate().for_each(|(stripe, (digit, layer))| {
+                let blocks = digit.chunks_mut(BLOCK).zip(layer.chunks(BLOCK)).enumerate();
+                let occupied = blocks.filter(|(block, _)| occupancy.contains(stripe * (STRIPE / BLOCK) + block));
+                occupied
+                    .for_each(|(_, (digit, layer))| digit.iter_mut().zip(layer).for_each(|(digit, new)| *digit |= new));
+            });
         }
         Ok(())
     }
@@ -218,7 +224,9 @@ mod tests {
                     for (i, _) in distances.iter().enumerate().filter(|(_, d)| **d == distance) {
                         layer[i / 64] |= 1 << (i % 64);
                     }
-                    planes.add(&layer, distance).unwrap();
+                    let mut occupancy = Occupancy::new(layer.len());
+                    occupancy.update(&layer);
+                    planes.add(&layer, &occupancy, distance).unwrap();
                 }
                 let seen = planes.seen();
                 for i in 0..states {

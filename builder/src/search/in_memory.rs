@@ -10,7 +10,7 @@ use sternhalma_data::{CellSet, Encoding, Prefix};
 
 use super::distance_planes::{Bitmap, DistancePlanes, STRIPE, new_bitmap};
 use super::expander::{Expander, LayerBitmaps};
-use super::occupancy::Occupancy;
+use super::occupancy::{BLOCK, Occupancy};
 use crate::bits::words_for;
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
@@ -55,7 +55,7 @@ pub(crate) fn memory_needed(spec: TableSpec, symmetry: Option<&Symmetry>, thread
         MirroredRuns::memory(symmetry, slice_pieces) + 8 * symmetry.symmetric_states()
     };
     let runs = symmetry.map_or(0, runs);
-    (bitmaps * bitmap + Occupancy::memory(bitmap) + PROGRAM + runs)
+    (bitmaps * bitmap + 2 * Occupancy::memory(bitmap) + PROGRAM + runs)
         .saturating_add(THREAD.saturating_mul(threads as u64))
 }
 
@@ -82,9 +82,12 @@ pub(crate) fn breadth_first_search(
     let symmetric = symmetry.as_ref().map(Symmetry::symmetric_reduced_ranks);
     // The goal has rank 0.
     *next[0].get_mut() = 1;
-    let (mut seen, mut occupancy) = (0, Occupancy::default());
+    let [mut occupancy, mut next_occupancy] = [(); 2].map(|()| Occupancy::new(frontier.len()));
+    next_occupancy.mark(0);
+    let mut seen = 0;
     loop {
-        let canonical = pool.install(|| advance_frontier(&mut next, &mut frontier));
+        let canonical =
+            pool.install(|| advance_frontier((&mut next, &mut next_occupancy), (&mut frontier, &mut occupancy)));
         if canonical == 0 {
             break;
         }
@@ -92,12 +95,11 @@ pub(crate) fn breadth_first_search(
         let distance = u8::try_from(layers.len()).ok().filter(|&distance| distance <= MAX_DISTANCE);
         let distance = distance.ok_or(BuilderError::DistanceTooLarge)?;
         // The layer is seen before it is expanded, so it does not reach itself.
-        pool.install(|| planes.add(&frontier, distance)).map_err(out_of_memory)?;
+        pool.install(|| planes.add(&frontier, &occupancy, distance)).map_err(out_of_memory)?;
         layers.push(count);
         seen += count;
         observer.layer(u32::from(distance), count, seen, spec.prefix.states());
 
-        pool.install(|| occupancy.update(&frontier));
         let escapes = AtomicBool::new(false);
         let layer = LayerBitmaps {
             offsets: &BitOffsets::ZERO,
@@ -106,6 +108,7 @@ pub(crate) fn breadth_first_search(
             occupancy: &occupancy,
             seen: planes.seen(),
             next: &next,
+            next_occupancy: &next_occupancy,
             escapes: &escapes,
         };
         observer.begin(BuildPhase::Layer(u32::from(distance) + 1), expander.groups());
@@ -128,18 +131,31 @@ fn count_in(bitmap: &[u64], positions: &[u64]) -> u64 {
 }
 
 /// Moves the layer in `next` to `frontier`, clears `next`, and returns the number of
-/// states in the layer.
-fn advance_frontier(next: &mut [AtomicU64], frontier: &mut Bitmap) -> u64 {
+/// states in the layer. Each bitmap has its summary.
+fn advance_frontier(next: (&mut [AtomicU64], &mut Occupancy), frontier: (&mut Bitmap, &mut Occupancy)) -> u64 {
+    let ((next, next_occupancy), (frontier, occupancy)) = (next, frontier);
     let stripes = next.par_chunks_mut(STRIPE).zip(frontier.par_chunks_mut(STRIPE));
-    let counts = stripes.map(|(next, frontier)| {
+    let counts = stripes.enumerate().map(|(stripe, (next, frontier))| {
         let mut count = 0;
-        for (next, frontier) in next.iter_mut().zip(frontier) {
-            *frontier = mem::take(next.get_mut());
-            count += u64::from(frontier.count_ones());
+        let blocks = stripe * (STRIPE / BLOCK)..;
+        for (block, (next, frontier)) in blocks.zip(next.chunks_mut(BLOCK).zip(frontier.chunks_mut(BLOCK))) {
+            if !next_occupancy.contains(block) {
+                if occupancy.contains(block) {
+                    frontier.fill(0);
+                }
+                continue;
+            }
+            for (next, frontier) in next.iter_mut().zip(frontier) {
+                *frontier = mem::take(next.get_mut());
+                count += u64::from(frontier.count_ones());
+            }
         }
         count
     });
-    counts.sum()
+    let count = counts.sum();
+    mem::swap(next_occupancy, occupancy);
+    next_occupancy.clear();
+    count
 }
 
 /// The expander for a number of pieces.

@@ -1,44 +1,85 @@
 //! A summary of a bitmap: which of its blocks are not empty.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use rayon::prelude::*;
 
 /// The number of words in a block.
-const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 
-/// One bit per block of 4096 bits of a bitmap, set if the block is not empty.
+/// One bit per block of 4096 bits of a bitmap. The bit is set if the block may have a state.
 ///
 /// Most runs of a sparse layer are empty, and the summary shows this without a
 /// read of the bitmap.
-#[derive(Default)]
-pub(crate) struct Occupancy(Vec<u64>);
+pub(crate) struct Occupancy(Vec<AtomicU64>);
 
 impl Occupancy {
+    /// Returns the summary of an empty bitmap.
+    pub fn new(words: usize) -> Occupancy {
+        let mut summary = Vec::new();
+        summary.resize_with(words.div_ceil(64 * BLOCK), AtomicU64::default);
+        Occupancy(summary)
+    }
+
     /// Returns the memory of the summary of a bitmap in bytes.
     pub fn memory(bitmap_bytes: u64) -> u64 {
         bitmap_bytes / (64 * BLOCK as u64) + 8
     }
 
-    /// Summarizes a bitmap on the threads of the current pool.
+    /// Summarizes a bitmap that is not larger than the one for which the summary was created, on
+    /// the threads of the current pool.
     pub fn update(&mut self, bitmap: &[u64]) {
         let blocks = |words: &[u64]| {
             let any = |block: &[u64]| u64::from(block.iter().any(|&word| word != 0));
             words.chunks(BLOCK).enumerate().fold(0, |bits, (i, block)| bits | any(block) << i)
         };
-        self.0.clear();
-        self.0.par_extend(bitmap.par_chunks(64 * BLOCK).map(blocks));
+        let (covered, rest) = self.0.split_at_mut(bitmap.len().div_ceil(64 * BLOCK));
+        covered
+            .par_iter_mut()
+            .zip(bitmap.par_chunks(64 * BLOCK))
+            .for_each(|(bits, words)| *bits.get_mut() = blocks(words));
+        rest.iter_mut().for_each(|bits| *bits.get_mut() = 0);
     }
 
-    /// Returns whether one of the blocks with these bits is not empty. `len` is at least 1.
+    /// Marks the block of a word as occupied.
+    #[inline]
+    pub fn mark(&self, word: usize) {
+        let block = word / BLOCK;
+        let (bits, bit) = (&self.0[block / 64], 1 << (block % 64));
+        if bits.load(Relaxed) & bit == 0 {
+            bits.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// Marks the blocks with these bits as occupied. `len` is at least 1.
+    pub fn mark_bits(&self, start: u64, len: u64) {
+        let block = 64 * BLOCK as u64;
+        (start / block..=(start + len - 1) / block).for_each(|number| self.mark(number as usize * BLOCK));
+    }
+
+    /// Marks all blocks as empty.
+    pub fn clear(&mut self) {
+        self.0.iter_mut().for_each(|bits| *bits.get_mut() = 0);
+    }
+
+    /// Returns whether a block may have a state.
+    #[inline]
+    pub fn contains(&self, block: usize) -> bool {
+        self.0[block / 64].load(Relaxed) >> (block % 64) & 1 != 0
+    }
+
+    /// Returns whether one of the blocks with these bits may have a state. `len` is at least 1.
     #[inline]
     pub fn any(&self, start: u64, len: u64) -> bool {
         let block = 64 * BLOCK as u64;
         let (first, last) = (start / block, (start + len - 1) / block);
         let (low, high) = ((first / 64) as usize, (last / 64) as usize);
         let (from, to) = (!0 << (first % 64), !0 >> (63 - last % 64));
+        let bits = |word: usize| self.0[word].load(Relaxed);
         if low == high {
-            return self.0[low] & from & to != 0;
+            return bits(low) & from & to != 0;
         }
-        self.0[low] & from != 0 || self.0[low + 1..high].iter().any(|&word| word != 0) || self.0[high] & to != 0
+        bits(low) & from != 0 || (low + 1..high).any(|word| bits(word) != 0) || bits(high) & to != 0
     }
 }
 
@@ -54,10 +95,16 @@ mod tests {
         ) {
             let mut bitmap = vec![0u64; 1_000_100 / 64];
             states.iter().for_each(|&at| bitmap[(at / 64) as usize] |= 1 << (at % 64));
-            let mut occupancy = Occupancy::default();
+            let (mut occupancy, marked) = (Occupancy::new(bitmap.len()), Occupancy::new(bitmap.len()));
             occupancy.update(&bitmap);
+            states.iter().for_each(|at| marked.mark((at / 64) as usize));
             let blocks = start / 4096..=(start + len - 1) / 4096;
-            prop_assert_eq!(occupancy.any(start, len), states.iter().any(|at| blocks.contains(&(at / 4096))));
+            let expected = states.iter().any(|at| blocks.contains(&(at / 4096)));
+            prop_assert_eq!(occupancy.any(start, len), expected);
+            prop_assert_eq!(marked.any(start, len), expected);
+            prop_assert_eq!(blocks.into_iter().any(|block| marked.contains(block as usize)), expected);
+            occupancy.clear();
+            prop_assert!(!occupancy.any(start, len));
         }
     }
 }

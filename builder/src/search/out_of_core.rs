@@ -22,7 +22,7 @@ use sternhalma_data::board::{MirroredRuns, Symmetry, choose};
 use sternhalma_data::table::fs::FileSystem;
 
 use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
-use super::occupancy::Occupancy;
+use super::occupancy::{BLOCK, Occupancy};
 use crate::error::{BuilderError, Result};
 use crate::external::{
     ContextClass, LayerFile, LayerSummary, LayerWriter, LoadedSegment, Numbering, PackedSegment, PartitionParams,
@@ -47,6 +47,7 @@ pub(crate) struct ExternalSearch<'a> {
     occupancy: Occupancy,
     /// The states that the current class reaches.
     next: Vec<AtomicU64>,
+    next_occupancy: Occupancy,
     spill: SpillBuffer,
     /// If only canonical states are stored, the indices of those that are their own mirror images, in order.
     symmetric: Option<Vec<u64>>,
@@ -92,7 +93,8 @@ impl<'a> ExternalSearch<'a> {
             workers,
             expander,
             frontier: vec![0; most],
-            occupancy: Occupancy::default(),
+            occupancy: Occupancy::new(most),
+            next_occupancy: Occupancy::new(most),
             next: (0..most).map(|_| AtomicU64::new(0)).collect(),
             spill: SpillBuffer::new(storage, spill_path, params.spill_bytes),
             symmetric,
@@ -118,7 +120,7 @@ impl<'a> ExternalSearch<'a> {
         });
         bitmaps
             .saturating_add(mirrored)
-            .saturating_add(Occupancy::memory(bitmaps / 2))
+            .saturating_add(2 * Occupancy::memory(bitmaps / 2))
             .saturating_add(Expander::memory(prefix, params.slice_pieces))
             .saturating_add(LayerFile::memory(segments).saturating_mul(3))
             .saturating_add(choose(prefix.within(), params.fixed_pieces).saturating_mul(8))
@@ -165,6 +167,7 @@ impl<'a> ExternalSearch<'a> {
             let (spilled, written) = rayon::join(spill, || self.write_partition(&class, any, before, out));
             spilled?;
             states += written?;
+            self.next_occupancy.clear();
             if let Some(following) = following {
                 class = following;
             }
@@ -241,6 +244,7 @@ impl<'a> ExternalSearch<'a> {
             occupancy: &self.occupancy,
             seen: [frontier, frontier],
             next: &self.next[..class.words],
+            next_occupancy: &self.next_occupancy,
             escapes,
         };
         let count = class.groups.end - class.groups.start;
@@ -264,14 +268,14 @@ impl<'a> ExternalSearch<'a> {
         let segments: Vec<&[LoadedSegment]> = parts.chunk_by(|a, b| a.number == b.number).collect();
         segments.into_par_iter().try_for_each(|parts| {
             let reached = |part: &LoadedSegment| part.at..part.at + part.words();
-            if parts.iter().all(|part| self.next[reached(part)].iter().all(|word| word.load(Relaxed) == 0)) {
+            if !parts.iter().any(|part| self.any_reached(reached(part))) {
                 return Ok(());
             }
             let ThreadBuffers { codec, words, .. } = &mut *buffers(&self.workers);
             let segment = parts[0].segment.words();
             let words = &mut words[..segment.len()];
             words.fill(0);
-            for part in parts {
+            for part in parts.iter().filter(|part| self.any_reached(reached(part))) {
                 for (word, next) in part.part.words().zip(&self.next[reached(part)]) {
                     let mask = part.part.mask(word);
                     words[word - segment.start] |= next.fetch_and(!mask, Relaxed) & mask;
@@ -279,6 +283,11 @@ impl<'a> ExternalSearch<'a> {
             }
             self.spill.add(parts[0].number, words, codec)
         })
+    }
+
+    /// Returns whether the current class may have reached a state in these words.
+    fn any_reached(&self, words: Range<usize>) -> bool {
+        self.next_occupancy.any(64 * words.start as u64, 64 * words.len() as u64)
     }
 
     /// Packs and writes the partition of a class, which is complete, and returns
@@ -315,7 +324,9 @@ impl<'a> ExternalSearch<'a> {
         }
         if expanded {
             let words = self.own_words(class);
-            self.next[..words].par_iter().with_min_len(1 << 14).for_each(|word| word.store(0, Relaxed));
+            let blocks = self.next[..words].par_chunks(BLOCK).with_min_len(1 << 8).enumerate();
+            let reached = blocks.filter(|(block, _)| self.next_occupancy.contains(*block));
+            reached.for_each(|(_, words)| words.iter().for_each(|word| word.store(0, Relaxed)));
         }
         Ok(states)
     }
@@ -356,7 +367,7 @@ impl<'a> ExternalSearch<'a> {
         let ThreadBuffers { codec, words, spare, .. } = &mut *buffers(&self.workers);
         let range = segment.words();
         let words = &mut words[..range.len()];
-        if expanded {
+        if expanded && self.any_reached(range.clone()) {
             let reached = range.clone().zip(words.iter_mut());
             reached.for_each(|(at, word)| *word = self.next[at].load(Relaxed) & segment.mask(at));
         } else {

@@ -18,6 +18,8 @@ pub(crate) struct LayerBitmaps<'a> {
     /// A state is seen if either bitmap contains it.
     pub seen: [&'a [u64]; 2],
     pub next: &'a [AtomicU64],
+    /// The summary of `next`.
+    pub next_occupancy: &'a Occupancy,
     /// Set when a successor lies outside the prefix.
     pub escapes: &'a AtomicBool,
 }
@@ -66,6 +68,7 @@ impl LayerBitmaps<'_> {
             let new = states & self.unseen(word) & !self.next[word].load(Relaxed);
             if new != 0 {
                 self.next[word].fetch_or(new, Relaxed);
+                self.next_occupancy.mark(word);
             }
         }
     }
