@@ -33,20 +33,24 @@ type EncodedBlock = (u64, Vec<u8>);
 /// Writes all blocks of a table, encoded on the threads of `pool`.
 ///
 /// `encode` returns the bytes of consecutive blocks. Each batch is encoded while
-/// the previous one is written. Memory: two batches of encoded blocks.
+/// the previous one is written. `after_batch` is called after a batch is written. Blocks that
+/// the writer already has are skipped. Memory: two batches of encoded blocks.
 pub(crate) fn write_blocks(
     writer: &mut TableWriter,
     size: BatchSize,
     pool: &ThreadPool,
     observer: &dyn Observer,
     encode: impl Fn(&mut BlockEncoder, &[Block]) -> Result<Vec<Vec<u8>>> + Sync,
+    mut after_batch: impl FnMut(&mut TableWriter) -> Result<()> + Send,
 ) -> Result<()> {
     let layout = writer.layout().clone();
     let (prefix, encoding) = (layout.prefix(), layout.encoding());
     let blocks = layout.blocks();
     let per_task = (size.states_per_task / encoding.block_states()).max(1);
     let tasks = size.tasks_per_thread * pool.current_num_threads() as u64;
+    let mut next_block = writer.written().len() as u64;
     observer.begin(BuildPhase::Write, blocks);
+    observer.advance(next_block);
     let encode_task = |encoder: &mut BlockEncoder, task: Range<u64>| {
         if observer.cancelled() {
             return Err(BuilderError::Cancelled);
@@ -63,12 +67,14 @@ pub(crate) fn write_blocks(
         let starts = starts.into_par_iter().with_max_len(1);
         starts.map_init(encoder, |encoder, start| encode_task(encoder, start..blocks.min(start + per_task))).collect()
     };
-    let mut batch = pool.install(|| encode_batch(0))?;
-    let mut next_block = 0;
+    let mut batch = pool.install(|| encode_batch(next_block))?;
     while !batch.is_empty() {
         let written = batch.iter().map(|task| task.len() as u64).sum::<u64>();
         next_block += written;
-        let write = || batch.iter().flatten().try_for_each(|(sum, bytes)| writer.write_block(bytes, *sum));
+        let write = || {
+            batch.iter().flatten().try_for_each(|(sum, bytes)| writer.write_block(bytes, *sum))?;
+            after_batch(writer)
+        };
         let (wrote, next) = pool.install(|| rayon::join(write, || encode_batch(next_block)));
         wrote?;
         observer.advance(written);

@@ -123,6 +123,12 @@ pub enum BuilderError {
         /// The directory.
         path: PathBuf,
     },
+    /// An interrupted build has freed layers and cannot be resumed.
+    #[error("the build cannot be resumed, because a part of its layers has been freed: {what}; start it again")]
+    NotResumable {
+        /// The missing or damaged file.
+        what: String,
+    },
     /// The observer cancelled the operation.
     #[error("interrupted")]
     Cancelled,

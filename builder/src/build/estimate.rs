@@ -18,12 +18,11 @@ use rayon::ThreadPool;
 use serde::Serialize;
 use sternhalma_data::board::{Symmetry, choose};
 use sternhalma_data::table::Layout;
-use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::{Prefix, Table};
 
 use super::in_memory::build_in_memory;
 use super::memory::{batch_size, fit_to_limit, max_spill, memory_without_spill};
-use super::out_of_core::OutOfCoreBuild;
+use super::out_of_core::{COMMIT_BYTES, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
@@ -152,8 +151,7 @@ fn calibrate(
     match params {
         None => build_in_memory(&path, options, pool, &())?,
         Some(params) => {
-            let storage = OsFileSystem::shared();
-            OutOfCoreBuild { storage, options, params, pool, observer: &() }.run(&path)?;
+            OutOfCoreBuild::new(options, params, pool, &()).run(&path)?;
         }
     }
     let table = Table::open(&path)?;
@@ -217,8 +215,9 @@ fn extrapolate(
         layers: layers.round() as usize,
         memory_bytes,
         table_bytes,
-        // The file of spilled states is empty while the table is written.
-        disk_bytes: layer_bytes as u64 + table_bytes,
+        // The file of spilled states is empty while the table is written. Layers are freed as they
+        // become part of the table.
+        disk_bytes: (layer_bytes as u64).max(table_bytes) + COMMIT_BYTES.min(table_bytes),
         read_bytes: read_bytes as u64,
         written_bytes: written_bytes as u64,
         cpu_s,

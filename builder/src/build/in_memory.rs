@@ -31,13 +31,20 @@ pub(super) fn build_in_memory(
     let BfsResult { planes, runs, layers, boundary_layer, successors } =
         breadth_first_search(options.spec, options.symmetry(), pool, observer)?;
     let mut writer = new.begin(TableInfo { prefix, encoding, layers, boundary_layer })?;
-    write_blocks(&mut writer, BatchSize::default(), pool, observer, |encoder, blocks| {
-        let encode = |ranks: Range<u64>| match &runs {
-            None => planes.encode_block(0, ranks, encoding, encoder),
-            Some(runs) => planes.encode_reduced_block(runs, ranks, encoding, encoder),
-        };
-        Ok(blocks.iter().map(|block| block.ranks.clone()).map(encode).collect())
-    })?;
+    write_blocks(
+        &mut writer,
+        BatchSize::default(),
+        pool,
+        observer,
+        |encoder, blocks| {
+            let encode = |ranks: Range<u64>| match &runs {
+                None => planes.encode_block(0, ranks, encoding, encoder),
+                Some(runs) => planes.encode_reduced_block(runs, ranks, encoding, encoder),
+            };
+            Ok(blocks.iter().map(|block| block.ranks.clone()).map(encode).collect())
+        },
+        |_| Ok(()),
+    )?;
     let (wall_s, cpu_s) = stopwatch.seconds();
     writer.finish(&Provenance {
         wall_s,

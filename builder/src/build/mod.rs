@@ -1,5 +1,6 @@
 //! Builds of table files.
 
+mod assembly;
 mod estimate;
 mod in_memory;
 mod memory;

@@ -5,33 +5,36 @@
 //! the last complete layer. The table appears last. The provenance of the table
 //! contains the identifier of the build, which identifies a finished build.
 
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::table::fs::{FileSystem, parent_directory};
-use sternhalma_data::table::write::{BlockEncoder, NewTable};
-use sternhalma_data::table::{Block, LayerTraffic, Provenance};
-use sternhalma_data::{Encoding, Table, TableInfo};
+use sternhalma_data::table::fs::{FileSystem, OsFileSystem, Traffic, parent_directory};
+use sternhalma_data::table::write::{BlockEncoder, NewTable, TableWriter};
+use sternhalma_data::table::{Block, LayerTraffic, Layout, Provenance};
+use sternhalma_data::{Table, TableError, TableInfo};
 
+use super::assembly::{TableAssembler, TableCommits, segments_before};
 use super::memory::{batch_size, with_spill};
 use super::table_builder::TableBuilder;
-use crate::bits::or_run;
 use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    LayerFile, LayerSummary, LayerWriter, LockedDir, Numbering, PartitionParams, Partitioning, SegmentCodec, WorkDir,
+    CommittedBlocks, Journal, LayerFile, LayerSummary, LayerWriter, LockedDir, Numbering, PartitionParams,
+    Partitioning, SegmentCodec, WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
 use crate::process::{Stopwatch, peak_memory, provenance};
-use crate::search::{DistancePlanes, ExternalSearch, Occupancy, new_bitmap};
+use crate::search::ExternalSearch;
 
 /// The largest distance that a table can store.
 const MAX_DISTANCE: u32 = 254;
+
+/// The bytes of the table that are written before their layers are freed.
+pub(super) const COMMIT_BYTES: u64 = 256 << 20;
 
 /// The result of a successful build.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,11 +51,22 @@ pub(super) struct OutOfCoreBuild<'a> {
     pub options: &'a TableBuilder,
     /// The parameters of a new build. An unfinished build keeps its partitions.
     pub params: PartitionParams,
+    /// The bytes of the table that are written before their layers are freed.
+    pub commit_bytes: u64,
     pub pool: &'a ThreadPool,
     pub observer: &'a dyn Observer,
 }
 
-impl OutOfCoreBuild<'_> {
+impl<'a> OutOfCoreBuild<'a> {
+    pub fn new(
+        options: &'a TableBuilder,
+        params: PartitionParams,
+        pool: &'a ThreadPool,
+        observer: &'a dyn Observer,
+    ) -> OutOfCoreBuild<'a> {
+        OutOfCoreBuild { storage: OsFileSystem::shared(), options, params, commit_bytes: COMMIT_BYTES, pool, observer }
+    }
+
     /// Builds the table at `path`, or resumes its build.
     pub fn run(&self, path: &Path) -> Result<BuildOutcome> {
         let work_dir = self.options.work_dir_of(path);
@@ -77,9 +91,19 @@ impl OutOfCoreBuild<'_> {
             return Ok(BuildOutcome::AlreadyComplete);
         }
         let params = self.resume_params(&work)?;
-        let new = NewTable::create_in(&self.storage, path, self.options.overwrite)?;
-        let layers = self.pool.install(|| self.layers(&mut work, params))?;
-        self.write_table(new, params, &work, &layers)?;
+        let journal = Journal::open(&self.storage, &work.dir.journal_path(), work.fingerprint())?;
+        let freed = journal.is_some();
+        let build = || {
+            let new = match freed {
+                false => NewTable::create_in(&self.storage, path, self.options.overwrite)?,
+                true => NewTable::reopen_in(&self.storage, path, self.options.overwrite)?,
+            };
+            let committed = journal.as_ref().map_or(0, |(_, committed)| committed.blocks.len() as u64);
+            let layers = self.pool.install(|| self.layers(&mut work, params, committed))?;
+            self.write_table(new, params, &work, &layers, journal)?;
+            Ok(layers)
+        };
+        let layers = build().map_err(|error| if freed { not_resumable(error) } else { error })?;
         // The files of the layers are closed before they are removed.
         drop(layers);
         work.dir.clear()?;
@@ -122,19 +146,27 @@ impl OutOfCoreBuild<'_> {
     }
 
     /// Returns all layers: those on disk, and then the others. The last layer is empty.
-    pub fn layers(&self, work: &mut WorkDir, params: PartitionParams) -> Result<Vec<LayerFile>> {
+    /// The segments whose states are all in the first `committed` blocks of the table may be freed.
+    pub fn layers(&self, work: &mut WorkDir, params: PartitionParams, committed: u64) -> Result<Vec<LayerFile>> {
         let prefix = self.options.spec.prefix;
         let mut search = None;
         let mut layers: Vec<LayerFile> = Vec::new();
         let mut seen = 0;
-        let segments = self.partitioning(params).segments();
-        if self.check_layers(work, segments)? > 0 {
+        let partitioning = self.partitioning(params);
+        let segments = partitioning.segments();
+        let spec = self.options.spec;
+        let freed = segments_before(&partitioning, &Layout::new(spec.prefix, spec.encoding), committed);
+        if self.check_layers(work, segments, freed)? > 0 {
             work.count_resume()?;
         }
         loop {
             let distance = layers.len() as u32;
             let layer = match work.layer(distance, segments)? {
                 Some(layer) => layer,
+                None if freed > 0 => {
+                    let what = format!("{}: the file is missing", work.dir.layer_path(distance).display());
+                    return Err(BuilderError::NotResumable { what });
+                }
                 None => {
                     let search = search.get_or_insert_with(|| {
                         let (numbering, spill) = (Numbering::of(self.options.spec), work.dir.spill_path());
@@ -158,8 +190,9 @@ impl OutOfCoreBuild<'_> {
         Ok(layers)
     }
 
-    /// Compares the layers on disk with their checksums, and returns their number.
-    fn check_layers(&self, work: &WorkDir, segments: u64) -> Result<u64> {
+    /// Compares the layers on disk with their checksums, except the first `freed` segments, and
+    /// returns their number.
+    fn check_layers(&self, work: &WorkDir, segments: u64, freed: u64) -> Result<u64> {
         let present: Vec<u32> =
             (0..=MAX_DISTANCE + 1).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
         if !present.is_empty() {
@@ -167,7 +200,7 @@ impl OutOfCoreBuild<'_> {
         }
         for &distance in &present {
             let Some(layer) = work.layer(distance, segments)? else { continue };
-            (0..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
+            (freed..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
             if self.observer.cancelled() {
                 return Err(BuilderError::Cancelled);
             }
@@ -198,42 +231,33 @@ impl OutOfCoreBuild<'_> {
         Ok(layer)
     }
 
-    #[cfg(test)]
-    pub fn test_distances(&self, params: PartitionParams, layers: &[LayerFile], states: u64) -> Vec<u8> {
-        let assembler = TableAssembler {
-            partitioning: self.partitioning(params),
-            layers,
-            encoding: sternhalma_data::Encoding::Byte,
-        };
-        assembler.planes(0..states).unwrap().encode_block(
-            0,
-            0..states,
-            sternhalma_data::Encoding::Byte,
-            &mut BlockEncoder::new(self.options.spec.prefix, sternhalma_data::Encoding::Byte),
-        )
-    }
-
-    fn write_table(&self, new: NewTable, params: PartitionParams, work: &WorkDir, layers: &[LayerFile]) -> Result<()> {
-        let stopwatch = Stopwatch::start();
-        let before = self.storage.traffic();
-        let assembler =
-            TableAssembler { partitioning: self.partitioning(params), layers, encoding: self.options.spec.encoding };
-        let (contents, record) = summarize(self.options.spec, layers);
+    /// Writes the table, and frees layers as their states are durable in the table.
+    fn write_table(
+        &self,
+        new: NewTable,
+        params: PartitionParams,
+        work: &WorkDir,
+        layers: &[LayerFile],
+        journal: Option<(Journal, CommittedBlocks)>,
+    ) -> Result<()> {
+        let spec = self.options.spec;
+        let assembler = TableAssembler { partitioning: self.partitioning(params), layers, encoding: spec.encoding };
+        let (contents, record) = summarize(spec, layers);
         let mut writer = new.begin(contents)?;
-        write_blocks(
-            &mut writer,
-            batch_size(self.options.spec, params),
-            self.pool,
-            self.observer,
-            |encoder, blocks| assembler.encode(encoder, blocks),
-        )?;
-        let (wall_s, cpu_s) = stopwatch.seconds();
+        let mut commits = TableCommits::new(&self.storage, work, &assembler, self.commit_bytes);
+        if let Some((journal, committed)) = journal {
+            commits.resume(journal, committed, &mut writer)?;
+        }
+        let encode = |encoder: &mut BlockEncoder, blocks: &[Block]| assembler.encode(encoder, blocks);
+        let commit = |writer: &mut TableWriter| commits.commit(writer);
+        write_blocks(&mut writer, batch_size(spec, params), self.pool, self.observer, encode, commit)?;
+        let effort = commits.effort();
         writer.finish(&Provenance {
-            wall_s: record.wall_s + wall_s,
-            cpu_s: record.cpu_s + cpu_s,
-            peak_bytes: record.peak_bytes.max(peak_memory()),
+            wall_s: record.wall_s + effort.wall_s,
+            cpu_s: record.cpu_s + effort.cpu_s,
+            peak_bytes: record.peak_bytes.max(effort.peak_bytes),
             resumes: work.resumes(),
-            table_io: self.storage.traffic().since(before),
+            table_io: Traffic { read: effort.read, written: effort.written },
             work: Some(work.id().to_owned()),
             successors: record.successors,
             io: record.io,
@@ -241,6 +265,19 @@ impl OutOfCoreBuild<'_> {
         })?;
         Ok(())
     }
+}
+
+/// Replaces an error about a damaged file by the error that the build cannot be resumed.
+fn not_resumable(error: BuilderError) -> BuilderError {
+    let what = match &error {
+        BuilderError::DamagedFile { path, what } => format!("{}: {what}", path.display()),
+        BuilderError::Table(TableError::Corrupt { .. }) => error.to_string(),
+        BuilderError::Table(TableError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            error.to_string()
+        }
+        _ => return error,
+    };
+    BuilderError::NotResumable { what }
 }
 
 /// Writes layer 0, which consists of the goal with rank 0.
@@ -269,60 +306,4 @@ fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
         ..Provenance::default()
     };
     (TableInfo { prefix, encoding, layers: states, boundary_layer }, record)
-}
-
-/// Assembles the blocks of a table from its layers.
-struct TableAssembler<'a> {
-    partitioning: Partitioning,
-    layers: &'a [LayerFile],
-    encoding: Encoding,
-}
-
-impl TableAssembler<'_> {
-    /// Returns the bytes of each of these consecutive blocks. The distances of
-    /// the blocks are first collected from the layers, in bit planes.
-    fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
-        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
-        let start = first.ranks.start;
-        let planes = self.planes(start..last.ranks.end)?;
-        Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), self.encoding, encoder)).collect())
-    }
-
-    /// Returns the distances of the states of these indices. Bit `i` of the planes
-    /// belongs to the state with the index `indices.start + i`.
-    fn planes(&self, indices: Range<u64>) -> Result<DistancePlanes> {
-        let states = indices.end - indices.start;
-        // Eight bitmaps, one per binary digit of a distance, take a byte per state.
-        let no_memory = |_| BuilderError::OutOfMemory { needed: states };
-        let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
-        let mut layer_states = new_bitmap(states).map_err(no_memory)?;
-        let mut occupancy = Occupancy::new(layer_states.len());
-        // `or_run` also reads the word after a segment.
-        let mut words = vec![0; self.partitioning.segment_words() + 2];
-        let mut codec = SegmentCodec::new();
-        for (distance, layer) in (0..).zip(self.layers) {
-            let mut any = false;
-            occupancy.clear();
-            for (number, segment, first) in self.partitioning.segments_of_indices(indices.clone()) {
-                let length = segment.words().len();
-                if !layer.read(number, &mut words[..length], &mut codec)? {
-                    continue;
-                }
-                // `first` is the index of the segment's first state, whose bit may lie
-                // within the first word. `last` is the index after its last state.
-                let last = first + (segment.bits.end - segment.bits.start);
-                let (start, end) = (first.max(indices.start), last.min(indices.end));
-                let skipped = segment.bits.start % 64 + (start - first);
-                or_run(&mut layer_states, start - indices.start, &words, skipped, end - start);
-                occupancy.mark_bits(start - indices.start, end - start);
-                any = true;
-            }
-            if any {
-                planes.add(&layer_states, &occupancy, distance).map_err(no_memory)?;
-                layer_states.fill(0);
-            }
-        }
-        assert!(planes.all_seen(states), "every state is in a layer");
-        Ok(planes)
-    }
 }

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use sternhalma_data::table::fs::OsFileSystem;
-
 use super::in_memory::build_in_memory;
 use super::memory::fit_to_limit;
 use super::out_of_core::{BuildOutcome, OutOfCoreBuild};
@@ -34,6 +32,6 @@ impl TableBuilder {
         }
         let (params, threads) = fit_to_limit(self.spec, thread_count(self.threads), self.memory_limit)?;
         let pool = &thread_pool(threads)?;
-        OutOfCoreBuild { storage: OsFileSystem::shared(), options: self, params, pool, observer }.run(path)
+        OutOfCoreBuild::new(self, params, pool, observer).run(path)
     }
 }

@@ -150,7 +150,7 @@ impl LayerFile {
     /// Opens a layer. Returns `None` if there is no such file. Everything
     /// except the segments is checked.
     pub fn open(storage: &dyn FileSystem, path: &Path, identity: LayerIdentity) -> Result<Option<LayerFile>> {
-        let file = match storage.open(path) {
+        let file = match storage.reopen(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(BuilderError::file(path, "open"))?,
         };
@@ -215,6 +215,15 @@ impl LayerFile {
         if !self.is_empty(segments.clone()) {
             self.file.prefetch(offset(segments.start)..offset(segments.end));
         }
+    }
+
+    /// Releases the disk space of these segments, which can no longer be read.
+    pub fn free(&self, segments: std::ops::Range<u64>) -> Result<()> {
+        let offset = |segment: u64| HEADER_BYTES + self.entries[segment as usize].start;
+        if self.is_empty(segments.clone()) {
+            return Ok(());
+        }
+        self.file.free(offset(segments.start)..offset(segments.end)).map_err(BuilderError::file(&self.path, "free"))
     }
 
     /// Drops the file from the page cache.

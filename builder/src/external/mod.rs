@@ -3,6 +3,7 @@
 //! These modules know ranks and bitmaps but no moves, so that the search and
 //! the verifier can share them.
 
+mod journal;
 mod layer_file;
 mod numbering;
 mod partitioning;
@@ -10,6 +11,7 @@ mod segment;
 mod spill;
 mod work_dir;
 
+pub(crate) use journal::{CommittedBlocks, Effort, Journal};
 pub(crate) use layer_file::{LayerFile, LayerSummary, LayerWriter};
 pub(crate) use numbering::Numbering;
 pub(crate) use partitioning::{

@@ -219,6 +219,11 @@ impl Partitioning {
         self.segment_words
     }
 
+    /// Returns the number of states.
+    pub fn states(&self) -> u64 {
+        self.numbering.states()
+    }
+
     /// Returns the number of partitions.
     pub fn partitions(&self) -> u64 {
         self.first_segments.len() as u64 - 1

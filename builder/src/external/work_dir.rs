@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `build.json` | the table to build, its partitioning, and a checksum |
 //! | `layer-007` | the states at distance 7; the last layer is empty |
+//! | `written` | the blocks of the table that are on disk; the segments of their states may be freed |
 //! | `spill` | spilled states of one layer; empty between layers |
 //! | `lock` | an advisory lock while a process uses the directory |
 
@@ -169,6 +170,10 @@ impl LockedDir {
         self.path.join("spill")
     }
 
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join("written")
+    }
+
     pub fn layer_path(&self, distance: u32) -> PathBuf {
         self.path.join(format!("layer-{distance:03}"))
     }
@@ -206,6 +211,8 @@ impl LockedDir {
             paths.push(AtomicFile::temporary_path(&layer));
             paths.push(layer);
         }
+        // Last, because it shows that segments of the layers may be freed.
+        paths.push(self.journal_path());
         for path in paths {
             match self.storage.remove(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -259,10 +266,14 @@ impl WorkDir {
         self.write_manifest()
     }
 
-    pub fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
+    /// Returns a checksum of the build, its prefix and its partitioning.
+    pub fn fingerprint(&self) -> u64 {
         let Manifest { id, side, pieces, within, fixed_pieces, segment_words, .. } = &self.manifest;
-        let parameters = format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}");
-        LayerIdentity { distance, fingerprint: checksum(parameters.as_bytes()), segments }
+        checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}").as_bytes())
+    }
+
+    pub fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
+        LayerIdentity { distance, fingerprint: self.fingerprint(), segments }
     }
 
     /// Opens a layer; returns `None` if it is not complete.

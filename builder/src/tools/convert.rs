@@ -76,13 +76,20 @@ impl<'a> TableConverter<'a> {
         let pool = thread_pool(self.threads)?;
         let mut writer = new.begin(TableInfo { encoding: self.encoding, ..table.info().clone() })?;
         let layers = Mutex::new([0u64; 256]);
-        write_blocks(&mut writer, BatchSize::default(), &pool, observer, |encoder, blocks| {
-            let mut counts = [0; 256];
-            let encoded = encode(table, encoder, blocks, &mut counts)?;
-            let mut layers = layers.lock().expect("no thread panics while it adds");
-            layers.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            Ok(encoded)
-        })?;
+        write_blocks(
+            &mut writer,
+            BatchSize::default(),
+            &pool,
+            observer,
+            |encoder, blocks| {
+                let mut counts = [0; 256];
+                let encoded = encode(table, encoder, blocks, &mut counts)?;
+                let mut layers = layers.lock().expect("no thread panics while it adds");
+                layers.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                Ok(encoded)
+            },
+            |_| Ok(()),
+        )?;
         let layers = layers.into_inner().expect("no thread panics while it adds");
         let expected = &table.info().layers;
         if layers[..expected.len()] != **expected {

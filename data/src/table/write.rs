@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::TableError;
-use super::format::{Block, Header, Layout, Provenance, TableInfo};
+use super::format::{Block, Header, Layout, Provenance, TableInfo, checksum};
 use super::fs::{AtomicFile, FileSystem, OsFileSystem, parent_directory};
 
 pub use super::codec::BlockEncoder;
@@ -43,6 +43,17 @@ impl NewTable {
         Ok(NewTable { file, replace })
     }
 
+    /// Reopens the temporary file that a writer left ([`TableWriter::sync`]).
+    ///
+    /// # Errors
+    /// If there is no such file, another process is writing it, or `path` exists and `replace` is false.
+    pub fn reopen_in(file_system: &Arc<dyn FileSystem>, path: &Path, replace: bool) -> Result<NewTable, TableError> {
+        NewTable::check(path, replace)?;
+        let temporary = AtomicFile::temporary_path(path);
+        let file = AtomicFile::reopen(file_system, path).map_err(TableError::io(&temporary, "continue"))?;
+        Ok(NewTable { file, replace })
+    }
+
     /// Checks whether a table can be written to `path`, without changing a file.
     /// Another process may create the file later, so [`TableWriter::finish`]
     /// checks again.
@@ -70,9 +81,17 @@ impl NewTable {
         let blank = Header::new(info, vec![0; layout.blocks() as usize], Vec::new());
         let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
         seek.map_err(TableError::io(self.file.path(), "write"))?;
-        let (block_checksums, block_lengths) = (Vec::new(), Vec::new());
-        Ok(TableWriter { new: self, info: blank.info, layout, block_checksums, block_lengths })
+        Ok(TableWriter { new: self, info: blank.info, layout, blocks: Vec::new() })
     }
+}
+
+/// A block in the file of a [`TableWriter`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WrittenBlock {
+    /// The [`checksum`](super::checksum) of its bytes.
+    pub checksum: u64,
+    /// The number of its bytes.
+    pub length: u32,
 }
 
 /// A table file to which blocks are written in order.
@@ -81,9 +100,7 @@ pub struct TableWriter {
     new: NewTable,
     info: TableInfo,
     layout: Layout,
-    block_checksums: Vec<u64>,
-    /// The lengths of the blocks, if they depend on the data.
-    block_lengths: Vec<u32>,
+    blocks: Vec<WrittenBlock>,
 }
 
 impl TableWriter {
@@ -105,13 +122,61 @@ impl TableWriter {
     /// If the block does not have the layout's length, is longer than 4 GiB, or
     /// is one too many.
     pub fn write_block(&mut self, bytes: &[u8], checksum: u64) -> Result<(), TableError> {
-        let Block { bytes: place, .. } = self.layout.block(self.block_checksums.len() as u64);
-        match self.info.encoding.states_per_byte() {
-            Some(_) => assert_eq!(bytes.len() as u64, place.end - place.start, "a block has its layout's length"),
-            None => self.block_lengths.push(u32::try_from(bytes.len()).expect("a block is below 4 GiB")),
+        let Block { bytes: place, .. } = self.layout.block(self.blocks.len() as u64);
+        if self.info.encoding.states_per_byte().is_some() {
+            assert_eq!(bytes.len() as u64, place.end - place.start, "a block has its layout's length");
         }
+        let length = u32::try_from(bytes.len()).expect("a block is below 4 GiB");
         self.new.file.write_all(bytes).map_err(TableError::io(self.new.file.path(), "write"))?;
-        self.block_checksums.push(checksum);
+        self.blocks.push(WrittenBlock { checksum, length });
+        Ok(())
+    }
+
+    /// Returns the blocks that have been written.
+    pub fn written(&self) -> &[WrittenBlock] {
+        &self.blocks
+    }
+
+    /// Makes the written blocks durable. From now on the file is kept under its temporary name if the
+    /// writer is dropped, so that [`NewTable::reopen_in`] and [`resume`](TableWriter::resume) continue it.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn sync(&mut self) -> Result<(), TableError> {
+        let path = self.new.file.path().to_owned();
+        self.new.file.keep().map_err(TableError::io(&path, "write"))
+    }
+
+    /// Continues a reopened file after these blocks, which an earlier writer made durable. Each of
+    /// them is read and compared with its checksum. Everything after them is discarded.
+    ///
+    /// # Errors
+    /// If a block cannot be read or does not match its checksum.
+    ///
+    /// # Panics
+    /// If a block has been written.
+    pub fn resume(&mut self, blocks: Vec<WrittenBlock>) -> Result<(), TableError> {
+        assert!(self.blocks.is_empty(), "a file is resumed before a block is written");
+        let path = AtomicFile::temporary_path(self.new.file.path());
+        let mut at = self.new.file.stream_position().map_err(TableError::io(&path, "read"))?;
+        let mut bytes = Vec::new();
+        for (number, block) in blocks.iter().enumerate() {
+            bytes.resize(block.length as usize, 0);
+            self.new.file.file().read_at(&mut bytes, at).map_err(|error| match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => TableError::corrupt(&path, "it is cut short"),
+                _ => TableError::io(&path, "read")(error),
+            })?;
+            if checksum(&bytes) != block.checksum {
+                return Err(TableError::corrupt(&path, format!("block {number} does not match its checksum")));
+            }
+            at += u64::from(block.length);
+        }
+        let mut cut = || {
+            self.new.file.file().truncate(at)?;
+            self.new.file.seek(SeekFrom::Start(at))
+        };
+        cut().map_err(TableError::io(&path, "write"))?;
+        self.blocks = blocks;
         Ok(())
     }
 
@@ -124,10 +189,14 @@ impl TableWriter {
     /// # Panics
     /// If a block has not been written.
     pub fn finish(self, provenance: &Provenance) -> Result<u64, TableError> {
-        assert_eq!(self.block_checksums.len() as u64, self.layout.blocks(), "every block is written");
+        assert_eq!(self.blocks.len() as u64, self.layout.blocks(), "every block is written");
         let NewTable { mut file, replace } = self.new;
         let path = file.path().to_owned();
-        let header = Header::new(self.info, self.block_checksums, self.block_lengths);
+        let lengths = self.blocks.iter().map(|block| block.length);
+        // Only lengths that depend on the data are stored.
+        let lengths = lengths.filter(|_| self.info.encoding.states_per_byte().is_none()).collect();
+        let checksums = self.blocks.iter().map(|block| block.checksum).collect();
+        let header = Header::new(self.info, checksums, lengths);
         let write = || -> std::io::Result<()> {
             file.write_all(&provenance.encode())?;
             file.rewind()?;

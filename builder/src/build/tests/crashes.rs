@@ -35,19 +35,28 @@ fn spec() -> TableSpec {
 }
 
 /// A directory in which a table is built repeatedly.
-struct CrashSite(TempDir);
+struct CrashSite {
+    dir: TempDir,
+    /// The bytes of a commit of the table.
+    commit_bytes: u64,
+}
 
 impl CrashSite {
     fn new() -> CrashSite {
-        CrashSite(tempfile::tempdir().unwrap())
+        CrashSite { dir: tempfile::tempdir().unwrap(), commit_bytes: u64::MAX }
+    }
+
+    /// Returns a site of a build with several commits of the table.
+    fn with_commits() -> CrashSite {
+        CrashSite { commit_bytes: 40, ..CrashSite::new() }
     }
 
     fn table(&self) -> PathBuf {
-        self.0.path().join("table.sht")
+        self.dir.path().join("table.sht")
     }
 
     fn work_dir(&self) -> PathBuf {
-        self.0.path().join("work")
+        self.dir.path().join("work")
     }
 
     fn options(&self) -> TableBuilder {
@@ -65,7 +74,8 @@ impl CrashSite {
         params: PartitionParams,
     ) -> Result<BuildOutcome> {
         let storage: Arc<dyn FileSystem> = Arc::<Faults>::clone(faults);
-        OutOfCoreBuild { storage, options, params, pool: &POOL, observer: &() }.run(&self.table())
+        OutOfCoreBuild { storage, options, params, commit_bytes: self.commit_bytes, pool: &POOL, observer: &() }
+            .run(&self.table())
     }
 
     /// Builds without faults.
@@ -95,7 +105,7 @@ impl CrashSite {
             let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
             names.filter(|name| name != "work").map(|name| format!("{before}{name}")).collect()
         };
-        let mut files = list(self.0.path().to_owned(), "");
+        let mut files = list(self.dir.path().to_owned(), "");
         files.extend(list(self.work_dir(), "work/"));
         files.into_iter().collect()
     }
@@ -103,7 +113,7 @@ impl CrashSite {
     /// Checks that the error contains the path of a file in this directory.
     fn assert_names(&self, error: &BuilderError, what: &str) {
         let message = chain(error);
-        let here = self.0.path().to_str().unwrap();
+        let here = self.dir.path().to_str().unwrap();
         assert!(message.contains(here) && !message.contains('\n'), "{what}: {message}");
     }
 
@@ -123,12 +133,12 @@ impl CrashSite {
     }
 
     fn contents(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let files = self.files().into_iter().map(|name| self.0.path().join(name));
+        let files = self.files().into_iter().map(|name| self.dir.path().join(name));
         files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
     }
 
     fn restore(&self, contents: &BTreeMap<PathBuf, Vec<u8>>) {
-        self.files().iter().for_each(|name| std::fs::remove_file(self.0.path().join(name)).unwrap());
+        self.files().iter().for_each(|name| std::fs::remove_file(self.dir.path().join(name)).unwrap());
         contents.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
     }
 }
@@ -164,14 +174,107 @@ fn the_build_that_is_disturbed_has_every_kind_of_step() {
     }
 }
 
+/// Returns the changes of an undisturbed build with several commits of the table.
+fn changes_with_commits() -> Vec<String> {
+    let (site, faults) = (CrashSite::with_commits(), Faults::new(Fault::Nothing));
+    assert_eq!(site.build(&faults).unwrap(), BuildOutcome::Built);
+    site.assert_finished("with commits");
+    faults.changes()
+}
+
+#[test]
+fn layers_are_freed_after_the_table_and_the_journal_are_durable() {
+    let changes = changes_with_commits();
+    let steps: Vec<&str> = changes.iter().map(String::as_str).collect();
+    let commits = steps.iter().filter(|&&change| change == "sync written").count() - 1;
+    assert!((3..8).contains(&commits), "{commits} commits");
+    let place = |change: &str| steps.iter().position(|&made| made == change).unwrap();
+    let first_free = steps.iter().position(|change| change.starts_with("free ")).unwrap();
+    for change in ["sync .table.sht.writing", "create written", "sync written"] {
+        assert!(place(change) < first_free, "{change}");
+    }
+    let freed = steps.iter().filter(|change| change.starts_with("free ")).count();
+    assert!(freed > 5, "{freed} ranges of segments are freed");
+}
+
 fn crash_everywhere(crash: Crash) {
-    for (at, change) in changes().iter().enumerate() {
-        if crash == Crash::Torn && !change.starts_with("write") {
-            continue;
+    for (new_site, changes) in
+        [(CrashSite::new as fn() -> CrashSite, changes()), (CrashSite::with_commits, changes_with_commits())]
+    {
+        for (at, change) in changes.iter().enumerate() {
+            if crash == Crash::Torn && !change.starts_with("write") {
+                continue;
+            }
+            let what = format!("{crash:?} at {at}, {change}");
+            let site = new_site();
+            let error = site.crash(at, crash).expect("the change is made");
+            site.assert_names(&error, &what);
+            site.finish(&what);
         }
-        let what = format!("{crash:?} at {at}, {change}");
-        let site = CrashSite::new();
-        let error = site.crash(at, crash).expect("the change is made");
+    }
+}
+
+/// Kills a build after a commit of the table.
+fn begin_table() -> CrashSite {
+    let site = CrashSite::with_commits();
+    let frees = changes_with_commits().iter().rposition(|change| change.starts_with("free ")).unwrap();
+    site.crash(frees + 1, Crash::Killed).unwrap();
+    assert!(site.files().contains("work/written"));
+    site
+}
+
+#[test]
+fn an_interrupted_table_is_continued() {
+    let site = begin_table();
+    let faults = Faults::new(Fault::Nothing);
+    assert_eq!(site.build(&faults).unwrap(), BuildOutcome::Built);
+    site.assert_finished("continued");
+    assert!(!faults.changes().iter().any(|change| change == "create .table.sht.writing"), "{:?}", faults.changes());
+    assert_eq!(Table::open(site.table()).unwrap().provenance().resumes, 1);
+}
+
+#[test]
+fn a_table_whose_layers_are_freed_is_not_continued_without_its_files() {
+    let site = begin_table();
+    let begun = site.contents();
+    let temporary = site.dir.path().join(".table.sht.writing");
+    let layer = |distance: u32| site.work_dir().join(format!("layer-{distance:03}"));
+    let changed = |bytes: &[u8], at: usize| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let last_segment = begun[&layer(6)].iter().rposition(|&byte| byte != 0).unwrap() / 2;
+    let cases: [(&Path, Option<Vec<u8>>); 5] = [
+        (&temporary, None),
+        (&temporary, Some(changed(&begun[&temporary], 4096))),
+        (&temporary, Some(begun[&temporary][..4100].to_vec())),
+        (&layer(3), None),
+        (&layer(6), Some(changed(&begun[&layer(6)], last_segment))),
+    ];
+    for (path, bytes) in cases {
+        site.restore(&begun);
+        let what = format!("{}, {:?} bytes", path.display(), bytes.as_ref().map(Vec::len));
+        match bytes {
+            None => std::fs::remove_file(path).unwrap(),
+            Some(bytes) => std::fs::write(path, bytes).unwrap(),
+        }
+        let error = site.build(&Faults::new(Fault::Nothing)).expect_err(&what);
+        assert!(matches!(error, BuilderError::NotResumable { .. }), "{what}: {error:?}");
+        site.assert_names(&error, &what);
+        site.build_soundly(&site.options().restart(true)).unwrap();
+        site.assert_finished(&what);
+    }
+}
+
+#[test]
+fn a_full_disk_while_the_table_is_written_loses_nothing() {
+    let changes = changes_with_commits();
+    let first = changes.iter().position(|change| change == "create written").unwrap();
+    for (at, change) in changes.iter().enumerate().skip(first) {
+        let what = format!("full at {at}, {change}");
+        let site = CrashSite::with_commits();
+        let error = site.build(&Faults::new(Fault::Full(at))).expect_err(&what);
         site.assert_names(&error, &what);
         site.finish(&what);
     }
@@ -366,7 +469,7 @@ fn a_table_is_durable_before_its_layers_are_removed() {
         let faults = Faults::new(Fault::Nothing);
         assert_eq!(site.build(&faults).unwrap(), BuildOutcome::AlreadyComplete);
         site.assert_finished(step);
-        let here = format!("sync directory {}", site.0.path().file_name().unwrap().display());
+        let here = format!("sync directory {}", site.dir.path().file_name().unwrap().display());
         let place = |change: &str| faults.changes().iter().position(|made| made == change);
         assert!(place(&here).unwrap() < place("remove layer-000").unwrap(), "{:?}", faults.changes());
         assert_eq!(site.finish("once more"), BuildOutcome::AlreadyComplete);

@@ -59,7 +59,7 @@ impl Comparison {
         let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
         let options = &self.builder().restart(true).overwrite(true).drop_page_cache(true);
         let pool = &thread_pool(self.threads).unwrap();
-        let build = OutOfCoreBuild { storage, options, params, pool, observer: &() };
+        let build = OutOfCoreBuild { storage, options, params, commit_bytes: 300, pool, observer: &() };
         assert_eq!(build.run(&self.out_of_core()).unwrap(), BuildOutcome::Built);
         self.assert_same(params);
     }
@@ -192,44 +192,4 @@ fn more_threads_need_more_memory() {
     assert_eq!(threads, 1);
     let (_, threads) = fit_to_limit(spec, usize::MAX, least_memory(spec, 7)).unwrap();
     assert!(threads >= 7);
-}
-
-#[test]
-fn mirrored_layers_hold_canonical_states() {
-    use crate::external::LockedDir;
-    use sternhalma_data::board::Symmetry;
-    for (side, pieces, within) in [(3, 3, 9), (3, 6, 9), (4, 3, 16), (4, 3, 13), (5, 3, 25), (4, 6, 16), (5, 6, 22)] {
-        let prefix = prefix(side, pieces, within);
-        let symmetry = Symmetry::of(prefix).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        let reference = dir.path().join("ref.sht");
-        TableBuilder::new(prefix).threads(1).build(&reference, &()).unwrap();
-        let reference = Table::open(&reference).unwrap();
-        let distances = reference.distances().unwrap();
-        for (fixed_pieces, slice_pieces) in divisions(prefix) {
-            if slice_pieces > pieces as usize - 2 {
-                continue;
-            }
-            for (segment_words, spill_bytes) in [(1, 0), (2, 700), (64, 3000), (3, u64::MAX / 2)] {
-                if within > 16 && segment_words < 3 {
-                    continue;
-                }
-                let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes };
-                let mut options = TableBuilder::new(prefix).restart(true).overwrite(true);
-                options.spec.mirrored = true;
-                let pool = &thread_pool(1).unwrap();
-                let storage: Arc<dyn FileSystem> = Faults::new(Fault::Nothing);
-                let build = OutOfCoreBuild { storage: storage.clone(), options: &options, params, pool, observer: &() };
-                let mut work =
-                    LockedDir::open(&storage, &dir.path().join("work")).unwrap().start(options.spec, params).unwrap();
-                let layers = pool.install(|| build.layers(&mut work, params)).unwrap();
-                let counts: Vec<u64> = layers.iter().map(|l| l.summary().states).filter(|&s| s > 0).collect();
-                assert_eq!(counts, reference.info().layers, "{prefix} {params:?}");
-                let found = build.test_distances(params, &layers, symmetry.states());
-                for (i, &d) in found.iter().enumerate() {
-                    assert_eq!(d, distances[symmetry.state(i as u64).rank().0 as usize], "{prefix} {params:?}");
-                }
-            }
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -52,10 +53,33 @@ struct FaultState {
     reads: usize,
     /// The changes of names in directories not synced since, oldest first.
     undo: Vec<(PathBuf, Undo)>,
-    /// All created files, and whether their bytes are synced.
-    files: Vec<(File, bool)>,
+    /// All files that can be written.
+    files: Vec<OpenFile>,
     /// The files that an undo restores.
     stash: TempDir,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    /// The bytes that survive a power failure.
+    synced: Vec<u8>,
+    /// Whether all bytes do.
+    is_synced: bool,
+}
+
+impl OpenFile {
+    fn open(path: &Path, is_synced: bool) -> io::Result<OpenFile> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        let synced = if is_synced { fs::read(path)? } else { Vec::new() };
+        Ok(OpenFile { file, synced, is_synced })
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.is_synced = true;
+        self.synced = vec![0; self.file.metadata()?.len() as usize];
+        self.file.read_exact_at(&mut self.synced, 0)
+    }
 }
 
 #[derive(Debug)]
@@ -128,9 +152,10 @@ impl FaultState {
         if matches!(crash, Crash::Killed | Crash::Torn) {
             return;
         }
-        for (file, _) in self.files.iter().filter(|(_, synced)| !synced) {
+        for OpenFile { file, synced, .. } in self.files.iter().filter(|file| !file.is_synced) {
             let length = file.metadata().unwrap().len();
             file.set_len(0).unwrap();
+            file.write_all_at(synced, 0).unwrap();
             if crash == Crash::Zeroed {
                 file.set_len(length).unwrap();
             }
@@ -182,7 +207,16 @@ impl FileSystem for Faults {
         if new {
             state.undo(path, Undo::Created(path.to_owned()));
         }
-        state.files.push((OpenOptions::new().write(true).open(path)?, false));
+        state.files.push(OpenFile::open(path, false)?);
+        let number = state.files.len() - 1;
+        Ok(self.wrap(file, path, Some(number)))
+    }
+
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
+        let file = self.disk.reopen(path)?;
+        let mut state = self.state();
+        state.read()?;
+        state.files.push(OpenFile::open(path, true)?);
         let number = state.files.len() - 1;
         Ok(self.wrap(file, path, Some(number)))
     }
@@ -242,7 +276,7 @@ impl FileSystem for Faults {
 struct FaultyFile {
     file: Box<dyn RandomAccessFile>,
     path: PathBuf,
-    /// The number of a file that was created.
+    /// The number of a file that can be written.
     number: Option<usize>,
     state: Arc<Mutex<FaultState>>,
 }
@@ -267,7 +301,7 @@ impl RandomAccessFile for FaultyFile {
             }
             return Err(error);
         }
-        state.files[self.number.expect("only created files are written")].1 = false;
+        state.files[self.number.expect("the file can be written")].is_synced = false;
         self.file.write_at(bytes, at)
     }
 
@@ -278,8 +312,24 @@ impl RandomAccessFile for FaultyFile {
     fn sync(&self) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         state.change("sync", &self.path)?;
-        state.files[self.number.expect("only created files are synced")].1 = true;
-        Ok(())
+        state.files[self.number.expect("the file can be written")].sync()
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        state.change("truncate", &self.path)?;
+        state.files[self.number.expect("the file can be written")].is_synced = false;
+        self.file.truncate(length)
+    }
+
+    /// Clears the bytes, at once and durably.
+    fn free(&self, bytes: Range<u64>) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        state.change("free", &self.path)?;
+        let zeros = vec![0; (bytes.end - bytes.start) as usize];
+        let synced = &mut state.files[self.number.expect("the file can be written")].synced;
+        synced[bytes.start as usize..bytes.end as usize].fill(0);
+        self.file.write_at(&zeros, bytes.start)
     }
 
     fn prefetch(&self, _: Range<u64>) {}

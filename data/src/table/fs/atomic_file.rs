@@ -10,8 +10,9 @@ use super::path::parent_directory;
 /// A file that appears under its name only when it is complete.
 ///
 /// Until [`persist`](AtomicFile::persist) it has a temporary name in the same
-/// directory. If the value is dropped earlier, the file is removed. A file left
-/// by a killed process is overwritten by the next one.
+/// directory. If the value is dropped earlier, the file is removed unless
+/// [`keep`](AtomicFile::keep) was called. A file left by a killed process is
+/// overwritten by the next one, or continued with [`reopen`](AtomicFile::reopen).
 ///
 /// The `tempfile` crate is not used here: the operations go through a
 /// [`FileSystem`], so tests can make each of them fail, and the temporary name is
@@ -24,6 +25,8 @@ pub struct AtomicFile {
     file: Option<Box<dyn RandomAccessFile>>,
     /// The offset of the next bytes.
     at: u64,
+    /// Whether the file remains under its temporary name if the value is dropped.
+    keep: bool,
 }
 
 impl AtomicFile {
@@ -32,9 +35,43 @@ impl AtomicFile {
     /// # Errors
     /// If the file cannot be created, or another process is creating it.
     pub fn create(file_system: &Arc<dyn FileSystem>, path: &Path) -> io::Result<AtomicFile> {
+        let file = file_system.create(&AtomicFile::temporary_path(path))?;
+        Ok(AtomicFile::new(file_system, path, file, false))
+    }
+
+    /// Continues a file that [`keep`](AtomicFile::keep) or a killed process left. The file is kept if
+    /// the value is dropped.
+    ///
+    /// # Errors
+    /// If there is no such file, or another process is writing it.
+    pub fn reopen(file_system: &Arc<dyn FileSystem>, path: &Path) -> io::Result<AtomicFile> {
+        let file = file_system.reopen(&AtomicFile::temporary_path(path))?;
+        Ok(AtomicFile::new(file_system, path, file, true))
+    }
+
+    fn new(file_system: &Arc<dyn FileSystem>, path: &Path, file: Box<dyn RandomAccessFile>, keep: bool) -> AtomicFile {
         let temporary = AtomicFile::temporary_path(path);
-        let file = Some(file_system.create(&temporary)?);
-        Ok(AtomicFile { file_system: Arc::clone(file_system), path: path.to_owned(), temporary, file, at: 0 })
+        AtomicFile {
+            file_system: Arc::clone(file_system),
+            path: path.to_owned(),
+            temporary,
+            file: Some(file),
+            at: 0,
+            keep,
+        }
+    }
+
+    /// Makes the file durable under its temporary name, and keeps it if the value is dropped.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn keep(&mut self) -> io::Result<()> {
+        self.file().sync()?;
+        if !self.keep {
+            self.file_system.sync_directory(parent_directory(&self.path))?;
+            self.keep = true;
+        }
+        Ok(())
     }
 
     /// Returns the temporary name of a file that will become `path`.
@@ -95,7 +132,7 @@ impl Seek for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        if self.file.take().is_some() {
+        if self.file.take().is_some() && !self.keep {
             // Nothing can be done about a file that cannot be removed.
             let _ = self.file_system.remove(&self.temporary);
         }
@@ -137,6 +174,21 @@ mod tests {
         drop(new);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 
+        // A file that is kept can be continued.
+        assert_eq!(AtomicFile::reopen(&file_system, &path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let mut kept = AtomicFile::create(&file_system, &path).unwrap();
+        kept.write_all(b"who").unwrap();
+        kept.keep().unwrap();
+        drop(kept);
+        let mut continued = AtomicFile::reopen(&file_system, &path).unwrap();
+        let busy = AtomicFile::reopen(&file_system, &path).unwrap_err();
+        assert_eq!(busy.kind(), io::ErrorKind::ResourceBusy);
+        continued.seek(SeekFrom::End(0)).unwrap();
+        continued.write_all(b"le").unwrap();
+        continued.persist(true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        std::fs::remove_file(&path).unwrap();
+
         // A file left by a killed process is overwritten.
         std::fs::write(dir.path().join(".file.writing"), "left by a longer file").unwrap();
         let mut new = AtomicFile::create(&file_system, &path).unwrap();
@@ -153,6 +205,6 @@ mod tests {
         file.read_at(&mut bytes, 2).unwrap();
         assert_eq!((&bytes, file.len().unwrap()), (b"ole", 5));
         assert!(file.read_at(&mut bytes, 3).is_err());
-        assert_eq!(file_system.traffic(), Traffic { read: 3, written: 19 });
+        assert_eq!(file_system.traffic(), Traffic { read: 3, written: 24 });
     }
 }

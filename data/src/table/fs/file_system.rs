@@ -26,6 +26,12 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     /// If the operating system refuses.
     fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>>;
 
+    /// Opens an existing file for reading and writing, and locks it like [`create`](FileSystem::create).
+    ///
+    /// # Errors
+    /// If the operating system refuses, or the file is in use.
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>>;
+
     /// Renames a file atomically.
     ///
     /// # Errors
@@ -89,6 +95,19 @@ pub trait RandomAccessFile: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the operating system refuses.
     fn sync(&self) -> io::Result<()>;
+
+    /// Cuts the file off after `length` bytes.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+
+    /// Releases the disk space of these bytes, which then read as zeros. The length of the file
+    /// does not change. Systems without this operation leave the file as it is.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    fn free(&self, bytes: Range<u64>) -> io::Result<()>;
 
     /// Hints that these bytes will be read soon. The range must not be empty.
     fn prefetch(&self, bytes: Range<u64>);

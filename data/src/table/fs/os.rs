@@ -44,10 +44,7 @@ impl FileSystem for OsFileSystem {
         loop {
             // The file may be in use, so it is not truncated before it is locked.
             let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-            file.try_lock().map_err(|error| match error {
-                TryLockError::WouldBlock => io::Error::new(io::ErrorKind::ResourceBusy, "another process is using it"),
-                TryLockError::Error(error) => error,
-            })?;
+            lock(&file)?;
             // The previous holder of the lock may have renamed the file.
             if !is_at(&file, path) {
                 continue;
@@ -63,6 +60,12 @@ impl FileSystem for OsFileSystem {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
         Ok(self.file(File::open(path)?))
+    }
+
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn RandomAccessFile>> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        lock(&file)?;
+        Ok(self.file(file))
     }
 
     fn rename(&self, from: &Path, to: &Path, replace: bool) -> io::Result<()> {
@@ -97,6 +100,13 @@ impl FileSystem for OsFileSystem {
     fn traffic(&self) -> Traffic {
         Traffic { read: self.counts.read.load(Relaxed), written: self.counts.written.load(Relaxed) }
     }
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => io::Error::new(io::ErrorKind::ResourceBusy, "another process is using it"),
+        TryLockError::Error(error) => error,
+    })
 }
 
 #[cfg(unix)]
@@ -146,6 +156,14 @@ impl RandomAccessFile for OsFile {
         self.file.sync_all()
     }
 
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn free(&self, bytes: Range<u64>) -> io::Result<()> {
+        free(&self.file, bytes)
+    }
+
     fn prefetch(&self, bytes: Range<u64>) {
         advise(&self.file, bytes, Advice::Prefetch);
     }
@@ -185,6 +203,25 @@ fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
         bytes = &bytes[written..];
         at += written as u64;
     }
+    Ok(())
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn free(file: &File, bytes: Range<u64>) -> io::Result<()> {
+    use rustix::fs::FallocateFlags;
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match rustix::fs::fallocate(file, flags, bytes.start, bytes.end - bytes.start) {
+        // The file system has no holes.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(()),
+        freed => Ok(freed?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn free(_: &File, _: Range<u64>) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,0 +1,176 @@
+//! The table from its layers.
+
+use std::mem;
+use std::ops::Range;
+use std::sync::Arc;
+
+use sternhalma_data::Encoding;
+use sternhalma_data::table::fs::{FileSystem, Traffic};
+use sternhalma_data::table::write::{BlockEncoder, TableWriter, WrittenBlock};
+use sternhalma_data::table::{Block, Layout};
+
+use crate::bits::or_run;
+use crate::error::{BuilderError, Result};
+use crate::external::{CommittedBlocks, Effort, Journal, LayerFile, Partitioning, SegmentCodec, WorkDir};
+use crate::process::{Stopwatch, peak_memory};
+use crate::search::{DistancePlanes, Occupancy, new_bitmap};
+
+/// Returns the number of segments whose states are all in the first `blocks` blocks of a table.
+pub(super) fn segments_before(partitioning: &Partitioning, layout: &Layout, blocks: u64) -> u64 {
+    let Some(states) = blocks.checked_sub(1).map(|last| layout.block(last).ranks.end) else { return 0 };
+    if states == partitioning.states() {
+        return partitioning.segments();
+    }
+    let (first, ..) = partitioning.segments_of_indices(states..states + 1).next().expect("every state is in a segment");
+    first
+}
+
+/// The commits of a table that is written from its layers. Committed blocks are durable, and their
+/// layers are freed, so that layers and table together take little more disk space than the larger
+/// of the two.
+pub(super) struct TableCommits<'a> {
+    storage: &'a Arc<dyn FileSystem>,
+    work: &'a WorkDir,
+    assembler: &'a TableAssembler<'a>,
+    /// The bytes of the blocks of a commit. A commit may have up to a batch of blocks more.
+    commit_bytes: u64,
+    journal: Option<Journal>,
+    /// The number of committed blocks.
+    blocks: usize,
+    /// The number of segments that are freed.
+    freed: u64,
+    effort: Effort,
+    stopwatch: Stopwatch,
+    traffic: Traffic,
+}
+
+impl<'a> TableCommits<'a> {
+    pub fn new(
+        storage: &'a Arc<dyn FileSystem>,
+        work: &'a WorkDir,
+        assembler: &'a TableAssembler<'a>,
+        commit_bytes: u64,
+    ) -> TableCommits<'a> {
+        TableCommits {
+            storage,
+            work,
+            assembler,
+            commit_bytes,
+            journal: None,
+            blocks: 0,
+            freed: 0,
+            effort: Effort::default(),
+            stopwatch: Stopwatch::start(),
+            traffic: storage.traffic(),
+        }
+    }
+
+    /// Continues after the commits of an interrupted process.
+    pub fn resume(&mut self, journal: Journal, committed: CommittedBlocks, writer: &mut TableWriter) -> Result<()> {
+        self.blocks = committed.blocks.len();
+        self.effort = committed.effort;
+        self.journal = Some(journal);
+        writer.resume(committed.blocks)?;
+        // The process may have been killed before it freed the last segments.
+        self.free(writer)
+    }
+
+    /// Commits the blocks after the last commit if there are enough of them.
+    pub fn commit(&mut self, writer: &mut TableWriter) -> Result<()> {
+        let length = |block: &WrittenBlock| u64::from(block.length);
+        if writer.written()[self.blocks..].iter().map(length).sum::<u64>() < self.commit_bytes {
+            return Ok(());
+        }
+        writer.sync()?;
+        let effort = self.lap();
+        let journal = match &mut self.journal {
+            Some(journal) => journal,
+            none => {
+                let path = self.work.dir.journal_path();
+                none.insert(Journal::create(self.storage, &path, self.work.fingerprint())?)
+            }
+        };
+        journal.commit(&writer.written()[self.blocks..], effort)?;
+        self.blocks = writer.written().len();
+        self.effort = self.effort.and(effort);
+        self.free(writer)
+    }
+
+    /// Frees the segments of the committed blocks.
+    fn free(&mut self, writer: &TableWriter) -> Result<()> {
+        let segments = segments_before(&self.assembler.partitioning, writer.layout(), self.blocks as u64);
+        self.assembler.layers.iter().try_for_each(|layer| layer.free(self.freed..segments))?;
+        self.freed = segments;
+        Ok(())
+    }
+
+    /// Returns the effort of all blocks.
+    pub fn effort(mut self) -> Effort {
+        let rest = self.lap();
+        self.effort.and(rest)
+    }
+
+    /// Returns the effort since the last call.
+    fn lap(&mut self) -> Effort {
+        let (wall_s, cpu_s) = mem::replace(&mut self.stopwatch, Stopwatch::start()).seconds();
+        let traffic = self.storage.traffic();
+        let Traffic { read, written } = traffic.since(mem::replace(&mut self.traffic, traffic));
+        Effort { wall_s, cpu_s, read, written, peak_bytes: peak_memory() }
+    }
+}
+
+/// Assembles the blocks of a table from its layers.
+pub(super) struct TableAssembler<'a> {
+    pub partitioning: Partitioning,
+    pub layers: &'a [LayerFile],
+    pub encoding: Encoding,
+}
+
+impl TableAssembler<'_> {
+    /// Returns the bytes of each of these consecutive blocks. The distances of
+    /// the blocks are first collected from the layers, in bit planes.
+    pub fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
+        let start = first.ranks.start;
+        let planes = self.planes(start..last.ranks.end)?;
+        Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), self.encoding, encoder)).collect())
+    }
+
+    /// Returns the distances of the states of these indices. Bit `i` of the planes
+    /// belongs to the state with the index `indices.start + i`.
+    pub fn planes(&self, indices: Range<u64>) -> Result<DistancePlanes> {
+        let states = indices.end - indices.start;
+        // Eight bitmaps, one per binary digit of a distance, take a byte per state.
+        let no_memory = |_| BuilderError::OutOfMemory { needed: states };
+        let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
+        let mut layer_states = new_bitmap(states).map_err(no_memory)?;
+        let mut occupancy = Occupancy::new(layer_states.len());
+        // `or_run` also reads the word after a segment.
+        let mut words = vec![0; self.partitioning.segment_words() + 2];
+        let mut codec = SegmentCodec::new();
+        for (distance, layer) in (0..).zip(self.layers) {
+            let mut any = false;
+            occupancy.clear();
+            for (number, segment, first) in self.partitioning.segments_of_indices(indices.clone()) {
+                let length = segment.words().len();
+                if !layer.read(number, &mut words[..length], &mut codec)? {
+                    continue;
+                }
+                // `first` is the index of the segment's first state, whose bit may lie
+                // within the first word. `last` is the index after its last state.
+                let last = first + (segment.bits.end - segment.bits.start);
+                let (start, end) = (first.max(indices.start), last.min(indices.end));
+                let skipped = segment.bits.start % 64 + (start - first);
+                or_run(&mut layer_states, start - indices.start, &words, skipped, end - start);
+                occupancy.mark_bits(start - indices.start, end - start);
+                any = true;
+            }
+            if any {
+                planes.add(&layer_states, &occupancy, distance).map_err(no_memory)?;
+                layer_states.fill(0);
+            }
+        }
+        assert!(planes.all_seen(states), "every state is in a layer");
+        Ok(planes)
+    }
+}
