@@ -116,7 +116,9 @@ fn builder_hint(error: &BuilderError) -> Option<&'static str> {
         BuilderError::MemoryLimit { .. } => Some("raise --memory, or --plan-memory for an estimate"),
         BuilderError::SinglePiece => Some("leave out --mode out-of-core"),
         BuilderError::SameFile { .. } => Some("name another file with -o"),
-        BuilderError::DamagedManifest { .. } | BuilderError::WorkDirFormat { .. } => Some("--fresh starts again"),
+        BuilderError::DamagedManifest { .. }
+        | BuilderError::WorkDirFormat { .. }
+        | BuilderError::NotResumable { .. } => Some("--fresh starts again"),
         BuilderError::WorkDirMismatch { .. } => {
             Some("choose another directory with --work-dir, or start again with --fresh")
         }

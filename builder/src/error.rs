@@ -124,7 +124,7 @@ pub enum BuilderError {
         path: PathBuf,
     },
     /// An interrupted build has freed layers and cannot be resumed.
-    #[error("the build cannot be resumed, because a part of its layers has been freed: {what}; start it again")]
+    #[error("the build cannot be resumed, because a part of its layers has been freed: {what}")]
     NotResumable {
         /// The missing or damaged file.
         what: String,
