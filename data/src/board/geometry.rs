@@ -26,7 +26,7 @@ pub struct Geometry {
     jumps: Vec<Vec<Jump>>,
     rows: Vec<CellSet>,
     row_of: Vec<u8>,
-    mirrored: Vec<Cell>,
+    mirror_swaps: MirrorSwaps,
     windows: Vec<JumpWindow>,
 }
 
@@ -51,6 +51,45 @@ impl JumpWindow {
             window.across[place] = jump.to.into();
         }
         window
+    }
+}
+
+/// The pairs of cells that a reflection exchanges, by the distance between their indices.
+///
+/// All pairs of one distance are exchanged at once, and each cell is in at most one pair.
+#[derive(Debug, Default)]
+struct MirrorSwaps {
+    /// The cells that are their own mirror images.
+    middle: u128,
+    /// `lower[d - 1]` contains the lower cells of the pairs with distance `d`.
+    lower: [u128; LONGEST_ROW - 1],
+}
+
+/// The number of cells of the longest row of the largest board.
+const LONGEST_ROW: usize = 11;
+
+impl MirrorSwaps {
+    fn of_rows(rows: &[CellSet]) -> MirrorSwaps {
+        let mut swaps = MirrorSwaps::default();
+        for row in rows {
+            let (Some(first), Some(last)) = (row.first(), row.last()) else { continue };
+            let (mut low, mut high) = (first.index(), last.index());
+            while low < high {
+                swaps.lower[high - low - 1] |= 1 << low;
+                (low, high) = (low + 1, high - 1);
+            }
+            swaps.middle |= u128::from(low == high) << low;
+        }
+        swaps
+    }
+
+    #[inline]
+    fn apply(&self, cells: CellSet) -> CellSet {
+        let bits = cells.bits();
+        let swapped = (1..).zip(&self.lower).fold(bits & self.middle, |swapped, (distance, lower)| {
+            swapped | (bits & lower) << distance | bits >> distance & lower
+        });
+        CellSet::from_valid_bits(swapped)
     }
 }
 
@@ -81,7 +120,7 @@ impl Geometry {
             jumps: Vec::new(),
             rows: Vec::new(),
             row_of: Vec::new(),
-            mirrored: Vec::new(),
+            mirror_swaps: MirrorSwaps::default(),
             windows: Vec::new(),
         };
         for &from in &geometry.coordinates {
@@ -93,10 +132,9 @@ impl Geometry {
         let count = geometry.cells();
         let cells = || (0..count).map(Cell::new);
         geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
-        let mirrored = |&(x, y): &(u8, u8)| geometry.at(y, x).expect("the board is symmetric");
-        geometry.mirrored = geometry.coordinates.iter().map(mirrored).collect();
         let rows = 0..2 * usize::from(size) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
+        geometry.mirror_swaps = MirrorSwaps::of_rows(&geometry.rows);
         geometry.windows = geometry.jumps.iter().map(|jumps| JumpWindow::new(jumps)).collect();
         geometry
     }
@@ -152,11 +190,7 @@ impl Geometry {
     /// Returns the mirror image of some cells: each row of the diamond is reversed.
     #[inline]
     pub fn mirror(&self, cells: CellSet) -> CellSet {
-        let (mut rest, mut mirrored) = (cells, CellSet::EMPTY);
-        while let Some(cell) = rest.pop_first() {
-            mirrored = mirrored.with(self.mirrored[cell.index()]);
-        }
-        mirrored
+        self.mirror_swaps.apply(cells)
     }
 
     /// Returns the cells one step from `cell`.

@@ -260,7 +260,7 @@ impl MirroredRuns {
 
     /// Returns the values of the states with these ranks. `read(reduced, out)` must write the values
     /// of `out.len()` canonical states from `reduced` on.
-    pub fn read_by_rank(&self, ranks: Range<u64>, read: impl Fn(u64, &mut [u8])) -> Vec<u8> {
+    pub fn read_by_rank(&self, ranks: Range<u64>, mut read: impl FnMut(u64, &mut [u8])) -> Vec<u8> {
         let pieces = self.symmetry.prefix().board().pieces();
         let lower = self.permutations.len() - 1;
         let first: CellSet = Rank(ranks.start).state(pieces).cells().iter().skip(lower).collect();

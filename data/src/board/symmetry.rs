@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::cell::{Cell, CellSet};
 use super::colex::choose;
 use super::prefix::Prefix;
-use super::rank::Rank;
+use super::rank::{Rank, rank_above};
 use super::state::State;
 
 /// The mirror symmetry of a prefix.
@@ -55,6 +55,9 @@ struct RowCounts {
     /// `before[pieces << size | pattern]` is the number of canonical states of
     /// `pieces` pieces up to this row that have a smaller pattern in this row.
     before: Vec<u64>,
+    /// `offsets[pieces << size | pattern]` is `before` with the same index, minus the rank of the first
+    /// state with this pattern, modulo 2^64.
+    offsets: Vec<u64>,
     /// The number of canonical states up to this row, by the number of pieces.
     states: Vec<u64>,
 }
@@ -105,12 +108,16 @@ impl Symmetry {
 
     /// Counts the canonical states up to the row after the last one.
     fn count(&self, row: Row) -> RowCounts {
-        let mut counts = RowCounts { row, before: Vec::new(), states: Vec::new() };
+        let mut counts = RowCounts { row, before: Vec::new(), offsets: Vec::new(), states: Vec::new() };
         for pieces in 0..=self.prefix.board().pieces() {
             let mut states = 0;
             for pattern in 0u32..1 << row.size {
                 counts.before.push(states);
-                let Some(lower) = pieces.checked_sub(pattern.count_ones() as usize) else { continue };
+                let Some(lower) = pieces.checked_sub(pattern.count_ones() as usize) else {
+                    counts.offsets.push(0);
+                    continue;
+                };
+                counts.offsets.push(states.wrapping_sub(rank_above(row.cells(pattern), lower)));
                 states += match pattern.cmp(&row.mirror(pattern)) {
                     Ordering::Less => choose(row.first_cell, lower),
                     Ordering::Equal => self.rows.last().map_or(u64::from(lower == 0), |below| below.states[lower]),
@@ -194,8 +201,15 @@ impl Symmetry {
     /// If the prefix does not cover the state, or the state has more pieces than the goal.
     #[inline]
     pub fn reduced_rank(&self, state: State) -> u64 {
+        self.reduced_rank_of_canonical(self.canonical(state).cells())
+    }
+
+    /// Returns the canonical state of the pair of a state and its mirror image.
+    #[inline]
+    pub fn canonical(&self, state: State) -> State {
+        // A set of cells compares like its rank: by the highest cell that differs.
         let mirrored = self.mirror(state.cells());
-        self.reduced_rank_of_canonical(if mirrored.bits() < state.cells().bits() { mirrored } else { state.cells() })
+        if mirrored.bits() < state.cells().bits() { State::from_cells(mirrored) } else { state }
     }
 
     /// Returns the reduced rank of the canonical state with these cells. The result for other states
@@ -204,16 +218,18 @@ impl Symmetry {
     /// # Panics
     /// If the prefix does not cover the state, or the state has more pieces than the goal.
     #[inline]
-    pub fn reduced_rank_of_canonical(&self, mut cells: CellSet) -> u64 {
-        let mut reduced = 0;
-        while let Some(last) = cells.last() {
-            let RowCounts { row, before, .. } = &self.rows[self.prefix.board().geometry().row(last)];
-            let pattern = row.pattern(cells);
-            reduced += before[cells.len() << row.size | pattern as usize];
-            cells -= row.cells(pattern);
+    pub fn reduced_rank_of_canonical(&self, cells: CellSet) -> u64 {
+        // The rank minus the number of smaller states that are not canonical. The rank takes the same
+        // steps for all states, so only the number of symmetric rows is hard to predict.
+        let (mut reduced, mut rest) = (Rank::of(State::from_cells(cells)).0, cells);
+        while let Some(last) = rest.last() {
+            let RowCounts { row, offsets, .. } = &self.rows[self.prefix.board().geometry().row(last)];
+            let pattern = row.pattern(rest);
+            reduced = reduced.wrapping_add(offsets[rest.len() << row.size | pattern as usize]);
             if pattern != row.mirror(pattern) {
-                return reduced + Rank::of(State::from_cells(cells)).0;
+                break;
             }
+            rest -= row.cells(pattern);
         }
         reduced
     }
@@ -250,6 +266,18 @@ impl Symmetry {
         before[pieces << row.size | pattern as usize]
     }
 
+    /// Returns the number of canonical states with all pieces on the first `cells` cells.
+    ///
+    /// # Panics
+    /// If the prefix has fewer cells.
+    pub fn states_within(&self, cells: usize) -> u64 {
+        let pieces = self.prefix.board().pieces();
+        assert!(cells <= self.prefix.within(), "{} has no {cells} cells", self.prefix);
+        let row = self.rows.partition_point(|counts| counts.row.end() <= cells);
+        let row_cells = self.rows.get(row).map(|counts| cells - counts.row.first_cell);
+        row_cells.map_or(self.states(), |row_cells| self.states_before(row, pieces, 1 << row_cells))
+    }
+
     /// Returns the canonical state with this reduced rank.
     ///
     /// Cost: one binary search per row.
@@ -257,6 +285,21 @@ impl Symmetry {
     /// # Panics
     /// If `reduced` is not below [`states`](Symmetry::states).
     pub fn state(&self, reduced: u64) -> State {
+        self.stretch(reduced).0
+    }
+
+    /// Returns the canonical state with this reduced rank, and the number of states of its stretch from
+    /// this state on.
+    ///
+    /// A *stretch* contains the canonical states with the same pieces in the row that decides and above.
+    /// These states have consecutive ranks and consecutive reduced ranks. A state that is its own mirror
+    /// image is a stretch by itself.
+    ///
+    /// Cost: one binary search per row.
+    ///
+    /// # Panics
+    /// If `reduced` is not below [`states`](Symmetry::states).
+    pub fn stretch(&self, reduced: u64) -> (State, u64) {
         assert!(reduced < self.states(), "{} has no reduced rank {reduced}", self.prefix);
         let (mut rest, mut pieces, mut cells) = (reduced, self.prefix.board().pieces(), CellSet::EMPTY);
         for RowCounts { row, before, .. } in self.rows.iter().rev() {
@@ -267,10 +310,11 @@ impl Symmetry {
             cells |= row.cells(pattern);
             pieces -= pattern.count_ones() as usize;
             if pattern != row.mirror(pattern) {
-                return State::from_cells(cells | Rank(rest).state(pieces).cells());
+                let states = choose(row.first_cell, pieces);
+                return (State::from_cells(cells | Rank(rest).state(pieces).cells()), states - rest);
             }
         }
-        State::from_cells(cells)
+        (State::from_cells(cells), 1)
     }
 }
 
@@ -303,6 +347,11 @@ mod tests {
                 assert_eq!(symmetry.reduced_rank(mirrored), symmetry.reduced_rank(state));
             }
             assert_eq!(symmetry.states(), next);
+            for cells in prefix.board().pieces()..=prefix.within() {
+                let part = Prefix::new(prefix.board(), cells as u64).unwrap();
+                let canonical = |&(_, state): &(Rank, State)| symmetry.canonical(state) == state;
+                assert_eq!(symmetry.states_within(cells), States::all(part).filter(canonical).count() as u64);
+            }
             let mut symmetric = Vec::new();
             symmetry.for_each_symmetric(|state| symmetric.push(state));
             let states = States::all(prefix).map(|(_, state)| state);
@@ -313,6 +362,30 @@ mod tests {
                     .eq(states.filter(|state| symmetry.compare_with_mirror(state.cells()).is_eq()))
             );
             assert_eq!(symmetry.symmetric_states(), symmetric.len() as u64);
+        }
+    }
+
+    /// Returns the pieces of a canonical state in the highest row that is not symmetric, and above.
+    fn upper_rows(symmetry: &Symmetry, state: State) -> CellSet {
+        let pieces_from = |row: Row| state.cells() - CellSet::first_cells(row.first_cell);
+        let rows: Vec<Row> = symmetry.rows().collect();
+        let decides = |row: &&Row| symmetry.compare_with_mirror(pieces_from(**row)).is_ne();
+        rows.iter().rev().find(decides).map_or(state.cells(), |row| pieces_from(*row))
+    }
+
+    #[test]
+    fn stretches_have_the_same_upper_rows_and_end_where_they_differ() {
+        for prefix in prefixes() {
+            let symmetry = Symmetry::of(prefix).unwrap();
+            let upper: Vec<CellSet> =
+                (0..symmetry.states()).map(|reduced| upper_rows(&symmetry, symmetry.state(reduced))).collect();
+            for (reduced, first) in upper.iter().enumerate() {
+                let (state, states) = symmetry.stretch(reduced as u64);
+                let same = upper[reduced..].iter().take_while(|upper| *upper == first).count();
+                assert_eq!(states, same as u64, "{prefix}, reduced rank {reduced}");
+                let last = symmetry.state(reduced as u64 + states - 1);
+                assert_eq!(last.rank().0, state.rank().0 + states - 1, "{prefix}, reduced rank {reduced}");
+            }
         }
     }
 
@@ -362,6 +435,10 @@ mod tests {
             prop_assert!(state.rank() <= mirrored.rank());
             prop_assert_eq!(symmetry.reduced_rank(state), reduced);
             prop_assert_eq!(symmetry.reduced_rank(mirrored), reduced);
+            let stretch = symmetry.stretch(reduced).1;
+            let last = Rank(state.rank().0 + stretch - 1).state(pieces as usize);
+            prop_assert_eq!(symmetry.canonical(last), last);
+            prop_assert_eq!(symmetry.reduced_rank(last), reduced + stretch - 1);
             // The next canonical state has the next reduced rank.
             let next = (state.rank().0 + 1..).map(|rank| Rank(rank).state(pieces as usize));
             let next = next.take(4000).find(|state| symmetry.compare_with_mirror(state.cells()).is_le());
