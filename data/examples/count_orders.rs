@@ -82,7 +82,7 @@ fn count(table: &Table, weight: u64, counts: &mut [[u64; 3]]) -> Result<(), Box<
     let neighbors = Neighbors::of(board.geometry());
     let mut stream = DistanceStream::new(table, 0..table.prefix().states())?;
     let mut distances = vec![0; BLOCK_STATES as usize];
-    for ranks in table.layout().partitions().map(|partition| partition.ranks) {
+    for ranks in table.prefix().back_cells().map(|back| table.prefix().partition(back)) {
         for start in ranks.clone().step_by(BLOCK_STATES as usize) {
             let end = ranks.end.min(start + BLOCK_STATES);
             let block = &mut distances[..(end - start) as usize];

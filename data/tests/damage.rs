@@ -23,7 +23,8 @@ const ENCODING_AT: usize = 27;
 const BOUNDARY_AT: usize = 40;
 const BLOCK_BITS_AT: usize = 80;
 const LEVEL_AT: usize = 81;
-const FIELD_BYTES: usize = 82;
+const MIRRORED_AT: usize = 82;
+const FIELD_BYTES: usize = 83;
 
 /// A table file that is changed in place repeatedly.
 struct CorruptibleTable {
@@ -34,10 +35,14 @@ struct CorruptibleTable {
 }
 
 impl CorruptibleTable {
-    fn new(prefix: Prefix, encoding: Encoding) -> CorruptibleTable {
+    fn new(prefix: Prefix, encoding: Encoding, mirrored: bool) -> CorruptibleTable {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("corruptible.sht");
-        Reference::search(prefix).write(&path, encoding);
+        let reference = Reference::search(prefix);
+        match mirrored {
+            true => reference.write_mirrored(&path, encoding).unwrap(),
+            false => reference.write(&path, encoding),
+        };
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         CorruptibleTable { dir, path, file, bytes }
@@ -61,11 +66,18 @@ fn small_prefixes() -> [Prefix; 2] {
     [Prefix::whole(board), Prefix::new(board, 11).unwrap()]
 }
 
-/// Returns a table in each encoding, whole and of a prefix.
+/// Prefixes whose tables can be mirrored.
+fn symmetric_prefixes() -> [Prefix; 2] {
+    let board = Board::new(4, 3).unwrap();
+    [Prefix::whole(board), Prefix::new(board, 13).unwrap()]
+}
+
+/// Returns a table in each encoding, whole and of a prefix, and then mirrored tables.
 fn corruptible_tables() -> impl Iterator<Item = CorruptibleTable> {
-    small_prefixes()
-        .into_iter()
-        .flat_map(|prefix| encodings().map(move |encoding| CorruptibleTable::new(prefix, encoding)))
+    let prefixes = small_prefixes().map(|prefix| (prefix, false)).into_iter();
+    prefixes.chain(symmetric_prefixes().map(|prefix| (prefix, true))).flat_map(|(prefix, mirrored)| {
+        encodings().map(move |encoding| CorruptibleTable::new(prefix, encoding, mirrored))
+    })
 }
 
 /// The bytes of those tables.
@@ -184,15 +196,22 @@ fn seal(bytes: &mut [u8]) {
 /// that has the covered cells. Only a comparison of distances detects such files.
 #[test]
 fn every_wrong_header_byte_under_a_right_checksum_is_found() {
-    // The whole table in bytes and compressed, the prefix modulo 3.
-    for mut table_file in [0, 4, 2].into_iter().filter_map(|number| corruptible_tables().nth(number)) {
-        let whole = Table::open(&table_file.path).unwrap().prefix().is_whole();
+    // Two whole tables and one of a prefix that are not mirrored, and the same of mirrored ones.
+    for mut table_file in [0, 4, 2, 6, 11, 7].into_iter().filter_map(|number| corruptible_tables().nth(number)) {
+        let table = Table::open(&table_file.path).unwrap();
+        let (whole, mirrored) = (table.prefix().is_whole(), table.info().mirrored);
         let mut opened = BTreeSet::new();
         for at in (0..FIELD_BYTES).filter(|at| !(CHECKSUM_AT..CHECKSUM_AT + 8).contains(at)) {
             for value in 0..=255 {
-                // Nothing depends on the level of compression.
-                if value == table_file.bytes[at] || at == LEVEL_AT && table_file.bytes[ENCODING_AT] == 3 && value <= 22
-                {
+                // Nothing depends on the level of compression, nor on the block length if no
+                // partition has two blocks.
+                let zstd = table_file.bytes[ENCODING_AT] == 3;
+                let relabels = match at {
+                    LEVEL_AT => zstd && value <= 22,
+                    BLOCK_BITS_AT => zstd && mirrored && (6..=20).contains(&value),
+                    _ => false,
+                };
+                if value == table_file.bytes[at] || relabels {
                     continue;
                 }
                 let mut bytes = table_file.bytes[..DATA_AT].to_vec();
@@ -209,7 +228,10 @@ fn every_wrong_header_byte_under_a_right_checksum_is_found() {
                 }
             }
         }
-        assert_eq!(opened, if whole { BTreeSet::from([SIZE_AT]) } else { BTreeSet::from([SIZE_AT, BOUNDARY_AT]) });
+        // The rows of another board end elsewhere, so it has no such mirrored table.
+        let size = Some(SIZE_AT).filter(|_| !mirrored);
+        let boundary = Some(BOUNDARY_AT).filter(|_| !whole);
+        assert_eq!(opened, size.into_iter().chain(boundary).collect());
     }
 }
 
@@ -219,7 +241,7 @@ fn is_right(bytes: &[u8], right: &[u8]) -> bool {
     let mut relabelled = bytes.to_vec();
     if right[ENCODING_AT] == 3 && (1..=22).contains(&bytes[LEVEL_AT]) && (6..=20).contains(&bytes[BLOCK_BITS_AT]) {
         relabelled[LEVEL_AT] = right[LEVEL_AT];
-        if small_prefixes()[1].within() == usize::from(right[WITHIN_AT]) {
+        if small_prefixes()[1].within() == usize::from(right[WITHIN_AT]) || right[MIRRORED_AT] == 1 {
             relabelled[BLOCK_BITS_AT] = right[BLOCK_BITS_AT];
         }
         seal(&mut relabelled);
@@ -261,15 +283,15 @@ fn edited(bytes: &[u8], length: usize, edits: &[Edit]) -> Vec<u8> {
 
 /// Writes a table of this data under right checksums.
 fn forge(path: &Path, info: TableInfo, data: &[u8]) {
-    let (prefix, encoding) = (info.prefix, info.encoding);
+    let (encoding, layout) = (info.encoding, info.layout().unwrap());
     write_forged_blocks(path, info, |number, block| match encoding.states_per_byte() {
         Some(_) => block.bytes.map(|at| data[at as usize % data.len()]).collect(),
         // Every third block is noise, and every third is compressed noise.
         None if number % 3 == 1 => data.to_vec(),
         None if number % 3 == 2 => zstd::bulk::compress(data, 1).unwrap(),
         None => {
-            let distances: Vec<u8> = block.ranks.clone().map(|at| data[at as usize % data.len()].min(254)).collect();
-            BlockEncoder::new(prefix, encoding).encode(block.ranks, &distances)
+            let distances: Vec<u8> = block.indices.clone().map(|at| data[at as usize % data.len()].min(254)).collect();
+            BlockEncoder::new(&layout).encode(block.indices, &distances)
         }
     });
 }
@@ -282,12 +304,16 @@ fn small_prefix() -> impl Strategy<Value = Prefix> {
         let within = board.pieces() + more.index(board.cells() - board.pieces() + 1);
         Prefix::new(board, within as u64).unwrap()
     });
-    prefix.prop_map(|mut prefix| {
+    let small = prefix.prop_map(|mut prefix| {
         while prefix.states() > 2000 {
             prefix = Prefix::new(prefix.board(), prefix.within() as u64 - 1).unwrap();
         }
         prefix
-    })
+    });
+    let symmetric = prop::sample::select(vec![(3, 3, 9), (3, 6, 9), (4, 3, 16), (4, 6, 13), (5, 3, 19), (11, 10, 15)]);
+    let symmetric =
+        symmetric.prop_map(|(size, pieces, within)| Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap());
+    prop_oneof![small, symmetric]
 }
 
 /// Layers, most of which add up to the number of states.
@@ -348,6 +374,7 @@ proptest! {
     fn forged_tables_open_if_their_header_is_sound(
         (prefix, layers) in small_prefix().prop_flat_map(|prefix| (Just(prefix), layers(prefix.states()))),
         encoding in 0usize..3,
+        mirrored: bool,
         boundary_layer in prop::option::of(prop_oneof![0u32..300, any::<u32>()]),
         data in prop_oneof![
             prop::collection::vec(any::<u8>(), 1..200),
@@ -356,7 +383,8 @@ proptest! {
         ],
     ) {
         let encoding = encodings()[encoding];
-        let info = TableInfo { prefix, encoding, layers: layers.clone(), boundary_layer };
+        let mirrored = mirrored && Layout::mirrored(prefix, encoding).is_some();
+        let info = TableInfo { prefix, encoding, mirrored, layers: layers.clone(), boundary_layer };
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("forged.sht");
         forge(&path, info, &data);
@@ -390,9 +418,15 @@ proptest! {
 /// so headers of the largest boards are refused immediately.
 #[test]
 fn headers_of_all_boards_are_handled() {
-    let mut table_file = corruptible_tables().next().unwrap();
-    let mut opened = Vec::new();
+    let opened = headers_that_open(corruptible_tables().next().unwrap());
     // The layout of the small table is the same on every board that has its cells.
+    assert_eq!(opened, [4, 9, 11].map(|size| (size, 3, 16, 1)));
+    let opened = headers_that_open(corruptible_tables().nth(6).unwrap());
+    assert_eq!(opened, [(4, 3, 16, 1)]);
+}
+
+fn headers_that_open(mut table_file: CorruptibleTable) -> Vec<(u8, u8, u8, u8)> {
+    let mut opened = Vec::new();
     for size in [2, 3, 4, 9, 11, 12] {
         for pieces in 0..=16 {
             for within in [pieces, pieces + 1, 16, 64, 121, 122, 255] {
@@ -408,31 +442,57 @@ fn headers_of_all_boards_are_handled() {
             }
         }
     }
-    assert_eq!(opened, [4, 9, 11].map(|size| (size, 3, 16, 1)));
+    opened
+}
+
+/// A reader of version 1 must not misread a mirrored table, and neither may a
+/// reader of version 2 misread one that has no symmetry.
+#[test]
+fn the_version_decides_whether_a_table_is_mirrored() {
+    let mut mirrored = corruptible_tables().nth(6).unwrap();
+    assert_eq!((mirrored.bytes[8], mirrored.bytes[MIRRORED_AT]), (2, 1));
+    for (version, flag) in [(1, 0), (1, 1), (2, 0), (2, 2), (3, 1)] {
+        let mut bytes = mirrored.bytes[..DATA_AT].to_vec();
+        (bytes[8], bytes[MIRRORED_AT]) = (version, flag);
+        seal(&mut bytes);
+        mirrored.patch(0, &bytes);
+        let error = Table::open(&mirrored.path).unwrap_err();
+        assert_eq!(matches!(error, TableError::Unsupported { .. }), version == 3, "{error}");
+    }
+    let mut unmirrored = CorruptibleTable::new(small_prefixes()[1], Encoding::Byte, false);
+    let mut bytes = unmirrored.bytes[..DATA_AT].to_vec();
+    (bytes[8], bytes[MIRRORED_AT]) = (2, 1);
+    seal(&mut bytes);
+    unmirrored.patch(0, &bytes);
+    let error = Table::open(&unmirrored.path).unwrap_err().to_string();
+    assert!(error.contains("no mirrored form"), "{error}");
 }
 
 #[test]
 fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
     let prefix = small_prefixes()[0];
-    for encoding in encodings() {
-        let mut table_file = CorruptibleTable::new(prefix, encoding);
+    for (encoding, mirrored) in encodings().into_iter().flat_map(|encoding| [(encoding, false), (encoding, true)]) {
+        let mut table_file = CorruptibleTable::new(prefix, encoding, mirrored);
         let layout = Table::open(&table_file.path).unwrap().layout().clone();
         for number in 0..layout.blocks() {
             let block = layout.block(number);
             let at = DATA_AT + block.bytes.start as usize;
             let right = table_file.bytes[at];
             table_file.patch(at, &[right ^ 1]);
-            let damaged = format!("block {number} (ranks {} to {})", block.ranks.start, block.ranks.end - 1);
+            let (start, end) = (block.indices.start, block.indices.end);
+            let ranks = if mirrored { "reduced ranks" } else { "ranks" };
+            let damaged = format!("block {number} ({ranks} {start} to {})", end - 1);
             for (rank, state) in States::all(prefix) {
                 let table = Table::options().verify_blocks(true).open(&table_file.path).unwrap();
+                let index = table.symmetry().map_or(rank.0, |symmetry| symmetry.reduced_rank(state));
                 match table.probe(state) {
                     Err(error) => {
                         assert!(matches!(error, TableError::Corrupt { .. }));
                         assert!(error.to_string().contains(&damaged), "{error}");
                         // A mod-3 look-up reads the blocks on the way to the goal too.
-                        assert!(block.ranks.contains(&rank.0) || encoding == Encoding::Mod3);
+                        assert!((start..end).contains(&index) || encoding == Encoding::Mod3);
                     }
-                    Ok(_) => assert!(!block.ranks.contains(&rank.0), "rank {rank} is answered in spite of {damaged}"),
+                    Ok(_) => assert!(!(start..end).contains(&index), "rank {rank} is answered in spite of {damaged}"),
                 }
             }
             table_file.patch(at, &[right]);
@@ -443,20 +503,20 @@ fn a_damaged_block_is_reported_by_the_first_look_up_in_it() {
 #[test]
 fn a_damaged_block_leaves_the_others_of_its_partition_readable() {
     let prefix = Prefix::whole(Board::new(7, 6).unwrap());
-    let mut table_file = CorruptibleTable::new(prefix, Encoding::Byte);
+    let mut table_file = CorruptibleTable::new(prefix, Encoding::Byte, false);
     let layout = Layout::new(prefix, Encoding::Byte);
     let data_at = table_file.bytes.len() - record_of(&table_file.bytes).len() - layout.data_bytes() as usize;
     let last = layout.block(layout.blocks() - 1);
     let before = layout.block(layout.blocks() - 2);
-    assert_eq!(prefix.partition(48), before.ranks.start..last.ranks.end);
+    assert_eq!(prefix.partition(48), before.indices.start..last.indices.end);
     let at = data_at + last.bytes.start as usize;
     table_file.patch(at, &[table_file.bytes[at] ^ 1]);
     let table = Table::options().verify_blocks(true).open(&table_file.path).unwrap();
     let distance = |rank: u64| table.probe(Rank(rank).state(6));
-    for rank in [before.ranks.start, before.ranks.end - 1] {
+    for rank in [before.indices.start, before.indices.end - 1] {
         assert_eq!(distance(rank).unwrap().is_exact(), Some(true));
     }
-    for rank in [last.ranks.start, last.ranks.end - 1] {
+    for rank in [last.indices.start, last.indices.end - 1] {
         assert!(distance(rank).unwrap_err().to_string().contains(&format!("block {} ", layout.blocks() - 1)));
     }
 }
@@ -469,14 +529,18 @@ fn a_descent_ends_at_the_largest_distance() {
     let path = dir.path().join("forged.sht");
     let check = |prefix: Prefix, data: &[u8], nearest: u64| {
         let layers = vec![1, prefix.states() - 1];
-        forge(&path, TableInfo { prefix, encoding: Encoding::Mod3, layers, boundary_layer: None }, data);
+        forge(
+            &path,
+            TableInfo { prefix, encoding: Encoding::Mod3, mirrored: false, layers, boundary_layer: None },
+            data,
+        );
         assert_eq!(fate(&path), Fate::Opened);
         let table = Table::open(&path).unwrap();
         let answered = States::all(prefix).filter(|(_, state)| table.probe(*state).is_ok());
         assert_eq!(answered.count() as u64, nearest);
     };
     let whole = small_prefixes()[0];
-    let table_file = CorruptibleTable::new(whole, Encoding::Mod3);
+    let table_file = CorruptibleTable::new(whole, Encoding::Mod3, false);
     let layout = Layout::new(whole, Encoding::Mod3);
     let nearest = Table::open(&table_file.path).unwrap().info().layers[..2].iter().sum();
     check(whole, &table_file.bytes[DATA_AT..][..layout.data_bytes() as usize], nearest);

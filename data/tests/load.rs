@@ -67,6 +67,27 @@ fn answers_are_the_same_at_any_budget() {
 }
 
 #[test]
+fn partitions_of_mirrored_tables_are_loaded() {
+    let reference = Reference::search(Prefix::whole(Board::new(9, 3).unwrap()));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.sht");
+    for encoding in encodings() {
+        let mapped = reference.write_mirrored(&path, encoding).unwrap();
+        let ends: Vec<u64> = mapped.layout().partitions().map(|partition| partition.bytes.end).collect();
+        for end in [ends[40], ends[60], ends[78]] {
+            let table = loaded(&path, end);
+            let count = ends.iter().filter(|&&other| other <= end).count();
+            assert!(table.loaded_partitions() >= count && table.loaded_bytes() < mapped.layout().data_bytes() + 1);
+            assert!(*table.distances().unwrap() == reference.distances, "{encoding}, {end} bytes");
+            for (rank, state) in States::all(table.prefix()).step_by(97) {
+                let distance = table.probe(state).unwrap().distance().unwrap();
+                assert_eq!(distance.0, reference.distances[rank.0 as usize], "{encoding}, {end} bytes, rank {rank}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_batch_spans_loaded_and_mapped_partitions() {
     let (_dir, path) = built(Encoding::Byte);
     let mapped = Table::open(&path).unwrap();

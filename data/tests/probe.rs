@@ -1,26 +1,52 @@
 //! Look-ups, moves, solutions and exports of small tables against the reference.
 
 use sternhalma_data::table::write_lex;
-use sternhalma_data::{Board, CellSet, Prefix, Probe, Rank, State, States};
+use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States};
 use sternhalma_testutil::{Reference, encodings};
 
 #[test]
 fn probes_are_exact_up_to_the_proven_depth() {
     let dir = tempfile::tempdir().unwrap();
-    for within in [11, 14, 16] {
+    for within in [11, 13, 14, 16] {
         let prefix = Prefix::new(Board::new(4, 3).unwrap(), within).unwrap();
         let reference = Reference::search(prefix);
         for encoding in encodings() {
-            let table = reference.write(&dir.path().join("table.sht"), encoding);
-            reference.check(&table).unwrap();
-            assert_eq!(table.proven_depth(), reference.boundary_layer.map(|layer| layer + 2));
-            for (rank, state) in States::all(Prefix::whole(prefix.board())) {
-                let expected = reference.distances.get(rank.0 as usize).copied();
-                let probe = table.probe(state).unwrap();
-                assert_eq!(probe.distance().map(|distance| distance.0), expected);
-                let proven = |distance| table.proven_depth().is_none_or(|depth| u32::from(distance) <= depth);
-                assert_eq!(probe.is_exact(), expected.map(proven));
+            for table in reference.write_forms(&dir.path().join("table.sht"), encoding) {
+                reference.check(&table).unwrap();
+                assert_eq!(table.proven_depth(), reference.boundary_layer.map(|layer| layer + 2));
+                for (rank, state) in States::all(Prefix::whole(prefix.board())) {
+                    let expected = reference.distances.get(rank.0 as usize).copied();
+                    let probe = table.probe(state).unwrap();
+                    assert_eq!(probe.distance().map(|distance| distance.0), expected);
+                    let proven = |distance| table.proven_depth().is_none_or(|depth| u32::from(distance) <= depth);
+                    assert_eq!(probe.is_exact(), expected.map(proven));
+                }
             }
+        }
+    }
+}
+
+#[test]
+fn bytes_of_both_forms_are_probed_alone_and_in_batches() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = Prefix::new(Board::new(5, 3).unwrap(), 19).unwrap();
+    let reference = Reference::search(prefix);
+    let states: Vec<State> = States::all(prefix).map(|(_, state)| state).collect();
+    let outside = Rank(prefix.states()).state(3);
+    for encoding in encodings() {
+        let tables = reference.write_forms(&dir.path().join("table.sht"), encoding);
+        assert_eq!(tables.len(), 2);
+        for table in tables {
+            assert_eq!(table.as_bytes().is_some(), encoding == Encoding::Byte && !table.info().mirrored);
+            let mut out = vec![0; states.len()];
+            let found = table.probe_bytes(&states, &mut out);
+            assert_eq!(found, encoding == Encoding::Byte);
+            assert!(!found || out == reference.distances);
+            assert!(!table.probe_bytes(&[states[0], outside], &mut out));
+            for (state, distance) in states.iter().zip(&reference.distances) {
+                assert_eq!(table.probe_byte(*state), found.then_some(*distance));
+            }
+            assert_eq!(table.probe_byte(outside), None);
         }
     }
 }

@@ -24,25 +24,27 @@ fn read(table: &Table, start: u64, parts: &[usize]) -> Result<Vec<u8>, TableErro
 #[test]
 fn every_start_reads_what_look_ups_find() {
     let dir = tempfile::tempdir().unwrap();
-    let boards = [(3, 1..=8), (4, 1..=5), (5, 1..=3)];
+    let boards = [(3, 1..=8), (4, 1..=6), (5, 1..=3)];
     for board in boards.into_iter().flat_map(|(size, pieces)| pieces.map(move |k| Board::new(size, k).unwrap())) {
         for within in [board.pieces(), board.pieces() + 2, board.cells() - 1, board.cells()] {
             let Ok(prefix) = Prefix::new(board, within as u64) else { continue };
             let reference = Reference::search(prefix);
             let expected = &reference.distances;
             for encoding in encodings() {
-                let table = reference.write(&dir.path().join("table.sht"), encoding);
-                for (rank, state) in States::all(prefix) {
-                    let probed = table.probed_state(state).unwrap().unwrap();
-                    assert_eq!(probed.distance().0, expected[rank.0 as usize], "{prefix} in {encoding}, rank {rank}");
+                for table in reference.write_forms(&dir.path().join("table.sht"), encoding) {
+                    let what = format!("{prefix} in {encoding}, mirrored: {}", table.info().mirrored);
+                    for (rank, state) in States::all(prefix) {
+                        let probed = table.probed_state(state).unwrap().unwrap();
+                        assert_eq!(probed.distance().0, expected[rank.0 as usize], "{what}, rank {rank}");
+                    }
+                    let states = prefix.states();
+                    for start in (0..=states).step_by(1 + states as usize / 300) {
+                        let parts = [1 + start as usize % 200, 7, 1000];
+                        let found = read(&table, start, &parts).unwrap();
+                        assert_eq!(found, expected[start as usize..], "{what} from {start}");
+                    }
+                    assert_eq!(*table.distances().unwrap(), *expected, "{what}");
                 }
-                let states = prefix.states();
-                for start in (0..=states).step_by(1 + states as usize / 300) {
-                    let parts = [1 + start as usize % 200, 7, 1000];
-                    let found = read(&table, start, &parts).unwrap();
-                    assert_eq!(found, expected[start as usize..], "{prefix} in {encoding} from {start}");
-                }
-                assert_eq!(*table.distances().unwrap(), *expected);
             }
         }
     }
@@ -51,17 +53,31 @@ fn every_start_reads_what_look_ups_find() {
 #[test]
 fn larger_boards_read_alike_in_all_encodings() {
     let dir = tempfile::tempdir().unwrap();
-    for (size, pieces, within) in [(9, 4, 81), (9, 8, 25), (9, 10, 20), (11, 15, 20), (7, 5, 49), (6, 6, 30)] {
+    let tables = [(9, 4, 81), (9, 8, 25), (9, 10, 20), (11, 15, 20), (7, 5, 49), (6, 6, 30)];
+    let symmetric = [(9, 3, 81), (9, 10, 21), (11, 15, 21), (7, 3, 46), (6, 6, 30)];
+    for (size, pieces, within) in tables.into_iter().chain(symmetric) {
         let prefix = Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap();
         let reference = Reference::search(prefix);
         let expected = &reference.distances;
         for encoding in encodings() {
-            let table = reference.write(&dir.path().join("table.sht"), encoding);
-            assert!(read(&table, 0, &[1 << 16]).unwrap() == *expected, "{prefix} in {encoding}");
-            for start in (0..prefix.states()).step_by(prefix.states() as usize / 20) {
-                let mut part = vec![0; (prefix.states() - start).min(1000) as usize];
-                DistanceStream::new(&table, start..prefix.states()).unwrap().read(&mut part).unwrap();
-                assert!(part == expected[start as usize..][..part.len()], "{prefix} in {encoding} from {start}");
+            for table in reference.write_forms(&dir.path().join("table.sht"), encoding) {
+                let what = format!("{prefix} in {encoding}, mirrored: {}", table.info().mirrored);
+                assert!(read(&table, 0, &[1 << 16]).unwrap() == *expected, "{what}");
+                for start in (0..prefix.states()).step_by(prefix.states() as usize / 20) {
+                    let mut part = vec![0; (prefix.states() - start).min(1000) as usize];
+                    let mut stream = DistanceStream::new(&table, start..prefix.states()).unwrap();
+                    stream.read(&mut part).unwrap();
+                    assert!(part == expected[start as usize..][..part.len()], "{what} from {start}");
+                    // A clone continues from the same state.
+                    let rest = expected.len().min(start as usize + 2000) - (start as usize + part.len());
+                    let mut clone = stream.clone();
+                    part.resize(rest, 0);
+                    clone.read(&mut part).unwrap();
+                    assert!(
+                        part == expected[start as usize + 1000.min(expected.len() - start as usize)..][..rest],
+                        "{what}"
+                    );
+                }
             }
         }
     }
@@ -82,7 +98,7 @@ proptest! {
         }
         let dir = tempfile::tempdir().unwrap();
         let layers = [vec![1], vec![0; 252], vec![prefix.states() - 1]].concat();
-        let info = TableInfo { prefix, encoding: Encoding::Mod3, layers, boundary_layer: None };
+        let info = TableInfo { prefix, encoding: Encoding::Mod3, mirrored: false, layers, boundary_layer: None };
         let table = write_forged_table(&dir.path().join("forged.sht"), info, &values);
         let start = start.index(560);
         match read(&table, start as u64, &[64]) {

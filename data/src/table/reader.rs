@@ -1,6 +1,8 @@
 //! The memory-mapped table.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::codec::{BlockFault, Codec, residue};
@@ -8,7 +10,7 @@ use super::distance::Distance;
 use super::error::TableError;
 use super::format::{Encoding, Header, Layout, Provenance, TableInfo, checksum};
 use super::map::Map;
-use crate::board::{Board, Prefix, Rank, State};
+use crate::board::{Board, MirroredRuns, Prefix, Rank, State, Symmetry};
 
 /// A distance table, mapped from its file.
 ///
@@ -30,6 +32,10 @@ pub struct Table {
     /// on use.
     verified: Option<Box<[AtomicBool]>>,
     codec: Codec,
+    /// Whether the data is one byte per state, by rank.
+    bytes_by_rank: bool,
+    /// The reduced ranks of runs of a mirrored table, which only streams need.
+    runs: OnceLock<MirroredRuns>,
 }
 
 impl Table {
@@ -52,7 +58,9 @@ impl Table {
         let provenance = Provenance::decode(path, record)?;
         let codec = Codec::new(&header.layout, cache_bytes);
         let verified = verify_blocks.then(|| (0..header.layout.blocks()).map(|_| AtomicBool::new(false)).collect());
-        let table = Table { path: path.to_owned(), map, header, provenance, verified, codec };
+        let bytes_by_rank = header.info.encoding == Encoding::Byte && !header.info.mirrored;
+        let (path, runs) = (path.to_owned(), OnceLock::new());
+        let table = Table { path, map, header, provenance, verified, codec, bytes_by_rank, runs };
         table.load(load_budget)
     }
 
@@ -94,7 +102,7 @@ impl Table {
     }
 
     /// Returns the offset of the data in the file. With [`Encoding::Byte`], the
-    /// byte at this offset is the distance of the state of rank 0.
+    /// byte at this offset is the distance of the goal.
     pub fn data_offset(&self) -> u64 {
         self.header.data_offset
     }
@@ -117,7 +125,14 @@ impl Table {
         self.info().encoding
     }
 
-    /// Returns the prefix, the encoding and the layers.
+    /// Returns the symmetry of the states if the table is mirrored: it stores only
+    /// the canonical state of each left-right mirrored pair.
+    #[inline]
+    pub fn symmetry(&self) -> Option<&Symmetry> {
+        self.layout().symmetry()
+    }
+
+    /// Returns the prefix, the encoding, the form and the layers.
     #[inline]
     pub fn info(&self) -> &TableInfo {
         &self.header.info
@@ -186,9 +201,13 @@ impl Table {
             return Err(TableError::corrupt(&self.path, "it has been cut short since it was opened"));
         }
         if checksum(self.block_bytes(number)) != self.header.block_checksums[number as usize] {
-            let ranks = self.layout().block(number).ranks;
-            let what =
-                format!("block {number} (ranks {} to {}) does not match its checksum", ranks.start, ranks.end - 1);
+            let indices = self.layout().block(number).indices;
+            let ranks = if self.info().mirrored { "reduced ranks" } else { "ranks" };
+            let what = format!(
+                "block {number} ({ranks} {} to {}) does not match its checksum",
+                indices.start,
+                indices.end - 1
+            );
             return Err(TableError::corrupt(&self.path, what));
         }
         Ok(())
@@ -199,10 +218,19 @@ impl Table {
     }
 
     /// Returns the distances of all states by rank if the encoding is
-    /// [`Encoding::Byte`]. The fastest look-up is `bytes[state.rank().0]`.
+    /// [`Encoding::Byte`] and the table is not mirrored. The fastest look-up is
+    /// `bytes[state.rank().0]`.
     #[inline]
     pub fn as_bytes(&self) -> Option<&[u8]> {
-        matches!(self.codec, Codec::Byte).then(|| self.data())
+        self.bytes_by_rank.then(|| self.data())
+    }
+
+    /// Returns the distance of a state if the encoding is [`Encoding::Byte`] and
+    /// the table covers the state. Blocks are not compared with their checksums.
+    #[inline]
+    pub fn probe_byte(&self, state: State) -> Option<u8> {
+        let covered = matches!(self.codec, Codec::Byte) && state.cells().is_subset(self.prefix().cells());
+        covered.then(|| self.data()[self.index_of(state) as usize])
     }
 
     /// Returns the distances of many states in their order, if the encoding is
@@ -219,36 +247,55 @@ impl Table {
     pub fn probe_bytes(&self, states: &[State], out: &mut [u8]) -> bool {
         /// Enough loads in flight for the processor, few enough for the level 1 cache.
         const BATCH: usize = 64;
-        let Some(bytes) = self.as_bytes() else { return false };
-        let covered = self.prefix().cells();
+        if !matches!(self.codec, Codec::Byte) {
+            return false;
+        }
+        let (bytes, covered) = (self.data(), self.prefix().cells());
         if !states.iter().all(|state| state.cells().is_subset(covered)) {
             return false;
         }
         for (states, out) in states.chunks(BATCH).zip(out[..states.len()].chunks_mut(BATCH)) {
-            let mut ranks = [0; BATCH];
-            ranks.iter_mut().zip(states).for_each(|(rank, &state)| *rank = Rank::of(state).0 as usize);
-            out.iter_mut().zip(ranks).for_each(|(out, rank)| *out = bytes[rank]);
+            let mut indices = [0; BATCH];
+            let pairs = indices.iter_mut().zip(states);
+            match self.symmetry() {
+                None => pairs.for_each(|(index, &state)| *index = Rank::of(state).0 as usize),
+                Some(symmetry) => pairs.for_each(|(index, &state)| *index = symmetry.reduced_rank(state) as usize),
+            }
+            out.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes[index]);
         }
         true
     }
 
-    /// Returns the stored value of a state, or `None` if it is not covered.
-    pub(super) fn value(&self, state: State) -> Result<Option<u8>, TableError> {
-        let back = state.cells().last().map_or(0, |cell| cell.index());
-        if back >= self.prefix().within() {
-            return Ok(None);
-        }
-        self.value_of_rank(Rank::of(state).0, back).map(Some)
+    /// Returns the index of a covered state: its rank, or its reduced rank in a mirrored table.
+    #[inline]
+    fn index_of(&self, state: State) -> u64 {
+        self.symmetry().map_or_else(|| Rank::of(state).0, |symmetry| symmetry.reduced_rank(state))
     }
 
-    /// Returns the stored value of the state with this rank and back piece:
-    /// its distance, or for [`Encoding::Mod3`] its distance modulo 3.
+    /// Returns the stored value of a state, or `None` if it is not covered: its
+    /// distance, or for [`Encoding::Mod3`] its distance modulo 3.
+    pub(super) fn value(&self, state: State) -> Result<Option<u8>, TableError> {
+        let back_of = |state: State| state.cells().last().map_or(0, |cell| cell.index());
+        if back_of(state) >= self.prefix().within() {
+            return Ok(None);
+        }
+        let value = match self.symmetry() {
+            None => self.value_of_index(Rank::of(state).0, back_of(state)),
+            Some(symmetry) => {
+                let stored = symmetry.canonical(state);
+                self.value_of_index(symmetry.reduced_rank_of_canonical(stored.cells()), back_of(stored))
+            }
+        };
+        value.map(Some)
+    }
+
+    /// Returns the stored value of the state with this index and back piece.
     #[inline]
-    pub(super) fn value_of_rank(&self, rank: u64, back: usize) -> Result<u8, TableError> {
-        let block = self.layout().block_of(rank, back);
+    fn value_of_index(&self, index: u64, back: usize) -> Result<u8, TableError> {
+        let block = self.layout().block_of(index, back);
         self.verify(block)?;
         let byte_of = |per_byte| {
-            let (byte, place) = self.layout().place(rank, back, per_byte);
+            let (byte, place) = self.layout().place(index, back, per_byte);
             (self.data()[byte as usize], place)
         };
         let (value, most) = match &self.codec {
@@ -258,16 +305,68 @@ impl Table {
                 (residue(byte, place), 2)
             }
             Codec::Zstd(reader) => {
-                let place = self.layout().block(block);
-                let bytes = &self.data()[place.bytes.start as usize..place.bytes.end as usize];
-                let distance = reader.distance(block, &place, bytes, rank);
-                (distance.map_err(|fault| self.bad_block(block, fault))?, self.max_distance().0)
+                let mut distance = [0];
+                let read =
+                    reader.read(block, &self.layout().block(block), self.block_bytes(block), index, &mut distance);
+                read.map_err(|fault| self.bad_block(block, fault))?;
+                (distance[0], self.max_distance().0)
             }
         };
         if value > most {
+            let rank = self.symmetry().map_or(index, |symmetry| symmetry.state(index).rank().0);
             return Err(self.bad_rank(rank));
         }
         Ok(value)
+    }
+
+    /// Writes the stored values of the states from this index on to `out`. For
+    /// [`Encoding::Mod3`], a damaged value may be 3.
+    fn read_values(&self, mut index: u64, mut out: &mut [u8]) -> Result<(), TableError> {
+        while !out.is_empty() {
+            let number = self.layout().block_of_index(index);
+            self.verify(number)?;
+            let block = self.layout().block(number);
+            let left = usize::try_from(block.indices.end - index).expect("the block is mapped");
+            let (part, rest) = out.split_at_mut(left.min(out.len()));
+            let (first, bytes) = ((index - block.indices.start) as usize, self.block_bytes(number));
+            match &self.codec {
+                Codec::Byte => part.copy_from_slice(&bytes[first..first + part.len()]),
+                Codec::Mod3 => {
+                    let value = |at: usize| residue(bytes[at / 4], (at % 4) as u32);
+                    part.iter_mut().zip(first..).for_each(|(out, at)| *out = value(at));
+                }
+                Codec::Zstd(reader) => {
+                    let read = reader.read(number, &block, bytes, index, part);
+                    read.map_err(|fault| self.bad_block(number, fault))?;
+                }
+            }
+            index += part.len() as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// Returns the stored values of the states with these ranks, of a mirrored
+    /// table. Blocks are verified as in [`verify`](Table::verify).
+    ///
+    /// The first call prepares the reduced ranks of runs, which takes some
+    /// milliseconds and up to a MiB.
+    ///
+    /// # Panics
+    /// If the table is not mirrored.
+    pub(super) fn unfold(&self, ranks: Range<u64>) -> Result<Vec<u8>, TableError> {
+        /// The values of the runs of states that differ in two pieces are read together.
+        const MOST_PERMUTED: usize = 2;
+        let symmetry = self.symmetry().expect("only mirrored tables are unfolded");
+        let most_permuted = MOST_PERMUTED.min(self.board().pieces() - 2);
+        let runs = self.runs.get_or_init(|| MirroredRuns::new(symmetry.clone(), most_permuted));
+        let mut result = Ok(());
+        let values = runs.read_by_rank(ranks, |first, out| {
+            if result.is_ok() {
+                result = self.read_values(first, out);
+            }
+        });
+        result.map(|()| values)
     }
 
     /// Compares a block with its checksum before its first use, if the table
@@ -283,11 +382,11 @@ impl Table {
         Ok(())
     }
 
-    /// Verifies the block of this rank. Returns the first rank after the block.
-    pub(super) fn verify_block_of(&self, rank: u64) -> Result<u64, TableError> {
-        let number = self.layout().block_of_rank(rank);
+    /// Verifies the block of this index. Returns the first index after the block.
+    pub(super) fn verify_block_of(&self, index: u64) -> Result<u64, TableError> {
+        let number = self.layout().block_of_index(index);
         self.verify(number)?;
-        Ok(self.layout().block(number).ranks.end)
+        Ok(self.layout().block(number).indices.end)
     }
 
     /// Returns the data of the partition with this back piece.

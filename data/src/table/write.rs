@@ -74,11 +74,14 @@ impl NewTable {
     ///
     /// # Errors
     /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If the table is mirrored and its prefix has no mirrored form.
     pub fn begin(mut self, info: TableInfo) -> Result<TableWriter, TableError> {
-        let layout = Layout::new(info.prefix, info.encoding);
+        let layout = info.layout().expect("the prefix of a mirrored table has a mirrored form");
         // The length of the header depends on the numbers of blocks and layers, not on the
         // checksums. `finish` writes the header into the gap that is left here.
-        let blank = Header::new(info, vec![0; layout.blocks() as usize], Vec::new());
+        let blank = Header::new(info, layout.clone(), vec![0; layout.blocks() as usize], Vec::new());
         let seek = self.file.seek(SeekFrom::Start(blank.data_offset));
         seek.map_err(TableError::io(self.file.path(), "write"))?;
         Ok(TableWriter { new: self, info: blank.info, layout, blocks: Vec::new() })
@@ -196,7 +199,7 @@ impl TableWriter {
         // Only lengths that depend on the data are stored.
         let lengths = lengths.filter(|_| self.info.encoding.states_per_byte().is_none()).collect();
         let checksums = self.blocks.iter().map(|block| block.checksum).collect();
-        let header = Header::new(self.info, checksums, lengths);
+        let header = Header::new(self.info, self.layout, checksums, lengths);
         let write = || -> std::io::Result<()> {
             file.write_all(&provenance.encode())?;
             file.rewind()?;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
-use sternhalma_data::table::{Block, Provenance, Zstd, checksum};
+use sternhalma_data::table::{Block, Layout, Provenance, Zstd, checksum};
 use sternhalma_data::{CellSet, Encoding, Prefix, State, Table, TableInfo};
 
 /// Returns one encoding of each kind. Blocks of `zstd` are small, so that small
@@ -56,19 +56,30 @@ impl Reference {
         Reference { prefix, distances, boundary_layer }
     }
 
-    /// Returns the contents of a table of these distances.
+    /// Returns the contents of a table of these distances that is not mirrored.
     pub fn info(&self, encoding: Encoding) -> TableInfo {
         let (prefix, boundary_layer) = (self.prefix, self.boundary_layer);
-        TableInfo { prefix, encoding, layers: layers_of(&self.distances), boundary_layer }
+        TableInfo { prefix, encoding, mirrored: false, layers: layers_of(&self.distances), boundary_layer }
     }
 
     /// Writes a table of these distances and opens it. Blocks are verified.
     pub fn write(&self, path: &Path, encoding: Encoding) -> Table {
-        let values: Vec<u8> = match encoding {
-            Encoding::Mod3 => self.distances.iter().map(|distance| distance % 3).collect(),
-            _ => self.distances.clone(),
-        };
-        write_forged_table(path, self.info(encoding), &values)
+        write_forged_table(path, self.info(encoding), &stored(encoding, self.distances.iter().copied()))
+    }
+
+    /// Writes a mirrored table of these distances and opens it. Blocks are
+    /// verified. Returns `None` if the states have no mirrored form.
+    pub fn write_mirrored(&self, path: &Path, encoding: Encoding) -> Option<Table> {
+        let info = TableInfo { mirrored: true, ..self.info(encoding) };
+        let distances = canonical_values(&info, &self.distances)?;
+        Some(write_forged_table(path, info, &stored(encoding, distances.into_iter())))
+    }
+
+    /// Writes an unmirrored table and, if the states have the form, a mirrored one
+    /// beside it. Opens both.
+    pub fn write_forms(&self, path: &Path, encoding: Encoding) -> Vec<Table> {
+        let mirrored = self.write_mirrored(&path.with_extension("mirrored.sht"), encoding);
+        [Some(self.write(path, encoding)), mirrored].into_iter().flatten().collect()
     }
 
     /// Compares a table with the reference, block checksums included.
@@ -78,11 +89,28 @@ impl Reference {
     pub fn check(&self, table: &Table) -> Result<(), String> {
         (0..table.layout().blocks()).try_for_each(|block| table.check_block(block)).map_err(|e| e.to_string())?;
         let distances = table.distances().map_err(|error| error.to_string())?;
-        if *distances == self.distances && *table.info() == self.info(table.encoding()) {
+        let info = TableInfo { mirrored: table.info().mirrored, ..self.info(table.encoding()) };
+        if *distances == self.distances && *table.info() == info {
             return Ok(());
         }
         Err(format!("{}: the table differs from the reference", table.path().display()))
     }
+}
+
+/// Returns the values that a table stores for these distances.
+fn stored(encoding: Encoding, distances: impl Iterator<Item = u8>) -> Vec<u8> {
+    match encoding {
+        Encoding::Mod3 => distances.map(|distance| distance % 3).collect(),
+        _ => distances.collect(),
+    }
+}
+
+/// Returns those of the values by rank that belong to canonical states, or `None` if the states of the
+/// table have no mirrored form.
+pub fn canonical_values(info: &TableInfo, values: &[u8]) -> Option<Vec<u8>> {
+    let layout = Layout::mirrored(info.prefix, info.encoding)?;
+    let symmetry = layout.symmetry()?;
+    Some((0..symmetry.states()).map(|index| values[symmetry.state(index).rank().0 as usize]).collect())
 }
 
 /// Returns the number of states at each distance.
@@ -95,16 +123,17 @@ pub fn layers_of(distances: &[u8]) -> Vec<u64> {
 /// Writes a table with these values, whatever they mean, under right checksums,
 /// and opens it. Blocks are verified.
 ///
-/// The values are distances, or for [`Encoding::Mod3`] numbers from 0 to 3.
+/// The values are those of the stored states. They are distances, or for
+/// [`Encoding::Mod3`] numbers from 0 to 3.
 pub fn write_forged_table(path: &Path, info: TableInfo, values: &[u8]) -> Table {
-    let mut encoder = BlockEncoder::new(info.prefix, info.encoding);
+    let mut encoder = BlockEncoder::new(&info.layout().expect("the states have this form"));
     let encoding = info.encoding;
-    write_forged_blocks(path, info, |_, Block { ranks, .. }| {
-        let values = &values[ranks.start as usize..ranks.end as usize];
+    write_forged_blocks(path, info, |_, Block { indices, .. }| {
+        let values = &values[indices.start as usize..indices.end as usize];
         match encoding {
             // The encoder takes distances and cannot write the value 3.
             Encoding::Mod3 => values.chunks(4).map(|four| four.iter().rev().fold(0, |byte, v| byte << 2 | v)).collect(),
-            _ => encoder.encode(ranks, values),
+            _ => encoder.encode(indices, values),
         }
     });
     Table::options().verify_blocks(true).open(path).expect("the header of a forged table is valid")

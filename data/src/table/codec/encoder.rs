@@ -1,26 +1,31 @@
 //! The bytes of blocks.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::walk::Intervals;
 use super::zstd::{ZstdEncoder, packed};
-use crate::board::{Prefix, Rank};
-use crate::table::format::Encoding;
+use crate::board::Symmetry;
+use crate::table::format::{Encoding, Layout};
 
 /// An encoder of blocks.
 ///
-/// The bytes of a block depend only on its distances and the encoding. For
-/// [`Encoding::Zstd`] they also depend on the version of the zstd library.
+/// The bytes of a block depend only on its states, their distances and the
+/// encoding. For [`Encoding::Zstd`] they also depend on the version of the zstd
+/// library.
 ///
 /// ```
+/// use sternhalma_data::table::Layout;
 /// use sternhalma_data::table::write::BlockEncoder;
 /// use sternhalma_data::{Board, Encoding, Prefix};
 /// let prefix = Prefix::whole(Board::new(3, 2)?);
-/// let mut encoder = BlockEncoder::new(prefix, Encoding::Mod3);
+/// let mut encoder = BlockEncoder::new(&Layout::new(prefix, Encoding::Mod3));
 /// assert_eq!(encoder.encode(1..3, &[2, 4]), [0b01_10]);
 /// # Ok::<(), sternhalma_data::BoardError>(())
 /// ```
 pub struct BlockEncoder {
     pieces: usize,
+    symmetry: Option<Arc<Symmetry>>,
     kind: EncoderKind,
 }
 
@@ -31,32 +36,34 @@ enum EncoderKind {
 }
 
 impl BlockEncoder {
-    /// Returns an encoder of the blocks of tables of these states.
-    pub fn new(prefix: Prefix, encoding: Encoding) -> BlockEncoder {
-        let kind = match encoding {
+    /// Returns an encoder of the blocks of tables with this layout.
+    pub fn new(layout: &Layout) -> BlockEncoder {
+        let board = layout.prefix().board();
+        let kind = match layout.encoding() {
             Encoding::Byte => EncoderKind::Byte,
             Encoding::Mod3 => EncoderKind::Mod3,
-            Encoding::Zstd(zstd) => {
-                EncoderKind::Zstd(Box::new(ZstdEncoder::new(prefix.board().geometry(), zstd.level())))
-            }
+            Encoding::Zstd(zstd) => EncoderKind::Zstd(Box::new(ZstdEncoder::new(board.geometry(), zstd.level()))),
         };
-        BlockEncoder { pieces: prefix.board().pieces(), kind }
+        BlockEncoder { pieces: board.pieces(), symmetry: layout.shared_symmetry(), kind }
     }
 
-    /// Returns the bytes of the block with these ranks. Distances are at most
-    /// 254.
+    /// Returns the bytes of the block with these indices, which are ranks, or
+    /// reduced ranks in a mirrored table. Distances are at most 254.
     ///
     /// Cost: a copy for [`Encoding::Byte`]. For [`Encoding::Zstd`], about the
     /// time that the zstd library takes for a quarter as many bytes.
     ///
     /// # Panics
-    /// If there is not one distance per rank.
-    pub fn encode(&mut self, ranks: Range<u64>, distances: &[u8]) -> Vec<u8> {
-        assert_eq!(ranks.end - ranks.start, distances.len() as u64, "there is one distance per rank");
+    /// If there is not one distance per index.
+    pub fn encode(&mut self, indices: Range<u64>, distances: &[u8]) -> Vec<u8> {
+        assert_eq!(indices.end - indices.start, distances.len() as u64, "there is one distance per index");
         match &mut self.kind {
             EncoderKind::Byte => distances.to_vec(),
             EncoderKind::Mod3 => packed(distances.iter().map(|distance| distance % 3)),
-            EncoderKind::Zstd(encoder) => encoder.encode(Rank(ranks.start).state(self.pieces), distances),
+            EncoderKind::Zstd(encoder) => {
+                let states = Intervals::of(indices, self.pieces, self.symmetry.as_deref());
+                encoder.encode(states, distances)
+            }
         }
     }
 }

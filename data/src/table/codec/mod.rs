@@ -4,7 +4,9 @@ mod cache;
 mod encoder;
 mod predict;
 mod reader;
+mod walk;
 mod zstd;
 
 pub use encoder::BlockEncoder;
 pub(crate) use reader::{BlockFault, Codec, neighbor_distance, residue};
+pub(crate) use zstd::packed;

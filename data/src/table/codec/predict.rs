@@ -37,6 +37,9 @@ const fn symbol_maps() -> [u32; GROUPS] {
     maps
 }
 
+/// Previous cells for a state whose previous cell has no distance.
+pub(super) const NO_PREVIOUS_CELLS: &[u8; ROW] = &[NO_CELL; ROW];
+
 /// Neighbors of each cell on the boards of one size.
 #[derive(Debug)]
 pub(super) struct NeighborCells {
@@ -45,7 +48,7 @@ pub(super) struct NeighborCells {
     /// The same, except that cell 0 is not a neighbor.
     near_second: [u8; ROW],
     /// The previous cell, if it is in the same row.
-    before: [u8; ROW],
+    pub before: [u8; ROW],
     /// The next cell, if it is in the same row.
     after: [u8; ROW],
 }
@@ -92,15 +95,28 @@ impl Slice {
         self.0[second][..lowest].fill(MISSING);
     }
 
+    /// Marks the states between two states as missing: those from the first one on, without the
+    /// second one. A state is given by its second lowest and its lowest piece.
+    pub fn clear_between(&mut self, (second, lowest): (usize, usize), (next_second, next_lowest): (usize, usize)) {
+        let mut from = lowest;
+        for row in second..next_second {
+            self.0[row][from..].fill(MISSING);
+            from = 0;
+        }
+        self.0[next_second][from..next_lowest].fill(MISSING);
+    }
+
     /// Visits the states of a run with these lowest pieces in order, calling
     /// `distance(predictor, symbol_map)` for each.
     ///
+    /// `previous_cells` are those of `neighbors`, or [`NO_PREVIOUS_CELLS`].
     /// `before` is the distance of the state before the first one. Returns the
     /// distance of the last one.
     #[inline(always)]
     pub fn run(
         &mut self,
         neighbors: &NeighborCells,
+        previous_cells: &[u8; ROW],
         second: usize,
         lowest: Range<usize>,
         mut before: u8,
@@ -124,7 +140,7 @@ impl Slice {
             let mut group = (digit(five, beside[cell], predictor) * 6 + digit(five, below[cell], predictor)) * 6;
             group = ((group + digit(five, below_after[cell], predictor)) * 4 + digit(three, row[after], predictor)) * 4;
             group = (group + digit(three, beside[near], predictor)) * 6 + digit(five, row[far], predictor);
-            let previous = if neighbors.before[cell] == NO_CELL { MISSING } else { before.into() };
+            let previous = if previous_cells[cell] == NO_CELL { MISSING } else { before.into() };
             let symbol_map = SYMBOL_MAPS[group] >> (8 * digit(three, previous, predictor));
             before = if predictor == MISSING {
                 distance(before, DEFAULT_MAP)
@@ -196,6 +212,11 @@ impl Runs {
     #[inline]
     pub fn second(&self) -> usize {
         usize::from(self.cells[1])
+    }
+
+    /// Returns whether both differ only in the two lowest pieces.
+    pub fn same_slice(&self, other: &Runs) -> bool {
+        self.cells[2..] == other.cells[2..]
     }
 
     /// Returns the number of states of the slice.

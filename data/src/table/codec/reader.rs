@@ -1,11 +1,13 @@
 //! Reading distances from the bytes of blocks.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::cache::BlockCache;
 use super::predict::NeighborCells;
+use super::walk::Intervals;
 use super::zstd;
-use crate::board::Rank;
+use crate::board::Symmetry;
 use crate::table::format::{Block, Encoding, Layout};
 
 /// The codec with which a table reads distances.
@@ -49,6 +51,7 @@ pub(crate) const fn neighbor_distance(distance: u8, residue: u8) -> Option<u8> {
 #[derive(Debug)]
 pub(crate) struct ZstdReader {
     pieces: usize,
+    symmetry: Option<Arc<Symmetry>>,
     neighbors: NeighborCells,
     cache: BlockCache,
 }
@@ -56,24 +59,23 @@ pub(crate) struct ZstdReader {
 impl ZstdReader {
     fn new(layout: &Layout, cache_bytes: usize) -> ZstdReader {
         let prefix = layout.prefix();
-        let usual = layout.encoding().block_states().min(prefix.states()) as usize / 4;
+        let usual = layout.encoding().block_states().min(layout.stored_states()) as usize / 4;
         ZstdReader {
             pieces: prefix.board().pieces(),
+            symmetry: layout.shared_symmetry(),
             neighbors: NeighborCells::of(prefix.board().geometry()),
             cache: BlockCache::new(cache_bytes, layout.blocks(), usual),
         }
     }
 
-    /// Returns the distance of the state with this rank, which is in block
-    /// `number`. Fails if the bytes do not decompress to the block's states.
-    pub fn distance(&self, number: u64, block: &Block, bytes: &[u8], rank: u64) -> Result<u8, BlockFault> {
-        let states = states_of(block);
-        let content = self.cache.get(number, || decompress(bytes, states))?;
-        let wanted = (rank - block.ranks.start) as usize;
-        let first = Rank(block.ranks.start).state(self.pieces);
-        let mut distance = [0];
-        zstd::read(&self.neighbors, &content, states, first, wanted..wanted + 1, &mut distance);
-        Ok(distance[0])
+    /// Writes the distances of the states from this index on, which are in block
+    /// `number`, to `out`. States without a valid distance have 255. Fails if the
+    /// bytes do not decompress to the block's states.
+    pub fn read(&self, number: u64, block: &Block, bytes: &[u8], index: u64, out: &mut [u8]) -> Result<(), BlockFault> {
+        let content = self.cache.get(number, || decompress(bytes, states_of(block)))?;
+        let first = (index - block.indices.start) as usize;
+        self.decode(block, &content, first..first + out.len(), out);
+        Ok(())
     }
 
     /// Writes the distances of a block to `out`. States without a valid
@@ -84,9 +86,14 @@ impl ZstdReader {
         let content = decompress(bytes, states)?;
         out.clear();
         out.resize(states, 0);
-        let first = Rank(block.ranks.start).state(self.pieces);
-        zstd::read(&self.neighbors, &content, states, first, 0..states, out);
+        self.decode(block, &content, 0..states, out);
         Ok(())
+    }
+
+    fn decode(&self, block: &Block, content: &[u8], wanted: Range<usize>, out: &mut [u8]) {
+        let visited = block.indices.start..block.indices.start + wanted.end as u64;
+        let visited = Intervals::of(visited, self.pieces, self.symmetry.as_deref());
+        zstd::read(&self.neighbors, content, states_of(block), visited, wanted, out);
     }
 }
 
@@ -97,7 +104,7 @@ pub(crate) struct BlockFault {
 }
 
 fn states_of(block: &Block) -> usize {
-    (block.ranks.end - block.ranks.start) as usize
+    (block.indices.end - block.indices.start) as usize
 }
 
 fn decompress(bytes: &[u8], states: usize) -> Result<Arc<[u8]>, BlockFault> {

@@ -5,12 +5,10 @@ use std::ops::Range;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::predict::{DEFAULT_MAP, NeighborCells, Runs, Slice};
-use crate::board::{Geometry, State};
+use super::predict::{NeighborCells, Slice};
+use super::walk::{DistanceSource, Intervals, NONE, Walk};
+use crate::board::Geometry;
 
-/// The byte that is no distance: the predictor of a block's first state, and
-/// the result for invalid data.
-const NONE: u8 = u8::MAX;
 /// The symbol of a state whose distance follows the symbols.
 const ESCAPE: u8 = 3;
 const SYMBOLS_PER_BYTE: usize = 4;
@@ -31,26 +29,43 @@ impl ZstdEncoder {
         }
     }
 
-    /// Returns the bytes of the block that begins with `first`.
-    pub fn encode(&mut self, first: State, distances: &[u8]) -> Vec<u8> {
-        let mut symbols = Vec::with_capacity(distances.len());
-        let mut escapes = Vec::new();
-        let mut add = |predictor: u8, symbol_map: u32| {
-            let distance = distances[symbols.len()];
-            let symbol = if predictor == NONE { ESCAPE } else { symbol_of(distance, predictor, symbol_map) };
-            symbols.push(symbol);
-            escapes.extend((symbol == ESCAPE).then_some(distance));
-            distance
-        };
-        walk(&self.neighbors, &mut self.slice, first, distances.len(), &mut add);
-        let mut content = packed(symbols.into_iter());
-        content.extend(escapes);
+    /// Returns the bytes of the block of these states.
+    pub fn encode(&mut self, states: Intervals, distances: &[u8]) -> Vec<u8> {
+        let symbols = Vec::with_capacity(distances.len());
+        let mut encoder = SymbolEncoder { distances, symbols, escapes: Vec::new() };
+        Walk::visit(&self.neighbors, &mut self.slice, states, &mut encoder);
+        let mut content = packed(encoder.symbols.into_iter());
+        content.extend(encoder.escapes);
         self.compressor.compress(&content).expect("the library sizes its own output buffer")
     }
 }
 
+/// The distances of a block to encode, and its symbols so far.
+struct SymbolEncoder<'a> {
+    distances: &'a [u8],
+    symbols: Vec<u8>,
+    escapes: Vec<u8>,
+}
+
+impl DistanceSource for SymbolEncoder<'_> {
+    #[inline]
+    fn next(&mut self, predictor: u8, symbol_map: u32) -> u8 {
+        let distance = self.distances[self.symbols.len()];
+        let symbol = if predictor == NONE { ESCAPE } else { symbol_of(distance, predictor, symbol_map) };
+        self.symbols.push(symbol);
+        self.escapes.extend((symbol == ESCAPE).then_some(distance));
+        distance
+    }
+
+    fn skip(&mut self, _: usize) -> bool {
+        false
+    }
+
+    fn collect(&mut self, _: &[u16]) {}
+}
+
 /// Packs symbols into two bits each, from the lowest bits of each byte up.
-pub(super) fn packed(symbols: impl ExactSizeIterator<Item = u8>) -> Vec<u8> {
+pub(crate) fn packed(symbols: impl ExactSizeIterator<Item = u8>) -> Vec<u8> {
     let mut out = vec![0; symbols.len().div_ceil(SYMBOLS_PER_BYTE)];
     for (i, symbol) in symbols.enumerate() {
         out[i / SYMBOLS_PER_BYTE] |= symbol << (2 * (i % SYMBOLS_PER_BYTE));
@@ -61,38 +76,6 @@ pub(super) fn packed(symbols: impl ExactSizeIterator<Item = u8>) -> Vec<u8> {
 fn symbol_of(distance: u8, predictor: u8, symbol_map: u32) -> u8 {
     let difference = distance.wrapping_sub(predictor).wrapping_add(1);
     (0..ESCAPE).find(|symbol| symbol_map >> (2 * symbol) & 3 == u32::from(difference)).unwrap_or(ESCAPE)
-}
-
-/// Visits the states of a block in rank order, calling
-/// `distance(predictor, symbol_map)` for each. The first state has no predictor
-/// ([`NONE`]).
-fn walk(
-    neighbors: &NeighborCells,
-    slice: &mut Slice,
-    first: State,
-    states: usize,
-    distance: &mut impl FnMut(u8, u32) -> u8,
-) {
-    let (mut runs, mut lowest) = (Runs::at(first), lowest_of(first));
-    slice.clear_before(runs.second(), lowest);
-    let (mut start, mut before, mut begins) = (NONE, NONE, true);
-    let mut left = states;
-    while left > 0 {
-        let second = runs.second();
-        if begins {
-            start = distance(start, DEFAULT_MAP);
-            slice.set(second, lowest, start);
-            (before, lowest, left) = (start, lowest + 1, left - 1);
-        }
-        let end = second.min(lowest + left);
-        left -= end.saturating_sub(lowest);
-        before = slice.run(neighbors, second, lowest..end, before, &mut *distance);
-        (lowest, begins) = (0, runs.next_run());
-    }
-}
-
-fn lowest_of(state: State) -> usize {
-    state.cells().first().map_or(0, |cell| cell.index())
 }
 
 /// A decompressed block: one symbol per state, followed by the distances of the
@@ -131,52 +114,50 @@ impl<'a> Content<'a> {
         let count = count_threes(&whole[before.len().min(whole.len())..]);
         count + threes(last.into()) - threes(cut.into())
     }
+}
 
-    fn distance(&self, i: usize, escapes: &mut usize, predictor: u8, symbol_map: u32) -> u8 {
-        match self.symbol(i) {
+/// A decompressed block from which distances are decoded.
+struct Decoder<'a> {
+    content: Content<'a>,
+    /// The number of decoded or skipped states, and of their symbols [`ESCAPE`].
+    at: usize,
+    escapes: usize,
+    /// The states of the block whose distances are written to `out`.
+    wanted: Range<usize>,
+    out: &'a mut [u8],
+}
+
+impl DistanceSource for Decoder<'_> {
+    #[inline(always)]
+    fn next(&mut self, predictor: u8, symbol_map: u32) -> u8 {
+        self.at += 1;
+        match self.content.symbol(self.at - 1) {
             ESCAPE => {
-                *escapes += 1;
-                self.escapes.get(*escapes - 1).copied().unwrap_or(NONE)
+                self.escapes += 1;
+                self.content.escapes.get(self.escapes - 1).copied().unwrap_or(NONE)
             }
             symbol => predictor.wrapping_add((symbol_map >> (2 * symbol) & 3) as u8).wrapping_sub(1),
         }
     }
 
-    /// Writes the distances of the wanted states of a block that begins with
-    /// `first` to `out`. Slices that end before the wanted states are skipped.
-    fn read(&self, neighbors: &NeighborCells, slice: &mut Slice, first: State, wanted: Range<usize>, out: &mut [u8]) {
-        let (mut runs, mut lowest) = (Runs::at(first), lowest_of(first));
-        slice.clear_before(runs.second(), lowest);
-        let (mut start, mut before, mut begins) = (NONE, NONE, true);
-        let (mut at, mut escapes) = (0, 0);
-        while at < wanted.end {
-            let second = runs.second();
-            let (from, mut cell) = (at, lowest);
-            if begins {
-                start = self.distance(at, &mut escapes, start, DEFAULT_MAP);
-                let left = runs.slice_states() - (second * (second - 1) / 2 + lowest);
-                if at + left <= wanted.start {
-                    escapes += self.count_escapes(at + 1..at + left);
-                    at += left;
-                    lowest = 0;
-                    runs.next_slice();
-                    continue;
-                }
-                slice.set(second, lowest, start);
-                (before, cell, at) = (start, lowest + 1, at + 1);
-            }
-            let end = second.min(cell + wanted.end - at);
-            before = slice.run(neighbors, second, cell..end, before, |predictor, symbol_map| {
-                at += 1;
-                self.distance(at - 1, &mut escapes, predictor, symbol_map)
-            });
-            if at > wanted.start {
-                let skipped = wanted.start.saturating_sub(from);
-                let row = &slice.row(second)[lowest + skipped..lowest + (at - from)];
-                let out = &mut out[from + skipped - wanted.start..];
-                out.iter_mut().zip(row).for_each(|(out, &distance)| *out = distance as u8);
-            }
-            (lowest, begins) = (0, runs.next_run());
+    #[inline]
+    fn skip(&mut self, states: usize) -> bool {
+        let end = self.at + states;
+        if end > self.wanted.start {
+            return false;
+        }
+        self.escapes += self.content.count_escapes(self.at..end);
+        self.at = end;
+        true
+    }
+
+    #[inline]
+    fn collect(&mut self, distances: &[u16]) {
+        if self.at > self.wanted.start {
+            let from = self.at - distances.len();
+            let skipped = self.wanted.start.saturating_sub(from);
+            let out = &mut self.out[from + skipped - self.wanted.start..];
+            out.iter_mut().zip(&distances[skipped..]).for_each(|(out, &distance)| *out = distance as u8);
         }
     }
 }
@@ -221,22 +202,23 @@ pub(super) fn decompress(bytes: &[u8], states: usize) -> Option<std::sync::Arc<[
     })
 }
 
-/// Writes the distances of the wanted states to `out`.
+/// Writes the distances of the wanted states of a block to `out`.
 ///
-/// `content` is from [`decompress`], and `wanted` counts from the first state
-/// of the block. A state without a valid distance has 255.
+/// `content` is from [`decompress`], the block has `states` states, and `wanted`
+/// counts from its first state. `visited` are the states of the block up to the
+/// last wanted one. A state without a valid distance has 255.
 pub(super) fn read(
     neighbors: &NeighborCells,
     content: &[u8],
     states: usize,
-    first: State,
+    visited: Intervals,
     wanted: Range<usize>,
     out: &mut [u8],
 ) {
     let (symbols, escapes) = content.split_at(states.div_ceil(SYMBOLS_PER_BYTE));
-    WORKSPACE.with_borrow_mut(|workspace| {
-        Content { symbols, escapes }.read(neighbors, &mut workspace.slice, first, wanted, out);
-    });
+    let content = Content { symbols, escapes };
+    let mut decoder = Decoder { content, at: 0, escapes: 0, wanted, out };
+    WORKSPACE.with_borrow_mut(|workspace| Walk::visit(neighbors, &mut workspace.slice, visited, &mut decoder));
 }
 
 #[cfg(test)]
@@ -245,8 +227,13 @@ mod tests {
     use crate::board::{Board, Prefix, Rank};
     use proptest::prelude::*;
 
+    /// Returns the states of this number of ranks from `start` on.
+    fn states_from(board: Board, start: u64, states: usize) -> Intervals<'static> {
+        Intervals::of(start..start + states as u64, board.pieces(), None)
+    }
+
     fn block(board: Board, start: u64, distances: &[u8]) -> Vec<u8> {
-        ZstdEncoder::new(board.geometry(), 3).encode(Rank(start).state(board.pieces()), distances)
+        ZstdEncoder::new(board.geometry(), 3).encode(states_from(board, start, distances.len()), distances)
     }
 
     fn distances() -> impl Strategy<Value = Vec<u8>> {
@@ -284,7 +271,7 @@ mod tests {
             let wanted = from.min(to)..from.max(to) + 1;
             let neighbors = NeighborCells::of(board.geometry());
             let mut out = vec![0; wanted.len()];
-            read(&neighbors, &content, states, Rank(start).state(board.pieces()), wanted.clone(), &mut out);
+            read(&neighbors, &content, states, states_from(board, start, wanted.end), wanted.clone(), &mut out);
             prop_assert_eq!(out, &distances[wanted]);
         }
 
@@ -309,7 +296,7 @@ mod tests {
             let neighbors = NeighborCells::of(board.geometry());
             let read = |wanted: Range<usize>| {
                 let mut out = vec![0; wanted.len()];
-                read(&neighbors, &content, states, Rank(start).state(6), wanted, &mut out);
+                read(&neighbors, &content, states, states_from(board, start, wanted.end), wanted, &mut out);
                 out
             };
             let all = read(0..states);

@@ -11,6 +11,8 @@ use crate::table::error::TableError;
 
 const MAGIC: [u8; 8] = *b"\x89SHT\r\n\x1a\n";
 const VERSION: u32 = 1;
+/// The version of mirrored tables. All other tables keep version 1.
+const MIRRORED_VERSION: u32 = 2;
 /// The rules of `docs/notation.md`: steps and jump chains on the diamond.
 const RULES: [u8; 8] = *b"diamond\0";
 
@@ -31,7 +33,8 @@ const DATA_BYTES_AT: usize = DATA_AT + 8;
 const CHECKSUM_AT: usize = DATA_BYTES_AT + 8;
 const BLOCK_BITS_AT: usize = CHECKSUM_AT + 8;
 const LEVEL_AT: usize = BLOCK_BITS_AT + 1;
-const RESERVED_AT: usize = LEVEL_AT + 1;
+const MIRRORED_AT: usize = LEVEL_AT + 1;
+const RESERVED_AT: usize = MIRRORED_AT + 1;
 const _: () = assert!(RESERVED_AT <= HEADER_BYTES);
 
 const NO_BOUNDARY: u32 = u32::MAX;
@@ -51,8 +54,9 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    pub fn new(info: TableInfo, block_checksums: Vec<u64>, block_lengths: Vec<u32>) -> Header {
-        let layout = Layout::new(info.prefix, info.encoding).with_lengths(&block_lengths);
+    /// Returns the header of a table with this layout, which must be that of `info`.
+    pub fn new(info: TableInfo, layout: Layout, block_checksums: Vec<u64>, block_lengths: Vec<u32>) -> Header {
+        let layout = layout.with_lengths(&block_lengths);
         let data_offset = layout.data_offset(info.layers.len());
         let mut header = Header { info, layout, block_checksums, block_lengths, checksum: 0, data_offset };
         header.checksum = checksum(&header.encode());
@@ -61,30 +65,31 @@ impl Header {
 
     /// Returns the bytes of the file before its data.
     pub fn encode(&self) -> Vec<u8> {
-        let TableInfo { prefix, encoding, layers, boundary_layer } = &self.info;
+        let &TableInfo { prefix, encoding, mirrored, ref layers, boundary_layer } = &self.info;
+        let version = if mirrored { MIRRORED_VERSION } else { VERSION };
         let mut out = vec![0; HEADER_BYTES];
         let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
         let [code, block_bits, level] = encoding.to_header();
         put(0, &MAGIC);
-        put(VERSION_AT, &VERSION.to_le_bytes());
+        put(VERSION_AT, &version.to_le_bytes());
         put(BLOCK_BYTES_AT, &(BLOCK_BYTES as u32).to_le_bytes());
         put(RULES_AT, &RULES);
         put(SIZE_AT, &[prefix.board().size() as u8, prefix.board().pieces() as u8, prefix.within() as u8, code]);
         put(LAYERS_AT, &(layers.len() as u32).to_le_bytes());
-        put(STATES_AT, &prefix.states().to_le_bytes());
+        put(STATES_AT, &self.layout.stored_states().to_le_bytes());
         put(BOUNDARY_AT, &boundary_layer.unwrap_or(NO_BOUNDARY).to_le_bytes());
         put(PARTITIONS_AT, &(prefix.back_cells().len() as u32).to_le_bytes());
         put(BLOCKS_AT, &self.layout.blocks().to_le_bytes());
         put(DATA_AT, &self.data_offset.to_le_bytes());
         put(DATA_BYTES_AT, &self.layout.data_bytes().to_le_bytes());
         put(CHECKSUM_AT, &self.checksum.to_le_bytes());
-        put(BLOCK_BITS_AT, &[block_bits, level]);
+        put(BLOCK_BITS_AT, &[block_bits, level, u8::from(mirrored)]);
         let mut push = |value: u64| out.extend_from_slice(&value.to_le_bytes());
         layers.iter().for_each(|&states| push(states));
         for (partition, blocks) in self.layout.partitions().zip(self.layout.partition_blocks()) {
             push(self.data_offset + partition.bytes.start);
             push(partition.bytes.end - partition.bytes.start);
-            push(partition.ranks.end - partition.ranks.start);
+            push(partition.indices.end - partition.indices.start);
             push(checksum(
                 self.block_checksums[blocks].iter().flat_map(|sum| sum.to_le_bytes()).collect::<Vec<u8>>().as_slice(),
             ));
@@ -107,12 +112,13 @@ impl Header {
             return Err(TableError::NotATable { path: path.to_owned() });
         }
         let fixed = file.get(..HEADER_BYTES).ok_or_else(cut)?;
-        let (encoding, prefix) = decode_kind(path, fixed)?;
+        let (encoding, prefix, mirrored) = decode_kind(path, fixed)?;
         let layers = u32_at(fixed, LAYERS_AT) as usize;
         if layers == 0 || layers > Distance::COUNT {
             return Err(corrupt("its number of layers is out of range"));
         }
-        let layout = Layout::new(prefix, encoding);
+        let mut info = TableInfo { prefix, encoding, mirrored, layers: Vec::new(), boundary_layer: None };
+        let layout = info.layout().ok_or_else(|| corrupt("it is mirrored, but its states have no mirrored form"))?;
         let data_offset = layout.data_offset(layers);
         let bytes = usize::try_from(data_offset).ok().and_then(|end| file.get(..end)).ok_or_else(cut)?;
 
@@ -123,13 +129,12 @@ impl Header {
             taken
         };
         let words = |bytes: &[u8]| bytes.chunks_exact(8).map(|word| u64_at(word, 0)).collect();
-        let layers: Vec<u64> = words(take(8 * layers));
+        info.layers = words(take(8 * layers));
         take(ENTRY_BYTES as usize * prefix.back_cells().len());
         let block_checksums = words(take(8 * layout.blocks() as usize));
         let block_lengths = take(4 * layout.listed_blocks() as usize).chunks_exact(4).map(|word| u32_at(word, 0));
-        let boundary_layer = Some(u32_at(fixed, BOUNDARY_AT)).filter(|&layer| layer != NO_BOUNDARY);
-        let info = TableInfo { prefix, encoding, layers, boundary_layer };
-        let header = Header::new(info, block_checksums, block_lengths.collect());
+        info.boundary_layer = Some(u32_at(fixed, BOUNDARY_AT)).filter(|&layer| layer != NO_BOUNDARY);
+        let header = Header::new(info, layout, block_checksums, block_lengths.collect());
         if header.checksum != u64_at(fixed, CHECKSUM_AT) || header.encode() != bytes {
             return Err(corrupt("the checksum of its header does not match"));
         }
@@ -138,12 +143,14 @@ impl Header {
 }
 
 /// Reads version, rules, encoding and prefix from the fixed part of a header.
-fn decode_kind(path: &Path, fixed: &[u8]) -> Result<(Encoding, Prefix), TableError> {
+/// Returns also whether the table is mirrored.
+fn decode_kind(path: &Path, fixed: &[u8]) -> Result<(Encoding, Prefix, bool), TableError> {
     let unsupported = |what: String| TableError::Unsupported { path: path.to_owned(), what };
-    let version = u32_at(fixed, VERSION_AT);
-    if version != VERSION {
-        return Err(unsupported(format!("table format version {version}")));
-    }
+    let mirrored = match u32_at(fixed, VERSION_AT) {
+        VERSION => false,
+        MIRRORED_VERSION => true,
+        version => return Err(unsupported(format!("table format version {version}"))),
+    };
     let rules = &fixed[RULES_AT..SIZE_AT];
     if rules != RULES {
         return Err(unsupported(format!("rule set {:?}", String::from_utf8_lossy(rules))));
@@ -154,7 +161,7 @@ fn decode_kind(path: &Path, fixed: &[u8]) -> Result<(Encoding, Prefix), TableErr
     let board = Board::new(fixed[SIZE_AT].into(), fixed[PIECES_AT].into());
     let prefix = board.and_then(|board| Prefix::new(board, fixed[WITHIN_AT].into()));
     let prefix = prefix.map_err(|error| TableError::corrupt(path, error.to_string()))?;
-    Ok((encoding, prefix))
+    Ok((encoding, prefix, mirrored))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

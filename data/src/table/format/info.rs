@@ -1,6 +1,7 @@
 //! What a table contains, except for its distances.
 
 use super::encoding::Encoding;
+use super::layout::Layout;
 use crate::board::Prefix;
 
 /// What a table contains, except for its distances.
@@ -10,7 +11,11 @@ pub struct TableInfo {
     pub prefix: Prefix,
     /// How distances are stored.
     pub encoding: Encoding,
-    /// The number of states at each distance, from 0 on.
+    /// Whether the table stores only the canonical state of each left-right
+    /// mirrored pair ([`Symmetry`](crate::board::Symmetry)).
+    pub mirrored: bool,
+    /// The number of states at each distance, from 0 on. A state and its mirror
+    /// image count separately.
     pub layers: Vec<u64>,
     /// The lowest distance at which a state has a move out of the prefix, or
     /// `None` if no state has one. The file format calls this distance
@@ -19,6 +24,15 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
+    /// Returns the places of the partitions and blocks, or `None` if the table
+    /// is mirrored and its prefix has no mirrored form ([`Layout::mirrored`]).
+    pub fn layout(&self) -> Option<Layout> {
+        match self.mirrored {
+            true => Layout::mirrored(self.prefix, self.encoding),
+            false => Some(Layout::new(self.prefix, self.encoding)),
+        }
+    }
+
     /// Returns what is wrong with the values, if anything.
     pub(super) fn fault(&self) -> Option<&'static str> {
         let sum = self.layers.iter().try_fold(0u64, |sum, &states| sum.checked_add(states));

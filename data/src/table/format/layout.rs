@@ -1,11 +1,12 @@
 //! The places of partitions and blocks in a table file.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::encoding::{BLOCK_BYTES, Encoding};
-use crate::board::{Cell, Prefix};
+use crate::board::{Cell, Prefix, Symmetry};
 use crate::table::distance::Distance;
 
 pub(super) const HEADER_BYTES: usize = 128;
@@ -22,19 +23,21 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 /// A block of a table: data under one checksum.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// The ranks of the block's states, all of one partition.
-    pub ranks: Range<u64>,
+    /// The indices of the block's states, all of one partition. The *index* of a
+    /// state is its rank, or its reduced rank in a mirrored table.
+    pub indices: Range<u64>,
     /// The place of its bytes, counted from the first byte of the data.
     pub bytes: Range<u64>,
 }
 
-/// A partition of a table: the states with one back piece cell.
+/// A partition of a table: the stored states with one back piece cell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
     /// The cell of the back piece in goal order.
     pub back: Cell,
-    /// The ranks of its states.
-    pub ranks: Range<u64>,
+    /// The indices of its states: their ranks, or their reduced ranks in a
+    /// mirrored table.
+    pub indices: Range<u64>,
     /// The place of its bytes, counted from the first byte of the data.
     pub bytes: Range<u64>,
 }
@@ -44,13 +47,15 @@ pub struct Partition {
 pub struct Layout {
     prefix: Prefix,
     encoding: Encoding,
+    /// The symmetry of the states, if the table is mirrored.
+    symmetry: Option<Arc<Symmetry>>,
     partitions: Vec<PartitionLayout>,
     extents: BlockExtents,
 }
 
 #[derive(Clone, Debug)]
 struct PartitionLayout {
-    ranks: Range<u64>,
+    indices: Range<u64>,
     /// The place of its bytes, counted from the first byte of the data. Empty
     /// as long as block lengths are unknown.
     bytes: Range<u64>,
@@ -69,22 +74,37 @@ enum BlockExtents {
 }
 
 impl Layout {
-    /// Returns the layout of a table: one partition per cell of the back piece.
-    /// Byte ranges are relative to the start of the data.
+    /// Returns the layout of a table that is not mirrored: one partition per cell
+    /// of the back piece. Byte ranges are relative to the start of the data.
     ///
     /// For [`Encoding::Zstd`] block lengths depend on the data, so byte ranges
     /// are empty until the lengths are known.
     pub fn new(prefix: Prefix, encoding: Encoding) -> Layout {
-        let (mut offset, mut first_block) = (0, 0);
+        Layout::of_partitions(prefix, encoding, None)
+    }
+
+    /// Returns the layout of a mirrored table, which stores only canonical states.
+    /// Returns `None` if the prefix has no mirrored form, because its states have
+    /// no [`Symmetry`] or a single piece.
+    pub fn mirrored(prefix: Prefix, encoding: Encoding) -> Option<Layout> {
+        let symmetry = Symmetry::of(prefix).filter(|_| prefix.board().pieces() > 1)?;
+        Some(Layout::of_partitions(prefix, encoding, Some(Arc::new(symmetry))))
+    }
+
+    fn of_partitions(prefix: Prefix, encoding: Encoding, symmetry: Option<Arc<Symmetry>>) -> Layout {
+        let (mut offset, mut first_block, mut first_index) = (0, 0, 0);
         let mut partitions = Vec::new();
         for back in prefix.back_cells() {
-            let ranks = prefix.partition(back);
-            let states = ranks.end - ranks.start;
+            let end = symmetry
+                .as_ref()
+                .map_or_else(|| prefix.partition(back).end, |symmetry| symmetry.states_within(back + 1));
+            let indices = std::mem::replace(&mut first_index, end)..end;
+            let states = indices.end - indices.start;
             let length = encoding.states_per_byte().map_or(0, |per_byte| states.div_ceil(per_byte));
             let bytes = offset..offset + length;
             offset = bytes.end;
             let partition =
-                PartitionLayout { ranks, bytes, first_block, blocks: states.div_ceil(encoding.block_states()) };
+                PartitionLayout { indices, bytes, first_block, blocks: states.div_ceil(encoding.block_states()) };
             first_block += partition.blocks;
             partitions.push(partition);
         }
@@ -92,7 +112,7 @@ impl Layout {
             Some(_) => BlockExtents::Fixed,
             None => BlockExtents::Listed(Vec::new()),
         };
-        Layout { prefix, encoding, partitions, extents }
+        Layout { prefix, encoding, symmetry, partitions, extents }
     }
 
     /// Returns the layout with the lengths of all blocks, if the file lists them.
@@ -123,6 +143,23 @@ impl Layout {
         self.encoding
     }
 
+    /// Returns the symmetry of the states if the table is mirrored.
+    #[inline]
+    pub fn symmetry(&self) -> Option<&Symmetry> {
+        self.symmetry.as_deref()
+    }
+
+    /// Returns the shared symmetry of the states if the table is mirrored.
+    pub(crate) fn shared_symmetry(&self) -> Option<Arc<Symmetry>> {
+        self.symmetry.clone()
+    }
+
+    /// Returns the number of stored states: all states of the prefix, or the
+    /// canonical ones in a mirrored table.
+    pub fn stored_states(&self) -> u64 {
+        self.last().indices.end
+    }
+
     /// Returns the number of bytes of all partitions.
     pub fn data_bytes(&self) -> u64 {
         self.last().bytes.end
@@ -145,7 +182,7 @@ impl Layout {
     pub fn partitions(&self) -> impl Iterator<Item = Partition> + '_ {
         self.prefix.back_cells().zip(&self.partitions).map(|(back, partition)| Partition {
             back: Cell::new(back),
-            ranks: partition.ranks.clone(),
+            indices: partition.indices.clone(),
             bytes: partition.bytes.clone(),
         })
     }
@@ -169,12 +206,12 @@ impl Layout {
     /// Returns an upper bound of the size of the file, with a provenance of
     /// ordinary length.
     ///
-    /// For [`Encoding::Zstd`] the bound assumes two bits per state, and
+    /// For [`Encoding::Zstd`] the bound assumes two bits per stored state, and
     /// compressed distances take less.
     pub fn file_bytes(&self) -> u64 {
         let data = match self.extents {
             BlockExtents::Fixed => self.data_bytes(),
-            BlockExtents::Listed(_) => self.prefix.states().div_ceil(4),
+            BlockExtents::Listed(_) => self.stored_states().div_ceil(4),
         };
         self.data_offset(Distance::COUNT) + data + 4096
     }
@@ -187,9 +224,9 @@ impl Layout {
         let partition = self.partitions.partition_point(|p| p.first_block + p.blocks <= number);
         let partition = &self.partitions[partition];
         let within = number - partition.first_block;
-        let first = partition.ranks.start + within * self.encoding.block_states();
-        let ranks = first..partition.ranks.end.min(first + self.encoding.block_states());
-        Block { ranks, bytes: self.block_bytes(partition, number) }
+        let first = partition.indices.start + within * self.encoding.block_states();
+        let indices = first..partition.indices.end.min(first + self.encoding.block_states());
+        Block { indices, bytes: self.block_bytes(partition, number) }
     }
 
     /// Returns the place of a block, or an empty range if it is unknown.
@@ -206,13 +243,14 @@ impl Layout {
         }
     }
 
-    /// Returns the number of the block that holds the state of this rank.
+    /// Returns the number of the block that holds the state of this index, which
+    /// is a rank, or a reduced rank in a mirrored table.
     ///
     /// # Panics
-    /// If no state has this rank.
-    pub fn block_of_rank(&self, rank: u64) -> u64 {
-        let partition = &self.partitions[self.partitions.partition_point(|p| p.ranks.end <= rank)];
-        partition.first_block + (rank - partition.ranks.start) / self.encoding.block_states()
+    /// If no state has this index.
+    pub fn block_of_index(&self, index: u64) -> u64 {
+        let partition = &self.partitions[self.partitions.partition_point(|p| p.indices.end <= index)];
+        partition.first_block + (index - partition.indices.start) / self.encoding.block_states()
     }
 
     #[inline]
@@ -226,19 +264,19 @@ impl Layout {
     }
 
     /// Returns the place of a state in an encoding with `per_byte` states per
-    /// byte: its byte in the data, and its index within the byte.
+    /// byte: its byte in the data, and its place within the byte.
     #[inline]
-    pub(crate) fn place(&self, rank: u64, back: usize, per_byte: u64) -> (u64, u32) {
+    pub(crate) fn place(&self, index: u64, back: usize, per_byte: u64) -> (u64, u32) {
         let partition = self.partition(back);
-        let state = rank - partition.ranks.start;
+        let state = index - partition.indices.start;
         (partition.bytes.start + state / per_byte, (state % per_byte) as u32)
     }
 
-    /// Returns the number of the block that holds the state of this rank and
+    /// Returns the number of the block that holds the state of this index and
     /// back piece.
     #[inline]
-    pub(crate) fn block_of(&self, rank: u64, back: usize) -> u64 {
+    pub(crate) fn block_of(&self, index: u64, back: usize) -> u64 {
         let partition = self.partition(back);
-        partition.first_block + (rank - partition.ranks.start) / self.encoding.block_states()
+        partition.first_block + (index - partition.indices.start) / self.encoding.block_states()
     }
 }

@@ -12,10 +12,11 @@ use crate::table::reader::Table;
 /// A clone continues from the same state. A pass over a table can therefore
 /// keep a clone wherever it needs to read again; a clone takes under 3 KiB.
 ///
-/// Memory: under 5 KiB, plus one block for [`Encoding::Zstd`]. Cost: a copy for
-/// [`Encoding::Byte`], and a few nanoseconds per state for the others.
-/// Creating a stream of an [`Encoding::Mod3`] table takes one look-up for each
-/// piece and each cell below it in the first state.
+/// Memory: under 5 KiB, plus one block for [`Encoding::Zstd`], or 64 KiB for a
+/// mirrored table. Cost: a copy for [`Encoding::Byte`], and a few nanoseconds per
+/// state for the others and for mirrored tables. Creating a stream of an
+/// [`Encoding::Mod3`] table takes one look-up for each piece and each cell below it
+/// in the first state.
 ///
 /// [`Encoding::Byte`]: crate::Encoding::Byte
 /// [`Encoding::Mod3`]: crate::Encoding::Mod3
@@ -42,7 +43,8 @@ pub struct DistanceStream<'a> {
     table: &'a Table,
     /// The ranks that have not been read.
     ranks: Range<u64>,
-    /// The ranks below this one are in verified blocks.
+    /// The ranks below this one are in verified blocks. Mirrored tables verify
+    /// blocks when they are unfolded.
     verified: u64,
     source: Source<'a>,
 }
@@ -52,9 +54,15 @@ enum Source<'a> {
     Byte(&'a [u8]),
     Mod3(Box<Mod3Stream<'a>>),
     Zstd(DecodedBlock),
+    /// A mirrored table of distances.
+    Mirrored(DecodedBlock),
 }
 
-/// The distances of a compressed block. A clone decodes the block again.
+/// The states of a mirrored table that are unfolded together.
+const UNFOLDED: u64 = 1 << 16;
+
+/// The distances of consecutive ranks: of a compressed block, or of unfolded
+/// states. A clone decodes them again.
 #[derive(Debug, Default)]
 struct DecodedBlock {
     distances: Vec<u8>,
@@ -69,14 +77,20 @@ impl Clone for DecodedBlock {
 }
 
 impl DecodedBlock {
-    /// Writes the distances from `rank` on to `out`.
-    fn read(&mut self, table: &Table, mut rank: u64, mut out: &mut [u8]) -> Result<(), TableError> {
+    /// Writes the distances from `rank` on to `out`. `decode(rank, out)` must write
+    /// the distances of a part with this rank, and return the first rank of the part.
+    fn read(
+        &mut self,
+        mut rank: u64,
+        mut out: &mut [u8],
+        decode: impl Fn(u64, &mut Vec<u8>) -> Result<u64, TableError>,
+    ) -> Result<(), TableError> {
         while !out.is_empty() {
             let within = rank.wrapping_sub(self.start);
             if within >= self.distances.len() as u64 {
                 // After an error the value must not look like a block.
                 self.distances.clear();
-                self.start = table.decode_block_of(rank, &mut self.distances)?;
+                self.start = decode(rank, &mut self.distances)?;
                 continue;
             }
             let rest = &self.distances[within as usize..];
@@ -94,12 +108,12 @@ impl Table {
     /// block's first state.
     fn decode_block_of(&self, rank: u64, out: &mut Vec<u8>) -> Result<u64, TableError> {
         let Codec::Zstd(reader) = self.codec() else { unreachable!("only zstd tables have a decoded block") };
-        let number = self.layout().block_of_rank(rank);
+        let number = self.layout().block_of_index(rank);
         self.verify(number)?;
         let block = self.layout().block(number);
         let read = reader.read_block(&block, self.block_bytes(number), out);
         read.map_err(|fault| self.bad_block(number, fault))?;
-        Ok(block.ranks.start)
+        Ok(block.indices.start)
     }
 }
 
@@ -114,13 +128,15 @@ impl<'a> DistanceStream<'a> {
     pub fn new(table: &'a Table, ranks: Range<u64>) -> Result<DistanceStream<'a>, TableError> {
         assert!(ranks.end <= table.prefix().states(), "the table contains the ranks to read");
         let source = match table.codec() {
+            Codec::Byte | Codec::Zstd(_) if table.info().mirrored => Source::Mirrored(DecodedBlock::default()),
             Codec::Byte => Source::Byte(table.as_bytes().expect("the encoding is Byte")),
             Codec::Mod3 => {
                 Source::Mod3(Box::new(Mod3Stream::new(table, ranks.start.min(table.prefix().states() - 1))?))
             }
             Codec::Zstd(_) => Source::Zstd(DecodedBlock::default()),
         };
-        Ok(DistanceStream { table, verified: ranks.start, ranks, source })
+        let verified = if table.info().mirrored { ranks.end } else { ranks.start };
+        Ok(DistanceStream { table, verified, ranks, source })
     }
 
     /// Sets whether the stream releases mapped pages
@@ -155,7 +171,14 @@ impl<'a> DistanceStream<'a> {
         match &mut self.source {
             Source::Byte(bytes) => out.copy_from_slice(&bytes[ranks.start as usize..ranks.end as usize]),
             Source::Mod3(stream) => stream.read(out)?,
-            Source::Zstd(block) => block.read(self.table, ranks.start, out)?,
+            Source::Zstd(block) => {
+                block.read(ranks.start, out, |rank, out| self.table.decode_block_of(rank, out))?;
+            }
+            Source::Mirrored(part) => part.read(ranks.start, out, |rank, out| {
+                let ranks = rank..self.ranks.end.min(rank + UNFOLDED);
+                *out = self.table.unfold(ranks)?;
+                Ok(rank)
+            })?,
         }
         self.ranks.start = ranks.end;
         let most = self.table.max_distance().0;

@@ -1,9 +1,11 @@
 //! Absolute distances of a mod-3 table in rank order, in constant memory.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, Rank, State};
-use crate::table::codec::{neighbor_distance, residue};
+use crate::table::codec::{neighbor_distance, packed, residue};
 use crate::table::error::TableError;
 use crate::table::reader::Table;
 
@@ -31,6 +33,30 @@ const fn steps() -> [[u8; 256]; 4] {
         value += 1;
     }
     table
+}
+
+/// The states of a mirrored table that are unfolded together.
+const UNFOLDED: u64 = 1 << 16;
+
+/// The distances modulo 3 of consecutive ranks, four per byte: a partition, or
+/// unfolded states of a mirrored table. A clone of the latter is empty.
+#[derive(Debug)]
+struct Window<'a> {
+    bytes: Cow<'a, [u8]>,
+    ranks: Range<u64>,
+}
+
+impl Window<'_> {
+    const EMPTY: Window<'static> = Window { bytes: Cow::Borrowed(&[]), ranks: 0..0 };
+}
+
+impl Clone for Window<'_> {
+    fn clone(&self) -> Self {
+        match self.bytes {
+            Cow::Borrowed(bytes) => Window { bytes: Cow::Borrowed(bytes), ranks: self.ranks.clone() },
+            Cow::Owned(_) => Window::EMPTY,
+        }
+    }
 }
 
 /// A reader of the distances of a mod-3 table in rank order.
@@ -61,8 +87,8 @@ pub(super) struct Mod3Stream<'a> {
     start: u64,
     /// The number of states of the run that have been read.
     read: usize,
-    /// The data of the run's partition, and its first rank.
-    partition: (&'a [u8], u64),
+    /// The distances modulo 3 of the run and others.
+    window: Window<'a>,
     /// The distances of the run, decoded when they are read in parts.
     run: [u8; ROW],
     decoded: bool,
@@ -81,13 +107,13 @@ impl<'a> Mod3Stream<'a> {
             release_pages: false,
             start: 0,
             read: 0,
-            partition: (&[], 0),
+            window: Window::EMPTY,
             run: [NONE; ROW],
             decoded: false,
         };
         (0..pieces).for_each(|i| stream.cells[i] = i as u8);
         stream.cells[pieces] = table.prefix().within() as u8;
-        if table.value_of_rank(0, pieces - 1)? != 0 {
+        if table.value(stream.state())? != Some(0) {
             return Err(table.contradiction(0));
         }
         (0..pieces).for_each(|i| stream.levels[i][i] = 0);
@@ -102,12 +128,10 @@ impl<'a> Mod3Stream<'a> {
             for cell in i + 1..=state[i].index() {
                 self.cells[i] = cell as u8;
                 self.start = Rank::of(self.state()).0;
-                self.enter_partition();
-                self.table.verify_block_of(self.start)?;
-                self.enter(i)?;
+                let residue = self.table.value(self.state())?.expect("the prefix covers the state");
+                self.enter(i, residue)?;
             }
         }
-        self.enter_partition();
         self.read = state[0].index();
         if self.pieces == 1 {
             self.decode_single_piece()?;
@@ -121,7 +145,8 @@ impl<'a> Mod3Stream<'a> {
     fn decode_single_piece(&mut self) -> Result<(), TableError> {
         self.run[0] = 0;
         for cell in 1..self.length() {
-            let value = self.table.value_of_rank(cell as u64, cell)?;
+            let state = State::from_cells(CellSet::single(Cell::new(cell)));
+            let value = self.table.value(state)?.expect("the prefix covers the state");
             // Every cell except 0 has a neighbor with a lower number.
             let near = self.run[usize::from(self.nearer[0][cell])];
             self.run[cell] = STEPS[usize::from(value)][usize::from(near)];
@@ -142,15 +167,34 @@ impl<'a> Mod3Stream<'a> {
         usize::from(self.cells[1])
     }
 
-    fn enter_partition(&mut self) {
+    /// Makes the window contain the run.
+    #[inline]
+    fn enter_window(&mut self) -> Result<(), TableError> {
+        if self.start + self.length() as u64 > self.window.ranks.end {
+            self.window = self.load_window()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn load_window(&self) -> Result<Window<'a>, TableError> {
+        let prefix = self.table.prefix();
+        if self.table.info().mirrored {
+            let ranks = self.start..prefix.states().min(self.start + UNFOLDED);
+            let values = self.table.unfold(ranks.clone())?;
+            return Ok(Window { bytes: Cow::Owned(packed(values.into_iter())), ranks });
+        }
         let back = usize::from(self.cells[self.pieces - 1]);
-        self.partition = (self.table.partition_bytes(back), self.table.prefix().partition(back).start);
+        Ok(Window { bytes: Cow::Borrowed(self.table.partition_bytes(back)), ranks: prefix.partition(back) })
     }
 
     /// Writes the distances of the next states to `out`.
     pub fn read(&mut self, mut out: &mut [u8]) -> Result<(), TableError> {
         while !out.is_empty() {
             let length = self.length();
+            if !self.decoded {
+                self.enter_window()?;
+            }
             if self.read == 0 && out.len() >= ROW && !self.decoded {
                 self.decode_run(out.first_chunk_mut().expect("there is room for a row"));
                 out = &mut out[length..];
@@ -181,8 +225,8 @@ impl<'a> Mod3Stream<'a> {
         /// begins in its byte.
         const WORD: usize = 29;
         let nearer = &self.nearer[0];
-        let (bytes, first) = self.partition;
-        let at = (self.start - first) as usize;
+        let bytes = &*self.window.bytes;
+        let at = (self.start - self.window.ranks.start) as usize;
         let length = self.length();
         out[0] = self.levels[0][0];
         for from in (1..length).step_by(WORD) {
@@ -210,26 +254,22 @@ impl<'a> Mod3Stream<'a> {
             return Ok(());
         }
         self.cells[i] += 1;
-        if i == self.pieces - 1 {
-            self.enter_partition();
-        }
-        self.enter(i)
+        self.enter_window()?;
+        let at = (self.start - self.window.ranks.start) as usize;
+        let residue = residue(self.window.bytes[at / 4], (at % 4) as u32);
+        self.enter(i, residue)
     }
 
     /// Sets the distance of the first state of the run after piece `i` has moved
-    /// up one cell and the pieces below it to the first cells.
+    /// up one cell and the pieces below it to the first cells. `residue` is the
+    /// distance modulo 3.
     #[inline]
-    fn enter(&mut self, i: usize) -> Result<(), TableError> {
+    fn enter(&mut self, i: usize, residue: u8) -> Result<(), TableError> {
         let cell = usize::from(self.cells[i]);
         let near = self.nearer[i][cell];
         let distance = match near {
             NO_CELL => self.distance_around(i)?,
-            _ => {
-                let (bytes, first) = self.partition;
-                let at = (self.start - first) as usize;
-                let value = residue(bytes[at / 4], (at % 4) as u32);
-                STEPS[usize::from(value)][usize::from(self.levels[i][usize::from(near) & (ROW - 1)])]
-            }
+            _ => STEPS[usize::from(residue)][usize::from(self.levels[i][usize::from(near) & (ROW - 1)])],
         };
         self.levels[i][cell & (ROW - 1)] = distance;
         (0..i).for_each(|below| self.levels[below][below] = distance);

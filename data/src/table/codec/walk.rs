@@ -1,0 +1,315 @@
+//! The walk through the states of a block, which encoding and decoding share.
+
+use std::ops::Range;
+
+use super::predict::{DEFAULT_MAP, NO_PREVIOUS_CELLS, NeighborCells, Runs, Slice};
+use crate::board::{CellSet, Rank, State, Symmetry};
+
+/// The byte that is no distance: the predictor of a block's first state, and
+/// the result for invalid data.
+pub(super) const NONE: u8 = u8::MAX;
+
+/// The states of a block in intervals of consecutive ranks: the first state and the number of states of
+/// each interval.
+///
+/// A block of an unmirrored table is one interval. In a mirrored table, each interval is a stretch of
+/// reduced ranks, or the part of it in the block.
+#[derive(Clone, Debug)]
+pub(super) struct Intervals<'a> {
+    pieces: usize,
+    symmetry: Option<&'a Symmetry>,
+    next: u64,
+    end: u64,
+}
+
+impl<'a> Intervals<'a> {
+    /// Returns the intervals of the states with these indices.
+    pub fn of(indices: Range<u64>, pieces: usize, symmetry: Option<&'a Symmetry>) -> Intervals<'a> {
+        Intervals { pieces, symmetry, next: indices.start, end: indices.end }
+    }
+}
+
+impl Iterator for Intervals<'_> {
+    type Item = (State, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<(State, usize)> {
+        let left = self.end - self.next;
+        if left == 0 {
+            return None;
+        }
+        let (state, states) = match self.symmetry {
+            None => (Rank(self.next).state(self.pieces), left),
+            Some(symmetry) => symmetry.stretch(self.next),
+        };
+        let states = states.min(left);
+        self.next += states;
+        Some((state, states as usize))
+    }
+}
+
+/// The distances of a block, which a walk asks for in order.
+pub(super) trait DistanceSource {
+    /// Returns the distance of the next state. The first state of a block has the predictor [`NONE`].
+    fn next(&mut self, predictor: u8, symbol_map: u32) -> u8;
+
+    /// Skips this number of states if their distances are not needed. Returns whether they are skipped.
+    fn skip(&mut self, states: usize) -> bool;
+
+    /// Takes the distances of the last states.
+    fn collect(&mut self, distances: &[u16]);
+}
+
+/// A walk through the states of a block.
+pub(super) struct Walk<'a> {
+    neighbors: &'a NeighborCells,
+    slice: &'a mut Slice,
+    /// The run of the state after the last visited one in the order of ranks, and its lowest piece.
+    runs: Runs,
+    lowest: usize,
+    /// Whether no state of the slice has been visited.
+    begins: bool,
+    /// The distance of the first visited state of the last slice.
+    start: u8,
+    /// The distance of the last visited state.
+    before: u8,
+}
+
+impl<'a> Walk<'a> {
+    /// Visits the states of these intervals.
+    pub fn visit(
+        neighbors: &'a NeighborCells,
+        slice: &'a mut Slice,
+        intervals: Intervals,
+        source: &mut impl DistanceSource,
+    ) {
+        let runs = Runs::at(State::from_cells(CellSet::EMPTY));
+        let mut walk = Walk { neighbors, slice, runs, lowest: 0, begins: true, start: NONE, before: NONE };
+        intervals.for_each(|(first, states)| walk.visit_interval(first, states, source));
+    }
+
+    /// Moves to a state. Returns whether states of its slice are left out between the last visited state
+    /// and this one.
+    fn enter(&mut self, state: State) -> bool {
+        let runs = Runs::at(state);
+        let lowest = state.cells().first().map_or(0, |cell| cell.index());
+        let (from, to) = ((self.runs.second(), self.lowest), (runs.second(), lowest));
+        let same_slice = !self.begins && self.runs.same_slice(&runs);
+        if same_slice {
+            self.slice.clear_between(from, to);
+        } else {
+            self.slice.clear_before(runs.second(), lowest);
+        }
+        (self.runs, self.lowest, self.begins) = (runs, lowest, !same_slice);
+        same_slice && from != to
+    }
+
+    /// Visits `states` states with consecutive ranks.
+    fn visit_interval(&mut self, first: State, states: usize, source: &mut impl DistanceSource) {
+        let mut after_gap = self.enter(first);
+        let neighbors = self.neighbors;
+        let mut left = states;
+        while left > 0 {
+            let (second, from) = (self.runs.second(), self.lowest);
+            let mut cell = from;
+            if self.begins {
+                self.start = source.next(self.start, DEFAULT_MAP);
+                let others = self.runs.slice_states() - (second * (second - 1) / 2 + from) - 1;
+                if others < left && source.skip(others) {
+                    left -= others + 1;
+                    self.lowest = 0;
+                    self.runs.next_slice();
+                    continue;
+                }
+                self.slice.set(second, from, self.start);
+                (self.before, cell, left) = (self.start, from + 1, left - 1);
+            } else if after_gap {
+                let next = |predictor, symbol_map| source.next(predictor, symbol_map);
+                self.before = self.slice.run(neighbors, NO_PREVIOUS_CELLS, second, cell..cell + 1, self.before, next);
+                (cell, left) = (cell + 1, left - 1);
+            }
+            after_gap = false;
+            let end = second.min(cell + left);
+            left -= end.saturating_sub(cell);
+            let next = |predictor, symbol_map| source.next(predictor, symbol_map);
+            self.before = self.slice.run(neighbors, &neighbors.before, second, cell..end, self.before, next);
+            source.collect(&self.slice.row(second)[from..end]);
+            if end == second {
+                (self.lowest, self.begins) = (0, self.runs.next_run());
+            } else {
+                (self.lowest, self.begins) = (end, false);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::super::zstd::{ZstdEncoder, decompress, packed, read};
+    use super::*;
+    use crate::board::{Board, Cell, Prefix};
+    use proptest::prelude::*;
+
+    /// The symbols and the escaped distances of a block, computed state by state from
+    /// the definitions of `docs/table-format.md`.
+    struct Oracle {
+        board: Board,
+        symmetry: Option<Symmetry>,
+        distances: HashMap<State, u8>,
+        previous: Option<State>,
+        /// The first state of the last triangle.
+        first_of_triangle: Option<State>,
+    }
+
+    impl Oracle {
+        fn lower_neighbor(&self, cell: usize, allowed: impl Fn(usize) -> bool) -> Option<usize> {
+            let neighbors = self.board.geometry().neighbors(Cell::new(cell)).iter().map(Cell::index);
+            neighbors.filter(|&near| near < cell && allowed(near)).min()
+        }
+
+        fn beside(&self, cell: usize, other: Option<usize>) -> Option<usize> {
+            let row = |cell| self.board.geometry().row(Cell::new(cell));
+            other.filter(|&other| other < self.board.cells() && row(other) == row(cell))
+        }
+
+        /// Returns the distance of a state of the triangle, unless it is missing.
+        fn distance(&self, upper: CellSet, x: Option<usize>, y: Option<usize>) -> Option<u8> {
+            let (x, y) = (x?, y?);
+            let state = State::from_cells(upper.with(Cell::new(x)).with(Cell::new(y)));
+            // A state that is not canonical is not in the map.
+            self.distances.get(&state).copied().filter(|_| x < y)
+        }
+
+        /// Returns the symbol of the next state of the block.
+        fn symbol(&mut self, state: State, distance: u8) -> u8 {
+            let cells: Vec<usize> = state.cells().iter().map(Cell::index).collect();
+            let (x, y) = (cells[0], cells[1]);
+            let upper: CellSet = cells[2..].iter().map(|&cell| Cell::new(cell)).collect();
+            let of_triangle = |other: State| other.cells().iter().skip(2).eq(upper);
+            let continues = self.first_of_triangle.is_some_and(of_triangle);
+            let at = |x, y| self.distance(upper, x, y);
+            let low = |cell: usize| self.lower_neighbor(cell, |_| true);
+            let low_1 = self.lower_neighbor(y, |near| near > 0);
+            let below_y = y.checked_sub(1);
+            let anchor = if x == 0 { at(Some(0), low_1) } else { at(low(x), Some(y)) };
+            let known = |state: Option<State>| state.map(|state| self.distances[&state]);
+            let (anchor, map) = match anchor.filter(|_| continues) {
+                _ if !continues => (known(self.first_of_triangle), DEFAULT_MAP),
+                None => (known(self.previous), DEFAULT_MAP),
+                Some(anchor) => {
+                    let near = low(x);
+                    let after = |cell: Option<usize>| cell.and_then(|cell| self.beside(cell, Some(cell + 1)));
+                    let digits = [
+                        (2, at(Some(x), below_y)),
+                        (2, at(Some(x), low_1)),
+                        (2, at(Some(x), after(low_1))),
+                        (1, at(after(near), Some(y))),
+                        (1, at(near, below_y)),
+                        (2, at(near.and_then(low).and_then(low), Some(y))),
+                        (1, at(self.beside(x, x.checked_sub(1)), Some(y))),
+                    ];
+                    let context = digits.into_iter().fold(0, |context, (most, distance)| {
+                        let difference = |d: u8| (i32::from(d) - i32::from(anchor)).clamp(-most, most) + most;
+                        context * (2 * most + 2) + distance.map_or(2 * most + 1, difference)
+                    });
+                    (Some(anchor), u32::from(include_bytes!("orders.bin")[context as usize]))
+                }
+            };
+            if !continues {
+                self.first_of_triangle = Some(state);
+            }
+            self.previous = Some(state);
+            self.distances.insert(state, distance);
+            let symbol_of = |anchor: u8| {
+                let difference = i32::from(distance) - i32::from(anchor) + 1;
+                (0..3).find(|symbol| (map >> (2 * symbol) & 3) as i32 == difference)
+            };
+            anchor.and_then(symbol_of).unwrap_or(3) as u8
+        }
+
+        fn content(mut self, indices: Range<u64>, distances: &[u8]) -> Vec<u8> {
+            let mut symbols = Vec::new();
+            for (index, &distance) in indices.zip(distances) {
+                let state = match &self.symmetry {
+                    Some(symmetry) => symmetry.state(index),
+                    None => Rank(index).state(self.board.pieces()),
+                };
+                symbols.push(self.symbol(state, distance));
+            }
+            let escapes = symbols.iter().zip(distances).filter(|(symbol, _)| **symbol == 3);
+            let escapes: Vec<u8> = escapes.map(|(_, &distance)| distance).collect();
+            let mut content = packed(symbols.into_iter());
+            content.extend(escapes);
+            content
+        }
+    }
+
+    fn prefixes() -> impl Strategy<Value = Prefix> {
+        let symmetric = vec![
+            (3, 3, 9),
+            (3, 6, 9),
+            (4, 3, 16),
+            (4, 6, 13),
+            (5, 3, 19),
+            (5, 6, 25),
+            (9, 3, 81),
+            (9, 6, 36),
+            (9, 10, 81),
+            (11, 15, 66),
+        ];
+        prop::sample::select(symmetric)
+            .prop_map(|(size, pieces, within)| Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_of_both_forms_have_the_documented_symbols(
+            prefix in prefixes(),
+            mirrored: bool,
+            near_start: bool,
+            start: u64,
+            steps in prop::collection::vec(prop_oneof![5 => 0u8..3, 1 => Just(9)], 1..1500),
+            (from, to) in any::<(prop::sample::Index, prop::sample::Index)>(),
+        ) {
+            let symmetry = Symmetry::of(prefix).filter(|_| mirrored);
+            let board = prefix.board();
+            let states = symmetry.as_ref().map_or(prefix.states(), Symmetry::states);
+            // Mirrored blocks near the goal have many short stretches.
+            let start = start % if near_start { states.min(3000) } else { states };
+            // A block is part of one partition.
+            let index_end = |back: usize| match &symmetry {
+                Some(symmetry) => symmetry.states_within(back + 1),
+                None => prefix.partition(back).end,
+            };
+            let end = prefix.back_cells().map(index_end).find(|&end| end > start).unwrap();
+            let count = steps.len().min((end - start) as usize);
+            let walked = steps[..count].iter().scan(100u8, |at, step| {
+                *at = (*at + step).clamp(1, 200) - 1;
+                Some(*at)
+            });
+            let distances: Vec<u8> = walked.collect();
+            let indices = start..start + count as u64;
+
+            let intervals = |end: u64| Intervals::of(start..end, board.pieces(), symmetry.as_ref());
+            let block = ZstdEncoder::new(board.geometry(), 3).encode(intervals(indices.end), &distances);
+            let content = decompress(&block, count).unwrap();
+            let oracle = Oracle {
+                board,
+                symmetry: symmetry.clone(),
+                distances: HashMap::new(),
+                previous: None,
+                first_of_triangle: None,
+            };
+            prop_assert_eq!(&*content, oracle.content(indices, &distances));
+
+            let (from, to) = (from.index(count), to.index(count));
+            let wanted = from.min(to)..from.max(to) + 1;
+            let mut out = vec![0; wanted.len()];
+            let neighbors = NeighborCells::of(board.geometry());
+            read(&neighbors, &content, count, intervals(start + wanted.end as u64), wanted.clone(), &mut out);
+            prop_assert_eq!(out, &distances[wanted]);
+        }
+    }
+}
