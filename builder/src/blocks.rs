@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_data::Table;
 use sternhalma_data::table::write::{BlockEncoder, TableWriter};
 use sternhalma_data::table::{Block, checksum};
+use sternhalma_data::{Rank, Table};
 
 use crate::error::{BuilderError, Result};
 use crate::observer::{BuildPhase, Observer};
@@ -44,7 +44,7 @@ pub(crate) fn write_blocks(
     mut after_batch: impl FnMut(&mut TableWriter) -> Result<()> + Send,
 ) -> Result<()> {
     let layout = writer.layout().clone();
-    let (prefix, encoding) = (layout.prefix(), layout.encoding());
+    let encoding = layout.encoding();
     let blocks = layout.blocks();
     let per_task = (size.states_per_task / encoding.block_states()).max(1);
     let tasks = size.tasks_per_thread * pool.current_num_threads() as u64;
@@ -62,7 +62,7 @@ pub(crate) fn write_blocks(
     let encode_batch = |first: u64| -> Result<Vec<Vec<EncodedBlock>>> {
         let starts = (0..tasks).map(|task| first + task * per_task).take_while(|&start| start < blocks);
         let starts: Vec<u64> = starts.collect();
-        let encoder = || BlockEncoder::new(prefix, encoding);
+        let encoder = || BlockEncoder::new(&layout);
         // Each task may run on another thread.
         let starts = starts.into_par_iter().with_max_len(1);
         starts.map_init(encoder, |encoder, start| encode_task(encoder, start..blocks.min(start + per_task))).collect()
@@ -87,8 +87,17 @@ pub(crate) fn write_blocks(
 /// their checksums, on the threads of the current pool.
 pub(crate) fn check_blocks(tables: &[&Table], states: u64, observer: &dyn Observer) -> Result<()> {
     let blocks = |table: &&Table| {
-        let all = table.layout().blocks();
-        if states >= table.prefix().states() { all } else { table.layout().block_of_rank(states - 1) + 1 }
+        let layout = table.layout();
+        match layout.symmetry() {
+            _ if states >= table.prefix().states() => layout.blocks(),
+            None => layout.block_of_index(states - 1) + 1,
+            // The canonical state of a pair is not behind the other one.
+            Some(symmetry) => {
+                let last = Rank(states - 1).state(table.board().pieces()).cells().last();
+                let stored = symmetry.states_within(last.map_or(0, |back| back.index() + 1));
+                layout.block_of_index(stored - 1) + 1
+            }
+        }
     };
     observer.begin(BuildPhase::Check, tables.iter().map(blocks).sum());
     tables.iter().try_for_each(|table| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sternhalma_data::{Board, TableError};
 use thiserror::Error;
 
-use crate::options::TableSpec;
+use crate::options::{NoMirroredForm, TableSpec};
 
 pub(crate) type Result<T> = std::result::Result<T, BuilderError>;
 
@@ -56,6 +56,9 @@ pub enum BuilderError {
     /// A table of one piece cannot be built out of core.
     #[error("a table of a single piece can only be built in memory")]
     SinglePiece,
+    /// A table that is to be mirrored has no mirrored form.
+    #[error(transparent)]
+    NoMirroredForm(#[from] NoMirroredForm),
     /// A distance exceeds what a table can store.
     #[error("a distance of more than 254 moves does not fit in a table")]
     DistanceTooLarge,

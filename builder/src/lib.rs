@@ -5,7 +5,7 @@
 //! The builder searches in memory or, under a memory limit, out of core. An
 //! interrupted out-of-core build resumes. A [`Verifier`] checks a file and
 //! proves its distances without a search. A [`TableConverter`] changes the
-//! encoding of a table, and [`compare`] compares the upper bounds of one table
+//! encoding and the form of a table, and [`compare`] compares the upper bounds of one table
 //! with another.
 //!
 //! ```
@@ -53,6 +53,6 @@ mod verify;
 pub use build::{BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder};
 pub use error::BuilderError;
 pub use observer::{BuildPhase, Observer};
-pub use options::{BuildMode, TableSpec};
+pub use options::{BuildMode, NoMirroredForm, TableSpec};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::Verifier;

@@ -3,24 +3,66 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use sternhalma_data::board::Symmetry;
+use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Prefix, Table};
+use thiserror::Error;
 
-/// The states of a table and their encoding: together they determine every
-/// byte of a table file except its provenance.
+/// The states of a table, their encoding and its form: together they determine
+/// every byte of a table file except its provenance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TableSpec {
     /// The states that the table covers.
     pub prefix: Prefix,
     /// The encoding of the distances, with its parameters.
     pub encoding: Encoding,
-    /// Whether the table holds only one state of each mirrored pair.
+    /// Whether the file stores only the canonical state of each left-right
+    /// mirrored pair.
     pub mirrored: bool,
 }
 
+/// The reason why a table cannot be mirrored.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoMirroredForm {
+    /// The army has one piece.
+    #[error("a table of a single piece cannot be mirrored")]
+    SinglePiece,
+    /// The goal ends within a row.
+    #[error("{0} cannot be mirrored: the goal is not whole rows of the board, as with 3, 6, 10 or 15 pieces")]
+    Goal(Prefix),
+    /// The covered cells end within a row.
+    #[error("{0} cannot be mirrored: the covered cells are not whole rows of the board")]
+    Cells(Prefix),
+}
+
 impl TableSpec {
+    /// Returns the specification with the default form: a table is mirrored if it
+    /// can be, unless it has one byte per state.
+    pub fn new(prefix: Prefix, encoding: Encoding) -> TableSpec {
+        let mirrored = encoding != Encoding::Byte && Layout::mirrored(prefix, encoding).is_some();
+        TableSpec { prefix, encoding, mirrored }
+    }
+
     /// Returns the specification that an existing table fulfills.
     pub fn of(table: &Table) -> TableSpec {
-        TableSpec { prefix: table.prefix(), encoding: table.encoding(), mirrored: false }
+        TableSpec { prefix: table.prefix(), encoding: table.encoding(), mirrored: table.info().mirrored }
+    }
+
+    /// Returns the places of the partitions and blocks of the table.
+    ///
+    /// # Errors
+    /// If the table is to be mirrored, but its states have no mirrored form.
+    pub fn layout(self) -> Result<Layout, NoMirroredForm> {
+        let TableSpec { prefix, encoding, mirrored } = self;
+        if !mirrored {
+            return Ok(Layout::new(prefix, encoding));
+        }
+        Layout::mirrored(prefix, encoding).ok_or_else(|| match prefix.board().pieces() {
+            1 => NoMirroredForm::SinglePiece,
+            _ if Symmetry::of(Prefix::whole(prefix.board())).is_none() => NoMirroredForm::Goal(prefix),
+            _ => NoMirroredForm::Cells(prefix),
+        })
     }
 }
 
@@ -31,6 +73,9 @@ impl fmt::Display for TableSpec {
         write!(f, "{size}x{size} with {pieces} pieces within {within} cells, {}", self.encoding)?;
         if let Encoding::Zstd(zstd) = self.encoding {
             write!(f, " (blocks of {} states, level {})", zstd.block_states(), zstd.level())?;
+        }
+        if self.mirrored {
+            f.write_str(", mirrored")?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Built tables agree with a reference breadth-first search in every state.
 
-use sternhalma_builder::{BuildMode, BuilderError, MachineSpec, Observer, TableBuilder, Verifier};
+use sternhalma_builder::{BuildMode, BuilderError, MachineSpec, Observer, TableBuilder, TableSpec, Verifier};
 use sternhalma_data::table::{Layout, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Probe, Rank, State, States, Table, TableInfo};
 use sternhalma_testutil::{Reference, layers_of, write_forged_table};
@@ -26,6 +26,7 @@ fn assert_matches_reference(prefix: Prefix) {
     let proven_depth = boundary_layer.map(|layer| layer + 2);
     for encoding in [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(256, 3).unwrap())] {
         let table = built(&dir, prefix, encoding, 2);
+        assert_eq!(table.info().mirrored, TableSpec::new(prefix, encoding).mirrored);
         assert_eq!(table.distances().unwrap(), expected, "{prefix} in {encoding}");
         assert_eq!(table.proven_depth(), proven_depth, "{prefix}");
         Verifier::new(&table).threads(2).prove(&()).unwrap();
@@ -94,7 +95,7 @@ fn searches_with_and_without_mirroring_write_the_same_bytes() {
             let [mirrored, whole] = [true, false].map(|mirror| {
                 let path = dir.path().join("table.sht");
                 let builder = TableBuilder::new(prefix(side, pieces, within)).encoding(encoding).threads(2);
-                builder.mirror(mirror).overwrite(true).build(&path, &()).unwrap();
+                builder.mirror(mirror).mirrored(false).overwrite(true).build(&path, &()).unwrap();
                 let table = Table::options().verify_blocks(true).open(&path).unwrap();
                 (table.info().clone(), table.checksum(), table.provenance().successors)
             });
@@ -150,8 +151,13 @@ fn a_proof_finds_every_wrong_distance() {
     let path = dir.path().join("forged.sht");
     for prefix in [Prefix::whole(Board::new(4, 3).unwrap()), prefix(4, 3, 11)] {
         let Reference { distances: right, boundary_layer, .. } = Reference::search(prefix);
-        let contents =
-            |distances: &[u8], encoding| TableInfo { prefix, encoding, layers: layers_of(distances), boundary_layer };
+        let contents = |distances: &[u8], encoding| TableInfo {
+            prefix,
+            encoding,
+            mirrored: false,
+            layers: layers_of(distances),
+            boundary_layer,
+        };
         Verifier::new(&write_forged_table(&path, contents(&right, Encoding::Byte), &right))
             .threads(1)
             .prove(&())
@@ -185,7 +191,11 @@ fn a_proof_finds_distances_that_are_right_only_modulo_three() {
     let prefix = Prefix::whole(Board::new(4, 3).unwrap());
     let right = Reference::search(prefix).distances;
     let refuse = |encoding, layers: Vec<u64>, values: &[u8]| {
-        let table = write_forged_table(&path, TableInfo { prefix, encoding, layers, boundary_layer: None }, values);
+        let table = write_forged_table(
+            &path,
+            TableInfo { prefix, encoding, mirrored: false, layers, boundary_layer: None },
+            values,
+        );
         let error = Verifier::new(&table).threads(1).prove(&()).expect_err("the table is wrong");
         assert!(matches!(error, BuilderError::WrongTable { .. } | BuilderError::Table(_)), "{error}");
     };
@@ -212,7 +222,9 @@ fn a_proof_checks_the_boundary_layer() {
     let prefix = prefix(4, 3, 11);
     let Reference { distances: right, boundary_layer, .. } = Reference::search(prefix);
     for wrong in [None, boundary_layer.map(|layer| layer + 1)] {
-        let contents = TableInfo { prefix, encoding: Encoding::Byte, layers: layers_of(&right), boundary_layer: wrong };
+        let encoding = Encoding::Byte;
+        let contents =
+            TableInfo { prefix, encoding, mirrored: false, layers: layers_of(&right), boundary_layer: wrong };
         assert!(Verifier::new(&write_forged_table(&path, contents, &right)).threads(1).prove(&()).is_err());
     }
 }

@@ -77,7 +77,7 @@ impl Distances {
 
     /// Returns whether every distance takes only a few loads.
     pub fn is_fast(&self) -> bool {
-        self.table().is_none_or(|table| table.as_bytes().is_some() && table.prefix().is_whole())
+        self.table().is_none_or(|table| table.encoding() == Encoding::Byte && table.prefix().is_whole())
     }
 
     /// Returns the distance of an army with its rank, in moves. A look-up that
@@ -87,11 +87,18 @@ impl Distances {
         match &self.0 {
             Source::Table(table) => match table.as_bytes().and_then(|bytes| bytes.get(rank.0 as usize)) {
                 Some(&distance) => f64::from(distance),
-                None => beyond(table, army),
+                None => without_rank(table, army),
             },
             Source::Rows(rows) => MOVES_PER_STEP * rows.left(army) as f64,
         }
     }
+}
+
+/// Returns the distance, in moves, of an army that the rank does not find: in a mirrored table, or
+/// [`beyond`] the table.
+#[inline(never)]
+fn without_rank(table: &Table, army: State) -> f64 {
+    table.probe_byte(army).map_or_else(|| beyond(table, army), f64::from)
 }
 
 /// Returns the distance, in moves, of an army that needs more than a load: of one
@@ -102,7 +109,7 @@ fn beyond(table: &Table, army: State) -> f64 {
     let (placed, steps) = draw_in(prefix, army);
     // With one byte per state, blocks are not compared with their checksums.
     let known = match table.encoding() {
-        Encoding::Byte => table.as_bytes().map(|bytes| bytes[Rank::of(placed).0 as usize]),
+        Encoding::Byte => table.probe_byte(placed),
         _ => table.probe(placed).ok().and_then(|lookup| lookup.distance()).map(|distance| distance.0),
     };
     f64::from(known.unwrap_or(table.max_distance().0)) + MOVES_PER_STEP * f64::from(steps)

@@ -75,7 +75,8 @@ fn repair(file: &mut [u8]) -> Option<()> {
     };
     let compressed = header[27] == 3;
     let layers = u32::from_le_bytes(number(file, 28)?) as usize;
-    let layout = Layout::new(prefix, encoding);
+    let mirrored = header[8] == 2;
+    let layout = if mirrored { Layout::mirrored(prefix, encoding)? } else { Layout::new(prefix, encoding) };
     let (blocks, partitions) = (layout.blocks() as usize, prefix.back_cells().len());
     let directory_at = HEADER + 8 * (1..=255).contains(&layers).then_some(layers)?;
     let checksums_at = directory_at + 32 * partitions;
@@ -88,15 +89,17 @@ fn repair(file: &mut [u8]) -> Option<()> {
     file[lists_end..data_at].fill(0);
     let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
     put(0, b"\x89SHT\r\n\x1a\n\x01\0\0\0\0\0\x10\0diamond\0");
-    put(32, &prefix.states().to_le_bytes());
+    put(8, &[1 + u8::from(mirrored)]);
+    put(32, &layout.stored_states().to_le_bytes());
     put(44, &(partitions as u32).to_le_bytes());
     put(48, &(blocks as u64).to_le_bytes());
     put(56, &(data_at as u64).to_le_bytes());
     put(82, &[0; HEADER - 82]);
+    put(82, &[u8::from(mirrored)]);
     let (mut end, mut block) = (data_at, 0);
     for (number, partition) in layout.partitions().enumerate() {
         let (start, first) = (end, block);
-        while block < blocks && layout.block(block as u64).ranks.start < partition.ranks.end {
+        while block < blocks && layout.block(block as u64).indices.start < partition.indices.end {
             let length = match compressed {
                 true => u32::from_le_bytes(self::number(file, lengths_at + 4 * block)?) as usize,
                 false => {
@@ -110,7 +113,7 @@ fn repair(file: &mut [u8]) -> Option<()> {
             block += 1;
         }
         let sum = checksum(&file[checksums_at + 8 * first..checksums_at + 8 * block]);
-        let states = partition.ranks.end - partition.ranks.start;
+        let states = partition.indices.end - partition.indices.start;
         let entry = [start as u64, (end - start) as u64, states, sum].map(u64::to_le_bytes);
         file[directory_at + 32 * number..][..32].copy_from_slice(entry.as_flattened());
     }

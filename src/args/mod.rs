@@ -3,6 +3,7 @@
 pub mod board;
 pub mod engine;
 pub mod limits;
+pub mod mirror;
 pub mod player;
 pub mod position;
 pub mod rulesheet;

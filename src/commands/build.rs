@@ -5,10 +5,10 @@ use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::HumanBytes;
 use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, TableBuilder};
-use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Prefix, Table};
 
 use crate::args::board::BoardArgs;
+use crate::args::mirror::MirrorArgs;
 use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::{estimate, info};
@@ -35,6 +35,8 @@ pub struct Args {
     #[command(flatten)]
     zstd: ZstdArgs,
     #[command(flatten)]
+    mirror: MirrorArgs,
+    #[command(flatten)]
     threads: ThreadArgs,
     /// File to write [default: named after the board, in the tables directory]
     #[arg(short, long, value_name = "FILE")]
@@ -57,9 +59,6 @@ pub struct Args {
     /// Drop work files from the system's page cache after use
     #[arg(long, help_heading = "Resources")]
     uncached: bool,
-    /// Search a state and its left-right mirror image separately, with twice the memory (in memory only)
-    #[arg(long, help_heading = "Resources")]
-    no_mirror: bool,
     /// Estimate time, memory and disk space from smaller builds, and do not build the table
     #[arg(long, help_heading = "Estimate")]
     plan: bool,
@@ -76,11 +75,17 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let encoding = args.zstd.apply(args.encoding)?;
     let path = args.output.clone().map_or_else(|| ctx.tables.default_path(prefix, encoding), Ok)?;
     let builder = args.builder(prefix, encoding);
+    let table_bytes = builder.spec().layout()?.file_bytes();
     if args.plan {
         return estimate::run(&builder, &args.machine, args.limit(), &path, args.json);
     }
     if let Some(table) = args.existing(&builder, &path) {
-        status!("already built: {prefix} in the encoding {encoding}; --force builds it again");
+        let form = match (table.info().mirrored, builder.spec().mirrored) {
+            (true, false) => " without mirror images (`convert --no-mirror` adds them)",
+            (false, true) => " with mirror images (`convert --mirror` removes them)",
+            _ => "",
+        };
+        status!("already built: {prefix} in the encoding {encoding}{form}; --force builds it again");
         return info::print_new(&table, &path, args.json);
     }
     status!(
@@ -89,7 +94,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         path.display(),
         counted(builder.thread_count(), "thread"),
     );
-    let built = args.build(ctx, &builder, &path)?;
+    let built = args.build(ctx, &builder, &path, table_bytes)?;
     let table = Table::open(&path)?;
     match built {
         BuildOutcome::Built => status!(
@@ -110,7 +115,8 @@ fn mode_parser() -> impl TypedValueParser<Value = BuildMode> {
 }
 
 impl Args {
-    /// Returns the table at the path, if it is the one to build and no work is left to do.
+    /// Returns the table at the path, if it has the states and the encoding of the one to build in
+    /// either form, and no work is left to do.
     fn existing(&self, builder: &TableBuilder, path: &Path) -> Option<Table> {
         if self.force || builder.work_dir_exists(path) {
             return None;
@@ -130,8 +136,12 @@ impl Args {
             .memory_limit(self.limit())
             .restart(self.fresh)
             .overwrite(self.force)
-            .drop_page_cache(self.uncached)
-            .mirror(!self.no_mirror);
+            .drop_page_cache(self.uncached);
+        match self.mirror.mirrored() {
+            Some(true) => builder = builder.mirrored(true),
+            Some(false) => builder = builder.mirror(false),
+            None => {}
+        }
         if let Some(mode) = self.mode {
             builder = builder.mode(mode);
         }
@@ -143,9 +153,15 @@ impl Args {
 
     /// Builds the table with a progress display. The message of an interrupted
     /// build depends on the mode, because only builds out of core resume.
-    fn build(&self, ctx: &CommandContext, builder: &TableBuilder, path: &Path) -> Result<BuildOutcome> {
+    fn build(
+        &self,
+        ctx: &CommandContext,
+        builder: &TableBuilder,
+        path: &Path,
+        table_bytes: u64,
+    ) -> Result<BuildOutcome> {
         let mode = self.choose_mode(builder, path);
-        self.check_resources(builder, path, mode)?;
+        self.check_resources(builder, path, mode, table_bytes)?;
         let progress = ctx.progress()?;
         let built = builder.build(path, &progress);
         progress.finish();
@@ -185,17 +201,15 @@ impl Args {
         choice.mode
     }
 
-    fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode) -> Result<()> {
-        let spec = builder.spec();
-        let table = Layout::new(spec.prefix, spec.encoding).file_bytes();
+    fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode, table_bytes: u64) -> Result<()> {
         if mode == BuildMode::InMemory {
             let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
             check_memory(builder.memory_needed(), advice)?;
-            return check_disk(path, table);
+            return check_disk(path, table_bytes);
         }
         status!("work directory {}", builder.work_dir_of(path).display());
         // The layers take about 3 bits per state. Some of them may already be on disk.
-        let layers = if builder.work_dir_exists(path) { 0 } else { spec.prefix.states() / 8 * 3 };
-        check_disk(path, table.saturating_add(layers))
+        let layers = if builder.work_dir_exists(path) { 0 } else { builder.spec().prefix.states() / 8 * 3 };
+        check_disk(path, table_bytes.saturating_add(layers))
     }
 }

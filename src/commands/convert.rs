@@ -4,9 +4,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
 use sternhalma_builder::{BuilderError, TableConverter};
-use sternhalma_data::table::Layout;
 use sternhalma_data::{Encoding, Table};
 
+use crate::args::mirror::MirrorArgs;
 use crate::args::threads::ThreadArgs;
 use crate::args::zstd::ZstdArgs;
 use crate::commands::info;
@@ -14,7 +14,7 @@ use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
 use crate::resources::check_disk;
 
-/// Write a table in another encoding
+/// Write a table in another encoding or form
 ///
 /// Needs little memory and uses all cores. Prints the path of the new file.
 #[derive(clap::Args)]
@@ -30,6 +30,8 @@ pub struct Args {
     #[command(flatten)]
     zstd: ZstdArgs,
     #[command(flatten)]
+    mirror: MirrorArgs,
+    #[command(flatten)]
     threads: ThreadArgs,
     /// Replace the file if it exists
     #[arg(long)]
@@ -42,17 +44,25 @@ pub struct Args {
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let encoding = args.zstd.apply(args.encoding)?;
     let table = ctx.open_table(&args.file)?;
-    let threads = args.threads.get();
+    let mut converter = TableConverter::new(&table, encoding).threads(args.threads.get()).overwrite(args.force);
+    if let Some(mirrored) = args.mirror.mirrored() {
+        converter = converter.mirrored(mirrored);
+    }
+    let spec = converter.spec();
+    let file_bytes = spec.layout()?.file_bytes();
+    let form = |mirrored| if mirrored { " (mirrored)" } else { "" };
     status!(
-        "converting {}: {} from {} to {encoding} in {}",
+        "converting {}: {} from {}{} to {encoding}{} in {}",
         table.path().display(),
         counted(table.prefix().states() as usize, "state"),
         table.encoding(),
+        form(table.info().mirrored),
+        form(spec.mirrored),
         args.output.display()
     );
-    check_disk(&args.output, Layout::new(table.prefix(), encoding).file_bytes())?;
+    check_disk(&args.output, file_bytes)?;
     let started = Instant::now();
-    let new = convert_to(ctx, &table, &args.output, encoding, threads, args.force)?;
+    let new = convert_to(ctx, &converter, &args.output)?;
     status!(
         "converted in {:.1} s: {}, {:.2} bits per state",
         started.elapsed().as_secs_f64(),
@@ -62,16 +72,8 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     info::print_new(&new, &args.output, args.json)
 }
 
-fn convert_to(
-    ctx: &CommandContext,
-    table: &Table,
-    output: &Path,
-    encoding: Encoding,
-    threads: usize,
-    force: bool,
-) -> Result<Table> {
+fn convert_to(ctx: &CommandContext, converter: &TableConverter, output: &Path) -> Result<Table> {
     let progress = ctx.progress()?;
-    let converter = TableConverter::new(table, encoding).threads(threads).overwrite(force);
     let converted = converter.convert(output, &progress);
     progress.finish();
     match converted {

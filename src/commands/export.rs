@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::table::write_lex;
-use sternhalma_data::{DistanceStream, Encoding, Table};
+use sternhalma_data::{DistanceStream, Table};
 
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
@@ -38,7 +38,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if args.order == OrderArg::Lex && !table.prefix().is_whole() {
         bail!("{}: only complete tables have the order `lex`; use --order colex", table.path().display());
     }
-    if args.order == OrderArg::Lex && table.encoding() != Encoding::Byte {
+    if args.order == OrderArg::Lex && table.as_bytes().is_none() {
         check_memory(table.prefix().states(), "use --order colex or free some memory")?;
     }
     if args.output == Path::new("-") {

@@ -30,8 +30,10 @@ struct TableReport<'a> {
     within: usize,
     states: u64,
     encoding: String,
+    /// Whether the file stores only one state of each left-right mirrored pair.
+    mirrored: bool,
     bytes: u64,
-    /// Offset of the data in the file. The encoding `byte` has a byte per state, ordered by rank.
+    /// Offset of the data in the file. The encoding `byte` has a byte per state, ordered by rank or reduced rank.
     data_offset: u64,
     /// Bits of the whole file per state.
     bits_per_state: f64,
@@ -75,7 +77,9 @@ struct PartitionRow {
 fn partitions(prefix: Prefix, layout: &Layout) -> Vec<PartitionRow> {
     let board = prefix.board();
     let share = |states: u64| states as f64 / prefix.states() as f64;
-    let row = |Partition { back, ranks, bytes }| {
+    // A mirrored table stores only some of the states that it covers.
+    let row = |Partition { back, bytes, .. }| {
+        let ranks = prefix.partition(back.index());
         let states = ranks.end - ranks.start;
         PartitionRow {
             back: board.geometry().cell_name(back.to_board_order(board, Side::X)),
@@ -100,6 +104,7 @@ impl TableReport<'_> {
             within: table.prefix().within(),
             states: table.prefix().states(),
             encoding: table.encoding().to_string(),
+            mirrored: table.info().mirrored,
             bytes: table.file_bytes(),
             data_offset: table.data_offset(),
             bits_per_state: bits_per_state(table),
@@ -154,10 +159,13 @@ fn text(table: &Table, info: &TableReport) -> String {
     let blocks = zstd(table).map_or(String::new(), |zstd| {
         format!(", blocks of {} states, zstd level {}", HumanCount(zstd.block_states()), zstd.level())
     });
+    let form = table
+        .symmetry()
+        .map_or(String::new(), |symmetry| format!(", mirrored: {} states in the file", HumanCount(symmetry.states())));
     let mut lines = vec![
         format!("{}: {}", info.file, table.prefix()),
         format!("states    {}, {} encoding, {}", HumanCount(info.states), info.encoding, HumanBytes(info.bytes)),
-        format!("storage   {:.3} bits per state{blocks}", info.bits_per_state),
+        format!("storage   {:.3} bits per state{blocks}{form}", info.bits_per_state),
         format!("start     {start}"),
         format!("farthest  {}", output::counted(info.max_distance.into(), "move")),
         format!("exact     {exact}"),

@@ -17,7 +17,7 @@ use crate::search::{DistancePlanes, Occupancy, new_bitmap};
 
 /// Returns the number of segments whose states are all in the first `blocks` blocks of a table.
 pub(super) fn segments_before(partitioning: &Partitioning, layout: &Layout, blocks: u64) -> u64 {
-    let Some(states) = blocks.checked_sub(1).map(|last| layout.block(last).ranks.end) else { return 0 };
+    let Some(states) = blocks.checked_sub(1).map(|last| layout.block(last).indices.end) else { return 0 };
     if states == partitioning.states() {
         return partitioning.segments();
     }
@@ -131,9 +131,12 @@ impl TableAssembler<'_> {
     /// the blocks are first collected from the layers, in bit planes.
     pub fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
-        let start = first.ranks.start;
-        let planes = self.planes(start..last.ranks.end)?;
-        Ok(blocks.iter().map(|block| planes.encode_block(start, block.ranks.clone(), self.encoding, encoder)).collect())
+        let start = first.indices.start;
+        let planes = self.planes(start..last.indices.end)?;
+        Ok(blocks
+            .iter()
+            .map(|block| planes.encode_block(start, block.indices.clone(), self.encoding, encoder))
+            .collect())
     }
 
     /// Returns the distances of the states of these indices. Bit `i` of the planes

@@ -17,7 +17,6 @@ use std::path::Path;
 use rayon::ThreadPool;
 use serde::Serialize;
 use sternhalma_data::board::{Symmetry, choose};
-use sternhalma_data::table::Layout;
 use sternhalma_data::{Prefix, Table};
 
 use super::in_memory::build_in_memory;
@@ -107,6 +106,7 @@ impl TableBuilder {
 
     fn estimate_on(&self, pool: &ThreadPool, machine: MachineSpec, directory: &Path) -> Result<BuildEstimate> {
         let (spec, symmetry) = (self.spec(), self.symmetry());
+        let table_bytes = spec.layout()?.file_bytes();
         let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
         let (params, threads) = if needed <= machine.memory {
             (None, machine.cores)
@@ -114,13 +114,14 @@ impl TableBuilder {
             let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
             (Some(params), threads)
         };
-        let symmetric = symmetry.is_some() && params.is_none();
+        let symmetric = symmetry.is_some() && (params.is_none() || spec.mirrored);
         let [large, small] = smaller_prefixes(spec.prefix, symmetric).map(|prefix| {
-            let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric);
+            let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
+            let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric).mirrored(mirrored);
             calibrate(&builder, params, pool, directory)
         });
         let machine = MachineSpec { cores: threads, ..machine };
-        Ok(extrapolate(spec, machine, params, needed, pool.current_num_threads(), [large?, small?]))
+        Ok(extrapolate(spec, table_bytes, machine, params, needed, pool.current_num_threads(), [large?, small?]))
     }
 }
 
@@ -171,13 +172,14 @@ fn calibrate(
 /// build, and `calibration_threads` that of the smaller builds.
 fn extrapolate(
     spec: TableSpec,
+    table_bytes: u64,
     machine: MachineSpec,
     params: Option<PartitionParams>,
     in_memory: u64,
     calibration_threads: usize,
     measured: [Calibration; 2],
 ) -> BuildEstimate {
-    let TableSpec { prefix, encoding, .. } = spec;
+    let prefix = spec.prefix;
     let [large, small] = measured;
     let breadth = |within: usize| (within as f64).sqrt();
     // The minimum avoids a division by 0 for two builds of the same prefix.
@@ -189,7 +191,6 @@ fn extrapolate(
     let cpu_s = large.cpu_s * work * layers / large.layers as f64;
     // The fraction of the threads' time in which they compute.
     let utilization = (large.cpu_s / (large.wall_s * calibration_threads as f64)).clamp(0.1, 1.0);
-    let table_bytes = Layout::new(prefix, encoding).file_bytes();
     let (mode, layer_bytes, read_bytes, spilled_bytes, memory_bytes) = match params {
         None => (BuildMode::InMemory, 0.0, 0.0, 0.0, in_memory),
         Some(params) => {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rayon::ThreadPool;
 use sternhalma_data::TableInfo;
-use sternhalma_data::table::Provenance;
 use sternhalma_data::table::fs::OsFileSystem;
-use sternhalma_data::table::write::NewTable;
+use sternhalma_data::table::write::{BlockEncoder, NewTable};
+use sternhalma_data::table::{Block, Provenance};
 
 use super::table_builder::TableBuilder;
 use crate::blocks::{BatchSize, write_blocks};
@@ -25,26 +25,21 @@ pub(super) fn build_in_memory(
     observer: &dyn Observer,
 ) -> Result<()> {
     let stopwatch = Stopwatch::start();
-    let TableSpec { prefix, encoding, .. } = options.spec;
+    let TableSpec { prefix, encoding, mirrored } = options.spec;
     let storage = OsFileSystem::shared();
     let new = NewTable::create_in(&storage, path, options.overwrite)?;
     let BfsResult { planes, runs, layers, boundary_layer, successors } =
         breadth_first_search(options.spec, options.symmetry(), pool, observer)?;
-    let mut writer = new.begin(TableInfo { prefix, encoding, layers, boundary_layer })?;
-    write_blocks(
-        &mut writer,
-        BatchSize::default(),
-        pool,
-        observer,
-        |encoder, blocks| {
-            let encode = |ranks: Range<u64>| match &runs {
-                None => planes.encode_block(0, ranks, encoding, encoder),
-                Some(runs) => planes.encode_reduced_block(runs, ranks, encoding, encoder),
-            };
-            Ok(blocks.iter().map(|block| block.ranks.clone()).map(encode).collect())
-        },
-        |_| Ok(()),
-    )?;
+    let mut writer = new.begin(TableInfo { prefix, encoding, mirrored, layers, boundary_layer })?;
+    let encode = |encoder: &mut BlockEncoder, blocks: &[Block]| {
+        // The planes of a mirrored table are by reduced rank, as its blocks are.
+        let encode = |indices: Range<u64>| match runs.as_ref().filter(|_| !mirrored) {
+            None => planes.encode_block(0, indices, encoding, encoder),
+            Some(runs) => planes.encode_reduced_block(runs, indices, encoding, encoder),
+        };
+        Ok(blocks.iter().map(|block| block.indices.clone()).map(encode).collect())
+    };
+    write_blocks(&mut writer, BatchSize::default(), pool, observer, encode, |_| Ok(()))?;
     let (wall_s, cpu_s) = stopwatch.seconds();
     writer.finish(&Provenance {
         wall_s,

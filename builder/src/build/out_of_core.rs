@@ -12,7 +12,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem, Traffic, parent_directory};
 use sternhalma_data::table::write::{BlockEncoder, NewTable, TableWriter};
-use sternhalma_data::table::{Block, LayerTraffic, Layout, Provenance};
+use sternhalma_data::table::{Block, LayerTraffic, Provenance};
 use sternhalma_data::{Table, TableError, TableInfo};
 
 use super::assembly::{TableAssembler, TableCommits, segments_before};
@@ -155,7 +155,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let partitioning = self.partitioning(params);
         let segments = partitioning.segments();
         let spec = self.options.spec;
-        let freed = segments_before(&partitioning, &Layout::new(spec.prefix, spec.encoding), committed);
+        let freed = segments_before(&partitioning, &spec.layout()?, committed);
         if self.check_layers(work, segments, freed)? > 0 {
             work.count_resume()?;
         }
@@ -291,7 +291,7 @@ fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<Laye
 
 /// Returns the contents of the table, and the part of its provenance that follows from the layers.
 fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
-    let TableSpec { prefix, encoding, .. } = spec;
+    let TableSpec { prefix, encoding, mirrored } = spec;
     let summaries: Vec<LayerSummary> = layers.iter().map(LayerFile::summary).collect();
     // The file of a layer describes the expansion of the previous layer.
     let boundary_layer = summaries.iter().position(|summary| summary.escapes).map(|distance| distance as u32 - 1);
@@ -305,5 +305,5 @@ fn summarize(spec: TableSpec, layers: &[LayerFile]) -> (TableInfo, Provenance) {
         io: io.collect(),
         ..Provenance::default()
     };
-    (TableInfo { prefix, encoding, layers: states, boundary_layer }, record)
+    (TableInfo { prefix, encoding, mirrored, layers: states, boundary_layer }, record)
 }

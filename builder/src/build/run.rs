@@ -15,13 +15,14 @@ impl TableBuilder {
     /// Builds the table and writes it to `path`.
     ///
     /// # Errors
-    /// If the memory or the memory limit does not suffice; if a file cannot
+    /// If the table is to be mirrored and cannot be; if the memory or the memory limit does not suffice; if a file cannot
     /// be written; if `path` exists and is not to be replaced; if the work
     /// directory is in use, damaged, or contains an unfinished build of
     /// another table; or if the observer cancels the build. `path` is unchanged
     /// then, and the work directory keeps its complete layers.
     pub fn build(&self, path: impl AsRef<Path>, observer: &dyn Observer) -> Result<BuildOutcome> {
         let path = path.as_ref();
+        self.spec.layout()?;
         if self.choose_mode(path).mode == BuildMode::InMemory {
             build_in_memory(path, self, &thread_pool(self.threads)?, observer)?;
             return Ok(BuildOutcome::Built);

@@ -48,6 +48,7 @@ pub struct TableBuilder {
     pub(super) overwrite: bool,
     pub(super) drop_page_cache: bool,
     mirror: bool,
+    mirrored: Option<bool>,
 }
 
 /// The mode of a build, and the reason for it.
@@ -80,7 +81,7 @@ impl TableBuilder {
     /// thread per core, no memory limit.
     pub fn new(prefix: Prefix) -> TableBuilder {
         TableBuilder {
-            spec: TableSpec { prefix, encoding: Encoding::Byte, mirrored: false },
+            spec: TableSpec::new(prefix, Encoding::Byte),
             threads: 0,
             memory_limit: u64::MAX,
             mode: None,
@@ -89,13 +90,14 @@ impl TableBuilder {
             overwrite: false,
             drop_page_cache: false,
             mirror: true,
+            mirrored: None,
         }
     }
 
     /// Sets the encoding of the distances.
     pub fn encoding(mut self, encoding: Encoding) -> TableBuilder {
         self.spec.encoding = encoding;
-        self
+        self.with_form()
     }
 
     /// Sets the number of threads; 0 is one per processor core.
@@ -142,19 +144,35 @@ impl TableBuilder {
     }
 
     /// Sets whether a search in memory skips mirror images (default: true). It has no effect out of
-    /// core, or if the goal or the prefix ends within a row.
+    /// core, or if the goal or the prefix ends within a row. Without mirroring, the file is by default
+    /// not mirrored either.
     pub fn mirror(mut self, mirror: bool) -> TableBuilder {
         self.mirror = mirror;
+        self.with_form()
+    }
+
+    /// Sets whether the file is mirrored: whether it stores only the canonical state of each mirrored
+    /// pair. By default [`TableSpec::new`] decides. The search of a mirrored file always skips mirror
+    /// images.
+    pub fn mirrored(mut self, mirrored: bool) -> TableBuilder {
+        self.mirrored = Some(mirrored);
+        self.with_form()
+    }
+
+    /// Sets the form of the file according to the options.
+    fn with_form(mut self) -> TableBuilder {
+        let default = || self.mirror && TableSpec::new(self.spec.prefix, self.spec.encoding).mirrored;
+        self.spec.mirrored = self.mirrored.unwrap_or_else(default);
         self
     }
 
     /// Returns the symmetry that a search in memory uses. The expander of a single piece has no reduced ranks.
     pub(super) fn symmetry(&self) -> Option<Symmetry> {
         let prefix = self.spec.prefix;
-        Symmetry::of(prefix).filter(|_| self.mirror && prefix.board().pieces() > 1)
+        Symmetry::of(prefix).filter(|_| (self.mirror || self.spec.mirrored) && prefix.board().pieces() > 1)
     }
 
-    /// Returns the states and the encoding of the table.
+    /// Returns the states, the encoding and the form of the table.
     pub fn spec(&self) -> TableSpec {
         self.spec
     }

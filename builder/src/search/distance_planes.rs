@@ -84,27 +84,27 @@ impl DistancePlanes {
         })
     }
 
-    /// Returns the bytes of a table block with these ranks. The first state of the
-    /// planes has rank `first_rank`, and all states of the block must be seen.
+    /// Returns the bytes of a table block with these indices. The first state of the
+    /// planes has index `first_index`, and all states of the block must be seen.
     pub fn encode_block(
         &self,
-        first_rank: u64,
-        ranks: Range<u64>,
+        first_index: u64,
+        indices: Range<u64>,
         encoding: Encoding,
         encoder: &mut BlockEncoder,
     ) -> Vec<u8> {
-        let states = ranks.start - first_rank..ranks.end - first_rank;
+        let states = indices.start - first_index..indices.end - first_index;
         match self {
             DistancePlanes::Mod3 { digits } => encode_mod3(digits, states),
             DistancePlanes::Distance { .. } => {
                 let mut bytes = vec![0; (states.end - states.start) as usize];
                 self.read(states.start, &mut bytes);
-                encode_distances(bytes, ranks, encoding, encoder)
+                encode_distances(bytes, indices, encoding, encoder)
             }
         }
     }
 
-    /// Returns the bytes of a table block with these ranks. The planes are by reduced rank.
+    /// Returns the bytes of a block of an unmirrored table with these ranks. The planes are by reduced rank.
     pub fn encode_reduced_block(
         &self,
         runs: &MirroredRuns,
@@ -162,9 +162,14 @@ fn encode_mod3([low, high]: &[Bitmap; 2], states: Range<u64>) -> Vec<u8> {
     out
 }
 
-/// Returns the bytes of a table block with these ranks and distances.
-fn encode_distances(distances: Vec<u8>, ranks: Range<u64>, encoding: Encoding, encoder: &mut BlockEncoder) -> Vec<u8> {
-    if encoding == Encoding::Byte { distances } else { encoder.encode(ranks, &distances) }
+/// Returns the bytes of a table block with these indices and distances.
+fn encode_distances(
+    distances: Vec<u8>,
+    indices: Range<u64>,
+    encoding: Encoding,
+    encoder: &mut BlockEncoder,
+) -> Vec<u8> {
+    if encoding == Encoding::Byte { distances } else { encoder.encode(indices, &distances) }
 }
 
 /// Packs distances modulo 3, four per byte.

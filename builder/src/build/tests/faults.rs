@@ -312,7 +312,10 @@ impl RandomAccessFile for FaultyFile {
     fn sync(&self) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         state.change("sync", &self.path)?;
-        state.files[self.number.expect("the file can be written")].sync()
+        let keep = matches!(state.fault, Fault::Crash(..));
+        let file = &mut state.files[self.number.expect("the file can be written")];
+        // The bytes are needed only for a crash.
+        if keep { file.sync() } else { Ok(()) }
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
@@ -328,7 +331,9 @@ impl RandomAccessFile for FaultyFile {
         state.change("free", &self.path)?;
         let zeros = vec![0; (bytes.end - bytes.start) as usize];
         let synced = &mut state.files[self.number.expect("the file can be written")].synced;
-        synced[bytes.start as usize..bytes.end as usize].fill(0);
+        if let Some(synced) = synced.get_mut(bytes.start as usize..bytes.end as usize) {
+            synced.fill(0);
+        }
         self.file.write_at(&zeros, bytes.start)
     }
 

@@ -1,0 +1,188 @@
+//! Mirrored tables against unmirrored ones of the same states.
+
+use std::path::Path;
+
+use sternhalma_builder::{BuilderError, NoMirroredForm, TableBuilder, TableConverter, TableSpec, Verifier, compare};
+use sternhalma_data::table::Zstd;
+use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
+use sternhalma_testutil::{Reference, canonical_values, layers_of, write_forged_table};
+
+fn encodings() -> [Encoding; 4] {
+    let zstd = |block_states| Encoding::Zstd(Zstd::new(block_states, 3).unwrap());
+    [Encoding::Byte, Encoding::Mod3, zstd(64), zstd(4096)]
+}
+
+fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
+    Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap()
+}
+
+/// Prefixes of whole rows: the goal ends in the lower half, in the middle and in the upper half.
+fn prefixes() -> impl Iterator<Item = Prefix> {
+    let symmetric = [
+        (3, 3, 9),
+        (3, 6, 8),
+        (3, 8, 9),
+        (4, 3, 13),
+        (4, 6, 16),
+        (4, 10, 16),
+        (5, 6, 25),
+        (6, 3, 33),
+        (9, 6, 28),
+        (9, 10, 21),
+    ];
+    symmetric.into_iter().map(|(side, pieces, within)| prefix(side, pieces, within))
+}
+
+fn open(path: &Path) -> Table {
+    Table::options().verify_blocks(true).open(path).unwrap()
+}
+
+fn build(path: &Path, prefix: Prefix, encoding: Encoding, mirrored: bool) -> Table {
+    let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(2).overwrite(true);
+    builder.build(path, &()).unwrap();
+    let table = open(path);
+    assert_eq!(TableSpec::of(&table), TableSpec { prefix, encoding, mirrored });
+    table
+}
+
+#[test]
+fn both_forms_have_the_same_distances_in_all_encodings() {
+    let dir = tempfile::tempdir().unwrap();
+    for prefix in prefixes() {
+        for encoding in encodings() {
+            let whole = build(&dir.path().join("whole.sht"), prefix, encoding, false);
+            let mirrored = build(&dir.path().join("mirrored.sht"), prefix, encoding, true);
+            let what = format!("{prefix} in {encoding}");
+            assert_eq!(mirrored.info().layers, whole.info().layers, "{what}");
+            assert_eq!(mirrored.proven_depth(), whole.proven_depth(), "{what}");
+            assert!(mirrored.layout().stored_states() < whole.layout().stored_states().max(2), "{what}");
+            assert!(mirrored.distances().unwrap() == whole.distances().unwrap(), "{what}");
+            for (rank, state) in States::all(prefix).step_by(1 + prefix.states() as usize / 3000) {
+                assert_eq!(mirrored.probe(state).unwrap(), whole.probe(state).unwrap(), "{what}, rank {rank}");
+            }
+            Verifier::new(&mirrored).threads(2).prove(&()).unwrap();
+            let compared = compare(&whole, &mirrored, 2, &()).unwrap().all();
+            assert_eq!((compared.states, compared.differing()), (prefix.states(), 0), "{what}");
+        }
+    }
+}
+
+#[test]
+fn any_conversion_gives_the_bytes_of_a_build_in_either_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to, built) = (dir.path().join("from.sht"), dir.path().join("to.sht"), dir.path().join("built.sht"));
+    for prefix in prefixes() {
+        for source in encodings() {
+            for source_mirrored in [false, true] {
+                let table = build(&from, prefix, source, source_mirrored);
+                for (encoding, mirrored) in
+                    encodings().into_iter().flat_map(|encoding| [(encoding, false), (encoding, true)])
+                {
+                    let converter = TableConverter::new(&table, encoding).mirrored(mirrored).threads(2).overwrite(true);
+                    converter.convert(&to, &()).unwrap();
+                    let expected = build(&built, prefix, encoding, mirrored);
+                    let what = format!("{prefix} from {source} ({source_mirrored}) to {encoding} ({mirrored})");
+                    assert_eq!(open(&to).checksum(), expected.checksum(), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_of_many_blocks_are_built_and_converted() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = prefix(7, 6, 49);
+    let zstd = Encoding::Zstd(Zstd::new(4096, 1).unwrap());
+    let whole = build(&dir.path().join("whole.sht"), prefix, Encoding::Byte, false);
+    for encoding in [Encoding::Byte, Encoding::Mod3, zstd] {
+        let mirrored = build(&dir.path().join("mirrored.sht"), prefix, encoding, true);
+        assert!(mirrored.distances().unwrap() == whole.distances().unwrap(), "{encoding}");
+        let converted = dir.path().join("converted.sht");
+        TableConverter::new(&whole, encoding).mirrored(true).overwrite(true).convert(&converted, &()).unwrap();
+        assert_eq!(open(&converted).checksum(), mirrored.checksum(), "{encoding}");
+        TableConverter::new(&mirrored, Encoding::Byte).overwrite(true).convert(&converted, &()).unwrap();
+        assert_eq!(open(&converted).checksum(), whole.checksum(), "{encoding}");
+        // Out of core, the proof reads segments with clones of a stream.
+        Verifier::new(&mirrored).threads(2).memory_limit(48 << 20).prove(&()).unwrap();
+    }
+}
+
+#[test]
+fn tables_of_a_prefix_are_compared_with_mirrored_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let part = build(&dir.path().join("part.sht"), prefix(5, 3, 17), Encoding::Byte, false);
+    let expected = build(&dir.path().join("whole.sht"), prefix(5, 3, 25), Encoding::Byte, false);
+    let expected = compare(&part, &expected, 2, &()).unwrap();
+    for encoding in encodings() {
+        let whole = build(&dir.path().join("mirrored.sht"), prefix(5, 3, 25), encoding, true);
+        assert_eq!(compare(&part, &whole, 2, &()).unwrap(), expected, "{encoding}");
+    }
+}
+
+#[test]
+fn one_wrong_distance_of_a_mirrored_table_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("forged.sht");
+    for prefix in [prefix(4, 3, 16), prefix(4, 3, 13)] {
+        let reference = Reference::search(prefix);
+        for encoding in encodings() {
+            let mod3 = encoding == Encoding::Mod3;
+            let info = TableInfo { mirrored: true, ..reference.info(encoding) };
+            let right = canonical_values(&info, &reference.distances).unwrap();
+            let step = if encoding == Encoding::Byte { 1 } else { 7 };
+            for at in (0..right.len()).step_by(step) {
+                let mut values: Vec<u8> =
+                    right.iter().map(|distance| if mod3 { distance % 3 } else { *distance }).collect();
+                values[at] = if mod3 { (values[at] + 1) % 3 } else { values[at] + 1 };
+                let layout = info.layout().unwrap();
+                let symmetry = layout.symmetry().unwrap();
+                // The layers are those of the wrong distances, so that only the proof finds the forgery.
+                let by_rank = States::all(prefix).map(|(_, state)| values[symmetry.reduced_rank(state) as usize]);
+                let layers = if mod3 { info.layers.clone() } else { layers_of(&by_rank.collect::<Vec<u8>>()) };
+                let table = write_forged_table(&path, TableInfo { layers, ..info.clone() }, &values);
+                Verifier::new(&table).threads(1).check(&()).unwrap();
+                let error = Verifier::new(&table).threads(1).prove(&()).unwrap_err();
+                assert!(matches!(error, BuilderError::WrongTable { .. } | BuilderError::Table(_)), "{error}");
+            }
+            // The distances are right, but the header counts them wrongly.
+            let mut layers = info.layers.clone();
+            (layers[1], layers[2]) = (layers[1] + 1, layers[2] - 1);
+            let values: Vec<u8> = right.iter().map(|distance| if mod3 { distance % 3 } else { *distance }).collect();
+            let table = write_forged_table(&path, TableInfo { layers, ..info.clone() }, &values);
+            assert!(Verifier::new(&table).threads(1).prove(&()).is_err());
+            let converter = TableConverter::new(&table, Encoding::Byte).overwrite(true);
+            assert!(converter.convert(dir.path().join("converted.sht"), &()).is_err());
+        }
+    }
+}
+
+#[test]
+fn forms_follow_the_options() {
+    let (symmetric, other) = (prefix(5, 3, 25), prefix(5, 3, 17));
+    let spec = |builder: TableBuilder| builder.spec().mirrored;
+    let builder = |prefix, encoding| TableBuilder::new(prefix).encoding(encoding);
+    assert!(!spec(TableBuilder::new(symmetric)) && !spec(builder(symmetric, Encoding::Byte)));
+    assert!(spec(builder(symmetric, Encoding::Mod3)) && !spec(builder(other, Encoding::Mod3)));
+    assert!(!spec(builder(symmetric, Encoding::Mod3).mirror(false)));
+    assert!(spec(TableBuilder::new(symmetric).mirrored(true).encoding(Encoding::Byte)));
+    assert!(!spec(TableBuilder::new(symmetric).mirrored(false).encoding(Encoding::Mod3)));
+    assert_eq!(
+        builder(symmetric, Encoding::Mod3).spec().to_string(),
+        "5x5 with 3 pieces within 25 cells, mod3, mirrored"
+    );
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("never.sht");
+    for (prefix, reason) in [
+        (other, NoMirroredForm::Cells(other)),
+        (prefix(5, 4, 25), NoMirroredForm::Goal(prefix(5, 4, 25))),
+        (prefix(5, 1, 25), NoMirroredForm::SinglePiece),
+    ] {
+        match TableBuilder::new(prefix).mirrored(true).build(&path, &()) {
+            Err(BuilderError::NoMirroredForm(found)) => assert_eq!(found, reason),
+            other => panic!("{other:?}"),
+        }
+        assert!(!path.exists());
+    }
+}
