@@ -92,6 +92,21 @@ fn lookups(c: &mut Criterion) {
     }
     let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.size(), board.pieces()));
     group.throughput(Throughput::Elements(states.len() as u64));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("mirrored.sht");
+    TableConverter::new(&mapped, Encoding::Byte).mirrored(true).convert(&path, &()).unwrap();
+    for (options, how) in
+        [(Table::options(), "mapped, mirrored"), (Table::options().load_budget(u64::MAX), "in memory, mirrored")]
+    {
+        let table = options.open(&path).unwrap();
+        group.bench_function(format!("look-up of a batch, {how}"), |b| {
+            let mut out = vec![0; states.len()];
+            b.iter(|| {
+                assert!(table.probe_bytes(black_box(&states), &mut out));
+                assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), expected);
+            });
+        });
+    }
     for (table, how) in [(&mapped, "mapped"), (&loaded, "in memory")] {
         let bytes = table.as_bytes().expect("the bench is of a byte table");
         group.bench_function(format!("look-up, {how}"), |b| {
@@ -130,7 +145,7 @@ fn encodings(c: &mut Criterion) {
         let kept = std::env::var_os("STERNHALMA_BENCH_DIR").map(|dir| PathBuf::from(dir).join(format!("{name}.sht")));
         let path = kept.filter(|path| path.exists()).unwrap_or_else(|| {
             let path = made.path().join(&name);
-            TableConverter::new(&table, encoding).convert(&path, &()).unwrap();
+            TableConverter::new(&table, encoding).mirrored(false).convert(&path, &()).unwrap();
             path
         });
         let other = Table::open(&path).unwrap();

@@ -93,6 +93,27 @@ fn progress_without_a_terminal_is_a_line_per_layer() {
 }
 
 #[test]
+fn a_table_in_the_other_form_is_the_table_to_build() {
+    let env = TestEnv::new();
+    let path = env.build("--side 5 --pieces 3 --encoding mod3");
+    let bytes = fs::read(&path).unwrap();
+    for (words, says) in [
+        ("", "already built"),
+        ("--mirror", "already built"),
+        ("--no-mirror", "without mirror images (`convert --no-mirror` adds them)"),
+    ] {
+        let ran = env.run(&format!("build --side 5 --pieces 3 --encoding mod3 {words}"));
+        assert!(ran.err.contains(says), "{}", ran.err);
+        assert!(fs::read(&path).unwrap() == bytes);
+    }
+    env.run("build --side 5 --pieces 3 --encoding mod3 --no-mirror --force").success();
+    let ran = env.run("build --side 5 --pieces 3 --encoding mod3");
+    assert!(ran.err.contains("with mirror images (`convert --mirror` removes them)"), "{}", ran.err);
+    let refused = env.run("build --side 5 --pieces 3 --encoding mod3 --mode out-of-core -o far.sht").failure();
+    assert!(refused.contains("--no-mirror"), "{refused}");
+}
+
+#[test]
 fn the_layers_of_three_pieces_on_side_five_are_known() {
     let env = TestEnv::new();
     let mut identities = Vec::new();

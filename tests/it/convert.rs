@@ -41,6 +41,57 @@ fn a_table_converted_through_all_encodings_is_the_same() {
 }
 
 #[test]
+fn both_forms_of_a_table_give_the_same_answers() {
+    let env = TestEnv::new();
+    for encoding in ["byte", "mod3", "zstd"] {
+        for form in ["mirror", "no-mirror"] {
+            let words = format!("build --side 5 --pieces 3 --encoding {encoding} --{form} -o {form}.sht --force");
+            env.run(&words).success();
+            assert_eq!(env.json(&format!("info --json {form}.sht"))["mirrored"], form == "mirror");
+        }
+        let both = |command: &str, file: &str| env.run(&command.replace("FILE", &format!("{file}.sht"))).bytes;
+        for command in ["query FILE #3 #1500 #2299", "line FILE #1500", "export FILE", "export FILE --order lex"] {
+            assert!(both(command, "mirror") == both(command, "no-mirror"), "{command}, {encoding}");
+        }
+        for command in ["verify mirror.sht", "verify --deep mirror.sht"] {
+            env.run(command).success();
+        }
+        let compared = env.json("compare mirror.sht no-mirror.sht --json");
+        assert_eq!((&compared["states"], &compared["differ"]), (&2300.into(), &0.into()));
+        for (from, to) in [("mirror", "no-mirror"), ("no-mirror", "mirror")] {
+            let words = format!("convert {from}.sht --encoding {encoding} --{to} -o converted.sht --force");
+            env.run(&words).success();
+            let checksum = |file: &str| env.json(&format!("info --json {file}.sht"))["checksum"].clone();
+            assert_eq!(checksum("converted"), checksum(to), "{encoding}");
+        }
+    }
+    let text = env.run("info mirror.sht").success();
+    assert!(text.contains("mirrored: 1,180 states in the file"), "{text}");
+    // The default form of byte tables stores all states, and that of the others does not.
+    for (encoding, mirrored) in [("byte", false), ("mod3", true), ("zstd", true)] {
+        env.run(&format!("convert mirror.sht --encoding {encoding} -o new.sht --force")).success();
+        assert_eq!(env.json("info --json new.sht")["mirrored"], mirrored);
+    }
+}
+
+#[test]
+fn tables_without_whole_rows_are_not_mirrored() {
+    let env = TestEnv::new();
+    env.run("build --side 5 --pieces 3 --within 18 -o part.sht").success();
+    for (words, reason) in [
+        ("build --side 5 --pieces 3 --within 18 --mirror", "the covered cells are not whole rows"),
+        ("build --side 5 --pieces 4 --mirror", "the goal is not whole rows"),
+        ("build --side 5 --pieces 1 --mirror", "a single piece"),
+        ("convert part.sht --encoding mod3 --mirror -o new.sht", "the covered cells are not whole rows"),
+    ] {
+        let error = env.run(words).failure();
+        assert!(error.contains(reason), "{error}");
+    }
+    env.run("convert part.sht --encoding mod3 -o new.sht").success();
+    assert_eq!(env.json("info --json new.sht")["mirrored"], false);
+}
+
+#[test]
 fn info_shows_how_blocks_are_compressed() {
     let env = TestEnv::new();
     env.run("build --side 5 --pieces 4 --encoding zstd --block-states 1024 --level 5").success();

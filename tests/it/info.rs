@@ -113,7 +113,7 @@ fn a_partial_table_reports_how_far_it_is_exact() {
 #[test]
 fn info_lists_partitions() {
     let env = TestEnv::new();
-    for (encoding, last) in [("byte", 276), ("mod3", 69)] {
+    for (encoding, last) in [("byte", 276), ("mod3 --no-mirror", 69), ("mod3 --mirror", 37)] {
         let built = env.json(&format!("build --side 5 --pieces 3 --encoding {encoding} --force --json"));
         let file = built["file"].as_str().unwrap();
         assert_eq!(built.get("partitions"), None);
