@@ -81,7 +81,8 @@ pub fn run(
             &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),
         )?;
     } else {
-        output::print_line(&format!("{}, {} encoding", spec.prefix, spec.encoding))?;
+        let form = if spec.mirrored { ", mirrored" } else { "" };
+        output::print_line(&format!("{}, {} encoding{form}", spec.prefix, spec.encoding))?;
         for plan in &plans {
             output::print_line(&text(plan))?;
         }
