@@ -109,8 +109,22 @@ fn a_table_in_the_other_form_is_the_table_to_build() {
     env.run("build --side 5 --pieces 3 --encoding mod3 --no-mirror --force").success();
     let ran = env.run("build --side 5 --pieces 3 --encoding mod3");
     assert!(ran.err.contains("with mirror images (`convert --mirror` removes them)"), "{}", ran.err);
-    let refused = env.run("build --side 5 --pieces 3 --encoding mod3 --mode out-of-core -o far.sht").failure();
-    assert!(refused.contains("--no-mirror"), "{refused}");
+}
+
+#[test]
+fn mirrored_tables_are_the_same_in_both_modes() {
+    let env = TestEnv::new();
+    for encoding in ["mod3", "zstd", "byte"] {
+        let checksum = |mode: &str| {
+            let words = format!("build --side 5 --pieces 6 --encoding {encoding} --mirror --mode {mode} -o {mode}.sht");
+            env.run(&words).success();
+            let info = env.json(&format!("info {mode}.sht"));
+            assert_eq!(info["mirrored"], true);
+            fs::remove_file(env.path(&format!("{mode}.sht"))).unwrap();
+            info["checksum"].clone()
+        };
+        assert_eq!(checksum("in-memory"), checksum("out-of-core"), "{encoding}");
+    }
 }
 
 #[test]
