@@ -26,7 +26,7 @@ pub struct Geometry {
     jumps: Vec<Vec<Jump>>,
     rows: Vec<CellSet>,
     row_of: Vec<u8>,
-    mirror_swaps: MirrorSwaps,
+    mirror_images: MirrorImages,
     windows: Vec<JumpWindow>,
 }
 
@@ -54,42 +54,65 @@ impl JumpWindow {
     }
 }
 
-/// The pairs of cells that a reflection exchanges, by the distance between their indices.
+/// The mirror images of sets of cells, in groups of consecutive cells.
 ///
-/// All pairs of one distance are exchanged at once, and each cell is in at most one pair.
+/// The tables of a 9x9 board take 14 KiB, so they stay in the level 1 cache.
 #[derive(Debug, Default)]
-struct MirrorSwaps {
-    /// The cells that are their own mirror images.
-    middle: u128,
-    /// `lower[d - 1]` contains the lower cells of the pairs with distance `d`.
-    lower: [u128; LONGEST_ROW - 1],
+struct MirrorImages {
+    /// For each group of the first [`LOW_CELLS`] cells, the mirror image of each of its subsets. The
+    /// two words are halves of 128 bits.
+    low: [MirrorGroup; LOW_CELLS / GROUP_CELLS],
+    /// The same for the other cells.
+    high: Vec<MirrorGroup>,
 }
 
-/// The number of cells of the longest row of the largest board.
-const LONGEST_ROW: usize = 11;
+const GROUP_CELLS: usize = 6;
+/// The cells in whole groups that fit in a word.
+const LOW_CELLS: usize = 60;
 
-impl MirrorSwaps {
-    fn of_rows(rows: &[CellSet]) -> MirrorSwaps {
-        let mut swaps = MirrorSwaps::default();
+/// The mirror images of the subsets of a group.
+#[derive(Clone, Debug)]
+struct MirrorGroup([[u64; 2]; 1 << GROUP_CELLS]);
+
+impl Default for MirrorGroup {
+    fn default() -> MirrorGroup {
+        MirrorGroup([[0; 2]; 1 << GROUP_CELLS])
+    }
+}
+
+impl MirrorImages {
+    /// Returns the tables for a board with these rows.
+    fn of_rows(rows: &[CellSet]) -> MirrorImages {
+        let cells: usize = rows.iter().map(|row| row.len()).sum();
+        let mut images = MirrorImages::default();
+        images.high.resize(cells.saturating_sub(LOW_CELLS).div_ceil(GROUP_CELLS), MirrorGroup::default());
         for row in rows {
-            let (Some(first), Some(last)) = (row.first(), row.last()) else { continue };
-            let (mut low, mut high) = (first.index(), last.index());
-            while low < high {
-                swaps.lower[high - low - 1] |= 1 << low;
-                (low, high) = (low + 1, high - 1);
+            let forward: Vec<Cell> = row.iter().collect();
+            for (cell, image) in forward.iter().zip(forward.iter().rev()) {
+                let (group, bit) = (cell.index() / GROUP_CELLS, cell.index() % GROUP_CELLS);
+                let mut groups = images.low.iter_mut().chain(&mut images.high);
+                let group = groups.nth(group).expect("the groups have all cells");
+                let subsets = group.0.iter_mut().enumerate().filter(|(subset, _)| subset >> bit & 1 != 0);
+                subsets.for_each(|(_, set)| set[image.index() / 64] |= 1 << (image.index() % 64));
             }
-            swaps.middle |= u128::from(low == high) << low;
         }
-        swaps
+        images
     }
 
     #[inline]
     fn apply(&self, cells: CellSet) -> CellSet {
         let bits = cells.bits();
-        let swapped = (1..).zip(&self.lower).fold(bits & self.middle, |swapped, (distance, lower)| {
-            swapped | (bits & lower) << distance | bits >> distance & lower
-        });
-        CellSet::from_valid_bits(swapped)
+        let mut image = [0; 2];
+        let mut add = |groups: &[MirrorGroup], mut bits: u64| {
+            for MirrorGroup(images) in groups {
+                let subset = images[bits as usize & (images.len() - 1)];
+                image = [image[0] | subset[0], image[1] | subset[1]];
+                bits >>= GROUP_CELLS;
+            }
+        };
+        add(&self.low, bits as u64);
+        add(&self.high, (bits >> LOW_CELLS) as u64);
+        CellSet::from_valid_bits(u128::from(image[0]) | u128::from(image[1]) << 64)
     }
 }
 
@@ -120,7 +143,7 @@ impl Geometry {
             jumps: Vec::new(),
             rows: Vec::new(),
             row_of: Vec::new(),
-            mirror_swaps: MirrorSwaps::default(),
+            mirror_images: MirrorImages::default(),
             windows: Vec::new(),
         };
         for &from in &geometry.coordinates {
@@ -134,7 +157,7 @@ impl Geometry {
         geometry.row_of = geometry.coordinates.iter().map(|&(x, y)| x + y).collect();
         let rows = 0..2 * usize::from(size) - 1;
         geometry.rows = rows.map(|row| cells().filter(|&cell| geometry.row(cell) == row).collect()).collect();
-        geometry.mirror_swaps = MirrorSwaps::of_rows(&geometry.rows);
+        geometry.mirror_images = MirrorImages::of_rows(&geometry.rows);
         geometry.windows = geometry.jumps.iter().map(|jumps| JumpWindow::new(jumps)).collect();
         geometry
     }
@@ -190,7 +213,7 @@ impl Geometry {
     /// Returns the mirror image of some cells: each row of the diamond is reversed.
     #[inline]
     pub fn mirror(&self, cells: CellSet) -> CellSet {
-        self.mirror_swaps.apply(cells)
+        self.mirror_images.apply(cells)
     }
 
     /// Returns the cells one step from `cell`.

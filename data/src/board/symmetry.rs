@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use super::cell::{Cell, CellSet};
 use super::colex::choose;
+use super::geometry::Geometry;
 use super::prefix::Prefix;
 use super::rank::{Rank, rank_above};
 use super::state::State;
@@ -35,6 +36,7 @@ use super::state::State;
 #[derive(Clone, Debug)]
 pub struct Symmetry {
     prefix: Prefix,
+    geometry: &'static Geometry,
     /// The rows of the prefix, lowest first.
     rows: Vec<RowCounts>,
 }
@@ -58,6 +60,8 @@ struct RowCounts {
     /// `offsets[pieces << size | pattern]` is `before` with the same index, minus the rank of the first
     /// state with this pattern, modulo 2^64.
     offsets: Vec<u64>,
+    /// Whether each pattern is its own mirror image.
+    symmetric: Vec<bool>,
     /// The number of canonical states up to this row, by the number of pieces.
     states: Vec<u64>,
 }
@@ -96,7 +100,7 @@ impl Symmetry {
         if !ends_with_row(board.pieces()) || !ends_with_row(prefix.within()) {
             return None;
         }
-        let mut symmetry = Symmetry { prefix, rows: Vec::new() };
+        let mut symmetry = Symmetry { prefix, geometry, rows: Vec::new() };
         let mut first_cell = 0;
         while first_cell < prefix.within() {
             let row = Row { first_cell, size: geometry.row_of(Cell::new(first_cell)).len() };
@@ -108,7 +112,8 @@ impl Symmetry {
 
     /// Counts the canonical states up to the row after the last one.
     fn count(&self, row: Row) -> RowCounts {
-        let mut counts = RowCounts { row, before: Vec::new(), offsets: Vec::new(), states: Vec::new() };
+        let symmetric = (0..1 << row.size).map(|pattern| pattern == row.mirror(pattern)).collect();
+        let mut counts = RowCounts { row, before: Vec::new(), offsets: Vec::new(), symmetric, states: Vec::new() };
         for pieces in 0..=self.prefix.board().pieces() {
             let mut states = 0;
             for pattern in 0u32..1 << row.size {
@@ -185,8 +190,9 @@ impl Symmetry {
     }
 
     /// Returns the mirror image of some cells.
+    #[inline]
     pub fn mirror(&self, cells: CellSet) -> CellSet {
-        self.prefix.board().geometry().mirror(cells)
+        self.geometry.mirror(cells)
     }
 
     /// Compares the rank of a set of cells with that of its mirror image.
@@ -223,13 +229,14 @@ impl Symmetry {
         // steps for all states, so only the number of symmetric rows is hard to predict.
         let (mut reduced, mut rest) = (Rank::of(State::from_cells(cells)).0, cells);
         while let Some(last) = rest.last() {
-            let RowCounts { row, offsets, .. } = &self.rows[self.prefix.board().geometry().row(last)];
-            let pattern = row.pattern(rest);
-            reduced = reduced.wrapping_add(offsets[rest.len() << row.size | pattern as usize]);
-            if pattern != row.mirror(pattern) {
+            let RowCounts { row, offsets, symmetric, .. } = &self.rows[self.geometry.row(last)];
+            // No piece is above the row.
+            let pattern = (rest.bits() >> row.first_cell) as usize;
+            reduced = reduced.wrapping_add(offsets[rest.len() << row.size | pattern]);
+            if !symmetric[pattern] {
                 break;
             }
-            rest -= row.cells(pattern);
+            rest -= row.cells(pattern as u32);
         }
         reduced
     }
@@ -321,7 +328,7 @@ impl Symmetry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::{Board, Geometry, States, binomial};
+    use crate::board::{Board, States, binomial};
     use proptest::prelude::*;
 
     fn prefixes() -> impl Iterator<Item = Prefix> {
