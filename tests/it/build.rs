@@ -118,7 +118,7 @@ fn mirrored_tables_are_the_same_in_both_modes() {
         let checksum = |mode: &str| {
             let words = format!("build --side 5 --pieces 6 --encoding {encoding} --mirror --mode {mode} -o {mode}.sht");
             env.run(&words).success();
-            let info = env.json(&format!("info {mode}.sht"));
+            let info = env.json(&format!("info {mode}.sht --json"));
             assert_eq!(info["mirrored"], true);
             fs::remove_file(env.path(&format!("{mode}.sht"))).unwrap();
             info["checksum"].clone()
