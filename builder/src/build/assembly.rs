@@ -11,7 +11,7 @@ use sternhalma_data::table::{Block, Layout};
 
 use crate::bits::or_run;
 use crate::error::{BuilderError, Result};
-use crate::external::{CommittedBlocks, Effort, Journal, LayerFile, Partitioning, SegmentCodec, WorkDir};
+use crate::external::{CommittedBlocks, Effort, Journal, LayerFile, Partitioning, SegmentHistory, WorkDir};
 use crate::process::{Stopwatch, peak_memory};
 use crate::search::{DistancePlanes, Occupancy, new_bitmap};
 
@@ -148,30 +148,22 @@ impl TableAssembler<'_> {
         let mut planes = DistancePlanes::new(states, self.encoding).map_err(no_memory)?;
         let mut layer_states = new_bitmap(states).map_err(no_memory)?;
         let mut occupancy = Occupancy::new(layer_states.len());
-        // `or_run` also reads the word after a segment.
-        let mut words = vec![0; self.partitioning.segment_words() + 2];
-        let mut codec = SegmentCodec::new();
-        for (distance, layer) in (0..).zip(self.layers) {
-            let mut any = false;
+        let mut history = SegmentHistory::new(self.partitioning.segment_words());
+        for (number, segment, first) in self.partitioning.segments_of_indices(indices.clone()) {
+            // `first` is the index of the segment's first state, whose bit may lie
+            // within the first word. `last` is the index after its last state.
+            let last = first + (segment.bits.end - segment.bits.start);
+            let (start, end) = (first.max(indices.start), last.min(indices.end));
+            let skipped = segment.bits.start % 64 + (start - first);
+            let bits = start - indices.start..end - indices.start;
             occupancy.clear();
-            for (number, segment, first) in self.partitioning.segments_of_indices(indices.clone()) {
-                let length = segment.words().len();
-                if !layer.read(number, &mut words[..length], &mut codec)? {
-                    continue;
-                }
-                // `first` is the index of the segment's first state, whose bit may lie
-                // within the first word. `last` is the index after its last state.
-                let last = first + (segment.bits.end - segment.bits.start);
-                let (start, end) = (first.max(indices.start), last.min(indices.end));
-                let skipped = segment.bits.start % 64 + (start - first);
-                or_run(&mut layer_states, start - indices.start, &words, skipped, end - start);
-                occupancy.mark_bits(start - indices.start, end - start);
-                any = true;
-            }
-            if any {
-                planes.add(&layer_states, &occupancy, distance).map_err(no_memory)?;
-                layer_states.fill(0);
-            }
+            occupancy.mark_bits(bits.start, bits.end - bits.start);
+            history.for_each(&self.partitioning, number, self.layers, |_, distance, words| {
+                or_run(&mut layer_states, bits.start, words, skipped, end - start);
+                planes.add(&layer_states, &occupancy, distance as u8).map_err(no_memory)?;
+                layer_states[(bits.start / 64) as usize..bits.end.div_ceil(64) as usize].fill(0);
+                Ok(())
+            })?;
         }
         assert!(planes.all_seen(states), "every state is in a layer");
         Ok(planes)

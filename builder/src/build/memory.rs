@@ -5,7 +5,7 @@ use sternhalma_data::{Encoding, Prefix};
 
 use crate::blocks::BatchSize;
 use crate::error::{BuilderError, Result};
-use crate::external::{LayerFile, Numbering, PartitionParams, SegmentCodec, count_segments};
+use crate::external::{LayerFile, Numbering, PartitionParams, SegmentHistory, count_segments};
 use crate::options::TableSpec;
 use crate::search::{Expander, ExternalSearch, MAX_SLICES_BYTES};
 
@@ -73,8 +73,8 @@ pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Resul
 /// to go to disk, or else those with the most memory for spilled states.
 fn params_for(spec: TableSpec, threads: usize, limit: u64) -> Option<PartitionParams> {
     let pieces = spec.prefix.board().pieces();
-    // Segments of 32 KiB to 1 MiB.
-    let segment_words = 1usize << ((limit / 256).clamp(32 << 10, 1 << 20) / 8).ilog2();
+    // Segments of 32 KiB to 256 KiB.
+    let segment_words = 1usize << ((limit / 1024).clamp(32 << 10, 256 << 10) / 8).ilog2();
     let slice_pieces = Expander::slice_pieces_within(spec.prefix, MAX_SLICES_BYTES.min(limit / 64));
     let candidates = (0..=pieces.saturating_sub(2)).filter_map(|fixed_pieces| {
         let slice_pieces = slice_pieces.min(pieces - 1 - fixed_pieces);
@@ -117,7 +117,7 @@ fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64
         _ => (8, 2 * states),
     };
     let compressor = if matches!(encoding, Encoding::Zstd(_)) { COMPRESSOR } else { 0 };
-    let worker = SegmentCodec::memory(params.segment_words) + 8 * params.segment_words as u64 + compressor;
+    let worker = SegmentHistory::memory(params.segment_words) + compressor;
     let task = bitmaps * states / 8 + state_bytes;
     let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
     (threads as u64).saturating_mul(worker + task).saturating_add(LayerFile::memory(segments).saturating_mul(LAYERS))
@@ -126,7 +126,7 @@ fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64
 /// Returns the size of the batches in which the table is written. With larger
 /// batches, fewer segments are unpacked twice.
 pub(super) fn batch_size(spec: TableSpec, params: PartitionParams) -> BatchSize {
-    let states = (128 * params.segment_words as u64).clamp(1 << 20, 1 << 23).min(spec.prefix.states());
+    let states = (512 * params.segment_words as u64).clamp(1 << 20, 1 << 23).min(spec.prefix.states());
     BatchSize { states_per_task: states.max(spec.encoding.block_states()), tasks_per_thread: 1 }
 }
 

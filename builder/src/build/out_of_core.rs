@@ -22,8 +22,8 @@ use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    CommittedBlocks, Journal, LayerFile, LayerSummary, LayerWriter, LockedDir, Numbering, PartitionParams,
-    Partitioning, SegmentCodec, WorkDir,
+    CommittedBlocks, Journal, LayerFile, LayerSummary, LayerWriter, LockedDir, NewLayer, Numbering, PackedLayerSegment,
+    PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory, WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
@@ -151,6 +151,8 @@ impl<'a> OutOfCoreBuild<'a> {
         let prefix = self.options.spec.prefix;
         let mut search = None;
         let mut layers: Vec<LayerFile> = Vec::new();
+        // The copies of the last two layers, if they are open, the last one first.
+        let mut copies: Vec<LayerFile> = Vec::new();
         let mut seen = 0;
         let partitioning = self.partitioning(params);
         let segments = partitioning.segments();
@@ -162,7 +164,10 @@ impl<'a> OutOfCoreBuild<'a> {
         loop {
             let distance = layers.len() as u32;
             let layer = match work.layer(distance, segments)? {
-                Some(layer) => layer,
+                Some(layer) => {
+                    copies.clear();
+                    layer
+                }
                 None if freed > 0 => {
                     let what = format!("{}: the file is missing", work.dir.layer_path(distance).display());
                     return Err(BuilderError::NotResumable { what });
@@ -172,7 +177,16 @@ impl<'a> OutOfCoreBuild<'a> {
                         let (numbering, spill) = (Numbering::of(self.options.spec), work.dir.spill_path());
                         ExternalSearch::new(numbering, params, &self.storage, &spill, self.observer)
                     });
-                    self.next_layer(work, search, &layers)?
+                    if copies.is_empty() {
+                        copies = self.copies(work, &search.partitioning, &layers)?;
+                    }
+                    let (layer, copy) = self.next_layer(work, search, distance, &copies)?;
+                    copies.insert(0, copy);
+                    copies.truncate(2);
+                    if let Some(obsolete) = distance.checked_sub(2) {
+                        work.remove_copy(obsolete)?;
+                    }
+                    layer
                 }
             };
             let states = layer.summary().states;
@@ -199,8 +213,9 @@ impl<'a> OutOfCoreBuild<'a> {
             self.observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
         }
         for &distance in &present {
-            let Some(layer) = work.layer(distance, segments)? else { continue };
-            (freed..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
+            for layer in [work.layer(distance, segments)?, work.copy(distance, segments)?].into_iter().flatten() {
+                (freed..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
+            }
             if self.observer.cancelled() {
                 return Err(BuilderError::Cancelled);
             }
@@ -209,26 +224,71 @@ impl<'a> OutOfCoreBuild<'a> {
         Ok(present.len() as u64)
     }
 
-    fn next_layer(&self, work: &WorkDir, search: &mut ExternalSearch, layers: &[LayerFile]) -> Result<LayerFile> {
-        let distance = layers.len() as u32;
+    /// Returns the copies of the last two of these layers, the last one first. If one is missing,
+    /// both are made from the layers.
+    fn copies(&self, work: &WorkDir, partitioning: &Partitioning, layers: &[LayerFile]) -> Result<Vec<LayerFile>> {
+        let segments = partitioning.segments();
+        let wanted = layers.len().saturating_sub(2)..layers.len();
+        let open = || -> Result<Option<Vec<LayerFile>>> {
+            wanted.clone().rev().map(|distance| work.copy(distance as u32, segments)).collect()
+        };
+        if let Some(copies) = open()? {
+            return Ok(copies);
+        }
+        let create = |distance: usize| work.create_copy(distance as u32, segments);
+        let mut writers = wanted.clone().map(create).collect::<Result<Vec<_>>>()?;
+        let batch = self.pool.current_num_threads() as u64;
+        for first in (0..segments).step_by(batch as usize) {
+            let history = || SegmentHistory::new(partitioning.segment_words());
+            let pack = |history: &mut SegmentHistory, segment| {
+                let mut packed = [PackedSegment::default(), PackedSegment::default()];
+                let length = partitioning.segment(segment).words().len();
+                history.for_each(partitioning, segment, layers, |codec, distance, words| {
+                    if let Some(packed) = distance.checked_sub(wanted.start).and_then(|i| packed.get_mut(i)) {
+                        *packed = codec.pack(&words[..length]);
+                    }
+                    Ok(())
+                })?;
+                Ok(packed)
+            };
+            let batch = (first..segments.min(first + batch)).into_par_iter().map_init(history, pack);
+            let batch = batch.collect::<Result<Vec<_>>>()?;
+            for (i, writer) in writers.iter_mut().enumerate() {
+                writer.add(batch.iter().map(|packed| &packed[i]))?;
+            }
+        }
+        let finish = |writer: LayerWriter| writer.finish(LayerSummary::default());
+        writers.into_iter().rev().map(finish).collect()
+    }
+
+    /// Writes the layer of this distance, given the copies of the two previous layers. Returns the
+    /// layer and its copy.
+    fn next_layer(
+        &self,
+        work: &WorkDir,
+        search: &mut ExternalSearch,
+        distance: u32,
+        copies: &[LayerFile],
+    ) -> Result<(LayerFile, LayerFile)> {
         let stopwatch = Stopwatch::start();
         let before = self.storage.traffic();
-        let identity = work.identity(distance, search.partitioning.segments());
-        let mut out = LayerWriter::create(&self.storage, &work.dir.layer_path(distance), identity)?;
-        let summary = match layers.split_last() {
-            None => write_goal(&search.partitioning, &mut out)?,
-            Some((layer, earlier)) => {
+        let mut out = work.create_layer(distance, search.partitioning.segments())?;
+        let summary = match copies {
+            [] => write_goal(&search.partitioning, &mut out)?,
+            [layer, earlier @ ..] => {
                 self.observer.begin(BuildPhase::Layer(distance), search.groups());
-                search.expand(layer, earlier.last(), &mut out)?
+                search.expand(layer, earlier.first(), &mut out)?
             }
         };
-        let ((wall_s, cpu_s), traffic) = (stopwatch.seconds(), self.storage.traffic().since(before));
-        let (read, written) = (traffic.read, traffic.written);
-        let layer = out.finish(LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary })?;
+        let (layer, copy) = out.finish(|| {
+            let ((wall_s, cpu_s), traffic) = (stopwatch.seconds(), self.storage.traffic().since(before));
+            let (read, written) = (traffic.read, traffic.written);
+            LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary }
+        })?;
         if self.options.drop_page_cache {
-            layers.iter().rev().take(2).chain([&layer]).for_each(LayerFile::drop_page_cache);
+            copies.iter().chain([&layer, &copy]).for_each(LayerFile::drop_page_cache);
         }
-        Ok(layer)
+        Ok((layer, copy))
     }
 
     /// Writes the table, and frees layers as their states are durable in the table.
@@ -281,10 +341,13 @@ fn not_resumable(error: BuilderError) -> BuilderError {
 }
 
 /// Writes layer 0, which consists of the goal with rank 0.
-fn write_goal(partitioning: &Partitioning, out: &mut LayerWriter) -> Result<LayerSummary> {
+fn write_goal(partitioning: &Partitioning, out: &mut NewLayer) -> Result<LayerSummary> {
     let mut words = vec![0; partitioning.segment(0).words().len()];
     words[0] = 1;
-    out.add(&[SegmentCodec::new().pack(&words)])?;
+    let mut codec = SegmentCodec::new();
+    let (copy, zeros) = (codec.pack(&words), vec![0; words.len()]);
+    let delta = codec.pack_delta(&mut words, &copy, [&zeros, &zeros], partitioning.neighbors(0));
+    out.add(&[PackedLayerSegment { delta, copy }])?;
     out.add_empty(partitioning.segments() - 1);
     Ok(LayerSummary { states: 1, ..LayerSummary::default() })
 }

@@ -1,8 +1,13 @@
-//! The file of a layer: its bitmap in compressed segments.
+//! The files of a layer: its bitmap in compressed segments.
+//!
+//! The file that is kept has the difference to the two previous layers. Until two later layers are
+//! complete, a *copy* that can be read without other layers exists for the search.
 //!
 //! ```text
 //! magic, format version, distance, fingerprint              24 bytes
-//! each segment that is not empty, as a zstd frame
+//! each segment that is not empty: in the copy a zstd frame,
+//!   in the other file a byte that is 0 and a zstd frame, or
+//!   a byte that is 1 and the difference
 //! per segment: length (0 for an empty one), checksum        16 bytes
 //! the summary of the layer, as JSON
 //! length of the segments, length of the JSON, and the
@@ -19,11 +24,13 @@ use serde::{Deserialize, Serialize};
 use sternhalma_data::table::checksum;
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 
+use super::neighbors::NeighborOffsets;
 use super::segment::{PackedSegment, SegmentCodec};
 use crate::error::{BuilderError, Result};
 
 const MAGIC: &[u8; 8] = b"SHTLAYER";
-const VERSION: u32 = 1;
+const COPY_MAGIC: &[u8; 8] = b"SHTLCOPY";
+const VERSION: u32 = 2;
 const HEADER_BYTES: u64 = 24;
 const ENTRY_BYTES: usize = 16;
 const TAIL_BYTES: u64 = 24;
@@ -47,6 +54,8 @@ pub(crate) struct LayerSummary {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LayerIdentity {
     pub distance: u32,
+    /// Whether the file can be read without other layers.
+    pub is_copy: bool,
     /// A checksum of the build, its prefix and its partitioning.
     pub fingerprint: u64,
     pub segments: u64,
@@ -55,11 +64,49 @@ pub(crate) struct LayerIdentity {
 impl LayerIdentity {
     fn header(&self) -> [u8; HEADER_BYTES as usize] {
         let mut header = [0; HEADER_BYTES as usize];
-        header[..8].copy_from_slice(MAGIC);
+        header[..8].copy_from_slice(if self.is_copy { COPY_MAGIC } else { MAGIC });
         header[8..12].copy_from_slice(&VERSION.to_le_bytes());
         header[12..16].copy_from_slice(&self.distance.to_le_bytes());
         header[16..].copy_from_slice(&self.fingerprint.to_le_bytes());
         header
+    }
+}
+
+/// A segment of a layer for both of its files.
+#[derive(Default)]
+pub(crate) struct PackedLayerSegment {
+    pub delta: PackedSegment,
+    pub copy: PackedSegment,
+}
+
+/// A layer to which segments are added in order.
+pub(crate) struct NewLayer {
+    layer: LayerWriter,
+    copy: LayerWriter,
+}
+
+impl NewLayer {
+    pub(super) fn new(layer: LayerWriter, copy: LayerWriter) -> NewLayer {
+        NewLayer { layer, copy }
+    }
+
+    /// Adds the next segments.
+    pub fn add(&mut self, segments: &[PackedLayerSegment]) -> Result<()> {
+        self.copy.add(segments.iter().map(|segment| &segment.copy))?;
+        self.layer.add(segments.iter().map(|segment| &segment.delta))
+    }
+
+    /// Adds `count` empty segments.
+    pub fn add_empty(&mut self, count: u64) {
+        self.copy.add_empty(count);
+        self.layer.add_empty(count);
+    }
+
+    /// Completes the copy and then the layer, whose summary follows from the traffic until then.
+    /// Returns the layer and its copy.
+    pub fn finish(self, summary: impl FnOnce() -> LayerSummary) -> Result<(LayerFile, LayerFile)> {
+        let copy = self.copy.finish(LayerSummary::default())?;
+        Ok((self.layer.finish(summary())?, copy))
     }
 }
 
@@ -94,8 +141,8 @@ impl LayerWriter {
     }
 
     /// Adds the next segments.
-    pub fn add(&mut self, segments: &[PackedSegment]) -> Result<()> {
-        let mut bytes = Vec::with_capacity(segments.iter().map(|segment| segment.bytes.len()).sum());
+    pub fn add<'a>(&mut self, segments: impl Iterator<Item = &'a PackedSegment> + Clone) -> Result<()> {
+        let mut bytes = Vec::with_capacity(segments.clone().map(|segment| segment.bytes.len()).sum());
         for segment in segments {
             self.entries.push(SegmentEntry { start: self.at, checksum: segment.checksum });
             self.at += segment.bytes.len() as u64;
@@ -231,7 +278,24 @@ impl LayerFile {
         self.file.drop_page_cache();
     }
 
-    /// Fills `words` with a segment. Returns `false` and leaves `words` alone if the segment is empty.
+    /// Fills `words` with a segment of a layer, given the segment in the two previous layers, the
+    /// last one first. Returns `false` and leaves `words` alone if the segment is empty.
+    pub fn read_delta(
+        &self,
+        segment: u64,
+        words: &mut [u64],
+        layers: [&[u64]; 2],
+        offsets: NeighborOffsets,
+        codec: &mut SegmentCodec,
+    ) -> Result<bool> {
+        let mut bytes = std::mem::take(&mut codec.bytes);
+        let any = self.packed(segment, &mut bytes)?;
+        let sound = !any || codec.unpack_delta(&bytes, words, layers, offsets);
+        codec.bytes = bytes;
+        if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
+    }
+
+    /// Fills `words` with a segment of a copy. Returns `false` and leaves `words` alone if the segment is empty.
     pub fn read(&self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool> {
         let mut bytes = std::mem::take(&mut codec.bytes);
         let any = self.packed(segment, &mut bytes)?;

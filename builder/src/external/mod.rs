@@ -3,8 +3,12 @@
 //! These modules know ranks and bitmaps but no moves, so that the search and
 //! the verifier can share them.
 
+mod bit_coder;
+mod delta;
 mod journal;
 mod layer_file;
+mod layer_stack;
+mod neighbors;
 mod numbering;
 mod partitioning;
 mod segment;
@@ -12,7 +16,8 @@ mod spill;
 mod work_dir;
 
 pub(crate) use journal::{CommittedBlocks, Effort, Journal};
-pub(crate) use layer_file::{LayerFile, LayerSummary, LayerWriter};
+pub(crate) use layer_file::{LayerFile, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
+pub(crate) use layer_stack::SegmentHistory;
 pub(crate) use numbering::Numbering;
 pub(crate) use partitioning::{
     ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments, max_words,

@@ -36,6 +36,7 @@ use std::ops::Range;
 use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{Cell, CellSet, Prefix, Rank, State, States};
 
+use super::neighbors::{LowerCells, NeighborOffsets};
 use super::numbering::Numbering;
 use crate::bits::low_mask;
 use crate::ranks::{BitOffsets, IndexIntervals, MAX_CELLS};
@@ -57,6 +58,7 @@ pub(crate) struct PartitionParams {
 #[derive(Debug)]
 pub(crate) struct Partitioning {
     numbering: Numbering,
+    lower_cells: LowerCells,
     fixed_pieces: usize,
     segment_words: usize,
     /// The shapes of partitions of which all states are stored, by the number of cells below the
@@ -167,6 +169,7 @@ impl Partitioning {
             shapes: (0..=prefix.within()).map(shape).collect(),
             partial_shapes: BTreeMap::new(),
             empty_shape: PartitionShape::new(0, segment_words, |_| 0),
+            lower_cells: LowerCells::of(prefix.board().geometry()),
             numbering,
             fixed_pieces,
             segment_words,
@@ -248,6 +251,14 @@ impl Partitioning {
     /// Returns the partition of a segment.
     fn partition_of(&self, segment: u64) -> u64 {
         self.first_segments.partition_point(|&first| first <= segment) as u64 - 1
+    }
+
+    /// Returns the positions of the neighbors of a segment's states.
+    pub fn neighbors(&self, segment: u64) -> NeighborOffsets<'_> {
+        let bits = &self.segment(segment).bits;
+        let first = self.first_index(segment);
+        let indices = first..first + (bits.end - bits.start);
+        NeighborOffsets::new(&self.numbering, &self.lower_cells, self.free_pieces(), indices, bits.start % 64)
     }
 
     /// Returns the index of the first state of a segment.

@@ -2,9 +2,17 @@
 
 use sternhalma_data::table::checksum;
 
+use super::delta::{self, Known};
+use super::neighbors::NeighborOffsets;
+
 /// The zstd level with the best ratio per time. Higher levels take several
 /// times as long and save a few percent.
 const LEVEL: i32 = 3;
+
+/// The first byte of a segment of a layer: a zstd frame follows.
+const WHOLE: u8 = 0;
+/// The first byte of a segment of a layer: the difference to the two previous layers follows.
+const DELTA: u8 = 1;
 
 /// A compressed segment and its checksum. The bytes of a segment without states are empty.
 #[derive(Default)]
@@ -32,6 +40,52 @@ impl SegmentCodec {
     pub fn memory(words: usize) -> u64 {
         // Compressor and decompressor as measured, and the bytes of a segment.
         (1700 << 10) + 9 * words as u64
+    }
+
+    /// Returns an upper bound of the memory for [`pack_delta`](SegmentCodec::pack_delta) and
+    /// [`unpack_delta`](SegmentCodec::unpack_delta) with segments of `words` words, in bytes.
+    pub fn delta_memory(words: usize) -> u64 {
+        // The streams of real layers have less than one bit per bit of the segment.
+        24 * words as u64 + (128 << 10)
+    }
+
+    /// Compresses a segment of a layer, given the segment in the two previous layers, the last one
+    /// first. `whole` is the result of [`pack`](SegmentCodec::pack) for the segment.
+    pub fn pack_delta(
+        &mut self,
+        words: &mut [u64],
+        whole: &PackedSegment,
+        layers: [&[u64]; 2],
+        mut offsets: NeighborOffsets,
+    ) -> PackedSegment {
+        if whole.bytes.is_empty() {
+            return PackedSegment::default();
+        }
+        let known = Known { bits: offsets.bits(), layers };
+        let delta = delta::encode(words, &known, |word| offsets.references(word));
+        let (form, content) = if delta.len() < whole.bytes.len() { (DELTA, &delta) } else { (WHOLE, &whole.bytes) };
+        let mut bytes = Vec::with_capacity(1 + content.len());
+        bytes.push(form);
+        bytes.extend_from_slice(content);
+        PackedSegment { checksum: checksum(&bytes), bytes }
+    }
+
+    /// Fills `words` from the bytes of a segment of a layer. Returns whether the bytes are valid.
+    pub fn unpack_delta(
+        &mut self,
+        packed: &[u8],
+        words: &mut [u64],
+        layers: [&[u64]; 2],
+        mut offsets: NeighborOffsets,
+    ) -> bool {
+        match packed.split_first() {
+            Some((&WHOLE, bytes)) => self.unpack(bytes, words),
+            Some((&DELTA, bytes)) => {
+                let known = Known { bits: offsets.bits(), layers };
+                delta::decode(bytes, words, &known, |word| offsets.references(word))
+            }
+            _ => false,
+        }
     }
 
     /// Compresses a segment.

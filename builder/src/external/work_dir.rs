@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `build.json` | the table to build, its partitioning, and a checksum |
 //! | `layer-007` | the states at distance 7; the last layer is empty |
+//! | `search-007` | a copy of layer 7 for the search, until layer 9 is complete |
 //! | `written` | the blocks of the table that are on disk; the segments of their states may be freed |
 //! | `spill` | spilled states of one layer; empty between layers |
 //! | `lock` | an advisory lock while a process uses the directory |
@@ -18,12 +19,12 @@ use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 use sternhalma_data::table::{Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix};
 
-use super::layer_file::{LayerFile, LayerIdentity};
+use super::layer_file::{LayerFile, LayerIdentity, LayerWriter, NewLayer};
 use super::partitioning::PartitionParams;
 use crate::error::{BuilderError, Result};
 use crate::options::TableSpec;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const MANIFEST: &str = "build.json";
 
 /// The content of `build.json`.
@@ -178,6 +179,11 @@ impl LockedDir {
         self.path.join(format!("layer-{distance:03}"))
     }
 
+    /// Returns the path of the copy of a layer that the search reads.
+    pub fn copy_path(&self, distance: u32) -> PathBuf {
+        self.path.join(format!("search-{distance:03}"))
+    }
+
     fn damaged_manifest(&self) -> BuilderError {
         BuilderError::DamagedManifest { path: self.manifest_path() }
     }
@@ -207,21 +213,25 @@ impl LockedDir {
     pub fn clear(&self) -> Result<()> {
         let mut paths = vec![self.spill_path()];
         for distance in 0..=u32::from(u8::MAX) {
-            let layer = self.layer_path(distance);
-            paths.push(AtomicFile::temporary_path(&layer));
-            paths.push(layer);
+            for layer in [self.copy_path(distance), self.layer_path(distance)] {
+                paths.push(AtomicFile::temporary_path(&layer));
+                paths.push(layer);
+            }
         }
         // Last, because it shows that segments of the layers may be freed.
         paths.push(self.journal_path());
-        for path in paths {
-            match self.storage.remove(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(BuilderError::file(&path, "remove")(error));
-                }
-                _ => {}
-            }
-        }
+        paths.iter().try_for_each(|path| self.remove(path))?;
         self.storage.sync_directory(&self.path).map_err(BuilderError::file(&self.path, "write"))
+    }
+}
+
+impl LockedDir {
+    /// Removes a file if it exists.
+    fn remove(&self, path: &Path) -> Result<()> {
+        match self.storage.remove(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(BuilderError::file(path, "remove")(error)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -272,8 +282,35 @@ impl WorkDir {
         checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}").as_bytes())
     }
 
-    pub fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
-        LayerIdentity { distance, fingerprint: self.fingerprint(), segments }
+    fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
+        LayerIdentity { distance, is_copy: false, fingerprint: self.fingerprint(), segments }
+    }
+
+    fn copy_identity(&self, distance: u32, segments: u64) -> LayerIdentity {
+        LayerIdentity { is_copy: true, ..self.identity(distance, segments) }
+    }
+
+    /// Creates the temporary files of a layer and of its copy.
+    pub fn create_layer(&self, distance: u32, segments: u64) -> Result<NewLayer> {
+        let path = self.dir.layer_path(distance);
+        let layer = LayerWriter::create(&self.dir.storage, &path, self.identity(distance, segments))?;
+        Ok(NewLayer::new(layer, self.create_copy(distance, segments)?))
+    }
+
+    /// Creates the temporary file of a copy.
+    pub fn create_copy(&self, distance: u32, segments: u64) -> Result<LayerWriter> {
+        let path = self.dir.copy_path(distance);
+        LayerWriter::create(&self.dir.storage, &path, self.copy_identity(distance, segments))
+    }
+
+    /// Opens the copy of a layer; returns `None` if there is none.
+    pub fn copy(&self, distance: u32, segments: u64) -> Result<Option<LayerFile>> {
+        LayerFile::open(&*self.dir.storage, &self.dir.copy_path(distance), self.copy_identity(distance, segments))
+    }
+
+    /// Removes the copy of a layer if it exists.
+    pub fn remove_copy(&self, distance: u32) -> Result<()> {
+        self.dir.remove(&self.dir.copy_path(distance))
     }
 
     /// Opens a layer; returns `None` if it is not complete.

@@ -4,8 +4,9 @@
 //! Moves are reversible, so a successor of a layer is in the layer itself, in
 //! the previous layer or in the next layer. Delayed duplicate detection [Korf
 //! 2004] against two layers therefore suffices, and no set of seen states is
-//! needed. Each layer is written once, compressed ([`LayerFile`]), and read
-//! once more for the table.
+//! needed. Each layer is written twice: as the difference to the two previous
+//! layers, which the table is made from, and as a copy for the search
+//! ([`NewLayer`]). A copy is removed after two more layers.
 //!
 //! Context classes ([`Partitioning`]) are processed in order. The states of the
 //! layer in a class are unpacked and expanded as in memory. The states reached
@@ -25,7 +26,7 @@ use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
 use super::occupancy::{BLOCK, Occupancy};
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    ContextClass, LayerFile, LayerSummary, LayerWriter, LoadedSegment, Numbering, PackedSegment, PartitionParams,
+    ContextClass, LayerFile, LayerSummary, LoadedSegment, NewLayer, Numbering, PackedLayerSegment, PartitionParams,
     Partitioning, Segment, SegmentCodec, SpillBuffer, count_segments, max_words,
 };
 use crate::observer::Observer;
@@ -60,6 +61,8 @@ struct ThreadBuffers {
     codec: SegmentCodec,
     words: Vec<u64>,
     spare: Vec<u64>,
+    /// A segment of the layer that is expanded.
+    last: Vec<u64>,
 }
 
 impl<'a> ExternalSearch<'a> {
@@ -85,6 +88,7 @@ impl<'a> ExternalSearch<'a> {
             codec: SegmentCodec::new(),
             words: vec![0; params.segment_words + 1],
             spare: vec![0; params.segment_words + 1],
+            last: vec![0; params.segment_words + 1],
         };
         let workers = (0..rayon::current_num_threads()).map(|_| Mutex::new(thread_buffers())).collect();
         ExternalSearch {
@@ -108,9 +112,10 @@ impl<'a> ExternalSearch<'a> {
         let segment_bytes = 8 * params.segment_words as u64;
         let worker = Expander::scratch_memory(prefix, params.slice_pieces)
             + SegmentCodec::memory(params.segment_words)
-            + 2 * segment_bytes;
-        // Packed segments: being made, waiting, being written.
-        let packed = 3 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
+            + SegmentCodec::delta_memory(params.segment_words)
+            + 3 * segment_bytes;
+        // Packed segments, for both files of a layer: being made, waiting, being written.
+        let packed = 6 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
         let bitmaps = (max_words(numbering, params.fixed_pieces) as u64).saturating_mul(16);
         // There are at most as many canonical segments.
         let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);
@@ -132,13 +137,13 @@ impl<'a> ExternalSearch<'a> {
         self.expander.groups()
     }
 
-    /// Writes the layer after `layer`, whose predecessor is `before`. The
+    /// Writes the layer after `layer`, whose predecessor is `before`; both are copies. The
     /// returned summary lacks times and traffic.
     pub fn expand(
         &mut self,
         layer: &LayerFile,
         before: Option<&LayerFile>,
-        out: &mut LayerWriter,
+        out: &mut NewLayer,
     ) -> Result<LayerSummary> {
         let escapes = AtomicBool::new(false);
         let mut states = 0;
@@ -297,7 +302,7 @@ impl<'a> ExternalSearch<'a> {
         class: &ContextClass,
         expanded: bool,
         before: Option<&LayerFile>,
-        out: &mut LayerWriter,
+        out: &mut NewLayer,
     ) -> Result<u64> {
         let own = self.own_segments(class.partition);
         if !expanded && !self.spill.any(own.clone()) {
@@ -305,7 +310,7 @@ impl<'a> ExternalSearch<'a> {
             return Ok(0);
         }
         let (first, segments) = self.partitioning.segments_of(class.partition);
-        let pack = |batch: Range<usize>| -> Result<Vec<(PackedSegment, u64)>> {
+        let pack = |batch: Range<usize>| -> Result<Vec<(PackedLayerSegment, u64)>> {
             let batch = batch.into_par_iter().with_max_len(1);
             batch.map(|i| self.pack(&segments[i], first + i as u64, expanded, before)).collect()
         };
@@ -313,7 +318,7 @@ impl<'a> ExternalSearch<'a> {
         let mut batches = self.batches(segments).into_iter();
         let mut next = batches.next().map_or(Ok(Vec::new()), &pack)?;
         while !next.is_empty() {
-            let (packed, counts): (Vec<PackedSegment>, Vec<u64>) = next.into_iter().unzip();
+            let (packed, counts): (Vec<PackedLayerSegment>, Vec<u64>) = next.into_iter().unzip();
             states += counts.iter().sum::<u64>();
             let (written, following) = match batches.next() {
                 Some(batch) => rayon::join(|| out.add(&packed), || pack(batch)),
@@ -363,8 +368,8 @@ impl<'a> ExternalSearch<'a> {
         number: u64,
         expanded: bool,
         before: Option<&LayerFile>,
-    ) -> Result<(PackedSegment, u64)> {
-        let ThreadBuffers { codec, words, spare, .. } = &mut *buffers(&self.workers);
+    ) -> Result<(PackedLayerSegment, u64)> {
+        let ThreadBuffers { codec, words, spare, last, .. } = &mut *buffers(&self.workers);
         let range = segment.words();
         let words = &mut words[..range.len()];
         if expanded && self.any_reached(range.clone()) {
@@ -374,26 +379,31 @@ impl<'a> ExternalSearch<'a> {
             words.fill(0);
         }
         self.spill.take(number, words, spare, codec)?;
+        let (last, spare) = (&mut last[..range.len()], &mut spare[..range.len()]);
         if expanded {
-            words.iter_mut().zip(&self.frontier[range.clone()]).for_each(|(word, known)| *word &= !known);
+            let known = range.clone().zip(&self.frontier[range.clone()]);
+            last.iter_mut().zip(known).for_each(|(last, (at, known))| *last = known & segment.mask(at));
+            words.iter_mut().zip(&*last).for_each(|(word, known)| *word &= !known);
+        } else {
+            last.fill(0);
         }
-        let mut any = words.iter().any(|&word| word != 0);
-        if let Some(before) = before.filter(|_| any) {
-            let spare = &mut spare[..range.len()];
-            if before.read(number, spare, codec)? {
-                words.iter_mut().zip(spare).for_each(|(word, known)| *word &= !*known);
-                any = words.iter().any(|&word| word != 0);
+        if words.iter().all(|&word| word == 0) {
+            return Ok((PackedLayerSegment::default(), 0));
+        }
+        match before {
+            Some(before) if before.read(number, spare, codec)? => {
+                words.iter_mut().zip(&*spare).for_each(|(word, known)| *word &= !*known);
             }
-        }
-        if !any {
-            return Ok((PackedSegment::default(), 0));
+            _ => spare.fill(0),
         }
         let mut states = words.iter().map(|word| u64::from(word.count_ones())).sum();
         if let Some(symmetric) = &self.symmetric {
             // A state that is not its own mirror image counts twice.
             states = 2 * states - self.count_symmetric(symmetric, number, segment, words);
         }
-        Ok((codec.pack(words), states))
+        let copy = codec.pack(words);
+        let delta = codec.pack_delta(words, &copy, [&*last, &*spare], self.partitioning.neighbors(number));
+        Ok((PackedLayerSegment { delta, copy }, states))
     }
 
     /// Returns the number of states of a segment that are their own mirror images.

@@ -518,6 +518,42 @@ fn one_process_at_a_time_uses_a_directory() {
 }
 
 #[test]
+fn a_work_directory_of_another_format_is_refused() {
+    let site = CrashSite::new();
+    site.begin();
+    let path = site.work_dir().join("build.json");
+    let manifest = std::fs::read_to_string(&path).unwrap();
+    let json = manifest.lines().next().unwrap().replacen("\"format\":2", "\"format\":1", 1);
+    let sum = sternhalma_data::table::checksum(json.as_bytes());
+    std::fs::write(&path, format!("{json}\n{sum:016x}\n")).unwrap();
+    let begun = site.contents();
+    let error = site.build(&Faults::new(Fault::Nothing)).unwrap_err();
+    assert!(matches!(error, BuilderError::WorkDirFormat { found: 1, supported: 2, .. }), "{error}");
+    site.assert_names(&error, "format 1");
+    assert_eq!(site.contents(), begun);
+}
+
+#[test]
+fn copies_are_made_again_from_the_layers() {
+    let site = CrashSite::new();
+    site.begin();
+    let begun = site.contents();
+    let copies = ["search-003", "search-004"].map(|name| site.work_dir().join(name));
+    for removed in [&copies[..1], &copies[1..], &copies[..]] {
+        site.restore(&begun);
+        removed.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+        assert_eq!(site.finish("without copies"), BuildOutcome::Built);
+    }
+    for copy in &copies {
+        site.restore(&begun);
+        std::fs::write(copy, &begun[copy][..100]).unwrap();
+        let error = site.build(&Faults::new(Fault::Nothing)).unwrap_err();
+        assert!(chain(&error).contains(copy.to_str().unwrap()), "{error}");
+        remedy(&site, &error, copy, "damaged copy");
+    }
+}
+
+#[test]
 fn a_restart_discards_unfinished_work() {
     let site = CrashSite::new();
     site.begin();
