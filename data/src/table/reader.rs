@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::codec::{BlockFault, Codec, residue};
+use super::codec::{BlockFault, Codec, DecodedBlocks, residue};
 use super::distance::Distance;
 use super::error::TableError;
 use super::format::{Encoding, Header, Layout, Provenance, TableInfo, checksum};
@@ -321,7 +321,7 @@ impl Table {
 
     /// Writes the stored values of the states from this index on to `out`. For
     /// [`Encoding::Mod3`], a damaged value may be 3.
-    fn read_values(&self, mut index: u64, mut out: &mut [u8]) -> Result<(), TableError> {
+    fn read_values(&self, mut index: u64, mut out: &mut [u8], decoded: &mut DecodedBlocks) -> Result<(), TableError> {
         while !out.is_empty() {
             let number = self.layout().block_of_index(index);
             self.verify(number)?;
@@ -336,8 +336,9 @@ impl Table {
                     part.iter_mut().zip(first..).for_each(|(out, at)| *out = value(at));
                 }
                 Codec::Zstd(reader) => {
-                    let read = reader.read(number, &block, bytes, index, part);
-                    read.map_err(|fault| self.bad_block(number, fault))?;
+                    let distances = decoded.get(number, |out| reader.read_block(&block, bytes, out));
+                    let distances = distances.map_err(|fault| self.bad_block(number, fault))?;
+                    part.copy_from_slice(&distances[first..first + part.len()]);
                 }
             }
             index += part.len() as u64;
@@ -347,14 +348,15 @@ impl Table {
     }
 
     /// Returns the stored values of the states with these ranks, of a mirrored
-    /// table. Blocks are verified as in [`verify`](Table::verify).
+    /// table. Blocks are verified as in [`verify`](Table::verify). `decoded` keeps
+    /// blocks of [`Encoding::Zstd`] between calls.
     ///
     /// The first call prepares the reduced ranks of runs, which takes some
     /// milliseconds and up to a MiB.
     ///
     /// # Panics
     /// If the table is not mirrored.
-    pub(super) fn unfold(&self, ranks: Range<u64>) -> Result<Vec<u8>, TableError> {
+    pub(super) fn unfold(&self, ranks: Range<u64>, decoded: &mut DecodedBlocks) -> Result<Vec<u8>, TableError> {
         /// The values of the runs of states that differ in two pieces are read together.
         const MOST_PERMUTED: usize = 2;
         let symmetry = self.symmetry().expect("only mirrored tables are unfolded");
@@ -363,7 +365,7 @@ impl Table {
         let mut result = Ok(());
         let values = runs.read_by_rank(ranks, |first, out| {
             if result.is_ok() {
-                result = self.read_values(first, out);
+                result = self.read_values(first, out, decoded);
             }
         });
         result.map(|()| values)

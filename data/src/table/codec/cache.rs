@@ -1,4 +1,4 @@
-//! A cache of decompressed blocks.
+//! Caches of blocks: decompressed ones for look-ups, and decoded ones for streams.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -61,9 +61,70 @@ fn find(set: &mut CacheSet, block: u64) -> Option<Arc<[u8]>> {
     Some(Arc::clone(&set[0].1))
 }
 
+/// The distances of the last blocks that a stream of a mirrored table has used.
+///
+/// Consecutive ranks of a mirrored table are in many blocks, which the stream uses again and again.
+/// A clone is empty.
+#[derive(Debug, Default)]
+pub(crate) struct DecodedBlocks {
+    /// Blocks with their distances, the most recently used first.
+    blocks: Vec<(u64, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl DecodedBlocks {
+    /// The largest number of bytes, except that two blocks are always kept.
+    const BYTES: usize = 4 << 20;
+    /// The largest number of blocks, so that they are found quickly.
+    const BLOCKS: usize = 128;
+
+    /// Returns the distances of a block, which `decode` writes if they are not in the cache.
+    pub fn get<E>(&mut self, block: u64, decode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<&[u8], E> {
+        if let Some(place) = self.blocks.iter().position(|&(number, _)| number == block) {
+            self.blocks[..=place].rotate_right(1);
+        } else {
+            let mut distances = Vec::new();
+            decode(&mut distances)?;
+            self.bytes += distances.len();
+            self.blocks.insert(0, (block, distances));
+            while self.blocks.len() > 2 && (self.bytes > Self::BYTES || self.blocks.len() > Self::BLOCKS) {
+                self.bytes -= self.blocks.pop().map_or(0, |(_, distances)| distances.len());
+            }
+        }
+        Ok(&self.blocks[0].1)
+    }
+}
+
+impl Clone for DecodedBlocks {
+    fn clone(&self) -> DecodedBlocks {
+        DecodedBlocks::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decoded_blocks_are_kept_within_both_limits() {
+        let mut cache = DecodedBlocks::default();
+        let mut decoded = 0;
+        let mut get = |block: u64, states: usize| {
+            let before = decoded;
+            let distances = cache.get(block, |out| -> Result<(), ()> {
+                decoded += 1;
+                out.resize(states, block as u8);
+                Ok(())
+            });
+            assert_eq!(distances.unwrap(), vec![block as u8; states]);
+            assert!(cache.blocks.len() <= 128 && (cache.blocks.len() <= 2 || cache.bytes <= 4 << 20));
+            decoded > before
+        };
+        assert!((0..128).all(|block| get(block, 1000)) && !(0..128).any(|block| get(block, 1000)));
+        assert!(get(128, 1000) && get(0, 1000) && !get(2, 1000));
+        let large = 3 << 20;
+        assert!(get(200, large) && get(201, large) && !get(200, large) && !get(201, large) && get(2, 1000));
+    }
 
     #[test]
     fn blocks_are_kept_as_long_as_there_is_room() {

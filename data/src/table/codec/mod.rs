@@ -7,6 +7,7 @@ mod reader;
 mod walk;
 mod zstd;
 
+pub(crate) use cache::DecodedBlocks;
 pub use encoder::BlockEncoder;
 pub(crate) use reader::{BlockFault, Codec, neighbor_distance, residue};
 pub(crate) use zstd::packed;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::mod3::Mod3Stream;
-use crate::table::codec::Codec;
+use crate::table::codec::{Codec, DecodedBlocks};
 use crate::table::error::TableError;
 use crate::table::reader::Table;
 
@@ -13,7 +13,7 @@ use crate::table::reader::Table;
 /// keep a clone wherever it needs to read again; a clone takes under 3 KiB.
 ///
 /// Memory: under 5 KiB, plus one block for [`Encoding::Zstd`], or 64 KiB for a
-/// mirrored table. Cost: a copy for [`Encoding::Byte`], and a few nanoseconds per
+/// mirrored table, and with [`Encoding::Zstd`] up to 4 MiB of its blocks. Cost: a copy for [`Encoding::Byte`], and a few nanoseconds per
 /// state for the others and for mirrored tables. Creating a stream of an
 /// [`Encoding::Mod3`] table takes one look-up for each piece and each cell below it
 /// in the first state.
@@ -55,7 +55,7 @@ enum Source<'a> {
     Mod3(Box<Mod3Stream<'a>>),
     Zstd(DecodedBlock),
     /// A mirrored table of distances.
-    Mirrored(DecodedBlock),
+    Mirrored(DecodedBlock, DecodedBlocks),
 }
 
 /// The states of a mirrored table that are unfolded together.
@@ -83,7 +83,7 @@ impl DecodedBlock {
         &mut self,
         mut rank: u64,
         mut out: &mut [u8],
-        decode: impl Fn(u64, &mut Vec<u8>) -> Result<u64, TableError>,
+        mut decode: impl FnMut(u64, &mut Vec<u8>) -> Result<u64, TableError>,
     ) -> Result<(), TableError> {
         while !out.is_empty() {
             let within = rank.wrapping_sub(self.start);
@@ -128,7 +128,9 @@ impl<'a> DistanceStream<'a> {
     pub fn new(table: &'a Table, ranks: Range<u64>) -> Result<DistanceStream<'a>, TableError> {
         assert!(ranks.end <= table.prefix().states(), "the table contains the ranks to read");
         let source = match table.codec() {
-            Codec::Byte | Codec::Zstd(_) if table.info().mirrored => Source::Mirrored(DecodedBlock::default()),
+            Codec::Byte | Codec::Zstd(_) if table.info().mirrored => {
+                Source::Mirrored(DecodedBlock::default(), DecodedBlocks::default())
+            }
             Codec::Byte => Source::Byte(table.as_bytes().expect("the encoding is Byte")),
             Codec::Mod3 => {
                 Source::Mod3(Box::new(Mod3Stream::new(table, ranks.start.min(table.prefix().states() - 1))?))
@@ -174,9 +176,9 @@ impl<'a> DistanceStream<'a> {
             Source::Zstd(block) => {
                 block.read(ranks.start, out, |rank, out| self.table.decode_block_of(rank, out))?;
             }
-            Source::Mirrored(part) => part.read(ranks.start, out, |rank, out| {
+            Source::Mirrored(part, decoded) => part.read(ranks.start, out, |rank, out| {
                 let ranks = rank..self.ranks.end.min(rank + UNFOLDED);
-                *out = self.table.unfold(ranks)?;
+                *out = self.table.unfold(ranks, decoded)?;
                 Ok(rank)
             })?,
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, Rank, State};
-use crate::table::codec::{neighbor_distance, packed, residue};
+use crate::table::codec::{DecodedBlocks, neighbor_distance, packed, residue};
 use crate::table::error::TableError;
 use crate::table::reader::Table;
 
@@ -181,7 +181,7 @@ impl<'a> Mod3Stream<'a> {
         let prefix = self.table.prefix();
         if self.table.info().mirrored {
             let ranks = self.start..prefix.states().min(self.start + UNFOLDED);
-            let values = self.table.unfold(ranks.clone())?;
+            let values = self.table.unfold(ranks.clone(), &mut DecodedBlocks::default())?;
             return Ok(Window { bytes: Cow::Owned(packed(values.into_iter())), ranks });
         }
         let back = usize::from(self.cells[self.pieces - 1]);
