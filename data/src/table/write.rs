@@ -91,7 +91,7 @@ impl NewTable {
 /// A block in the file of a [`TableWriter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrittenBlock {
-    /// The [`checksum`](super::checksum) of its bytes.
+    /// The [`checksum`] of its bytes.
     pub checksum: u64,
     /// The number of its bytes.
     pub length: u32,
@@ -115,7 +115,7 @@ impl TableWriter {
 
     /// Writes the next block, as encoded by a [`BlockEncoder`].
     ///
-    /// `checksum` is the [`checksum`](super::checksum) of `bytes`. The caller
+    /// `checksum` is the [`checksum`] of `bytes`. The caller
     /// may compute it on another thread.
     ///
     /// # Errors
