@@ -9,7 +9,7 @@ fn invalid_files_are_refused_in_one_line() {
     let env = TestEnv::new();
     let bytes = fs::read(env.build("--side 4 --pieces 3")).unwrap();
     let mut later = bytes.clone();
-    later[8] = 2;
+    later[8] = 3;
     let mut other_rules = bytes.clone();
     other_rules[16..23].copy_from_slice(b"hexagon");
     fs::create_dir(env.path("dir")).unwrap();
@@ -34,7 +34,7 @@ fn invalid_files_are_refused_in_one_line() {
         ("cut-in-header", "cut short"),
         ("cut-in-magic", "cut short"),
         ("longer", "damaged"),
-        ("later", "version 2"),
+        ("later", "version 3"),
         ("other-rules", "hexagon"),
     ] {
         for words in
