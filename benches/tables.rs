@@ -12,7 +12,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sternhalma_builder::{TableBuilder, TableConverter};
-use sternhalma_data::table::Zstd;
+use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, CellSet, Encoding, Prefix, Probe, Rank, State, States, Table};
 
 const SAMPLES: usize = 1 << 16;
@@ -128,9 +128,9 @@ fn lookups(c: &mut Criterion) {
 }
 
 /// Look-ups of random states one after the other on one core, of the table in
-/// each encoding. `zstd` keeps 16 MiB of blocks. The files are recomputed at a
+/// each encoding. `zstd` and `ans` keep 16 MiB of blocks. The files are recomputed at a
 /// fast level of zstd, unless `STERNHALMA_BENCH_DIR` names a directory with
-/// `zstd-1024.sht` to `zstd-131072.sht` and `mod3.sht`.
+/// `zstd-1024.sht` to `zstd-131072.sht`, the same with `ans`, and `mod3.sht`.
 fn encodings(c: &mut Criterion) {
     let table = support::table();
     let board = table.prefix().board();
@@ -141,7 +141,8 @@ fn encodings(c: &mut Criterion) {
     let mut group = c.benchmark_group(format!("{0}x{0}-{1}", board.size(), board.pieces()));
     group.sample_size(10).throughput(Throughput::Elements(SAMPLES as u64));
     let zstd = (10..=17).map(|bits| (format!("zstd-{}", 1 << bits), Encoding::Zstd(Zstd::new(1 << bits, 3).unwrap())));
-    for (name, encoding) in [("mod3".to_owned(), Encoding::Mod3)].into_iter().chain(zstd) {
+    let ans = (10..=17).map(|bits| (format!("ans-{}", 1 << bits), Encoding::Ans(Ans::new(1 << bits).unwrap())));
+    for (name, encoding) in [("mod3".to_owned(), Encoding::Mod3)].into_iter().chain(zstd).chain(ans) {
         let kept = std::env::var_os("STERNHALMA_BENCH_DIR").map(|dir| PathBuf::from(dir).join(format!("{name}.sht")));
         let path = kept.filter(|path| path.exists()).unwrap_or_else(|| {
             let path = made.path().join(&name);

@@ -114,8 +114,9 @@ impl TablesArgs {
             return Ok(Some(default));
         }
         let speed = |encoding| match encoding {
-            Encoding::Byte => 2,
-            Encoding::Mod3 => 1,
+            Encoding::Byte => 3,
+            Encoding::Mod3 => 2,
+            Encoding::Zstd(_) => 1,
             _ => 0,
         };
         let usable = |file: TableFile| {
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn names_of_tables_are_parsed() {
-        for name in ["9x9-6", "9x9-10-within22", "5x5-3-zstd", "5x5-3-within18-mod3"] {
+        for name in ["9x9-6", "9x9-10-within22", "5x5-3-zstd", "5x5-3-ans", "5x5-3-within18-mod3"] {
             let (prefix, encoding) = parse_table_name(name).unwrap();
             assert_eq!(table_name(prefix, encoding), name);
         }

@@ -71,8 +71,10 @@ impl fmt::Display for TableSpec {
         let board = self.prefix.board();
         let (size, pieces, within) = (board.size(), board.pieces(), self.prefix.within());
         write!(f, "{size}x{size} with {pieces} pieces within {within} cells, {}", self.encoding)?;
-        if let Encoding::Zstd(zstd) = self.encoding {
-            write!(f, " (blocks of {} states, level {})", zstd.block_states(), zstd.level())?;
+        match self.encoding {
+            Encoding::Zstd(zstd) => write!(f, " (blocks of {} states, level {})", zstd.block_states(), zstd.level())?,
+            Encoding::Ans(ans) => write!(f, " (blocks of {} states)", ans.block_states())?,
+            _ => (),
         }
         if self.mirrored {
             f.write_str(", mirrored")?;

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use sternhalma_builder::{BuilderError, Observer, TableBuilder, TableConverter, Verifier};
-use sternhalma_data::table::Zstd;
+use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableInfo};
 use sternhalma_testutil::write_forged_table;
 
-fn encodings() -> [Encoding; 5] {
+fn encodings() -> [Encoding; 6] {
     let zstd = |block_states, level| Encoding::Zstd(Zstd::new(block_states, level).unwrap());
-    [Encoding::Byte, Encoding::Mod3, zstd(64, 1), zstd(4096, 5), Encoding::Zstd(Zstd::default())]
+    let ans = Encoding::Ans(Ans::new(1024).unwrap());
+    [Encoding::Byte, Encoding::Mod3, zstd(64, 1), zstd(4096, 5), Encoding::Zstd(Zstd::default()), ans]
 }
 
 fn prefixes() -> Vec<Prefix> {

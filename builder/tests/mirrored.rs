@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use sternhalma_builder::{BuilderError, NoMirroredForm, TableBuilder, TableConverter, TableSpec, Verifier, compare};
-use sternhalma_data::table::Zstd;
+use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, States, Table, TableInfo};
 use sternhalma_testutil::{Reference, canonical_values, layers_of, write_forged_table};
 
-fn encodings() -> [Encoding; 4] {
+fn encodings() -> [Encoding; 5] {
     let zstd = |block_states| Encoding::Zstd(Zstd::new(block_states, 3).unwrap());
-    [Encoding::Byte, Encoding::Mod3, zstd(64), zstd(4096)]
+    [Encoding::Byte, Encoding::Mod3, zstd(64), zstd(4096), Encoding::Ans(Ans::new(256).unwrap())]
 }
 
 fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {

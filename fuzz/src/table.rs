@@ -4,7 +4,7 @@
 //! copy. `repair` is written from `docs/table-format.md`, and not with the
 //! code of the writer.
 
-use sternhalma_data::table::{Layout, Zstd, checksum};
+use sternhalma_data::table::{Ans, Layout, Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, Rank, Table, TableError};
 
 use crate::scratch::Scratch;
@@ -71,9 +71,10 @@ fn repair(file: &mut [u8]) -> Option<()> {
         1 => Encoding::Byte,
         2 => Encoding::Mod3,
         3 => Encoding::Zstd(Zstd::new(1_u64.checked_shl(header[80].into())?, header[81]).ok()?),
+        4 => Encoding::Ans(Ans::new(1_u64.checked_shl(header[80].into())?).ok()?),
         _ => return None,
     };
-    let compressed = header[27] == 3;
+    let compressed = matches!(header[27], 3 | 4);
     let layers = u32::from_le_bytes(number(file, 28)?) as usize;
     let mirrored = header[8] == 2;
     let layout = if mirrored { Layout::mirrored(prefix, encoding)? } else { Layout::new(prefix, encoding) };

@@ -5,7 +5,7 @@ use clap::Args;
 /// Whether a table stores mirror images.
 #[derive(Args)]
 pub struct MirrorArgs {
-    /// Store one state of each left-right mirrored pair [default: with mod3 and zstd, if the table has whole rows]
+    /// Store one state of each left-right mirrored pair [default: except with byte, if the table has whole rows]
     ///
     /// The goal and the covered cells must be whole rows of the board.
     #[arg(long, overrides_with = "no_mirror", help_heading = "Encoding")]

@@ -1,5 +1,6 @@
 //! Groups of arguments that several commands share.
 
+pub mod blocks;
 pub mod board;
 pub mod engine;
 pub mod limits;
@@ -11,4 +12,3 @@ pub mod state;
 pub mod threads;
 pub mod tournament;
 mod tournament_file;
-pub mod zstd;

@@ -7,10 +7,10 @@ use indicatif::HumanBytes;
 use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, TableBuilder};
 use sternhalma_data::{Encoding, Prefix, Table};
 
+use crate::args::blocks::BlockArgs;
 use crate::args::board::BoardArgs;
 use crate::args::mirror::MirrorArgs;
 use crate::args::threads::ThreadArgs;
-use crate::args::zstd::ZstdArgs;
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
@@ -29,11 +29,11 @@ pub struct Args {
     /// Cover only states whose pieces all lie within the B cells nearest the goal
     #[arg(long, value_name = "B", value_parser = count::<u64>(0), help_heading = "Board")]
     within: Option<u64>,
-    /// Encoding of distances: `byte`, `mod3` (2 bits), or `zstd` (about 1 bit)
+    /// Encoding of distances: `byte`, `mod3` (2 bits), `zstd` (about 1 bit), or `ans` (about 0.6 bits, with slow look-ups)
     #[arg(long, default_value = "byte", help_heading = "Encoding")]
     encoding: Encoding,
     #[command(flatten)]
-    zstd: ZstdArgs,
+    blocks: BlockArgs,
     #[command(flatten)]
     mirror: MirrorArgs,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub struct Args {
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
-    let encoding = args.zstd.apply(args.encoding)?;
+    let encoding = args.blocks.apply(args.encoding)?;
     let path = args.output.clone().map_or_else(|| ctx.tables.default_path(prefix, encoding), Ok)?;
     let builder = args.builder(prefix, encoding);
     let table_bytes = builder.spec().layout()?.file_bytes();

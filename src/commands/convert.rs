@@ -6,9 +6,9 @@ use indicatif::HumanBytes;
 use sternhalma_builder::{BuilderError, TableConverter};
 use sternhalma_data::{Encoding, Table};
 
+use crate::args::blocks::BlockArgs;
 use crate::args::mirror::MirrorArgs;
 use crate::args::threads::ThreadArgs;
-use crate::args::zstd::ZstdArgs;
 use crate::commands::info;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
@@ -21,14 +21,14 @@ use crate::resources::check_disk;
 pub struct Args {
     /// Table: a path, or a name in the tables directory
     file: PathBuf,
-    /// Encoding of the new table: `byte`, `mod3` (2 bits), or `zstd` (about 1 bit)
+    /// Encoding of the new table: `byte`, `mod3` (2 bits), `zstd` (about 1 bit), or `ans` (about 0.6 bits, with slow look-ups)
     #[arg(long, help_heading = "Encoding")]
     encoding: Encoding,
     /// File to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
-    zstd: ZstdArgs,
+    blocks: BlockArgs,
     #[command(flatten)]
     mirror: MirrorArgs,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
-    let encoding = args.zstd.apply(args.encoding)?;
+    let encoding = args.blocks.apply(args.encoding)?;
     let table = ctx.open_table(&args.file)?;
     let mut converter = TableConverter::new(&table, encoding).threads(args.threads.get()).overwrite(args.force);
     if let Some(mirrored) = args.mirror.mirrored() {

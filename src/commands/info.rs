@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use indicatif::{HumanBytes, HumanCount};
 use serde::Serialize;
-use sternhalma_data::table::{Layout, Partition, Provenance, Zstd};
+use sternhalma_data::table::{Layout, Partition, Provenance};
 use sternhalma_data::{Encoding, Prefix, Side, State, Table};
 
 use crate::context::CommandContext;
@@ -37,7 +37,7 @@ struct TableReport<'a> {
     data_offset: u64,
     /// Bits of the whole file per state.
     bits_per_state: f64,
-    /// States per block of the encoding `zstd`.
+    /// States per block of the encodings `zstd` and `ans`.
     block_states: Option<u64>,
     /// Compression level of the encoding `zstd`.
     level: Option<u8>,
@@ -108,8 +108,11 @@ impl TableReport<'_> {
             bytes: table.file_bytes(),
             data_offset: table.data_offset(),
             bits_per_state: bits_per_state(table),
-            block_states: zstd(table).map(Zstd::block_states),
-            level: zstd(table).map(Zstd::level),
+            block_states: table.encoding().states_per_compressed_block(),
+            level: match table.encoding() {
+                Encoding::Zstd(zstd) => Some(zstd.level()),
+                _ => None,
+            },
             max_distance: table.max_distance().0,
             layers: &table.info().layers,
             start_distance: table.probe(State::start(board))?.distance().map(|distance| distance.0),
@@ -125,13 +128,6 @@ impl TableReport<'_> {
 /// Returns the bits of the file per state.
 pub fn bits_per_state(table: &Table) -> f64 {
     8.0 * table.file_bytes() as f64 / table.prefix().states() as f64
-}
-
-fn zstd(table: &Table) -> Option<Zstd> {
-    match table.encoding() {
-        Encoding::Zstd(zstd) => Some(zstd),
-        _ => None,
-    }
 }
 
 /// Prints the path of a new table, or what `info --json` prints.
@@ -156,9 +152,9 @@ fn text(table: &Table, info: &TableReport) -> String {
         None => "all distances".to_owned(),
         Some(limit) => format!("distances up to {limit}; larger ones are upper bounds"),
     };
-    let blocks = zstd(table).map_or(String::new(), |zstd| {
-        format!(", blocks of {} states, zstd level {}", HumanCount(zstd.block_states()), zstd.level())
-    });
+    let level = info.level.map_or(String::new(), |level| format!(", zstd level {level}"));
+    let blocks =
+        info.block_states.map_or(String::new(), |states| format!(", blocks of {} states{level}", HumanCount(states)));
     let form = table
         .symmetry()
         .map_or(String::new(), |symmetry| format!(", mirrored: {} states in the file", HumanCount(symmetry.states())));

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The names of all encodings.
-pub const ENCODINGS: [&str; 3] = ["byte", "mod3", "zstd"];
+pub const ENCODINGS: [&str; 4] = ["byte", "mod3", "zstd", "ans"];
 
 /// An empty working directory, and a tables directory that does not exist yet.
 pub struct TestEnv {

@@ -23,6 +23,9 @@ const MIN_SPILL: u64 = 1 << 20;
 /// The memory that zstd takes at a high level, in bytes.
 const COMPRESSOR: u64 = 8 << 20;
 
+/// The memory of the models of [`Encoding::Ans`], and of a thread that uses them, in bytes.
+const MODELS: u64 = 1 << 20;
+
 /// Returns the smallest memory limit with which an out-of-core build can use
 /// `threads` threads, in bytes.
 pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
@@ -116,7 +119,12 @@ fn table_memory(spec: TableSpec, threads: usize, params: PartitionParams) -> u64
         Encoding::Mod3 => (3, states / 2),
         _ => (8, 2 * states),
     };
-    let compressor = if matches!(encoding, Encoding::Zstd(_)) { COMPRESSOR } else { 0 };
+    let compressor = match encoding {
+        Encoding::Zstd(_) => COMPRESSOR,
+        // The distances, the symbols and their codes.
+        Encoding::Ans(ans) => 4 * ans.block_states() + MODELS,
+        _ => 0,
+    };
     let worker = SegmentHistory::memory(params.segment_words) + compressor;
     let task = bitmaps * states / 8 + state_bytes;
     let segments = count_segments(prefix, params.fixed_pieces, params.segment_words);

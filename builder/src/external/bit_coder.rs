@@ -1,17 +1,13 @@
 //! An entropy coder of bit streams with a fixed probability per stream.
 //!
-//! The coder is a range variant of asymmetric numeral systems [Duda 2014] with
-//! one byte of a stream per step. The model of a stream is one of a few static
+//! The coder ([`rans`]) takes one byte of a stream per step. The model of a stream is one of a few static
 //! tables, which assume independent bits with the same probability. A stream
 //! therefore needs no table in the coded bytes, so that short streams are small.
 
 use std::sync::LazyLock;
 
-/// The binary digits of the sum of a table's frequencies.
-const SCALE_BITS: u32 = 12;
-const SCALE: u64 = 1 << SCALE_BITS;
-/// The lower bound of the coder's state between two steps.
-const LOW: u64 = 1 << 31;
+use sternhalma_data::table::rans::{self, SLOTS};
+
 /// The number of tables. Table `i` is for bits that are 1 with probability `2^(-1 - i / 2)`.
 const LEVELS: usize = 20;
 /// The level of a stream without ones, of which no byte is coded.
@@ -24,7 +20,7 @@ struct ByteTable {
     /// The first slot of each byte, and the number of slots.
     starts: [u16; 257],
     /// The byte of each slot.
-    bytes: [u8; SCALE as usize],
+    bytes: [u8; SLOTS as usize],
 }
 
 static TABLES: LazyLock<Vec<ByteTable>> = LazyLock::new(|| (0..LEVELS).map(ByteTable::new).collect());
@@ -42,11 +38,11 @@ impl ByteTable {
         let shares: Vec<u64> = (0..=8).map(share).collect();
         let mut frequencies = [0; 256];
         for (byte, frequency) in (0u32..).zip(&mut frequencies) {
-            *frequency = (shares[byte.count_ones() as usize] >> (32 - SCALE_BITS)).max(1);
+            *frequency = (shares[byte.count_ones() as usize] * u64::from(SLOTS) >> 32).max(1);
         }
         // The byte 0 is the likeliest.
-        frequencies[0] = SCALE - frequencies[1..].iter().sum::<u64>();
-        let mut table = ByteTable { starts: [0; 257], bytes: [0; SCALE as usize] };
+        frequencies[0] = u64::from(SLOTS) - frequencies[1..].iter().sum::<u64>();
+        let mut table = ByteTable { starts: [0; 257], bytes: [0; SLOTS as usize] };
         for (byte, frequency) in frequencies.into_iter().enumerate() {
             let (start, end) = (table.starts[byte] as usize, table.starts[byte] as usize + frequency as usize);
             table.bytes[start..end].fill(byte as u8);
@@ -55,10 +51,11 @@ impl ByteTable {
         table
     }
 
+    /// Returns the first slot of a byte, and the number of its slots.
     #[inline]
-    fn range(&self, byte: u8) -> (u64, u64) {
-        let start = u64::from(self.starts[usize::from(byte)]);
-        (start, u64::from(self.starts[usize::from(byte) + 1]) - start)
+    fn range(&self, byte: u8) -> (u32, u32) {
+        let start = u32::from(self.starts[usize::from(byte)]);
+        (start, u32::from(self.starts[usize::from(byte) + 1]) - start)
     }
 }
 
@@ -151,21 +148,15 @@ pub(super) fn encode<const N: usize>(streams: [BitWriter; N]) -> Vec<u8> {
         out.push(*level);
     }
     // Decoding reverses the order of the steps.
-    let mut state = LOW;
-    let mut words: Vec<u32> = Vec::new();
+    let mut encoder = rans::Encoder::new();
     for ((_, bytes), level) in streams.iter().zip(levels).rev() {
         let Some((table, inverted)) = table_of(level) else { continue };
         for &byte in bytes.iter().rev() {
-            let (start, frequency) = table.range(byte ^ inverted);
-            if state >= (LOW >> SCALE_BITS << 32) * frequency {
-                words.push(state as u32);
-                state >>= 32;
-            }
-            state = ((state / frequency) << SCALE_BITS) + state % frequency + start;
+            let (start, slots) = table.range(byte ^ inverted);
+            encoder.push(start, slots);
         }
     }
-    out.extend_from_slice(&state.to_le_bytes());
-    words.iter().rev().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    encoder.finish(&mut out);
     out
 }
 
@@ -183,8 +174,7 @@ pub(super) fn decode<const N: usize>(mut bytes: &[u8], most: u64) -> Option<[Bit
             return None;
         }
     }
-    let (state, mut words) = bytes.split_first_chunk::<8>()?;
-    let mut state = u64::from_le_bytes(*state);
+    let mut decoder = rans::Decoder::new(bytes)?;
     for (stream, level) in streams.iter_mut().zip(levels) {
         let length = usize::try_from(stream.bits.div_ceil(8)).ok()?;
         // A read of 64 bits needs up to eight bytes after the last one.
@@ -193,22 +183,16 @@ pub(super) fn decode<const N: usize>(mut bytes: &[u8], most: u64) -> Option<[Bit
             None => stream.bytes.resize(length, if level & INVERTED == 0 { 0 } else { u8::MAX }),
             Some((table, inverted)) => {
                 for _ in 0..length {
-                    let slot = state % SCALE;
-                    let byte = table.bytes[slot as usize];
-                    let (start, frequency) = table.range(byte);
-                    state = (frequency * (state >> SCALE_BITS)).wrapping_add(slot - start);
-                    if state < LOW {
-                        let (word, rest) = words.split_first_chunk::<4>()?;
-                        state = state << 32 | u64::from(u32::from_le_bytes(*word));
-                        words = rest;
-                    }
+                    let byte = table.bytes[decoder.slot() as usize];
+                    let (start, slots) = table.range(byte);
+                    decoder.advance(start, slots);
                     stream.bytes.push(byte ^ inverted);
                 }
             }
         }
         stream.bytes.resize(length + 8, 0);
     }
-    (state == LOW && words.is_empty()).then_some(streams)
+    decoder.is_finished().then_some(streams)
 }
 
 /// Returns the level whose table fits the stream best.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
-use sternhalma_data::table::{Zstd, checksum};
+use sternhalma_data::table::{Ans, Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix};
 
 use super::layer_file::{LayerFile, LayerIdentity, LayerWriter, NewLayer};
@@ -44,6 +44,9 @@ pub(crate) struct Manifest {
     /// did not record these parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zstd: Option<(u64, u8)>,
+    /// The block states of the encoding `ans`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ans: Option<u64>,
     /// Whether the layers hold only one state of each mirrored pair. Earlier versions always searched all states.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
@@ -60,9 +63,10 @@ pub(crate) struct Manifest {
 impl Manifest {
     fn new(id: String, spec: TableSpec, params: PartitionParams) -> Manifest {
         let TableSpec { prefix, encoding, mirrored } = spec;
-        let zstd = match encoding {
-            Encoding::Zstd(zstd) => Some((zstd.block_states(), zstd.level())),
-            _ => None,
+        let (zstd, ans) = match encoding {
+            Encoding::Zstd(zstd) => (Some((zstd.block_states(), zstd.level())), None),
+            Encoding::Ans(ans) => (None, Some(ans.block_states())),
+            _ => (None, None),
         };
         Manifest {
             format: FORMAT,
@@ -72,6 +76,7 @@ impl Manifest {
             within: prefix.within() as u64,
             encoding: encoding.to_string(),
             zstd,
+            ans,
             mirrored,
             fixed_pieces: params.fixed_pieces,
             segment_words: params.segment_words,
@@ -87,6 +92,7 @@ impl Manifest {
         let encoding = match (self.encoding.parse().ok()?, self.zstd, requested.encoding) {
             (Encoding::Zstd(_), Some((states, level)), _) => Encoding::Zstd(Zstd::new(states, level).ok()?),
             (Encoding::Zstd(_), None, requested @ Encoding::Zstd(_)) => requested,
+            (Encoding::Ans(_), ..) => Encoding::Ans(Ans::new(self.ans?).ok()?),
             (encoding, ..) => encoding,
         };
         Some(TableSpec { prefix, encoding, mirrored: self.mirrored })

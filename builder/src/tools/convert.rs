@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
-use sternhalma_data::board::Symmetry;
+use sternhalma_data::board::{Stretch, Symmetry};
 use sternhalma_data::table::Block;
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
 use sternhalma_data::{DistanceStream, Encoding, Table, TableInfo};
@@ -163,7 +163,7 @@ impl<'a> StoredDistances<'a> {
             let (states, images) = match self.symmetry {
                 None => (out.len(), 1),
                 Some(symmetry) => {
-                    let (state, stretch) = symmetry.stretch(self.index);
+                    let Stretch { first: state, states: stretch, .. } = symmetry.stretch(self.index);
                     self.skip_to(state.rank().0)?;
                     let images = if symmetry.compare_with_mirror(state.cells()).is_eq() { 1 } else { 2 };
                     (out.len().min(usize::try_from(stretch).unwrap_or(usize::MAX)), images)

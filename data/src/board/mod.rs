@@ -44,4 +44,4 @@ pub use setup::{Board, BoardError};
 pub use side::{ParseSideError, Side};
 pub use state::State;
 pub use states::States;
-pub use symmetry::{Row, Symmetry};
+pub use symmetry::{Row, Stretch, Symmetry};

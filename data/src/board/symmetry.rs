@@ -66,6 +66,22 @@ struct RowCounts {
     states: Vec<u64>,
 }
 
+/// A part of a stretch, from some state on.
+///
+/// A *stretch* contains the canonical states with the same pieces in the row that decides and above.
+/// These states have consecutive ranks and consecutive reduced ranks. A state that is its own mirror
+/// image is a stretch by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// The first state of the part.
+    pub first: State,
+    /// The number of states from the first one to the end of the stretch.
+    pub states: u64,
+    /// The first cell of the row that decides, or 0 for a state that is its own mirror image. The
+    /// states of the stretch differ in the pieces below this cell.
+    pub below: usize,
+}
+
 impl Row {
     /// Returns the cell after the last one.
     #[inline]
@@ -292,21 +308,16 @@ impl Symmetry {
     /// # Panics
     /// If `reduced` is not below [`states`](Symmetry::states).
     pub fn state(&self, reduced: u64) -> State {
-        self.stretch(reduced).0
+        self.stretch(reduced).first
     }
 
-    /// Returns the canonical state with this reduced rank, and the number of states of its stretch from
-    /// this state on.
-    ///
-    /// A *stretch* contains the canonical states with the same pieces in the row that decides and above.
-    /// These states have consecutive ranks and consecutive reduced ranks. A state that is its own mirror
-    /// image is a stretch by itself.
+    /// Returns the part of a stretch from the state with this reduced rank on.
     ///
     /// Cost: one binary search per row.
     ///
     /// # Panics
     /// If `reduced` is not below [`states`](Symmetry::states).
-    pub fn stretch(&self, reduced: u64) -> (State, u64) {
+    pub fn stretch(&self, reduced: u64) -> Stretch {
         assert!(reduced < self.states(), "{} has no reduced rank {reduced}", self.prefix);
         let (mut rest, mut pieces, mut cells) = (reduced, self.prefix.board().pieces(), CellSet::EMPTY);
         for RowCounts { row, before, .. } in self.rows.iter().rev() {
@@ -318,10 +329,11 @@ impl Symmetry {
             pieces -= pattern.count_ones() as usize;
             if pattern != row.mirror(pattern) {
                 let states = choose(row.first_cell, pieces);
-                return (State::from_cells(cells | Rank(rest).state(pieces).cells()), states - rest);
+                let first = State::from_cells(cells | Rank(rest).state(pieces).cells());
+                return Stretch { first, states: states - rest, below: row.first_cell };
             }
         }
-        (State::from_cells(cells), 1)
+        Stretch { first: State::from_cells(cells), states: 1, below: 0 }
     }
 }
 
@@ -387,7 +399,8 @@ mod tests {
             let upper: Vec<CellSet> =
                 (0..symmetry.states()).map(|reduced| upper_rows(&symmetry, symmetry.state(reduced))).collect();
             for (reduced, first) in upper.iter().enumerate() {
-                let (state, states) = symmetry.stretch(reduced as u64);
+                let Stretch { first: state, states, below } = symmetry.stretch(reduced as u64);
+                assert_eq!(state.cells() - CellSet::first_cells(below), *first, "{prefix}, reduced rank {reduced}");
                 let same = upper[reduced..].iter().take_while(|upper| *upper == first).count();
                 assert_eq!(states, same as u64, "{prefix}, reduced rank {reduced}");
                 let last = symmetry.state(reduced as u64 + states - 1);
@@ -442,7 +455,7 @@ mod tests {
             prop_assert!(state.rank() <= mirrored.rank());
             prop_assert_eq!(symmetry.reduced_rank(state), reduced);
             prop_assert_eq!(symmetry.reduced_rank(mirrored), reduced);
-            let stretch = symmetry.stretch(reduced).1;
+            let stretch = symmetry.stretch(reduced).states;
             let last = Rank(state.rank().0 + stretch - 1).state(pieces as usize);
             prop_assert_eq!(symmetry.canonical(last), last);
             prop_assert_eq!(symmetry.reduced_rank(last), reduced + stretch - 1);

@@ -18,11 +18,12 @@ mod reader;
 mod stream;
 pub mod write;
 
+pub use codec::rans;
 pub use distance::{Distance, Probe};
 pub use error::TableError;
 pub use export::write_lex;
 pub use format::{
-    Block, Encoding, EncodingError, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
+    Ans, Block, Encoding, EncodingError, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
 };
 pub use map::install_sigbus_handler;
 pub use options::TableOptions;

@@ -38,7 +38,7 @@ impl Table {
         assert_eq!(state.cells().len(), pieces, "a state of this table has {pieces} pieces");
         let Some(value) = self.value(state)? else { return Ok(None) };
         let distance = match self.codec() {
-            Codec::Byte | Codec::Zstd(_) => value,
+            Codec::Byte | Codec::Compressed(_) => value,
             Codec::Mod3 => self.descend(state, value)?,
         };
         Ok(Some(ProbedState { table: self, state, distance }))
@@ -138,7 +138,7 @@ impl ProbedState<'_> {
         let state = self.state.after(mv);
         let Some(value) = self.table.value(state)? else { return Ok(None) };
         let distance = match self.table.codec() {
-            Codec::Byte | Codec::Zstd(_) => Some(value),
+            Codec::Byte | Codec::Compressed(_) => Some(value),
             Codec::Mod3 => neighbor_distance(self.distance, value),
         };
         let distance = distance.ok_or_else(|| self.table.bad_state(state))?;

@@ -304,7 +304,7 @@ impl Table {
                 let (byte, place) = byte_of(4);
                 (residue(byte, place), 2)
             }
-            Codec::Zstd(reader) => {
+            Codec::Compressed(reader) => {
                 let mut distance = [0];
                 let read =
                     reader.read(block, &self.layout().block(block), self.block_bytes(block), index, &mut distance);
@@ -335,7 +335,7 @@ impl Table {
                     let value = |at: usize| residue(bytes[at / 4], (at % 4) as u32);
                     part.iter_mut().zip(first..).for_each(|(out, at)| *out = value(at));
                 }
-                Codec::Zstd(reader) => {
+                Codec::Compressed(reader) => {
                     let distances = decoded.get(number, |out| reader.read_block(&block, bytes, out));
                     let distances = distances.map_err(|fault| self.bad_block(number, fault))?;
                     part.copy_from_slice(&distances[first..first + part.len()]);

@@ -5,13 +5,15 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use sternhalma_data::table::write::{BlockEncoder, NewTable};
-use sternhalma_data::table::{Block, Layout, Provenance, Zstd, checksum};
+use sternhalma_data::table::{Ans, Block, Layout, Provenance, Zstd, checksum};
 use sternhalma_data::{CellSet, Encoding, Prefix, State, Table, TableInfo};
 
-/// Returns one encoding of each kind. Blocks of `zstd` are small, so that small
+/// Returns one encoding of each kind. Compressed blocks are small, so that small
 /// tables have several.
-pub fn encodings() -> [Encoding; 3] {
-    [Encoding::Byte, Encoding::Mod3, Encoding::Zstd(Zstd::new(64, 3).expect("the parameters are valid"))]
+pub fn encodings() -> [Encoding; 4] {
+    const VALID: &str = "the parameters are valid";
+    let zstd = Encoding::Zstd(Zstd::new(64, 3).expect(VALID));
+    [Encoding::Byte, Encoding::Mod3, zstd, Encoding::Ans(Ans::new(64).expect(VALID))]
 }
 
 /// The distances of a prefix, by breadth-first search state by state.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use sternhalma_data::table::Zstd;
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
+use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Encoding, Table};
 use tempfile::TempDir;
 
@@ -486,6 +486,7 @@ fn unfinished_work_for_another_table_is_refused_and_kept() {
         (prefix(4, 2, 12), Encoding::Byte),
         (prefix(5, 3, 12), Encoding::Byte),
         (prefix(4, 3, 12), Encoding::Mod3),
+        (prefix(4, 3, 12), Encoding::Ans(Ans::default())),
     ] {
         let params = PartitionParams { fixed_pieces: 0, ..PARAMS };
         let options = TableBuilder::new(prefix).encoding(encoding).mirrored(false).work_dir(site.work_dir());

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use sternhalma_data::table::Ans;
 use sternhalma_data::table::fs::FileSystem;
 use sternhalma_data::{Board, Encoding, Prefix, Table};
 use tempfile::TempDir;
@@ -17,8 +18,8 @@ use crate::external::PartitionParams;
 use crate::process::thread_pool;
 use crate::{BuildMode, BuildOutcome, BuilderError, TableBuilder, TableSpec};
 
-fn encodings() -> [Encoding; 3] {
-    [Encoding::Byte, Encoding::Mod3, zstd(64)]
+fn encodings() -> [Encoding; 4] {
+    [Encoding::Byte, Encoding::Mod3, zstd(64), Encoding::Ans(Ans::new(64).unwrap())]
 }
 
 /// A directory with a table that was built in memory, to build again out of core.

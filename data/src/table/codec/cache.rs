@@ -74,9 +74,9 @@ pub(crate) struct DecodedBlocks {
 
 impl DecodedBlocks {
     /// The largest number of bytes, except that two blocks are always kept.
-    const BYTES: usize = 4 << 20;
+    const BYTES: usize = 16 << 20;
     /// The largest number of blocks, so that they are found quickly.
-    const BLOCKS: usize = 128;
+    const BLOCKS: usize = 512;
 
     /// Returns the distances of a block, which `decode` writes if they are not in the cache.
     pub fn get<E>(&mut self, block: u64, decode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<&[u8], E> {
@@ -117,13 +117,18 @@ mod tests {
                 Ok(())
             });
             assert_eq!(distances.unwrap(), vec![block as u8; states]);
-            assert!(cache.blocks.len() <= 128 && (cache.blocks.len() <= 2 || cache.bytes <= 4 << 20));
+            let within = cache.blocks.len() <= DecodedBlocks::BLOCKS && cache.bytes <= DecodedBlocks::BYTES;
+            assert!(within || cache.blocks.len() <= 2);
             decoded > before
         };
-        assert!((0..128).all(|block| get(block, 1000)) && !(0..128).any(|block| get(block, 1000)));
-        assert!(get(128, 1000) && get(0, 1000) && !get(2, 1000));
-        let large = 3 << 20;
-        assert!(get(200, large) && get(201, large) && !get(200, large) && !get(201, large) && get(2, 1000));
+        let most = DecodedBlocks::BLOCKS as u64;
+        assert!((0..most).all(|block| get(block, 1000)) && !(0..most).any(|block| get(block, 1000)));
+        assert!(get(most, 1000) && get(0, 1000) && !get(2, 1000));
+        let large = DecodedBlocks::BYTES / 4 * 3;
+        let other = most + 1;
+        assert!(
+            get(other, large) && get(other + 1, large) && !get(other, large) && !get(other + 1, large) && get(2, 1000)
+        );
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::walk::Intervals;
+use super::ans::AnsEncoder;
+use super::intervals::Intervals;
 use super::zstd::{ZstdEncoder, packed};
-use crate::board::Symmetry;
+use crate::board::{Prefix, Symmetry};
 use crate::table::format::{Encoding, Layout};
 
 /// An encoder of blocks.
@@ -24,7 +25,7 @@ use crate::table::format::{Encoding, Layout};
 /// # Ok::<(), sternhalma_data::BoardError>(())
 /// ```
 pub struct BlockEncoder {
-    pieces: usize,
+    prefix: Prefix,
     symmetry: Option<Arc<Symmetry>>,
     kind: EncoderKind,
 }
@@ -33,6 +34,7 @@ enum EncoderKind {
     Byte,
     Mod3,
     Zstd(Box<ZstdEncoder>),
+    Ans(Box<AnsEncoder>),
 }
 
 impl BlockEncoder {
@@ -43,8 +45,9 @@ impl BlockEncoder {
             Encoding::Byte => EncoderKind::Byte,
             Encoding::Mod3 => EncoderKind::Mod3,
             Encoding::Zstd(zstd) => EncoderKind::Zstd(Box::new(ZstdEncoder::new(board.geometry(), zstd.level()))),
+            Encoding::Ans(_) => EncoderKind::Ans(Box::new(AnsEncoder::new(board.geometry()))),
         };
-        BlockEncoder { pieces: board.pieces(), symmetry: layout.shared_symmetry(), kind }
+        BlockEncoder { prefix: layout.prefix(), symmetry: layout.shared_symmetry(), kind }
     }
 
     /// Returns the bytes of the block with these indices, which are ranks, or
@@ -61,8 +64,10 @@ impl BlockEncoder {
             EncoderKind::Byte => distances.to_vec(),
             EncoderKind::Mod3 => packed(distances.iter().map(|distance| distance % 3)),
             EncoderKind::Zstd(encoder) => {
-                let states = Intervals::of(indices, self.pieces, self.symmetry.as_deref());
-                encoder.encode(states, distances)
+                encoder.encode(Intervals::of(indices, self.prefix, self.symmetry.as_deref()), distances)
+            }
+            EncoderKind::Ans(encoder) => {
+                encoder.encode(Intervals::of(indices, self.prefix, self.symmetry.as_deref()), distances)
             }
         }
     }

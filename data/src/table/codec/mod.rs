@@ -1,8 +1,13 @@
 //! The encodings of distances: from distances to the bytes of blocks and back.
 
+mod ans;
 mod cache;
+mod context;
 mod encoder;
+mod intervals;
+mod models;
 mod predict;
+pub mod rans;
 mod reader;
 mod walk;
 mod zstd;

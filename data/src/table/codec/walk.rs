@@ -1,52 +1,12 @@
 //! The walk through the states of a block, which encoding and decoding share.
 
-use std::ops::Range;
-
+use super::intervals::Intervals;
 use super::predict::{DEFAULT_MAP, NO_PREVIOUS_CELLS, NeighborCells, Runs, Slice};
-use crate::board::{CellSet, Rank, State, Symmetry};
+use crate::board::{CellSet, State, Stretch};
 
 /// The byte that is no distance: the predictor of a block's first state, and
 /// the result for invalid data.
 pub(super) const NONE: u8 = u8::MAX;
-
-/// The states of a block in intervals of consecutive ranks: the first state and the number of states of
-/// each interval.
-///
-/// A block of an unmirrored table is one interval. In a mirrored table, each interval is a stretch of
-/// reduced ranks, or the part of it in the block.
-#[derive(Clone, Debug)]
-pub(super) struct Intervals<'a> {
-    pieces: usize,
-    symmetry: Option<&'a Symmetry>,
-    next: u64,
-    end: u64,
-}
-
-impl<'a> Intervals<'a> {
-    /// Returns the intervals of the states with these indices.
-    pub fn of(indices: Range<u64>, pieces: usize, symmetry: Option<&'a Symmetry>) -> Intervals<'a> {
-        Intervals { pieces, symmetry, next: indices.start, end: indices.end }
-    }
-}
-
-impl Iterator for Intervals<'_> {
-    type Item = (State, usize);
-
-    #[inline]
-    fn next(&mut self) -> Option<(State, usize)> {
-        let left = self.end - self.next;
-        if left == 0 {
-            return None;
-        }
-        let (state, states) = match self.symmetry {
-            None => (Rank(self.next).state(self.pieces), left),
-            Some(symmetry) => symmetry.stretch(self.next),
-        };
-        let states = states.min(left);
-        self.next += states;
-        Some((state, states as usize))
-    }
-}
 
 /// The distances of a block, which a walk asks for in order.
 pub(super) trait DistanceSource {
@@ -85,7 +45,7 @@ impl<'a> Walk<'a> {
     ) {
         let runs = Runs::at(State::from_cells(CellSet::EMPTY));
         let mut walk = Walk { neighbors, slice, runs, lowest: 0, begins: true, start: NONE, before: NONE };
-        intervals.for_each(|(first, states)| walk.visit_interval(first, states, source));
+        intervals.for_each(|Stretch { first, states, .. }| walk.visit_interval(first, states as usize, source));
     }
 
     /// Moves to a state. Returns whether states of its slice are left out between the last visited state
@@ -146,10 +106,11 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::ops::Range;
 
     use super::super::zstd::{ZstdEncoder, decompress, packed, read};
     use super::*;
-    use crate::board::{Board, Cell, Prefix};
+    use crate::board::{Board, Cell, Prefix, Rank, Symmetry};
     use proptest::prelude::*;
 
     /// The symbols and the escaped distances of a block, computed state by state from
@@ -292,7 +253,7 @@ mod tests {
             let distances: Vec<u8> = walked.collect();
             let indices = start..start + count as u64;
 
-            let intervals = |end: u64| Intervals::of(start..end, board.pieces(), symmetry.as_ref());
+            let intervals = |end: u64| Intervals::of(start..end, prefix, symmetry.as_ref());
             let block = ZstdEncoder::new(board.geometry(), 3).encode(intervals(indices.end), &distances);
             let content = decompress(&block, count).unwrap();
             let oracle = Oracle {

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use zstd::bulk::{Compressor, Decompressor};
 
+use super::intervals::Intervals;
 use super::predict::{NeighborCells, Slice};
-use super::walk::{DistanceSource, Intervals, NONE, Walk};
+use super::walk::{DistanceSource, NONE, Walk};
 use crate::board::Geometry;
 
 /// The symbol of a state whose distance follows the symbols.
@@ -229,7 +230,7 @@ mod tests {
 
     /// Returns the states of this number of ranks from `start` on.
     fn states_from(board: Board, start: u64, states: usize) -> Intervals<'static> {
-        Intervals::of(start..start + states as u64, board.pieces(), None)
+        Intervals::of(start..start + states as u64, Prefix::whole(board), None)
     }
 
     fn block(board: Board, start: u64, distances: &[u8]) -> Vec<u8> {

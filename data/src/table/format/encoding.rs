@@ -20,6 +20,18 @@ pub enum Encoding {
     Mod3,
     /// Predicted distances, compressed in blocks to about one bit per state.
     Zstd(Zstd),
+    /// Differences to the distances of neighboring states, compressed in blocks by an entropy coder to
+    /// about half a bit per state.
+    Ans(Ans),
+}
+
+/// The parameters of [`Encoding::Ans`].
+///
+/// Large blocks take less space, small ones less time per look-up
+/// (`docs/compression.md`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Ans {
+    block_bits: u8,
 }
 
 /// The parameters of [`Encoding::Zstd`].
@@ -37,7 +49,7 @@ pub struct Zstd {
 #[non_exhaustive]
 pub enum EncodingError {
     /// The text names no encoding.
-    #[error("expected the encoding `byte`, `mod3` or `zstd`, got `{0}`")]
+    #[error("expected the encoding `byte`, `mod3`, `zstd` or `ans`, got `{0}`")]
     Name(String),
     /// The number of states per block is invalid.
     #[error("expected a power of two of states per block, 64 to 1048576, got {0}")]
@@ -47,8 +59,17 @@ pub enum EncodingError {
     Level(u8),
 }
 
+/// The binary logarithms of the numbers of states per block.
+const BLOCK_BITS: RangeInclusive<u8> = 6..=20;
+
+/// Returns the binary logarithm of a valid number of states per block.
+fn block_bits(block_states: u64) -> Result<u8, EncodingError> {
+    let block_bits = block_states.trailing_zeros() as u8;
+    let valid = block_states.is_power_of_two() && BLOCK_BITS.contains(&block_bits);
+    valid.then_some(block_bits).ok_or(EncodingError::BlockStates(block_states))
+}
+
 impl Zstd {
-    const BLOCK_BITS: RangeInclusive<u8> = 6..=20;
     const LEVELS: RangeInclusive<u8> = 1..=22;
 
     /// Returns the parameters for blocks of `block_states` states, compressed
@@ -58,10 +79,7 @@ impl Zstd {
     /// If `block_states` is not a power of two from 64 to 1,048,576, or `level`
     /// is not 1 to 22.
     pub fn new(block_states: u64, level: u8) -> Result<Zstd, EncodingError> {
-        let block_bits = block_states.trailing_zeros() as u8;
-        if !block_states.is_power_of_two() || !Zstd::BLOCK_BITS.contains(&block_bits) {
-            return Err(EncodingError::BlockStates(block_states));
-        }
+        let block_bits = block_bits(block_states)?;
         if !Zstd::LEVELS.contains(&level) {
             return Err(EncodingError::Level(level));
         }
@@ -87,6 +105,29 @@ impl Default for Zstd {
     }
 }
 
+impl Ans {
+    /// Returns the parameters for blocks of `block_states` states.
+    ///
+    /// # Errors
+    /// If `block_states` is not a power of two from 64 to 1,048,576.
+    pub fn new(block_states: u64) -> Result<Ans, EncodingError> {
+        Ok(Ans { block_bits: block_bits(block_states)? })
+    }
+
+    /// Returns the number of states per block. The last block of a partition
+    /// may have fewer.
+    pub const fn block_states(self) -> u64 {
+        1 << self.block_bits
+    }
+}
+
+impl Default for Ans {
+    /// Returns blocks of 65,536 states.
+    fn default() -> Ans {
+        Ans { block_bits: 16 }
+    }
+}
+
 impl Encoding {
     /// Returns the three bytes of the header that contain the encoding: its
     /// code, the block bits and the level.
@@ -95,6 +136,7 @@ impl Encoding {
             Encoding::Byte => [1, 0, 0],
             Encoding::Mod3 => [2, 0, 0],
             Encoding::Zstd(zstd) => [3, zstd.block_bits, zstd.level],
+            Encoding::Ans(ans) => [4, ans.block_bits, 0],
         }
     }
 
@@ -108,6 +150,10 @@ impl Encoding {
                 let block_states = 1u64.checked_shl(block_bits.into()).unwrap_or(0);
                 Some(Zstd::new(block_states, level).map(Encoding::Zstd))
             }
+            4 => {
+                let block_states = 1u64.checked_shl(block_bits.into()).unwrap_or(0);
+                Some(Ans::new(block_states).map(Encoding::Ans))
+            }
             _ => None,
         }
     }
@@ -118,7 +164,15 @@ impl Encoding {
         match self {
             Encoding::Byte => Some(1),
             Encoding::Mod3 => Some(4),
-            Encoding::Zstd(_) => None,
+            Encoding::Zstd(_) | Encoding::Ans(_) => None,
+        }
+    }
+
+    /// Returns the number of states per block if blocks are compressed, otherwise `None`.
+    pub const fn states_per_compressed_block(self) -> Option<u64> {
+        match self {
+            Encoding::Byte | Encoding::Mod3 => None,
+            Encoding::Zstd(_) | Encoding::Ans(_) => Some(self.block_states()),
         }
     }
 
@@ -129,6 +183,7 @@ impl Encoding {
             Encoding::Byte => BLOCK_BYTES,
             Encoding::Mod3 => 4 * BLOCK_BYTES,
             Encoding::Zstd(zstd) => zstd.block_states(),
+            Encoding::Ans(ans) => ans.block_states(),
         }
     }
 }
@@ -139,6 +194,7 @@ impl fmt::Display for Encoding {
             Encoding::Byte => "byte",
             Encoding::Mod3 => "mod3",
             Encoding::Zstd(_) => "zstd",
+            Encoding::Ans(_) => "ans",
         })
     }
 }
@@ -151,6 +207,7 @@ impl FromStr for Encoding {
             "byte" => Ok(Encoding::Byte),
             "mod3" => Ok(Encoding::Mod3),
             "zstd" => Ok(Encoding::Zstd(Zstd::default())),
+            "ans" => Ok(Encoding::Ans(Ans::default())),
             _ => Err(EncodingError::Name(text.to_owned())),
         }
     }

@@ -6,7 +6,7 @@ mod info;
 mod layout;
 mod provenance;
 
-pub use encoding::{Encoding, EncodingError, Zstd};
+pub use encoding::{Ans, Encoding, EncodingError, Zstd};
 pub(crate) use header::Header;
 pub use info::TableInfo;
 pub use layout::{Block, Layout, Partition, checksum};

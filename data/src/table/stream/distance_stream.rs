@@ -53,7 +53,7 @@ pub struct DistanceStream<'a> {
 enum Source<'a> {
     Byte(&'a [u8]),
     Mod3(Box<Mod3Stream<'a>>),
-    Zstd(DecodedBlock),
+    Compressed(DecodedBlock),
     /// A mirrored table of distances.
     Mirrored(DecodedBlock, DecodedBlocks),
 }
@@ -107,7 +107,9 @@ impl Table {
     /// Decodes the compressed block of this rank. Returns the rank of the
     /// block's first state.
     fn decode_block_of(&self, rank: u64, out: &mut Vec<u8>) -> Result<u64, TableError> {
-        let Codec::Zstd(reader) = self.codec() else { unreachable!("only zstd tables have a decoded block") };
+        let Codec::Compressed(reader) = self.codec() else {
+            unreachable!("only compressed tables have a decoded block")
+        };
         let number = self.layout().block_of_index(rank);
         self.verify(number)?;
         let block = self.layout().block(number);
@@ -128,14 +130,14 @@ impl<'a> DistanceStream<'a> {
     pub fn new(table: &'a Table, ranks: Range<u64>) -> Result<DistanceStream<'a>, TableError> {
         assert!(ranks.end <= table.prefix().states(), "the table contains the ranks to read");
         let source = match table.codec() {
-            Codec::Byte | Codec::Zstd(_) if table.info().mirrored => {
+            Codec::Byte | Codec::Compressed(_) if table.info().mirrored => {
                 Source::Mirrored(DecodedBlock::default(), DecodedBlocks::default())
             }
             Codec::Byte => Source::Byte(table.as_bytes().expect("the encoding is Byte")),
             Codec::Mod3 => {
                 Source::Mod3(Box::new(Mod3Stream::new(table, ranks.start.min(table.prefix().states() - 1))?))
             }
-            Codec::Zstd(_) => Source::Zstd(DecodedBlock::default()),
+            Codec::Compressed(_) => Source::Compressed(DecodedBlock::default()),
         };
         let verified = if table.info().mirrored { ranks.end } else { ranks.start };
         Ok(DistanceStream { table, verified, ranks, source })
@@ -173,7 +175,7 @@ impl<'a> DistanceStream<'a> {
         match &mut self.source {
             Source::Byte(bytes) => out.copy_from_slice(&bytes[ranks.start as usize..ranks.end as usize]),
             Source::Mod3(stream) => stream.read(out)?,
-            Source::Zstd(block) => {
+            Source::Compressed(block) => {
                 block.read(ranks.start, out, |rank, out| self.table.decode_block_of(rank, out))?;
             }
             Source::Mirrored(part, decoded) => part.read(ranks.start, out, |rank, out| {

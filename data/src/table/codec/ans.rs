@@ -1,0 +1,169 @@
+//! Blocks of the encoding `ans`: differences of distances, with an entropy coder.
+
+use std::cell::RefCell;
+
+use super::context::{LowerCells, NextDistance, Workspace};
+use super::intervals::Intervals;
+use super::models::{ESCAPE, Model, decode_escaped, encode_escaped, models};
+use super::rans::{Decoder, Encoder};
+use crate::board::Geometry;
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::new(Workspace::new());
+}
+
+/// An encoder of blocks.
+pub(super) struct AnsEncoder {
+    lower: LowerCells,
+    /// The contexts and symbols of a block: four times the context, plus the symbol.
+    symbols: Vec<u16>,
+}
+
+impl AnsEncoder {
+    pub fn new(geometry: &Geometry) -> AnsEncoder {
+        AnsEncoder { lower: LowerCells::of(geometry), symbols: Vec::new() }
+    }
+
+    /// Returns the bytes of the block of these states.
+    pub fn encode(&mut self, states: Intervals, distances: &[u8]) -> Vec<u8> {
+        self.symbols.clear();
+        let mut recorder = Recorder { distances, symbols: &mut self.symbols };
+        WORKSPACE.with_borrow_mut(|workspace| {
+            workspace.visit(&self.lower, states, &mut recorder);
+        });
+        let symbols = || self.symbols.iter().map(|&packed| (usize::from(packed / 4), packed as u8 % 4));
+        let cost = |model: &Model| symbols().map(|(context, symbol)| model.cost(context, symbol)).sum::<u64>();
+        let costs = models().iter().map(cost);
+        let (number, _) = costs.enumerate().min_by_key(|&(_, cost)| cost).expect("there are models");
+        let model = &models()[number];
+        let mut encoder = Encoder::new();
+        for ((context, symbol), &distance) in symbols().zip(distances).rev() {
+            if symbol == ESCAPE {
+                encode_escaped(&mut encoder, distance);
+            }
+            model.encode(&mut encoder, context, symbol);
+        }
+        let mut bytes = vec![number as u8];
+        encoder.finish(&mut bytes);
+        bytes
+    }
+}
+
+/// The distances of a block to encode, and its symbols so far.
+struct Recorder<'a> {
+    distances: &'a [u8],
+    symbols: &'a mut Vec<u16>,
+}
+
+impl NextDistance for Recorder<'_> {
+    #[inline]
+    fn next(&mut self, context: usize, base: u8) -> u8 {
+        let distance = self.distances[self.symbols.len()];
+        let difference = distance.wrapping_sub(base).wrapping_add(1);
+        self.symbols.push(4 * context as u16 + u16::from(difference.min(ESCAPE)));
+        distance
+    }
+}
+
+/// A block from which distances are decoded.
+struct BlockDecoder<'a> {
+    model: &'static Model,
+    decoder: Decoder<'a>,
+}
+
+impl NextDistance for BlockDecoder<'_> {
+    #[inline(always)]
+    fn next(&mut self, context: usize, base: u8) -> u8 {
+        match self.model.decode(&mut self.decoder, context) {
+            ESCAPE => decode_escaped(&mut self.decoder),
+            symbol => base.wrapping_add(symbol).wrapping_sub(1),
+        }
+    }
+}
+
+/// Writes the distances of the states of a block to `out`. Returns whether the bytes are those of a
+/// block of these states. A distance that is not valid is 255.
+pub(super) fn decode(lower: &LowerCells, bytes: &[u8], states: Intervals, out: &mut Vec<u8>) -> bool {
+    let Some((&model, coded)) = bytes.split_first() else { return false };
+    let (Some(model), Some(decoder)) = (models().get(usize::from(model)), Decoder::new(coded)) else { return false };
+    let mut decoder = BlockDecoder { model, decoder };
+    WORKSPACE.with_borrow_mut(|workspace| {
+        out.clear();
+        out.extend_from_slice(workspace.visit(lower, states, &mut decoder));
+    });
+    decoder.decoder.is_finished()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::{Board, Prefix, Rank, Symmetry};
+    use proptest::prelude::*;
+
+    /// Returns distances that change little, any distances, and the limits.
+    fn distances() -> impl Strategy<Value = Vec<u8>> {
+        let walk = prop::collection::vec(0u8..3, 1..3000).prop_map(|steps| {
+            let walked = steps.iter().scan(100u8, |at, step| {
+                *at = (*at + step).clamp(1, 255) - 1;
+                Some(*at)
+            });
+            walked.collect::<Vec<u8>>()
+        });
+        prop_oneof![
+            walk,
+            prop::collection::vec(0u8..=254, 1..3000),
+            prop::collection::vec(prop_oneof![Just(0u8), Just(254), Just(253), Just(1)], 1..3000),
+            (1usize..3000, 0u8..=254).prop_map(|(states, distance)| vec![distance; states]),
+        ]
+    }
+
+    fn prefixes() -> impl Strategy<Value = Prefix> {
+        let boards = (3u64..=11, 1u64..=15).prop_filter_map("too many pieces", |(side, k)| Board::new(side, k).ok());
+        boards.prop_map(Prefix::whole)
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_decode_as_encoded(
+            distances in distances(),
+            prefix in prefixes(),
+            mirrored: bool,
+            start: u64,
+            damage in prop::option::of((any::<prop::sample::Index>(), 1u8..=255)),
+        ) {
+            let symmetry = Symmetry::of(prefix).filter(|_| mirrored);
+            let all = symmetry.as_ref().map_or(prefix.states(), Symmetry::states);
+            let start = start % all;
+            // A block is part of one partition.
+            let state = symmetry.as_ref().map_or(Rank(start).state(prefix.board().pieces()), |s| s.state(start));
+            let back = state.cells().last().unwrap().index();
+            let end = symmetry.as_ref().map_or(prefix.partition(back).end, |s| s.states_within(back + 1));
+            let states = distances.len().min((end - start) as usize);
+            let distances = &distances[..states];
+            let intervals = |states: u64| Intervals::of(start..start + states, prefix, symmetry.as_ref());
+
+            let geometry = prefix.board().geometry();
+            let mut bytes = AnsEncoder::new(geometry).encode(intervals(states as u64), distances);
+            let lower = LowerCells::of(geometry);
+            let mut out = vec![7; 10];
+            prop_assert!(decode(&lower, &bytes, intervals(states as u64), &mut out));
+            prop_assert_eq!(&out, distances);
+            // A block of another number of states, or with other bytes after it, is refused.
+            if states > 1 {
+                prop_assert!(!decode(&lower, &bytes, intervals(states as u64 - 1), &mut out));
+            }
+            bytes.push(0);
+            prop_assert!(!decode(&lower, &bytes, intervals(states as u64), &mut out));
+            bytes.pop();
+            for length in [0, 1, 8, bytes.len() - 1] {
+                prop_assert!(!decode(&lower, &bytes[..length.min(bytes.len() - 1)], intervals(states as u64), &mut out));
+            }
+            // Damaged bytes decode to some distances or are refused.
+            if let Some((place, damage)) = damage {
+                let place = place.index(bytes.len());
+                bytes[place] ^= damage;
+                decode(&lower, &bytes, intervals(states as u64), &mut out);
+            }
+        }
+    }
+}

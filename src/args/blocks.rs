@@ -1,0 +1,40 @@
+//! Options of the encodings that compress blocks.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use sternhalma_data::Encoding;
+use sternhalma_data::table::{Ans, Zstd};
+
+use crate::values::count;
+
+/// The blocks of the encodings `zstd` and `ans`.
+#[derive(Args)]
+pub struct BlockArgs {
+    /// With --encoding zstd or ans: states per block, a power of two from 64 to 1048576 [default: 32768 with zstd, 65536 with ans]
+    ///
+    /// Small blocks make look-ups fast. Large blocks make the file small.
+    #[arg(long, value_name = "N", value_parser = count::<u64>(0), help_heading = "Encoding")]
+    block_states: Option<u64>,
+    /// With --encoding zstd: compression level, 1 to 22 [default: 19]
+    #[arg(long, value_name = "L", value_parser = count::<u8>(0), help_heading = "Encoding")]
+    level: Option<u8>,
+}
+
+impl BlockArgs {
+    /// Returns the encoding with the given block size and level.
+    pub fn apply(&self, encoding: Encoding) -> Result<Encoding> {
+        let applied = match (encoding, self.block_states, self.level) {
+            (Encoding::Zstd(zstd), block_states, level) => {
+                let block_states = block_states.unwrap_or(zstd.block_states());
+                Zstd::new(block_states, level.unwrap_or(zstd.level())).map(Encoding::Zstd)
+            }
+            (_, _, Some(_)) => bail!("--level needs --encoding zstd, not `{encoding}`"),
+            (Encoding::Ans(_), Some(block_states), None) => Ans::new(block_states).map(Encoding::Ans),
+            (Encoding::Byte | Encoding::Mod3, Some(_), None) => {
+                bail!("--block-states needs --encoding zstd or ans, not `{encoding}`")
+            }
+            _ => Ok(encoding),
+        };
+        applied.map_err(anyhow::Error::msg)
+    }
+}
