@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use sternhalma_builder::{BuildPhase, Observer};
 use sternhalma_ggp::arena::{GameRecord, Standings, progress_line, score_so_far};
 
@@ -22,6 +22,8 @@ pub struct ProgressDisplay {
     cancelled: Arc<AtomicBool>,
     done: AtomicU64,
     total: AtomicU64,
+    /// The bytes of the work files of a build out of core.
+    work_bytes: AtomicU64,
     /// The stage, and when a line about it was last printed.
     stage: Mutex<(String, Instant)>,
 }
@@ -43,6 +45,7 @@ impl ProgressDisplay {
             cancelled,
             done,
             total,
+            work_bytes: AtomicU64::new(0),
             stage,
         }
     }
@@ -77,10 +80,11 @@ fn stage_work(stage: BuildPhase) -> &'static str {
     }
 }
 
-/// Returns the line of a layer. `left` is unknown at the beginning.
-fn layer_message(states: u64, seen: u64, all: u64, rate: f64, left: Option<Duration>) -> String {
+/// Returns the line of a layer. `left` is unknown at the beginning. A build in memory has no work files.
+fn layer_message(states: u64, seen: u64, all: u64, work_bytes: u64, rate: f64, left: Option<Duration>) -> String {
     let left = left.map_or(String::new(), |left| format!(", {:.1} M/s, {} left", rate / 1e6, HumanDuration(left)));
-    format!("{}, {} of {} seen{left}", counted(states as usize, "state"), HumanCount(seen), HumanCount(all))
+    let disk = if work_bytes > 0 { format!(", {} on disk", HumanBytes(work_bytes)) } else { String::new() };
+    format!("{}, {} of {} seen{disk}{left}", counted(states as usize, "state"), HumanCount(seen), HumanCount(all))
 }
 
 impl Observer for ProgressDisplay {
@@ -120,11 +124,15 @@ impl Observer for ProgressDisplay {
         // The first layers are too small for an estimate.
         let known = seen >= all / 100 && elapsed >= 1.0;
         let left = known.then(|| Duration::from_secs_f64((all - seen) as f64 / rate));
-        let message = layer_message(states, seen, all, rate, left);
+        let message = layer_message(states, seen, all, self.work_bytes.load(Relaxed), rate, left);
         if self.plain {
             status!("{}: {message}", stage_name(BuildPhase::Layer(distance)));
         }
         self.bar.set_message(message);
+    }
+
+    fn work_files(&self, layers: u64, copies: u64) {
+        self.work_bytes.store(layers + copies, Relaxed);
     }
 
     fn cancelled(&self) -> bool {
@@ -204,10 +212,10 @@ mod tests {
 
     #[test]
     fn layers_are_described_in_words() {
-        assert_eq!(layer_message(1, 1, 2300, 0.0, None), "1 state, 1 of 2,300 seen");
+        assert_eq!(layer_message(1, 1, 2300, 0, 0.0, None), "1 state, 1 of 2,300 seen");
         assert_eq!(
-            layer_message(2000, 5_000_000, 7_000_000, 2_500_000.0, Some(Duration::from_secs(90))),
-            "2,000 states, 5,000,000 of 7,000,000 seen, 2.5 M/s, 2 minutes left"
+            layer_message(2000, 5_000_000, 7_000_000, 3 << 20, 2_500_000.0, Some(Duration::from_secs(90))),
+            "2,000 states, 5,000,000 of 7,000,000 seen, 3.00 MiB on disk, 2.5 M/s, 2 minutes left"
         );
     }
 }

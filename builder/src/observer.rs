@@ -33,6 +33,10 @@ pub trait Observer: Sync {
     /// `seen` of `all` states have this distance or a smaller one.
     fn layer(&self, _distance: u32, _states: u64, _seen: u64, _all: u64) {}
 
+    /// Reports the sizes of the work files of a build out of core after a layer, in bytes: of the
+    /// `layers`, which are kept, and of the `copies` of the last ones.
+    fn work_files(&self, _layers: u64, _copies: u64) {}
+
     /// Returns whether the operation must stop.
     fn cancelled(&self) -> bool {
         false

@@ -5,14 +5,19 @@
 //!
 //! - The number of layers grows with the square root of the number of cells,
 //!   along the line through two measurements.
-//! - Processor time is proportional to the words of the bit slices of all
-//!   groups ([`Expander::work`]) and to the number of layers.
-//! - Layers on disk take the same number of bits per state.
+//! - Processor time of the search is proportional to the words of the bit
+//!   slices of all groups ([`Expander::work`]) and to the number of layers.
+//! - Processor time of the writing of the table is proportional to the number of
+//!   states, and for the decoding of layers to the number of layers, half each.
+//! - Layers on disk and compressed tables take the same number of bits per state.
+//! - The copies of the last layers are smaller parts of all states if there are more layers.
 //! - A layer is read `fixed_pieces + 1` times to be expanded and once more for
 //!   duplicate detection. To write the table, a layer is read once per task
 //!   that needs one of its segments.
 
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPool;
 use serde::Serialize;
@@ -25,12 +30,13 @@ use super::out_of_core::{COMMIT_BYTES, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, Result};
 use crate::external::{PartitionParams, count_segments};
+use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
-use crate::process::thread_pool;
+use crate::process::{Stopwatch, thread_pool};
 use crate::search::{Expander, memory_needed};
 
-/// The states of a calibration: enough for all threads, and few enough for seconds.
-const CALIBRATION_STATES: u64 = 50_000_000;
+/// The states of a calibration: enough for all threads and for typical layers, and few enough for seconds.
+const CALIBRATION_STATES: u64 = 300_000_000;
 
 /// A machine on which a build is to run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -58,8 +64,42 @@ pub struct Calibration {
     pub wall_s: f64,
     /// The processor time, in seconds.
     pub cpu_s: f64,
+    /// The part of `wall_s` in which the table was written, in seconds.
+    pub table_wall_s: f64,
+    /// The part of `cpu_s` in which the table was written, in seconds.
+    pub table_cpu_s: f64,
     /// The size of the layers on disk, in bytes.
     pub layer_bytes: u64,
+    /// The bytes written for layers, with the copies of the last ones.
+    pub layer_written_bytes: u64,
+    /// The sizes of the layers and of the copies when they were largest together, in bytes.
+    pub peak_work_bytes: [u64; 2],
+    /// The size of the data of the table, in bytes.
+    pub data_bytes: u64,
+}
+
+/// The largest work files of a build, and the time that it took before the table was written.
+#[derive(Default)]
+struct CalibrationObserver {
+    layers: AtomicU64,
+    peak: Mutex<[u64; 2]>,
+    started: Mutex<Option<Stopwatch>>,
+}
+
+impl Observer for CalibrationObserver {
+    fn begin(&self, phase: BuildPhase, _total: u64) {
+        if phase == BuildPhase::Write {
+            *self.started.lock().expect("no thread panics with the lock") = Some(Stopwatch::start());
+        }
+    }
+
+    fn work_files(&self, layers: u64, copies: u64) {
+        self.layers.store(layers, Relaxed);
+        let mut peak = self.peak.lock().expect("no thread panics with the lock");
+        if layers + copies > peak.iter().sum() {
+            *peak = [layers, copies];
+        }
+    }
 }
 
 /// The estimated cost of a build.
@@ -94,7 +134,7 @@ pub struct BuildEstimate {
 impl TableBuilder {
     /// Estimates the build on each of these machines. The estimates are
     /// extrapolated from builds of smaller tables on this machine, with their
-    /// files in `directory`. These builds take a few seconds and some ten MiB,
+    /// files in `directory`. These builds take up to a minute and some hundred MiB,
     /// and their files are removed.
     ///
     /// # Errors
@@ -149,12 +189,16 @@ fn calibrate(
     let created = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
     let directory = created.map_err(BuilderError::file(directory, "create a directory in it"))?;
     let path = directory.path().join("table.sht");
+    let observer = CalibrationObserver::default();
     match params {
-        None => build_in_memory(&path, options, pool, &())?,
+        None => build_in_memory(&path, options, pool, &observer)?,
         Some(params) => {
-            OutOfCoreBuild::new(options, params, pool, &()).run(&path)?;
+            OutOfCoreBuild::new(options, params, pool, &observer).run(&path)?;
         }
     }
+    let CalibrationObserver { layers, peak, started } = observer;
+    let writing = started.into_inner().expect("no thread panics with the lock");
+    let (table_wall_s, table_cpu_s) = writing.map_or((0.0, 0.0), |stopwatch| stopwatch.seconds());
     let table = Table::open(&path)?;
     let record = table.provenance();
     Ok(Calibration {
@@ -163,7 +207,12 @@ fn calibrate(
         layers: table.info().layers.len(),
         wall_s: record.wall_s,
         cpu_s: record.cpu_s,
-        layer_bytes: record.io.iter().map(|layer| layer.written).sum(),
+        table_wall_s: table_wall_s.min(record.wall_s),
+        table_cpu_s: table_cpu_s.min(record.cpu_s),
+        layer_bytes: layers.into_inner(),
+        layer_written_bytes: record.io.iter().map(|layer| layer.written).sum(),
+        peak_work_bytes: peak.into_inner().expect("no thread panics with the lock"),
+        data_bytes: table.layout().data_bytes(),
     })
 }
 
@@ -188,24 +237,35 @@ fn extrapolate(
     let slice_pieces = params.map_or_else(|| Expander::best_slice_pieces(prefix), |params| params.slice_pieces);
     let smaller = Prefix::new(prefix.board(), large.within as u64).expect("a table of this prefix was built");
     let work = Expander::work(prefix, slice_pieces) as f64 / Expander::work(smaller, slice_pieces).max(1) as f64;
-    let cpu_s = large.cpu_s * work * layers / large.layers as f64;
+    let more_states = prefix.states() as f64 / large.states as f64;
+    let more_layers = layers / large.layers as f64;
+    let search_s = (large.cpu_s - large.table_cpu_s) * work * more_layers;
+    let cpu_s = search_s + large.table_cpu_s * more_states * (1.0 + more_layers) / 2.0;
+    // The length of a compressed table depends on its data.
+    let table_bytes = match spec.encoding.states_per_byte() {
+        Some(_) => table_bytes,
+        None => (large.data_bytes as f64 * more_states) as u64 + 12 * prefix.states() / spec.encoding.block_states(),
+    };
     // The fraction of the threads' time in which they compute.
     let utilization = (large.cpu_s / (large.wall_s * calibration_threads as f64)).clamp(0.1, 1.0);
-    let (mode, layer_bytes, read_bytes, spilled_bytes, memory_bytes) = match params {
-        None => (BuildMode::InMemory, 0.0, 0.0, 0.0, in_memory),
+    let layer_bytes = large.layer_bytes as f64 * more_states;
+    let [peak_layers, peak_copies] = large.peak_work_bytes.map(|bytes| bytes as f64 * more_states);
+    let (mode, read_bytes, spilled_bytes, memory_bytes) = match params {
+        None => (BuildMode::InMemory, 0.0, 0.0, in_memory),
         Some(params) => {
-            let layer_bytes = large.layer_bytes as f64 / large.states as f64 * prefix.states() as f64;
             let largest_spill = max_spill(prefix, params.fixed_pieces);
             // States that do not fit in memory are written and read once. Their fraction of
             // a layer is taken to be that of the largest spill.
             let spilled = layer_bytes * (1.0 - params.spill_bytes as f64 / largest_spill.max(1) as f64).max(0.0);
-            // Expansion, duplicate detection, and the table.
-            let read = layer_bytes * (params.fixed_pieces as f64 + 2.0 + table_reads(spec, params)) + spilled;
+            // Expansion and duplicate detection read the copies, and the table reads the layers.
+            let copies_bytes = (large.layer_written_bytes - large.layer_bytes) as f64 * more_states;
+            let read =
+                copies_bytes * (params.fixed_pieces as f64 + 2.0) + layer_bytes * table_reads(spec, params) + spilled;
             let memory = memory_without_spill(spec, machine.cores, params) + largest_spill.min(params.spill_bytes);
-            (BuildMode::OutOfCore, layer_bytes, read, spilled, memory)
+            (BuildMode::OutOfCore, read, spilled, memory)
         }
     };
-    let written_bytes = layer_bytes + spilled_bytes + table_bytes as f64;
+    let written_bytes = large.layer_written_bytes as f64 * more_states + spilled_bytes + table_bytes as f64;
     // Files that fit in the page cache are not read from the disk.
     let from_disk = if layer_bytes < machine.cache as f64 { 0.0 } else { read_bytes };
     let disk_s = (from_disk + written_bytes) / machine.disk_rate;
@@ -218,7 +278,8 @@ fn extrapolate(
         table_bytes,
         // The file of spilled states is empty while the table is written. Layers are freed as they
         // become part of the table.
-        disk_bytes: (layer_bytes as u64).max(table_bytes) + COMMIT_BYTES.min(table_bytes),
+        disk_bytes: ((layer_bytes as u64).max(table_bytes) + COMMIT_BYTES.min(table_bytes))
+            .max((peak_layers + peak_copies / more_layers) as u64),
         read_bytes: read_bytes as u64,
         written_bytes: written_bytes as u64,
         cpu_s,

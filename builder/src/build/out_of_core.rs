@@ -182,6 +182,8 @@ impl<'a> OutOfCoreBuild<'a> {
                     }
                     let (layer, copy) = self.next_layer(work, search, distance, &copies)?;
                     copies.insert(0, copy);
+                    let bytes = |files: &[LayerFile]| files.iter().map(LayerFile::bytes).sum::<u64>();
+                    self.observer.work_files(bytes(&layers) + layer.bytes(), bytes(&copies));
                     copies.truncate(2);
                     if let Some(obsolete) = distance.checked_sub(2) {
                         work.remove_copy(obsolete)?;

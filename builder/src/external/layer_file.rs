@@ -246,6 +246,11 @@ impl LayerFile {
         LayerSummary { written: self.summary.written + self.tail_bytes, ..self.summary.clone() }
     }
 
+    /// Returns the length of the file in bytes, with the segments that have been freed.
+    pub fn bytes(&self) -> u64 {
+        HEADER_BYTES + self.entries.last().map_or(0, |end| end.start) + self.tail_bytes
+    }
+
     /// Compares a segment with its checksum.
     pub fn check(&self, segment: u64) -> Result<()> {
         self.packed(segment, &mut Vec::new()).map(drop)
