@@ -75,6 +75,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("info", "sternhalma info 9x9-6 --partitions --json"),
     ("verify", "sternhalma verify 9x9-6"),
     ("verify", "sternhalma verify --deep 9x9-6"),
+    ("verify", "sternhalma verify --deep --sample 10_000_000 --seed 7 9x9-6"),
     ("convert", "sternhalma convert 9x9-6 --encoding zstd -o 9x9-6-zstd.sht"),
     ("export", "sternhalma export 9x9-6 -o distances.bin"),
     ("compare", "sternhalma compare 9x9-6-within40 9x9-6"),

@@ -2,15 +2,17 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use bytesize::ByteSize;
-use indicatif::HumanBytes;
+use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
-use sternhalma_builder::{BuildMode, BuilderError, Verifier};
+use sternhalma_builder::{BuildMode, BuilderError, SampleExtent, SampleSpec, Verifier};
+use sternhalma_data::Table;
 
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
-use crate::output::{self, CommandOutcome, status};
+use crate::output::{self, CommandOutcome, counted, status};
+use crate::progress::ProgressDisplay;
 use crate::resources::memory_limit;
-use crate::values::size;
+use crate::values::{count, size};
 
 /// Check a table against its checksums, or prove every distance in it
 #[derive(clap::Args)]
@@ -20,6 +22,12 @@ pub struct Args {
     /// Prove every distance, with a separate move generator
     #[arg(long)]
     deep: bool,
+    /// Prove only a sample of whole context classes from every partition, with at least STATES states
+    #[arg(long, value_name = "STATES", value_parser = count::<u64>(1), requires = "deep", help_heading = "Sample")]
+    sample: Option<u64>,
+    /// Seed of the sample
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample", help_heading = "Sample")]
+    seed: u64,
     #[command(flatten)]
     threads: ThreadArgs,
     /// Memory limit of the proof, e.g. `2GiB` [default: three quarters of the machine's memory]
@@ -33,21 +41,75 @@ pub struct Args {
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_unchecked(&args.file)?;
     let verifier = Verifier::new(&table).threads(args.threads.get()).memory_limit(memory_limit(args.memory));
+    if let Some(states) = args.sample {
+        let spec = SampleSpec { states, seed: args.seed };
+        let extent = verified(ctx, |progress| verifier.prove_sample(spec, progress))?;
+        return print_sample(args, &table, spec, &extent);
+    }
     if args.deep && verifier.mode() == BuildMode::OutOfCore {
         status!("out of core: in memory the proof needs {}", HumanBytes(verifier.memory_needed()));
     }
-    let progress = ctx.progress()?;
-    let verified = if args.deep { verifier.prove(&progress) } else { verifier.check(&progress) };
-    progress.finish();
-    match verified {
-        Err(BuilderError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
-        verified => verified?,
-    }
-    let checksum = format!("{:016x}", table.checksum());
+    verified(ctx, |progress| if args.deep { verifier.prove(progress) } else { verifier.check(progress) })?;
+    let checksum = checksum(&table);
     let (file, states) = (table.path().display().to_string(), table.prefix().states());
     let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
     output::answer(args.json, &report, || {
         let result = if args.deep { "every distance proven" } else { "all checksums match" };
-        format!("{file}: {result}, {}, {checksum}", output::counted(states as usize, "state"))
+        format!("{file}: {result}, {}, {checksum}", counted(states as usize, "state"))
     })
+}
+
+/// Runs a verification with a progress display.
+fn verified<T>(ctx: &CommandContext, verify: impl FnOnce(&ProgressDisplay) -> Result<T, BuilderError>) -> Result<T> {
+    let progress = ctx.progress()?;
+    let verified = verify(&progress);
+    progress.finish();
+    match verified {
+        Err(BuilderError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
+        verified => Ok(verified?),
+    }
+}
+
+/// Prints what a sample has proven, and what it has not.
+fn print_sample(args: &Args, table: &Table, spec: SampleSpec, extent: &SampleExtent) -> Result<CommandOutcome> {
+    let checksum = checksum(table);
+    let (file, all_states) = (table.path().display().to_string(), table.prefix().states());
+    let share = extent.states as f64 / all_states as f64;
+    let report = json!({
+        "file": file,
+        "ok": true,
+        "deep": false,
+        "states": all_states,
+        "checksum": checksum,
+        "sample": {
+            "seed": spec.seed,
+            "requested": spec.states,
+            "fixed_pieces": extent.fixed_pieces,
+            "classes": extent.classes,
+            "all_classes": extent.all_classes,
+            "states": extent.states,
+            "share": share,
+            "contexts": extent.contexts,
+            "all_contexts": extent.all_contexts,
+        },
+    });
+    status!(
+        "a sample is not a proof of the table: the other classes, and the layers in the header, are not checked; \
+         without --sample everything is proven"
+    );
+    output::answer(args.json, &report, || {
+        format!(
+            "{file}: sample of {} of {} context classes (seed {}) meets the conditions of the proof, {} of {} ({:.2}%), {checksum}",
+            HumanCount(extent.classes),
+            HumanCount(extent.all_classes),
+            spec.seed,
+            HumanCount(extent.states),
+            counted(all_states as usize, "state"),
+            100.0 * share
+        )
+    })
+}
+
+fn checksum(table: &Table) -> String {
+    format!("{:016x}", table.checksum())
 }

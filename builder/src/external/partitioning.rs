@@ -319,7 +319,8 @@ impl Partitioning {
         begins.take_while(move |(_, _, rank)| *rank < end)
     }
 
-    fn pieces(&self, partition: u64) -> CellSet {
+    /// Returns the fixed pieces of a partition.
+    pub fn pieces(&self, partition: u64) -> CellSet {
         Rank(partition).state(self.fixed_pieces).cells()
     }
 

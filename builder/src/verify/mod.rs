@@ -4,8 +4,12 @@
 //! with the search, but not the generation of moves: nothing here imports
 //! `search` or a module that does.
 
+mod class_loader;
+mod distance_windows;
 mod partitioned;
 mod proof;
+mod sample;
 mod verifier;
 
+pub use sample::{SampleExtent, SampleSpec};
 pub use verifier::Verifier;

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 use sternhalma_data::board::choose;
 use sternhalma_data::table::fs::OsFileSystem;
-use sternhalma_data::{DistanceStream, Prefix, Table};
+use sternhalma_data::{Encoding, Prefix, Table};
 
+use super::class_loader::ClassLoader;
 use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
 use crate::error::{BuilderError, Result};
 use crate::external::{
@@ -23,21 +24,19 @@ use crate::observer::{BuildPhase, Observer};
 pub(super) const PROGRAM: u64 = 12 << 20;
 /// The memory of a thread without its data, in bytes.
 const THREAD: u64 = 256 << 10;
-/// The memory of a reader of distances, in bytes.
-const READER: u64 = 3 << 10;
 /// The memory that the system maps of a table in addition to the requested pages, in bytes.
-const MAPPED: u64 = 16 << 20;
+pub(super) const MAPPED: u64 = 16 << 20;
 /// The smallest memory for spilled states, in bytes.
 const MIN_SPILL: u64 = 1 << 20;
 
 /// Returns partition parameters for a proof within `limit` bytes.
-pub(super) fn fit_to_limit(prefix: Prefix, threads: usize, limit: u64) -> Result<PartitionParams> {
+pub(super) fn fit_to_limit(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) -> Result<PartitionParams> {
     let segment_words = 1 << 14;
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
         let states = (64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64).saturating_mul(9) / 8;
         let worker = THREAD + SegmentCodec::memory(segment_words) + 16 * segment_words as u64;
-        let readers = READER.saturating_mul(count_segments(prefix, fixed_pieces, segment_words));
+        let readers = ClassLoader::memory(encoding, count_segments(prefix, fixed_pieces, segment_words));
         (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
     };
     let spill_bytes = |fixed_pieces: usize| limit.checked_sub(needed(fixed_pieces)).map(|left| left / 8 * 7);
@@ -64,7 +63,7 @@ pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observ
     let spill = SpillBuffer::new(&OsFileSystem::shared(), &path, params.spill_bytes);
     let (mut states_at, mut boundary_layer, mut goal) = ([0; 256], None, 0);
     observer.begin(BuildPhase::Prove, choose(table.prefix().within(), context_pieces));
-    let readers = readers(table, &partitioning, observer)?;
+    let loader = ClassLoader::prepare(table, &partitioning, 0, observer)?;
     for partition in 0..partitioning.partitions() {
         let class = partitioning.class(partition, context_pieces);
         let own = partitioning.own_segments(&class);
@@ -72,7 +71,7 @@ pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observ
             observer.advance(class.groups.end - class.groups.start);
             continue;
         }
-        load(table, &partitioning, &class, &readers, &mut distances)?;
+        loader.load(&class, &mut distances)?;
         let proof = Proof::new(table, &class.offsets, &distances, &descends);
         let escapes = proof.walk_all(class.groups.clone(), observer)?;
         boundary_layer = boundary_layer.into_iter().chain(escapes).min();
@@ -87,53 +86,6 @@ pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observ
         }
     }
     compare_with_header(table, goal, &layers_of(&states_at), boundary_layer)
-}
-
-/// Returns a reader at the start of each segment, cloned during a single pass
-/// over the table. To create a reader at an arbitrary rank would need random
-/// access to the whole table.
-fn readers<'a>(
-    table: &'a Table,
-    partitioning: &Partitioning,
-    observer: &dyn Observer,
-) -> Result<Vec<DistanceStream<'a>>> {
-    let mut reader = DistanceStream::new(table, 0..table.prefix().states())?.release_pages(true);
-    let mut readers = Vec::with_capacity(partitioning.segments() as usize);
-    let mut skipped = Vec::new();
-    for segment in (0..partitioning.partitions()).flat_map(|partition| partitioning.segments_of(partition).1) {
-        if observer.cancelled() {
-            return Err(BuilderError::Cancelled);
-        }
-        readers.push(reader.clone());
-        skipped.resize((segment.bits.end - segment.bits.start) as usize, 0);
-        reader.read(&mut skipped)?;
-        table.release_pages();
-    }
-    Ok(readers)
-}
-
-/// Reads the distances of the states that a class involves.
-fn load(
-    table: &Table,
-    partitioning: &Partitioning,
-    class: &ContextClass,
-    readers: &[DistanceStream],
-    distances: &mut [u8],
-) -> Result<()> {
-    let segments = partitioning.own_segments(class).into_iter().chain(partitioning.successor_segments(class));
-    let (mut rest, mut done) = (distances, 0);
-    let mut tasks = Vec::new();
-    for segment in segments {
-        let bits = segment.bits();
-        let (own, left) = rest[bits.start - done..].split_at_mut(bits.len());
-        tasks.push((&readers[segment.number as usize], own));
-        (rest, done) = (left, bits.end);
-    }
-    tasks.into_par_iter().try_for_each(|(reader, own)| {
-        reader.clone().read(own)?;
-        table.release_pages();
-        Ok(())
-    })
 }
 
 /// Moves the states of later partitions that have a descent to the spill buffer.
@@ -176,7 +128,7 @@ mod tests {
     use super::*;
     use crate::{TableBuilder, Verifier};
     use proptest::prelude::*;
-    use sternhalma_data::{Board, Encoding, TableInfo};
+    use sternhalma_data::{Board, TableInfo};
     use sternhalma_testutil::write_forged_table;
 
     fn params(fixed_pieces: usize, spill_bytes: u64) -> PartitionParams {
@@ -198,7 +150,7 @@ mod tests {
                     prove_by_partitions(&table, params, &()).unwrap();
                 }
                 assert!(!dir.path().join(format!(".{}.proof", path.file_name().unwrap().display())).exists());
-                let params = fit_to_limit(prefix, 2, 1 << 30).unwrap();
+                let params = fit_to_limit(prefix, encoding, 2, 1 << 30).unwrap();
                 prove_by_partitions(&table, params, &()).unwrap();
                 let refused = Verifier::new(&table).threads(1).memory_limit(1 << 20).prove(&()).unwrap_err();
                 assert!(matches!(refused, BuilderError::MemoryLimit { .. }));

@@ -53,7 +53,8 @@ pub(super) fn layers_of(counts: &[u64; 256]) -> Vec<u64> {
     counts[..layers].to_vec()
 }
 
-fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderError {
+/// Returns the error for wrong contents of a table.
+pub(super) fn wrong_table(table: &Table, what: impl Into<String>) -> BuilderError {
     BuilderError::WrongTable { path: table.path().to_owned(), what: what.into() }
 }
 
@@ -106,7 +107,7 @@ pub(super) struct Proof<'a> {
     geometry: &'static Geometry,
     /// The positions of states in `distances` and `descends`.
     offsets: &'a BitOffsets,
-    distances: &'a [u8],
+    pub distances: &'a [u8],
     /// The states with a successor of smaller distance.
     pub descends: &'a [AtomicU64],
 }

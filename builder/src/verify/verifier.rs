@@ -2,10 +2,11 @@
 
 use sternhalma_data::Table;
 
-use super::partitioned::{PROGRAM, fit_to_limit, prove_by_partitions};
+use super::partitioned::{MAPPED, PROGRAM, fit_to_limit, prove_by_partitions};
 use super::proof::prove_in_memory;
+use super::sample::{Sample, SampleExtent, SampleSpec, prove_sample};
 use crate::blocks::check_blocks;
-use crate::error::Result;
+use crate::error::{BuilderError, Result};
 use crate::observer::Observer;
 use crate::options::BuildMode;
 use crate::process::thread_pool;
@@ -90,12 +91,51 @@ impl<'a> Verifier<'a> {
                 prove_in_memory(self.table, observer)
             }),
             BuildMode::OutOfCore => {
-                let params = fit_to_limit(self.table.prefix(), pool.current_num_threads(), self.memory_limit)?;
+                let params = fit_to_limit(
+                    self.table.prefix(),
+                    self.table.encoding(),
+                    pool.current_num_threads(),
+                    self.memory_limit,
+                )?;
                 pool.install(|| {
                     self.check_in_pool(observer)?;
                     prove_by_partitions(self.table, params, observer)
                 })
             }
         }
+    }
+
+    /// Proves a sample of the table: for the drawn context classes, that no move changes the distance
+    /// by two or more, and that every state except the goal has a successor with a distance smaller
+    /// by one.
+    ///
+    /// The distances are right if all classes meet these conditions, so an error in another class
+    /// remains undetected. The layers and the boundary layer of the header are not compared. Only the
+    /// blocks that are read are compared with their checksums. If the sample has as many states as
+    /// the table, all classes are drawn.
+    ///
+    /// # Errors
+    /// If the table is damaged or wrong, the memory limit is too small, or the observer cancels the
+    /// proof.
+    pub fn prove_sample(&self, spec: SampleSpec, observer: &dyn Observer) -> Result<SampleExtent> {
+        let pool = thread_pool(self.threads)?;
+        let sample = Sample::draw(self.table.prefix(), spec);
+        let least = PROGRAM + MAPPED + sample.memory(self.table.prefix(), pool.current_num_threads());
+        if least > self.memory_limit {
+            return Err(BuilderError::MemoryLimit { least, limit: self.memory_limit });
+        }
+        let table = self.reopen()?;
+        pool.install(|| prove_sample(&table, &sample, observer))?;
+        Ok(sample.extent)
+    }
+
+    /// Opens the table again, so that each block is compared with its checksum before its first use.
+    fn reopen(&self) -> Result<Table> {
+        let table = Table::options().verify_blocks(true).open(self.table.path())?;
+        if table.checksum() != self.table.checksum() {
+            let replaced = std::io::Error::other("the file was replaced after it had been opened");
+            return Err(BuilderError::file(self.table.path(), "open")(replaced));
+        }
+        Ok(table)
     }
 }

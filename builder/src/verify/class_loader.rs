@@ -1,0 +1,98 @@
+//! The distances of the states that a context class involves.
+
+use rayon::prelude::*;
+use sternhalma_data::{DistanceStream, Encoding, Table};
+
+use crate::error::{BuilderError, Result};
+use crate::external::{ContextClass, LoadedSegment, Partitioning};
+use crate::observer::Observer;
+
+/// A reader of the distances of context classes.
+pub(super) struct ClassLoader<'a> {
+    table: &'a Table,
+    partitioning: &'a Partitioning,
+    /// The segment of the first reader.
+    first_segment: u64,
+    /// A reader at the start of each segment, or none if streams can begin at any rank.
+    readers: Vec<DistanceStream<'a>>,
+}
+
+impl<'a> ClassLoader<'a> {
+    /// The memory of a reader of distances, in bytes.
+    const READER: u64 = 3 << 10;
+
+    /// Returns the memory for the readers of this many segments, in bytes.
+    pub fn memory(encoding: Encoding, segments: u64) -> u64 {
+        if keeps_readers(encoding) { segments.saturating_mul(ClassLoader::READER) } else { 0 }
+    }
+
+    /// Creates a reader that begins to read each segment at an arbitrary rank.
+    pub fn new(table: &'a Table, partitioning: &'a Partitioning) -> ClassLoader<'a> {
+        ClassLoader { table, partitioning, first_segment: 0, readers: Vec::new() }
+    }
+
+    /// Creates a reader of the classes from this partition on.
+    ///
+    /// To read a table of distances modulo 3 from an arbitrary rank would need random access to the
+    /// whole table. A single pass over the table therefore keeps a reader at the start of each segment.
+    pub fn prepare(
+        table: &'a Table,
+        partitioning: &'a Partitioning,
+        first: u64,
+        observer: &dyn Observer,
+    ) -> Result<ClassLoader<'a>> {
+        let mut loader = ClassLoader::new(table, partitioning);
+        if !keeps_readers(table.encoding()) {
+            return Ok(loader);
+        }
+        let mut partitions = (first..partitioning.partitions()).filter(|&p| !partitioning.segments_of(p).1.is_empty());
+        let Some(first) = partitions.next() else { return Ok(loader) };
+        loader.first_segment = partitioning.segments_of(first).0;
+        let ranks = partitioning.first_index(loader.first_segment)..table.prefix().states();
+        let mut reader = DistanceStream::new(table, ranks)?.release_pages(true);
+        let mut skipped = Vec::new();
+        for segment in (first..partitioning.partitions()).flat_map(|partition| partitioning.segments_of(partition).1) {
+            if observer.cancelled() {
+                return Err(BuilderError::Cancelled);
+            }
+            loader.readers.push(reader.clone());
+            skipped.resize((segment.bits.end - segment.bits.start) as usize, 0);
+            reader.read(&mut skipped)?;
+            table.release_pages();
+        }
+        Ok(loader)
+    }
+
+    /// Reads the distances of the states that a class involves.
+    pub fn load(&self, class: &ContextClass, distances: &mut [u8]) -> Result<()> {
+        let partitioning = self.partitioning;
+        let segments = partitioning.own_segments(class).into_iter().chain(partitioning.successor_segments(class));
+        let (mut rest, mut done) = (distances, 0);
+        let mut tasks = Vec::new();
+        for segment in segments {
+            let bits = segment.bits();
+            let (own, left) = rest[bits.start - done..].split_at_mut(bits.len());
+            (rest, done) = (left, bits.end);
+            tasks.push((segment, own));
+        }
+        tasks.into_par_iter().try_for_each(|(segment, own)| {
+            self.reader(&segment)?.read(own)?;
+            self.table.release_pages();
+            Ok(())
+        })
+    }
+
+    /// Returns a reader at the start of a segment.
+    fn reader(&self, segment: &LoadedSegment) -> Result<DistanceStream<'a>> {
+        if self.readers.is_empty() {
+            let first = self.partitioning.first_index(segment.number);
+            let states = segment.segment.bits.end - segment.segment.bits.start;
+            return Ok(DistanceStream::new(self.table, first..first + states)?);
+        }
+        Ok(self.readers[(segment.number - self.first_segment) as usize].clone())
+    }
+}
+
+fn keeps_readers(encoding: Encoding) -> bool {
+    encoding == Encoding::Mod3
+}
