@@ -122,6 +122,11 @@ fn builder_hint(error: &BuilderError) -> Option<&'static str> {
         BuilderError::WorkDirMismatch { .. } => {
             Some("choose another directory with --work-dir, or start again with --fresh")
         }
+        BuilderError::File { action: "create", source, .. }
+            if matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =>
+        {
+            Some("choose another directory with --work-dir")
+        }
         BuilderError::WorkDirMemory { .. } => Some("raise --memory, or start again with --fresh"),
         _ => None,
     }

@@ -13,6 +13,8 @@ use crate::output::{counted, shows_progress, status};
 
 /// The least time between two lines about the same stage.
 const INTERVAL: Duration = Duration::from_secs(10);
+/// The least time between two messages of a progress bar.
+const BAR_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A progress bar on a terminal, and elsewhere a line per stage and for every ten seconds of a long one.
 pub struct ProgressDisplay {
@@ -24,8 +26,57 @@ pub struct ProgressDisplay {
     total: AtomicU64,
     /// The bytes of the work files of a build out of core.
     work_bytes: AtomicU64,
-    /// The stage, and when a line about it was last printed.
-    stage: Mutex<(String, Instant)>,
+    stage: Mutex<StageDisplay>,
+}
+
+/// The current stage.
+struct StageDisplay {
+    name: String,
+    /// What a step is, if the rate of steps is of interest.
+    unit: Option<&'static str>,
+    is_layer: bool,
+    begun: Instant,
+    /// The steps that an earlier process completed.
+    resumed: u64,
+    /// When a line about the stage was last printed.
+    last_line: Instant,
+    /// When the message of the bar was last set.
+    last_message: Instant,
+}
+
+impl StageDisplay {
+    fn new(stage: BuildPhase) -> StageDisplay {
+        let now = Instant::now();
+        let unit = match stage {
+            BuildPhase::Prove => Some("contexts"),
+            BuildPhase::Compare => Some("states"),
+            _ => None,
+        };
+        let is_layer = matches!(stage, BuildPhase::Layer(_));
+        StageDisplay {
+            name: stage_name(stage),
+            unit,
+            is_layer,
+            begun: now,
+            resumed: 0,
+            last_line: now,
+            last_message: now,
+        }
+    }
+
+    /// Returns the rate and the time left after `done` of `total` steps.
+    fn estimate(&self, done: u64, total: u64, elapsed: Duration) -> String {
+        let steps = done.saturating_sub(self.resumed);
+        if steps == 0 {
+            return String::new();
+        }
+        let rate = steps as f64 / elapsed.as_secs_f64().max(1e-3);
+        let left = HumanDuration(Duration::from_secs_f64(total.saturating_sub(done) as f64 / rate));
+        match self.unit {
+            Some(unit) => format!("{:.1} M {unit}/s, {left} left", rate / 1e6),
+            None => format!("{left} left"),
+        }
+    }
 }
 
 impl ProgressDisplay {
@@ -37,7 +88,7 @@ impl ProgressDisplay {
         bar.set_style(style.expect("the template is valid"));
         bar.enable_steady_tick(Duration::from_millis(200));
         let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
-        let stage = Mutex::new((String::new(), Instant::now()));
+        let stage = Mutex::new(StageDisplay::new(BuildPhase::Check));
         ProgressDisplay {
             started: Instant::now(),
             bar,
@@ -101,20 +152,35 @@ impl Observer for ProgressDisplay {
                 status!("{name}: {}", stage_work(stage));
             }
         }
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = (name, Instant::now());
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = StageDisplay::new(stage);
+    }
+
+    fn resume(&self, steps: u64) {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner).resumed = steps;
+        self.bar.inc(steps);
+        self.done.fetch_add(steps, Relaxed);
     }
 
     fn advance(&self, steps: u64) {
         self.bar.inc(steps);
         let done = self.done.fetch_add(steps, Relaxed) + steps;
-        if !self.plain {
+        if !self.plain && self.bar.is_hidden() {
             return;
         }
         // Threads that find the lock taken leave the line to its owner.
         let Ok(mut stage) = self.stage.try_lock() else { return };
-        if stage.1.elapsed() >= INTERVAL {
-            stage.1 = Instant::now();
-            status!("{}: {}%", stage.0, 100 * done.min(self.total.load(Relaxed)) / self.total.load(Relaxed).max(1));
+        let (total, elapsed) = (self.total.load(Relaxed), stage.begun.elapsed());
+        if self.plain && stage.last_line.elapsed() >= INTERVAL {
+            stage.last_line = Instant::now();
+            let percent = 100 * done.min(total) / total.max(1);
+            let estimate = stage.estimate(done, total, elapsed);
+            let separator = if estimate.is_empty() { "" } else { ", " };
+            status!("{}: {percent}%{separator}{estimate}", stage.name);
+        }
+        // The bar of a layer has a message of its own.
+        if !self.plain && !stage.is_layer && stage.last_message.elapsed() >= BAR_INTERVAL {
+            stage.last_message = Instant::now();
+            self.bar.set_message(stage.estimate(done, total, elapsed));
         }
     }
 
@@ -208,6 +274,16 @@ mod tests {
     fn the_time_left_is_that_of_the_games_so_far() {
         assert_eq!(games_time(Duration::from_secs(30), 3, 9), "30s elapsed, 2m left");
         assert_eq!(games_time(Duration::from_secs(30), 3, 0), "30s elapsed, 0s left");
+    }
+
+    #[test]
+    fn the_rate_of_a_resumed_stage_is_that_of_this_process() {
+        let mut stage = StageDisplay::new(BuildPhase::Prove);
+        stage.resumed = 50_000_000;
+        assert_eq!(stage.estimate(50_000_000, 100_000_000, Duration::from_secs(1)), "");
+        let estimate = stage.estimate(60_000_000, 100_000_000, Duration::from_secs(5));
+        assert_eq!(estimate, "2.0 M contexts/s, 20 seconds left");
+        assert_eq!(StageDisplay::new(BuildPhase::Check).estimate(1, 3, Duration::from_secs(60)), "2 minutes left");
     }
 
     #[test]

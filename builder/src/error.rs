@@ -88,6 +88,12 @@ pub enum BuilderError {
         /// The damage.
         what: String,
     },
+    /// The spilled states of a proof are damaged.
+    #[error("{}: the spilled states of the proof are damaged; repeat the proof, which starts again", path.display())]
+    DamagedProof {
+        /// The file.
+        path: PathBuf,
+    },
     /// The manifest of a work directory is damaged, so that no file in it can be used.
     #[error("{}: the file is damaged, so that the work directory cannot be used", path.display())]
     DamagedManifest {

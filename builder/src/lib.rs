@@ -55,4 +55,4 @@ pub use error::BuilderError;
 pub use observer::{BuildPhase, Observer};
 pub use options::{BuildMode, NoMirroredForm, TableSpec};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
-pub use verify::{SampleExtent, SampleSpec, Verifier};
+pub use verify::{SampleExtent, SampleSpec, UnfinishedProof, Verifier};

@@ -29,6 +29,12 @@ pub trait Observer: Sync {
     /// Reports that `steps` more steps of the phase are complete.
     fn advance(&self, _steps: u64) {}
 
+    /// Reports that an earlier process completed the first `steps` steps of the phase. The default
+    /// implementation reports them as complete.
+    fn resume(&self, steps: u64) {
+        self.advance(steps);
+    }
+
     /// Reports that a layer is complete: `states` have this distance, and
     /// `seen` of `all` states have this distance or a smaller one.
     fn layer(&self, _distance: u32, _states: u64, _seen: u64, _all: u64) {}

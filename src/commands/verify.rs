@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
-use sternhalma_builder::{BuildMode, BuilderError, SampleExtent, SampleSpec, Verifier};
+use sternhalma_builder::{BuildMode, BuilderError, SampleExtent, SampleSpec, UnfinishedProof, Verifier};
 use sternhalma_data::Table;
 
 use crate::args::threads::ThreadArgs;
@@ -33,6 +33,12 @@ pub struct Args {
     /// Memory limit of the proof, e.g. `2GiB` [default: three quarters of the machine's memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resources")]
     memory: Option<ByteSize>,
+    /// Directory for the state of a proof out of core or of a sample [default: beside the table]
+    #[arg(long, value_name = "DIR", requires = "deep", help_heading = "Resources")]
+    work_dir: Option<PathBuf>,
+    /// Discard the state of an interrupted proof
+    #[arg(long, requires = "deep", help_heading = "Resources")]
+    fresh: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -40,16 +46,27 @@ pub struct Args {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let table = ctx.open_unchecked(&args.file)?;
-    let verifier = Verifier::new(&table).threads(args.threads.get()).memory_limit(memory_limit(args.memory));
+    let mut verifier = Verifier::new(&table).threads(args.threads.get()).memory_limit(memory_limit(args.memory));
+    verifier = verifier.restart(args.fresh);
+    if let Some(dir) = &args.work_dir {
+        verifier = verifier.work_dir(dir);
+    }
     if let Some(states) = args.sample {
         let spec = SampleSpec { states, seed: args.seed };
-        let extent = verified(ctx, |progress| verifier.prove_sample(spec, progress))?;
+        report_unfinished(&verifier, Some(spec))?;
+        let result = show_progress(ctx, |progress| verifier.prove_sample(spec, progress))?;
+        let extent = not_cancelled(result, &verifier, Some(spec))?;
         return print_sample(args, &table, spec, &extent);
     }
     if args.deep && verifier.mode() == BuildMode::OutOfCore {
         status!("out of core: in memory the proof needs {}", HumanBytes(verifier.memory_needed()));
     }
-    verified(ctx, |progress| if args.deep { verifier.prove(progress) } else { verifier.check(progress) })?;
+    if args.deep {
+        report_unfinished(&verifier, None)?;
+    }
+    let result =
+        show_progress(ctx, |progress| if args.deep { verifier.prove(progress) } else { verifier.check(progress) })?;
+    not_cancelled(result, &verifier, None)?;
     let checksum = checksum(&table);
     let (file, states) = (table.path().display().to_string(), table.prefix().states());
     let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
@@ -59,14 +76,37 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     })
 }
 
+/// Reports whether the proof resumes an interrupted one.
+fn report_unfinished(verifier: &Verifier, sample: Option<SampleSpec>) -> Result<()> {
+    match verifier.unfinished(sample)? {
+        UnfinishedProof::Resumes { share } => status!("resuming an interrupted proof at {:.1}%", 100.0 * share),
+        UnfinishedProof::Unusable => status!(
+            "starting again: the state of the interrupted proof is damaged, or is of another table, sample or version"
+        ),
+        UnfinishedProof::Nothing => {}
+    }
+    Ok(())
+}
+
 /// Runs a verification with a progress display.
-fn verified<T>(ctx: &CommandContext, verify: impl FnOnce(&ProgressDisplay) -> Result<T, BuilderError>) -> Result<T> {
+fn show_progress<T>(
+    ctx: &CommandContext,
+    verify: impl FnOnce(&ProgressDisplay) -> Result<T, BuilderError>,
+) -> Result<Result<T, BuilderError>> {
     let progress = ctx.progress()?;
-    let verified = verify(&progress);
+    let result = verify(&progress);
     progress.finish();
-    match verified {
-        Err(BuilderError::Cancelled) => bail!("interrupted: nothing is proven; the same command starts again"),
-        verified => Ok(verified?),
+    Ok(result)
+}
+
+/// Returns the result of a verification, or says how to resume a cancelled one.
+fn not_cancelled<T>(result: Result<T, BuilderError>, verifier: &Verifier, sample: Option<SampleSpec>) -> Result<T> {
+    if !matches!(result, Err(BuilderError::Cancelled)) {
+        return Ok(result?);
+    }
+    match verifier.clone().restart(false).unfinished(sample)? {
+        UnfinishedProof::Resumes { .. } => bail!("interrupted: the same command resumes the proof (without --fresh)"),
+        _ => bail!("interrupted: nothing is proven; the same command starts again"),
     }
 }
 

@@ -23,5 +23,5 @@ pub(crate) use partitioning::{
     ContextClass, LoadedSegment, PartitionParams, Partitioning, Segment, count_segments, max_words,
 };
 pub(crate) use segment::{PackedSegment, SegmentCodec};
-pub(crate) use spill::SpillBuffer;
+pub(crate) use spill::{DiskRecord, SpillBuffer};
 pub(crate) use work_dir::{LockedDir, WorkDir};

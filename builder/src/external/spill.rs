@@ -15,8 +15,8 @@ use crate::error::{BuilderError, Result};
 /// that freed memory fits later records.
 const BLOCK_WORDS: usize = 512;
 
-/// The bytes that an allocation takes besides its contents.
-const OVERHEAD: u64 = 48;
+/// The bytes that an allocation or a record takes besides its contents.
+const OVERHEAD: u64 = 64;
 
 /// Bitmaps by segment, in memory up to a budget and beyond it in a file.
 pub(crate) struct SpillBuffer {
@@ -32,35 +32,127 @@ struct SpillState {
     file: Option<Arc<dyn RandomAccessFile>>,
     /// The offset of the next record in the file.
     end: u64,
+    /// The bytes of the file that are no longer needed.
+    retired: Vec<Range<u64>>,
+    /// Whether the file remains if the buffer is dropped.
+    keep: bool,
 }
 
-/// Spilled states of one segment.
-enum SpillRecord {
+/// Spilled states of one segment, in memory, in the file, or both.
+struct SpillRecord {
     /// For every 64 words, a mask of the words that are not zero, and these words.
-    Memory(Vec<Box<[u64]>>),
-    Disk {
-        at: u64,
-        length: usize,
-        checksum: u64,
-    },
+    memory: Option<Vec<Box<[u64]>>>,
+    disk: Option<DiskRecord>,
+}
+
+/// The place of a record in the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DiskRecord {
+    pub at: u64,
+    pub length: u64,
+    pub checksum: u64,
+    /// Whether the record is a compressed bitmap. Otherwise it has the form of a record in memory.
+    pub compressed: bool,
 }
 
 impl SpillRecord {
+    /// Returns the bytes of the budget that the record takes.
     fn memory(&self) -> u64 {
-        match self {
-            SpillRecord::Memory(blocks) => {
-                blocks.iter().map(|block| 8 * block.len() as u64 + OVERHEAD).sum::<u64>() + OVERHEAD
-            }
-            SpillRecord::Disk { .. } => OVERHEAD,
-        }
+        let blocks = self.memory.iter().flatten();
+        blocks.map(|block| 8 * block.len() as u64 + OVERHEAD).sum::<u64>() + OVERHEAD
     }
 }
 
 impl SpillBuffer {
     /// Creates a buffer that keeps up to `budget` bytes in memory, and more in a file at `path`.
     pub fn new(storage: &Arc<dyn FileSystem>, path: &Path, budget: u64) -> SpillBuffer {
-        let state = SpillState { left: budget, records: BTreeMap::new(), file: None, end: 0 };
+        let state =
+            SpillState { left: budget, records: BTreeMap::new(), file: None, end: 0, retired: Vec::new(), keep: false };
         SpillBuffer { storage: Arc::clone(storage), path: path.to_owned(), state: Mutex::new(state) }
+    }
+
+    /// Creates a buffer whose file exists and is locked.
+    pub fn create(storage: &Arc<dyn FileSystem>, path: &Path, budget: u64) -> Result<SpillBuffer> {
+        let buffer = SpillBuffer::new(storage, path, budget);
+        buffer.reserve(0)?;
+        Ok(buffer)
+    }
+
+    /// Opens and locks the file of an interrupted process. Returns `None` if there is none. The
+    /// buffer is empty until [`restore`](SpillBuffer::restore), and the file remains if it is dropped.
+    pub fn reopen(storage: &Arc<dyn FileSystem>, path: &Path, budget: u64) -> Result<Option<SpillBuffer>> {
+        let file = match storage.reopen(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(BuilderError::file(path, "open"))?,
+        };
+        let buffer = SpillBuffer::new(storage, path, budget);
+        let mut state = buffer.state();
+        (state.file, state.keep) = (Some(file.into()), true);
+        drop(state);
+        Ok(Some(buffer))
+    }
+
+    /// Adds the records of an interrupted process. Returns whether the file is long enough.
+    pub fn restore(&self, records: &[(u64, DiskRecord)]) -> Result<bool> {
+        let mut state = self.state();
+        let file = Arc::clone(state.file.as_ref().expect("the file is open"));
+        let length = file.len().map_err(BuilderError::file(&self.path, "read"))?;
+        let Some(end) =
+            records.iter().try_fold(0, |end: u64, (_, disk)| Some(end.max(disk.at.checked_add(disk.length)?)))
+        else {
+            return Ok(false);
+        };
+        if end > length {
+            return Ok(false);
+        }
+        // The process may have written more after it had recorded its state.
+        file.truncate(end).map_err(BuilderError::file(&self.path, "truncate"))?;
+        state.end = end;
+        for &(segment, disk) in records {
+            state.records.entry(segment).or_default().push(SpillRecord { memory: None, disk: Some(disk) });
+        }
+        Ok(true)
+    }
+
+    /// Makes all records durable, and returns their segments and places in the file.
+    ///
+    /// The caller records the places, and then calls [`keep`](SpillBuffer::keep). No other method may
+    /// run meanwhile.
+    pub fn save(&self) -> Result<Vec<(u64, DiskRecord)>> {
+        let (file, _) = self.reserve(0)?;
+        let mut state = self.state();
+        let SpillState { records, end, .. } = &mut *state;
+        let mut saved = Vec::new();
+        for (&segment, record) in
+            records.iter_mut().flat_map(|(segment, records)| records.iter_mut().map(move |r| (segment, r)))
+        {
+            let disk = match (record.disk, &record.memory) {
+                (Some(disk), _) => disk,
+                (None, None) => unreachable!("a record is in memory or in the file"),
+                (None, Some(blocks)) => {
+                    let bytes: Vec<u8> =
+                        blocks.iter().flat_map(|block| block.iter().flat_map(|word| word.to_le_bytes())).collect();
+                    file.write_at(&bytes, *end).map_err(BuilderError::file(&self.path, "write"))?;
+                    let (at, length) = (*end, bytes.len() as u64);
+                    *end += length;
+                    DiskRecord { at, length, checksum: checksum(&bytes), compressed: false }
+                }
+            };
+            record.disk = Some(disk);
+            saved.push((segment, disk));
+        }
+        file.sync().map_err(BuilderError::file(&self.path, "write"))?;
+        Ok(saved)
+    }
+
+    /// Sets whether the file remains if the buffer is dropped, and frees the disk space of the
+    /// records that have been taken.
+    pub fn keep(&self, keep: bool) -> Result<()> {
+        let mut state = self.state();
+        state.keep = keep;
+        let retired = std::mem::take(&mut state.retired);
+        let Some(file) = state.file.clone() else { return Ok(()) };
+        retired.into_iter().try_for_each(|bytes| file.free(bytes)).map_err(BuilderError::file(&self.path, "free"))
     }
 
     fn state(&self) -> MutexGuard<'_, SpillState> {
@@ -84,8 +176,8 @@ impl SpillBuffer {
         let packed = codec.pack(words);
         let (file, at) = self.reserve(packed.bytes.len() as u64)?;
         file.write_at(&packed.bytes, at).map_err(BuilderError::file(&self.path, "write"))?;
-        let record = SpillRecord::Disk { at, length: packed.bytes.len(), checksum: packed.checksum };
-        self.state().records.entry(segment).or_default().push(record);
+        let disk = DiskRecord { at, length: packed.bytes.len() as u64, checksum: packed.checksum, compressed: true };
+        self.state().records.entry(segment).or_default().push(SpillRecord { memory: None, disk: Some(disk) });
         Ok(())
     }
 
@@ -118,24 +210,48 @@ impl SpillBuffer {
         let file = state.file.clone();
         drop(state);
         for record in &records {
-            match record {
-                SpillRecord::Memory(blocks) => add_sparse(blocks, words),
-                SpillRecord::Disk { at, length, checksum: sum } => {
-                    let mut bytes = vec![0; *length];
-                    let file = file.as_ref().expect("records on disk are in the file");
-                    file.read_at(&mut bytes, *at).map_err(BuilderError::file(&self.path, "read"))?;
-                    let buffer = &mut buffer[..words.len()];
-                    if checksum(&bytes) != *sum || !codec.unpack(&bytes, buffer) {
-                        return Err(BuilderError::damaged(&self.path, "its contents changed after they were written"));
-                    }
-                    words.iter_mut().zip(buffer).for_each(|(word, new)| *word |= *new);
-                }
+            if let Some(blocks) = &record.memory {
+                add_sparse(blocks.iter().flat_map(|block| block.iter().copied()), words)
+                    .expect("the record is complete");
+            } else if let Some(disk) = record.disk {
+                let file = file.as_ref().expect("records on disk are in the file");
+                self.read(&**file, disk, words, buffer, codec)?;
             }
         }
-        let freed: u64 = records.iter().filter(|r| matches!(r, SpillRecord::Memory(_))).map(SpillRecord::memory).sum();
-        drop(records);
-        self.state().left += freed;
+        let freed: u64 = records.iter().filter(|record| record.memory.is_some()).map(SpillRecord::memory).sum();
+        let retired = records.iter().filter_map(|record| record.disk).map(|disk| disk.at..disk.at + disk.length);
+        let mut state = self.state();
+        state.retired.extend(retired);
+        state.left += freed;
         Ok(())
+    }
+
+    /// Adds the states of a record in the file to `words`.
+    fn read(
+        &self,
+        file: &dyn RandomAccessFile,
+        disk: DiskRecord,
+        words: &mut [u64],
+        buffer: &mut [u64],
+        codec: &mut SegmentCodec,
+    ) -> Result<()> {
+        let mut bytes = vec![0; disk.length as usize];
+        file.read_at(&mut bytes, disk.at).map_err(BuilderError::file(&self.path, "read"))?;
+        let is_valid = checksum(&bytes) == disk.checksum && {
+            if disk.compressed {
+                let buffer = &mut buffer[..words.len()];
+                let is_valid = codec.unpack(&bytes, buffer);
+                words.iter_mut().zip(buffer).for_each(|(word, new)| *word |= *new);
+                is_valid
+            } else {
+                let coded = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
+                add_sparse(coded, words).is_some()
+            }
+        };
+        match is_valid {
+            true => Ok(()),
+            false => Err(BuilderError::damaged(&self.path, "its contents changed after they were written")),
+        }
     }
 
     /// Starts at the beginning of the file again. The buffer must be empty, as it is between layers.
@@ -143,12 +259,14 @@ impl SpillBuffer {
         let mut state = self.state();
         assert!(state.records.is_empty(), "every partition has taken its states");
         state.end = 0;
+        state.retired.clear();
     }
 }
 
 impl Drop for SpillBuffer {
     fn drop(&mut self) {
-        if self.state().file.take().is_some() {
+        let mut state = self.state();
+        if state.file.take().is_some() && !state.keep {
             // The next run overwrites a file that cannot be removed.
             let _ = self.storage.remove(&self.path);
         }
@@ -175,18 +293,19 @@ fn sparse(words: &[u64]) -> Option<SpillRecord> {
         push(part.iter().enumerate().fold(0, |mask, (i, &word)| mask | u64::from(word != 0) << i));
         part.iter().filter(|&&word| word != 0).for_each(|&word| push(word));
     }
-    Some(SpillRecord::Memory(blocks))
+    Some(SpillRecord { memory: Some(blocks), disk: None })
 }
 
-fn add_sparse(blocks: &[Box<[u64]>], words: &mut [u64]) {
-    let mut coded = blocks.iter().flat_map(|block| block.iter().copied());
+/// Adds the states of a sparse record to `words`. Returns `None` if the record does not fit.
+fn add_sparse(mut coded: impl Iterator<Item = u64>, words: &mut [u64]) -> Option<()> {
     for part in words.chunks_mut(64) {
-        let mut mask = coded.next().expect("a record has a mask for every 64 words");
+        let mut mask = coded.next()?;
         while mask != 0 {
-            part[mask.trailing_zeros() as usize] |= coded.next().expect("and the words of the mask");
+            *part.get_mut(mask.trailing_zeros() as usize)? |= coded.next()?;
             mask &= mask - 1;
         }
     }
+    coded.next().is_none().then_some(())
 }
 
 #[cfg(test)]

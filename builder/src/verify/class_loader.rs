@@ -1,11 +1,20 @@
 //! The distances of the states that a context class involves.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use rayon::prelude::*;
 use sternhalma_data::{DistanceStream, Encoding, Table};
 
 use crate::error::{BuilderError, Result};
 use crate::external::{ContextClass, LoadedSegment, Partitioning};
 use crate::observer::Observer;
+
+/// The states that are read together are at most those of a segment and this many.
+const JOINED: usize = 1 << 18;
+
+/// Mapped pages of the table are released after this many states.
+const RELEASE: usize = 1 << 21;
 
 /// A reader of the distances of context classes.
 pub(super) struct ClassLoader<'a> {
@@ -64,33 +73,57 @@ impl<'a> ClassLoader<'a> {
     }
 
     /// Reads the distances of the states that a class involves.
+    ///
+    /// Consecutive small segments are read together, because blocks may be compressed as a whole.
     pub fn load(&self, class: &ContextClass, distances: &mut [u8]) -> Result<()> {
         let partitioning = self.partitioning;
         let segments = partitioning.own_segments(class).into_iter().chain(partitioning.successor_segments(class));
         let (mut rest, mut done) = (distances, 0);
-        let mut tasks = Vec::new();
-        for segment in segments {
-            let bits = segment.bits();
+        let mut tasks: Vec<(u64, &mut [u8])> = Vec::new();
+        for (number, bits) in join_segments(segments) {
             let (own, left) = rest[bits.start - done..].split_at_mut(bits.len());
             (rest, done) = (left, bits.end);
-            tasks.push((segment, own));
+            tasks.push((number, own));
         }
+        let unreleased = AtomicUsize::new(0);
         tasks.into_par_iter().try_for_each(|(segment, own)| {
-            self.reader(&segment)?.read(own)?;
-            self.table.release_pages();
+            self.reader(segment, own.len())?.read(own)?;
+            if unreleased.fetch_add(own.len(), Relaxed) > RELEASE {
+                unreleased.store(0, Relaxed);
+                self.table.release_pages();
+            }
             Ok(())
         })
     }
 
-    /// Returns a reader at the start of a segment.
-    fn reader(&self, segment: &LoadedSegment) -> Result<DistanceStream<'a>> {
+    /// Returns a reader of this many states from the start of a segment on.
+    fn reader(&self, segment: u64, states: usize) -> Result<DistanceStream<'a>> {
         if self.readers.is_empty() {
-            let first = self.partitioning.first_index(segment.number);
-            let states = segment.segment.bits.end - segment.segment.bits.start;
-            return Ok(DistanceStream::new(self.table, first..first + states)?);
+            let first = self.partitioning.first_index(segment);
+            return Ok(DistanceStream::new(self.table, first..first + states as u64)?);
         }
-        Ok(self.readers[(segment.number - self.first_segment) as usize].clone())
+        Ok(self.readers[(segment - self.first_segment) as usize].clone())
     }
+}
+
+/// Returns the first segments and the positions of states with consecutive ranks.
+fn join_segments(segments: impl Iterator<Item = LoadedSegment>) -> Vec<(u64, Range<usize>)> {
+    let mut joined: Vec<(u64, Range<usize>)> = Vec::new();
+    let mut next_segment = u64::MAX;
+    for segment in segments {
+        let bits = segment.bits();
+        match joined.last_mut() {
+            // Segments with consecutive numbers have consecutive ranks.
+            Some((_, before))
+                if segment.number == next_segment && before.end == bits.start && before.len() < JOINED =>
+            {
+                before.end = bits.end;
+            }
+            _ => joined.push((segment.number, bits)),
+        }
+        next_segment = segment.number + 1;
+    }
+    joined
 }
 
 fn keeps_readers(encoding: Encoding) -> bool {

@@ -11,12 +11,17 @@ const WINDOW: u64 = 1 << 16;
 /// The windows of a cache.
 const WINDOWS: usize = 256;
 
+/// Mapped pages of the table are released after this many windows.
+const RELEASE: u64 = 64;
+
 /// A cache of the distances of aligned intervals of ranks. The least recently used ones are dropped.
 pub(super) struct DistanceWindows<'a> {
     table: &'a Table,
     windows: HashMap<u64, Window>,
     /// The number of look-ups so far.
     lookups: u64,
+    /// The number of windows that have been decoded.
+    decoded: u64,
 }
 
 struct Window {
@@ -30,7 +35,7 @@ impl<'a> DistanceWindows<'a> {
 
     /// Creates an empty cache.
     pub fn new(table: &'a Table) -> DistanceWindows<'a> {
-        DistanceWindows { table, windows: HashMap::new(), lookups: 0 }
+        DistanceWindows { table, windows: HashMap::new(), lookups: 0, decoded: 0 }
     }
 
     /// Returns the distance of the state with this rank.
@@ -45,7 +50,10 @@ impl<'a> DistanceWindows<'a> {
         let ranks = number * WINDOW..self.table.prefix().states().min((number + 1) * WINDOW);
         distances.resize((ranks.end - ranks.start) as usize, 0);
         DistanceStream::new(self.table, ranks)?.read(&mut distances)?;
-        self.table.release_pages();
+        self.decoded += 1;
+        if self.decoded % RELEASE == 0 {
+            self.table.release_pages();
+        }
         let distance = distances[place];
         self.windows.insert(number, Window { distances, last_lookup: self.lookups });
         Ok(distance)

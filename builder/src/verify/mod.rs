@@ -4,6 +4,7 @@
 //! with the search, but not the generation of moves: nothing here imports
 //! `search` or a module that does.
 
+mod checkpoint;
 mod class_loader;
 mod distance_windows;
 mod partitioned;
@@ -11,5 +12,8 @@ mod proof;
 mod sample;
 mod verifier;
 
+#[cfg(test)]
+mod tests;
+
 pub use sample::{SampleExtent, SampleSpec};
-pub use verifier::Verifier;
+pub use verifier::{UnfinishedProof, Verifier};

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 use sternhalma_data::board::choose;
-use sternhalma_data::table::fs::OsFileSystem;
 use sternhalma_data::{Encoding, Prefix, Table};
 
+use super::checkpoint::{Checkpoint, OpenProof};
 use super::class_loader::ClassLoader;
 use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
 use crate::error::{BuilderError, Result};
@@ -29,21 +29,30 @@ pub(super) const MAPPED: u64 = 16 << 20;
 /// The smallest memory for spilled states, in bytes.
 const MIN_SPILL: u64 = 1 << 20;
 
-/// Returns partition parameters for a proof within `limit` bytes.
-pub(super) fn fit_to_limit(prefix: Prefix, encoding: Encoding, threads: usize, limit: u64) -> Result<PartitionParams> {
-    let segment_words = 1 << 14;
+/// The largest size of a segment, in words.
+pub(super) const SEGMENT_WORDS: usize = 1 << 14;
+
+/// Returns partition parameters for a proof within `limit` bytes, with `fixed_pieces` fixed pieces if
+/// given.
+pub(super) fn fit_to_limit(
+    prefix: Prefix,
+    encoding: Encoding,
+    threads: usize,
+    limit: u64,
+    fixed_pieces: Option<usize>,
+) -> Result<PartitionParams> {
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
         let states = (64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64).saturating_mul(9) / 8;
-        let worker = THREAD + SegmentCodec::memory(segment_words) + 16 * segment_words as u64;
-        let readers = ClassLoader::memory(encoding, count_segments(prefix, fixed_pieces, segment_words));
+        let worker = THREAD + SegmentCodec::memory(SEGMENT_WORDS) + 16 * SEGMENT_WORDS as u64;
+        let readers = ClassLoader::memory(encoding, count_segments(prefix, fixed_pieces, SEGMENT_WORDS));
         (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
     };
     let spill_bytes = |fixed_pieces: usize| limit.checked_sub(needed(fixed_pieces)).map(|left| left / 8 * 7);
-    let candidates = 0..(prefix.board().pieces() - 1).max(1);
+    let candidates = (0..(prefix.board().pieces() - 1).max(1)).filter(|&i| fixed_pieces.is_none_or(|given| i == given));
     let fitting = candidates.clone().find_map(|fixed_pieces| {
         let spill_bytes = spill_bytes(fixed_pieces).filter(|&bytes| bytes >= MIN_SPILL)?;
-        Some(PartitionParams { fixed_pieces, slice_pieces: 0, segment_words, spill_bytes })
+        Some(PartitionParams { fixed_pieces, slice_pieces: 0, segment_words: SEGMENT_WORDS, spill_bytes })
     });
     fitting.ok_or_else(|| {
         let least = candidates.map(needed).min().unwrap_or(0) + MIN_SPILL / 7 * 8 + 8;
@@ -51,41 +60,92 @@ pub(super) fn fit_to_limit(prefix: Prefix, encoding: Encoding, threads: usize, l
     })
 }
 
-/// Proves the contents of a table one context class at a time.
-pub(super) fn prove_by_partitions(table: &Table, params: PartitionParams, observer: &dyn Observer) -> Result<()> {
-    let partitioning =
-        Partitioning::new(Numbering::new(table.prefix(), None), params.fixed_pieces, params.segment_words);
-    let context_pieces = table.prefix().board().pieces() - 1;
-    let mut distances = vec![0; 64 * partitioning.max_words()];
-    let descends = atomic_bitmap(partitioning.max_words());
-    let path =
-        table.path().with_file_name(format!(".{}.proof", table.path().file_name().unwrap_or_default().display()));
-    let spill = SpillBuffer::new(&OsFileSystem::shared(), &path, params.spill_bytes);
-    let (mut states_at, mut boundary_layer, mut goal) = ([0; 256], None, 0);
-    observer.begin(BuildPhase::Prove, choose(table.prefix().within(), context_pieces));
-    let loader = ClassLoader::prepare(table, &partitioning, 0, observer)?;
-    for partition in 0..partitioning.partitions() {
-        let class = partitioning.class(partition, context_pieces);
-        let own = partitioning.own_segments(&class);
-        if own.is_empty() && class.successors.is_empty() {
-            observer.advance(class.groups.end - class.groups.start);
-            continue;
+/// Proves the contents of a table one context class at a time, from the checkpoint of `proof` on.
+///
+/// If the observer cancels the proof, the checkpoint becomes durable. The files are removed if the
+/// table is proven or wrong.
+pub(super) fn prove_by_partitions(table: &Table, mut proof: OpenProof, observer: &dyn Observer) -> Result<()> {
+    let result = prove_classes(table, &mut proof, observer);
+    match &result {
+        Err(BuilderError::Cancelled) if proof.checkpoint.classes > 0 => proof.save()?,
+        Ok(()) | Err(BuilderError::WrongTable { .. } | BuilderError::Cancelled) => proof.discard()?,
+        Err(BuilderError::DamagedFile { path, .. }) => {
+            let path = path.clone();
+            proof.discard()?;
+            return Err(BuilderError::DamagedProof { path });
         }
-        loader.load(&class, &mut distances)?;
-        let proof = Proof::new(table, &class.offsets, &distances, &descends);
-        let escapes = proof.walk_all(class.groups.clone(), observer)?;
-        boundary_layer = boundary_layer.into_iter().chain(escapes).min();
-        spill_successors(&partitioning, &class, &descends, &spill)?;
-        own.par_iter()
-            .try_for_each(|segment| check_descent(&proof, segment, partitioning.first_index(segment.number), &spill))?;
-        let states = own.last().map_or(0, |segment| segment.bits().end);
-        descends[..states.div_ceil(64)].par_iter().for_each(|word| word.store(0, Relaxed));
-        states_at.iter_mut().zip(histogram(&distances[..states])).for_each(|(all, states)| *all += states);
-        if own.first().is_some_and(|segment| partitioning.first_index(segment.number) == 0) {
-            goal = distances[0];
+        Err(_) => {}
+    }
+    result
+}
+
+fn prove_classes(table: &Table, work: &mut OpenProof, observer: &dyn Observer) -> Result<()> {
+    let (fixed_pieces, segment_words) = work.checkpoint.partitioning;
+    let partitioning = Partitioning::new(Numbering::new(table.prefix(), None), fixed_pieces, segment_words);
+    let context_pieces = table.prefix().board().pieces() - 1;
+    observer.begin(BuildPhase::Prove, choose(table.prefix().within(), context_pieces));
+    observer.resume(work.checkpoint.steps);
+    let mut prover = ClassProver {
+        table,
+        partitioning: &partitioning,
+        loader: ClassLoader::prepare(table, &partitioning, work.checkpoint.classes, observer)?,
+        distances: vec![0; 64 * partitioning.max_words()],
+        descends: atomic_bitmap(partitioning.max_words()),
+        observer,
+    };
+    for partition in work.checkpoint.classes..partitioning.partitions() {
+        let class = partitioning.class(partition, context_pieces);
+        prover.prove(&class, work)?;
+        work.checkpoint.classes += 1;
+        work.checkpoint.steps += class.groups.end - class.groups.start;
+        if work.is_due() {
+            work.save()?;
         }
     }
-    compare_with_header(table, goal, &layers_of(&states_at), boundary_layer)
+    let Checkpoint { goal, states_at, boundary_layer, .. } = &work.checkpoint;
+    compare_with_header(table, *goal, &layers_of(states_at), *boundary_layer)
+}
+
+/// The memory for the proof of one class after the other.
+struct ClassProver<'a> {
+    table: &'a Table,
+    partitioning: &'a Partitioning,
+    loader: ClassLoader<'a>,
+    distances: Vec<u8>,
+    /// The states with a successor of smaller distance; empty between classes.
+    descends: Vec<AtomicU64>,
+    observer: &'a dyn Observer,
+}
+
+impl ClassProver<'_> {
+    /// Proves the contexts of a class and the states of its partition, and adds them to the checkpoint.
+    ///
+    /// If the observer cancels the proof, the checkpoint and the spilled states are unchanged.
+    fn prove(&mut self, class: &ContextClass, work: &mut OpenProof) -> Result<()> {
+        let ClassProver { table, partitioning, ref loader, ref mut distances, ref descends, observer } = *self;
+        let own = partitioning.own_segments(class);
+        if own.is_empty() && class.successors.is_empty() {
+            observer.advance(class.groups.end - class.groups.start);
+            return Ok(());
+        }
+        loader.load(class, distances)?;
+        let proof = Proof::new(table, &class.offsets, distances, descends);
+        let escapes = proof.walk_all(class.groups.clone(), observer)?;
+        spill_successors(partitioning, class, descends, &work.spill)?;
+        own.par_iter().try_for_each(|segment| {
+            check_descent(&proof, segment, partitioning.first_index(segment.number), &work.spill)
+        })?;
+        let states = own.last().map_or(0, |segment| segment.bits().end);
+        descends[..states.div_ceil(64)].par_iter().for_each(|word| word.store(0, Relaxed));
+        let checkpoint = &mut work.checkpoint;
+        checkpoint.boundary_layer = checkpoint.boundary_layer.into_iter().chain(escapes).min();
+        let states_at = histogram(&distances[..states]);
+        checkpoint.states_at.iter_mut().zip(states_at).for_each(|(all, states)| *all += states);
+        if own.first().is_some_and(|segment| partitioning.first_index(segment.number) == 0) {
+            checkpoint.goal = distances[0];
+        }
+        Ok(())
+    }
 }
 
 /// Moves the states of later partitions that have a descent to the spill buffer.
@@ -124,15 +184,24 @@ fn check_descent(proof: &Proof, loaded: &LoadedSegment, first_rank: u64, spill: 
 
 #[cfg(test)]
 mod tests {
+    use super::super::checkpoint::ProofFiles;
     use super::super::proof::{count_layers, prove_in_memory};
     use super::*;
     use crate::{TableBuilder, Verifier};
     use proptest::prelude::*;
+    use sternhalma_data::table::fs::OsFileSystem;
     use sternhalma_data::{Board, TableInfo};
     use sternhalma_testutil::write_forged_table;
 
     fn params(fixed_pieces: usize, spill_bytes: u64) -> PartitionParams {
         PartitionParams { fixed_pieces, slice_pieces: 0, segment_words: 2, spill_bytes }
+    }
+
+    fn prove(table: &Table, params: PartitionParams) -> Result<()> {
+        let dir = table.path().parent().unwrap();
+        let files = ProofFiles::new(&OsFileSystem::shared(), dir, table, "proof", "");
+        let new = Checkpoint::new(params.fixed_pieces, params.segment_words);
+        prove_by_partitions(table, files.open(None, new, params.spill_bytes)?, &())
     }
 
     #[test]
@@ -147,11 +216,12 @@ mod tests {
                 let all_params =
                     (0..pieces.max(2) as usize - 1).flat_map(|fixed| [params(fixed, 0), params(fixed, 1 << 20)]);
                 for params in all_params {
-                    prove_by_partitions(&table, params, &()).unwrap();
+                    prove(&table, params).unwrap();
                 }
-                assert!(!dir.path().join(format!(".{}.proof", path.file_name().unwrap().display())).exists());
-                let params = fit_to_limit(prefix, encoding, 2, 1 << 30).unwrap();
-                prove_by_partitions(&table, params, &()).unwrap();
+                let params = fit_to_limit(prefix, encoding, 2, 1 << 30, None).unwrap();
+                prove(&table, params).unwrap();
+                std::fs::remove_file(&path).unwrap();
+                assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
                 let refused = Verifier::new(&table).threads(1).memory_limit(1 << 20).prove(&()).unwrap_err();
                 assert!(matches!(refused, BuilderError::MemoryLimit { .. }));
             }
@@ -177,7 +247,7 @@ mod tests {
             prop_assume!(contents.boundary_layer.is_none_or(|layer| (layer as usize) < contents.layers.len()));
             let forged = write_forged_table(&dir.path().join("forged.sht"), contents, &distances);
             prop_assert!(prove_in_memory(&forged, &()).is_err());
-            prop_assert!(prove_by_partitions(&forged, params(fixed, 0), &()).is_err());
+            prop_assert!(prove(&forged, params(fixed, 0)).is_err());
         }
     }
 }

@@ -21,6 +21,7 @@ use sternhalma_data::board::choose;
 use sternhalma_data::table::checksum;
 use sternhalma_data::{CellSet, Geometry, Prefix, Rank, State, Table};
 
+use super::checkpoint::OpenProof;
 use super::class_loader::ClassLoader;
 use super::distance_windows::DistanceWindows;
 use super::proof::{Proof, atomic_bitmap, wrong_table};
@@ -29,7 +30,7 @@ use crate::external::{LoadedSegment, Numbering, Partitioning, max_words};
 use crate::observer::{BuildPhase, Observer};
 
 /// The words of a segment, which a thread checks in one task.
-const SEGMENT_WORDS: usize = 1 << 12;
+pub(super) const SEGMENT_WORDS: usize = 1 << 12;
 /// The largest number of states that a class may involve, unless there is no smaller class.
 const MOST_STATES: u64 = 1 << 28;
 /// The largest number of classes to draw from.
@@ -89,7 +90,7 @@ impl Sample {
 
     /// Draws a class from every partition of the table that has states, and then further classes
     /// until they have enough states.
-    fn draw_classes(prefix: Prefix, spec: SampleSpec, fixed_pieces: usize) -> Sample {
+    pub(super) fn draw_classes(prefix: Prefix, spec: SampleSpec, fixed_pieces: usize) -> Sample {
         let mut candidates = candidates(prefix, spec.seed, fixed_pieces);
         candidates.sort_unstable_by_key(|candidate| (candidate.key, candidate.partition));
         let sum = |values: &mut dyn Iterator<Item = u64>| values.sum::<u64>();
@@ -160,8 +161,26 @@ fn suitable_fixed_pieces(prefix: Prefix, states: u64) -> usize {
     few_classes.find(|&fixed_pieces| involved(fixed_pieces) <= most_states).unwrap_or(last)
 }
 
-/// Proves both conditions of the drawn classes.
-pub(super) fn prove_sample(table: &Table, sample: &Sample, observer: &dyn Observer) -> Result<()> {
+/// Proves both conditions of the drawn classes, from the checkpoint of `proof` on.
+///
+/// If the observer cancels the proof, the checkpoint becomes durable. The files are removed if the
+/// sample is proven or the table is wrong.
+pub(super) fn prove_sample(
+    table: &Table,
+    sample: &Sample,
+    mut proof: OpenProof,
+    observer: &dyn Observer,
+) -> Result<()> {
+    let result = prove_classes(table, sample, &mut proof, observer);
+    match &result {
+        Err(BuilderError::Cancelled) if proof.checkpoint.classes > 0 => proof.save()?,
+        Ok(()) | Err(BuilderError::WrongTable { .. } | BuilderError::Cancelled) => proof.discard()?,
+        Err(_) => {}
+    }
+    result
+}
+
+fn prove_classes(table: &Table, sample: &Sample, work: &mut OpenProof, observer: &dyn Observer) -> Result<()> {
     let SampleExtent { fixed_pieces, contexts, .. } = sample.extent;
     let partitioning = Partitioning::new(Numbering::new(table.prefix(), None), fixed_pieces, SEGMENT_WORDS);
     let context_pieces = table.prefix().board().pieces() - 1;
@@ -171,7 +190,9 @@ pub(super) fn prove_sample(table: &Table, sample: &Sample, observer: &dyn Observ
     let windows: Vec<Mutex<DistanceWindows>> =
         (0..rayon::current_num_threads()).map(|_| Mutex::new(DistanceWindows::new(table))).collect();
     observer.begin(BuildPhase::Prove, contexts);
-    for &partition in &sample.partitions {
+    observer.resume(work.checkpoint.steps);
+    let proven = usize::try_from(work.checkpoint.classes).unwrap_or(usize::MAX);
+    for &partition in sample.partitions.iter().skip(proven) {
         let class = partitioning.class(partition, context_pieces);
         loader.load(&class, &mut distances)?;
         let proof = Proof::new(table, &class.offsets, &distances, &descends);
@@ -186,6 +207,11 @@ pub(super) fn prove_sample(table: &Table, sample: &Sample, observer: &dyn Observ
             fixed.check(&proof, segment, partitioning.first_index(segment.number), windows)
         })?;
         descends[..class.words].par_iter().with_min_len(1 << 12).for_each(|word| word.store(0, Relaxed));
+        work.checkpoint.classes += 1;
+        work.checkpoint.steps += class.groups.end - class.groups.start;
+        if work.is_due() {
+            work.save()?;
+        }
     }
     Ok(())
 }
@@ -272,11 +298,13 @@ impl FixedPieces<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::checkpoint::{Checkpoint, ProofFiles};
     use super::super::proof::count_layers;
     use super::*;
     use crate::Verifier;
     use crate::process::thread_pool;
     use proptest::prelude::*;
+    use sternhalma_data::table::fs::OsFileSystem;
     use sternhalma_data::{Board, Cell, Encoding, States, TableInfo};
     use sternhalma_testutil::{Reference, encodings, write_forged_table};
 
@@ -285,7 +313,10 @@ mod tests {
     }
 
     fn prove(table: &Table, sample: &Sample) -> Result<()> {
-        thread_pool(2)?.install(|| prove_sample(table, sample, &()))
+        let dir = table.path().parent().unwrap();
+        let files = ProofFiles::new(&OsFileSystem::shared(), dir, table, "sample", "");
+        let proof = files.open(None, Checkpoint::new(sample.extent.fixed_pieces, SEGMENT_WORDS), 0)?;
+        thread_pool(2)?.install(|| prove_sample(table, sample, proof, &()))
     }
 
     /// Returns the class of a state or of a context: the `fixed_pieces` upper pieces.
