@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::common::{CmdOutput, ENCODINGS, Session, TestEnv, names, set};
+use crate::common::{CmdOutput, ENCODINGS, PATIENCE, Session, TestEnv, names, set};
 
 #[test]
 fn a_closed_stdout_is_not_a_failure() {
@@ -141,6 +142,46 @@ fn an_interrupted_proof_proves_nothing() {
     let ran = CmdOutput::of(running.end("-INT"));
     assert_eq!(ran.out(), "");
     assert!(ran.failure().contains("interrupted"));
+}
+
+/// Interrupts or kills a proof out of core or of a sample, and resumes it.
+#[test]
+#[cfg(unix)]
+fn an_interrupted_proof_out_of_core_resumes() {
+    let env = TestEnv::new();
+    let name = env.build("--side 9 --pieces 5 -o table.sht");
+    for (words, kind) in [("--memory 40MiB", "proof"), ("--sample 25_000_000", "sample")] {
+        let words = format!("verify --deep --threads 1 {words} {}", name.display());
+        let state = env.path(&format!(".table.sht.{kind}"));
+        for signal in ["-INT", "-KILL"] {
+            let running = env.start(&words, "proof:");
+            let clock = Instant::now();
+            while !state.exists() && signal == "-KILL" && clock.elapsed() < PATIENCE {
+                thread::sleep(Duration::from_millis(20));
+            }
+            if signal == "-INT" {
+                thread::sleep(Duration::from_millis(700));
+            }
+            let ended = running.end(signal);
+            if signal == "-INT" {
+                let error = CmdOutput::of(ended).failure();
+                assert!(error.contains("interrupted: the same command resumes the proof"), "{error}");
+            }
+            assert!(state.exists(), "{words} {signal}");
+            let ran = env.run(&words);
+            assert!(ran.err.contains("resuming an interrupted proof at "), "{}", ran.err);
+            ran.success();
+            assert_eq!(names(&env.work()), set(["table.sht"]));
+        }
+        env.start(&words, "proof:").end("-KILL");
+        fs::write(&state, "damaged").unwrap();
+        let ran = env.run(&words);
+        assert!(ran.err.contains("starting again: "), "{}", ran.err);
+        ran.success();
+        fs::write(&state, "damaged").unwrap();
+        assert!(!env.run(&format!("{words} --fresh")).progress().contains("starting again"));
+        assert_eq!(names(&env.work()), set(["table.sht"]));
+    }
 }
 
 /// A table is truncated while a query has it mapped. The query fails with an error.

@@ -31,6 +31,29 @@ fn complete_and_partial_tables_are_verified() {
 }
 
 #[test]
+fn a_sample_is_reported_as_a_sample() {
+    let env = TestEnv::new();
+    let file = env.build("--side 6 --pieces 4 --encoding zstd --block-states 64");
+    let file = file.to_str().unwrap();
+    let found = env.json(&format!("verify --json --deep --sample 5_000 --seed 7 {file}"));
+    assert_eq!((&found["ok"], &found["deep"], &found["states"]), (&json!(true), &json!(false), &json!(58905)));
+    let sample = &found["sample"];
+    assert_eq!((&sample["seed"], &sample["requested"]), (&json!(7), &json!(5000)));
+    let number = |key: &str| sample[key].as_u64().unwrap();
+    assert!((5_000..=58_905).contains(&number("states")));
+    assert!(number("classes") <= number("all_classes") && number("contexts") <= number("all_contexts"));
+    assert_eq!(sample["share"].as_f64().unwrap(), number("states") as f64 / 58_905.0);
+    assert_eq!(found, env.json(&format!("verify --json --deep --sample 5k --seed 7 --threads 1 {file}")));
+    let ran = env.run(&format!("verify --deep --sample 5000 {file}"));
+    assert!(ran.err.contains("a sample is not a proof of the table"), "{}", ran.err);
+    let text = ran.success();
+    assert!(text.contains("sample of") && text.contains("(seed 1)") && text.contains("of 58,905 states"), "{text}");
+    for words in ["verify --sample 10", "verify --deep --seed 3", "verify --deep --sample 0", "verify --fresh"] {
+        assert_eq!(env.run(&format!("{words} {file}")).code, 2, "{words}");
+    }
+}
+
+#[test]
 fn a_damaged_table_is_refused_by_name() {
     let env = TestEnv::new();
     for encoding in ENCODINGS {
