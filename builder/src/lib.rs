@@ -42,6 +42,8 @@ mod blocks;
 mod build;
 mod error;
 mod external;
+#[cfg(test)]
+mod faults;
 mod observer;
 mod options;
 mod process;

@@ -38,7 +38,7 @@ impl ByteTable {
         let shares: Vec<u64> = (0..=8).map(share).collect();
         let mut frequencies = [0; 256];
         for (byte, frequency) in (0u32..).zip(&mut frequencies) {
-            *frequency = (shares[byte.count_ones() as usize] * u64::from(SLOTS) >> 32).max(1);
+            *frequency = ((shares[byte.count_ones() as usize] * u64::from(SLOTS)) >> 32).max(1);
         }
         // The byte 0 is the likeliest.
         frequencies[0] = u64::from(SLOTS) - frequencies[1..].iter().sum::<u64>();

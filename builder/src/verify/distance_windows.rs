@@ -51,7 +51,7 @@ impl<'a> DistanceWindows<'a> {
         distances.resize((ranks.end - ranks.start) as usize, 0);
         DistanceStream::new(self.table, ranks)?.read(&mut distances)?;
         self.decoded += 1;
-        if self.decoded % RELEASE == 0 {
+        if self.decoded.is_multiple_of(RELEASE) {
             self.table.release_pages();
         }
         let distance = distances[place];

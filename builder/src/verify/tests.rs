@@ -14,13 +14,9 @@ use super::partitioned::prove_by_partitions;
 use super::proof::count_layers;
 use super::sample::{SEGMENT_WORDS, Sample, SampleSpec, prove_sample};
 use crate::error::{BuilderError, Result};
+use crate::faults::{Crash, Fault, Faults};
 use crate::observer::Observer;
 use crate::process::thread_pool;
-
-#[path = "../build/tests/faults.rs"]
-#[expect(dead_code, reason = "not every fault is used here")]
-mod faults;
-use faults::{Crash, Fault, Faults};
 
 /// Returns the file system without waits for the disk.
 fn quick() -> Arc<dyn FileSystem> {

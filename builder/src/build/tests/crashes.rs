@@ -10,11 +10,11 @@ use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Encoding, Table};
 use tempfile::TempDir;
 
-use super::faults::{Crash, Fault, Faults};
 use super::{bytes_of, chain, prefix, zstd};
 use crate::build::out_of_core::OutOfCoreBuild;
 use crate::error::Result;
 use crate::external::{LockedDir, PartitionParams};
+use crate::faults::{Crash, Fault, Faults};
 use crate::{BuildOutcome, BuilderError, TableBuilder, TableSpec, Verifier};
 
 /// Several classes and segments. All spilled states go to disk.

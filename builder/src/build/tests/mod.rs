@@ -3,7 +3,6 @@
 
 mod crashes;
 mod equivalence;
-mod faults;
 
 use std::error::Error;
 use std::path::Path;

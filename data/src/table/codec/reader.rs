@@ -62,7 +62,6 @@ pub(crate) struct BlockReader {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a table has one reader")]
 enum ReaderKind {
     /// The cache contains decompressed symbols.
     Zstd(NeighborCells),

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// The changes that survive a crash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Crash {
+pub(crate) enum Crash {
     /// All changes: the process was killed.
     Killed,
     /// All changes, and half of the bytes of the current write.
@@ -25,7 +25,7 @@ pub(super) enum Crash {
 
 /// A fault at a certain operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     Nothing,
     /// A crash before this change.
     Crash(usize, Crash),
@@ -40,7 +40,7 @@ pub(super) enum Fault {
 /// The file system with a fault. Changes and reads are numbered separately.
 /// A sync is only recorded and does not wait for the disk.
 #[derive(Debug)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     disk: OsFileSystem,
     state: Arc<Mutex<FaultState>>,
 }
