@@ -124,13 +124,16 @@ fn invalid_conversions_are_refused() {
         ("convert t.sht --encoding mod3 -o text.sht", "text.sht: the file exists; --force replaces it"),
         ("convert t.sht --encoding zstd --block-states 1000 -o new.sht", "a power of two of states"),
         ("convert t.sht --encoding zstd --level 23 -o new.sht", "a zstd level of 1 to 22, got 23"),
-        ("convert t.sht --encoding byte --level 3 -o new.sht", "need --encoding zstd"),
+        ("convert t.sht --encoding ans --level 3 -o new.sht", "--level needs --encoding zstd, not `ans`"),
+        ("convert t.sht --encoding ans --block-states 1000 -o new.sht", "a power of two of states"),
+        ("convert t.sht --encoding mod3 --block-states 64 -o new.sht", "--block-states needs --encoding zstd or ans"),
+        ("convert t.sht --encoding byte --level 3 -o new.sht", "--level needs --encoding zstd, not `byte`"),
     ] {
         let error = env.run(words).failure();
         assert!(error.contains(expected), "{words}: {error}");
     }
     let unknown = env.run("convert t.sht --encoding lzma -o new.sht");
-    assert!(unknown.code == 2 && unknown.err.contains("`byte`, `mod3` or `zstd`, got `lzma`"), "{unknown:?}");
+    assert!(unknown.code == 2 && unknown.err.contains("`byte`, `mod3`, `zstd` or `ans`, got `lzma`"), "{unknown:?}");
     assert_eq!(names(&env.work()), set(["damaged.sht", "t.sht", "text.sht"]));
     assert!(bytes(&env, "t.sht") == right);
 }

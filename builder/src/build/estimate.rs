@@ -155,14 +155,35 @@ impl TableBuilder {
             (Some(params), threads)
         };
         let symmetric = symmetry.is_some() && (params.is_none() || spec.mirrored);
-        let [large, small] = smaller_prefixes(spec.prefix, symmetric).map(|prefix| {
+        let measure = |prefix: Prefix, params: Option<PartitionParams>| {
             let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
             let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric).mirrored(mirrored);
             calibrate(&builder, params, pool, directory)
-        });
+        };
+        let [large, small] = smaller_prefixes(spec.prefix, symmetric);
+        let mut measured = [measure(large, params)?, measure(small, params)?];
+        if let Some(params) = params {
+            let comparable = comparable_segments(spec.prefix, large, params);
+            if comparable.fixed_pieces != params.fixed_pieces {
+                let Calibration { layer_bytes, layer_written_bytes, peak_work_bytes, .. } =
+                    measure(large, Some(comparable))?;
+                measured[0] = Calibration { layer_bytes, layer_written_bytes, peak_work_bytes, ..measured[0] };
+            }
+        }
         let machine = MachineSpec { cores: threads, ..machine };
-        Ok(extrapolate(spec, table_bytes, machine, params, needed, pool.current_num_threads(), [large?, small?]))
+        Ok(extrapolate(spec, table_bytes, machine, params, needed, pool.current_num_threads(), measured))
     }
+}
+
+/// Returns parameters for a smaller prefix with segments of about as many states as those of a
+/// prefix with `params`. Small segments compress less.
+fn comparable_segments(prefix: Prefix, smaller: Prefix, params: PartitionParams) -> PartitionParams {
+    let states = |prefix: Prefix, fixed_pieces: usize| {
+        prefix.states() / count_segments(prefix, fixed_pieces, params.segment_words).max(1)
+    };
+    let wanted = states(prefix, params.fixed_pieces) / 2;
+    let fixed_pieces = (0..=params.fixed_pieces).rev().find(|&fixed_pieces| states(smaller, fixed_pieces) >= wanted);
+    PartitionParams { fixed_pieces: fixed_pieces.unwrap_or(0), ..params }
 }
 
 /// Returns two smaller prefixes to measure. The larger one has whole rows if `symmetric`.
