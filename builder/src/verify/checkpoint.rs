@@ -39,7 +39,7 @@ const NO_LAYER: u64 = 256;
 /// The classes that a proof has completed, and what it has found in them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Checkpoint {
-    /// The partitions of the proof have these many fixed pieces, and segments of these many words.
+    /// The partitions of the proof have this many fixed pieces, and segments of this many words.
     pub partitioning: (usize, usize),
     /// The number of completed classes.
     pub classes: u64,
