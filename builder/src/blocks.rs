@@ -50,7 +50,7 @@ pub(crate) fn write_blocks(
     let tasks = size.tasks_per_thread * pool.current_num_threads() as u64;
     let mut next_block = writer.written().len() as u64;
     observer.begin(BuildPhase::Write, blocks);
-    observer.advance(next_block);
+    observer.resume(next_block);
     let encode_task = |encoder: &mut BlockEncoder, task: Range<u64>| {
         if observer.cancelled() {
             return Err(BuilderError::Cancelled);

@@ -103,7 +103,6 @@ fn tables_of_many_blocks_are_built_and_converted() {
         assert_eq!(open(&converted).checksum(), mirrored.checksum(), "{encoding}");
         TableConverter::new(&mirrored, Encoding::Byte).overwrite(true).convert(&converted, &()).unwrap();
         assert_eq!(open(&converted).checksum(), whole.checksum(), "{encoding}");
-        // Out of core, the proof reads segments with clones of a stream.
         Verifier::new(&mirrored).threads(2).memory_limit(48 << 20).prove(&()).unwrap();
     }
 }

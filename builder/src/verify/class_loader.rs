@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use rayon::prelude::*;
 use sternhalma_data::{DistanceStream, Encoding, Table};
 
+use super::streams::stream;
 use crate::error::{BuilderError, Result};
 use crate::external::{ContextClass, LoadedSegment, Partitioning};
 use crate::observer::Observer;
@@ -58,7 +59,7 @@ impl<'a> ClassLoader<'a> {
         let Some(first) = partitions.next() else { return Ok(loader) };
         loader.first_segment = partitioning.segments_of(first).0;
         let ranks = partitioning.first_index(loader.first_segment)..table.prefix().states();
-        let mut reader = DistanceStream::new(table, ranks)?.release_pages(true);
+        let mut reader = stream(table, ranks)?.release_pages(true);
         let mut skipped = Vec::new();
         for segment in (first..partitioning.partitions()).flat_map(|partition| partitioning.segments_of(partition).1) {
             if observer.cancelled() {
@@ -100,7 +101,7 @@ impl<'a> ClassLoader<'a> {
     fn reader(&self, segment: u64, states: usize) -> Result<DistanceStream<'a>> {
         if self.readers.is_empty() {
             let first = self.partitioning.first_index(segment);
-            return Ok(DistanceStream::new(self.table, first..first + states as u64)?);
+            return Ok(stream(self.table, first..first + states as u64)?);
         }
         Ok(self.readers[(segment - self.first_segment) as usize].clone())
     }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use sternhalma_data::{DistanceStream, Table};
+use sternhalma_data::Table;
 
+use super::streams::stream;
 use crate::error::Result;
 
 /// The states of a window. Windows of compressed tables have several blocks.
@@ -49,7 +50,7 @@ impl<'a> DistanceWindows<'a> {
         let mut distances = self.remove_oldest().unwrap_or_default();
         let ranks = number * WINDOW..self.table.prefix().states().min((number + 1) * WINDOW);
         distances.resize((ranks.end - ranks.start) as usize, 0);
-        DistanceStream::new(self.table, ranks)?.read(&mut distances)?;
+        stream(self.table, ranks)?.read(&mut distances)?;
         self.decoded += 1;
         if self.decoded.is_multiple_of(RELEASE) {
             self.table.release_pages();

@@ -10,6 +10,7 @@ mod distance_windows;
 mod partitioned;
 mod proof;
 mod sample;
+mod streams;
 mod verifier;
 
 #[cfg(test)]

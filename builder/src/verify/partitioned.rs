@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 use sternhalma_data::board::choose;
-use sternhalma_data::{Encoding, Prefix, Table};
+use sternhalma_data::{Table, TableInfo};
 
 use super::checkpoint::{Checkpoint, OpenProof};
 use super::class_loader::ClassLoader;
 use super::proof::{Proof, atomic_bitmap, compare_with_header, histogram, layers_of};
+use super::streams::stream_memory;
 use crate::error::{BuilderError, Result};
 use crate::external::{
     ContextClass, LoadedSegment, Numbering, PartitionParams, Partitioning, SegmentCodec, SpillBuffer, count_segments,
@@ -35,17 +36,17 @@ pub(super) const SEGMENT_WORDS: usize = 1 << 14;
 /// Returns partition parameters for a proof within `limit` bytes, with `fixed_pieces` fixed pieces if
 /// given.
 pub(super) fn fit_to_limit(
-    prefix: Prefix,
-    encoding: Encoding,
+    info: &TableInfo,
     threads: usize,
     limit: u64,
     fixed_pieces: Option<usize>,
 ) -> Result<PartitionParams> {
+    let prefix = info.prefix;
     let needed = |fixed_pieces: usize| {
         // A byte and a bit per state.
         let states = (64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64).saturating_mul(9) / 8;
-        let worker = THREAD + SegmentCodec::memory(SEGMENT_WORDS) + 16 * SEGMENT_WORDS as u64;
-        let readers = ClassLoader::memory(encoding, count_segments(prefix, fixed_pieces, SEGMENT_WORDS));
+        let worker = THREAD + stream_memory(info) + SegmentCodec::memory(SEGMENT_WORDS) + 16 * SEGMENT_WORDS as u64;
+        let readers = ClassLoader::memory(info.encoding, count_segments(prefix, fixed_pieces, SEGMENT_WORDS));
         (PROGRAM + MAPPED + threads as u64 * worker).saturating_add(states).saturating_add(readers)
     };
     let spill_bytes = |fixed_pieces: usize| limit.checked_sub(needed(fixed_pieces)).map(|left| left / 8 * 7);
@@ -189,9 +190,10 @@ mod tests {
     use super::*;
     use crate::{TableBuilder, Verifier};
     use proptest::prelude::*;
+    use sternhalma_data::board::Symmetry;
     use sternhalma_data::table::fs::OsFileSystem;
-    use sternhalma_data::{Board, TableInfo};
-    use sternhalma_testutil::write_forged_table;
+    use sternhalma_data::{Board, Prefix};
+    use sternhalma_testutil::{encodings, write_forged_table};
 
     fn params(fixed_pieces: usize, spill_bytes: u64) -> PartitionParams {
         PartitionParams { fixed_pieces, slice_pieces: 0, segment_words: 2, spill_bytes }
@@ -209,16 +211,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (side, pieces, within) in [(3, 1, 9), (3, 2, 9), (4, 3, 16), (4, 4, 11), (5, 4, 25), (5, 3, 17)] {
             let prefix = Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
-            for encoding in [Encoding::Byte, Encoding::Mod3] {
+            let has_mirrored_form = pieces > 1 && Symmetry::of(prefix).is_some();
+            let forms = |encoding| [(encoding, false), (encoding, true)];
+            for (encoding, mirrored) in
+                encodings().into_iter().flat_map(forms).filter(|form| !form.1 || has_mirrored_form)
+            {
                 let path = dir.path().join(format!("{side}-{pieces}-{within}-{encoding}.sht"));
-                TableBuilder::new(prefix).encoding(encoding).threads(1).build(&path, &()).unwrap();
+                let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored).threads(1);
+                builder.build(&path, &()).unwrap();
                 let table = Table::open(&path).unwrap();
                 let all_params =
                     (0..pieces.max(2) as usize - 1).flat_map(|fixed| [params(fixed, 0), params(fixed, 1 << 20)]);
                 for params in all_params {
                     prove(&table, params).unwrap();
                 }
-                let params = fit_to_limit(prefix, encoding, 2, 1 << 30, None).unwrap();
+                let params = fit_to_limit(table.info(), 2, 1 << 30, None).unwrap();
                 prove(&table, params).unwrap();
                 std::fs::remove_file(&path).unwrap();
                 assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);

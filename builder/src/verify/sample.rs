@@ -19,12 +19,13 @@ use std::sync::{Mutex, MutexGuard};
 use rayon::prelude::*;
 use sternhalma_data::board::choose;
 use sternhalma_data::table::checksum;
-use sternhalma_data::{CellSet, Geometry, Prefix, Rank, State, Table};
+use sternhalma_data::{CellSet, Geometry, Prefix, Rank, State, Table, TableInfo};
 
 use super::checkpoint::OpenProof;
 use super::class_loader::ClassLoader;
 use super::distance_windows::DistanceWindows;
 use super::proof::{Proof, atomic_bitmap, wrong_table};
+use super::streams::stream_memory;
 use crate::error::{BuilderError, Result};
 use crate::external::{LoadedSegment, Numbering, Partitioning, max_words};
 use crate::observer::{BuildPhase, Observer};
@@ -121,12 +122,12 @@ impl Sample {
     }
 
     /// Returns the memory that the proof needs, in bytes.
-    pub fn memory(&self, prefix: Prefix, threads: usize) -> u64 {
-        let fixed_pieces = self.extent.fixed_pieces;
+    pub fn memory(&self, info: &TableInfo, threads: usize) -> u64 {
+        let (prefix, fixed_pieces) = (info.prefix, self.extent.fixed_pieces);
         // A byte and a bit per state.
         let states = 64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64 * 9 / 8;
         let classes = choose(prefix.within(), fixed_pieces) * size_of::<Candidate>() as u64 * 2;
-        states + classes + threads as u64 * (DistanceWindows::MEMORY + (256 << 10))
+        states + classes + threads as u64 * (DistanceWindows::MEMORY + stream_memory(info) + (256 << 10))
     }
 }
 
@@ -305,7 +306,7 @@ mod tests {
     use crate::process::thread_pool;
     use proptest::prelude::*;
     use sternhalma_data::table::fs::OsFileSystem;
-    use sternhalma_data::{Board, Cell, Encoding, States, TableInfo};
+    use sternhalma_data::{Board, Cell, Encoding, States};
     use sternhalma_testutil::{Reference, encodings, write_forged_table};
 
     fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {

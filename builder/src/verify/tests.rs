@@ -284,7 +284,7 @@ fn a_damaged_or_foreign_state_starts_again() {
         fs::write(&state, &bytes[..length]).unwrap();
         assert!(!resumes(), "{length} bytes");
     }
-    // Without its spilled states a state is useless.
+    // The file of the state cannot be used without the spilled states.
     interrupt();
     fs::remove_file(&spill).unwrap();
     assert!(!resumes());

@@ -181,8 +181,7 @@ impl<'a> Verifier<'a> {
     /// limit may change as long as the partitions of an unfinished proof fit.
     fn resumable_proof(&self) -> Result<(PartitionParams, Unfinished)> {
         let fit = |fixed_pieces: Option<usize>| {
-            let (prefix, encoding) = (self.table.prefix(), self.table.encoding());
-            fit_to_limit(prefix, encoding, thread_count(self.threads), self.memory_limit, fixed_pieces)
+            fit_to_limit(self.table.info(), thread_count(self.threads), self.memory_limit, fixed_pieces)
         };
         let unfinished = self.unless_restarted(self.proof_files().unfinished()?);
         let Unfinished::Usable(checkpoint) = &unfinished else { return Ok((fit(None)?, unfinished)) };
@@ -221,7 +220,7 @@ impl<'a> Verifier<'a> {
     pub fn prove_sample(&self, spec: SampleSpec, observer: &dyn Observer) -> Result<SampleExtent> {
         let pool = thread_pool(self.threads)?;
         let sample = Sample::draw(self.table.prefix(), spec);
-        let least = PROGRAM + MAPPED + sample.memory(self.table.prefix(), pool.current_num_threads());
+        let least = PROGRAM + MAPPED + sample.memory(self.table.info(), pool.current_num_threads());
         if least > self.memory_limit {
             return Err(BuilderError::MemoryLimit { least, limit: self.memory_limit });
         }

@@ -96,73 +96,38 @@ pub(super) fn decode(lower: &LowerCells, bytes: &[u8], states: Intervals, out: &
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_blocks::{blocks, distances, prefixes, whole_boards};
     use super::*;
-    use crate::board::{Board, Prefix, Rank, Symmetry};
     use proptest::prelude::*;
-
-    /// Returns distances that change little, any distances, and the limits.
-    fn distances() -> impl Strategy<Value = Vec<u8>> {
-        let walk = prop::collection::vec(0u8..3, 1..3000).prop_map(|steps| {
-            let walked = steps.iter().scan(100u8, |at, step| {
-                *at = (*at + step).clamp(1, 255) - 1;
-                Some(*at)
-            });
-            walked.collect::<Vec<u8>>()
-        });
-        prop_oneof![
-            walk,
-            prop::collection::vec(0u8..=254, 1..3000),
-            prop::collection::vec(prop_oneof![Just(0u8), Just(254), Just(253), Just(1)], 1..3000),
-            (1usize..3000, 0u8..=254).prop_map(|(states, distance)| vec![distance; states]),
-        ]
-    }
-
-    fn prefixes() -> impl Strategy<Value = Prefix> {
-        let boards = (3u64..=11, 1u64..=15).prop_filter_map("too many pieces", |(side, k)| Board::new(side, k).ok());
-        boards.prop_map(Prefix::whole)
-    }
 
     proptest! {
         #[test]
         fn blocks_decode_as_encoded(
-            distances in distances(),
-            prefix in prefixes(),
-            mirrored: bool,
-            start: u64,
+            block in blocks(prop_oneof![whole_boards(), prefixes(1)], distances()),
             damage in prop::option::of((any::<prop::sample::Index>(), 1u8..=255)),
         ) {
-            let symmetry = Symmetry::of(prefix).filter(|_| mirrored);
-            let all = symmetry.as_ref().map_or(prefix.states(), Symmetry::states);
-            let start = start % all;
-            // A block is part of one partition.
-            let state = symmetry.as_ref().map_or(Rank(start).state(prefix.board().pieces()), |s| s.state(start));
-            let back = state.cells().last().unwrap().index();
-            let end = symmetry.as_ref().map_or(prefix.partition(back).end, |s| s.states_within(back + 1));
-            let states = distances.len().min((end - start) as usize);
-            let distances = &distances[..states];
-            let intervals = |states: u64| Intervals::of(start..start + states, prefix, symmetry.as_ref());
-
-            let geometry = prefix.board().geometry();
-            let mut bytes = AnsEncoder::new(geometry).encode(intervals(states as u64), distances);
+            let geometry = block.prefix.board().geometry();
+            let (distances, states) = (&block.distances, block.distances.len());
+            let mut bytes = AnsEncoder::new(geometry).encode(block.intervals(states), distances);
             let lower = LowerCells::of(geometry);
             let mut out = vec![7; 10];
-            prop_assert!(decode(&lower, &bytes, intervals(states as u64), &mut out));
+            prop_assert!(decode(&lower, &bytes, block.intervals(states), &mut out));
             prop_assert_eq!(&out, distances);
             // A block of another number of states, or with other bytes after it, is refused.
             if states > 1 {
-                prop_assert!(!decode(&lower, &bytes, intervals(states as u64 - 1), &mut out));
+                prop_assert!(!decode(&lower, &bytes, block.intervals(states - 1), &mut out));
             }
             bytes.push(0);
-            prop_assert!(!decode(&lower, &bytes, intervals(states as u64), &mut out));
+            prop_assert!(!decode(&lower, &bytes, block.intervals(states), &mut out));
             bytes.pop();
             for length in [0, 1, 8, bytes.len() - 1] {
-                prop_assert!(!decode(&lower, &bytes[..length.min(bytes.len() - 1)], intervals(states as u64), &mut out));
+                prop_assert!(!decode(&lower, &bytes[..length.min(bytes.len() - 1)], block.intervals(states), &mut out));
             }
             // Damaged bytes decode to some distances or are refused.
             if let Some((place, damage)) = damage {
                 let place = place.index(bytes.len());
                 bytes[place] ^= damage;
-                decode(&lower, &bytes, intervals(states as u64), &mut out);
+                decode(&lower, &bytes, block.intervals(states), &mut out);
             }
         }
     }

@@ -65,18 +65,25 @@ fn find(set: &mut CacheSet, block: u64) -> Option<Arc<[u8]>> {
 ///
 /// Consecutive ranks of a mirrored table are in many blocks, which the stream uses again and again.
 /// A clone is empty.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DecodedBlocks {
     /// Blocks with their distances, the most recently used first.
     blocks: Vec<(u64, Vec<u8>)>,
     bytes: usize,
+    /// The largest number of bytes, except that two blocks are always kept.
+    most_bytes: usize,
 }
 
 impl DecodedBlocks {
-    /// The largest number of bytes, except that two blocks are always kept.
-    const BYTES: usize = 16 << 20;
+    /// The usual number of bytes. With fewer, blocks of 65,536 states are decoded several times.
+    pub const BYTES: usize = 16 << 20;
     /// The largest number of blocks, so that they are found quickly.
     const BLOCKS: usize = 512;
+
+    /// Returns an empty cache of up to `most_bytes` bytes, except that two blocks are always kept.
+    pub fn new(most_bytes: usize) -> DecodedBlocks {
+        DecodedBlocks { blocks: Vec::new(), bytes: 0, most_bytes }
+    }
 
     /// Returns the distances of a block, which `decode` writes if they are not in the cache.
     pub fn get<E>(&mut self, block: u64, decode: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<&[u8], E> {
@@ -87,7 +94,7 @@ impl DecodedBlocks {
             decode(&mut distances)?;
             self.bytes += distances.len();
             self.blocks.insert(0, (block, distances));
-            while self.blocks.len() > 2 && (self.bytes > Self::BYTES || self.blocks.len() > Self::BLOCKS) {
+            while self.blocks.len() > 2 && (self.bytes > self.most_bytes || self.blocks.len() > Self::BLOCKS) {
                 self.bytes -= self.blocks.pop().map_or(0, |(_, distances)| distances.len());
             }
         }
@@ -97,7 +104,7 @@ impl DecodedBlocks {
 
 impl Clone for DecodedBlocks {
     fn clone(&self) -> DecodedBlocks {
-        DecodedBlocks::default()
+        DecodedBlocks::new(self.most_bytes)
     }
 }
 
@@ -107,7 +114,7 @@ mod tests {
 
     #[test]
     fn decoded_blocks_are_kept_within_both_limits() {
-        let mut cache = DecodedBlocks::default();
+        let mut cache = DecodedBlocks::new(DecodedBlocks::BYTES);
         let mut decoded = 0;
         let mut get = |block: u64, states: usize| {
             let before = decoded;

@@ -369,8 +369,9 @@ fn step(cells: &mut [usize; MOST_PIECES + 1], pieces: usize) {
 mod tests {
     use std::collections::HashMap;
 
+    use super::super::test_blocks::{blocks, prefixes, walks};
     use super::*;
-    use crate::board::{Board, Prefix, Rank, Row, State, Symmetry};
+    use crate::board::{Row, State, Symmetry};
     use proptest::prelude::*;
 
     /// The contexts of a block, computed state by state from the definitions of
@@ -436,55 +437,18 @@ mod tests {
         symmetry.rows().filter(decides).last().map_or(0, |row| row.first_cell)
     }
 
-    fn prefixes() -> impl Strategy<Value = Prefix> {
-        let prefixes = vec![
-            (3, 1, 9),
-            (3, 3, 9),
-            (3, 6, 9),
-            (4, 3, 16),
-            (4, 6, 13),
-            (5, 2, 25),
-            (5, 3, 19),
-            (5, 6, 25),
-            (9, 6, 36),
-            (9, 6, 81),
-            (9, 10, 81),
-            (11, 15, 66),
-            (11, 15, 121),
-        ];
-        prop::sample::select(prefixes)
-            .prop_map(|(size, pieces, within)| Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap())
+    /// Returns distances of a walk modulo 4, many of which are equal.
+    fn near_walks() -> impl Strategy<Value = Vec<u8>> {
+        walks(200, 2500).prop_map(|distances| distances.into_iter().map(|distance| distance % 4).collect())
     }
 
     proptest! {
         #[test]
         fn contexts_of_both_forms_are_as_documented(
-            prefix in prefixes(),
-            mirrored: bool,
-            near_start: bool,
-            start: u64,
-            steps in prop::collection::vec(prop_oneof![5 => 0u8..3, 1 => Just(9)], 1..2500),
-            close: bool,
+            block in blocks(prefixes(1), prop_oneof![walks(200, 2500), near_walks()]),
         ) {
-            let symmetry = Symmetry::of(prefix).filter(|_| mirrored);
-            let states = symmetry.as_ref().map_or(prefix.states(), Symmetry::states);
-            // Mirrored blocks near the goal have many short stretches.
-            let start = start % if near_start { states.min(3000) } else { states };
-            let index_end = |back: usize| match &symmetry {
-                Some(symmetry) => symmetry.states_within(back + 1),
-                None => prefix.partition(back).end,
-            };
-            let end = prefix.back_cells().map(index_end).find(|&end| end > start).unwrap();
-            let indices = start..end.min(start + steps.len() as u64);
-            let walked = steps[..(indices.end - indices.start) as usize].iter().scan(100u8, |at, step| {
-                *at = (*at + step).clamp(1, 200) - 1;
-                Some(if close { *at % 4 } else { *at })
-            });
-            let distances: Vec<u8> = walked.collect();
-
-            let board = prefix.board();
-            let mut recorder = Recorder { distances: &distances, asked: Vec::new() };
-            let intervals = Intervals::of(indices.clone(), prefix, symmetry.as_ref());
+            let (board, distances) = (block.prefix.board(), &block.distances);
+            let mut recorder = Recorder { distances, asked: Vec::new() };
             // The workspace of another block must not change the contexts.
             let mut workspace = Workspace::new();
             workspace.pairs.iter_mut().enumerate().for_each(|(a, row)| {
@@ -493,15 +457,13 @@ mod tests {
                 });
             });
             let lower = LowerCells::of(board.geometry());
-            prop_assert_eq!(workspace.visit(&lower, intervals, &mut recorder), &distances[..]);
+            prop_assert_eq!(workspace.visit(&lower, block.intervals(distances.len()), &mut recorder), &distances[..]);
 
             let mut oracle = Oracle { geometry: board.geometry(), distances: HashMap::new() };
             let mut previous = 0;
-            for ((index, &distance), asked) in indices.zip(&distances).zip(recorder.asked) {
-                let (state, below) = match &symmetry {
-                    Some(symmetry) => (symmetry.state(index), deciding_row(symmetry, symmetry.state(index))),
-                    None => (Rank(index).state(board.pieces()), board.cells()),
-                };
+            for ((index, &distance), asked) in block.indices.clone().zip(distances).zip(recorder.asked) {
+                let state = block.state(index);
+                let below = block.symmetry.as_ref().map_or(board.cells(), |symmetry| deciding_row(symmetry, state));
                 prop_assert_eq!(asked, oracle.context(state.cells(), below, previous), "index {}", index);
                 oracle.distances.insert(state.cells(), distance.into());
                 previous = distance.into();

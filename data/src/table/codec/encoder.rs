@@ -60,15 +60,12 @@ impl BlockEncoder {
     /// If there is not one distance per index.
     pub fn encode(&mut self, indices: Range<u64>, distances: &[u8]) -> Vec<u8> {
         assert_eq!(indices.end - indices.start, distances.len() as u64, "there is one distance per index");
+        let states = Intervals::of(indices, self.prefix, self.symmetry.as_deref());
         match &mut self.kind {
             EncoderKind::Byte => distances.to_vec(),
             EncoderKind::Mod3 => packed(distances.iter().map(|distance| distance % 3)),
-            EncoderKind::Zstd(encoder) => {
-                encoder.encode(Intervals::of(indices, self.prefix, self.symmetry.as_deref()), distances)
-            }
-            EncoderKind::Ans(encoder) => {
-                encoder.encode(Intervals::of(indices, self.prefix, self.symmetry.as_deref()), distances)
-            }
+            EncoderKind::Zstd(encoder) => encoder.encode(states, distances),
+            EncoderKind::Ans(encoder) => encoder.encode(states, distances),
         }
     }
 }

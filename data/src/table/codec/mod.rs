@@ -12,6 +12,9 @@ mod reader;
 mod walk;
 mod zstd;
 
+#[cfg(test)]
+mod test_blocks;
+
 pub(crate) use cache::DecodedBlocks;
 pub use encoder::BlockEncoder;
 pub(crate) use reader::{BlockFault, Codec, neighbor_distance, residue};

@@ -106,33 +106,38 @@ impl<'a> Walk<'a> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
-    use std::ops::Range;
 
+    use super::super::test_blocks::{TestBlock, blocks, prefixes, walks};
     use super::super::zstd::{ZstdEncoder, decompress, packed, read};
     use super::*;
-    use crate::board::{Board, Cell, Prefix, Rank, Symmetry};
+    use crate::board::{Cell, Geometry};
     use proptest::prelude::*;
 
     /// The symbols and the escaped distances of a block, computed state by state from
     /// the definitions of `docs/table-format.md`.
-    struct Oracle {
-        board: Board,
-        symmetry: Option<Symmetry>,
+    struct Oracle<'a> {
+        block: &'a TestBlock,
+        geometry: &'static Geometry,
         distances: HashMap<State, u8>,
         previous: Option<State>,
         /// The first state of the last triangle.
         first_of_triangle: Option<State>,
     }
 
-    impl Oracle {
+    impl Oracle<'_> {
+        fn new(block: &TestBlock) -> Oracle<'_> {
+            let geometry = block.prefix.board().geometry();
+            Oracle { block, geometry, distances: HashMap::new(), previous: None, first_of_triangle: None }
+        }
+
         fn lower_neighbor(&self, cell: usize, allowed: impl Fn(usize) -> bool) -> Option<usize> {
-            let neighbors = self.board.geometry().neighbors(Cell::new(cell)).iter().map(Cell::index);
+            let neighbors = self.geometry.neighbors(Cell::new(cell)).iter().map(Cell::index);
             neighbors.filter(|&near| near < cell && allowed(near)).min()
         }
 
         fn beside(&self, cell: usize, other: Option<usize>) -> Option<usize> {
-            let row = |cell| self.board.geometry().row(Cell::new(cell));
-            other.filter(|&other| other < self.board.cells() && row(other) == row(cell))
+            let row = |cell| self.geometry.row(Cell::new(cell));
+            other.filter(|&other| other < self.block.prefix.board().cells() && row(other) == row(cell))
         }
 
         /// Returns the distance of a state of the triangle, unless it is missing.
@@ -190,14 +195,11 @@ mod tests {
             anchor.and_then(symbol_of).unwrap_or(3) as u8
         }
 
-        fn content(mut self, indices: Range<u64>, distances: &[u8]) -> Vec<u8> {
+        fn content(mut self) -> Vec<u8> {
+            let (block, distances) = (self.block, &self.block.distances);
             let mut symbols = Vec::new();
-            for (index, &distance) in indices.zip(distances) {
-                let state = match &self.symmetry {
-                    Some(symmetry) => symmetry.state(index),
-                    None => Rank(index).state(self.board.pieces()),
-                };
-                symbols.push(self.symbol(state, distance));
+            for (index, &distance) in block.indices.clone().zip(distances) {
+                symbols.push(self.symbol(block.state(index), distance));
             }
             let escapes = symbols.iter().zip(distances).filter(|(symbol, _)| **symbol == 3);
             let escapes: Vec<u8> = escapes.map(|(_, &distance)| distance).collect();
@@ -207,70 +209,23 @@ mod tests {
         }
     }
 
-    fn prefixes() -> impl Strategy<Value = Prefix> {
-        let symmetric = vec![
-            (3, 3, 9),
-            (3, 6, 9),
-            (4, 3, 16),
-            (4, 6, 13),
-            (5, 3, 19),
-            (5, 6, 25),
-            (9, 3, 81),
-            (9, 6, 36),
-            (9, 10, 81),
-            (11, 15, 66),
-        ];
-        prop::sample::select(symmetric)
-            .prop_map(|(size, pieces, within)| Prefix::new(Board::new(size, pieces).unwrap(), within).unwrap())
-    }
-
     proptest! {
         #[test]
         fn blocks_of_both_forms_have_the_documented_symbols(
-            prefix in prefixes(),
-            mirrored: bool,
-            near_start: bool,
-            start: u64,
-            steps in prop::collection::vec(prop_oneof![5 => 0u8..3, 1 => Just(9)], 1..1500),
+            block in blocks(prefixes(2), walks(200, 1500)),
             (from, to) in any::<(prop::sample::Index, prop::sample::Index)>(),
         ) {
-            let symmetry = Symmetry::of(prefix).filter(|_| mirrored);
-            let board = prefix.board();
-            let states = symmetry.as_ref().map_or(prefix.states(), Symmetry::states);
-            // Mirrored blocks near the goal have many short stretches.
-            let start = start % if near_start { states.min(3000) } else { states };
-            // A block is part of one partition.
-            let index_end = |back: usize| match &symmetry {
-                Some(symmetry) => symmetry.states_within(back + 1),
-                None => prefix.partition(back).end,
-            };
-            let end = prefix.back_cells().map(index_end).find(|&end| end > start).unwrap();
-            let count = steps.len().min((end - start) as usize);
-            let walked = steps[..count].iter().scan(100u8, |at, step| {
-                *at = (*at + step).clamp(1, 200) - 1;
-                Some(*at)
-            });
-            let distances: Vec<u8> = walked.collect();
-            let indices = start..start + count as u64;
-
-            let intervals = |end: u64| Intervals::of(start..end, prefix, symmetry.as_ref());
-            let block = ZstdEncoder::new(board.geometry(), 3).encode(intervals(indices.end), &distances);
-            let content = decompress(&block, count).unwrap();
-            let oracle = Oracle {
-                board,
-                symmetry: symmetry.clone(),
-                distances: HashMap::new(),
-                previous: None,
-                first_of_triangle: None,
-            };
-            prop_assert_eq!(&*content, oracle.content(indices, &distances));
+            let (geometry, count) = (block.prefix.board().geometry(), block.distances.len());
+            let bytes = ZstdEncoder::new(geometry, 3).encode(block.intervals(count), &block.distances);
+            let content = decompress(&bytes, count).unwrap();
+            prop_assert_eq!(&*content, Oracle::new(&block).content());
 
             let (from, to) = (from.index(count), to.index(count));
             let wanted = from.min(to)..from.max(to) + 1;
             let mut out = vec![0; wanted.len()];
-            let neighbors = NeighborCells::of(board.geometry());
-            read(&neighbors, &content, count, intervals(start + wanted.end as u64), wanted.clone(), &mut out);
-            prop_assert_eq!(out, &distances[wanted]);
+            let neighbors = NeighborCells::of(geometry);
+            read(&neighbors, &content, count, block.intervals(wanted.end), wanted.clone(), &mut out);
+            prop_assert_eq!(out, &block.distances[wanted]);
         }
     }
 }

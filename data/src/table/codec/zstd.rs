@@ -224,8 +224,9 @@ pub(super) fn read(
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_blocks::{blocks, distances, whole_boards};
     use super::*;
-    use crate::board::{Board, Prefix, Rank};
+    use crate::board::{Board, Prefix};
     use proptest::prelude::*;
 
     /// Returns the states of this number of ranks from `start` on.
@@ -237,42 +238,21 @@ mod tests {
         ZstdEncoder::new(board.geometry(), 3).encode(states_from(board, start, distances.len()), distances)
     }
 
-    fn distances() -> impl Strategy<Value = Vec<u8>> {
-        let walk = prop::collection::vec(0u8..3, 1..3000).prop_map(|steps| {
-            let walked = steps.iter().scan(100u8, |at, step| {
-                *at = (*at + step).clamp(1, 255) - 1;
-                Some(*at)
-            });
-            walked.collect::<Vec<u8>>()
-        });
-        prop_oneof![
-            walk,
-            prop::collection::vec(0u8..=254, 1..3000),
-            prop::collection::vec(prop_oneof![Just(0u8), Just(254), Just(253), Just(1)], 1..3000),
-            (1usize..3000, 0u8..=254).prop_map(|(states, distance)| vec![distance; states]),
-        ]
-    }
-
     proptest! {
         #[test]
         fn every_part_of_a_block_reads_as_encoded(
-            distances in distances(),
-            board in (3u64..=11, 1u64..=15).prop_filter_map("too many pieces", |(side, k)| Board::new(side, k).ok()),
-            start: u64,
+            block in blocks(whole_boards(), distances()),
             (from, to) in any::<(prop::sample::Index, prop::sample::Index)>(),
         ) {
-            let prefix = Prefix::whole(board);
-            // A block is part of one partition.
-            let start = start % prefix.states();
-            let back = Rank(start).state(board.pieces()).cells().last().unwrap().index();
-            let states = distances.len().min((prefix.partition(back).end - start) as usize);
-            let distances = &distances[..states];
-            let content = decompress(&block(board, start, distances), states).unwrap();
+            let geometry = block.prefix.board().geometry();
+            let (distances, states) = (&block.distances, block.distances.len());
+            let bytes = ZstdEncoder::new(geometry, 3).encode(block.intervals(states), distances);
+            let content = decompress(&bytes, states).unwrap();
             let (from, to) = (from.index(states), to.index(states));
             let wanted = from.min(to)..from.max(to) + 1;
-            let neighbors = NeighborCells::of(board.geometry());
+            let neighbors = NeighborCells::of(geometry);
             let mut out = vec![0; wanted.len()];
-            read(&neighbors, &content, states, states_from(board, start, wanted.end), wanted.clone(), &mut out);
+            read(&neighbors, &content, states, block.intervals(wanted.end), wanted.clone(), &mut out);
             prop_assert_eq!(out, &distances[wanted]);
         }
 

@@ -12,15 +12,20 @@ use crate::table::reader::Table;
 /// A clone continues from the same state. A pass over a table can therefore
 /// keep a clone wherever it needs to read again; a clone takes under 3 KiB.
 ///
-/// Memory: under 5 KiB, plus one block for [`Encoding::Zstd`], or 64 KiB for a
-/// mirrored table, and with [`Encoding::Zstd`] up to 4 MiB of its blocks. Cost: a copy for [`Encoding::Byte`], and a few nanoseconds per
-/// state for the others and for mirrored tables. Creating a stream of an
+/// Memory: under 5 KiB, plus one block for [`Encoding::Zstd`] and [`Encoding::Ans`], or 64 KiB for a
+/// mirrored table. A stream of a mirrored table also keeps up to 16 MiB of blocks in these two encodings
+/// ([`cache_bytes`](DistanceStream::cache_bytes)).
+///
+/// Cost: a copy for [`Encoding::Byte`], and a few nanoseconds per
+/// state for [`Encoding::Mod3`] and [`Encoding::Zstd`]. [`Encoding::Ans`] and mirrored tables take some tens
+/// of nanoseconds per state. Creating a stream of an
 /// [`Encoding::Mod3`] table takes one look-up for each piece and each cell below it
 /// in the first state.
 ///
 /// [`Encoding::Byte`]: crate::Encoding::Byte
 /// [`Encoding::Mod3`]: crate::Encoding::Mod3
 /// [`Encoding::Zstd`]: crate::Encoding::Zstd
+/// [`Encoding::Ans`]: crate::Encoding::Ans
 ///
 /// ```
 /// use sternhalma_data::{DistanceStream, Table};
@@ -131,7 +136,7 @@ impl<'a> DistanceStream<'a> {
         assert!(ranks.end <= table.prefix().states(), "the table contains the ranks to read");
         let source = match table.codec() {
             Codec::Byte | Codec::Compressed(_) if table.info().mirrored => {
-                Source::Mirrored(DecodedBlock::default(), DecodedBlocks::default())
+                Source::Mirrored(DecodedBlock::default(), DecodedBlocks::new(DecodedBlocks::BYTES))
             }
             Codec::Byte => Source::Byte(table.as_bytes().expect("the encoding is Byte")),
             Codec::Mod3 => {
@@ -150,6 +155,16 @@ impl<'a> DistanceStream<'a> {
     pub fn release_pages(mut self, release: bool) -> DistanceStream<'a> {
         if let Source::Mod3(stream) = &mut self.source {
             stream.release_pages = release;
+        }
+        self
+    }
+
+    /// Sets how many bytes of decoded blocks the stream keeps if the table is mirrored and its blocks are
+    /// compressed. The stream keeps at least two blocks. The default is 16 MiB.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: usize) -> DistanceStream<'a> {
+        if let Source::Mirrored(_, decoded) = &mut self.source {
+            *decoded = DecodedBlocks::new(bytes);
         }
         self
     }

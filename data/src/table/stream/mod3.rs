@@ -181,7 +181,7 @@ impl<'a> Mod3Stream<'a> {
         let prefix = self.table.prefix();
         if self.table.info().mirrored {
             let ranks = self.start..prefix.states().min(self.start + UNFOLDED);
-            let values = self.table.unfold(ranks.clone(), &mut DecodedBlocks::default())?;
+            let values = self.table.unfold(ranks.clone(), &mut DecodedBlocks::new(0))?;
             return Ok(Window { bytes: Cow::Owned(packed(values.into_iter())), ranks });
         }
         let back = usize::from(self.cells[self.pieces - 1]);
