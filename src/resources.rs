@@ -87,14 +87,14 @@ pub fn check_memory(needed: u64, advice: &str) -> Result<()> {
 /// # Errors
 ///
 /// Fails if the disk has less.
-pub fn check_disk(path: &Path, needed: u64) -> Result<()> {
+pub fn check_disk(path: &Path, needed: u64, advice: &str) -> Result<()> {
     let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
     let dir = existing.unwrap_or(Path::new("."));
     let available =
         fs4::available_space(dir).with_context(|| format!("cannot read the free space of {}", dir.display()))?;
     if needed > available {
         bail!(
-            "this needs {} of disk and {} has {} available; choose another place with -o, or a part of the table with --within",
+            "this needs about {} of disk and {} has {} available; {advice}",
             HumanBytes(needed),
             dir.display(),
             HumanBytes(available)

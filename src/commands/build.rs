@@ -205,11 +205,18 @@ impl Args {
         if mode == BuildMode::InMemory {
             let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
             check_memory(builder.memory_needed(), advice)?;
-            return check_disk(path, table_bytes);
+            return check_disk(path, table_bytes, "choose another place with -o, or a part of the table with --within");
         }
-        status!("work directory {}", builder.work_dir_of(path).display());
-        // The layers take about 3 bits per state. Some of them may already be on disk.
-        let layers = if builder.work_dir_exists(path) { 0 } else { builder.spec().prefix.states() / 8 * 3 };
-        check_disk(path, table_bytes.saturating_add(layers))
+        let work_dir = builder.work_dir_of(path);
+        status!("work directory {}", work_dir.display());
+        if work_dir.exists() {
+            // Some of the files are already on disk.
+            return Ok(());
+        }
+        // The layers are removed while the table is written, so that one disk need not have room for both.
+        let advice =
+            "choose another place with --work-dir, or a part of the table with --within; --plan estimates the need";
+        check_disk(&work_dir, builder.work_bytes()?, advice)?;
+        check_disk(path, table_bytes, "choose another place with -o")
     }
 }

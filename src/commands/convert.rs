@@ -60,7 +60,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         form(spec.mirrored),
         args.output.display()
     );
-    check_disk(&args.output, file_bytes)?;
+    check_disk(&args.output, file_bytes, "choose another place for the new file")?;
     let started = Instant::now();
     let new = convert_to(ctx, &converter, &args.output)?;
     status!(

@@ -6,7 +6,7 @@ use sternhalma_data::board::Symmetry;
 use sternhalma_data::{Encoding, Prefix};
 
 use crate::external::WorkDir;
-use crate::options::{BuildMode, TableSpec};
+use crate::options::{BuildMode, NoMirroredForm, TableSpec};
 use crate::process::thread_count;
 use crate::search::memory_needed;
 
@@ -187,6 +187,17 @@ impl TableBuilder {
     /// The bound holds for distances below 64, which no known table exceeds.
     pub fn memory_needed(&self) -> u64 {
         memory_needed(self.spec, self.symmetry().as_ref(), thread_count(self.threads))
+    }
+
+    /// Returns an estimate of the largest size of the work files of an out-of-core build, in bytes.
+    ///
+    /// The layers and the copies of the last layers take up to 1.75 bits per stored state in the whole tables
+    /// of 8, 9 and 10 pieces. While the table is written, the layers in it are removed.
+    ///
+    /// # Errors
+    /// If the table has no mirrored form and one is requested.
+    pub fn work_bytes(&self) -> Result<u64, NoMirroredForm> {
+        Ok(self.spec.layout()?.stored_states() / 32 * 7)
     }
 
     /// Returns the work directory of an out-of-core build of the table at `path`.

@@ -33,7 +33,7 @@ pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
     let path = ctx.tables.default_path(prefix, Encoding::Byte)?;
     let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
     let builder = TableBuilder::new(prefix).memory_limit(memory_limit(None));
-    let room = check_memory(builder.memory_needed(), "").and_then(|()| check_disk(&path, bytes));
+    let room = check_memory(builder.memory_needed(), "").and_then(|()| check_disk(&path, bytes, ""));
     if room.is_err() {
         return Ok(());
     }
