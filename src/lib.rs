@@ -10,6 +10,7 @@ mod args;
 mod batch;
 mod commands;
 mod context;
+mod cpu;
 mod drawing;
 mod error;
 mod help;
@@ -50,21 +51,31 @@ impl Cli {
         help::complete(Cli::command())
     }
 
-    /// Parses the arguments of the process. Prints help and errors of usage itself.
-    fn of_process(version: &'static str) -> Cli {
-        let mut command = Cli::describe().version(version).color(help::color_choice(std::env::args_os()));
+    /// Parses the arguments of the process. Prints help, versions and errors of usage itself.
+    fn of_process(version: &str) -> Cli {
+        let long_version: &'static str = format!("{version}\n{}", cpu::describe()).leak();
+        let mut command = Cli::describe().long_version(long_version).color(help::color_choice(std::env::args_os()));
         let matches = command.get_matches_mut();
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
     }
 }
 
+/// Reports that the processor lacks an instruction set extension that the program is compiled for.
+#[inline(never)]
+pub fn refuse_processor(extension: &str) -> ExitCode {
+    cpu::report_missing(extension);
+    ExitCode::from(2)
+}
+
 /// Runs the command with the arguments of the process. `commit` follows the version number.
+#[inline(never)]
 pub fn run(commit: &str) -> ExitCode {
     sternhalma_data::table::install_sigbus_handler();
     let version: &'static str = format!("{}{commit}", env!("CARGO_PKG_VERSION")).leak();
+    let level = cpu::set_level();
     let Cli { tables, output, command } = Cli::of_process(version);
     output::configure(output);
-    match commands::run(&CommandContext::new(tables, version, Cli::describe), &command) {
+    match level.and_then(|()| commands::run(&CommandContext::new(tables, version, Cli::describe), &command)) {
         Ok(outcome) => outcome.into(),
         Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

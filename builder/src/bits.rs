@@ -3,6 +3,9 @@
 //! Every array that is read here ends in one spare word, so that 64 bits at
 //! any offset can be loaded as two whole words.
 
+use fearless_simd::Simd;
+use fearless_simd_macros::simd;
+
 /// Returns the number of words for `bits` bits, with the spare one.
 pub(crate) fn words_for(bits: u64) -> usize {
     usize::try_from(bits.div_ceil(64) + 1).expect("the caller has checked that the bitmap fits in memory")
@@ -68,18 +71,19 @@ impl BitMatrix {
 
     /// Adds the transpose of the first `size` rows and columns to them. In
     /// the rows up to the next power of two, at least 8, all other bits must be 0.
-    #[inline]
-    pub fn symmetrize(&mut self, size: usize) {
+    #[simd]
+    pub fn symmetrize<S: Simd>(&mut self, simd: S, size: usize) {
         match size {
             0..=8 => add_transpose::<8>(&mut self.near),
             9..=16 => add_transpose::<16>(&mut self.near),
             17..=32 => add_transpose::<32>(&mut self.near),
             33..=64 => add_transpose::<64>(&mut self.near),
-            _ => self.symmetrize_large(),
+            _ => self.symmetrize_large(simd),
         }
     }
 
-    fn symmetrize_large(&mut self) {
+    #[simd]
+    fn symmetrize_large<S: Simd>(&mut self, _: S) {
         let mut upper = quadrant(&self.far, 0);
         let mut lower = quadrant(&self.near, 64);
         transpose(&mut upper);
@@ -144,6 +148,7 @@ fn transpose<const N: usize>(rows: &mut [u64; N]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fearless_simd::dispatch;
     use proptest::prelude::*;
 
     proptest! {
@@ -172,7 +177,8 @@ mod tests {
                 set(&mut expected, r, c);
                 set(&mut expected, c, r);
             }
-            matrix.symmetrize(size);
+            let level = sternhalma_cpu::levels().into_iter().cycle().nth(size).expect("there is a level");
+            dispatch!(level, simd => matrix.symmetrize(simd, size));
             prop_assert_eq!(&matrix.near[..size], &expected.near[..size]);
             prop_assert_eq!(&matrix.far[..size], &expected.far[..size]);
         }

@@ -13,6 +13,7 @@ mod gdl;
 mod ggp;
 mod help;
 mod info;
+mod levels;
 mod line;
 mod out_of_core;
 mod peer;

@@ -27,7 +27,8 @@ fn more_games_and_players_extend_a_log() {
     assert_eq!(logged(dir.path(), "grown")[..2], before);
     // Each game has the version of the program.
     let version = String::from_utf8(ran(dir.path(), &["--version"]).stdout).unwrap();
-    assert!(before.iter().all(|game| game["origin"]["program"] == version.trim()), "{version}: {before:?}");
+    let version = version.lines().next().unwrap();
+    assert!(before.iter().all(|game| game["origin"]["program"] == version), "{version}: {before:?}");
     let text = std::fs::read_to_string(dir.path().join("grown")).unwrap();
     let rates = text.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
     assert!(rates.into_iter().all(|game| game["origin"]["machine_rate"].as_f64().unwrap() > 0.0), "{text}");

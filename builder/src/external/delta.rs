@@ -15,6 +15,10 @@
 
 use std::ops::Range;
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::level;
+
 use super::bit_coder::{self, BitReader, BitWriter};
 use crate::bits::low_mask;
 
@@ -69,7 +73,7 @@ impl Known<'_> {
 /// Compresses a segment. All set bits of `words` must be bits of the segment that are in no known layer.
 pub(super) fn encode(words: &mut [u64], known: &Known, references: impl FnMut(usize) -> References) -> Vec<u8> {
     let mut streams: [BitWriter; STREAMS] = std::array::from_fn(|_| BitWriter::default());
-    transfer(&mut streams, words, known, references);
+    dispatch!(level(), simd => transfer(simd, &mut streams, words, known, references));
     bit_coder::encode(streams)
 }
 
@@ -83,7 +87,7 @@ pub(super) fn decode(
     words.fill(0);
     let most = STREAM_BITS * words.len() as u64;
     let Some(mut streams) = bit_coder::decode::<STREAMS>(bytes, most) else { return false };
-    transfer(&mut streams, words, known, references);
+    dispatch!(level(), simd => transfer(simd, &mut streams, words, known, references));
     streams.iter().all(BitReader::is_finished)
 }
 
@@ -109,7 +113,9 @@ impl Streams for [BitReader; STREAMS] {
 }
 
 /// Transfers all words of a segment. If the streams are read, `words` must be zero.
-fn transfer(
+#[simd]
+fn transfer<S: Simd>(
+    _: S,
     streams: &mut impl Streams,
     words: &mut [u64],
     known: &Known,

@@ -3,7 +3,10 @@
 use std::collections::TryReserveError;
 use std::ops::Range;
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
 use rayon::prelude::*;
+use sternhalma_cpu::level;
 use sternhalma_data::Encoding;
 use sternhalma_data::board::MirroredRuns;
 use sternhalma_data::table::write::BlockEncoder;
@@ -121,6 +124,11 @@ impl DistancePlanes {
 
     /// Reads the distances, or the distances modulo 3, of the states from position `first` on.
     fn read(&self, first: u64, out: &mut [u8]) {
+        dispatch!(level(), simd => self.read_at(simd, first, out));
+    }
+
+    #[simd]
+    fn read_at<S: Simd>(&self, _: S, first: u64, out: &mut [u8]) {
         let (digits, is_mod3) = match self {
             DistancePlanes::Distance { digits, .. } => (&digits[..], false),
             DistancePlanes::Mod3 { digits } => (&digits[..], true),
@@ -147,7 +155,12 @@ impl DistancePlanes {
 }
 
 /// Returns the distances of these states modulo 3, four per byte. The planes already have this layout.
-fn encode_mod3([low, high]: &[Bitmap; 2], states: Range<u64>) -> Vec<u8> {
+fn encode_mod3(digits: &[Bitmap; 2], states: Range<u64>) -> Vec<u8> {
+    dispatch!(level(), simd => encode_mod3_at(simd, digits, states))
+}
+
+#[simd]
+fn encode_mod3_at<S: Simd>(_: S, [low, high]: &[Bitmap; 2], states: Range<u64>) -> Vec<u8> {
     let count = (states.end - states.start) as usize;
     let mut out = Vec::with_capacity(count / 4 + 16);
     for at in states.step_by(64) {

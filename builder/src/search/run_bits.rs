@@ -1,12 +1,15 @@
 //! Bitmaps by reduced rank, and their runs by rank.
 
+use fearless_simd::Simd;
+use fearless_simd_macros::simd;
 use sternhalma_data::board::{MirroredRuns, RunPart, choose};
 use sternhalma_data::{Cell, CellSet};
 
 use crate::bits::{for_each_word, low_mask, or_at, or_run, words_for};
 
 /// Adds the states of a part in `bitmap`, which is by reduced rank, to `run`, a bitmap by rank.
-pub(crate) fn gather(runs: &MirroredRuns, part: &RunPart, bitmap: &[u64], run: &mut [u64]) {
+#[simd]
+pub(crate) fn gather<S: Simd>(_: S, runs: &MirroredRuns, part: &RunPart, bitmap: &[u64], run: &mut [u64]) {
     match part.permuted {
         None => or_run(run, part.start, bitmap, part.reduced, part.len),
         Some(pieces) => {
@@ -20,8 +23,9 @@ pub(crate) fn gather(runs: &MirroredRuns, part: &RunPart, bitmap: &[u64], run: &
 
 /// Calls `add(reduced, states)` for each 64 states of the part with a state in `run`. Bit `i` of
 /// `states` has the reduced rank `reduced + i`. `buffer` is scratch space.
-#[inline]
-pub(crate) fn scatter(
+#[simd]
+pub(crate) fn scatter<S: Simd>(
+    _: S,
     runs: &MirroredRuns,
     part: &RunPart,
     run: &[u64],

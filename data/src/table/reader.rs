@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::level;
+
 use super::codec::{BlockFault, Codec, DecodedBlocks, residue};
 use super::distance::Distance;
 use super::error::TableError;
@@ -245,8 +249,6 @@ impl Table {
     /// If `out` is shorter than `states`.
     #[must_use]
     pub fn probe_bytes(&self, states: &[State], out: &mut [u8]) -> bool {
-        /// Enough loads in flight for the processor, few enough for the level 1 cache.
-        const BATCH: usize = 64;
         if !matches!(self.codec, Codec::Byte) {
             return false;
         }
@@ -254,15 +256,7 @@ impl Table {
         if !states.iter().all(|state| state.cells().is_subset(covered)) {
             return false;
         }
-        for (states, out) in states.chunks(BATCH).zip(out[..states.len()].chunks_mut(BATCH)) {
-            let mut indices = [0; BATCH];
-            let pairs = indices.iter_mut().zip(states);
-            match self.symmetry() {
-                None => pairs.for_each(|(index, &state)| *index = Rank::of(state).0 as usize),
-                Some(symmetry) => pairs.for_each(|(index, &state)| *index = symmetry.reduced_rank(state) as usize),
-            }
-            out.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes[index]);
-        }
+        dispatch!(level(), simd => probe_batches(simd, self.symmetry(), bytes, states, &mut out[..states.len()]));
         true
     }
 
@@ -409,5 +403,42 @@ impl Table {
     pub(super) fn contradiction(&self, rank: u64) -> TableError {
         let what = format!("the distances around the state of rank {rank} contradict each other");
         TableError::corrupt(&self.path, what)
+    }
+}
+
+/// Looks up covered states of a table with one byte per stored state, some at a time.
+#[simd]
+fn probe_batches<S: Simd>(_: S, symmetry: Option<&Symmetry>, bytes: &[u8], states: &[State], out: &mut [u8]) {
+    /// Enough loads in flight for the processor, few enough for the level 1 cache.
+    const BATCH: usize = 64;
+    for (states, out) in states.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+        let mut indices = [0; BATCH];
+        let pairs = indices.iter_mut().zip(states);
+        match symmetry {
+            None => pairs.for_each(|(index, &state)| *index = Rank::of(state).0 as usize),
+            Some(symmetry) => pairs.for_each(|(index, &state)| *index = symmetry.reduced_rank(state) as usize),
+        }
+        out.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes[index]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_looked_up_at_every_level() {
+        let board = Board::new(5, 6).unwrap();
+        let symmetry = Symmetry::of(Prefix::whole(board)).unwrap();
+        let bytes: Vec<u8> = (0..board.states()).map(|index| (index * 7 % 251) as u8).collect();
+        let states: Vec<State> = (0..board.states()).rev().step_by(37).map(|rank| Rank(rank).state(6)).collect();
+        for level in sternhalma_cpu::levels() {
+            for symmetry in [None, Some(&symmetry)] {
+                let mut found = vec![0; states.len()];
+                dispatch!(level, simd => probe_batches(simd, symmetry, &bytes, &states, &mut found));
+                let index = |state: State| symmetry.map_or(state.rank().0, |symmetry| symmetry.reduced_rank(state));
+                assert!(states.iter().zip(found).all(|(&state, found)| bytes[index(state) as usize] == found));
+            }
+        }
     }
 }

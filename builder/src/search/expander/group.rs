@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
+use fearless_simd::Simd;
+use fearless_simd_macros::simd;
 use sternhalma_data::board::{choose, rank_above};
 use sternhalma_data::{Cell, CellSet};
 
@@ -57,6 +59,17 @@ pub(super) struct ContextGroup<'a> {
     pub below_start: u64,
 }
 
+/// A triangle of the lower block of a group.
+#[derive(Clone, Copy)]
+pub(super) struct BlockTriangle<'a> {
+    pub shape: &'a StateTriangle,
+    /// The lowest of the pieces above the triangle's two.
+    pub apex: usize,
+    /// The position of the first state.
+    pub start: u64,
+    pub states: u64,
+}
+
 impl<'a> ContextGroup<'a> {
     pub fn new(tables: &'a GroupTables, upper: CellSet, lowest: usize, offsets: &'a BitOffsets) -> ContextGroup<'a> {
         let contexts = choose(lowest, tables.slice_pieces);
@@ -65,17 +78,18 @@ impl<'a> ContextGroup<'a> {
     }
 
     /// Adds the unseen successors of all moves whose context is in this group to the next layer.
-    pub fn expand(&self, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
+    #[simd]
+    pub fn expand<S: Simd>(&self, simd: S, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
         if !self.is_occupied(layer) {
             return;
         }
         self.clear_slices(scratch);
-        self.gather_above(layer, scratch);
-        self.gather_below(layer.frontier, self.below_start, scratch);
+        self.gather_above(simd, layer, scratch);
+        self.gather_below(simd, layer.frontier, self.below_start, scratch);
         self.jumps(&mut scratch.jumps);
-        if self.move_all(0..self.words(), layer, scratch) {
-            self.scatter_above(layer, scratch);
-            self.scatter_below(layer, self.below_start, scratch);
+        if self.move_all(simd, 0..self.words(), layer, scratch) {
+            self.scatter_above(simd, layer, scratch);
+            self.scatter_below(simd, layer, self.below_start, scratch);
         }
     }
 
@@ -111,7 +125,8 @@ impl<'a> ContextGroup<'a> {
         self.tables.prefix.cells() - CellSet::first_cells(self.lowest) - self.upper
     }
 
-    fn gather_above(&self, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
+    #[simd]
+    fn gather_above<S: Simd>(&self, simd: S, layer: &LayerBitmaps, scratch: &mut GroupScratch) {
         for (cell, start) in self.runs_above().filter(|&(_, start)| layer.occupancy.any(start, self.contexts)) {
             let slice = &mut scratch.bit_slices[cell * scratch.stride..];
             let mut done = 0;
@@ -122,38 +137,39 @@ impl<'a> ContextGroup<'a> {
         }
     }
 
-    /// Iterates over the triangles of the lower block, each with its apex, the
-    /// position of its first state, and its number of states. `start` is the position of the block.
-    pub fn triangles(&self, mut start: u64) -> impl Iterator<Item = (&'a StateTriangle, usize, u64, u64)> + use<'a> {
+    /// Iterates over the triangles of the lower block. `start` is the position of the block.
+    pub fn triangles(&self, mut start: u64) -> impl Iterator<Item = BlockTriangle<'a>> + use<'a> {
         let count = choose(self.lowest, self.tables.slice_pieces - 1) as usize;
         let lowest = self.lowest;
-        self.tables.triangles[..count].iter().filter_map(move |triangle| {
-            let apex = triangle.apex.map_or(lowest, usize::from);
-            let (first, states) = (start, choose(apex, 2));
-            start += states;
-            (states > 0).then_some((triangle, apex, first, states))
-        })
+        let place = move |shape: &'a StateTriangle| {
+            let apex = shape.apex.map_or(lowest, usize::from);
+            let triangle = BlockTriangle { shape, apex, start, states: choose(apex, 2) };
+            start += triangle.states;
+            triangle
+        };
+        self.tables.triangles[..count].iter().map(place).filter(|triangle| triangle.states > 0)
     }
 
     /// Reads the lower block, which begins at position `start` of the bitmap `frontier`.
-    pub fn gather_below(&self, frontier: &[u64], start: u64, scratch: &mut GroupScratch) {
-        for (triangle, apex, start, states) in self.triangles(start) {
-            if any_set(frontier, start, states) {
-                self.gather_triangle(triangle, apex, frontier, start, states, scratch);
+    #[simd]
+    pub fn gather_below<S: Simd>(&self, simd: S, frontier: &[u64], start: u64, scratch: &mut GroupScratch) {
+        for triangle in self.triangles(start) {
+            if any_set(frontier, triangle.start, triangle.states) {
+                self.gather_triangle(simd, triangle, frontier, scratch);
             }
         }
     }
 
-    pub fn gather_triangle(
+    #[simd]
+    pub fn gather_triangle<S: Simd>(
         &self,
-        triangle: &StateTriangle,
-        apex: usize,
+        simd: S,
+        triangle: BlockTriangle,
         frontier: &[u64],
-        start: u64,
-        states: u64,
         scratch: &mut GroupScratch,
     ) {
         let GroupScratch { bit_slices, stride, matrix, .. } = scratch;
+        let BlockTriangle { shape, apex, start, states } = triangle;
         let mut row_start = start;
         for y in 0..apex {
             let bits = y as u64;
@@ -165,15 +181,15 @@ impl<'a> ContextGroup<'a> {
             row_start += bits;
         }
         clear_rows(matrix, apex);
-        matrix.symmetrize(apex);
+        matrix.symmetrize(simd, apex);
         for cell in 0..apex {
             let slice = &mut bit_slices[cell * *stride..][..*stride];
-            or_at(slice, triangle.bit, matrix.near[cell]);
+            or_at(slice, shape.bit, matrix.near[cell]);
             if apex > 64 {
-                or_at(slice, triangle.bit + 64, matrix.far[cell]);
+                or_at(slice, shape.bit + 64, matrix.far[cell]);
             }
         }
-        for &(cell, offset) in &triangle.runs {
+        for &(cell, offset) in &shape.runs {
             let slice = &mut bit_slices[usize::from(cell) * *stride..][..*stride];
             or_run(slice, offset, frontier, start, states);
         }
@@ -200,22 +216,36 @@ impl<'a> ContextGroup<'a> {
     /// layer has any states in the slices.
     ///
     /// All states must be in these words of the slices.
-    pub fn move_all(&self, words: Range<usize>, layer: &LayerBitmaps, scratch: &mut GroupScratch) -> bool {
+    #[simd]
+    pub fn move_all<S: Simd>(
+        &self,
+        simd: S,
+        words: Range<usize>,
+        layer: &LayerBitmaps,
+        scratch: &mut GroupScratch,
+    ) -> bool {
         let mut any = false;
         let mut at = words.start / BATCH_WORDS * BATCH_WORDS;
         while at < words.end {
             any |= match self.words() - at {
-                1 => self.move_words::<1>(at, layer, scratch),
-                2 => self.move_words::<2>(at, layer, scratch),
-                3 | 4 => self.move_words::<4>(at, layer, scratch),
-                _ => self.move_words::<BATCH_WORDS>(at, layer, scratch),
+                1 => self.move_words::<S, 1>(simd, at, layer, scratch),
+                2 => self.move_words::<S, 2>(simd, at, layer, scratch),
+                3 | 4 => self.move_words::<S, 4>(simd, at, layer, scratch),
+                _ => self.move_words::<S, BATCH_WORDS>(simd, at, layer, scratch),
             };
             at += BATCH_WORDS;
         }
         any
     }
 
-    fn move_words<const W: usize>(&self, at: usize, layer: &LayerBitmaps, scratch: &mut GroupScratch) -> bool {
+    #[simd]
+    fn move_words<S: Simd, const W: usize>(
+        &self,
+        simd: S,
+        at: usize,
+        layer: &LayerBitmaps,
+        scratch: &mut GroupScratch,
+    ) -> bool {
         let GroupScratch { bit_slices, stride, jumps, successors, .. } = scratch;
         let cells = self.tables.prefix.board().cells();
         let mut before = [[0u64; W]; MAX_CELLS];
@@ -230,7 +260,7 @@ impl<'a> ContextGroup<'a> {
             return false;
         }
         let mut reached = before;
-        chain_jumps(&mut reached, &occupied, jumps);
+        chain_jumps(simd, &mut reached, &occupied, jumps);
         for cell in 0..cells {
             // The upper pieces occupy these cells in all contexts.
             if self.upper.contains(Cell::new(cell)) {
@@ -252,7 +282,8 @@ impl<'a> ContextGroup<'a> {
         true
     }
 
-    fn scatter_above(&self, layer: &LayerBitmaps, scratch: &GroupScratch) {
+    #[simd]
+    fn scatter_above<S: Simd>(&self, simd: S, layer: &LayerBitmaps, scratch: &GroupScratch) {
         for (cell, start) in self.runs_above() {
             let slice = &scratch.bit_slices[cell * scratch.stride..];
             for (word, &states) in slice.iter().take(self.words()).enumerate() {
@@ -261,36 +292,38 @@ impl<'a> ContextGroup<'a> {
         }
     }
 
-    pub fn scatter_below(&self, layer: &LayerBitmaps, start: u64, scratch: &mut GroupScratch) {
-        for (triangle, apex, start, states) in self.triangles(start) {
-            if layer.any_unseen(start, states) {
-                let packed = self.pack_triangle(triangle, apex, states, scratch);
+    #[simd]
+    pub fn scatter_below<S: Simd>(&self, simd: S, layer: &LayerBitmaps, start: u64, scratch: &mut GroupScratch) {
+        for triangle in self.triangles(start) {
+            if layer.any_unseen(triangle.start, triangle.states) {
+                let packed = self.pack_triangle(simd, triangle, scratch);
                 for (word, &states) in packed.iter().enumerate() {
-                    layer.reach(start + 64 * word as u64, states);
+                    layer.reach(triangle.start + 64 * word as u64, states);
                 }
             }
         }
     }
 
     /// Returns the states of a triangle in the slices, as a bitmap from its first state on.
-    pub fn pack_triangle<'s>(
+    #[simd]
+    pub fn pack_triangle<'s, S: Simd>(
         &self,
-        triangle: &StateTriangle,
-        apex: usize,
-        states: u64,
+        simd: S,
+        triangle: BlockTriangle,
         scratch: &'s mut GroupScratch,
     ) -> &'s [u64] {
+        let BlockTriangle { shape, apex, states, .. } = triangle;
         let GroupScratch { bit_slices, stride, matrix, triangle: packed, .. } = scratch;
         for cell in 0..apex {
             let slice = &bit_slices[cell * *stride..][..*stride];
-            matrix.near[cell] = load(slice, triangle.bit) & low_mask(apex as u64);
+            matrix.near[cell] = load(slice, shape.bit) & low_mask(apex as u64);
             matrix.far[cell] = match apex > 64 {
-                true => load(slice, triangle.bit + 64) & low_mask(apex as u64 - 64),
+                true => load(slice, shape.bit + 64) & low_mask(apex as u64 - 64),
                 false => 0,
             };
         }
         clear_rows(matrix, apex);
-        matrix.symmetrize(apex);
+        matrix.symmetrize(simd, apex);
         let packed = &mut packed[..(states / 64) as usize + 2];
         packed.fill(0);
         let mut row_start = 0;
@@ -302,7 +335,7 @@ impl<'a> ContextGroup<'a> {
             }
             row_start += bits;
         }
-        for &(cell, offset) in &triangle.runs {
+        for &(cell, offset) in &shape.runs {
             or_run(packed, 0, &bit_slices[usize::from(cell) * *stride..][..*stride], offset, states);
         }
         packed
@@ -335,7 +368,9 @@ fn or<const W: usize>(a: [u64; W], b: [u64; W]) -> [u64; W] {
 
 /// Adds to each slice the states that chains of jumps reach. Repeats all jumps until
 /// nothing changes.
-fn chain_jumps<const W: usize>(
+#[simd]
+fn chain_jumps<S: Simd, const W: usize>(
+    _: S,
     reached: &mut [[u64; W]; MAX_CELLS],
     occupied: &[[u64; W]; MAX_CELLS],
     jumps: &GroupJumps,

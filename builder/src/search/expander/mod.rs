@@ -33,6 +33,8 @@ mod layer;
 mod reduced;
 mod tables;
 
+use fearless_simd::dispatch;
+use sternhalma_cpu::level;
 use sternhalma_data::board::{MirroredRuns, Symmetry, binomial, choose};
 use sternhalma_data::{Cell, Prefix, Rank};
 
@@ -149,9 +151,10 @@ impl Expander {
             return;
         }
         let group = ContextGroup::new(&self.tables, upper, lowest, layer.offsets);
+        let ExpanderScratch { group: slices, reduced } = scratch;
         match &self.runs {
-            None => group.expand(layer, &mut scratch.group),
-            Some(runs) => group.expand_reduced(runs, layer, &mut scratch.group, &mut scratch.reduced),
+            None => dispatch!(level(), simd => group.expand(simd, layer, slices)),
+            Some(runs) => dispatch!(level(), simd => group.expand_reduced(simd, runs, layer, slices, reduced)),
         }
     }
 }

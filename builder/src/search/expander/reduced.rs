@@ -9,12 +9,13 @@ use std::cmp::Ordering;
 use std::mem;
 use std::ops::Range;
 
+use fearless_simd::Simd;
+use fearless_simd_macros::simd;
 use sternhalma_data::Cell;
 use sternhalma_data::board::{MirroredRuns, RunPart, choose};
 
-use super::group::{ContextGroup, GroupScratch, any_set};
+use super::group::{BlockTriangle, ContextGroup, GroupScratch, any_set};
 use super::layer::LayerBitmaps;
-use super::tables::StateTriangle;
 use crate::bits::{or_run, words_for};
 use crate::search::run_bits::{gather, mark_expanded, scatter};
 
@@ -57,29 +58,32 @@ impl ExpandedContexts {
     }
 
     /// Returns whether a state of a triangle belongs to an expanded context.
-    fn involve(&self, triangle: &StateTriangle, apex: usize, states: u64) -> bool {
+    fn involve(&self, triangle: BlockTriangle) -> bool {
+        let BlockTriangle { shape, apex, states, .. } = triangle;
         self.all
-            || any_set(&self.marks, triangle.bit, apex as u64)
-            || triangle.runs.iter().any(|&(_, bit)| any_set(&self.marks, bit, states))
+            || any_set(&self.marks, shape.bit, apex as u64)
+            || shape.runs.iter().any(|&(_, bit)| any_set(&self.marks, bit, states))
     }
 }
 
 impl ContextGroup<'_> {
     /// Adds the unseen successors of all moves whose context is in this group to the next layer. One
     /// context of each mirrored pair suffices.
-    pub(super) fn expand_reduced(
+    #[simd]
+    pub(super) fn expand_reduced<S: Simd>(
         &self,
+        simd: S,
         runs: &MirroredRuns,
         layer: &LayerBitmaps,
         scratch: &mut GroupScratch,
         buffers: &mut ReducedScratch,
     ) {
-        if self.find_contexts(runs, &mut buffers.contexts) && self.find_parts(runs, layer, buffers) {
+        if self.find_contexts(runs, &mut buffers.contexts) && self.find_parts(simd, runs, layer, buffers) {
             self.clear_slices(scratch);
-            self.gather_reduced(runs, layer, scratch, buffers);
+            self.gather_reduced(simd, runs, layer, scratch, buffers);
             self.jumps(&mut scratch.jumps);
-            if self.move_all(buffers.contexts.words(self.words()), layer, scratch) {
-                self.scatter_reduced(runs, layer, scratch, buffers);
+            if self.move_all(simd, buffers.contexts.words(self.words()), layer, scratch) {
+                self.scatter_reduced(simd, runs, layer, scratch, buffers);
             }
         }
     }
@@ -102,7 +106,14 @@ impl ContextGroup<'_> {
 
     /// Finds the parts of all slices that belong to expanded contexts. Returns whether the layer
     /// may have states in them.
-    fn find_parts(&self, runs: &MirroredRuns, layer: &LayerBitmaps, buffers: &mut ReducedScratch) -> bool {
+    #[simd]
+    fn find_parts<S: Simd>(
+        &self,
+        _: S,
+        runs: &MirroredRuns,
+        layer: &LayerBitmaps,
+        buffers: &mut ReducedScratch,
+    ) -> bool {
         let ReducedScratch { contexts, above, ends, below, .. } = buffers;
         let words = contexts.words(self.words());
         let range = 64 * words.start as u64..self.contexts.min(64 * words.end as u64);
@@ -142,8 +153,10 @@ impl ContextGroup<'_> {
         buffers.below.first().filter(|_| buffers.contexts.all).map(|part| part.reduced)
     }
 
-    fn gather_reduced(
+    #[simd]
+    fn gather_reduced<S: Simd>(
         &self,
+        simd: S,
         runs: &MirroredRuns,
         layer: &LayerBitmaps,
         scratch: &mut GroupScratch,
@@ -151,7 +164,7 @@ impl ContextGroup<'_> {
     ) {
         let gather = |part: &RunPart, run: &mut [u64]| {
             if layer.occupancy.any(part.reduced, part.len) {
-                gather(runs, part, layer.frontier, run);
+                gather(simd, runs, part, layer.frontier, run);
             }
         };
         for (cell, parts) in self.parts_above(buffers) {
@@ -159,13 +172,13 @@ impl ContextGroup<'_> {
             parts.iter().for_each(|part| gather(part, slice));
         }
         if let Some(start) = self.whole_block(buffers) {
-            return self.gather_below(layer.frontier, start, scratch);
+            return self.gather_below(simd, layer.frontier, start, scratch);
         }
         let mut block = self.take_block(buffers);
         buffers.below.iter().for_each(|part| gather(part, &mut block));
-        for (triangle, apex, start, states) in self.triangles(0) {
-            if any_set(&block, start, states) && buffers.contexts.involve(triangle, apex, states) {
-                self.gather_triangle(triangle, apex, &block, start, states, scratch);
+        for triangle in self.triangles(0) {
+            if any_set(&block, triangle.start, triangle.states) && buffers.contexts.involve(triangle) {
+                self.gather_triangle(simd, triangle, &block, scratch);
             }
         }
         buffers.block = block;
@@ -176,8 +189,10 @@ impl ContextGroup<'_> {
         }
     }
 
-    fn scatter_reduced(
+    #[simd]
+    fn scatter_reduced<S: Simd>(
         &self,
+        simd: S,
         runs: &MirroredRuns,
         layer: &LayerBitmaps,
         scratch: &mut GroupScratch,
@@ -187,18 +202,19 @@ impl ContextGroup<'_> {
         let mut permuted = mem::take(&mut buffers.permuted);
         for (cell, parts) in self.parts_above(buffers) {
             let slice = &scratch.bit_slices[cell * scratch.stride..][..scratch.stride];
-            parts.iter().for_each(|part| scatter(runs, part, slice, &mut permuted, reach));
+            parts.iter().for_each(|part| scatter(simd, runs, part, slice, &mut permuted, reach));
         }
         if let Some(start) = self.whole_block(buffers) {
-            self.scatter_below(layer, start, scratch);
+            self.scatter_below(simd, layer, start, scratch);
         } else {
             let mut block = self.take_block(buffers);
-            for (triangle, apex, start, states) in self.triangles(0) {
-                if buffers.contexts.involve(triangle, apex, states) {
-                    or_run(&mut block, start, self.pack_triangle(triangle, apex, states, scratch), 0, states);
+            for triangle in self.triangles(0) {
+                if buffers.contexts.involve(triangle) {
+                    let packed = self.pack_triangle(simd, triangle, scratch);
+                    or_run(&mut block, triangle.start, packed, 0, triangle.states);
                 }
             }
-            buffers.below.iter().for_each(|part| scatter(runs, part, &block, &mut permuted, reach));
+            buffers.below.iter().for_each(|part| scatter(simd, runs, part, &block, &mut permuted, reach));
             buffers.block = block;
         }
         buffers.permuted = permuted;

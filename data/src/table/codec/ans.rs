@@ -2,6 +2,10 @@
 
 use std::cell::RefCell;
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::level;
+
 use super::context::{LowerCells, NextDistance, Workspace};
 use super::intervals::Intervals;
 use super::models::{ESCAPE, Model, decode_escaped, encode_escaped, models};
@@ -26,10 +30,15 @@ impl AnsEncoder {
 
     /// Returns the bytes of the block of these states.
     pub fn encode(&mut self, states: Intervals, distances: &[u8]) -> Vec<u8> {
+        dispatch!(level(), simd => self.encode_at(simd, states, distances))
+    }
+
+    #[simd]
+    fn encode_at<S: Simd>(&mut self, simd: S, states: Intervals, distances: &[u8]) -> Vec<u8> {
         self.symbols.clear();
         let mut recorder = Recorder { distances, symbols: &mut self.symbols };
         WORKSPACE.with_borrow_mut(|workspace| {
-            workspace.visit(&self.lower, states, &mut recorder);
+            workspace.visit(simd, &self.lower, states, &mut recorder);
         });
         let symbols = || self.symbols.iter().map(|&packed| (usize::from(packed / 4), packed as u8 % 4));
         let cost = |model: &Model| symbols().map(|(context, symbol)| model.cost(context, symbol)).sum::<u64>();
@@ -89,7 +98,8 @@ pub(super) fn decode(lower: &LowerCells, bytes: &[u8], states: Intervals, out: &
     let mut decoder = BlockDecoder { model, decoder };
     WORKSPACE.with_borrow_mut(|workspace| {
         out.clear();
-        out.extend_from_slice(workspace.visit(lower, states, &mut decoder));
+        let distances = dispatch!(level(), simd => workspace.visit(simd, lower, states, &mut decoder));
+        out.extend_from_slice(distances);
     });
     decoder.decoder.is_finished()
 }

@@ -7,6 +7,9 @@
 
 use std::ops::Range;
 
+use fearless_simd::Simd;
+use fearless_simd_macros::simd;
+
 use super::intervals::Intervals;
 use crate::board::{Cell, CellSet, Geometry, MOST_PIECES, ROW, Stretch, choose};
 
@@ -91,7 +94,14 @@ impl Workspace {
     }
 
     /// Visits the states of a block in order, and returns their distances.
-    pub fn visit(&mut self, lower: &LowerCells, intervals: Intervals, source: &mut impl NextDistance) -> &[u8] {
+    #[simd]
+    pub fn visit<S: Simd>(
+        &mut self,
+        simd: S,
+        lower: &LowerCells,
+        intervals: Intervals,
+        source: &mut impl NextDistance,
+    ) -> &[u8] {
         self.distances.clear();
         self.distances.resize(ROW, UNKNOWN);
         for stretch in intervals {
@@ -99,7 +109,7 @@ impl Workspace {
             let end = from + stretch.states as usize;
             // Whole lanes are read at the end of a run.
             self.distances.resize(end + ROW, UNKNOWN);
-            Walk { lower, workspace: self, at: from, end }.visit(&stretch, source);
+            Walk { lower, workspace: self, at: from, end }.visit(simd, &stretch, source);
             self.distances.truncate(end);
         }
         &self.distances[ROW..]
@@ -123,7 +133,8 @@ struct UpperNeighbors {
 }
 
 impl Walk<'_> {
-    fn visit(&mut self, stretch: &Stretch, source: &mut impl NextDistance) {
+    #[simd]
+    fn visit<S: Simd>(&mut self, simd: S, stretch: &Stretch, source: &mut impl NextDistance) {
         // The pieces that differ between the states, followed by the cell after the last of their cells.
         let mut cells = [0; MOST_PIECES + 1];
         let mut pieces = 0;
@@ -135,7 +146,7 @@ impl Walk<'_> {
         let mut lowest = cells[0];
         if pieces < 2 {
             let end = if pieces == 0 { lowest + 1 } else { stretch.below };
-            return self.visit_run(NO_SECOND, lowest..end, &UpperNeighbors::NONE, source);
+            return self.visit_run(simd, NO_SECOND, lowest..end, &UpperNeighbors::NONE, source);
         }
         if (lowest, cells[1]) != (0, 1) {
             self.workspace.pairs.iter_mut().for_each(|row| row.fill(UNKNOWN));
@@ -144,7 +155,7 @@ impl Walk<'_> {
             let upper = UpperNeighbors::of(self.lower, &cells[..pieces]);
             let third = cells[2];
             for second in cells[1]..third {
-                self.visit_run(second, lowest..second, &upper, source);
+                self.visit_run(simd, second, lowest..second, &upper, source);
                 lowest = 0;
             }
             step(&mut cells, pieces);
@@ -153,8 +164,10 @@ impl Walk<'_> {
 
     /// Visits the states of a run, which differ in the lowest piece. `second` is the second lowest piece,
     /// or [`NO_SECOND`] if it is the same in all states of the interval.
-    fn visit_run(
+    #[simd]
+    fn visit_run<S: Simd>(
         &mut self,
+        _: S,
         second: usize,
         lowest: Range<usize>,
         upper: &UpperNeighbors,
@@ -369,6 +382,8 @@ fn step(cells: &mut [usize; MOST_PIECES + 1], pieces: usize) {
 mod tests {
     use std::collections::HashMap;
 
+    use fearless_simd::dispatch;
+
     use super::super::test_blocks::{blocks, prefixes, walks};
     use super::*;
     use crate::board::{Row, State, Symmetry};
@@ -446,6 +461,7 @@ mod tests {
         #[test]
         fn contexts_of_both_forms_are_as_documented(
             block in blocks(prefixes(1), prop_oneof![walks(200, 2500), near_walks()]),
+            level in prop::sample::select(sternhalma_cpu::levels()),
         ) {
             let (board, distances) = (block.prefix.board(), &block.distances);
             let mut recorder = Recorder { distances, asked: Vec::new() };
@@ -457,7 +473,9 @@ mod tests {
                 });
             });
             let lower = LowerCells::of(board.geometry());
-            prop_assert_eq!(workspace.visit(&lower, block.intervals(distances.len()), &mut recorder), &distances[..]);
+            let intervals = block.intervals(distances.len());
+            let visited = dispatch!(level, simd => workspace.visit(simd, &lower, intervals, &mut recorder));
+            prop_assert_eq!(visited, &distances[..]);
 
             let mut oracle = Oracle { geometry: board.geometry(), distances: HashMap::new() };
             let mut previous = 0;

@@ -1,5 +1,8 @@
 //! The walk through the states of a block, which encoding and decoding share.
 
+use fearless_simd::Simd;
+use fearless_simd_macros::simd;
+
 use super::intervals::Intervals;
 use super::predict::{DEFAULT_MAP, NO_PREVIOUS_CELLS, NeighborCells, Runs, Slice};
 use crate::board::{CellSet, State, Stretch};
@@ -37,7 +40,9 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Visits the states of these intervals.
-    pub fn visit(
+    #[simd]
+    pub fn visit<S: Simd>(
+        simd: S,
         neighbors: &'a NeighborCells,
         slice: &'a mut Slice,
         intervals: Intervals,
@@ -45,7 +50,7 @@ impl<'a> Walk<'a> {
     ) {
         let runs = Runs::at(State::from_cells(CellSet::EMPTY));
         let mut walk = Walk { neighbors, slice, runs, lowest: 0, begins: true, start: NONE, before: NONE };
-        intervals.for_each(|Stretch { first, states, .. }| walk.visit_interval(first, states as usize, source));
+        intervals.for_each(|Stretch { first, states, .. }| walk.visit_interval(simd, first, states as usize, source));
     }
 
     /// Moves to a state. Returns whether states of its slice are left out between the last visited state
@@ -65,7 +70,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Visits `states` states with consecutive ranks.
-    fn visit_interval(&mut self, first: State, states: usize, source: &mut impl DistanceSource) {
+    #[simd]
+    fn visit_interval<S: Simd>(&mut self, _: S, first: State, states: usize, source: &mut impl DistanceSource) {
         let mut after_gap = self.enter(first);
         let neighbors = self.neighbors;
         let mut left = states;

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use fearless_simd::dispatch;
+use sternhalma_cpu::level;
 use zstd::bulk::{Compressor, Decompressor};
 
 use super::intervals::Intervals;
@@ -34,7 +36,7 @@ impl ZstdEncoder {
     pub fn encode(&mut self, states: Intervals, distances: &[u8]) -> Vec<u8> {
         let symbols = Vec::with_capacity(distances.len());
         let mut encoder = SymbolEncoder { distances, symbols, escapes: Vec::new() };
-        Walk::visit(&self.neighbors, &mut self.slice, states, &mut encoder);
+        dispatch!(level(), simd => Walk::visit(simd, &self.neighbors, &mut self.slice, states, &mut encoder));
         let mut content = packed(encoder.symbols.into_iter());
         content.extend(encoder.escapes);
         self.compressor.compress(&content).expect("the library sizes its own output buffer")
@@ -219,7 +221,9 @@ pub(super) fn read(
     let (symbols, escapes) = content.split_at(states.div_ceil(SYMBOLS_PER_BYTE));
     let content = Content { symbols, escapes };
     let mut decoder = Decoder { content, at: 0, escapes: 0, wanted, out };
-    WORKSPACE.with_borrow_mut(|workspace| Walk::visit(neighbors, &mut workspace.slice, visited, &mut decoder));
+    WORKSPACE.with_borrow_mut(|workspace| {
+        dispatch!(level(), simd => Walk::visit(simd, neighbors, &mut workspace.slice, visited, &mut decoder));
+    });
 }
 
 #[cfg(test)]

@@ -2,7 +2,10 @@
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Not};
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
 use rand::RngExt;
+use sternhalma_cpu::level;
 
 use crate::Rng;
 use crate::util::bits;
@@ -133,8 +136,13 @@ impl BitXorAssign for Bits {
 ///
 /// Off-diagonal squares are swapped, with half the size in each step [Warren
 /// 2012, section 7-3].
-#[inline(never)]
 pub fn transpose(planes: &mut [Bits; 64]) {
+    dispatch!(level(), simd => transpose_at(simd, planes));
+}
+
+#[simd]
+#[inline(never)]
+fn transpose_at<S: Simd>(_: S, planes: &mut [Bits; 64]) {
     let mut width = 32;
     let mut low = u64::from(u32::MAX);
     while width > 0 {
@@ -166,8 +174,9 @@ impl RandomBits {
     }
 
     /// Draws a fair coin for each lane.
+    #[simd]
     #[inline(never)]
-    pub fn toss(&mut self, coins: &mut Bits) {
+    pub fn toss<S: Simd>(&mut self, _: S, coins: &mut Bits) {
         let [a, b, c, d] = &mut self.0;
         for i in 0..Bits::WORDS {
             coins.0[i] = a[i].wrapping_add(d[i]).rotate_left(23).wrapping_add(a[i]);
@@ -210,11 +219,13 @@ mod tests {
     fn planes_become_rows() {
         let mut rng = Rng::seed_from_u64(3);
         let planes: [Bits; 64] = std::array::from_fn(|_| Bits(std::array::from_fn(|_| rng.random())));
-        let mut rows = planes;
-        transpose(&mut rows);
-        for (plane, bits) in planes.iter().enumerate() {
-            for lane in 0..LANES {
-                assert_eq!(rows[lane % 64].0[lane / 64] >> plane & 1 == 1, bits.get(lane), "{plane} {lane}");
+        for level in sternhalma_cpu::levels() {
+            let mut rows = planes;
+            dispatch!(level, simd => transpose_at(simd, &mut rows));
+            for (plane, bits) in planes.iter().enumerate() {
+                for lane in 0..LANES {
+                    assert_eq!(rows[lane % 64].0[lane / 64] >> plane & 1 == 1, bits.get(lane), "{plane} {lane}");
+                }
             }
         }
     }
@@ -228,8 +239,8 @@ mod tests {
             |word: usize| -> [u8; 32] { std::array::from_fn(|byte| random.0[byte / 8][word].to_le_bytes()[byte % 8]) };
         let mut expected: [_; Bits::WORDS] = std::array::from_fn(|word| Xoshiro256PlusPlus::from_seed(seed(word)));
         let mut coins = Bits::NONE;
-        for _ in 0..100 {
-            random.toss(&mut coins);
+        for level in sternhalma_cpu::levels().into_iter().cycle().take(100) {
+            dispatch!(level, simd => random.toss(simd, &mut coins));
             assert_eq!(coins.0, expected.each_mut().map(|generator| generator.random::<u64>()));
         }
     }

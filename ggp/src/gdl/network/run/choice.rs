@@ -6,6 +6,10 @@
 //! The inner loops are separate functions that are not inlined, because the
 //! compiler only vectorises them while their operands are in memory.
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::level;
+
 use super::bits::{Bits, RandomBits};
 
 /// The maximum number of binary digits of a number of moves.
@@ -26,18 +30,24 @@ const GROUP: usize = 8;
 /// the number of its legal moves, with rejection, and counts it down from move
 /// to move.
 pub fn choose(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
+    dispatch!(level(), simd => choose_at(simd, planes, random))
+}
+
+#[simd]
+fn choose_at<S: Simd>(simd: S, planes: &mut [Bits], random: &mut RandomBits) -> Bits {
     match usize::BITS - planes.len().leading_zeros() {
-        0..=3 => choose_of::<3>(planes, random),
-        4..=6 => choose_of::<6>(planes, random),
-        7..=9 => choose_of::<9>(planes, random),
-        10..=12 => choose_of::<12>(planes, random),
-        _ => choose_of::<DIGITS>(planes, random),
+        0..=3 => choose_of::<S, 3>(simd, planes, random),
+        4..=6 => choose_of::<S, 6>(simd, planes, random),
+        7..=9 => choose_of::<S, 9>(simd, planes, random),
+        10..=12 => choose_of::<S, 12>(simd, planes, random),
+        _ => choose_of::<S, DIGITS>(simd, planes, random),
     }
 }
 
 /// Chooses moves if the number of moves has at most `N` digits in every lane.
-fn choose_of<const N: usize>(planes: &mut [Bits], random: &mut RandomBits) -> Bits {
-    let mut counts = count::<N>(planes);
+#[simd]
+fn choose_of<S: Simd, const N: usize>(simd: S, planes: &mut [Bits], random: &mut RandomBits) -> Bits {
+    let mut counts = count::<S, N>(simd, planes);
     let none = !counts.iter().fold(Bits::NONE, |any, &digit| any | digit);
     // From here on `counts` is the largest number that may be drawn; a lane
     // without moves draws 0.
@@ -51,7 +61,7 @@ fn choose_of<const N: usize>(planes: &mut [Bits], random: &mut RandomBits) -> Bi
     macro_rules! by_digits {
         ($($n:literal)*) => {
             match digits {
-                $($n => pick::<$n>(planes, &counts, random),)*
+                $($n => pick::<S, $n>(simd, planes, &counts, random),)*
                 _ => unreachable!("a count has at most {DIGITS} digits"),
             }
         };
@@ -61,23 +71,25 @@ fn choose_of<const N: usize>(planes: &mut [Bits], random: &mut RandomBits) -> Bi
 }
 
 /// Returns the number of planes that hold in each lane.
-fn count<const N: usize>(planes: &[Bits]) -> [Bits; N] {
+#[simd]
+fn count<S: Simd, const N: usize>(simd: S, planes: &[Bits]) -> [Bits; N] {
     let mut counts = [Bits::NONE; N];
     let (groups, rest) = planes.as_chunks::<GROUP>();
     for group in groups {
-        count_group(group, &mut counts);
+        count_group(simd, group, &mut counts);
     }
     if !rest.is_empty() {
         let mut group = [Bits::NONE; GROUP];
         group[..rest.len()].copy_from_slice(rest);
-        count_group(&group, &mut counts);
+        count_group(simd, &group, &mut counts);
     }
     counts
 }
 
 /// Adds the number of planes of a group that hold in each lane.
+#[simd]
 #[inline(never)]
-fn count_group<const N: usize>(group: &[Bits; GROUP], counts: &mut [Bits; N]) {
+fn count_group<S: Simd, const N: usize>(_: S, group: &[Bits; GROUP], counts: &mut [Bits; N]) {
     for word in 0..Bits::WORDS {
         let at = |index: usize| group[index].0[word];
         let (a, p) = add(at(0), at(1), at(2));
@@ -104,16 +116,17 @@ fn add(a: u64, b: u64, c: u64) -> (u64, u64) {
 
 /// Draws a number from 0 to `most` in each lane and selects the plane with
 /// that number among the planes that hold.
-fn pick<const N: usize>(planes: &mut [Bits], most: &[Bits], random: &mut RandomBits) {
-    let mut left = draw::<N>(most, random);
+#[simd]
+fn pick<S: Simd, const N: usize>(simd: S, planes: &mut [Bits], most: &[Bits], random: &mut RandomBits) {
+    let mut left = draw::<S, N>(simd, most, random);
     let (groups, rest) = planes.as_chunks_mut::<GROUP>();
     for group in groups {
         if any(group) {
-            count_down(group, &mut left);
+            count_down(simd, group, &mut left);
         }
     }
     for plane in rest {
-        count_down(std::array::from_mut(plane), &mut left);
+        count_down(simd, std::array::from_mut(plane), &mut left);
     }
 }
 
@@ -132,8 +145,9 @@ fn any(planes: &[Bits; GROUP]) -> bool {
 /// Subtracts the planes one by one from the numbers of the lanes in which they
 /// hold, and keeps those lanes whose number was 0. All digits are then 1, a
 /// number that is too large to be counted down again.
+#[simd]
 #[inline(never)]
-fn count_down<const M: usize, const N: usize>(planes: &mut [Bits; M], left: &mut [Bits; N]) {
+fn count_down<S: Simd, const M: usize, const N: usize>(_: S, planes: &mut [Bits; M], left: &mut [Bits; N]) {
     for word in 0..Bits::WORDS {
         let mut digits: [u64; N] = std::array::from_fn(|digit| left[digit].0[word]);
         for plane in planes.iter_mut() {
@@ -153,7 +167,8 @@ fn count_down<const M: usize, const N: usize>(planes: &mut [Bits; M], left: &mut
 
 /// Draws a number from 0 to `most` in each lane, all equally likely. Digits up
 /// to the highest of `most` are drawn until the number is not above it.
-fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
+#[simd]
+fn draw<S: Simd, const N: usize>(simd: S, most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
     let mut may = [Bits::NONE; N];
     let mut any = Bits::NONE;
     for digit in (0..N).rev() {
@@ -166,8 +181,8 @@ fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
     while rejected.any() {
         let mut above = Bits::NONE;
         for digit in 0..N {
-            random.toss(&mut coins);
-            redraw(&mut drawn[digit], &coins, &may[digit], &most[digit], &rejected, &mut above);
+            random.toss(simd, &mut coins);
+            redraw(simd, &mut drawn[digit], &coins, &may[digit], &most[digit], &rejected, &mut above);
         }
         rejected &= above;
     }
@@ -176,8 +191,9 @@ fn draw<const N: usize>(most: &[Bits], random: &mut RandomBits) -> [Bits; N] {
 
 /// Draws one digit again in the rejected lanes. `above` has the lanes in which
 /// the digits so far are above those of `most`.
+#[simd]
 #[inline(never)]
-fn redraw(drawn: &mut Bits, coins: &Bits, may: &Bits, most: &Bits, rejected: &Bits, above: &mut Bits) {
+fn redraw<S: Simd>(_: S, drawn: &mut Bits, coins: &Bits, may: &Bits, most: &Bits, rejected: &Bits, above: &mut Bits) {
     let new = *coins & *may;
     *drawn = (*rejected & new) | (!*rejected & *drawn);
     *above = (new & !*most) | (*above & !(new ^ *most));
@@ -206,12 +222,14 @@ mod tests {
     fn one_of_the_legal_moves_is_chosen() {
         let mut rng = Rng::seed_from_u64(1);
         let mut random = RandomBits::new(&mut rng);
+        let mut levels = sternhalma_cpu::levels().into_iter().cycle();
         let few = (0..40).map(|moves| (moves, 10));
         for (moves, times) in few.chain([(63, 10), (64, 10), (65, 10), (200, 5), (513, 2), (5000, 1)]) {
             for _ in 0..times {
                 let legal = random_planes(&mut rng, moves);
                 let mut chosen = legal.clone();
-                let none = choose(&mut chosen, &mut random);
+                let level = levels.next().expect("there is a level");
+                let none = dispatch!(level, simd => choose_at(simd, &mut chosen, &mut random));
                 for lane in 0..LANES {
                     let some = legal.iter().any(|plane| plane.get(lane));
                     assert_eq!(none.get(lane), !some, "lane {lane} of {moves} moves");

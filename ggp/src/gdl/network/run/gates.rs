@@ -2,6 +2,10 @@
 
 use std::ops::{Index, IndexMut, Range};
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::level;
+
 use super::bits::Bits;
 
 /// The number of a slot.
@@ -120,20 +124,14 @@ impl SlotNumber for Slot {
 #[derive(Clone)]
 pub struct GateCode<S: SlotNumber, const PARTS: usize> {
     code: Vec<S>,
-    runs: [Vec<GateRun<S>>; PARTS],
+    runs: [Vec<GateRun>; PARTS],
 }
 
 /// Adjacent gates of one shape.
-struct GateRun<S: SlotNumber> {
-    kernel: fn(&mut S::Slots, &[S]),
+#[derive(Clone)]
+struct GateRun {
+    kernel: KernelNumber,
     code: Range<usize>,
-}
-
-// A derived implementation would require `S::Slots: Clone`.
-impl<S: SlotNumber> Clone for GateRun<S> {
-    fn clone(&self) -> GateRun<S> {
-        GateRun { kernel: self.kernel, code: self.code.clone() }
-    }
 }
 
 impl<S: SlotNumber, const PARTS: usize> GateCode<S, PARTS> {
@@ -151,28 +149,35 @@ impl<S: SlotNumber, const PARTS: usize> GateCode<S, PARTS> {
     pub fn add_run(&mut self, part: usize, shape: GateShape, slots: impl Iterator<Item = Slot>) {
         let start = self.code.len();
         self.code.extend(slots.map(|slot| S::try_from(slot).ok().expect("the slot fits into the code")));
-        self.runs[part].push(GateRun { kernel: kernel(shape), code: start..self.code.len() });
+        self.runs[part].push(GateRun { kernel: kernel_number(shape), code: start..self.code.len() });
     }
 
     /// Evaluates the gates of a part.
     pub fn run(&self, part: usize, slots: &mut LaneSlots) {
+        dispatch!(level(), simd => self.run_at(simd, part, slots));
+    }
+
+    #[simd]
+    fn run_at<L: Simd>(&self, simd: L, part: usize, slots: &mut LaneSlots) {
         let slots = S::of(slots);
         for run in &self.runs[part] {
-            (run.kernel)(slots, &self.code[run.code.clone()]);
+            run_kernel(simd, run.kernel, slots, &self.code[run.code.clone()]);
         }
     }
 
     /// Returns the memory of the code in bytes.
     pub fn bytes(&self) -> usize {
         let runs: usize = self.runs.iter().map(Vec::capacity).sum();
-        self.code.capacity() * size_of::<S>() + runs * size_of::<GateRun<S>>()
+        self.code.capacity() * size_of::<S>() + runs * size_of::<GateRun>()
     }
 }
 
 /// Evaluates conjunctions of `P` literals and the negations of `N` more,
 /// inverted if `INVERTED`. Each has `LENGTH` words of code: the `P + N` slots
 /// that it reads and the slot that it writes.
-fn gates<S: SlotNumber, const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(
+#[simd]
+fn gates<L: Simd, S: SlotNumber, const P: usize, const N: usize, const LENGTH: usize, const INVERTED: bool>(
+    _: L,
     slots: &mut S::Slots,
     code: &[S],
 ) {
@@ -192,24 +197,37 @@ fn gates<S: SlotNumber, const P: usize, const N: usize, const LENGTH: usize, con
 /// inverted.
 pub type GateShape = (usize, usize, bool);
 
-fn kernel<S: SlotNumber>(shape: GateShape) -> fn(&mut S::Slots, &[S]) {
+/// The number of a kernel: twice the number of the shape without inversion, plus 1 if the result is inverted.
+type KernelNumber = u8;
+
+/// Returns the number of the kernel for a shape. Shapes are ordered by the number of literals, then by that of
+/// negated ones.
+fn kernel_number((plain, negated, inverted): GateShape) -> KernelNumber {
+    let literals = plain + negated;
+    assert!((1..=WIDEST).contains(&literals), "a gate has 1 to {WIDEST} literals");
+    let number = (literals - 1) * (literals + 2) / 2 + negated;
+    2 * number as KernelNumber + KernelNumber::from(inverted)
+}
+
+#[simd]
+fn run_kernel<L: Simd, S: SlotNumber>(simd: L, kernel: KernelNumber, slots: &mut S::Slots, code: &[S]) {
     macro_rules! kernels {
-        ($($p:literal $n:literal $length:literal)*) => {
-            match shape {
-                $(($p, $n, false) => gates::<S, $p, $n, $length, false>,
-                  ($p, $n, true) => gates::<S, $p, $n, $length, true>,)*
-                _ => unreachable!("a gate has 1 to {WIDEST} literals"),
+        ($($number:literal $p:literal $n:literal $length:literal)*) => {
+            match (kernel / 2, kernel % 2) {
+                $(($number, 0) => gates::<L, S, $p, $n, $length, false>(simd, slots, code),
+                  ($number, _) => gates::<L, S, $p, $n, $length, true>(simd, slots, code),)*
+                _ => unreachable!("kernel numbers are those of shapes"),
             }
         };
     }
     kernels!(
-        1 0 2  0 1 2
-        2 0 3  1 1 3  0 2 3
-        3 0 4  2 1 4  1 2 4  0 3 4
-        4 0 5  3 1 5  2 2 5  1 3 5  0 4 5
-        5 0 6  4 1 6  3 2 6  2 3 6  1 4 6  0 5 6
-        6 0 7  5 1 7  4 2 7  3 3 7  2 4 7  1 5 7  0 6 7
-        7 0 8  6 1 8  5 2 8  4 3 8  3 4 8  2 5 8  1 6 8  0 7 8
-        8 0 9  7 1 9  6 2 9  5 3 9  4 4 9  3 5 9  2 6 9  1 7 9  0 8 9
+        0 1 0 2  1 0 1 2
+        2 2 0 3  3 1 1 3  4 0 2 3
+        5 3 0 4  6 2 1 4  7 1 2 4  8 0 3 4
+        9 4 0 5  10 3 1 5  11 2 2 5  12 1 3 5  13 0 4 5
+        14 5 0 6  15 4 1 6  16 3 2 6  17 2 3 6  18 1 4 6  19 0 5 6
+        20 6 0 7  21 5 1 7  22 4 2 7  23 3 3 7  24 2 4 7  25 1 5 7  26 0 6 7
+        27 7 0 8  28 6 1 8  29 5 2 8  30 4 3 8  31 3 4 8  32 2 5 8  33 1 6 8  34 0 7 8
+        35 8 0 9  36 7 1 9  37 6 2 9  38 5 3 9  39 4 4 9  40 3 5 9  41 2 6 9  42 1 7 9  43 0 8 9
     )
 }

@@ -1,5 +1,9 @@
 //! Random playouts in lanes.
 
+use fearless_simd::{Simd, dispatch};
+use fearless_simd_macros::simd;
+use sternhalma_cpu::level;
+
 use super::bits::RandomBits;
 use super::choice::choose;
 use super::{Bits, LANES, LaneProgram, LaneSlots, LanesError, Slot, find_goals};
@@ -69,16 +73,21 @@ impl<'a> PlayoutRun<'a> {
 
     /// Plays until all playouts have ended.
     pub fn play(&mut self, programs: &[&LaneProgram]) -> Result<(), LanesError> {
+        dispatch!(level(), simd => self.play_at(simd, programs))
+    }
+
+    #[simd]
+    fn play_at<S: Simd>(&mut self, simd: S, programs: &[&LaneProgram]) -> Result<(), LanesError> {
         while self.over_at_once && self.left > 0 {
-            self.begin();
-            self.end(programs[0], self.active);
+            self.begin(simd);
+            self.end(simd, programs[0], self.active);
         }
         loop {
             for (phase, program) in programs.iter().enumerate() {
                 let over = program.terminal(self.slots);
-                self.end(program, over & self.active);
+                self.end(simd, program, over & self.active);
                 if phase == 0 {
-                    self.begin();
+                    self.begin(simd);
                     if !self.active.any() {
                         return Ok(());
                     }
@@ -90,7 +99,8 @@ impl<'a> PlayoutRun<'a> {
     }
 
     /// Records the results of lanes.
-    fn end(&mut self, program: &LaneProgram, over: Bits) {
+    #[simd]
+    fn end<S: Simd>(&mut self, _: S, program: &LaneProgram, over: Bits) {
         if !over.any() {
             return;
         }
@@ -111,7 +121,8 @@ impl<'a> PlayoutRun<'a> {
     }
 
     /// Starts playouts in lanes that have none.
-    fn begin(&mut self) {
+    #[simd]
+    fn begin<S: Simd>(&mut self, _: S) {
         let mut begin = !self.active;
         if begin.count() > self.left {
             begin = begin.take(self.left);
