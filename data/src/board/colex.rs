@@ -1,5 +1,7 @@
 //! Binomial coefficients: the weights of the combinatorial number system.
 
+use super::cell::Cell;
+
 /// The largest number of pieces of an army.
 pub(crate) const MOST_PIECES: usize = 15;
 
@@ -23,6 +25,57 @@ pub(super) const fn binomials() -> [[u64; ROW]; MOST_PIECES + 1] {
         n += 1;
     }
     table
+}
+
+/// Bits of the mantissa in a bucket of [`ESTIMATES`]. With 6 bits a bucket contains at most one C(n, k) for
+/// k above 1, because C(n + 1, k) / C(n, k) is at least 121 / 119.
+const MANTISSA: u32 = 6;
+const BUCKETS: usize = 64 << MANTISSA;
+
+/// `ESTIMATES[k][bucket(rest)]` is the largest n with `bucket(C(n, k)) <= bucket(rest)`: the largest n with
+/// C(n, k) <= `rest`, or one more.
+static ESTIMATES: [[u8; BUCKETS]; MOST_PIECES + 1] = estimates();
+
+/// Returns a number that grows with `rest`: the exponent and the first bits of the mantissa of `rest + 1`.
+/// `rest` is below 2^63 - 1.
+#[inline]
+const fn bucket(rest: u64) -> usize {
+    // Signed numbers convert with one instruction.
+    let float = (rest as i64 + 1) as f64;
+    (float.to_bits() >> (f64::MANTISSA_DIGITS - 1 - MANTISSA)) as usize - (1023 << MANTISSA)
+}
+
+const fn estimates() -> [[u8; BUCKETS]; MOST_PIECES + 1] {
+    let counts = binomials();
+    let mut table = [[0; BUCKETS]; MOST_PIECES + 1];
+    let mut k = 2;
+    while k <= MOST_PIECES {
+        let (mut n, mut at) = (k, 0);
+        while at < BUCKETS {
+            let first = n;
+            while n < Cell::LIMIT && bucket(counts[k][n]) == at {
+                n += 1;
+            }
+            assert!(n - first <= 1, "a bucket contains one count");
+            table[k][at] = (n - 1) as u8;
+            at += 1;
+        }
+        k += 1;
+    }
+    table
+}
+
+/// Returns the largest n with C(n, k) <= `rest`, and the difference of the two.
+///
+/// `rest` is below C(121, k), and `k` is 1 to 15. Cost: independent of `rest`, and without a branch on it.
+#[inline]
+pub(super) fn largest(rest: u64, k: usize) -> (usize, u64) {
+    if k == 1 {
+        return (rest as usize, 0);
+    }
+    let estimate = usize::from(ESTIMATES[k][bucket(rest)]);
+    let n = estimate - usize::from(BINOMIALS[k][estimate % ROW] > rest);
+    (n, rest - BINOMIALS[k][n % ROW])
 }
 
 /// Returns C(n, k), or `None` if it exceeds 64 bits.
