@@ -28,7 +28,9 @@ pub fn missing_extension() -> Option<&'static str> {
         use raw_cpuid::native_cpuid::cpuid_count;
         // Bits of the registers that CPUID returns for these leaves.
         let basic = cpuid_count(1, 0);
-        let structured = if cpuid_count(0, 0).eax >= 7 { cpuid_count(7, 0).ebx } else { 0 };
+        let has_structured = cpuid_count(0, 0).eax >= 7;
+        let structured = if has_structured { cpuid_count(7, 0).ebx } else { 0 };
+        let more = if has_structured { cpuid_count(7, 0).ecx } else { 0 };
         let amd = if cpuid_count(0x8000_0000, 0).eax >= 0x8000_0001 { cpuid_count(0x8000_0001, 0).ecx } else { 0 };
         macro_rules! check {
             ($($extension:literal $register:expr, $bit:literal;)*) => {
@@ -39,6 +41,7 @@ pub fn missing_extension() -> Option<&'static str> {
         }
         check! {
             "sse3" basic.ecx, 0;
+            "pclmulqdq" basic.ecx, 1;
             "ssse3" basic.ecx, 9;
             "fma" basic.ecx, 12;
             "cmpxchg16b" basic.ecx, 13;
@@ -55,10 +58,19 @@ pub fn missing_extension() -> Option<&'static str> {
             "avx512f" structured, 16;
             "avx512dq" structured, 17;
             "adx" structured, 19;
+            "avx512ifma" structured, 21;
             "avx512cd" structured, 28;
             "sha" structured, 29;
             "avx512bw" structured, 30;
             "avx512vl" structured, 31;
+            "avx512vbmi" more, 1;
+            "avx512vbmi2" more, 6;
+            "gfni" more, 8;
+            "vaes" more, 9;
+            "vpclmulqdq" more, 10;
+            "avx512vnni" more, 11;
+            "avx512bitalg" more, 12;
+            "avx512vpopcntdq" more, 14;
             "lzcnt" amd, 5;
             "sse4a" amd, 6;
         }

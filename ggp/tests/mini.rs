@@ -321,9 +321,15 @@ fn history_counts_a_move_once_a_simulation() {
         assert_eq!(history.best(0, [4, 5, 3].into_iter(), &mut rng), 2);
         assert_eq!(history.best(0, [4, 5, 9].into_iter(), &mut rng), 1);
     }
-    let mut any = [0; 2];
-    (0..100).for_each(|_| any[history.best(0, [7, 8].into_iter(), &mut rng)] += 1);
-    assert!(any.iter().all(|&count| count > 20), "{any:?}");
+    history.begin();
+    history.count(0, 11, 0.75);
+    history.count(0, 12, 0.75);
+    // Any of the unplayed moves, and any of those with the same value.
+    for moves in [[7, 8], [11, 12]] {
+        let mut any = [0; 2];
+        (0..100).for_each(|_| any[history.best(0, moves.into_iter(), &mut rng)] += 1);
+        assert!(any.iter().all(|&count| count > 20), "{any:?}");
+    }
 }
 
 /// Rulesheets that take long to ground and whose goal trees are too large.
@@ -503,8 +509,19 @@ fn choices(
     state: &<NetworkGame as Game>::State,
     history: &MoveHistory,
 ) -> BTreeSet<String> {
+    choices_of(0, game, playout, state, history)
+}
+
+/// Returns the names of the moves that a playout chooses for a role in a state.
+fn choices_of(
+    role: usize,
+    game: &NetworkGame,
+    playout: &mut MiniPlayout<NetworkGame>,
+    state: &<NetworkGame as Game>::State,
+    history: &MoveHistory,
+) -> BTreeSet<String> {
     let mut rng = Rng::seed_from_u64(9);
-    (0..100).map(|_| game.move_name(0, playout.choose(game, state, 0, history, &mut rng))).collect()
+    (0..100).map(|_| game.move_name(role, playout.choose(game, state, role, history, &mut rng))).collect()
 }
 
 /// Returns a playout of one strategy in the state after the moves of a case.
@@ -584,6 +601,60 @@ fn exploration_looks_at_the_states_before() {
     playout.watch(&game, &state);
     let names = ["(to s1)", "(to s3)"].map(String::from);
     assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), BTreeSet::from(names));
+}
+
+#[test]
+fn exploration_compares_with_three_states() {
+    let rules = "(role you) (init (at a)) (place a) (place b) (place c) (place d)
+        (<= (legal you (to ?x)) (place ?x)) (<= (next (at ?x)) (does you (to ?x)))
+        (<= terminal (true (at none))) (goal you 50)";
+    let (game, _) = ready(rules);
+    let mut playout = playout(&game, 0, always(Strategy::Exploration));
+    let mut state = game.initial();
+    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    playout.watch(&game, &state);
+    for name in ["(to b)", "(to c)", "(to d)"] {
+        game.play(&mut state, &[game.move_named(0, name).unwrap()]);
+        playout.watch(&game, &state);
+    }
+    // The first state is no longer known; the other three are.
+    let best = BTreeSet::from(["(to a)".to_owned()]);
+    assert_eq!(choices(&game, &mut playout, &state, &MoveHistory::new(1)), best);
+}
+
+#[test]
+fn our_role_learns_from_its_own_rewards() {
+    // A fact of the letters counts for each of its columns.
+    let rules = "(role first) (role second) (init (step 0)) (upper f) (upper g) (lower x) (lower y)
+        (legal first wait) (legal first rest) (<= (legal second (write ?u ?l)) (upper ?u) (lower ?l))
+        (<= (next (letters ?u ?l)) (does second (write ?u ?l)))
+        (<= (next (step 1)) (true (step 0))) (<= terminal (true (step 1)))
+        (worth f y 100 0) (worth f x 75 25) (worth g y 25 75) (worth g x 0 100)
+        (<= (goal second ?n) (true (letters ?u ?l)) (worth ?u ?l ?n ?m))
+        (<= (goal first ?m) (true (letters ?u ?l)) (worth ?u ?l ?n ?m))";
+    let (game, _) = ready(rules);
+    let mut playout = playout(&game, 1, always(Strategy::Symbols));
+    let mut rng = Rng::seed_from_u64(1);
+    let history = MoveHistory::new(2);
+    // Weights: f 2/4 - 1/6, g 0/4 - 2/6, x 1/4 - 2/6, y 1/4 - 1/6.
+    for (letters, won) in [("f y", true), ("f x", true), ("g y", false), ("g x", false), ("f x", false)] {
+        playout.begin(&game, Some(0.1), &mut rng);
+        let mut state = game.initial();
+        playout.watch(&game, &state);
+        game.play(
+            &mut state,
+            &[game.move_named(0, "wait").unwrap(), game.move_named(1, &format!("(write {letters})")).unwrap()],
+        );
+        playout.watch(&game, &state);
+        let reward = f64::from(u8::from(won));
+        playout.learn(&game, &history, &[1.0 - reward, reward]);
+    }
+    let (_, tally) = playout.tallies().next().unwrap();
+    assert_eq!(tally, StrategyTally { simulations: 5, sum: 2.0 });
+    playout.begin(&game, None, &mut rng);
+    // The sum of the weights decides; one column alone would leave two moves.
+    let best = BTreeSet::from(["(write f y)".to_owned()]);
+    assert_eq!(choices_of(1, &game, &mut playout, &game.initial(), &history), best);
 }
 
 /// A game that writes five of six letters; a, b and c have the highest value.

@@ -45,7 +45,7 @@ fn searches_in_lanes_are_the_same_at_every_level() {
     let games = names().into_iter().map(|level| {
         let log = format!("{level}.ndjson");
         let words = format!(
-            "tournament --rules {rules} uct,lanes=32 mast,lanes=8 --games 4 --playouts 60 --seed 3 --quiet --log {log}"
+            "tournament --rules {rules} uct,lanes=32 mast,lanes=8 --games 4 --playouts 60 --seed 3 --threads 1 --quiet --log {log}"
         );
         run_at(&env, level, &words).success();
         let log = ndjson(&std::fs::read_to_string(env.work().join(log)).unwrap());
