@@ -6,15 +6,12 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
-use sternhalma_data::table::Layout;
+use sternhalma_data::table::{Layout, find_table, parse_table_name, table_name, tables_dir};
 use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableOptions};
 use sternhalma_ggp::messages::nearest;
 
 use crate::resources::check_memory;
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, size};
-
-/// The environment variable that names the tables directory.
-pub const TABLES_VARIABLE: &str = "STERNHALMA_TABLES";
 
 /// The largest table in bytes that an error message suggests to build.
 const LARGEST_SUGGESTION: u64 = 4 << 30;
@@ -66,12 +63,7 @@ impl TablesArgs {
         if let Some(dir) = &self.tables_dir {
             return Ok(dir.clone());
         }
-        if let Some(dir) = std::env::var_os(TABLES_VARIABLE).filter(|dir| !dir.is_empty()) {
-            return Ok(dir.into());
-        }
-        let dirs = directories::ProjectDirs::from("", "", "sternhalma");
-        let dirs = dirs.context("this system has no data directory; give one with --tables or STERNHALMA_TABLES")?;
-        Ok(dirs.data_dir().to_owned())
+        tables_dir().context("this system has no data directory; give one with --tables or STERNHALMA_TABLES")
     }
 
     /// Returns the path in the directory of a table whose file the user does not name.
@@ -135,14 +127,7 @@ impl TablesArgs {
     ///
     /// Fails if there is no such file. The message names the directory and its tables.
     pub fn find(&self, file: &Path) -> Result<PathBuf> {
-        if file.exists() || file.components().count() != 1 {
-            return Ok(file.to_owned());
-        }
-        let kept = self.dir()?.join(file);
-        let mut with_extension = kept.clone().into_os_string();
-        with_extension.push(".sht");
-        let found = [kept, with_extension.into()].into_iter().find(|path| path.exists());
-        found.with_context(|| {
+        find_table(&self.dir()?, file).with_context(|| {
             let dir = self.dir().unwrap_or_default();
             format!(
                 "{}: there is no such file, neither here nor in {}{}",
@@ -225,34 +210,6 @@ impl TablesArgs {
     }
 }
 
-/// Returns the name of a table's file without its extension.
-fn table_name(prefix: Prefix, encoding: Encoding) -> String {
-    let board = prefix.board();
-    let mut name = format!("{0}x{0}-{1}", board.size(), board.pieces());
-    if !prefix.is_whole() {
-        name += &format!("-within{}", prefix.within());
-    }
-    if encoding != Encoding::Byte {
-        name += &format!("-{encoding}");
-    }
-    name
-}
-
-/// Returns the table with this name, if a table could have it.
-fn parse_table_name(name: &str) -> Option<(Prefix, Encoding)> {
-    let mut parts = name.split('-');
-    let (size, other) = parts.next()?.split_once('x')?;
-    let board = Board::new(size.parse().ok()?, parts.next()?.parse().ok()?).ok().filter(|_| size == other)?;
-    let (mut prefix, mut encoding) = (Prefix::whole(board), Encoding::Byte);
-    for part in parts {
-        match part.strip_prefix("within") {
-            Some(within) => prefix = Prefix::new(board, within.parse().ok()?).ok()?,
-            None => encoding = part.parse().ok()?,
-        }
-    }
-    (table_name(prefix, encoding) == name).then_some((prefix, encoding))
-}
-
 /// Returns the largest prefix of a board that has at most a number of states.
 pub fn largest_prefix(board: Board, states: u64) -> Prefix {
     let prefixes = (board.pieces()..=board.cells()).filter_map(|within| Prefix::new(board, within as u64).ok());
@@ -270,17 +227,6 @@ fn existing(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_tables_are_parsed() {
-        for name in ["9x9-6", "9x9-10-within22", "5x5-3-zstd", "5x5-3-ans", "5x5-3-within18-mod3"] {
-            let (prefix, encoding) = parse_table_name(name).unwrap();
-            assert_eq!(table_name(prefix, encoding), name);
-        }
-        for name in ["", "9x9", "9x8-6", "9x9-16", "9x9-6-within99", "9x9-6-byte", "9x9-06", "a1,b1,c1", "table"] {
-            assert!(parse_table_name(name).is_none(), "{name}");
-        }
-    }
 
     #[test]
     fn suggested_prefixes_are_small() {

@@ -12,6 +12,7 @@ mod format;
 pub mod fs;
 #[allow(unsafe_code)]
 mod map;
+mod names;
 mod options;
 mod probe;
 mod reader;
@@ -26,6 +27,7 @@ pub use format::{
     Ans, Block, Encoding, EncodingError, LayerTraffic, Layout, Partition, Provenance, TableInfo, Zstd, checksum,
 };
 pub use map::install_sigbus_handler;
+pub use names::{TABLES_VARIABLE, find_table, parse_table_name, table_name, tables_dir};
 pub use options::TableOptions;
 pub use probe::ProbedState;
 pub use reader::Table;
