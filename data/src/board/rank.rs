@@ -80,15 +80,33 @@ impl Rank {
     /// If `pieces` is above 15, or if no state on 121 cells has this rank.
     #[inline]
     pub fn state(self, pieces: usize) -> State {
+        State::from_cells(self.cells(pieces).collect())
+    }
+
+    /// Returns the cells of the state of `pieces` cells with this rank, the highest first, as
+    /// [`state`](Rank::state) does.
+    ///
+    /// # Panics
+    /// If `pieces` is above 15, or if no state on 121 cells has this rank.
+    #[inline]
+    pub fn cells(self, pieces: usize) -> impl Iterator<Item = Cell> {
         assert!(self.0 < BINOMIALS[pieces][Cell::LIMIT], "no state of {pieces} pieces has rank {self}");
         let mut rest = self.0;
-        let mut bits = 0;
-        for k in (1..=pieces).rev() {
-            let (cell, remaining) = largest(rest, k);
-            rest = remaining;
-            bits |= 1 << cell;
-        }
-        State::from_cells(CellSet::from_bits(bits))
+        (1..=pieces).rev().map(move |k| {
+            let cell;
+            (cell, rest) = largest(rest, k);
+            Cell::new(cell)
+        })
+    }
+
+    /// Returns the rank of the state with these cells in goal order, which ascend.
+    ///
+    /// # Panics
+    /// If there are more than 15 cells.
+    #[inline]
+    pub fn of_ascending(cells: impl IntoIterator<Item = Cell>) -> Rank {
+        let terms = cells.into_iter().enumerate().map(|(i, cell)| BINOMIALS[i + 1][cell.index()]);
+        Rank(terms.fold(0, u64::wrapping_add))
     }
 
     /// Returns the rank after the piece on `from` has moved to the empty cell
@@ -328,6 +346,9 @@ mod tests {
             let state = State::from_cells(cells);
             prop_assert_eq!(Rank::of(state), Rank(sum));
             prop_assert_eq!(Rank::of(state).state(cells.len()), state);
+            prop_assert_eq!(Rank::of_ascending(cells), Rank(sum));
+            let descending: Vec<Cell> = Rank(sum).cells(cells.len()).collect();
+            prop_assert!(descending.iter().rev().copied().eq(cells));
             for cell in cells {
                 prop_assert_eq!(PartialRank::new(cells.without(cell)).rank_with(cell), Rank(sum));
             }
