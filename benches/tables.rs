@@ -107,8 +107,17 @@ fn lookups(c: &mut Criterion) {
             });
         });
     }
+    let ranks: Vec<u64> = states.iter().map(|state| state.rank().0).collect();
     for (table, how) in [(&mapped, "mapped"), (&loaded, "in memory")] {
         let bytes = table.as_bytes().expect("the bench is of a byte table");
+        // The yardstick of `distances` in Python.
+        group.bench_function(format!("look-up of ranks, {how}"), |b| {
+            let mut out = vec![0; ranks.len()];
+            b.iter(|| {
+                out.iter_mut().zip(black_box(&ranks)).for_each(|(out, &rank)| *out = bytes[rank as usize]);
+                assert_eq!(out.iter().map(|&distance| u64::from(distance)).sum::<u64>(), expected);
+            });
+        });
         group.bench_function(format!("look-up, {how}"), |b| {
             b.iter(|| {
                 let ranks = black_box(&states).iter().map(|&state| Rank::of(state).0);
