@@ -651,10 +651,35 @@ fn our_role_learns_from_its_own_rewards() {
     }
     let (_, tally) = playout.tallies().next().unwrap();
     assert_eq!(tally, StrategyTally { simulations: 5, sum: 2.0 });
+    // The history heuristic gives each role its own reward.
+    let mut played = MoveHistory::new(2);
+    let moves = [0, 1].map(|role| game.legal_of(&game.initial(), role)[0]);
+    played.push(|numbers| numbers.extend([0, 1].map(|role| game.number(role, moves[role]))));
+    playout.begin(&game, None, &mut rng);
+    playout.learn(&game, &played, &[0.25, 0.75]);
+    assert_eq!([0, 1].map(|role| playout.preference(&game, role, moves[role])), [0.25, 0.75]);
     playout.begin(&game, None, &mut rng);
     // The sum of the weights decides; one column alone would leave two moves.
     let best = BTreeSet::from(["(write f y)".to_owned()]);
     assert_eq!(choices_of(1, &game, &mut playout, &game.initial(), &history), best);
+}
+
+#[test]
+fn equal_goals_are_ordered_by_the_tie_break() {
+    let rules = "(role you) (init start) (set both a) (set both c) (set one a) (last b) (last d)
+        (<= (legal you (take both)) (true start)) (<= (legal you (take one)) (true start))
+        (<= (legal you (add ?l)) (not (true start)) (last ?l))
+        (<= (next (has ?l)) (does you (take ?s)) (set ?s ?l))
+        (<= (next (has ?l)) (does you (add ?l))) (<= (next (has ?l)) (true (has ?l)))
+        (<= terminal (true (has ?l)) (last ?l))
+        (<= won (true (has a)) (true (has b))) (<= won (true (has c)) (true (has d)))
+        (<= (goal you 100) won) (<= (goal you 0) (not won))";
+    let (game, _) = ready(rules);
+    let mut playout = playout(&game, 0, always(Strategy::Goal));
+    playout.begin(&game, None, &mut Rng::seed_from_u64(1));
+    // Both states have one half of a way, and the first has halves of two.
+    let best = BTreeSet::from(["(take both)".to_owned()]);
+    assert_eq!(choices(&game, &mut playout, &game.initial(), &MoveHistory::new(1)), best);
 }
 
 /// A game that writes five of six letters; a, b and c have the highest value.
