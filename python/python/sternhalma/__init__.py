@@ -1,0 +1,50 @@
+"""Chinese Checkers distance tables, built and queried from NumPy."""
+
+from ._board import Moves, format, format_moves, moves, parse, rank, unrank
+from ._build import build, compare, convert, verify
+from ._errors import (
+    BoardError,
+    BuildError,
+    DamagedTable,
+    NotationError,
+    NotCovered,
+    OutOfMemory,
+    StateError,
+    SternhalmaError,
+    TableError,
+    TableExists,
+    TableNotFound,
+)
+from ._native import Board, __version__
+from ._table import OUTSIDE, Table, TableMoves, open
+
+__all__ = [
+    "OUTSIDE",
+    "Board",
+    "BoardError",
+    "BuildError",
+    "DamagedTable",
+    "Moves",
+    "NotCovered",
+    "NotationError",
+    "OutOfMemory",
+    "StateError",
+    "SternhalmaError",
+    "Table",
+    "TableError",
+    "TableExists",
+    "TableMoves",
+    "TableNotFound",
+    "__version__",
+    "build",
+    "compare",
+    "convert",
+    "format",
+    "format_moves",
+    "moves",
+    "open",
+    "parse",
+    "rank",
+    "unrank",
+    "verify",
+]

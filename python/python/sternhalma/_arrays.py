@@ -1,0 +1,66 @@
+"""Conversion of arguments to the arrays of the compiled module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._errors import StateError
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _integers(values: ArrayLike, limit: int, what: str) -> NDArray[Any]:
+    """Returns an array of integers from 0 to `limit`."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        # NumPy makes floats or objects of large integers in lists, and floats of nothing.
+        is_open = array.dtype.kind == "O" or array.size == 0 or not isinstance(values, np.ndarray)
+        objects = np.asarray(values, dtype=np.object_)
+        if not (is_open and all(map(_is_integer, objects.flat))):
+            raise TypeError(f"expected integers for {what}s, got an array of {array.dtype}")
+        array = objects
+    is_signed = array.dtype.kind != "u"
+    is_wide = array.dtype.kind == "O" or np.iinfo(array.dtype).max > limit
+    if is_signed or is_wide:
+        bad = (array < 0) | (array > limit) if is_wide else array < 0
+        if bad.any():
+            place = int(np.flatnonzero(bad)[0])
+            raise StateError(f"{what} {place}: {array.flat[place]} is not between 0 and {limit}")
+    return array
+
+
+def ranks_of(ranks: ArrayLike) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
+    """Returns ranks as a contiguous vector, and their shape."""
+    array = _integers(ranks, 2**64 - 1, "rank")
+    return np.ascontiguousarray(array, dtype=np.uint64).reshape(-1), array.shape
+
+
+def cells_of(cells: ArrayLike, pieces: int) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
+    """Returns cells as contiguous rows of `pieces` cells, and the shape without the last dimension."""
+    array = _integers(cells, 255, "cell")
+    if array.ndim == 0 or array.shape[-1] != pieces:
+        raise StateError(f"expected {pieces} cells in the last dimension, got an array of shape {array.shape}")
+    rows = np.ascontiguousarray(array, dtype=np.uint8).reshape(-1, pieces)
+    return rows, array.shape[:-1]
+
+
+def output_of(out: NDArray[np.uint8] | None, shape: tuple[int, ...]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Returns an array for distances of this shape, `out` if it is given, and a contiguous vector to write to.
+
+    If `out` is not contiguous, the vector is another array.
+    """
+    if out is None:
+        out = np.empty(shape, dtype=np.uint8)
+    elif not isinstance(out, np.ndarray) or out.dtype != np.uint8 or out.shape != shape:
+        found = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ValueError(f"out: expected an array of uint8 of shape {shape}, got {found}")
+    elif not out.flags.writeable:
+        raise ValueError("out: the array is read-only")
+    if out.flags.c_contiguous:
+        return out, out.reshape(-1)
+    return out, np.empty(out.size, dtype=np.uint8)

@@ -1,0 +1,162 @@
+"""Building, verifying, converting and comparing tables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+from . import _native
+from ._board import DEFAULT_BOARD
+from ._native import Board
+from ._table import Table, open
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_UNITS |= {f"{unit}i": 1 << (10 * power) for power, unit in enumerate("kmgt", 1)}
+
+Callback = Callable[[str, int, int], object]
+
+
+def _memory(memory: int | str | None) -> int:
+    """Returns a number of bytes. The default is three quarters of the machine's memory."""
+    if memory is None:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 * 3
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?i?)b?\s*", memory.lower())
+        if match is None or match[2] not in _UNITS:
+            raise ValueError(f"memory: expected a size such as '2GiB', got {memory!r}")
+        memory = int(float(match[1]) * _UNITS[match[2]])
+    if not 0 < memory < 2**64:
+        raise ValueError(f"memory: expected a number of bytes above 0, got {memory}")
+    return memory
+
+
+def _callback(progress: Any) -> Callback | None:
+    """Returns a function that gets the phase, the complete steps and all steps.
+
+    A progress bar of tqdm has one phase after another.
+    """
+    if progress is None or not (hasattr(progress, "reset") and hasattr(progress, "update")):
+        return progress  # type: ignore[no-any-return]
+    phase = ""
+
+    def report(name: str, done: int, total: int) -> None:
+        nonlocal phase
+        if name != phase or total != progress.total:
+            phase = name
+            progress.reset(total=total)
+            progress.set_description(name)
+        progress.update(done - progress.n)
+
+    return report
+
+
+def _threads(threads: int) -> int:
+    if threads < 0:
+        raise ValueError("threads: expected 0 or more")
+    return threads
+
+
+def build(
+    *,
+    board: Board = DEFAULT_BOARD,
+    within: int | None = None,
+    encoding: str = "byte",
+    mirrored: bool | None = None,
+    path: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    memory: int | str | None = None,
+    mode: str | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    threads: int = 0,
+    progress: Any = None,
+) -> Table:
+    """Builds a table, and opens it. An existing file with the same states and encoding is opened as it is.
+
+    `within` covers only the states within this number of cells nearest the goal. `encoding` is "byte", "mod3", "zstd"
+    or "ans". `mirrored` stores one state of each mirrored pair; the default is that of the encoding. `path` is by
+    default the table's name in the tables directory.
+
+    `memory` limits the memory, as bytes or a text such as "2GiB"; the default is three quarters of the machine's.
+    `mode` is "in-memory", "out-of-core", or `None` for the one that the limit allows. An interrupted out-of-core
+    build resumes with the same arguments, unless `fresh` discards its work directory `work_dir`.
+
+    `progress` is called with the phase, the complete steps and all steps; it may be a progress bar of tqdm.
+    Ctrl-C stops the build with `KeyboardInterrupt`, and so does any exception of `progress`.
+
+    Raises `BuildError`, `OutOfMemory`, `TableExists` if another table has the path, or `TableError`.
+    """
+    built = _native.build(
+        board,
+        within,
+        encoding,
+        mirrored,
+        None if path is None else os.fspath(path),
+        overwrite,
+        _memory(memory),
+        mode,
+        None if work_dir is None else os.fspath(work_dir),
+        fresh,
+        _threads(threads),
+        _callback(progress),
+    )
+    return open(built)
+
+
+def verify(
+    table: Table,
+    *,
+    deep: bool = False,
+    sample: int | None = None,
+    seed: int = 1,
+    memory: int | str | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    threads: int = 0,
+    progress: Any = None,
+) -> None:
+    """Compares a table with its checksums, or proves its distances.
+
+    `deep` proves every distance with a separate generator of moves. `sample` proves only whole classes of at least
+    this number of states, drawn with `seed`. A proof that needs more than `memory` keeps its state in the existing
+    directory `work_dir`, by default that of the table, and resumes after an interruption.
+
+    Raises `DamagedTable` if the table is damaged or wrong. `progress` is as in `build`.
+    """
+    directory = None if work_dir is None else os.fspath(work_dir)
+    _native.verify(
+        table._native, deep, sample, seed, _memory(memory), directory, _threads(threads), _callback(progress)
+    )
+
+
+def convert(
+    table: Table,
+    path: str | os.PathLike[str],
+    encoding: str,
+    *,
+    mirrored: bool | None = None,
+    overwrite: bool = False,
+    threads: int = 0,
+    progress: Any = None,
+) -> Table:
+    """Writes a table in another encoding or form, and opens the new file.
+
+    Raises `TableExists` if the file exists, unless `overwrite` is true. `progress` is as in `build`.
+    """
+    _native.convert(
+        table._native, os.fspath(path), encoding, mirrored, overwrite, _threads(threads), _callback(progress)
+    )
+    return open(path)
+
+
+def compare(a: Table, b: Table, *, threads: int = 0, progress: Any = None) -> dict[str, Any]:
+    """Compares two tables of a board on the states that both cover.
+
+    The result has the number of `states`, how many `differ`, the `largest` and the `mean` difference, the number of
+    `proven` states and of `contradictions`, and `pairs`: tuples of a distance in the smaller table, the difference to
+    the larger one, and the number of states.
+
+    Raises `BuildError` if the boards differ. `progress` is as in `build`.
+    """
+    return _native.compare(a._native, b._native, _threads(threads), _callback(progress))

@@ -1,0 +1,49 @@
+"""The exceptions of the package."""
+
+
+class SternhalmaError(Exception):
+    """The base of all exceptions of this package."""
+
+
+class BoardError(SternhalmaError, ValueError):
+    """A board has an invalid side, number of pieces, or number of cells."""
+
+
+class StateError(SternhalmaError, ValueError):
+    """Cells are not those of an army, or a rank is not that of a state."""
+
+
+class NotationError(SternhalmaError, ValueError):
+    """A text is not a state, a cell or a player."""
+
+
+class NotCovered(SternhalmaError, KeyError):
+    """A table does not cover a state."""
+
+    def __str__(self) -> str:
+        # `KeyError` shows its argument in quotes.
+        return Exception.__str__(self)
+
+
+class TableError(SternhalmaError, OSError):
+    """A table or a work file cannot be read or written."""
+
+
+class DamagedTable(TableError):
+    """A file is not a table, or its contents are damaged or wrong."""
+
+
+class TableNotFound(TableError, FileNotFoundError):
+    """There is no such table."""
+
+
+class TableExists(TableError, FileExistsError):
+    """A file exists and must not be replaced."""
+
+
+class BuildError(SternhalmaError, RuntimeError):
+    """A table was not built, converted, verified or compared."""
+
+
+class OutOfMemory(BuildError, MemoryError):
+    """A memory limit is too small, or the system does not provide the memory."""

@@ -1,0 +1,256 @@
+"""Distance tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from ._arrays import cells_of, output_of, ranks_of
+from ._errors import NotCovered
+from ._native import Board
+
+#: The distance of a state outside the table, in `TableMoves.distance`.
+OUTSIDE = 255
+
+
+class TableMoves(NamedTuple):
+    """Moves of several states with the distances after them, best first within a state."""
+
+    offsets: NDArray[np.uint64]
+    source: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    distance: NDArray[np.uint8]
+
+
+class Table:
+    """An open distance table.
+
+    The methods may be called from several threads. `distance(state, player="x")` returns the distance of a state:
+    the fewest moves of its army to the goal, as an `int`. A state is a rank, a text, or a sequence of cells. It
+    raises `NotCovered` if the table does not cover the state. `exact` states whether a distance is proven.
+    """
+
+    __slots__ = ("_native", "distance")
+
+    def __init__(self, table: _native.Table) -> None:
+        self._native = table
+        # The compiled method is bound directly, because a look-up takes less time than a call in Python.
+        self.distance = table.distance
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the table. Calls of other threads that have begun are completed."""
+        self._native.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<sternhalma.Table, closed>"
+        return f"<sternhalma.Table {self.path!r}: {self.board}, {self.states} states, {self.encoding}>"
+
+    def __len__(self) -> int:
+        return self.states
+
+    @property
+    def closed(self) -> bool:
+        """Whether the table is closed. Most other attributes then raise `ValueError`."""
+        return self._native.closed
+
+    @property
+    def path(self) -> str:
+        """The path of the file."""
+        return os.fspath(self._native.path)
+
+    @property
+    def board(self) -> Board:
+        """The board and the number of pieces."""
+        return self._native.board
+
+    @property
+    def within(self) -> int:
+        """The number of cells nearest the goal that the table covers: all cells, or those of a prefix."""
+        return self._native.within
+
+    @property
+    def states(self) -> int:
+        """The number of covered states. Their ranks are 0 to `states - 1`."""
+        return self._native.states
+
+    @property
+    def encoding(self) -> str:
+        """How distances are stored: "byte", "mod3", "zstd" or "ans"."""
+        return self._native.encoding
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether only one state of each left-right mirrored pair is stored."""
+        return self._native.mirrored
+
+    @property
+    def layers(self) -> NDArray[np.uint64]:
+        """The number of states at each distance."""
+        return self._native.layers
+
+    @property
+    def max_distance(self) -> int:
+        """The largest distance."""
+        return self._native.max_distance
+
+    @property
+    def exact_to(self) -> int | None:
+        """The largest proven distance, or `None` if all are. Larger ones are upper bounds."""
+        return self._native.exact_to
+
+    @property
+    def checksum(self) -> str:
+        """The checksum of states and distances, in hexadecimal. It identifies the table."""
+        return self._native.checksum
+
+    @property
+    def file_bytes(self) -> int:
+        """The length of the file in bytes."""
+        return self._native.file_bytes
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """How the table was built: program, date, mode, threads, seconds, and peak memory in bytes."""
+        return self._native.provenance
+
+    def distances(
+        self,
+        ranks: ArrayLike | None = None,
+        *,
+        cells: ArrayLike | None = None,
+        player: str = "x",
+        missing: int | None = None,
+        out: NDArray[np.uint8] | None = None,
+        threads: int = 1,
+    ) -> Any:
+        """Returns the distances of many states, as uint8.
+
+        Specify either `ranks`, of any shape, or `cells`, of the shape (..., pieces) in board order for `player`. The
+        result has the shape of the states, or is `out`. A state that is not covered has the distance `missing`.
+        `threads` look up at the same time; 0 is one per processor core.
+
+        Raises `NotCovered` with the index of the first state that is not covered, if `missing` is `None`. Raises
+        `StateError` with the index of the first row of cells that is not an army, and `DamagedTable`.
+
+        Cost: with the encoding "byte", a rank and a load per state. The first call with many states compares all
+        blocks with their checksums, unless the table was opened with `checked=False`. With "zstd" and "ans" states
+        of one block should follow each other, because blocks are decoded whole.
+        """
+        if (ranks is None) == (cells is None):
+            raise TypeError("specify either ranks or cells")
+        if threads < 0:
+            raise ValueError("threads: expected 0 or more")
+        if missing is not None and not 0 <= missing <= 255:
+            raise ValueError(f"missing: expected a number from 0 to 255, got {missing}")
+        if cells is not None:
+            rows, shape = cells_of(cells, self.board.pieces)
+            out, vector = output_of(out, shape)
+            self._native.look_up_cells(rows, player, missing, threads, vector)
+        elif ranks is not None:
+            numbers, shape = ranks_of(ranks)
+            out, vector = output_of(out, shape)
+            if np.may_share_memory(numbers, vector):
+                numbers = numbers.copy()
+            self._native.look_up_ranks(numbers, missing, threads, vector)
+        assert out is not None
+        if not out.flags.c_contiguous:
+            out[...] = vector.reshape(out.shape)
+        return out[()]
+
+    def get(self, state: Any, default: Any = None, *, player: str = "x") -> Any:
+        """Returns the distance of a state, or `default` if the table does not cover it."""
+        try:
+            return self.distance(state, player)
+        except NotCovered:
+            return default
+
+    def exact(self, distances: ArrayLike) -> Any:
+        """Returns whether distances of this table are proven, and not only upper bounds."""
+        array = np.asarray(distances)
+        limit = self.exact_to
+        return (np.ones(array.shape, dtype=np.bool_) if limit is None else array <= limit)[()]
+
+    def moves(self, cells: ArrayLike, *, player: str = "x") -> TableMoves:
+        """Returns the moves of states with the distances after them, best first.
+
+        `cells` has the shape (..., pieces). The distance after a move that leaves the table is `OUTSIDE`.
+
+        Raises `NotCovered` or `StateError` with the index of the first row that has no distance.
+        """
+        rows, _ = cells_of(cells, self.board.pieces)
+        return TableMoves(*self._native.moves_of(rows, player))
+
+    def line(self, state: Any, *, player: str = "x") -> NDArray[np.uint8]:
+        """Returns a shortest line of moves to the goal, of the shape (distance, 2).
+
+        A state is a rank, a text, or a sequence of cells. Raises `NotCovered` if the table does not cover it.
+        """
+        return self._native.line(state, player)
+
+    def __getitem__(self, ranks: Any) -> Any:
+        if not isinstance(ranks, slice):
+            return self.distances(ranks)
+        first, end, step = ranks.indices(self.states)
+        if step != 1:
+            raise ValueError("a slice of a table has the step 1; index the result to skip states")
+        out = np.empty(max(end - first, 0), dtype=np.uint8)
+        self._native.read(first if out.size else 0, out)
+        return out
+
+    def chunks(
+        self, size: int = 1 << 24, *, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        """Yields the distances of consecutive ranks: the first rank, and an array of at most `size` distances.
+
+        Needs little memory in every encoding.
+        """
+        if size < 1:
+            raise ValueError("size: expected 1 or more")
+        first, end, _ = slice(start, stop).indices(self.states)
+        for at in range(first, end, size):
+            yield at, self[at : min(at + size, end)]
+
+    def __iter__(self) -> Iterator[int]:
+        for _, distances in self.chunks(1 << 20):
+            yield from distances.tolist()
+
+    def memmap(self) -> np.memmap[Any, np.dtype[np.uint8]]:
+        """Returns the distances of all ranks as a map of the file, without a copy.
+
+        The table must be unmirrored and have the encoding "byte"; others raise `ValueError`. Checksums are not
+        compared.
+        """
+        offset = self._native.bytes_offset
+        if offset is None:
+            form = "mirrored " if self.mirrored else ""
+            raise ValueError(f"only unmirrored tables in the encoding byte are one byte per state, not {form}{self.encoding}")
+        return np.memmap(self.path, dtype=np.uint8, mode="r", offset=offset, shape=(self.states,))
+
+
+def open(path: str | os.PathLike[str], *, checked: bool = True, load_budget: int = 0) -> Table:
+    """Opens a table by its path, or by its name in the tables directory, such as "9x9-6".
+
+    The tables directory is that of the command line: the environment variable `STERNHALMA_TABLES`, or the user's data
+    directory. `checked` compares each block with its checksum before its first use. `load_budget` is the number of
+    bytes, nearest the goal, to load into memory; the rest is read from the file on demand.
+
+    Raises `TableNotFound`, `DamagedTable`, or `TableError`.
+    """
+    if load_budget < 0:
+        raise ValueError("load_budget: expected 0 or more")
+    return Table(_native.open(os.fspath(path), checked, load_budget))

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Writes docs/python.md from the signatures and the documentation of the installed package."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import sternhalma
+
+INTRODUCTION = """\
+# Reference of the Python package
+
+`python/reference.py` writes this page from the package. [The introduction](../python/README.md) has examples.
+
+Arguments named `cells` have the shape (..., pieces): the cells of one army per row, in any order, as integers. Ranks are integers of any shape. Results have the same leading dimensions; those of a single state are scalars. `ArrayLike` is what `numpy.asarray` accepts, and `NDArray` an array.
+"""
+
+
+def signature(name: str, thing: Any) -> str:
+    """Returns a call of a function as text, without `self`."""
+    found = inspect.signature(thing)
+    parameters = [parameter for parameter in found.parameters.values() if parameter.name != "self"]
+    text = str(found.replace(parameters=parameters))
+    # Annotations are shown as they are written.
+    text = re.sub(r"(?<=: )'([^']+)'|(?<=-> )'([^']+)'", r"\1\2", text)
+    return name + text.replace("Board(side=9, pieces=6)", "Board()")
+
+
+def documentation(thing: Any) -> str:
+    """Returns the documentation of a thing, with its examples as code."""
+    text = inspect.getdoc(thing) or ""
+    before, mark, example = text.partition(">>>")
+    code = f"\n```python\n>>>{example.rstrip()}\n```\n" if mark else ""
+    paragraphs = [" ".join(paragraph.split()) for paragraph in before.split("\n\n") if paragraph.strip()]
+    return "\n\n".join(paragraphs) + "\n" + code
+
+
+def members(kind: type) -> str:
+    """Returns the attributes and methods of a class."""
+    lines = []
+    # Compiled classes have no fixed order.
+    all_members = sorted(vars(kind).items()) if "__slots__" not in vars(kind) else vars(kind).items()
+    for name, member in all_members:
+        if name.startswith("_") or not inspect.getdoc(member):
+            continue
+        is_method = inspect.isroutine(member)
+        is_attribute = isinstance(member, property) or inspect.isgetsetdescriptor(member)
+        if not is_method and not is_attribute:
+            continue
+        title = signature(name, member) if is_method else name
+        lines.append(f"- `{title}`: {' '.join(documentation(member).split())}")
+    return "\n".join(lines) + "\n"
+
+
+def text() -> str:
+    """Returns the page."""
+    things = [(name, getattr(sternhalma, name)) for name in sternhalma.__all__]
+    parts = [INTRODUCTION, "## Classes\n"]
+    classes = [(name, thing) for name, thing in things if inspect.isclass(thing) and not issubclass(thing, Exception)]
+    for name, thing in classes:
+        parts += [f"### {name}\n", documentation(thing)]
+        if issubclass(thing, tuple):
+            fields = ", ".join(f"`{field}`" for field in thing._fields)  # type: ignore[attr-defined]
+            parts.append(f"Fields: {fields}.\n")
+        elif listed := members(thing):
+            parts.append(listed)
+    parts.append("## Functions\n")
+    for name, thing in things:
+        if inspect.isfunction(thing):
+            parts += [f"### {name}\n", f"```python\n{signature(name, thing)}\n```\n", documentation(thing)]
+    parts += ["## Exceptions\n", "| exception | bases | meaning |\n|---|---|---|"]
+    for name, thing in things:
+        if inspect.isclass(thing) and issubclass(thing, Exception):
+            bases = ", ".join(f"`{base.__name__}`" for base in thing.__bases__)
+            parts.append(f"| `{name}` | {bases} | {inspect.getdoc(thing)} |")
+    constants = [(name, thing) for name, thing in things if isinstance(thing, int)]
+    parts += ["", "## Constants\n"]
+    parts += [f"- `{name}` = {value}: the distance of a state outside a table, in `TableMoves`." for name, value in constants]
+    parts.append("- `__version__`: the version of the package, as text.\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    page = Path(__file__).parents[1] / "docs" / "python.md"
+    page.write_text(text())
+    print(page)

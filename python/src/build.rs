@@ -1,0 +1,173 @@
+//! Building, verifying, converting and comparing tables.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use sternhalma_builder::{BuildMode, BuilderError, SampleSpec, TableBuilder, TableConverter, Verifier};
+use sternhalma_data::{Encoding, Prefix, table};
+
+use crate::board::Board;
+use crate::errors::{exceptions, table_error};
+use crate::table::Table;
+use crate::work::run;
+
+/// Returns the encoding with this name.
+fn parse_encoding(name: &str) -> PyResult<Encoding> {
+    name.parse().map_err(|error: table::EncodingError| PyValueError::new_err(error.to_string()))
+}
+
+/// Returns the mode with this name.
+fn parse_mode(name: &str) -> PyResult<BuildMode> {
+    let names = BuildMode::ALL.map(BuildMode::name).join("' or '");
+    let mode = BuildMode::ALL.into_iter().find(|mode| mode.name() == name);
+    mode.ok_or_else(|| PyValueError::new_err(format!("expected the mode '{names}', got {name:?}")))
+}
+
+/// Builds a table, unless the file contains it, and returns the path.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
+pub fn build(
+    py: Python<'_>,
+    board: &Board,
+    within: Option<u64>,
+    encoding: &str,
+    mirrored: Option<bool>,
+    path: Option<PathBuf>,
+    overwrite: bool,
+    memory: u64,
+    mode: Option<&str>,
+    work_dir: Option<PathBuf>,
+    fresh: bool,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PathBuf> {
+    let board_error = |error: sternhalma_data::BoardError| exceptions::BoardError::new_err(error.to_string());
+    let prefix = match within {
+        Some(within) => Prefix::new(board.0, within).map_err(board_error)?,
+        None => Prefix::whole(board.0),
+    };
+    let encoding = parse_encoding(encoding)?;
+    let path = match path {
+        Some(path) => path,
+        None => {
+            let dir = table::tables_dir()
+                .ok_or_else(|| PyValueError::new_err("this system has no data directory; specify a path"))?;
+            dir.join(table::table_name(prefix, encoding) + ".sht")
+        }
+    };
+    let mut builder = TableBuilder::new(prefix)
+        .encoding(encoding)
+        .threads(threads)
+        .memory_limit(memory)
+        .restart(fresh)
+        .overwrite(overwrite);
+    builder = match mirrored {
+        Some(true) => builder.mirrored(true),
+        Some(false) => builder.mirror(false),
+        None => builder,
+    };
+    if let Some(mode) = mode {
+        builder = builder.mode(parse_mode(mode)?);
+    }
+    if let Some(dir) = work_dir {
+        builder = builder.work_dir(dir);
+    }
+    let is_built = !overwrite
+        && !builder.work_dir_exists(&path)
+        && sternhalma_data::Table::open(&path).is_ok_and(|table| {
+            let spec = builder.spec();
+            table.prefix() == spec.prefix && table.encoding() == spec.encoding
+        });
+    if !is_built {
+        if let Some(dir) = path.parent() {
+            std::fs::create_dir_all(dir)?;
+        }
+        run(py, progress, |observer| builder.build(&path, observer))?;
+    }
+    Ok(path)
+}
+
+/// Checks a table against its checksums, or proves its distances.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
+pub fn verify(
+    py: Python<'_>,
+    table: &Table,
+    deep: bool,
+    sample: Option<u64>,
+    seed: u64,
+    memory: u64,
+    work_dir: Option<PathBuf>,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let table = table.get()?;
+    // Another handle compares all blocks with their checksums.
+    let table =
+        sternhalma_data::TableOptions::default().verify_blocks(false).open(table.path()).map_err(table_error)?;
+    let mut verifier = Verifier::new(&table).threads(threads).memory_limit(memory);
+    if let Some(dir) = work_dir {
+        verifier = verifier.work_dir(dir);
+    }
+    run(py, progress, |observer| match sample {
+        Some(states) => verifier.prove_sample(SampleSpec { states, seed }, observer).map(|_| ()),
+        None if deep => verifier.prove(observer),
+        None => verifier.check(observer),
+    })
+}
+
+/// Writes a table in another encoding or form.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
+pub fn convert(
+    py: Python<'_>,
+    table: &Table,
+    path: PathBuf,
+    encoding: &str,
+    mirrored: Option<bool>,
+    overwrite: bool,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let table = table.get()?;
+    let mut converter = TableConverter::new(&table, parse_encoding(encoding)?).threads(threads).overwrite(overwrite);
+    if let Some(mirrored) = mirrored {
+        converter = converter.mirrored(mirrored);
+    }
+    run(py, progress, |observer| converter.convert(&path, observer))
+}
+
+/// Compares two tables on the states that both cover.
+#[pyfunction]
+pub fn compare<'py>(
+    py: Python<'py>,
+    a: &Table,
+    b: &Table,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (a, b) = (a.get()?, b.get()?);
+    let compared = run(py, progress, |observer| -> Result<_, BuilderError> {
+        sternhalma_builder::compare(&a, &b, threads, observer)
+    })?;
+    let all = compared.all();
+    let dict = PyDict::new(py);
+    dict.set_item("within", compared.prefix().within())?;
+    dict.set_item("exact_to", compared.proven_depth())?;
+    dict.set_item("states", all.states)?;
+    dict.set_item("differ", all.differing())?;
+    dict.set_item("largest", all.largest())?;
+    dict.set_item("mean", all.mean())?;
+    dict.set_item("proven", all.proven)?;
+    dict.set_item("contradictions", all.contradictions)?;
+    let rows = PyList::empty(py);
+    for (distance, stats) in compared.by_distance() {
+        for (difference, states) in std::iter::once((0, stats.states - stats.differing())).chain(stats.differences) {
+            rows.append((distance, difference, states))?;
+        }
+    }
+    dict.set_item("pairs", rows)?;
+    Ok(dict)
+}

@@ -1,0 +1,56 @@
+//! Conversion of errors to the exceptions of `sternhalma._errors`.
+
+use std::error::Error;
+
+use pyo3::PyErr;
+use sternhalma_builder::BuilderError;
+use sternhalma_data::TableError;
+
+/// The exceptions, which are defined in Python because they have several bases.
+pub mod exceptions {
+    pyo3::import_exception!(sternhalma._errors, BoardError);
+    pyo3::import_exception!(sternhalma._errors, BuildError);
+    pyo3::import_exception!(sternhalma._errors, DamagedTable);
+    pyo3::import_exception!(sternhalma._errors, NotCovered);
+    pyo3::import_exception!(sternhalma._errors, NotationError);
+    pyo3::import_exception!(sternhalma._errors, OutOfMemory);
+    pyo3::import_exception!(sternhalma._errors, StateError);
+    pyo3::import_exception!(sternhalma._errors, TableError);
+    pyo3::import_exception!(sternhalma._errors, TableExists);
+    pyo3::import_exception!(sternhalma._errors, TableNotFound);
+}
+
+/// Returns the message of an error with those of its causes.
+pub fn message(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Returns the exception for an error of a table file.
+pub fn table_error(error: TableError) -> PyErr {
+    let text = message(&error);
+    match error {
+        TableError::Absent { .. } => exceptions::TableNotFound::new_err(text),
+        TableError::Exists { .. } => exceptions::TableExists::new_err(text),
+        TableError::NotATable { .. } | TableError::Corrupt { .. } => exceptions::DamagedTable::new_err(text),
+        _ => exceptions::TableError::new_err(text),
+    }
+}
+
+/// Returns the exception for an error of the builder.
+pub fn builder_error(error: BuilderError) -> PyErr {
+    match error {
+        BuilderError::Table(error) => table_error(error),
+        BuilderError::File { .. } => exceptions::TableError::new_err(message(&error)),
+        BuilderError::WrongTable { .. } => exceptions::DamagedTable::new_err(message(&error)),
+        BuilderError::OutOfMemory { .. } | BuilderError::MemoryLimit { .. } => {
+            exceptions::OutOfMemory::new_err(message(&error))
+        }
+        error => exceptions::BuildError::new_err(message(&error)),
+    }
+}

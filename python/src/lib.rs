@@ -1,0 +1,29 @@
+//! The compiled part of the Python package `sternhalma`: the module `sternhalma._native`.
+//!
+//! The functions of this module take contiguous arrays of fixed types. The Python modules beside it
+//! convert arguments to these arrays, and document the interface.
+#![deny(unsafe_code)]
+
+mod batch;
+mod board;
+mod build;
+mod errors;
+mod states;
+mod table;
+mod work;
+
+/// The compiled part of the package. Use the package `sternhalma` instead.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::board::{Board, format_cells, format_moves, moves, parse, rank, unrank};
+    #[pymodule_export]
+    use crate::build::{build, compare, convert, verify};
+    #[pymodule_export]
+    use crate::table::{Table, open};
+
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name is that of the Python constant")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

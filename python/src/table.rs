@@ -1,0 +1,348 @@
+//! Distance tables.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString};
+use sternhalma_data::table::{find_table, tables_dir};
+use sternhalma_data::{
+    DistanceStream, Encoding, Move, Probe, ProbedState, Side, State, Table as DataTable, TableError, TableOptions,
+};
+
+use crate::batch::{Batch, Failure, States};
+use crate::board::Board;
+use crate::errors::{exceptions, table_error};
+use crate::states::{Reader, notation_error, parse_player, state_of_rank};
+
+/// The distance of a state outside the table, in arrays of moves.
+const OUTSIDE: u8 = u8::MAX;
+
+/// The moves of several states: offsets, sources, destinations and distances.
+type MoveArrays<'py> =
+    (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u8>>);
+
+/// An open table.
+#[pyclass(frozen, module = "sternhalma._native")]
+pub struct Table {
+    /// `None` after `close`. Calls that have begun keep the table open.
+    table: Mutex<Option<Arc<DataTable>>>,
+    /// Whether blocks are compared with their checksums before their first use.
+    checked: bool,
+    /// Set when all blocks have been compared with their checksums.
+    all_checked: OnceLock<()>,
+}
+
+/// Opens a table by its path or its name.
+#[pyfunction]
+pub fn open(py: Python<'_>, path: PathBuf, checked: bool, load_budget: u64) -> PyResult<Table> {
+    let found = match tables_dir() {
+        Some(dir) => find_table(&dir, &path).ok_or_else(|| {
+            let (file, dir) = (path.display(), dir.display());
+            exceptions::TableNotFound::new_err(format!("{file}: there is no such file, neither here nor in {dir}"))
+        })?,
+        None => path,
+    };
+    let table = py.detach(|| TableOptions::default().verify_blocks(checked).load_budget(load_budget).open(found));
+    let table = Mutex::new(Some(Arc::new(table.map_err(table_error)?)));
+    Ok(Table { table, checked, all_checked: OnceLock::new() })
+}
+
+impl Table {
+    /// Returns the table, if it is open.
+    pub fn get(&self) -> PyResult<Arc<DataTable>> {
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        table.ok_or_else(|| PyValueError::new_err("the table is closed"))
+    }
+
+    /// Returns whether no block needs a comparison with its checksum for a look-up of `count` states. Look-ups of many
+    /// states read nearly all blocks, so all are compared beforehand.
+    fn check_for(&self, table: &DataTable, count: usize) -> Result<bool, TableError> {
+        let blocks = table.layout().blocks();
+        if !self.checked || self.all_checked.get().is_some() {
+            return Ok(true);
+        }
+        if table.encoding() != Encoding::Byte || (count as u64) < blocks {
+            return Ok(false);
+        }
+        (0..blocks).try_for_each(|block| table.check_block(block))?;
+        let _ = self.all_checked.set(());
+        Ok(true)
+    }
+
+    /// Writes the distances of states to `out`.
+    fn look_up(
+        &self,
+        py: Python<'_>,
+        table: &DataTable,
+        states: States<'_>,
+        missing: Option<u8>,
+        threads: usize,
+        mut out: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let row = |place: usize| match &states {
+            States::Ranks(ranks) => format!("state {place} (rank {})", ranks[place]),
+            States::Cells(_, cells) => {
+                let pieces = table.board().pieces();
+                format!("state {place} (cells {:?})", &cells[place * pieces..][..pieces])
+            }
+        };
+        let no_state = |place: usize| match &states {
+            States::Cells(reader, cells) => {
+                let pieces = table.board().pieces();
+                reader.error(&cells[place * pieces..][..pieces], Some(place))
+            }
+            States::Ranks(_) => exceptions::StateError::new_err(row(place)),
+        };
+        let out = out.as_slice_mut()?;
+        let found = py.detach(|| {
+            let is_checked = self.check_for(table, out.len()).map_err(Failure::Table)?;
+            let states = match &states {
+                States::Ranks(ranks) => States::Ranks(ranks),
+                States::Cells(reader, cells) => States::Cells(*reader, cells),
+            };
+            Batch { table, states, missing, is_checked }.look_up(threads, out)
+        });
+        found.map_err(|failure| match failure {
+            Failure::NoState(place) => no_state(place),
+            Failure::NotCovered(place) => {
+                exceptions::NotCovered::new_err(format!("{}: the table does not cover it", row(place)))
+            }
+            Failure::Table(error) => table_error(error),
+        })
+    }
+
+    /// Returns the state that a value describes: a rank, a text, or cells in board order.
+    fn state(table: &DataTable, value: &Bound<'_, PyAny>, player: &str) -> PyResult<State> {
+        let board = table.board();
+        if value.is_instance_of::<PyInt>() {
+            let state = value.extract::<u64>().ok().and_then(|rank| state_of_rank(board, rank));
+            return state
+                .ok_or_else(|| exceptions::NotCovered::new_err(format!("{board} has no state of rank {value}")));
+        }
+        let side = parse_player(player)?;
+        if let Ok(text) = value.cast::<PyString>() {
+            return board.parse_state(&text.to_cow()?, side).map_err(|error| notation_error(&error));
+        }
+        if let Ok(rank) = value.extract::<u64>() {
+            return state_of_rank(board, rank)
+                .ok_or_else(|| exceptions::NotCovered::new_err(format!("{board} has no state of rank {rank}")));
+        }
+        let mut cells = [0; 16];
+        let mut count = 0;
+        for cell in
+            value.try_iter().map_err(|_| PyTypeError::new_err("expected a rank, a text or the cells of a state"))?
+        {
+            let cell = cell?;
+            let number: i64 = cell.extract()?;
+            let valid = u8::try_from(number).map_err(|_| {
+                exceptions::StateError::new_err(format!("the board {0}x{0} has no cell {number}", board.size()))
+            })?;
+            if let Some(place) = cells.get_mut(count) {
+                *place = valid;
+            }
+            count += 1;
+        }
+        if count != board.pieces() {
+            let expected = board.pieces();
+            return Err(exceptions::StateError::new_err(format!("expected {expected} cells, got {count}")));
+        }
+        let reader = Reader::new(board, side);
+        reader.state(&cells[..count]).ok_or_else(|| reader.error(&cells[..count], None))
+    }
+
+    /// Returns a state with its distance.
+    fn probed<'a>(table: &'a DataTable, value: &Bound<'_, PyAny>, player: &str) -> PyResult<ProbedState<'a>> {
+        let state = Table::state(table, value, player)?;
+        table.probed_state(state).map_err(table_error)?.ok_or_else(|| {
+            exceptions::NotCovered::new_err(format!("the table does not cover the state of rank {}", state.rank()))
+        })
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn close(&self) {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.get().is_err()
+    }
+
+    #[getter]
+    fn path(&self) -> PyResult<PathBuf> {
+        Ok(self.get()?.path().to_owned())
+    }
+
+    #[getter]
+    fn board(&self) -> PyResult<Board> {
+        Ok(Board(self.get()?.board()))
+    }
+
+    #[getter]
+    fn within(&self) -> PyResult<usize> {
+        Ok(self.get()?.prefix().within())
+    }
+
+    #[getter]
+    fn states(&self) -> PyResult<u64> {
+        Ok(self.get()?.prefix().states())
+    }
+
+    #[getter]
+    fn encoding(&self) -> PyResult<String> {
+        Ok(self.get()?.encoding().to_string())
+    }
+
+    #[getter]
+    fn mirrored(&self) -> PyResult<bool> {
+        Ok(self.get()?.info().mirrored)
+    }
+
+    #[getter]
+    fn layers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(PyArray1::from_slice(py, &self.get()?.info().layers))
+    }
+
+    #[getter]
+    fn max_distance(&self) -> PyResult<u8> {
+        Ok(self.get()?.max_distance().0)
+    }
+
+    #[getter]
+    fn exact_to(&self) -> PyResult<Option<u32>> {
+        Ok(self.get()?.proven_depth())
+    }
+
+    #[getter]
+    fn checksum(&self) -> PyResult<String> {
+        Ok(format!("{:016x}", self.get()?.checksum()))
+    }
+
+    #[getter]
+    fn file_bytes(&self) -> PyResult<u64> {
+        Ok(self.get()?.file_bytes())
+    }
+
+    /// Returns the offset of the data in the file if it is one byte per state, by rank.
+    #[getter]
+    fn bytes_offset(&self) -> PyResult<Option<u64>> {
+        let table = self.get()?;
+        Ok(table.as_bytes().map(|_| table.data_offset()))
+    }
+
+    #[getter]
+    fn provenance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = self.get()?;
+        let from = table.provenance();
+        let dict = PyDict::new(py);
+        dict.set_item("program", &from.program)?;
+        dict.set_item("built", &from.built)?;
+        dict.set_item("mode", &from.mode)?;
+        dict.set_item("threads", from.threads)?;
+        dict.set_item("wall_s", from.wall_s)?;
+        dict.set_item("cpu_s", from.cpu_s)?;
+        dict.set_item("peak_bytes", from.peak_bytes)?;
+        dict.set_item("resumes", from.resumes)?;
+        Ok(dict)
+    }
+
+    fn look_up_ranks(
+        &self,
+        py: Python<'_>,
+        ranks: PyReadonlyArray1<'_, u64>,
+        missing: Option<u8>,
+        threads: usize,
+        out: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<()> {
+        self.look_up(py, &*self.get()?, States::Ranks(ranks.as_slice()?), missing, threads, out)
+    }
+
+    fn look_up_cells(
+        &self,
+        py: Python<'_>,
+        cells: PyReadonlyArray2<'_, u8>,
+        player: &str,
+        missing: Option<u8>,
+        threads: usize,
+        out: PyReadwriteArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let table = self.get()?;
+        let reader = Reader::new(table.board(), parse_player(player)?);
+        self.look_up(py, &table, States::Cells(reader, cells.as_slice()?), missing, threads, out)
+    }
+
+    #[pyo3(signature = (state, player = "x"))]
+    fn distance(&self, state: &Bound<'_, PyAny>, player: &str) -> PyResult<u8> {
+        Ok(Table::probed(&*self.get()?, state, player)?.distance().0)
+    }
+
+    /// Returns the moves of states, which are rows of cells in board order, best first.
+    fn moves_of<'py>(
+        &self,
+        py: Python<'py>,
+        cells: PyReadonlyArray2<'py, u8>,
+        player: &str,
+    ) -> PyResult<MoveArrays<'py>> {
+        let table = self.get()?;
+        let (board, side) = (table.board(), parse_player(player)?);
+        let reader = Reader::new(board, side);
+        let rows = cells.as_slice()?;
+        let found = py.detach(|| {
+            let (mut offsets, mut arrays) = (vec![0], [Vec::new(), Vec::new(), Vec::new()]);
+            for (row, cells) in rows.chunks_exact(board.pieces()).enumerate() {
+                let state = reader.state(cells).ok_or(Failure::NoState(row))?;
+                let probed = table.probed_state(state).map_err(Failure::Table)?.ok_or(Failure::NotCovered(row))?;
+                for (mv, probe) in probed.moves().map_err(Failure::Table)? {
+                    let Move { from, to } = mv.to_board_order(board, side);
+                    arrays[0].push(from.index() as u8);
+                    arrays[1].push(to.index() as u8);
+                    arrays[2].push(distance_of(probe));
+                }
+                offsets.push(arrays[0].len() as u64);
+            }
+            Ok((offsets, arrays))
+        });
+        let (offsets, [from, to, distance]) = found.map_err(|failure| match failure {
+            Failure::NoState(row) => reader.error(&rows[row * board.pieces()..][..board.pieces()], Some(row)),
+            Failure::NotCovered(row) => {
+                exceptions::NotCovered::new_err(format!("state {row}: the table does not cover it"))
+            }
+            Failure::Table(error) => table_error(error),
+        })?;
+        let array = |values| PyArray1::from_vec(py, values);
+        Ok((PyArray1::from_vec(py, offsets), array(from), array(to), array(distance)))
+    }
+
+    /// Returns a shortest line of moves to the goal, in rows of a source and a destination.
+    #[pyo3(signature = (state, player = "x"))]
+    fn line<'py>(&self, py: Python<'py>, state: &Bound<'_, PyAny>, player: &str) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let table = self.get()?;
+        // Ranks are those of x if no player is given.
+        let side: Side = parse_player(player)?;
+        let probed = Table::probed(&table, state, player)?;
+        let line = py.detach(|| probed.solution()).map_err(table_error)?;
+        let cells = line.iter().flat_map(|mv| {
+            let Move { from, to } = mv.to_board_order(table.board(), side);
+            [from, to].map(|cell| cell.index() as u8)
+        });
+        PyArray1::from_vec(py, cells.collect()).reshape([line.len(), 2])
+    }
+
+    /// Writes the distances of consecutive ranks to `out`. A stop event is raised between parts.
+    fn read(&self, py: Python<'_>, first: u64, mut out: PyReadwriteArray1<'_, u8>) -> PyResult<()> {
+        let table = self.get()?;
+        let out = out.as_slice_mut()?;
+        let end = first.checked_add(out.len() as u64).filter(|&end| end <= table.prefix().states());
+        let end = end.ok_or_else(|| PyValueError::new_err("the ranks are not in the table"))?;
+        py.detach(|| DistanceStream::new(&table, first..end)?.read(out)).map_err(table_error)
+    }
+}
+
+fn distance_of(probe: Probe) -> u8 {
+    probe.distance().map_or(OUTSIDE, |distance| distance.0)
+}

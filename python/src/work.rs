@@ -1,0 +1,137 @@
+//! Threads, and long work that Python can watch and interrupt.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use sternhalma_builder::{BuildPhase, BuilderError, Observer};
+
+use crate::errors::builder_error;
+
+/// The time between two reports.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs `work` in a pool of threads; 0 is one per processor core. If the threads cannot be started, the pool of the
+/// process runs it.
+pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}
+
+/// The progress of work, which another thread reads.
+#[derive(Default)]
+struct Progress {
+    phase: Mutex<&'static str>,
+    done: AtomicU64,
+    total: AtomicU64,
+    is_cancelled: AtomicBool,
+}
+
+impl Observer for Progress {
+    fn begin(&self, phase: BuildPhase, total: u64) {
+        let name = match phase {
+            BuildPhase::Layer(_) => "search",
+            BuildPhase::Resume => "resume",
+            BuildPhase::Write => "write",
+            BuildPhase::Check => "check",
+            BuildPhase::Prove => "prove",
+            BuildPhase::Compare => "compare",
+            _ => "work",
+        };
+        // The search reports its states layer by layer.
+        let is_next_layer = name == "search" && *self.lock() == "search";
+        if !is_next_layer {
+            self.done.store(0, Relaxed);
+            self.total.store(if name == "search" { 0 } else { total }, Relaxed);
+            *self.lock() = name;
+        }
+    }
+
+    fn advance(&self, steps: u64) {
+        if *self.lock() != "search" {
+            self.done.fetch_add(steps, Relaxed);
+        }
+    }
+
+    fn layer(&self, _: u32, _: u64, seen: u64, all: u64) {
+        self.done.store(seen, Relaxed);
+        self.total.store(all, Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.is_cancelled.load(Relaxed)
+    }
+}
+
+impl Progress {
+    fn lock(&self) -> std::sync::MutexGuard<'_, &'static str> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `callback` with the phase and its complete and total steps, if these have changed.
+    fn report(
+        &self,
+        py: Python<'_>,
+        callback: Option<&Bound<'_, PyAny>>,
+        last: &mut (&'static str, u64, u64),
+    ) -> PyResult<()> {
+        let now = (*self.lock(), self.done.load(Relaxed), self.total.load(Relaxed));
+        if let Some(callback) = callback.filter(|_| now != *last && !now.0.is_empty()) {
+            callback.call1(now)?;
+        }
+        *last = now;
+        py.check_signals()
+    }
+}
+
+/// Runs work that reports to an observer. Meanwhile `callback` gets the progress, and signals are handled.
+///
+/// If the callback or the handler of a signal raises an exception, the work is cancelled, and the exception is returned
+/// after its end.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    callback: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Observer) -> Result<T, BuilderError> + Send,
+) -> PyResult<T> {
+    let progress = Progress::default();
+    let mut last = ("", 0, 0);
+    let mut raised = None;
+    let result = thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        let watched = &progress;
+        let worker = thread::Builder::new().name("sternhalma".to_owned()).spawn_scoped(scope, move || {
+            let _ = sender.send(work(watched));
+        })?;
+        // `Sender` is not `Sync`, so the receiver moves into the closure that waits without the interpreter.
+        let receiver = Mutex::new(receiver);
+        let result = loop {
+            let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(INTERVAL));
+            match received {
+                Ok(result) => break Some(result),
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                    if let Err(error) = progress.report(py, callback, &mut last) {
+                        progress.is_cancelled.store(true, Relaxed);
+                        raised = Some(error);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        if let Err(panic) = worker.join() {
+            std::panic::resume_unwind(panic);
+        }
+        Ok::<_, std::io::Error>(result)
+    })?;
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let value = result.expect("the worker sends its result unless it panics").map_err(builder_error)?;
+    progress.report(py, callback, &mut last)?;
+    Ok(value)
+}

@@ -1,0 +1,178 @@
+"""Ranks, notation and moves, compared with brute force."""
+
+import pickle
+from math import comb
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import sternhalma as sh
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+PLAYERS = ["x", "o"]
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+
+
+def armies(side: int, pieces: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, side * side - 1), min_size=pieces, max_size=pieces, unique=True)
+
+
+@st.composite
+def boards_and_armies(draw: st.DrawFn) -> tuple[sh.Board, list[list[int]]]:
+    side, pieces = draw(st.sampled_from([(3, 1), (4, 3), (5, 6), (9, 6), (9, 10), (11, 15)]))
+    return sh.Board(side, pieces), draw(st.lists(armies(side, pieces), max_size=20))
+
+
+def test_a_board_has_its_properties() -> None:
+    board = sh.Board(9, 10)
+    assert (board.side, board.pieces, board.cells, board.states) == (9, 10, 81, comb(81, 10))
+    assert board.home().tolist() == list(range(10)) == board.goal("o").tolist()
+    assert board.goal().tolist() == list(range(71, 81)) == board.home("o").tolist()
+    assert repr(board) == "Board(side=9, pieces=10)"
+    assert board == sh.Board(side=9, pieces=10) != sh.Board()
+    assert len({board, sh.Board(9, 10), sh.Board()}) == 2
+    assert pickle.loads(pickle.dumps(board)) == board
+
+
+@pytest.mark.parametrize("side", [3, 5, 9, 11])
+def test_coordinates_follow_the_rows(side: int) -> None:
+    coordinates = sh.Board(side, 1).coordinates()
+    assert coordinates.dtype == np.uint8
+    assert [tuple(place) for place in coordinates.tolist()] == oracle.places(side)
+
+
+@pytest.mark.parametrize(("side", "pieces"), [(2, 1), (12, 6), (9, 0), (9, 16), (4, 17)])
+def test_invalid_boards_are_refused(side: int, pieces: int) -> None:
+    with pytest.raises(sh.BoardError):
+        sh.Board(side, pieces)
+
+
+@given(boards_and_armies(), st.sampled_from(PLAYERS), st.sampled_from(INTEGERS))
+def test_ranks_are_those_of_the_number_system(
+    case: tuple[sh.Board, list[list[int]]], player: str, dtype: type[np.integer[Any]]
+) -> None:
+    board, rows = case
+    cells = np.array(rows, dtype=dtype).reshape(-1, board.pieces)
+    ranks = sh.rank(cells, board=board, player=player)
+    assert ranks.dtype == np.uint64
+    assert ranks.tolist() == [oracle.rank(board.side, row, player) for row in rows]
+    back = sh.unrank(ranks, board=board, player=player)
+    assert back.dtype == np.uint8
+    assert back.tolist() == [sorted(row) for row in rows]
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+def test_all_ranks_of_small_boards_invert(player: str) -> None:
+    for side, pieces in [(3, 2), (4, 3), (5, 4)]:
+        board = sh.Board(side, pieces)
+        ranks = np.arange(board.states, dtype=np.uint64)
+        cells = sh.unrank(ranks, board=board, player=player)
+        assert (np.diff(cells.astype(int), axis=1) > 0).all()
+        assert (sh.rank(cells[:, ::-1], board=board, player=player) == ranks).all()
+
+
+def test_leading_dimensions_are_free() -> None:
+    ranks = np.arange(24).reshape(2, 3, 4)
+    cells = sh.unrank(ranks)
+    assert cells.shape == (2, 3, 4, 6)
+    assert (sh.rank(cells) == ranks).all()
+    assert (sh.rank(cells.transpose(2, 0, 1, 3)) == ranks.transpose(2, 0, 1)).all()
+    assert (sh.rank(np.asfortranarray(cells)) == ranks).all()
+    assert sh.format(cells).shape == (2, 3, 4)
+    assert (sh.parse(sh.format(cells)) == cells).all()
+    one = sh.rank(cells[1, 2, 3])
+    assert one == 23 and np.ndim(one) == 0
+    assert sh.unrank(23).tolist() == cells[1, 2, 3].tolist()
+    assert sh.unrank([]).shape == (0, 6) and sh.rank(np.empty((0, 6), np.uint8)).shape == (0,)
+    assert sh.parse([]).shape == (0, 6)
+
+
+BAD_CELLS: list[tuple[Any, type[Exception], str]] = [
+    ([[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 81]], sh.StateError, "state 1.*81"),
+    ([[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 4]], sh.StateError, "state 1.*same cell"),
+    ([[0, 1, 2, 3, 4, -1]], sh.StateError, "cell 5.*-1"),
+    ([[0, 1, 2, 3, 4, 256]], sh.StateError, "cell 5.*256"),
+    ([0, 1, 2], sh.StateError, "expected 6 cells"),
+    (3, sh.StateError, "expected 6 cells"),
+    ([0.0, 1, 2, 3, 4, 5], TypeError, "float64"),
+    ([np.nan] * 6, TypeError, "float64"),
+    ([2**70] * 6, sh.StateError, "cell 0"),
+    ([True] * 6, TypeError, "bool"),
+    (np.zeros(6), TypeError, "float64"),
+    (np.array([None] * 6), TypeError, "object"),
+    (["a1"] * 6, TypeError, "expected integers"),
+    ([[0, 1], [2]], ValueError, "shape"),
+    ([None] * 6, TypeError, "object"),
+]
+
+
+@pytest.mark.parametrize(("cells", "error", "text"), BAD_CELLS)
+def test_bad_cells_are_refused(cells: Any, error: type[Exception], text: str) -> None:
+    for function in [sh.rank, sh.format, sh.moves]:
+        with pytest.raises(error, match=text):
+            function(cells)
+
+
+@pytest.mark.parametrize("cell", range(81, 256))
+def test_no_number_beyond_the_board_is_a_cell(cell: int) -> None:
+    for player in PLAYERS:
+        with pytest.raises(sh.StateError):
+            sh.rank(np.array([0, 1, 2, 3, 4, cell], np.uint8), player=player)
+
+
+def test_bad_ranks_are_refused() -> None:
+    states = sh.Board().states
+    assert sh.unrank(states - 1).tolist() == list(range(6))
+    for ranks, text in [([0, states], "state 1"), ([-1], "rank 0: -1"), ([5, 2**64], "rank 1"), ([2**64 - 1], "no state of rank")]:
+        with pytest.raises(sh.StateError, match=text):
+            sh.unrank(ranks)
+    for bad in [[0.5], ["1"], [None], np.ones(2)]:
+        with pytest.raises(TypeError):
+            sh.unrank(bad)  # type: ignore[arg-type]
+
+
+def test_texts_of_states_are_read() -> None:
+    home = list(range(6))
+    for text in ["a1,a2,b1,a3,b2,c1", "c1,b2,a3,b1,a2,a1", "startpos", "#324540215"]:
+        assert sh.parse(text).tolist() == home
+    assert sh.parse("startpos", player="o").tolist() == list(range(75, 81))
+    assert sh.parse(np.array([["startpos"], ["#0"]])).shape == (2, 1, 6)
+    with pytest.raises(sh.NotationError, match="state 1"):
+        sh.parse(["startpos", "z9"])
+    with pytest.raises(sh.NotationError):
+        sh.parse("a1,a1,a2,a3,b1,b2")
+    with pytest.raises(TypeError):
+        sh.parse([1, 2])  # type: ignore[list-item]
+    with pytest.raises(sh.NotationError, match="player"):
+        sh.rank(home, player="y")
+
+
+@given(boards_and_armies())
+def test_moves_are_steps_and_chains_of_jumps(case: tuple[sh.Board, list[list[int]]]) -> None:
+    board, rows = case
+    cells: NDArray[np.uint8] = np.array(rows, dtype=np.uint8).reshape(-1, board.pieces)
+    found = sh.moves(cells, board=board)
+    assert len(found.offsets) == len(rows) + 1 and found.offsets[-1] == len(found.source)
+    for row, first, end in zip(rows, found.offsets[:-1], found.offsets[1:], strict=True):
+        pairs = list(zip(found.source[first:end].tolist(), found.target[first:end].tolist(), strict=True))
+        assert pairs == oracle.moves(board.side, set(row))
+
+
+def test_texts_of_moves() -> None:
+    moves = sh.moves(sh.Board().home())
+    texts = sh.format_moves(np.column_stack([moves.source, moves.target]))
+    names = oracle.names(9)
+    assert texts.tolist() == [f"{names[a]}-{names[b]}" for a, b in oracle.moves(9, set(range(6)))]
+    assert sh.format_moves([5, 9]) == "c1-d1"
+    with pytest.raises(sh.StateError, match="move 0"):
+        sh.format_moves([[0, 81]])
+
+
+def test_ranks_agree_with_the_command_line(sternhalma: Any) -> None:
+    rng = np.random.default_rng(1)
+    cells = sh.unrank(rng.integers(0, sh.Board().states, 20))
+    texts = sh.format(cells)
+    assert [int(line) for line in sternhalma("rank", *texts).splitlines()] == sh.rank(cells).tolist()
