@@ -8,6 +8,7 @@ mod batch;
 mod board;
 mod build;
 mod errors;
+mod play;
 mod states;
 mod table;
 mod work;
@@ -19,6 +20,8 @@ mod _native {
     use crate::board::{Board, format_cells, format_moves, moves, parse, rank, unrank};
     #[pymodule_export]
     use crate::build::{build, compare, convert, verify};
+    #[pymodule_export]
+    use crate::play::{Player, Position, players};
     #[pymodule_export]
     use crate::table::{Table, open};
 

@@ -74,19 +74,62 @@ impl Progress {
     }
 
     /// Calls `callback` with the phase and its complete and total steps, if these have changed.
-    fn report(
-        &self,
-        py: Python<'_>,
-        callback: Option<&Bound<'_, PyAny>>,
-        last: &mut (&'static str, u64, u64),
-    ) -> PyResult<()> {
+    fn report(&self, callback: Option<&Bound<'_, PyAny>>, last: &mut (&'static str, u64, u64)) -> PyResult<()> {
         let now = (*self.lock(), self.done.load(Relaxed), self.total.load(Relaxed));
         if let Some(callback) = callback.filter(|_| now != *last && !now.0.is_empty()) {
             callback.call1(now)?;
         }
         *last = now;
-        py.check_signals()
+        Ok(())
     }
+}
+
+/// Runs work in another thread. Meanwhile `tick` is called again and again with the interpreter. If it returns an
+/// exception, `cancel` is called once, and the exception is returned after the end of the work.
+fn watch<T: Send>(
+    py: Python<'_>,
+    mut tick: impl FnMut() -> PyResult<()>,
+    cancel: impl Fn(),
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let result = thread::scope(|scope| {
+        let (sender, receiver) = channel();
+        let worker = thread::Builder::new().name("sternhalma".to_owned()).spawn_scoped(scope, move || {
+            // The receiver exists until the worker has ended.
+            let _ = sender.send(work());
+        })?;
+        // The receiver cannot be shared, and the call without the interpreter must not take it.
+        let receiver = Mutex::new(receiver);
+        let result = loop {
+            let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(INTERVAL));
+            match received {
+                Ok(result) => break Some(result),
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                    raised = tick().err();
+                    if raised.is_some() {
+                        cancel();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        if let Err(panic) = worker.join() {
+            std::panic::resume_unwind(panic);
+        }
+        Ok::<_, std::io::Error>(result)
+    })?;
+    match raised {
+        Some(error) => Err(error),
+        None => Ok(result.expect("the worker sends its result unless it panics")),
+    }
+}
+
+/// Runs work that stops early when the flag is set, and sets it when a signal arrives.
+pub fn run_until_stopped<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
+    let stop = AtomicBool::new(false);
+    watch(py, || py.check_signals(), || stop.store(true, Relaxed), || work(&stop))
 }
 
 /// Runs work that reports to an observer. Meanwhile `callback` gets the progress, and signals are handled.
@@ -100,38 +143,12 @@ pub fn run<T: Send>(
 ) -> PyResult<T> {
     let progress = Progress::default();
     let mut last = ("", 0, 0);
-    let mut raised = None;
-    let result = thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        let watched = &progress;
-        let worker = thread::Builder::new().name("sternhalma".to_owned()).spawn_scoped(scope, move || {
-            let _ = sender.send(work(watched));
-        })?;
-        // `Sender` is not `Sync`, so the receiver moves into the closure that waits without the interpreter.
-        let receiver = Mutex::new(receiver);
-        let result = loop {
-            let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(INTERVAL));
-            match received {
-                Ok(result) => break Some(result),
-                Err(RecvTimeoutError::Disconnected) => break None,
-                Err(RecvTimeoutError::Timeout) if raised.is_none() => {
-                    if let Err(error) = progress.report(py, callback, &mut last) {
-                        progress.is_cancelled.store(true, Relaxed);
-                        raised = Some(error);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        };
-        if let Err(panic) = worker.join() {
-            std::panic::resume_unwind(panic);
-        }
-        Ok::<_, std::io::Error>(result)
-    })?;
-    if let Some(error) = raised {
-        return Err(error);
-    }
-    let value = result.expect("the worker sends its result unless it panics").map_err(builder_error)?;
-    progress.report(py, callback, &mut last)?;
+    let tick = || {
+        progress.report(callback, &mut last)?;
+        py.check_signals()
+    };
+    let result = watch(py, tick, || progress.is_cancelled.store(true, Relaxed), || work(&progress))?;
+    let value = result.map_err(builder_error)?;
+    progress.report(callback, &mut last)?;
     Ok(value)
 }

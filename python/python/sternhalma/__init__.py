@@ -1,4 +1,4 @@
-"""Chinese Checkers distance tables, built and queried from NumPy."""
+"""Chinese Checkers distance tables, built and queried from NumPy, and players that use them."""
 
 from ._board import Moves, format, format_moves, moves, parse, rank, unrank
 from ._build import build, compare, convert, verify
@@ -15,7 +15,8 @@ from ._errors import (
     TableExists,
     TableNotFound,
 )
-from ._native import Board, __version__
+from ._native import Board, Position, __version__
+from ._play import Player, Search, players
 from ._table import OUTSIDE, Table, TableMoves, open
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
     "NotCovered",
     "NotationError",
     "OutOfMemory",
+    "Player",
+    "Position",
+    "Search",
     "StateError",
     "SternhalmaError",
     "Table",
@@ -44,6 +48,7 @@ __all__ = [
     "moves",
     "open",
     "parse",
+    "players",
     "rank",
     "unrank",
     "verify",

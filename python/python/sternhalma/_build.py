@@ -18,7 +18,7 @@ _UNITS |= {f"{unit}i": 1 << (10 * power) for power, unit in enumerate("kmgt", 1)
 Callback = Callable[[str, int, int], object]
 
 
-def _memory(memory: int | str | None) -> int:
+def memory_of(memory: int | str | None) -> int:
     """Returns a number of bytes. The default is three quarters of the machine's memory."""
     if memory is None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 * 3
@@ -95,7 +95,7 @@ def build(
         mirrored,
         None if path is None else os.fspath(path),
         overwrite,
-        _memory(memory),
+        memory_of(memory),
         mode,
         None if work_dir is None else os.fspath(work_dir),
         fresh,
@@ -126,7 +126,7 @@ def verify(
     """
     directory = None if work_dir is None else os.fspath(work_dir)
     _native.verify(
-        table._native, deep, sample, seed, _memory(memory), directory, _threads(threads), _callback(progress)
+        table._native, deep, sample, seed, memory_of(memory), directory, _threads(threads), _callback(progress)
     )
 
 

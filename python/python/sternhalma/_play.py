@@ -1,0 +1,102 @@
+"""Positions of games, and players."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import _native
+from ._board import DEFAULT_BOARD
+from ._build import memory_of
+from ._native import Board, Position
+from ._table import Table
+
+
+class Search(NamedTuple):
+    """A move with the search that chose it.
+
+    `value` is for the player to move: ("lead", moves), ("reward", -1 to 1), ("won", plies), ("lost", plies), or `None`
+    if it is not known. `line` begins with the move.
+    """
+
+    move: str
+    value: tuple[str, float] | None
+    depth: int
+    nodes: int
+    playouts: int
+    seconds: float
+    line: list[str]
+
+
+def players() -> dict[str, str]:
+    """Returns the names of the built-in players with their descriptions.
+
+    Parameters follow a name, as in "base0,c=0.3"; docs/players.md and docs/policies.md list them.
+    """
+    return _native.players()
+
+
+class Player:
+    """A player of a board, such as "sternhalma" or "base0,c=0.3".
+
+    The player looks up distances in `table`, and estimates them without one. Each search begins anew, so that the same
+    `seed` and limits give the same move, whatever was searched before. `memory` limits the search tree, as bytes or a
+    text such as "1GiB". Threads may share a player, which does one search at a time.
+
+    Raises `NotationError` if there is no such player or parameter, and `ValueError` if it cannot use the table.
+    """
+
+    __slots__ = ("_native", "text")
+
+    def __init__(
+        self,
+        text: str = "sternhalma",
+        *,
+        board: Board = DEFAULT_BOARD,
+        table: Table | None = None,
+        ply_limit: int = 1000,
+        seed: int = 0,
+        memory: int | str = "1GiB",
+    ) -> None:
+        native = None if table is None else table._native
+        self._native = _native.Player(text, board, native, ply_limit, seed, memory_of(memory))
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"<sternhalma.Player {self.text!r}>"
+
+    def think(
+        self,
+        position: Position,
+        *,
+        playouts: int | None = None,
+        nodes: int | None = None,
+        depth: int | None = None,
+        seconds: float | None = None,
+    ) -> Search:
+        """Searches a position and returns the best move.
+
+        The search ends at the first limit: simulations, expanded nodes, depth in plies, or seconds. Ctrl-C raises
+        `KeyboardInterrupt`.
+
+        Raises `ValueError` if the game is over, the position is of another board, or the search would not end.
+        """
+        return self.analyse(position, 1, playouts=playouts, nodes=nodes, depth=depth, seconds=seconds)[0]
+
+    def analyse(
+        self,
+        position: Position,
+        lines: int = 1,
+        *,
+        playouts: int | None = None,
+        nodes: int | None = None,
+        depth: int | None = None,
+        seconds: float | None = None,
+    ) -> list[Search]:
+        """Returns up to `lines` moves of a position, best first. Each has a search of its own, with these limits.
+
+        Raises `ValueError` as `think` does.
+        """
+        if lines < 1:
+            raise ValueError("lines: expected 1 or more")
+        found = self._native.analyse(position, playouts, nodes, depth, seconds, lines)
+        return [Search(*row) for row in found]

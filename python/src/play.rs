@@ -1,0 +1,255 @@
+//! Positions of games, and players.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use sternhalma_data::Side;
+use sternhalma_engine::ugi::{action_text, legal_action};
+use sternhalma_engine::{
+    Action, ChineseCheckers, Config, Distances, EnginePlayer, Filter, GameState, Outcome, Roster, SearchValue, analyse,
+    player_within,
+};
+use sternhalma_ggp::{Game, Limits, MemoryBudget};
+
+use crate::board::Board;
+use crate::errors::{exceptions, message};
+use crate::states::parse_player;
+use crate::table::Table;
+use crate::work::run_until_stopped;
+
+/// A position of a game of two players. Positions are immutable.
+///
+/// `text` is a position string, or "startpos". A game is drawn at the ply `ply_limit`. The board and the number of
+/// pieces are those of the string; `board` is that of "startpos".
+///
+/// Raises `NotationError` if the text is no position with as many pieces on each side.
+#[pyclass(frozen, module = "sternhalma")]
+pub struct Position {
+    game: Arc<ChineseCheckers>,
+    state: GameState,
+}
+
+impl Position {
+    fn legal(&self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.state.outcome().is_none() {
+            self.game.legal(&self.state, self.state.player() as usize, &mut actions);
+        }
+        actions
+    }
+}
+
+#[pymethods]
+impl Position {
+    #[new]
+    #[pyo3(signature = (text = "startpos", *, board = None, ply_limit = 1000))]
+    fn new(text: &str, board: Option<&Board>, ply_limit: u32) -> PyResult<Position> {
+        let wrong = |error: String| exceptions::NotationError::new_err(error);
+        let position: sternhalma_data::Position = match (text.trim(), board) {
+            ("startpos", board) => {
+                let board = board.map_or_else(|| sternhalma_data::Board::new(9, 6), |board| Ok(board.0));
+                let board = board.and_then(sternhalma_data::Board::for_two);
+                let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+                sternhalma_data::Position::initial(board)
+            }
+            (text, None) => text.parse().map_err(|error| wrong(message(&error)))?,
+            (text, Some(board)) => board.0.parse_position(text).map_err(|error| wrong(message(&error)))?,
+        };
+        let pieces = position.army(Side::X).len() as u64;
+        let board = sternhalma_data::Board::new(position.geometry().size() as u64, pieces);
+        let board = board.and_then(sternhalma_data::Board::for_two);
+        let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let game = Arc::new(ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit));
+        let state = game.state(&position);
+        let state = state.ok_or_else(|| wrong("both armies need the same number of pieces".to_owned()))?;
+        Ok(Position { game, state })
+    }
+
+    /// The board and the number of pieces of an army.
+    #[getter]
+    fn board(&self) -> Board {
+        Board(self.game.board())
+    }
+
+    /// The player to move, "x" or "o".
+    #[getter]
+    fn player(&self) -> String {
+        self.state.player().to_string()
+    }
+
+    /// The number of plies played so far.
+    #[getter]
+    fn ply(&self) -> u32 {
+        self.state.ply()
+    }
+
+    /// The ply at which the game is drawn.
+    #[getter]
+    fn ply_limit(&self) -> u32 {
+        self.game.ply_limit()
+    }
+
+    /// The result: "x" or "o" has won, "draw", or `None` while the game goes on.
+    #[getter]
+    fn result(&self) -> Option<&'static str> {
+        self.state.outcome().map(|outcome| match outcome {
+            Outcome::Won(Side::X) => "x",
+            Outcome::Won(Side::O) => "o",
+            Outcome::Draw => "draw",
+        })
+    }
+
+    /// Returns the cells of a player's pieces, as uint8.
+    fn cells<'py>(&self, py: Python<'py>, player: &str) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let army = self.state.army(parse_player(player)?);
+        Ok(PyArray1::from_iter(py, army.iter().map(|cell| cell.index() as u8)))
+    }
+
+    /// Returns the legal moves, as uint8 of the shape (moves, 2). There are none after the end of the game, and if the
+    /// player must pass.
+    fn moves<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let moves: Vec<_> = self.legal().into_iter().flatten().collect();
+        let cells = moves.iter().flat_map(|mv| [mv.from, mv.to].map(|cell| cell.index() as u8));
+        PyArray1::from_iter(py, cells).reshape([moves.len(), 2])
+    }
+
+    /// Returns the position after a legal move: a text such as "c1-e3" or "pass", or a source and a destination.
+    ///
+    /// Raises `NotationError` if the move is not legal or the game is over.
+    #[pyo3(signature = (r#move))]
+    fn play(&self, r#move: &Bound<'_, PyAny>) -> PyResult<Position> {
+        let wrong = |error: String| exceptions::NotationError::new_err(error);
+        let action = if let Ok(text) = r#move.cast::<PyString>() {
+            legal_action(&self.game, &self.state, &text.to_cow()?).map_err(|error| wrong(error.to_string()))?
+        } else {
+            let cells: Vec<usize> = r#move.extract()?;
+            let is_it = |action: &Action| action.is_some_and(|mv| cells == [mv.from.index(), mv.to.index()]);
+            let found = self.legal().into_iter().find(is_it);
+            found.ok_or_else(|| wrong(format!("{cells:?} is not a legal move of {}", self.__str__())))?
+        };
+        let mut state = self.state;
+        self.game.play_action(&mut state, action);
+        Ok(Position { game: self.game.clone(), state })
+    }
+
+    fn __str__(&self) -> String {
+        self.game.position(&self.state).to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Position({:?})", self.__str__())
+    }
+
+    fn __eq__(&self, other: &Position) -> bool {
+        self.state == other.state
+            && self.game.ply_limit() == other.game.ply_limit()
+            && self.game.board() == other.game.board()
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        (self.__str__(), self.game.ply_limit()).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Returns the names of the built-in players with their descriptions.
+#[pyfunction]
+pub fn players() -> BTreeMap<String, String> {
+    let roster = Roster::built_in();
+    roster.names().map(|name| (name.to_owned(), roster.about(name).unwrap_or_default().to_owned())).collect()
+}
+
+/// A move with its search: the text, the kind and the number of the value, depth, expansions, playouts, seconds, and
+/// the line.
+type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, Vec<String>);
+
+/// A player of a board, which begins each search anew.
+#[pyclass(frozen, module = "sternhalma._native")]
+pub struct Player {
+    player: Mutex<Box<dyn EnginePlayer>>,
+    config: Config,
+    board: sternhalma_data::Board,
+    ply_limit: u32,
+    seed: u64,
+}
+
+#[pymethods]
+impl Player {
+    #[new]
+    fn new(
+        text: &str,
+        board: &Board,
+        table: Option<&Table>,
+        ply_limit: u32,
+        seed: u64,
+        memory: u64,
+    ) -> PyResult<Player> {
+        let wrong = |error: &dyn std::error::Error| exceptions::NotationError::new_err(message(error));
+        let config = Roster::built_in().config(text).map_err(|error| wrong(&error))?;
+        let board = board.0.for_two().map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let distances = match table {
+            Some(table) => Distances::new(table.get()?),
+            None => Distances::estimated(board),
+        };
+        let budget = MemoryBudget::new(memory);
+        let player = player_within(&config, board, ply_limit, Some(&distances), &budget);
+        let player = player.map_err(|reason| PyValueError::new_err(format!("{text}: {reason}")))?;
+        Ok(Player { player: Mutex::new(player), config, board, ply_limit, seed })
+    }
+
+    /// Returns up to `lines` moves of a position, best first.
+    #[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python method")]
+    fn analyse(
+        &self,
+        py: Python<'_>,
+        position: &Position,
+        playouts: Option<u64>,
+        nodes: Option<u64>,
+        depth: Option<u32>,
+        seconds: Option<f64>,
+        lines: usize,
+    ) -> PyResult<Vec<FoundMove>> {
+        if position.game.board() != self.board || position.game.ply_limit() != self.ply_limit {
+            let expected = format!("{} with the ply limit {}", self.board, self.ply_limit);
+            let found = format!("{} with {}", position.game.board(), position.game.ply_limit());
+            return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));
+        }
+        if position.state.outcome().is_some() {
+            return Err(PyValueError::new_err("the game is over"));
+        }
+        let time = seconds.map(Duration::try_from_secs_f64).transpose();
+        let time = time.map_err(|_| PyValueError::new_err("seconds: expected a number of 0 or more"))?;
+        let limits = Limits { playouts, expansions: nodes, depth, time };
+        if !self.config.ends_by(&limits) {
+            let search = self.config.search_name();
+            return Err(PyValueError::new_err(format!("a search by {search} does not end by these limits")));
+        }
+        let found = run_until_stopped(py, |stop| {
+            let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
+            player.reset(self.seed);
+            analyse(&mut **player, &position.state, limits, lines, stop)
+        })?;
+        let geometry = position.game.geometry();
+        let row = |found: sternhalma_engine::AnalysedMove| {
+            let (info, spent) = (&found.info, found.info.spent);
+            let value = info.value.map(|value| match value {
+                SearchValue::Lead(lead) => ("lead", lead),
+                SearchValue::Reward(reward) => ("reward", reward),
+                SearchValue::Won(plies) => ("won", f64::from(plies)),
+                SearchValue::Lost(plies) => ("lost", f64::from(plies)),
+            });
+            let line = info.line.iter().map(|&action| action_text(geometry, action)).collect();
+            let seconds = spent.time.as_secs_f64();
+            let mv = action_text(geometry, found.action);
+            (mv, value, spent.depth, spent.expansions, spent.playouts, seconds, line)
+        };
+        Ok(found.into_iter().map(row).collect())
+    }
+}

@@ -1,0 +1,142 @@
+"""Positions and players, compared with the rules in Python and with the command line."""
+
+import json
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import sternhalma as sh
+
+
+def test_moves_are_those_of_the_rules() -> None:
+    rng = np.random.default_rng(5)
+    for side, pieces in [(4, 3), (7, 6), (9, 10)]:
+        position = sh.Position(board=sh.Board(side, pieces))
+        assert (position.player, position.ply, position.result) == ("x", 0, None)
+        while position.ply < 40 and position.result is None:
+            own = position.cells(position.player).tolist()
+            occupied = set(position.cells("x").tolist()) | set(position.cells("o").tolist())
+            expected = [(cell, to) for cell in own for to in sorted(oracle.destinations(side, occupied, cell))]
+            moves = position.moves()
+            assert list(map(tuple, moves.tolist())) == expected
+            source, target = rng.choice(moves).tolist()
+            text = sh.format_moves([source, target], board=position.board)
+            after = position.play((source, target))
+            assert after == position.play(text) != position and hash(after) == hash(position.play(text))
+            assert set(after.cells(position.player).tolist()) == set(own) - {source} | {target}
+            assert (after.ply, after.player) == (position.ply + 1, "o" if position.player == "x" else "x")
+            assert sh.Position(str(after)) == after
+            position = after
+
+
+def test_positions_that_end_a_game() -> None:
+    won = sh.Position("2xx/2x1/4/ooo1 x 20").play("c3-d3")
+    assert won.result is None or won.result == "x"
+    last = sh.Position("startpos", board=sh.Board(4, 3), ply_limit=1)
+    after = last.play(last.moves()[0])
+    assert (after.result, after.moves().shape, after.ply_limit) == ("draw", (0, 2), 1)
+    with pytest.raises(sh.NotationError):
+        after.play("a1-b1")
+    with pytest.raises(ValueError, match="over"):
+        sh.Player(board=sh.Board(4, 3), ply_limit=1).think(after, nodes=10)
+
+
+def test_wrong_positions_and_moves_are_refused() -> None:
+    for text in ["", "a1", "9/9 x 0", "2oo/3o/x3/x3 x 0", "xxx/3/oox"]:
+        with pytest.raises(sh.SternhalmaError):
+            sh.Position(text)
+    with pytest.raises(sh.BoardError):
+        sh.Position(board=sh.Board(3, 6))
+    position = sh.Position()
+    illegal: list[Any] = ["a1-i9", "pass", "", (0, 80), (0,), (0, 1, 2)]
+    for move in illegal:
+        with pytest.raises(sh.NotationError):
+            position.play(move)
+    no_moves: list[Any] = [None, 5, ("a", "b"), (-1, 2)]
+    for wrong in no_moves:
+        with pytest.raises((TypeError, OverflowError)):
+            position.play(wrong)
+    with pytest.raises(sh.NotationError, match="player"):
+        position.cells("z")
+
+
+def test_players_play_a_game_to_its_end() -> None:
+    board = sh.Board(5, 3)
+    for seed in range(2):
+        players = {"x": sh.Player("greedy", board=board, seed=seed), "o": sh.Player("base0", board=board, seed=seed)}
+        games = []
+        for _ in range(2):
+            position, moves = sh.Position(board=board), list[str]()
+            while position.result is None:
+                moves.append(players[position.player].think(position, playouts=20).move)
+                position = position.play(moves[-1])
+            games.append(moves)
+        assert games[0] == games[1]
+
+
+def test_the_built_in_players_are_listed() -> None:
+    players = sh.players()
+    assert {"sternhalma", "heur0", "base0", "greedy", "random"} <= set(players) and all(players.values())
+    position = sh.Position(board=sh.Board(4, 3))
+    for name in players:
+        found = sh.Player(name, board=position.board).think(position, nodes=50, depth=2)
+        assert found.move == found.line[0] and position.play(found.move).ply == 1
+
+
+def test_the_command_line_finds_the_same(tables: dict[str, sh.Table], sternhalma: Any) -> None:
+    board = sh.Board(6, 6)
+    for name in ["sternhalma", "heur0,c=0.5"]:
+        player = sh.Player(name, board=board, seed=3)
+        found = player.analyse(sh.Position(board=board), 3 if name == "sternhalma" else 1, nodes=500)
+        options = ["--side", 6, "--pieces", 6, "--player", name, "--nodes", 500, "--seed", 3, "--lines", len(found)]
+        rows = json.loads(sternhalma("analyse", *map(str, options), "--json"))["lines"]
+        assert [(row["move"], row["nodes"], row["depth"], row["line"]) for row in rows] == [
+            (search.move, search.nodes, search.depth, search.line) for search in found
+        ]
+
+
+def test_tables_make_a_difference(tables: dict[str, sh.Table]) -> None:
+    board = sh.Board(6, 6)
+    with pytest.raises(ValueError, match="table"):
+        sh.Player(board=board, table=tables["byte"])
+
+
+def test_wrong_limits_and_players_are_refused() -> None:
+    position = sh.Position(board=sh.Board(4, 3))
+    player = sh.Player(board=position.board)
+    for limits in [{}, {"playouts": 5}, {"seconds": -1.0, "depth": 1}, {"seconds": float("nan"), "depth": 1}]:
+        with pytest.raises(ValueError):
+            player.think(position, **limits)  # type: ignore[arg-type]
+    with pytest.raises(OverflowError):
+        player.think(position, nodes=-1)
+    with pytest.raises(ValueError, match="lines"):
+        player.analyse(position, 0, nodes=5)
+    with pytest.raises(ValueError, match="the player is of"):
+        player.think(sh.Position(), nodes=5)
+    for text in ["", "nobody", "base0,c=much", "base0,speed=1"]:
+        with pytest.raises(sh.NotationError):
+            sh.Player(text)
+    with pytest.raises(TypeError):
+        pickle.dumps(player)
+
+
+def test_threads_share_a_player() -> None:
+    position = sh.Position(board=sh.Board(6, 6))
+    player = sh.Player("heur0", board=position.board, seed=1)
+    expected = player.think(position, nodes=300)
+    found: list[tuple[str, int]] = []
+
+    def think() -> None:
+        for _ in range(5):
+            search = player.think(position, nodes=300)
+            found.append((search.move, search.nodes))
+
+    threads = [threading.Thread(target=think) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [(expected.move, expected.nodes)] * 20
