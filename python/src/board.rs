@@ -97,7 +97,7 @@ pub fn rank<'py>(
     let (rows, pieces) = (cells.as_slice()?, board.0.pieces());
     let mut ranks = vec![0; rows.len() / pieces];
     match py.detach(|| reader.ranks(rows, &mut ranks)) {
-        Some(row) => Err(reader.error(&rows[row * pieces..][..pieces], Some(row))),
+        Some(row) => Err(reader.error(rows, row)),
         None => Ok(PyArray1::from_vec(py, ranks)),
     }
 }
@@ -117,7 +117,7 @@ pub fn unrank<'py>(
         let mut out = cells.readwrite();
         let out = out.as_slice_mut()?;
         if let Some(index) = py.detach(|| reader.rows(ranks, out)) {
-            return Err(rank_error(board.0, ranks[index], Some(index)));
+            return Err(rank_error(board.0, ranks[index], index));
         }
     }
     Ok(cells)
@@ -146,12 +146,13 @@ pub fn parse<'py>(
 #[pyfunction]
 pub fn format_cells(board: &Board, cells: PyReadonlyArray2<'_, u8>) -> PyResult<Vec<String>> {
     let reader = Reader::new(board.0, Side::X);
-    let rows = cells.as_slice()?.chunks_exact(board.0.pieces()).enumerate();
-    rows.map(|(row, cells)| match reader.state(cells) {
+    let rows = cells.as_slice()?;
+    let states = rows.chunks_exact(board.0.pieces()).enumerate();
+    let text = |(row, cells)| match reader.state(cells) {
         Some(state) => Ok(board.0.state_text(state, Side::X)),
-        None => Err(reader.error(cells, Some(row))),
-    })
-    .collect()
+        None => Err(reader.error(rows, row)),
+    };
+    states.map(text).collect()
 }
 
 /// Returns the texts of moves, which are rows of a source and a destination.
@@ -186,6 +187,6 @@ pub fn moves<'py>(py: Python<'py>, board: &Board, cells: PyReadonlyArray2<'py, u
         }
         Ok((offsets, from, to))
     });
-    let (offsets, from, to) = moves.map_err(|row| reader.error(&rows[row * pieces..(row + 1) * pieces], Some(row)))?;
+    let (offsets, from, to) = moves.map_err(|row| reader.error(rows, row))?;
     Ok((PyArray1::from_vec(py, offsets), PyArray1::from_vec(py, from), PyArray1::from_vec(py, to)))
 }

@@ -24,7 +24,7 @@ pub fn notation_error(error: &NotationError) -> PyErr {
 #[derive(Clone, Copy)]
 pub struct Reader {
     board: Board,
-    /// The value from which a cell is subtracted to give its place in goal order, or `None` if both are the same.
+    /// The last cell if goal order is the reverse of board order, and `None` if both are the same.
     last: Option<u8>,
 }
 
@@ -81,18 +81,24 @@ impl Reader {
         Some(rank.0)
     }
 
-    /// Returns the exception for a row that is no army. `row` is its number, if it is one of several.
-    pub fn error(&self, cells: &[u8], row: Option<usize>) -> PyErr {
-        let place = row.map_or(String::new(), |row| format!("state {row}: "));
-        let what = match cells.iter().find(|&&cell| usize::from(cell) >= self.board.cells()) {
-            Some(cell) => format!(
-                "the board {0}x{0} has no cell {cell}; its cells are 0 to {1}",
-                self.board.size(),
-                self.board.cells() - 1
-            ),
+    /// Returns a row of an array of cells.
+    #[inline(always)]
+    pub fn row<'a>(&self, rows: &'a [u8], number: usize) -> &'a [u8] {
+        &rows[number * self.board.pieces()..][..self.board.pieces()]
+    }
+
+    /// Returns the exception for a row that is no army.
+    pub fn error(&self, rows: &[u8], number: usize) -> PyErr {
+        exceptions::StateError::new_err(format!("state {number}: {}", self.fault(self.row(rows, number))))
+    }
+
+    /// Returns the reason why cells are no army.
+    pub fn fault(&self, cells: &[u8]) -> String {
+        let (side, last) = (self.board.size(), self.board.cells() - 1);
+        match cells.iter().find(|&&cell| usize::from(cell) > last) {
+            Some(cell) => format!("the board {side}x{side} has no cell {cell}; its cells are 0 to {last}"),
             None => format!("two pieces are on the same cell: {cells:?}"),
-        };
-        exceptions::StateError::new_err(place + &what)
+        }
     }
 }
 
@@ -123,10 +129,10 @@ fn unrank_rows<S: Simd>(_: S, reader: &Reader, ranks: &[u64], out: &mut [u8]) ->
 }
 
 /// Returns the exception for a rank that no state of the board has.
-pub fn rank_error(board: Board, rank: u64, index: Option<usize>) -> PyErr {
-    let place = index.map_or(String::new(), |index| format!("state {index}: "));
+pub fn rank_error(board: Board, rank: u64, number: usize) -> PyErr {
     let most = board.states() - 1;
-    exceptions::StateError::new_err(format!("{place}{board} has no state of rank {rank}; its ranks are 0 to {most}"))
+    let text = format!("state {number}: no state has rank {rank}; the ranks of {board} are 0 to {most}");
+    exceptions::StateError::new_err(text)
 }
 
 /// Returns the state of a rank, or `None` if the board has none.

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString};
+use pyo3::types::{PyDict, PyString};
 use sternhalma_data::table::{find_table, tables_dir};
 use sternhalma_data::{
-    DistanceStream, Encoding, Move, Probe, ProbedState, Side, State, Table as DataTable, TableError, TableOptions,
+    DistanceStream, Encoding, Move, ProbedState, State, Table as DataTable, TableError, TableOptions,
 };
 
-use crate::batch::{Batch, Failure, States};
+use crate::batch::{Batch, States};
 use crate::board::Board;
 use crate::errors::{exceptions, table_error};
 use crate::states::{Reader, notation_error, parse_player, state_of_rank};
@@ -82,53 +82,26 @@ impl Table {
         threads: usize,
         mut out: PyReadwriteArray1<'_, u8>,
     ) -> PyResult<()> {
-        let row = |place: usize| match &states {
-            States::Ranks(ranks) => format!("state {place} (rank {})", ranks[place]),
-            States::Cells(_, cells) => {
-                let pieces = table.board().pieces();
-                format!("state {place} (cells {:?})", &cells[place * pieces..][..pieces])
-            }
-        };
-        let no_state = |place: usize| match &states {
-            States::Cells(reader, cells) => {
-                let pieces = table.board().pieces();
-                reader.error(&cells[place * pieces..][..pieces], Some(place))
-            }
-            States::Ranks(_) => exceptions::StateError::new_err(row(place)),
-        };
         let out = out.as_slice_mut()?;
-        let found = py.detach(|| {
-            let is_checked = self.check_for(table, out.len()).map_err(Failure::Table)?;
-            let states = match &states {
-                States::Ranks(ranks) => States::Ranks(ranks),
-                States::Cells(reader, cells) => States::Cells(*reader, cells),
-            };
+        py.detach(|| {
+            let is_checked = self.check_for(table, out.len()).map_err(table_error)?;
             Batch { table, states, missing, is_checked }.look_up(threads, out)
-        });
-        found.map_err(|failure| match failure {
-            Failure::NoState(place) => no_state(place),
-            Failure::NotCovered(place) => {
-                exceptions::NotCovered::new_err(format!("{}: the table does not cover it", row(place)))
-            }
-            Failure::Table(error) => table_error(error),
         })
     }
 
     /// Returns the state that a value describes: a rank, a text, or cells in board order.
     fn state(table: &DataTable, value: &Bound<'_, PyAny>, player: &str) -> PyResult<State> {
         let board = table.board();
-        if value.is_instance_of::<PyInt>() {
-            let state = value.extract::<u64>().ok().and_then(|rank| state_of_rank(board, rank));
-            return state
-                .ok_or_else(|| exceptions::NotCovered::new_err(format!("{board} has no state of rank {value}")));
-        }
         let side = parse_player(player)?;
         if let Ok(text) = value.cast::<PyString>() {
             return board.parse_state(&text.to_cow()?, side).map_err(|error| notation_error(&error));
         }
-        if let Ok(rank) = value.extract::<u64>() {
-            return state_of_rank(board, rank)
-                .ok_or_else(|| exceptions::NotCovered::new_err(format!("{board} has no state of rank {rank}")));
+        let no_state = || exceptions::NotCovered::new_err(format!("no state of {board} has rank {value}"));
+        match value.extract::<u64>() {
+            Ok(rank) => return state_of_rank(board, rank).ok_or_else(no_state),
+            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => return Err(no_state()),
+            // The value is not an integer.
+            Err(_) => {}
         }
         let mut cells = [0; 16];
         let mut count = 0;
@@ -150,7 +123,8 @@ impl Table {
             return Err(exceptions::StateError::new_err(format!("expected {expected} cells, got {count}")));
         }
         let reader = Reader::new(board, side);
-        reader.state(&cells[..count]).ok_or_else(|| reader.error(&cells[..count], None))
+        let cells = &cells[..count];
+        reader.state(cells).ok_or_else(|| exceptions::StateError::new_err(reader.fault(cells)))
     }
 
     /// Returns a state with its distance.
@@ -292,27 +266,21 @@ impl Table {
         let (board, side) = (table.board(), parse_player(player)?);
         let reader = Reader::new(board, side);
         let rows = cells.as_slice()?;
-        let found = py.detach(|| {
+        let (offsets, [from, to, distance]) = py.detach(|| {
             let (mut offsets, mut arrays) = (vec![0], [Vec::new(), Vec::new(), Vec::new()]);
             for (row, cells) in rows.chunks_exact(board.pieces()).enumerate() {
-                let state = reader.state(cells).ok_or(Failure::NoState(row))?;
-                let probed = table.probed_state(state).map_err(Failure::Table)?.ok_or(Failure::NotCovered(row))?;
-                for (mv, probe) in probed.moves().map_err(Failure::Table)? {
+                let state = reader.state(cells).ok_or_else(|| reader.error(rows, row))?;
+                let probed = table.probed_state(state).map_err(table_error)?;
+                let probed = probed.ok_or_else(|| States::Cells(reader, rows).not_covered(row))?;
+                for (mv, probe) in probed.moves().map_err(table_error)? {
                     let Move { from, to } = mv.to_board_order(board, side);
                     arrays[0].push(from.index() as u8);
                     arrays[1].push(to.index() as u8);
-                    arrays[2].push(distance_of(probe));
+                    arrays[2].push(probe.distance().map_or(OUTSIDE, |distance| distance.0));
                 }
                 offsets.push(arrays[0].len() as u64);
             }
-            Ok((offsets, arrays))
-        });
-        let (offsets, [from, to, distance]) = found.map_err(|failure| match failure {
-            Failure::NoState(row) => reader.error(&rows[row * board.pieces()..][..board.pieces()], Some(row)),
-            Failure::NotCovered(row) => {
-                exceptions::NotCovered::new_err(format!("state {row}: the table does not cover it"))
-            }
-            Failure::Table(error) => table_error(error),
+            Ok::<_, PyErr>((offsets, arrays))
         })?;
         let array = |values| PyArray1::from_vec(py, values);
         Ok((PyArray1::from_vec(py, offsets), array(from), array(to), array(distance)))
@@ -322,8 +290,7 @@ impl Table {
     #[pyo3(signature = (state, player = "x"))]
     fn line<'py>(&self, py: Python<'py>, state: &Bound<'_, PyAny>, player: &str) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let table = self.get()?;
-        // Ranks are those of x if no player is given.
-        let side: Side = parse_player(player)?;
+        let side = parse_player(player)?;
         let probed = Table::probed(&table, state, player)?;
         let line = py.detach(|| probed.solution()).map_err(table_error)?;
         let cells = line.iter().flat_map(|mv| {
@@ -333,7 +300,7 @@ impl Table {
         PyArray1::from_vec(py, cells.collect()).reshape([line.len(), 2])
     }
 
-    /// Writes the distances of consecutive ranks to `out`. A stop event is raised between parts.
+    /// Writes the distances of consecutive ranks to `out`.
     fn read(&self, py: Python<'_>, first: u64, mut out: PyReadwriteArray1<'_, u8>) -> PyResult<()> {
         let table = self.get()?;
         let out = out.as_slice_mut()?;
@@ -341,8 +308,4 @@ impl Table {
         let end = end.ok_or_else(|| PyValueError::new_err("the ranks are not in the table"))?;
         py.detach(|| DistanceStream::new(&table, first..end)?.read(out)).map_err(table_error)
     }
-}
-
-fn distance_of(probe: Probe) -> u8 {
-    probe.distance().map_or(OUTSIDE, |distance| distance.0)
 }

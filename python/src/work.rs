@@ -1,6 +1,6 @@
 //! Threads, and long work that Python can watch and interrupt.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -23,10 +23,16 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
     }
 }
 
+/// The names of phases; the first stands for none.
+const PHASES: [&str; 8] = ["", "search", "resume", "write", "check", "prove", "compare", "work"];
+/// The number of the search in [`PHASES`].
+const SEARCH: usize = 1;
+
 /// The progress of work, which another thread reads.
 #[derive(Default)]
 struct Progress {
-    phase: Mutex<&'static str>,
+    /// A number of [`PHASES`].
+    phase: AtomicUsize,
     done: AtomicU64,
     total: AtomicU64,
     is_cancelled: AtomicBool,
@@ -34,26 +40,24 @@ struct Progress {
 
 impl Observer for Progress {
     fn begin(&self, phase: BuildPhase, total: u64) {
-        let name = match phase {
-            BuildPhase::Layer(_) => "search",
-            BuildPhase::Resume => "resume",
-            BuildPhase::Write => "write",
-            BuildPhase::Check => "check",
-            BuildPhase::Prove => "prove",
-            BuildPhase::Compare => "compare",
-            _ => "work",
+        let number = match phase {
+            BuildPhase::Layer(_) => SEARCH,
+            BuildPhase::Resume => 2,
+            BuildPhase::Write => 3,
+            BuildPhase::Check => 4,
+            BuildPhase::Prove => 5,
+            BuildPhase::Compare => 6,
+            _ => 7,
         };
-        // The search reports its states layer by layer.
-        let is_next_layer = name == "search" && *self.lock() == "search";
-        if !is_next_layer {
+        // The layers of a search are one phase, which counts the states that were found.
+        if self.phase.swap(number, Relaxed) != number || number != SEARCH {
             self.done.store(0, Relaxed);
-            self.total.store(if name == "search" { 0 } else { total }, Relaxed);
-            *self.lock() = name;
+            self.total.store(if number == SEARCH { 0 } else { total }, Relaxed);
         }
     }
 
     fn advance(&self, steps: u64) {
-        if *self.lock() != "search" {
+        if self.phase.load(Relaxed) != SEARCH {
             self.done.fetch_add(steps, Relaxed);
         }
     }
@@ -69,13 +73,9 @@ impl Observer for Progress {
 }
 
 impl Progress {
-    fn lock(&self) -> std::sync::MutexGuard<'_, &'static str> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Calls `callback` with the phase and its complete and total steps, if these have changed.
     fn report(&self, callback: Option<&Bound<'_, PyAny>>, last: &mut (&'static str, u64, u64)) -> PyResult<()> {
-        let now = (*self.lock(), self.done.load(Relaxed), self.total.load(Relaxed));
+        let now = (PHASES[self.phase.load(Relaxed)], self.done.load(Relaxed), self.total.load(Relaxed));
         if let Some(callback) = callback.filter(|_| now != *last && !now.0.is_empty()) {
             callback.call1(now)?;
         }

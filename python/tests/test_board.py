@@ -126,12 +126,13 @@ def test_no_number_beyond_the_board_is_a_cell(cell: int) -> None:
 def test_bad_ranks_are_refused() -> None:
     states = sh.Board().states
     assert sh.unrank(states - 1).tolist() == list(range(6))
-    for ranks, text in [([0, states], "state 1"), ([-1], "rank 0: -1"), ([5, 2**64], "rank 1"), ([2**64 - 1], "no state of rank")]:
+    bad = [([0, states], "state 1"), ([-1], "rank 0: -1"), ([5, 2**64], "rank 1"), ([2**64 - 1], "no state has rank")]
+    for ranks, text in bad:
         with pytest.raises(sh.StateError, match=text):
             sh.unrank(ranks)
-    for bad in [[0.5], ["1"], [None], np.ones(2)]:
+    for other in [[0.5], ["1"], [None], np.ones(2)]:
         with pytest.raises(TypeError):
-            sh.unrank(bad)  # type: ignore[arg-type]
+            sh.unrank(other)  # type: ignore[arg-type]
 
 
 def test_texts_of_states_are_read() -> None:

@@ -10,6 +10,8 @@ import oracle
 import pytest
 import sternhalma as sh
 
+BOARD = sh.Board(5, 6)
+
 
 def test_moves_are_those_of_the_rules() -> None:
     rng = np.random.default_rng(5)
@@ -86,7 +88,7 @@ def test_the_built_in_players_are_listed() -> None:
         assert found.move == found.line[0] and position.play(found.move).ply == 1
 
 
-def test_the_command_line_finds_the_same(tables: dict[str, sh.Table], sternhalma: Any) -> None:
+def test_the_command_line_finds_the_same(sternhalma: Any) -> None:
     board = sh.Board(6, 6)
     for name in ["sternhalma", "heur0,c=0.5"]:
         player = sh.Player(name, board=board, seed=3)
@@ -98,10 +100,16 @@ def test_the_command_line_finds_the_same(tables: dict[str, sh.Table], sternhalma
         ]
 
 
-def test_tables_make_a_difference(tables: dict[str, sh.Table]) -> None:
-    board = sh.Board(6, 6)
-    with pytest.raises(ValueError, match="table"):
-        sh.Player(board=board, table=tables["byte"])
+def test_players_use_a_table_of_their_board(tables: dict[str, sh.Table], sternhalma: Any) -> None:
+    position = sh.Position(board=BOARD)
+    player = sh.Player("sternhalma", board=BOARD, table=tables["zstd"])
+    search = player.think(position, nodes=500)
+    options = ["--side", "5", "--pieces", "6", "--nodes", "500", "--seed", "0", "--table", tables["byte"].path]
+    row = json.loads(sternhalma("analyse", *options, "--json"))["lines"][0]
+    assert (row["move"], row["depth"], row["line"]) == (search.move, search.depth, search.line)
+    assert sh.Player("sternhalma", board=BOARD).think(position, nodes=500).value != search.value
+    with pytest.raises(ValueError, match="its table is of"):
+        sh.Player(board=sh.Board(6, 6), table=tables["byte"])
 
 
 def test_wrong_limits_and_players_are_refused() -> None:

@@ -103,7 +103,7 @@ def test_states_that_are_not_covered(tables: dict[str, sh.Table], all_distances:
     with pytest.raises(sh.NotCovered, match="state 1"):
         table.distances(cells=sh.unrank(ranks, board=BOARD))
     assert table.distances(cells=sh.unrank(ranks, board=BOARD), missing=0)[1] == 0
-    for state in [table.states, "startpos", BOARD.states, -1, 2**70]:
+    for state in [table.states, "startpos", BOARD.states, -1, 2**70, np.int64(-1), np.uint64(2**63)]:
         assert table.get(state, "none") == "none"
         with pytest.raises(KeyError):
             table.distance(state)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._build import memory_of
+from ._memory import memory_of
 from ._native import Board, Position
 from ._table import Table
 
