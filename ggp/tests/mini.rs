@@ -918,10 +918,51 @@ fn the_move_played_is_that_of_highest_effective_quality() {
     assert!(differ > 5, "{differ}");
 }
 
+/// Random playouts that prefer one move.
+struct Preferring {
+    random: RandomPlayout<u32>,
+    preferred: u32,
+}
+
+impl Playout<NetworkGame> for Preferring {
+    fn choose(
+        &mut self,
+        game: &NetworkGame,
+        state: &<NetworkGame as Game>::State,
+        role: usize,
+        history: &MoveHistory,
+        rng: &mut Rng,
+    ) -> u32 {
+        self.random.choose(game, state, role, history, rng)
+    }
+
+    fn preference(&self, _: &NetworkGame, _: usize, mv: u32) -> f64 {
+        if mv == self.preferred { 0.5 } else { 0.25 }
+    }
+}
+
+#[test]
+fn equal_effective_qualities_are_ordered_by_the_preference_of_the_playout() {
+    let rules = "(role you) (init start) (letter a) (letter b) (letter c) (letter d)
+        (<= (legal you (write ?x)) (letter ?x)) (<= (next (wrote ?x)) (does you (write ?x)))
+        (<= terminal (true (wrote ?x))) (goal you 50)";
+    let (game, _) = ready(rules);
+    let state = game.initial();
+    for preferred in game.legal_of(&state, 0) {
+        for seed in 0..5 {
+            let settings = MctsConfig { decision: Decision::EffectiveQuality, ..MctsConfig::default() };
+            let playout = Preferring { random: RandomPlayout::default(), preferred };
+            let mut search = Mcts::new(Uct::new(0.4), playout, ToTheEnd, settings, seed);
+            let found = search.search(&game, &state, 0, Limits::playouts(40), &Default::default());
+            assert_eq!(found.best, preferred, "{:?}", found.moves);
+        }
+    }
+}
+
 /// Prints figures 2 and 3 of [Świechowski and Mańdziuk 2014]; run it with
 /// `--ignored --nocapture`.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes, and needs STERNHALMA_CONFORMANCE"]
 fn simulations_of_checkers_are_shared_out_as_in_the_figures() {
     const SIMULATIONS: u64 = 20_000;
     let path = collection().join("checkers.kif");

@@ -186,7 +186,7 @@ fn networks_of_own_rulesheets_agree_with_the_prover() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes, and needs STERNHALMA_CONFORMANCE"]
 fn networks_of_public_rulesheets_agree_with_the_prover() {
     all_agree(&collection());
 }
@@ -235,7 +235,7 @@ fn sequential_samples(game: &NetworkGame, count: usize, rng: &mut Rng) -> Vec<Ve
 /// Rare short or long matches may be missing from a small sample. Therefore
 /// means may differ by a little more than their standard errors allow.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes, and needs STERNHALMA_CONFORMANCE"]
 fn lengths_and_goals_of_public_rulesheets_are_as_expected() {
     for (name, length) in public_lengths() {
         let text = fs::read_to_string(collection().join(format!("{name}.kif"))).unwrap();
