@@ -43,18 +43,19 @@ fn a_static_round_is_the_one_worked_by_hand() {
 
 #[test]
 fn square_rounds_are_those_worked_by_hand() {
-    let data = data("square.json");
-    let means = numbers(&data["means"]);
-    let mut allocator = tried(StrategyAllocation::Square, &means);
-    for round in data["rounds"].as_array().unwrap() {
-        let expected = numbers(round);
-        let mut counts = vec![0.0; means.len()];
-        for _ in 0..expected.iter().sum::<f64>() as usize {
-            let strategy = allocator.next(|_| true, true);
-            allocator.learn(strategy, means[strategy]);
-            counts[strategy] += 1.0;
+    for case in data("square.json").as_array().unwrap() {
+        let means = numbers(&case["means"]);
+        let mut allocator = tried(StrategyAllocation::Square, &means);
+        for round in case["rounds"].as_array().unwrap() {
+            let expected = numbers(round);
+            let mut counts = vec![0.0; means.len()];
+            for _ in 0..expected.iter().sum::<f64>() as usize {
+                let strategy = allocator.next(|_| true, true);
+                allocator.learn(strategy, means[strategy]);
+                counts[strategy] += 1.0;
+            }
+            assert_eq!(counts, expected, "{}", case["about"]);
         }
-        assert_eq!(counts, expected);
     }
 }
 
