@@ -17,6 +17,10 @@ class NotationError(SternhalmaError, ValueError):
     """A text is not a state, a cell or a player."""
 
 
+class IllegalAction(SternhalmaError, ValueError):
+    """An action of an environment is not legal, or is not an action."""
+
+
 class NotCovered(SternhalmaError, KeyError):
     """A table does not cover a state."""
 

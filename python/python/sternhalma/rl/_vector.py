@@ -1,0 +1,139 @@
+"""The interface of vectorised environments."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Autoreset = Literal["next_step", "same_step", False]
+"""What happens to the lanes whose match is over.
+
+- "next_step": the next step begins a new match and ignores the action of the lane. The reward of this step is 0.
+- "same_step": the step that ends a match also begins a new one. The state has the observation, the legal moves, the
+  player and the number of steps of the new match, but the reward and the flags of the old one.
+- `False`: the lane does not change, and its reward is 0, until `reset` or `set_state`.
+"""
+
+
+class VectorState(NamedTuple):
+    """The arrays of an environment, which have one row per lane.
+
+    The environment reuses the arrays: each call of `reset`, `set_state` and `step` writes new values to them. `copy`
+    returns fresh arrays.
+    """
+
+    observation: NDArray[np.uint8]
+    """The observation: uint8 of shape (lanes, *observation_shape), with the values 0 and 1."""
+    legal: NDArray[np.bool_]
+    """The legal actions of the role to move: bool (lanes, max_moves), or (lanes, roles, max_moves) if the environment
+    is simultaneous. All actions are legal in a lane whose match is over; they are ignored."""
+    player: NDArray[np.int8]
+    """The role to move: int8 (lanes,), with -1 if several roles have a choice or the match is over."""
+    reward: NDArray[np.float32]
+    """The reward of each role for the last step: float32 (lanes, roles)."""
+    terminated: NDArray[np.bool_]
+    """Whether the match ended by the rules: bool (lanes,)."""
+    truncated: NDArray[np.bool_]
+    """Whether the match ended by a limit of steps: bool (lanes,)."""
+    steps: NDArray[np.uint32]
+    """The steps played in the match: uint32 (lanes,)."""
+
+    def copy(self) -> Self:
+        """Returns the same values in fresh arrays."""
+        return type(self)(*(array.copy() for array in self))
+
+
+class VectorEnvironment(Protocol):
+    """Many matches of one game, which advance together; each has a *lane*.
+
+    `VectorGame` and the environments of Chinese Checkers satisfy this interface, and the wrappers for Gymnasium and
+    PettingZoo need nothing else. The same seeds and actions give the same results for any number of threads.
+    """
+
+    autoreset: Autoreset
+    """What happens to the lanes whose match is over. It may be changed between two calls."""
+
+    @property
+    def lanes(self) -> int:
+        """The number of lanes."""
+        ...
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The names of the roles."""
+        ...
+
+    @property
+    def simultaneous(self) -> bool:
+        """Whether several roles may have a choice at once, so that each role has an action."""
+        ...
+
+    @property
+    def max_moves(self) -> int:
+        """The number of actions: an action is an integer from 0 to `max_moves` - 1."""
+        ...
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of the observation of one lane."""
+        ...
+
+    @property
+    def state(self) -> VectorState:
+        """The arrays, which are always the same."""
+        ...
+
+    @property
+    def final_observation(self) -> NDArray[np.uint8]:
+        """The last observation of the matches that ended in the last step, in the shape of `observation`.
+
+        The rows of other lanes have no meaning. The array is written only if `autoreset` is "same_step".
+        """
+        ...
+
+    def reset(self, *, seed: int | None = None, mask: ArrayLike | None = None) -> VectorState:
+        """Begins a new match in all lanes, or in those in which `mask` (bool, (lanes,)) is true.
+
+        Their rewards are 0 afterwards. `seed` seeds the generators of random actions; without it, they continue. An
+        environment that was never seeded has the seed 0.
+
+        Raises `ValueError` if the mask has another shape, or the seed is not from 0 to 2**64 - 1.
+        """
+        ...
+
+    def step(self, actions: ArrayLike, *, mask: ArrayLike | None = None) -> VectorState:
+        """Plays an action in each lane: integers of shape (lanes,), or (lanes, roles) if simultaneous.
+
+        If there is a `mask` (bool, (lanes,)), the lanes in which it is false do not change, whatever their action is.
+        Their reward is 0.
+
+        Raises `IllegalAction` with the first lane whose action is not legal; no lane changes then.
+        """
+        ...
+
+    def random_actions(self) -> NDArray[np.int32]:
+        """Returns a uniformly random legal action for each lane, in the shape that `step` takes.
+
+        The array is always the same. The action of a lane whose match is over is 0.
+        """
+        ...
+
+    def set_state(self, mask: ArrayLike, rows: Any) -> VectorState:
+        """Puts the lanes in which `mask` (bool, (lanes,)) is true in given states, one row per such lane.
+
+        The number of steps of these lanes is 0 afterwards. The form of a row depends on the environment.
+        """
+        ...
+
+    def clone(self) -> Self:
+        """Returns an independent environment in the same states, with the same generators of random actions."""
+        ...
+
+    def action_name(self, role: int, action: int) -> str:
+        """Returns the name of an action of a role.
+
+        Raises `IndexError` if there is none.
+        """
+        ...
