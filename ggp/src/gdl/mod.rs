@@ -56,6 +56,6 @@ pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits,
 pub use reasoner::{Goal, Reasoner};
 pub use syntax::{
     Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, Place, Renaming, Rule, Rules,
-    RulesError, Severity, Term, scramble, shuffle,
+    RulesError, Severity, Term, find_name, scramble, shuffle,
 };
 pub use trace::{ReplayError, StateView, TraceEngine, TraceLine, replay_line, trace};

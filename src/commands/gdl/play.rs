@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use sternhalma_ggp::gdl::network::{Network, NetworkGame};
-use sternhalma_ggp::gdl::{Document, ProverGame, Reasoner};
+use sternhalma_ggp::gdl::{ProverGame, Reasoner, find_name};
 use sternhalma_ggp::policy::{PolicyAgent, PolicyGame, SearchTask};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
@@ -136,11 +136,5 @@ fn chosen(text: &str, names: &[String]) -> Option<usize> {
     if let Ok(number) = text.parse::<usize>() {
         return number.checked_sub(1).filter(|&index| index < names.len());
     }
-    let place = |text: &str| {
-        let document = Document::parse(text).ok()?;
-        let name = document.expressions().next()?.without_empty_parentheses().to_string();
-        names.iter().position(|other| other.eq_ignore_ascii_case(&name))
-    };
-    // The outer parentheses are optional.
-    place(&format!("({text})")).or_else(|| place(text))
+    find_name(text, names)
 }

@@ -3,6 +3,7 @@
 mod dependencies;
 mod diagnostics;
 mod kif;
+mod names;
 mod rules;
 mod scramble;
 
@@ -10,6 +11,7 @@ pub(super) use dependencies::{DependencyGraph, for_each_atom};
 pub use diagnostics::{Code, Finding, Severity};
 
 pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};
+pub use names::find_name;
 pub use rules::{Atom, Literal, Rule, Rules, RulesError, Term};
 pub(super) use rules::{RELATIONS, has_error};
 pub use scramble::{Renaming, scramble, shuffle};
