@@ -2,6 +2,7 @@
 
 mod analysis;
 mod build;
+mod environment;
 mod game;
 mod run;
 #[cfg(test)]
@@ -10,6 +11,9 @@ mod testing;
 pub use crate::util::Lit;
 pub use analysis::Profile;
 pub use build::{Gates, Netlist, Network, Outputs};
+pub use environment::{
+    Autoreset, EnvironmentBlock, EnvironmentError, EnvironmentOptions, EnvironmentRows, LaneEnvironment,
+};
 pub use game::{InLanes, LaneGame, LaneState, LaneView, NetworkGame};
 pub(crate) use game::{LaneStates, Seats};
 pub use run::{LANES, Lanes, LanesError, NetworkState, Playouts, SequentialEngine};

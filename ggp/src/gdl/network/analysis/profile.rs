@@ -25,6 +25,9 @@ pub struct Profile {
     /// The fluents that hold in only one step of any match, in the order of
     /// that step. This property is proven.
     pub step_counter: Vec<usize>,
+    /// For each move, whether it was the only legal move of its role while
+    /// another role had a choice.
+    pub waiting: Vec<bool>,
 }
 
 impl Profile {
@@ -33,19 +36,24 @@ impl Profile {
         let roles = netlist.roles.len();
         let (mut states, mut turn_taking) = (0, true);
         let mut sums = Vec::new();
+        let mut waiting = vec![false; netlist.moves()];
         for _ in 0..matches {
             engine.play_random(&mut engine.initial().clone(), most, rng, |state| {
                 if engine.is_over(state) {
                     sums.push(engine.goals(state).map(|goal| u32::from(goal.score())).sum());
                 } else {
                     states += 1;
-                    turn_taking &= (0..roles).filter(|&role| engine.count_legal(state, role) > 1).count() <= 1;
+                    let choosing = (0..roles).filter(|&role| engine.count_legal(state, role) > 1).count();
+                    turn_taking &= choosing <= 1;
+                    for role in (0..roles).filter(|&role| choosing > 0 && engine.count_legal(state, role) == 1) {
+                        waiting[engine.nth_legal(state, role, 0) as usize] = true;
+                    }
                 }
             });
         }
         let fixed_sum = sums.first().copied().filter(|first| sums.iter().all(|sum| sum == first));
         let step_counter = step_counter(netlist);
-        Profile { states, one_player: roles == 1, turn_taking, fixed_sum, step_counter }
+        Profile { states, one_player: roles == 1, turn_taking, fixed_sum, step_counter, waiting }
     }
 }
 

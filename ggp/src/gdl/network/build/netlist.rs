@@ -76,6 +76,11 @@ impl Netlist {
         self.outputs.legal.len()
     }
 
+    /// Returns the moves of a role that may be legal, in order.
+    pub fn possible_moves(&self, role: usize) -> impl Iterator<Item = usize> {
+        self.roles[role].clone().filter(|&mv| self.outputs.legal[mv] != Lit::FALSE)
+    }
+
     /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.first_gate() + self.starts.len() - 1

@@ -14,11 +14,12 @@ mod state;
 mod tests;
 
 pub use bits::LANES;
-pub(super) use bits::{Bits, transpose};
+pub(super) use bits::{Bits, RandomBits, transpose};
+pub(super) use choice::{MOST_MOVES, choose};
 pub use error::LanesError;
 pub(super) use gates::{LaneSlots, Slot};
 pub use lanes::Lanes;
 pub use playouts::Playouts;
-pub(super) use program::{LaneProgram, find_goals};
+pub(super) use program::{LaneProgram, RoleSlots, find_goals};
 pub use sequential::SequentialEngine;
 pub use state::NetworkState;

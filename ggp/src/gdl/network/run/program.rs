@@ -198,11 +198,9 @@ impl LaneProgram {
     pub fn new(netlist: &Netlist) -> LaneProgram {
         let outputs = &netlist.outputs;
         let mut slots = 1 + netlist.fluents();
-        let roles: Vec<RoleSlots> = netlist
-            .roles
-            .iter()
-            .map(|range| {
-                let moves: Vec<usize> = range.clone().filter(|&mv| outputs.legal[mv] != Lit::FALSE).collect();
+        let roles: Vec<RoleSlots> = (0..netlist.roles.len())
+            .map(|role| {
+                let moves: Vec<usize> = netlist.possible_moves(role).collect();
                 let first = slots as Slot;
                 slots += moves.len();
                 let forced = moves.len() == 1 && outputs.legal[moves[0]] == Lit::TRUE;
