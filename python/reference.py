@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import sternhalma
@@ -50,15 +51,19 @@ def members(kind: type) -> str:
         is_attribute = isinstance(member, property) or inspect.isgetsetdescriptor(member)
         if not is_method and not is_attribute:
             continue
-        title = signature(name, member) if is_method else name
+        title = signature(name, getattr(kind, name)) if is_method else name
         lines.append(f"- `{title}`: {' '.join(documentation(member).split())}")
     return "\n".join(lines) + "\n"
 
 
-def text() -> str:
-    """Returns the page."""
-    things = [(name, getattr(sternhalma, name)) for name in sternhalma.__all__]
-    parts = [INTRODUCTION, "## Classes\n"]
+def things_of(module: ModuleType) -> list[tuple[str, Any]]:
+    """Returns the public names of a module with their things."""
+    return [(name, getattr(module, name)) for name in module.__all__]
+
+
+def classes_of(things: list[tuple[str, Any]]) -> list[str]:
+    """Returns a part per class, except exceptions."""
+    parts = []
     classes = [(name, thing) for name, thing in things if inspect.isclass(thing) and not issubclass(thing, Exception)]
     for name, thing in classes:
         parts += [f"### {name}\n", documentation(thing)]
@@ -67,10 +72,25 @@ def text() -> str:
             parts.append(f"Fields: {fields}.\n")
         elif listed := members(thing):
             parts.append(listed)
-    parts.append("## Functions\n")
+    return parts
+
+
+def functions_of(things: list[tuple[str, Any]]) -> list[str]:
+    """Returns a part per function."""
+    parts = []
     for name, thing in things:
         if inspect.isfunction(thing):
             parts += [f"### {name}\n", f"```python\n{signature(name, thing)}\n```\n", documentation(thing)]
+    return parts
+
+
+def text() -> str:
+    """Returns the page."""
+    things = things_of(sternhalma)
+    parts = [INTRODUCTION, "## Classes\n", *classes_of(things), "## Functions\n", *functions_of(things)]
+    for module in (sternhalma.ggp, sternhalma.rl):
+        parts += [f"## {module.__name__}\n", documentation(module)]
+        parts += [*classes_of(things_of(module)), *functions_of(things_of(module))]
     parts += ["## Exceptions\n", "| exception | bases | meaning |\n|---|---|---|"]
     for name, thing in things:
         if inspect.isclass(thing) and issubclass(thing, Exception):

@@ -11,9 +11,11 @@ pub mod exceptions {
     pyo3::import_exception!(sternhalma._errors, BoardError);
     pyo3::import_exception!(sternhalma._errors, BuildError);
     pyo3::import_exception!(sternhalma._errors, DamagedTable);
+    pyo3::import_exception!(sternhalma._errors, IllegalAction);
     pyo3::import_exception!(sternhalma._errors, NotCovered);
     pyo3::import_exception!(sternhalma._errors, NotationError);
     pyo3::import_exception!(sternhalma._errors, OutOfMemory);
+    pyo3::import_exception!(sternhalma._errors, RulesheetError);
     pyo3::import_exception!(sternhalma._errors, StateError);
     pyo3::import_exception!(sternhalma._errors, TableError);
     pyo3::import_exception!(sternhalma._errors, TableExists);

@@ -9,8 +9,10 @@ mod board;
 mod build;
 mod errors;
 mod play;
+mod rulesheet;
 mod states;
 mod table;
+mod vector;
 mod work;
 
 /// The compiled part of the package. Use the package `sternhalma` instead.
@@ -23,7 +25,11 @@ mod _native {
     #[pymodule_export]
     use crate::play::{Player, Position, players};
     #[pymodule_export]
+    use crate::rulesheet::{Game, GameState, check, games, read_rulesheet};
+    #[pymodule_export]
     use crate::table::{Table, open};
+    #[pymodule_export]
+    use crate::vector::VectorGame;
 
     /// The version of the package.
     #[pymodule_export]

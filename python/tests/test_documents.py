@@ -18,7 +18,7 @@ def test_examples_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found.attempted > 10 and found.failed == 0
 
 
-@pytest.mark.parametrize("name", ["_board", "_table", "_build"])
+@pytest.mark.parametrize("name", ["_board", "_table", "_build", "ggp._game", "rl._vector_game"])
 def test_examples_of_the_functions(name: str) -> None:
     module = importlib.import_module(f"sternhalma.{name}")
     assert doctest.testmod(module).failed == 0
@@ -27,7 +27,8 @@ def test_examples_of_the_functions(name: str) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STERNHALMA_TABLES", str(tmp_path))
-    monkeypatch.setattr("sys.argv", [path.name, "--side", "5"])
+    size = ["--matches", "300"] if path.name == "learn_game.py" else ["--side", "5"]
+    monkeypatch.setattr("sys.argv", [path.name, *size])
     runpy.run_path(str(path), run_name="__main__")
 
 

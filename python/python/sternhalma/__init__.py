@@ -1,5 +1,9 @@
-"""Chinese Checkers distance tables, built and queried from NumPy, and players that use them."""
+"""Chinese Checkers distance tables, built and queried from NumPy, and players that use them.
 
+The modules `ggp` and `rl` have rulesheets of any game and vectorised environments.
+"""
+
+from . import ggp, rl
 from ._board import Moves, format, format_moves, moves, parse, rank, unrank
 from ._build import build, compare, convert, verify
 from ._errors import (
@@ -10,6 +14,7 @@ from ._errors import (
     NotationError,
     NotCovered,
     OutOfMemory,
+    RulesheetError,
     StateError,
     SternhalmaError,
     TableError,
@@ -33,6 +38,7 @@ __all__ = [
     "OutOfMemory",
     "Player",
     "Position",
+    "RulesheetError",
     "Search",
     "StateError",
     "SternhalmaError",
@@ -47,11 +53,13 @@ __all__ = [
     "convert",
     "format",
     "format_moves",
+    "ggp",
     "moves",
     "open",
     "parse",
     "players",
     "rank",
+    "rl",
     "unrank",
     "verify",
 ]

@@ -1,5 +1,13 @@
 """The exceptions of the package."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .ggp import Finding
+
 
 class SternhalmaError(Exception):
     """The base of all exceptions of this package."""
@@ -15,6 +23,14 @@ class StateError(SternhalmaError, ValueError):
 
 class NotationError(SternhalmaError, ValueError):
     """A text is not a state, a cell or a player."""
+
+
+class RulesheetError(SternhalmaError, ValueError):
+    """A rulesheet has errors or cannot be played. `findings` has the errors and warnings about its text."""
+
+    def __init__(self, message: str, findings: Sequence[Finding] = ()) -> None:
+        super().__init__(message)
+        self.findings = list(findings)
 
 
 class IllegalAction(SternhalmaError, ValueError):

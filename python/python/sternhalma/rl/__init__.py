@@ -1,5 +1,20 @@
-"""Vectorised environments for reinforcement learning."""
+"""Vectorised environments for reinforcement learning.
+
+The wrappers need the extras `sternhalma[gymnasium]` and `sternhalma[pettingzoo]`.
+"""
 
 from ._vector import Autoreset, VectorEnvironment, VectorState
+from ._vector_game import VectorGame
+from ._wrappers import Opponent, PolicyOpponent, gymnasium, gymnasium_single, pettingzoo
 
-__all__ = ["Autoreset", "VectorEnvironment", "VectorState"]
+__all__ = [
+    "Autoreset",
+    "Opponent",
+    "PolicyOpponent",
+    "VectorEnvironment",
+    "VectorGame",
+    "VectorState",
+    "gymnasium",
+    "gymnasium_single",
+    "pettingzoo",
+]

@@ -22,27 +22,40 @@ class VectorState(NamedTuple):
 
     The environment reuses the arrays: each call of `reset`, `set_state` and `step` writes new values to them. `copy`
     returns fresh arrays.
+
+    `observation` is uint8 of shape (lanes, *observation_shape), with the values 0 and 1.
+
+    `legal` has the legal actions of the role to move: bool (lanes, max_moves), or (lanes, roles, max_moves) if the
+    environment is simultaneous. All actions are legal in a lane whose match is over; they are ignored.
+
+    `player` is the role to move: int8 (lanes,), with -1 if several roles have a choice or the match is over.
+
+    `reward` has the reward of each role for the last step: float32 (lanes, roles).
+
+    `terminated` and `truncated`, both bool (lanes,), say whether the match ended by the rules or by a limit of steps.
+
+    `steps` is the number of steps played in the match: uint32 (lanes,).
     """
 
     observation: NDArray[np.uint8]
-    """The observation: uint8 of shape (lanes, *observation_shape), with the values 0 and 1."""
     legal: NDArray[np.bool_]
-    """The legal actions of the role to move: bool (lanes, max_moves), or (lanes, roles, max_moves) if the environment
-    is simultaneous. All actions are legal in a lane whose match is over; they are ignored."""
     player: NDArray[np.int8]
-    """The role to move: int8 (lanes,), with -1 if several roles have a choice or the match is over."""
     reward: NDArray[np.float32]
-    """The reward of each role for the last step: float32 (lanes, roles)."""
     terminated: NDArray[np.bool_]
-    """Whether the match ended by the rules: bool (lanes,)."""
     truncated: NDArray[np.bool_]
-    """Whether the match ended by a limit of steps: bool (lanes,)."""
     steps: NDArray[np.uint32]
-    """The steps played in the match: uint32 (lanes,)."""
 
-    def copy(self) -> Self:
+    def copy(self) -> VectorState:
         """Returns the same values in fresh arrays."""
-        return type(self)(*(array.copy() for array in self))
+        return VectorState(
+            self.observation.copy(),
+            self.legal.copy(),
+            self.player.copy(),
+            self.reward.copy(),
+            self.terminated.copy(),
+            self.truncated.copy(),
+            self.steps.copy(),
+        )
 
 
 class VectorEnvironment(Protocol):

@@ -1,0 +1,110 @@
+"""Wrappers for the interfaces of other packages, which are imported when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._vector import VectorEnvironment
+from ._vector_game import VectorGame
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+    from gymnasium.vector import VectorEnv
+    from pettingzoo import AECEnv
+
+Opponent = Callable[[Any, NDArray[np.bool_]], ArrayLike]
+"""A function that moves for the other roles.
+
+Its arguments are the environment and a mask of lanes, bool (lanes,). It returns one action per lane, as `step` takes
+them; only those of the lanes in the mask count.
+"""
+
+Illegal = Literal["terminate", "raise"]
+
+
+class PolicyOpponent:
+    """An opponent that searches each state by a policy, such as "uct", with a number of playouts per move.
+
+    The lanes are searched one by one, so that few lanes and few playouts are advisable.
+    """
+
+    __slots__ = ("_searches", "playouts", "policy", "seed")
+
+    def __init__(self, policy: str = "uct", *, playouts: int = 100, seed: int = 0) -> None:
+        self.policy = policy
+        self.playouts = playouts
+        self.seed = seed
+        self._searches = 0
+
+    def __call__(self, environment: VectorGame, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Returns an action for each lane of the mask."""
+        game, state = environment.game, environment.state
+        actions = np.zeros(environment.lanes, np.int32)
+        for lane in np.flatnonzero(mask):
+            role, seed = int(state.player[lane]), (self.seed + self._searches) % 2**64
+            found = game.search(
+                game.state(state.observation[lane]), self.policy, role=role, playouts=self.playouts, seed=seed
+            )
+            actions[lane] = game.moves[game.roles[role]].index(found.move)
+            self._searches += 1
+        return actions
+
+
+def gymnasium(
+    environment: VectorEnvironment,
+    *,
+    role: int | str | None = None,
+    opponent: Opponent | Literal["random"] | None = None,
+    illegal: Illegal = "terminate",
+    copy: bool = True,
+) -> VectorEnv[Any, Any, Any]:
+    """Returns a `gymnasium.vector.VectorEnv` of the lanes, for one agent.
+
+    With an `opponent`, the agent plays `role` (by default the first), and the opponent all other roles; "random" chooses
+    legal actions uniformly. Without one, the agent moves for the role to move, and the reward is that role's.
+    `info["action_mask"]` has the legal actions, bool (lanes, max_moves), and `info["player"]` the role to move.
+
+    `autoreset` of the environment is the mode in `metadata["autoreset_mode"]`; the wrapper takes it over. In the mode
+    "same_step", `info["final_obs"]` has the last observations. An illegal action ends the match with the lowest reward
+    ("terminate"), with `info["illegal"]`, or raises `IllegalAction` ("raise"). Arrays are copies, unless `copy` is false.
+
+    Raises `ImportError` without gymnasium, and `ValueError` if the environment is simultaneous or packed.
+    """
+    from ._gymnasium import GymnasiumVector
+
+    return GymnasiumVector(environment, role, opponent, illegal, copy)
+
+
+def gymnasium_single(
+    environment: VectorEnvironment,
+    *,
+    role: int | str | None = None,
+    opponent: Opponent | Literal["random"] | None = None,
+    illegal: Illegal = "terminate",
+) -> gym.Env[Any, Any]:
+    """Returns a `gymnasium.Env` of an environment with one lane, for one agent.
+
+    The arguments are those of `gymnasium`. The environment does not begin a new match by itself.
+
+    Raises `ImportError` without gymnasium, and `ValueError` as `gymnasium` does and if there are several lanes.
+    """
+    from ._gymnasium import GymnasiumSingle
+
+    return GymnasiumSingle(environment, role, opponent, illegal)
+
+
+def pettingzoo(environment: VectorEnvironment, *, name: str = "sternhalma") -> AECEnv:
+    """Returns a `pettingzoo.AECEnv` of an environment with one lane, with one agent per role.
+
+    An observation has the entries "observation" and "action_mask" (int8). The mask of an agent that is not to move is 0.
+    If the environment is simultaneous, the agents choose one after another, and then play at once.
+
+    Raises `ImportError` without pettingzoo, and `ValueError` if there are several lanes.
+    """
+    from ._pettingzoo import PettingZoo
+
+    return PettingZoo(environment, name)
