@@ -7,7 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rand::SeedableRng;
-use sternhalma_ggp::gdl::network::{LANES, Lanes, Network, NetworkGame, Playouts};
+use sternhalma_ggp::gdl::network::{
+    Autoreset, EnvironmentBlock, EnvironmentOptions, EnvironmentRows, LANES, LaneEnvironment, Lanes, Network,
+    NetworkGame, Playouts, SequentialEngine,
+};
 use sternhalma_ggp::gdl::{Document, Goal, Prover, Reasoner, Rules, TermId, scramble};
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Rng};
@@ -253,5 +256,61 @@ fn lengths_and_goals_of_public_rulesheets_are_as_expected() {
         }
         let expected = Mean { mean: length, error: 0.0 };
         assert!(lanes[0].agrees(&expected, 0.02 * length), "{name}: {} {length}", lanes[0].mean);
+    }
+}
+
+/// Plays random actions in an environment, and the same moves with the prover in the first lanes.
+#[test]
+fn environments_agree_with_the_prover() {
+    const STEPS: usize = 12;
+    for (name, path) in files(&own_dir(), ".kif") {
+        let rules = Rules::parse(&fs::read_to_string(path).unwrap()).unwrap();
+        let network = Network::new(&rules).unwrap();
+        let mut prover = Prover::new(&rules).unwrap();
+        let numbers = Numbers::new(&network, &mut prover);
+        let engine = SequentialEngine::new(&network.netlist);
+        let environment = LaneEnvironment::new(&network, &engine, &EnvironmentOptions::default()).unwrap();
+        let mut block = EnvironmentBlock::new(&environment, 0, 2);
+        let (fluents, moves) = (environment.fluents(), environment.max_moves());
+        let (mut observation, mut legal) = (vec![0; 2 * fluents], vec![0; 2 * moves * environment.choices()]);
+        let (mut player, mut terminated) = ([0; 2], [0; 2]);
+        let mut rows = EnvironmentRows {
+            observation: &mut observation,
+            legal: &mut legal,
+            player: &mut player,
+            terminated: &mut terminated,
+            ..EnvironmentRows::default()
+        };
+        block.reset(&environment, |_| true, &mut rows);
+        let mut state = prover.initial().unwrap();
+        for _ in 0..STEPS {
+            let facts = numbers.fluents(state.fluents());
+            assert!((0..fluents).all(|fluent| facts.contains(fluent) == (rows.observation[fluent] == 1)), "{name}");
+            assert_eq!(prover.is_terminal(&state).unwrap(), rows.terminated[0] == 1, "{name}");
+            if rows.terminated[0] == 1 {
+                break;
+            }
+            let mut actions = vec![0; 2 * environment.choices()];
+            block.choose(&environment, &mut actions);
+            let joint = (0..network.roles.len()).map(|role| {
+                let terms = prover.legal(&state, role).unwrap();
+                let proven = numbers.moves(role, &terms);
+                let choice = if environment.is_simultaneous() { Some(role) } else { None };
+                let acts = choice.is_some() || rows.player[0] == role as i8;
+                let mask = &rows.legal[choice.unwrap_or(0) * moves..][..moves];
+                if acts {
+                    let legal = environment.moves(role).iter().zip(mask).filter(|(_, legal)| **legal == 1);
+                    assert_eq!(legal.map(|(&mv, _)| mv).collect::<Vec<_>>(), proven, "{name}");
+                } else {
+                    assert_eq!(proven.len(), 1, "{name}");
+                }
+                let mv = if acts { environment.moves(role)[actions[choice.unwrap_or(0)] as usize] } else { proven[0] };
+                *terms.iter().find(|term| numbers.moves[role][*term] == mv).unwrap()
+            });
+            let joint: Vec<TermId> = joint.collect();
+            assert_eq!(block.read_actions(&environment, &actions, None), None, "{name}");
+            block.step(&environment, Autoreset::Never, &mut rows);
+            state = prover.next(&state, &joint).unwrap();
+        }
     }
 }
