@@ -52,7 +52,9 @@ mod search;
 mod tools;
 mod verify;
 
-pub use build::{BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder};
+pub use build::{
+    BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
+};
 pub use error::BuilderError;
 pub use observer::{BuildPhase, Observer};
 pub use options::{BuildMode, NoMirroredForm, TableSpec};

@@ -294,7 +294,7 @@ fn an_estimate_leaves_the_work_directory_alone() {
         let builder = TableBuilder::new(prefix(9, pieces, within)).threads(2).work_dir(&work).restart(true);
         for mode in [None, Some(BuildMode::OutOfCore)] {
             let memory = if mode.is_some() { 24 << 20 } else { 1 << 30 };
-            let estimates = builder.estimate(&[MachineSpec { memory, ..machine }], dir.path()).unwrap();
+            let estimates = builder.estimate(&[MachineSpec { memory, ..machine }], dir.path(), &()).unwrap();
             assert_eq!(estimates[0].mode, mode.unwrap_or(BuildMode::InMemory));
         }
         assert_eq!(std::fs::read(work.join("layer")).unwrap(), b"kept");

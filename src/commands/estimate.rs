@@ -1,21 +1,18 @@
 //! `build --plan`: estimates the resources of a build.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
-use sternhalma_builder::{BuildEstimate, MachineSpec, TableBuilder};
-use sternhalma_data::table::fs::{AtomicFile, OsFileSystem, parent_directory};
+use sternhalma_builder::{BuildEstimate, MachineSpec, TableBuilder, disk_rate};
+use sternhalma_data::table::fs::parent_directory;
 
 use crate::output::{self, CommandOutcome, status};
 use crate::resources::total_memory;
 use crate::values::{count, size};
-
-/// Bytes written to measure the disk.
-const SAMPLE: usize = 128 << 20;
 
 /// A machine other than this one, to estimate for.
 #[derive(clap::Args)]
@@ -71,11 +68,11 @@ pub fn run(
     let here = MachineSpec {
         cores: builder.thread_count(),
         memory: limit,
-        disk_rate: disk_rate(path)?,
+        disk_rate: disk_rate(directory)?,
         cache: total_memory().saturating_sub(limit),
     };
     let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
-    let plans = builder.estimate(&machines, directory)?;
+    let plans = builder.estimate(&machines, directory, &())?;
     if as_json {
         output::print_json(
             &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),
@@ -88,22 +85,6 @@ pub fn run(
         }
     }
     Ok(CommandOutcome::Answered)
-}
-
-/// Returns the bytes per second at which a file beside `path` is written and synced.
-fn disk_rate(path: &Path) -> Result<f64> {
-    let sample = path.with_file_name("disk-sample");
-    let measure = || -> std::io::Result<f64> {
-        let file = AtomicFile::create(&OsFileSystem::shared(), &sample)?;
-        // Bytes that a compressing file system cannot compress.
-        let bytes: Vec<u8> =
-            (0u64..SAMPLE as u64 / 8).flat_map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
-        let started = Instant::now();
-        file.file().write_at(&bytes, 0)?;
-        file.file().sync()?;
-        Ok(SAMPLE as f64 / started.elapsed().as_secs_f64())
-    };
-    measure().with_context(|| format!("cannot measure the disk at {}", path.display()))
 }
 
 fn text(plan: &BuildEstimate) -> String {

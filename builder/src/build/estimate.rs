@@ -25,6 +25,7 @@ use sternhalma_data::board::{Symmetry, choose};
 use sternhalma_data::{Prefix, Table};
 
 use super::in_memory::build_in_memory;
+use super::machine::MachineSpec;
 use super::memory::{batch_size, fit_to_limit, max_spill, memory_without_spill};
 use super::out_of_core::{COMMIT_BYTES, OutOfCoreBuild};
 use super::table_builder::TableBuilder;
@@ -37,19 +38,6 @@ use crate::search::{Expander, memory_needed};
 
 /// The states of a calibration: enough for all threads and for typical layers, and few enough for seconds.
 const CALIBRATION_STATES: u64 = 300_000_000;
-
-/// A machine on which a build is to run.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct MachineSpec {
-    /// The number of processor cores, each as fast as a core of this machine.
-    pub cores: usize,
-    /// The memory limit of the build, in bytes.
-    pub memory: u64,
-    /// The throughput of the disk, in bytes per second.
-    pub disk_rate: f64,
-    /// The size of the page cache, in bytes.
-    pub cache: u64,
-}
 
 /// The measured cost of the build of a smaller table.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -78,19 +66,39 @@ pub struct Calibration {
     pub data_bytes: u64,
 }
 
-/// The largest work files of a build, and the time that it took before the table was written.
-#[derive(Default)]
-struct CalibrationObserver {
+/// Records the largest work files of a build, and the time that it took before the table was written.
+struct CalibrationObserver<'a> {
+    /// The observer of all builds.
+    outer: &'a dyn Observer,
     layers: AtomicU64,
     peak: Mutex<[u64; 2]>,
     started: Mutex<Option<Stopwatch>>,
 }
 
-impl Observer for CalibrationObserver {
-    fn begin(&self, phase: BuildPhase, _total: u64) {
+impl<'a> CalibrationObserver<'a> {
+    fn new(outer: &'a dyn Observer) -> CalibrationObserver<'a> {
+        CalibrationObserver { outer, layers: AtomicU64::default(), peak: Mutex::default(), started: Mutex::default() }
+    }
+}
+
+impl Observer for CalibrationObserver<'_> {
+    fn begin(&self, phase: BuildPhase, total: u64) {
+        self.outer.begin(phase, total);
         if phase == BuildPhase::Write {
             *self.started.lock().expect("no thread panics with the lock") = Some(Stopwatch::start());
         }
+    }
+
+    fn advance(&self, steps: u64) {
+        self.outer.advance(steps);
+    }
+
+    fn layer(&self, distance: u32, states: u64, seen: u64, all: u64) {
+        self.outer.layer(distance, states, seen, all);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.outer.cancelled()
     }
 
     fn work_files(&self, layers: u64, copies: u64) {
@@ -135,16 +143,27 @@ impl TableBuilder {
     /// Estimates the build on each of these machines. The estimates are
     /// extrapolated from builds of smaller tables on this machine, with their
     /// files in `directory`. These builds take up to a minute and some hundred MiB,
-    /// and their files are removed.
+    /// and their files are removed. `observer` watches these builds and can cancel them.
     ///
     /// # Errors
-    /// If one of these builds fails, or the memory of a machine does not suffice.
-    pub fn estimate(&self, machines: &[MachineSpec], directory: impl AsRef<Path>) -> Result<Vec<BuildEstimate>> {
+    /// If one of these builds fails or is cancelled, or the memory of a machine does not suffice.
+    pub fn estimate(
+        &self,
+        machines: &[MachineSpec],
+        directory: impl AsRef<Path>,
+        observer: &dyn Observer,
+    ) -> Result<Vec<BuildEstimate>> {
         let pool = thread_pool(self.threads)?;
-        machines.iter().map(|&machine| self.estimate_on(&pool, machine, directory.as_ref())).collect()
+        machines.iter().map(|&machine| self.estimate_on(&pool, machine, directory.as_ref(), observer)).collect()
     }
 
-    fn estimate_on(&self, pool: &ThreadPool, machine: MachineSpec, directory: &Path) -> Result<BuildEstimate> {
+    fn estimate_on(
+        &self,
+        pool: &ThreadPool,
+        machine: MachineSpec,
+        directory: &Path,
+        observer: &dyn Observer,
+    ) -> Result<BuildEstimate> {
         let (spec, symmetry) = (self.spec(), self.symmetry());
         let table_bytes = spec.layout()?.file_bytes();
         let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
@@ -158,7 +177,7 @@ impl TableBuilder {
         let measure = |prefix: Prefix, params: Option<PartitionParams>| {
             let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
             let builder = TableBuilder::new(prefix).encoding(spec.encoding).mirror(symmetric).mirrored(mirrored);
-            calibrate(&builder, params, pool, directory)
+            calibrate(&builder, params, pool, directory, observer)
         };
         let [large, small] = smaller_prefixes(spec.prefix, symmetric);
         let mut measured = [measure(large, params)?, measure(small, params)?];
@@ -205,19 +224,20 @@ fn calibrate(
     params: Option<PartitionParams>,
     pool: &ThreadPool,
     directory: &Path,
+    observer: &dyn Observer,
 ) -> Result<Calibration> {
     std::fs::create_dir_all(directory).map_err(BuilderError::file(directory, "create the directory"))?;
     let created = tempfile::Builder::new().prefix(".calibration-").tempdir_in(directory);
     let directory = created.map_err(BuilderError::file(directory, "create a directory in it"))?;
     let path = directory.path().join("table.sht");
-    let observer = CalibrationObserver::default();
+    let observer = CalibrationObserver::new(observer);
     match params {
         None => build_in_memory(&path, options, pool, &observer)?,
         Some(params) => {
             OutOfCoreBuild::new(options, params, pool, &observer).run(&path)?;
         }
     }
-    let CalibrationObserver { layers, peak, started } = observer;
+    let CalibrationObserver { layers, peak, started, .. } = observer;
     let writing = started.into_inner().expect("no thread panics with the lock");
     let (table_wall_s, table_cpu_s) = writing.map_or((0.0, 0.0), |stopwatch| stopwatch.seconds());
     let table = Table::open(&path)?;

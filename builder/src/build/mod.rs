@@ -3,6 +3,7 @@
 mod assembly;
 mod estimate;
 mod in_memory;
+mod machine;
 mod memory;
 mod out_of_core;
 mod run;
@@ -11,6 +12,7 @@ mod table_builder;
 #[cfg(test)]
 mod tests;
 
-pub use estimate::{BuildEstimate, Calibration, MachineSpec};
+pub use estimate::{BuildEstimate, Calibration};
+pub use machine::{MachineSpec, disk_rate};
 pub use out_of_core::BuildOutcome;
 pub use table_builder::{ModeChoice, ModeReason, TableBuilder};

@@ -72,7 +72,7 @@ fn build_time(prefix: Prefix) -> Option<Duration> {
     let builder = TableBuilder::new(measured);
     let memory = memory_limit(None);
     let machine = MachineSpec { cores: builder.thread_count(), memory, disk_rate: 1e9, cache: memory };
-    let plan = builder.estimate(&[machine], std::env::temp_dir()).ok()?.into_iter().next()?;
+    let plan = builder.estimate(&[machine], std::env::temp_dir(), &()).ok()?.into_iter().next()?;
     let ratio = prefix.states() as f64 / measured.states() as f64;
     Some(Duration::from_secs_f64((plan.wall_s * ratio).max(1.0)))
 }
