@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sternhalma_data::board::Board;
-use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Standings, TournamentSetup, run};
+use sternhalma_ggp::arena::{ArenaError, Backend, Contestant, GameObserver, Schedule, Standings, TournamentSetup, run};
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::player::{player, player_within};
@@ -48,6 +48,40 @@ impl ExternalCommand {
         let trace = self.log.as_ref().map(|(log, player)| log.of(player));
         Ok(player.with_starting_patience(self.patience).with_trace(trace))
     }
+}
+
+/// Starts each external program once, so that one that cannot play is reported before the first game. Programs for
+/// which `is_named` is false get the title with which they introduce themselves. `report` receives the command and
+/// the title of each program.
+///
+/// # Errors
+/// Returns an error if a program does not start, or if `stop` is set before all have.
+pub fn introduce(
+    players: &mut [BoardPlayer],
+    is_named: &[bool],
+    schedule: &mut Schedule,
+    stop: &AtomicBool,
+    mut report: impl FnMut(&str, &str),
+) -> Result<(), ArenaError> {
+    let mut titles = Vec::new();
+    for (player, is_named) in players.iter().zip(is_named) {
+        let BoardPlayer::External(external) = player else {
+            titles.push(None);
+            continue;
+        };
+        let mut program = external.player().map_err(|error| ArenaError::Setup(error.to_string()))?;
+        let greeting = program.greet(external.patience, stop);
+        let greeting = greeting.map_err(|fault| ArenaError::Start { player: external.command.clone(), fault })?;
+        report(&external.command, &greeting);
+        titles.push(Some(greeting).filter(|title| !title.is_empty() && !is_named));
+    }
+    schedule.set_titles(titles);
+    for (player, entrant) in players.iter_mut().zip(&schedule.entrants) {
+        if let BoardPlayer::External(ExternalCommand { log: Some((_, name)), .. }) = player {
+            *name = entrant.title().to_owned();
+        }
+    }
+    Ok(())
 }
 
 /// A board and the players of a tournament.

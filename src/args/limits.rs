@@ -2,18 +2,15 @@
 
 use bytesize::ByteSize;
 use clap::Args;
-use sternhalma_ggp::arena::Budget;
+use sternhalma_ggp::arena::{Budget, MOVE_NODES};
 use sternhalma_ggp::{Limits, MemoryBudget};
 
 use crate::resources::search_memory;
 use crate::values::{count, size};
 
-/// The number of expansions per move if no limit is given.
-pub const DEFAULT_NODES: u64 = 100_000;
-
 /// The default limit per move.
 pub const DEFAULT_BUDGET: Budget =
-    Budget { nodes: Some(DEFAULT_NODES), playouts: None, depth: None, movetime: None, time: None };
+    Budget { nodes: Some(MOVE_NODES), playouts: None, depth: None, movetime: None, time: None };
 
 /// The limits of a player per move. The first limit that is reached ends the search.
 #[derive(Args, Clone, Default)]

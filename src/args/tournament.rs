@@ -9,22 +9,14 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use sternhalma_engine::PLY_LIMIT;
 use sternhalma_ggp::arena::{
-    Budget, Entrant, PublishedResult, RoundSpec, RulesEngine, Schedule, Scoring, Shard, SprtSpec, TimeControl,
+    Budget, Entrant, OPENING_PLIES, PAIRING_GAMES, PublishedResult, RoundSpec, RulesEngine, Schedule, Scoring, Shard,
+    SprtSpec, TEST_GAMES, TimeControl,
 };
 use sternhalma_ggp::messages::suggestion;
 use sternhalma_ggp::policy::PolicyText;
 
 use super::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, count, number};
-
-/// The number of random plies before the players take over, unless given.
-pub const DEFAULT_OPENING_PLIES: u32 = 2;
-
-/// The number of games per pairing, unless given.
-const DEFAULT_GAMES: u64 = 20;
-
-/// The number of games per pairing with a sequential test, unless given.
-const DEFAULT_TEST_GAMES: u64 = 100_000;
 
 /// The headings of the options in the help.
 const GAME: &str = "Game";
@@ -424,7 +416,7 @@ impl TournamentOptions {
         let schedule = Schedule {
             pairings: self.pairings(&entrants)?,
             rounds: self.rounds()?,
-            opening_plies: self.opening_plies.unwrap_or(DEFAULT_OPENING_PLIES),
+            opening_plies: self.opening_plies.unwrap_or(OPENING_PLIES),
             openings: self.openings.as_deref().map(read_openings).transpose()?.unwrap_or_default(),
             ply_limit: self.ply_limit.unwrap_or(PLY_LIMIT),
             adjudicate: self.adjudicate.unwrap_or(false),
@@ -490,7 +482,7 @@ impl TournamentOptions {
     ///
     /// Fails if a round has no games, or the flags have no valid budget.
     fn rounds(&self) -> Result<Vec<RoundSpec>> {
-        let default = if self.sprt.is_some() { DEFAULT_TEST_GAMES } else { DEFAULT_GAMES };
+        let default = if self.sprt.is_some() { TEST_GAMES } else { PAIRING_GAMES };
         let games = self.games.unwrap_or(default);
         let budget = self.flag_budget()?.or(self.budget).or(DEFAULT_BUDGET);
         if games == 0 || self.round.iter().any(|round| round.games == Some(0)) {

@@ -8,14 +8,13 @@ use sternhalma_engine::{
     ChineseCheckers, Config, EngineContestant, Filter, HillClimb, Score, Trial, TuningSetup, tune,
 };
 use sternhalma_ggp::MemoryBudget;
-use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, Schedule, Standings, TournamentSetup};
+use sternhalma_ggp::arena::{self, Contestant, Entrant, Log, OPENING_PLIES, Schedule, Standings, TournamentSetup};
 use sternhalma_ggp::messages::suggestion;
 
 use crate::args::board::BoardArgs;
 use crate::args::limits::{DEFAULT_BUDGET, LimitArgs};
 use crate::args::player::{PlayerArgs, PlayerFactory};
 use crate::args::threads::threads;
-use crate::args::tournament::DEFAULT_OPENING_PLIES;
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::games_time;
@@ -46,7 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Random plies before the players take over
-    #[arg(long, value_name = "PLIES", default_value_t = DEFAULT_OPENING_PLIES, value_parser = count::<u32>(0))]
+    #[arg(long, value_name = "PLIES", default_value_t = OPENING_PLIES, value_parser = count::<u32>(0))]
     opening_plies: u32,
     /// Seed of openings and players
     #[arg(long, value_name = "N", default_value = "1", value_parser = count::<u64>(0))]

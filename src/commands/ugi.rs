@@ -6,9 +6,9 @@ use sternhalma_data::Board;
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, check_compliance};
 use sternhalma_ggp::MemoryBudget;
+use sternhalma_ggp::arena::MOVE_NODES;
 
 use crate::args::board::BoardArgs;
-use crate::args::limits::DEFAULT_NODES;
 use crate::args::player::{DEFAULT_PLAYER, PlayerArgs};
 use crate::context::CommandContext;
 use crate::error::one_line;
@@ -48,7 +48,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         seed: args.seed,
         board: args.board.board()?,
         ply_limit: args.players.ply_limit,
-        default_nodes: DEFAULT_NODES,
+        default_nodes: MOVE_NODES,
     };
     let host = Host { ctx: ctx.clone(), players: &args.players, memory: search_memory(None) };
     UgiSession::new(host, settings, io::stdout())?.run(io::stdin().lock())?;

@@ -97,7 +97,7 @@ fn a_program_plays_the_game_that_is_played_in_process() {
 
 #[test]
 fn a_program_introduces_itself_and_reports_its_errors() {
-    let greet = |mut peer: ExternalPlayer| peer.greet(PATIENCE);
+    let greet = |mut peer: ExternalPlayer| peer.greet(PATIENCE, &AtomicBool::new(false));
     assert_eq!(greet(peer("", &[])), Ok(format!("Sternhalma {}", env!("CARGO_PKG_VERSION"))));
     let fault = greet(peer("", &[("Colour", "red")])).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Crash);

@@ -9,7 +9,7 @@ mod tests;
 mod trace;
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use sternhalma_data::Geometry;
@@ -128,17 +128,36 @@ impl ExternalPlayer {
     /// # Errors
     ///
     /// Returns a fault if the program cannot be started, does not introduce
-    /// itself, or has not declared an option that must be set.
-    pub fn greet(&mut self, patience: Duration) -> Result<String, Fault> {
-        let running = self.take(patience)?;
+    /// itself, or has not declared an option that must be set, and when `stop` is set.
+    pub fn greet(&mut self, patience: Duration, stop: &AtomicBool) -> Result<String, Fault> {
+        let running = self.take(patience, stop)?;
         Ok(self.running.insert(running).introduction.name.clone())
     }
 
+    /// Begins a game from `start`, like [`Contestant::begin`].
+    ///
+    /// # Errors
+    ///
+    /// Returns a fault if the program does not become ready, and when `stop` is set.
+    pub fn begin_game(
+        &mut self,
+        game: &ChineseCheckers,
+        start: &GameState,
+        seed: u64,
+        stop: &AtomicBool,
+    ) -> Result<(), Fault> {
+        self.position = PositionCommand::new(game, start);
+        let mut running = self.take(self.starting, stop)?;
+        running.prepare(&self.options, seed, self.starting, stop)?;
+        self.running = Some(running);
+        Ok(())
+    }
+
     /// Takes the running program, or starts it.
-    fn take(&mut self, patience: Duration) -> Result<Running, Fault> {
+    fn take(&mut self, patience: Duration, stop: &AtomicBool) -> Result<Running, Fault> {
         match self.running.take_if(|running| !running.process.has_ended()) {
             Some(running) => Ok(running),
-            None => Running::start(&self.program, &self.options, patience, self.trace.clone()),
+            None => Running::start(&self.program, &self.options, patience, stop, self.trace.clone()),
         }
     }
 }
@@ -162,6 +181,7 @@ impl Running {
         program: &ExternalProgram,
         options: &[(String, String)],
         patience: Duration,
+        stop: &AtomicBool,
         trace: Option<ProtocolTrace>,
     ) -> Result<Running, Fault> {
         let mut process = Process::start(program, trace).map_err(|error| FaultKind::Crash.fault(error))?;
@@ -169,6 +189,7 @@ impl Running {
         process.say("ugi\n".to_owned())?;
         let mut wait = Wait::of(patience);
         loop {
+            check_stop(stop)?;
             match process.hear(&mut wait)? {
                 Some(line) if line.text.trim() == "ugiok" => break,
                 Some(line) => introduction.add(&line.text),
@@ -180,7 +201,13 @@ impl Running {
     }
 
     /// Prepares the program for a game. A seed among the options is kept.
-    fn prepare(&mut self, options: &[(String, String)], seed: u64, patience: Duration) -> Result<(), Fault> {
+    fn prepare(
+        &mut self,
+        options: &[(String, String)],
+        seed: u64,
+        patience: Duration,
+        stop: &AtomicBool,
+    ) -> Result<(), Fault> {
         let mut lines: String = options.iter().map(|(name, value)| option(name, value)).collect();
         let chosen = options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SEED));
         if let Some(offer) = self.introduction.option(SEED).filter(|_| !chosen) {
@@ -190,6 +217,7 @@ impl Running {
         let mut wait = Wait::of(patience);
         let mut refusal = None;
         loop {
+            check_stop(stop)?;
             let Some(line) = self.process.hear(&mut wait)? else { continue };
             if line.text.trim() == "readyok" {
                 break;
@@ -198,6 +226,11 @@ impl Running {
         }
         refusal.map_or(Ok(()), |why| Err(FaultKind::Crash.fault(format!("it is not ready: it said {why}"))))
     }
+}
+
+/// Returns a fault if the answer of the program is no longer needed.
+fn check_stop(stop: &AtomicBool) -> Result<(), Fault> {
+    if stop.load(Relaxed) { Err(FaultKind::Hang.fault("interrupted before it was ready")) } else { Ok(()) }
 }
 
 /// The option for the seed of a game.
@@ -314,11 +347,7 @@ impl Contestant<ChineseCheckers> for ExternalPlayer {
     }
 
     fn begin(&mut self, game: &ChineseCheckers, start: &GameState, _: usize, seed: u64) -> Result<(), Fault> {
-        self.position = PositionCommand::new(game, start);
-        let mut running = self.take(self.starting)?;
-        running.prepare(&self.options, seed, self.starting)?;
-        self.running = Some(running);
-        Ok(())
+        self.begin_game(game, start, seed, &AtomicBool::new(false))
     }
 
     fn choose(

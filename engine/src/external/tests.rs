@@ -20,6 +20,9 @@ const MS: Duration = Duration::from_millis(1);
 /// Far longer than any answer takes.
 const LONG: Duration = Duration::from_secs(60);
 
+/// A flag that is never set.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 /// The time to wait for an answer that never comes.
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -140,7 +143,7 @@ fn a_program_is_sent_what_the_protocol_says() {
     let clocks = [None, Some(GameClock { left: 1500 * MS, increment: 250 * MS })];
     let mut heard = Vec::new();
     for peer in &mut peers {
-        assert_eq!(peer.greet(LONG), Ok("Bad".to_owned()));
+        assert_eq!(peer.greet(LONG, &NEVER), Ok("Bad".to_owned()));
         let mut state = game.initial();
         peer.begin(&game, &state, 1, 123).unwrap();
         game.play_action(&mut state, action("a1-a3"));
@@ -183,8 +186,28 @@ fn a_good_answer_tells_what_it_took() {
 }
 
 #[test]
+fn a_program_that_does_not_get_ready_can_be_stopped() {
+    for text in ["sleep 1000", "while :; do echo info; done", "read line; echo ugiok; sleep 1000"] {
+        let script = Script::new(text);
+        let stop = AtomicBool::new(false);
+        let mut peer = script.peer();
+        let fault = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(SHORT);
+                stop.store(true, Relaxed);
+            });
+            let game = game();
+            peer.begin_game(&game, &game.initial(), 1, &stop).unwrap_err()
+        });
+        assert_eq!(fault, FaultKind::Hang.fault("interrupted before it was ready"), "{text}");
+        script.expect_no_process();
+    }
+}
+
+#[test]
 fn a_program_that_ends_has_crashed() {
-    let missing = ExternalPlayer::new("/nowhere/engine --fast", Vec::new(), None).unwrap().greet(LONG).unwrap_err();
+    let missing =
+        ExternalPlayer::new("/nowhere/engine --fast", Vec::new(), None).unwrap().greet(LONG, &NEVER).unwrap_err();
     assert!(missing.kind == FaultKind::Crash && missing.detail.contains("cannot start `/nowhere/engine`"), "{missing}");
     for (text, why) in [
         ("exit 3", "exit status: 3"),
@@ -346,7 +369,7 @@ fn an_ended_program_is_restarted() {
 fn a_program_that_quits_is_not_killed() {
     let script = Script::new(&polite(":", "").replace("exit 0", ": > $dir/mark; exit 0"));
     for _ in 0..100 {
-        script.peer().greet(LONG).unwrap();
+        script.peer().greet(LONG, &NEVER).unwrap();
         if script.0.path().join("mark").exists() {
             return;
         }
@@ -363,7 +386,7 @@ fn commands_are_split_and_run_in_the_given_directory() {
     let own = "#!/bin/sh\necho id name \"$(basename \"$PWD\"), $1, $2, $#\"; echo ugiok; read -r line; read -r line\n";
     fs::write(nested.join("engine.sh"), own).unwrap();
     let mut peer = ExternalPlayer::new(r#"sh 'engine.sh' "x  y" a\ b"#, Vec::new(), Some(nested)).unwrap();
-    assert_eq!(peer.greet(LONG), Ok("a b, x  y, a b, 2".to_owned()));
+    assert_eq!(peer.greet(LONG, &NEVER), Ok("a b, x  y, a b, 2".to_owned()));
     for (command, error) in [
         ("sh 'engine", ExternalPlayerError::Unbalanced("sh 'engine".to_owned())),
         ("", ExternalPlayerError::Empty),

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
 
+/// The default number of expansions per move.
+pub const MOVE_NODES: u64 = 100_000;
+
 /// The number of moves over which a search spreads the time left.
 const MOVES_TO_GO: u32 = 20;
 

@@ -56,7 +56,7 @@ mod text;
 mod tournament;
 
 pub use crate::rng::derive_seed;
-pub use budget::{Budget, GameClock, TimeControl};
+pub use budget::{Budget, GameClock, MOVE_NODES, TimeControl};
 pub use contestant::{Contestant, Fault, FaultKind, PolicyPlayer, Request};
 pub use estimate::TournamentEstimate;
 pub use game::{Adjudicator, ArenaGame, ContestantFactory, Opening, TournamentSetup};
@@ -64,9 +64,11 @@ pub use lock_step::{LockStepSetup, run_in_lock_step};
 pub use log::{GameLog, Log, LogEntry, LogError};
 pub use merge::{MergeError, MergedLogs, merge_directories, merge_logs};
 pub use record::{GameRecord, Origin, RoleFault, Scoring, Termination, Totals};
-pub use rules_backend::{RulesEngine, rules_backend};
+pub use rules_backend::{RulesEngine, rules_backend, rulesheet_errors};
 pub use run::run;
-pub use schedule::{Entrant, GameId, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec};
+pub use schedule::{
+    Entrant, GameId, OPENING_PLIES, PAIRING_GAMES, RoundSpec, Schedule, ScheduleError, Shard, SprtSpec, TEST_GAMES,
+};
 pub use search_record::{MoveSearch, SearchValue};
 pub use series::{PublishedResult, SeriesEstimate, SeriesGame, SeriesInfo, SeriesReport};
 pub use standings::{

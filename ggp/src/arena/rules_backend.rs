@@ -11,7 +11,7 @@ use super::{
     run_in_lock_step,
 };
 use crate::gdl::network::{LaneGame, Network, NetworkGame};
-use crate::gdl::{ProverGame, ProverLimits, Reasoner, Rules};
+use crate::gdl::{CheckOptions, Finding, ProverGame, ProverLimits, Reasoner, Rules, Severity, check};
 use crate::policy::PolicyGame;
 use crate::{Limits, MemoryBudget, Policy};
 
@@ -32,6 +32,18 @@ pub enum RulesEngine {
     /// With the network, in lock step. Contains the number of simultaneous games, or 0 for the
     /// default.
     LockStep(usize),
+}
+
+/// The number of random matches with which a rulesheet is checked before a tournament.
+const CHECK_MATCHES: u64 = 3;
+
+/// Returns the errors that [`check`] finds in a rulesheet with few random matches. The results of such a rulesheet
+/// may be meaningless.
+pub fn rulesheet_errors(text: &str) -> Vec<Finding> {
+    let options = CheckOptions { playouts: CHECK_MATCHES, ..CheckOptions::default() };
+    let mut findings = check(text, &options);
+    findings.retain(|finding| finding.severity == Severity::Error);
+    findings
 }
 
 /// Creates the backend for a rulesheet that is played by policies. The rules and all searches share

@@ -8,6 +8,15 @@ use serde_json::Value;
 use super::{Budget, derive_seed};
 use crate::statistics::{Sprt, SprtError};
 
+/// The default number of random plies before the players take over.
+pub const OPENING_PLIES: u32 = 2;
+
+/// The default number of games per pairing.
+pub const PAIRING_GAMES: u64 = 20;
+
+/// The default number of games per pairing with a sequential test.
+pub const TEST_GAMES: u64 = 100_000;
+
 /// Everything that determines the games of a tournament. A log starts with the schedule, so
 /// that a run resumes only the log of the same tournament.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -229,7 +238,7 @@ impl Schedule {
             pairings: Schedule::round_robin(entrants.len()),
             entrants,
             rounds: vec![RoundSpec { name: String::new(), budget, games }],
-            opening_plies: 2,
+            opening_plies: OPENING_PLIES,
             openings: Vec::new(),
             ply_limit: 1000,
             adjudicate: false,

@@ -77,6 +77,14 @@ pub enum ArenaError {
     /// A start clock is a multiple of a budget per move.
     #[error("a start clock is a multiple of a budget of playouts, nodes or movetime, and a player has none of these")]
     StartClock,
+    /// A player cannot be started.
+    #[error("{player}: {fault}")]
+    Start {
+        /// The player.
+        player: String,
+        /// The fault.
+        fault: Fault,
+    },
     /// A player failed in a sample game.
     #[error("{player} failed in a sample game: {fault}")]
     Sample {

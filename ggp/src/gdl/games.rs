@@ -1,5 +1,8 @@
 //! The rulesheets that were written for this project.
 
+use std::io;
+use std::path::Path;
+
 /// A rulesheet of `games/`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuiltInGame {
@@ -43,10 +46,35 @@ pub const GAMES: [BuiltInGame; 16] = [
     game!("tic-tac-toe-3d"),
 ];
 
+/// Returns the text of a rulesheet. A name without a folder also selects a rulesheet of [`GAMES`], with or without
+/// `.kif`, if there is no such file.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+pub fn read_rulesheet(path: &Path) -> io::Result<String> {
+    let name = path.to_str().map(|text| text.strip_suffix(".kif").unwrap_or(text));
+    match GAMES.iter().find(|game| Some(game.name) == name) {
+        Some(game) if !path.exists() => Ok(game.text.to_owned()),
+        _ => std::fs::read_to_string(path),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gdl::Rules;
+
+    #[test]
+    fn names_select_rulesheets_unless_there_is_a_file() {
+        for path in ["othello", "othello.kif"] {
+            assert!(read_rulesheet(Path::new(path)).unwrap().contains("(role"), "{path}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("othello");
+        assert_eq!(read_rulesheet(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        std::fs::write(&path, "own").unwrap();
+        assert_eq!(read_rulesheet(&path).unwrap(), "own");
+    }
 
     #[test]
     fn every_rulesheet_of_the_directory_is_built_in() {

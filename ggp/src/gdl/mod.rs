@@ -50,7 +50,7 @@ mod syntax;
 mod trace;
 
 pub use check::{CheckOptions, check};
-pub use games::{BuiltInGame, GAMES};
+pub use games::{BuiltInGame, GAMES, read_rulesheet};
 pub use ground::{GroundBound, GroundError};
 pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits, ProverState, RandomMatch, TermId};
 pub use reasoner::{Goal, Reasoner};

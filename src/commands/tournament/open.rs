@@ -1,12 +1,12 @@
 //! Tournaments from their options: reads rulesheets and opens tables.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::board::Board;
-use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog};
-use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend};
-use sternhalma_ggp::gdl::{CheckOptions, Severity, check};
+use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog, introduce, machine_rate};
+use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors};
 use sternhalma_ggp::{MemoryBudget, Policy};
 
 use crate::args::player::{distances, roster};
@@ -14,11 +14,7 @@ use crate::args::rulesheet::read_rulesheet;
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
-use crate::resources::machine_rate;
 use crate::tables_dir::Coverage;
-
-/// The number of random matches with which a rulesheet is checked before a tournament.
-const CHECK_MATCHES: u64 = 3;
 
 /// Opens everything that a tournament needs. Starts each external program once, so that one that
 /// cannot play is reported before the first game. Searches share `memory`. Lines of the engine
@@ -75,10 +71,7 @@ fn open_rules(
 
 /// Refuses a rulesheet in which `gdl check` finds an error.
 fn refuse_invalid(text: &str) -> Result<()> {
-    let options = CheckOptions { playouts: CHECK_MATCHES, ..CheckOptions::default() };
-    let errors: Vec<_> =
-        check(text, &options).into_iter().filter(|finding| finding.severity == Severity::Error).collect();
-    match &errors[..] {
+    match &rulesheet_errors(text)[..] {
         [] => Ok(()),
         [error] => bail!("{error} --lenient plays the rulesheet despite the error"),
         [error, rest @ ..] => bail!(
@@ -99,38 +92,27 @@ fn open_players(
 ) -> Result<Vec<BoardPlayer>> {
     let roster = roster(file)?;
     let patience = std::time::Duration::from_millis(schedule.patience);
-    let mut titles = Vec::new();
     let mut open = |options: &PlayerEntry| match options.kind()? {
         PlayerKind::BuiltIn(text) => {
             let config = roster.config(text)?;
             let table = if config.needs_table() { Some(tables.get(options.table.as_deref())?) } else { None };
             sternhalma_engine::player(&config, tables.board, schedule.ply_limit, table.as_ref())
                 .map_err(|error| anyhow!("{text}: {error}"))?;
-            titles.push(None);
             Ok(BoardPlayer::BuiltIn(Box::new(config), table))
         }
-        PlayerKind::External(command) => {
-            let command = ExternalCommand {
-                command: command.to_owned(),
-                options: options.options.clone().into_iter().collect(),
-                dir: options.dir.clone(),
-                patience,
-                log: log.map(|log| (log.clone(), options.label())),
-            };
-            let name = &command.command;
-            let greeting = command.player()?.greet(patience).map_err(|fault| anyhow!("{name}: {fault}"))?;
-            status!("{name}: {greeting}");
-            titles.push(Some(greeting).filter(|title| !title.is_empty() && !options.is_named()));
-            Ok(BoardPlayer::External(command))
-        }
+        PlayerKind::External(command) => Ok(BoardPlayer::External(ExternalCommand {
+            command: command.to_owned(),
+            options: options.options.clone().into_iter().collect(),
+            dir: options.dir.clone(),
+            patience,
+            log: log.map(|log| (log.clone(), options.label())),
+        })),
     };
     let mut opened: Vec<BoardPlayer> = players.iter().map(&mut open).collect::<Result<_>>()?;
-    schedule.set_titles(titles);
-    for (player, entrant) in opened.iter_mut().zip(&schedule.entrants) {
-        if let BoardPlayer::External(ExternalCommand { log: Some((_, name)), .. }) = player {
-            *name = entrant.title().to_owned();
-        }
-    }
+    let is_named: Vec<bool> = players.iter().map(PlayerEntry::is_named).collect();
+    introduce(&mut opened, &is_named, schedule, &AtomicBool::new(false), |command, title| {
+        status!("{command}: {title}");
+    })?;
     Ok(opened)
 }
 
