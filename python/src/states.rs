@@ -67,18 +67,66 @@ impl Reader {
         dispatch!(level(), simd => unrank_rows(simd, self, ranks, out))
     }
 
+    /// Returns the rank of the army on these cells, or `None` if they are no army.
+    #[inline(always)]
+    fn rank<const N: usize>(&self, cells: &[u8; N]) -> Option<u64> {
+        match self.rank_of_ascending(cells) {
+            None if N <= 8 => self.rank_of_few(cells),
+            None => self.state(cells).map(|state| Rank::of(state).0),
+            rank => rank,
+        }
+    }
+
     /// Returns the rank of the army on these cells, or `None` if their order does not ascend.
     #[inline(always)]
-    fn rank_of_ascending(&self, cells: &[u8]) -> Option<u64> {
-        let ascends = cells.windows(2).fold(true, |all, pair| all & (pair[0] < pair[1]));
-        if !ascends || cells.last().is_none_or(|&cell| usize::from(cell) >= self.board.cells()) {
+    fn rank_of_ascending<const N: usize>(&self, cells: &[u8; N]) -> Option<u64> {
+        let mut ascends = usize::from(cells[N - 1]) < self.board.cells();
+        for piece in 1..N {
+            ascends &= cells[piece - 1] < cells[piece];
+        }
+        if !ascends {
             return None;
         }
-        let rank = match self.last {
-            None => Rank::of_ascending(cells.iter().map(|&cell| Cell::new(usize::from(cell)))),
-            Some(last) => Rank::of_ascending(cells.iter().rev().map(|&cell| Cell::new(usize::from(last - cell)))),
-        };
-        Some(rank.0)
+        let mut rank = 0;
+        for (piece, &cell) in cells.iter().enumerate() {
+            rank += match self.last {
+                None => Rank::term(piece, Cell::new(usize::from(cell))),
+                Some(last) => Rank::term(N - 1 - piece, Cell::new(usize::from(last - cell))),
+            };
+        }
+        Some(rank)
+    }
+
+    /// Returns the rank of the army on at most 8 cells, in any order, or `None` if they are no army.
+    ///
+    /// The cells are the bytes of a word. Subtracting a cell from all bytes at once clears the highest bit of those
+    /// that are smaller. Their number is the index of the cell.
+    #[inline(always)]
+    fn rank_of_few<const N: usize>(&self, cells: &[u8; N]) -> Option<u64> {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGHEST: u64 = ONES << 7;
+        let used = u64::MAX >> 64usize.saturating_sub(8 * N);
+        let mut word = 0;
+        for (piece, &cell) in cells.iter().enumerate() {
+            word |= u64::from(cell) << (8 * piece);
+        }
+        let last = self.board.cells() as u64 - 1;
+        let above = ((word & !HIGHEST) + (127 - last) * ONES) | word;
+        if above & HIGHEST & used != 0 {
+            return None;
+        }
+        // No byte borrows from the next one. Bytes without a cell become larger than all cells.
+        let turned = if self.last.is_some() { ((last * ONES) & used) - word } else { word };
+        let word = turned | (!used & !HIGHEST);
+        let (mut rank, mut indices) = (0, 0u32);
+        for piece in 0..N {
+            let cell = word >> (8 * piece) & 0xff;
+            let index = (!((word | HIGHEST) - cell * ONES) & HIGHEST).count_ones();
+            indices |= 1 << index;
+            rank += Rank::term(index as usize, Cell::new(cell as usize));
+        }
+        // Two pieces on one cell have the same index.
+        (indices.count_ones() as usize == N).then_some(rank)
     }
 
     /// Returns a row of an array of cells.
@@ -104,11 +152,28 @@ impl Reader {
 
 #[simd]
 fn rank_rows<S: Simd>(_: S, reader: &Reader, rows: &[u8], out: &mut [u64]) -> Option<usize> {
-    rows.chunks_exact(reader.board.pieces()).zip(out).position(|(cells, out)| {
-        let rank = reader.rank_of_ascending(cells).or_else(|| reader.state(cells).map(|state| Rank::of(state).0));
-        *out = rank.unwrap_or(0);
-        rank.is_none()
-    })
+    // Loops of a fixed length are unrolled.
+    macro_rules! with_pieces {
+        ($($pieces:literal)*) => {
+            match reader.board.pieces() {
+                $($pieces => rank_arrays(reader, rows.as_chunks::<$pieces>().0, out),)*
+                _ => unreachable!("an army has 1 to 15 pieces"),
+            }
+        };
+    }
+    with_pieces!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+}
+
+#[inline(always)]
+fn rank_arrays<const N: usize>(reader: &Reader, rows: &[[u8; N]], out: &mut [u64]) -> Option<usize> {
+    // Closures of iterators may stay out of line, where they are compiled for the lowest instruction set.
+    for (row, (cells, out)) in rows.iter().zip(out).enumerate() {
+        match reader.rank(cells) {
+            Some(rank) => *out = rank,
+            None => return Some(row),
+        }
+    }
+    None
 }
 
 #[simd]

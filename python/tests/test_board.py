@@ -65,6 +65,25 @@ def test_ranks_are_those_of_the_number_system(
 
 
 @pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("pieces", range(1, 16))
+def test_armies_of_any_size_have_ranks_or_faults(pieces: int, player: str) -> None:
+    rng = np.random.default_rng(pieces)
+    board = sh.Board(11, pieces)
+    rows = np.array([rng.permutation(121)[:pieces] for _ in range(50)])
+    assert sh.rank(rows, board=board, player=player).tolist() == [oracle.rank(11, row, player) for row in rows.tolist()]
+    for place in range(pieces):
+        for wrong in (121, 127, 128, 200, 255, rows[7, place - 1]):
+            cells = rows.copy()
+            cells[7, place] = wrong
+            if wrong < 121 and pieces == 1:
+                continue
+            with pytest.raises(sh.StateError, match="state 7: "):
+                sh.rank(cells, board=board, player=player)
+            with pytest.raises(sh.StateError, match="state 7: "):
+                sh.rank(np.sort(cells, axis=1), board=board, player=player)
+
+
+@pytest.mark.parametrize("player", PLAYERS)
 def test_all_ranks_of_small_boards_invert(player: str) -> None:
     for side, pieces in [(3, 2), (4, 3), (5, 4)]:
         board = sh.Board(side, pieces)

@@ -105,8 +105,18 @@ impl Rank {
     /// If there are more than 15 cells.
     #[inline]
     pub fn of_ascending(cells: impl IntoIterator<Item = Cell>) -> Rank {
-        let terms = cells.into_iter().enumerate().map(|(i, cell)| BINOMIALS[i + 1][cell.index()]);
+        let terms = cells.into_iter().enumerate().map(|(index, cell)| Rank::term(index, cell));
         Rank(terms.fold(0, u64::wrapping_add))
+    }
+
+    /// Returns what the piece on a cell in goal order adds to the rank: C(cell, index + 1). `index` is
+    /// the number of pieces on smaller cells.
+    ///
+    /// # Panics
+    /// If the index is above 14.
+    #[inline(always)]
+    pub fn term(index: usize, cell: Cell) -> u64 {
+        BINOMIALS[index + 1][cell.index()]
     }
 
     /// Returns the rank after the piece on `from` has moved to the empty cell
@@ -347,6 +357,8 @@ mod tests {
             prop_assert_eq!(Rank::of(state), Rank(sum));
             prop_assert_eq!(Rank::of(state).state(cells.len()), state);
             prop_assert_eq!(Rank::of_ascending(cells), Rank(sum));
+            let terms = cells.iter().enumerate().map(|(index, cell)| Rank::term(index, cell));
+            prop_assert_eq!(terms.sum::<u64>(), sum);
             let descending: Vec<Cell> = Rank(sum).cells(cells.len()).collect();
             prop_assert!(descending.iter().rev().copied().eq(cells));
             for cell in cells {
