@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use sternhalma_builder::{BuildMode, BuilderError, SampleSpec, TableBuilder, TableConverter, Verifier};
+use sternhalma_builder::{BuildMode, BuilderError, MachineSpec, SampleSpec, TableBuilder, TableConverter, Verifier};
+use sternhalma_data::table::fs::parent_directory;
 use sternhalma_data::{Encoding, Prefix, table};
 
 use crate::board::Board;
@@ -23,6 +24,38 @@ fn parse_mode(name: &str) -> PyResult<BuildMode> {
     let names = BuildMode::ALL.map(BuildMode::name).join("' or '");
     let mode = BuildMode::ALL.into_iter().find(|mode| mode.name() == name);
     mode.ok_or_else(|| PyValueError::new_err(format!("expected the mode '{names}', got {name:?}")))
+}
+
+/// Returns the builder of a table.
+fn table_builder(
+    board: &Board,
+    within: Option<u64>,
+    encoding: &str,
+    mirrored: Option<bool>,
+    threads: usize,
+    memory: u64,
+) -> PyResult<TableBuilder> {
+    let board_error = |error: sternhalma_data::BoardError| exceptions::BoardError::new_err(error.to_string());
+    let prefix = match within {
+        Some(within) => Prefix::new(board.0, within).map_err(board_error)?,
+        None => Prefix::whole(board.0),
+    };
+    let builder = TableBuilder::new(prefix).encoding(parse_encoding(encoding)?).threads(threads).memory_limit(memory);
+    Ok(match mirrored {
+        Some(true) => builder.mirrored(true),
+        Some(false) => builder.mirror(false),
+        None => builder,
+    })
+}
+
+/// Returns the path of a table: the given one, or that of its name in the tables directory.
+fn table_path(builder: &TableBuilder, path: Option<PathBuf>) -> PyResult<PathBuf> {
+    let named = || {
+        let spec = builder.spec();
+        Some(table::tables_dir()?.join(table::table_name(spec.prefix, spec.encoding) + ".sht"))
+    };
+    let no_directory = || PyValueError::new_err("this system has no data directory; specify a path");
+    path.or_else(named).ok_or_else(no_directory)
 }
 
 /// Builds a table, unless the file contains it, and returns the path.
@@ -43,31 +76,9 @@ pub fn build(
     threads: usize,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PathBuf> {
-    let board_error = |error: sternhalma_data::BoardError| exceptions::BoardError::new_err(error.to_string());
-    let prefix = match within {
-        Some(within) => Prefix::new(board.0, within).map_err(board_error)?,
-        None => Prefix::whole(board.0),
-    };
-    let encoding = parse_encoding(encoding)?;
-    let path = match path {
-        Some(path) => path,
-        None => {
-            let dir = table::tables_dir()
-                .ok_or_else(|| PyValueError::new_err("this system has no data directory; specify a path"))?;
-            dir.join(table::table_name(prefix, encoding) + ".sht")
-        }
-    };
-    let mut builder = TableBuilder::new(prefix)
-        .encoding(encoding)
-        .threads(threads)
-        .memory_limit(memory)
-        .restart(fresh)
-        .overwrite(overwrite);
-    builder = match mirrored {
-        Some(true) => builder.mirrored(true),
-        Some(false) => builder.mirror(false),
-        None => builder,
-    };
+    let mut builder =
+        table_builder(board, within, encoding, mirrored, threads, memory)?.restart(fresh).overwrite(overwrite);
+    let path = table_path(&builder, path)?;
     if let Some(mode) = mode {
         builder = builder.mode(parse_mode(mode)?);
     }
@@ -87,6 +98,53 @@ pub fn build(
         run(py, progress, |observer| builder.build(&path, observer))?;
     }
     Ok(path)
+}
+
+/// The estimate of a build: mode, states, layers, bytes of memory, table, disk, reads and writes, and seconds of the
+/// processor and in all.
+type Plan = (&'static str, u64, usize, u64, u64, u64, u64, u64, f64, f64);
+
+/// Estimates the cost of a build on a machine with a number of cores, a memory limit, a page cache, and a disk with a
+/// rate in bytes per second. Without a rate, the disk is measured.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the arguments are those of the Python function")]
+pub fn plan(
+    py: Python<'_>,
+    board: &Board,
+    within: Option<u64>,
+    encoding: &str,
+    mirrored: Option<bool>,
+    path: Option<PathBuf>,
+    memory: u64,
+    threads: usize,
+    cores: Option<usize>,
+    disk_rate: Option<f64>,
+    cache: u64,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Plan> {
+    let builder = table_builder(board, within, encoding, mirrored, threads, memory)?;
+    let path = table_path(&builder, path)?;
+    let directory = parent_directory(&path);
+    std::fs::create_dir_all(directory)?;
+    let found = run(py, progress, |observer| {
+        let cores = cores.unwrap_or(builder.thread_count());
+        let disk_rate = disk_rate.map_or_else(|| sternhalma_builder::disk_rate(directory), Ok)?;
+        builder.estimate(&[MachineSpec { cores, memory, disk_rate, cache }], directory, observer)
+    })?;
+    let plan = found.into_iter().next().ok_or_else(|| exceptions::BuildError::new_err("there is no estimate"))?;
+    let bytes = (plan.memory_bytes, plan.table_bytes, plan.disk_bytes, plan.read_bytes, plan.written_bytes);
+    Ok((
+        plan.mode.name(),
+        plan.states,
+        plan.layers,
+        bytes.0,
+        bytes.1,
+        bytes.2,
+        bytes.3,
+        bytes.4,
+        plan.cpu_s,
+        plan.wall_s,
+    ))
 }
 
 /// Checks a table against its checksums, or proves its distances.

@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use crate::board::{Board, format_cells, format_moves, moves, parse, rank, unrank};
     #[pymodule_export]
-    use crate::build::{build, compare, convert, verify};
+    use crate::build::{build, compare, convert, plan, verify};
     #[pymodule_export]
     use crate::play::{Player, Position, players};
     #[pymodule_export]

@@ -5,7 +5,7 @@ The modules `ggp` and `rl` have rulesheets of any game and vectorised environmen
 
 from . import ggp, rl
 from ._board import Moves, format, format_moves, moves, parse, rank, unrank
-from ._build import build, compare, convert, verify
+from ._build import Plan, build, compare, convert, plan, verify
 from ._errors import (
     BoardError,
     BuildError,
@@ -36,6 +36,7 @@ __all__ = [
     "NotCovered",
     "NotationError",
     "OutOfMemory",
+    "Plan",
     "Player",
     "Position",
     "RulesheetError",
@@ -57,6 +58,7 @@ __all__ = [
     "moves",
     "open",
     "parse",
+    "plan",
     "players",
     "rank",
     "rl",

@@ -1,14 +1,14 @@
-"""Building, verifying, converting and comparing tables."""
+"""Building, estimating, verifying, converting and comparing tables."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _native
 from ._board import DEFAULT_BOARD
-from ._memory import memory_of
+from ._memory import machine_memory, memory_of
 from ._native import Board
 from ._table import Table, open
 
@@ -86,6 +86,71 @@ def build(
         _callback(progress),
     )
     return open(built)
+
+
+class Plan(NamedTuple):
+    """The estimated cost of a build.
+
+    `mode` is "in-memory" or "out-of-core". `memory_bytes` and `disk_bytes` are the largest use at any time, and
+    `table_bytes` is the length of the file. `cpu_s` is the time of all cores, and `wall_s` the elapsed time, in
+    seconds.
+    """
+
+    mode: str
+    states: int
+    layers: int
+    memory_bytes: int
+    table_bytes: int
+    disk_bytes: int
+    read_bytes: int
+    written_bytes: int
+    cpu_s: float
+    wall_s: float
+
+
+def plan(
+    *,
+    board: Board = DEFAULT_BOARD,
+    within: int | None = None,
+    encoding: str = "byte",
+    mirrored: bool | None = None,
+    path: str | os.PathLike[str] | None = None,
+    memory: int | str | None = None,
+    threads: int = 0,
+    cores: int | None = None,
+    disk_rate: float | None = None,
+    progress: Any = None,
+) -> Plan:
+    """Estimates time, memory and disk space of `build` with the same arguments, and does not build the table.
+
+    The estimate is scaled from builds of smaller tables with `threads` threads, which take up to a minute. Their files
+    are in the directory of `path` and are removed. The build is out of core if `memory` does not allow it in memory.
+
+    `cores` and `memory` may be those of another machine with cores like this one's. `disk_rate` is the speed of its
+    disk in bytes per second; without it, the speed of this disk is measured.
+
+    Raises `OutOfMemory` if no build fits in `memory`, and `BuildError` or `TableError`. `progress` is as in `build`.
+    """
+    if cores is not None and cores < 1:
+        raise ValueError("cores: expected 1 or more")
+    if disk_rate is not None and not 0 < disk_rate < float("inf"):
+        raise ValueError(f"disk_rate: expected a number above 0, got {disk_rate}")
+    limit, own = memory_of(memory), machine_memory()
+    found = _native.plan(
+        board,
+        within,
+        encoding,
+        mirrored,
+        None if path is None else os.fspath(path),
+        limit,
+        _threads(threads),
+        cores,
+        disk_rate,
+        # The page cache has the rest of the memory, which is a quarter of that of another machine.
+        own - limit if limit < own else limit // 3,
+        _callback(progress),
+    )
+    return Plan(*found)
 
 
 def verify(

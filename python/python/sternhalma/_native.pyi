@@ -26,6 +26,7 @@ __all__ = [
     "moves",
     "open",
     "parse",
+    "plan",
     "players",
     "rank",
     "read_rulesheet",
@@ -157,6 +158,19 @@ def build(
     threads: int,
     progress: _Callback,
 ) -> os.PathLike[str]: ...
+def plan(
+    board: Board,
+    within: int | None,
+    encoding: str,
+    mirrored: bool | None,
+    path: str | None,
+    memory: int,
+    threads: int,
+    cores: int | None,
+    disk_rate: float | None,
+    cache: int,
+    progress: _Callback,
+) -> tuple[str, int, int, int, int, int, int, int, float, float]: ...
 def verify(
     table: Table,
     deep: bool,
