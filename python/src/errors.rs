@@ -16,6 +16,7 @@ pub mod exceptions {
     pyo3::import_exception!(sternhalma._errors, NotationError);
     pyo3::import_exception!(sternhalma._errors, OutOfMemory);
     pyo3::import_exception!(sternhalma._errors, RulesheetError);
+    pyo3::import_exception!(sternhalma._errors, ProgramError);
     pyo3::import_exception!(sternhalma._errors, StateError);
     pyo3::import_exception!(sternhalma._errors, TableError);
     pyo3::import_exception!(sternhalma._errors, TableExists);

@@ -9,6 +9,7 @@ mod board;
 mod build;
 mod errors;
 mod play;
+mod program;
 mod rulesheet;
 mod states;
 mod table;
@@ -26,6 +27,8 @@ mod _native {
     use crate::play::{Player, Position, players};
     #[pymodule_export]
     use crate::rulesheet::{Game, GameState, check, games, read_rulesheet};
+    #[pymodule_export]
+    use crate::program::Program;
     #[pymodule_export]
     use crate::table::{Table, open};
     #[pymodule_export]

@@ -30,8 +30,8 @@ use crate::work::run_until_stopped;
 /// Raises `NotationError` if the text is no position with as many pieces on each side.
 #[pyclass(frozen, module = "sternhalma")]
 pub struct Position {
-    game: Arc<ChineseCheckers>,
-    state: GameState,
+    pub game: Arc<ChineseCheckers>,
+    pub state: GameState,
 }
 
 impl Position {
@@ -166,9 +166,42 @@ pub fn players() -> BTreeMap<String, String> {
     roster.names().map(|name| (name.to_owned(), roster.about(name).unwrap_or_default().to_owned())).collect()
 }
 
+/// Checks that the game of a position is not over.
+pub fn check_open(position: &Position) -> PyResult<()> {
+    match position.state.outcome() {
+        None => Ok(()),
+        Some(_) => Err(PyValueError::new_err("the game is over")),
+    }
+}
+
+/// Returns the limits of a search.
+pub fn search_limits(
+    playouts: Option<u64>,
+    nodes: Option<u64>,
+    depth: Option<u32>,
+    seconds: Option<f64>,
+) -> PyResult<Limits> {
+    /// The longest search, in seconds.
+    const LONGEST: f64 = 1e9;
+    if seconds.is_some_and(|seconds| !(0.0..=LONGEST).contains(&seconds)) {
+        return Err(PyValueError::new_err(format!("seconds: expected a number from 0 to {LONGEST}")));
+    }
+    Ok(Limits { playouts, expansions: nodes, depth, time: seconds.map(Duration::from_secs_f64) })
+}
+
+/// Returns the kind and the number of a value.
+pub fn value_pair(value: SearchValue) -> (&'static str, f64) {
+    match value {
+        SearchValue::Lead(lead) => ("lead", lead),
+        SearchValue::Reward(reward) => ("reward", reward),
+        SearchValue::Won(plies) => ("won", f64::from(plies)),
+        SearchValue::Lost(plies) => ("lost", f64::from(plies)),
+    }
+}
+
 /// A move with its search: the text, the kind and the number of the value, depth, expansions, playouts, seconds, and
 /// the line.
-type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, Vec<String>);
+pub type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, Vec<String>);
 
 /// A player of a board, which begins each search anew.
 #[pyclass(frozen, module = "sternhalma._native")]
@@ -221,12 +254,8 @@ impl Player {
             let found = format!("{} with {}", position.game.board(), position.game.ply_limit());
             return Err(PyValueError::new_err(format!("the player is of {expected}, and the position of {found}")));
         }
-        if position.state.outcome().is_some() {
-            return Err(PyValueError::new_err("the game is over"));
-        }
-        let time = seconds.map(Duration::try_from_secs_f64).transpose();
-        let time = time.map_err(|_| PyValueError::new_err("seconds: expected a number of 0 or more"))?;
-        let limits = Limits { playouts, expansions: nodes, depth, time };
+        check_open(position)?;
+        let limits = search_limits(playouts, nodes, depth, seconds)?;
         if !self.config.ends_by(&limits) {
             let search = self.config.search_name();
             return Err(PyValueError::new_err(format!("a search by {search} does not end by these limits")));
@@ -239,12 +268,7 @@ impl Player {
         let geometry = position.game.geometry();
         let row = |found: sternhalma_engine::AnalysedMove| {
             let (info, spent) = (&found.info, found.info.spent);
-            let value = info.value.map(|value| match value {
-                SearchValue::Lead(lead) => ("lead", lead),
-                SearchValue::Reward(reward) => ("reward", reward),
-                SearchValue::Won(plies) => ("won", f64::from(plies)),
-                SearchValue::Lost(plies) => ("lost", f64::from(plies)),
-            });
+            let value = info.value.map(value_pair);
             let line = info.line.iter().map(|&action| action_text(geometry, action)).collect();
             let seconds = spent.time.as_secs_f64();
             let mv = action_text(geometry, found.action);

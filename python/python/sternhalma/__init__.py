@@ -15,6 +15,7 @@ from ._errors import (
     NotCovered,
     OutOfMemory,
     RulesheetError,
+    ProgramError,
     StateError,
     SternhalmaError,
     TableError,
@@ -23,6 +24,7 @@ from ._errors import (
 )
 from ._native import Board, Position, __version__
 from ._play import Player, Search, players
+from ._program import Program
 from ._table import OUTSIDE, Table, TableMoves, open
 
 __all__ = [
@@ -40,6 +42,8 @@ __all__ = [
     "Player",
     "Position",
     "RulesheetError",
+    "Program",
+    "ProgramError",
     "Search",
     "StateError",
     "SternhalmaError",

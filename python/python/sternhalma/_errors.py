@@ -67,3 +67,7 @@ class BuildError(SternhalmaError, RuntimeError):
 
 class OutOfMemory(BuildError, MemoryError):
     """A memory limit is too small, or the system does not provide the memory."""
+
+
+class ProgramError(SternhalmaError, RuntimeError):
+    """An external program did not start, ended, gave no answer in time, or gave a wrong one."""

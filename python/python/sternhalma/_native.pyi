@@ -13,6 +13,7 @@ __all__ = [
     "GameState",
     "Player",
     "Position",
+    "Program",
     "Table",
     "VectorGame",
     "__version__",
@@ -95,6 +96,25 @@ class Player:
         seconds: float | None,
         lines: int,
     ) -> list[_Found]: ...
+
+@final
+class Program:
+    def __new__(
+        cls, command: str, options: list[tuple[str, str]], dir: str | None, patience: float, seed: int
+    ) -> Program: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def think(
+        self,
+        position: Position,
+        playouts: int | None,
+        nodes: int | None,
+        depth: int | None,
+        seconds: float | None,
+    ) -> _Found: ...
 
 @final
 class Table:

@@ -1,0 +1,88 @@
+"""External programs as players."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from . import _native
+from ._native import Position
+from ._play import Search
+
+
+class Program:
+    """An external program that speaks the engine protocol (docs/ugi.md), as a player.
+
+    `command` is a command line, which is split into words as by a POSIX shell without expansion, or a sequence of
+    words. `options` are set before each search, and `seed` is set if the program has the option Seed. The program
+    runs in `directory`.
+
+    The program starts at once, runs until `close`, and is started again if it has ended. A `with` statement closes it.
+    `patience` is the number of seconds in which the program must get ready, and in which it must answer after its time
+    is over. Threads may share a program, which does one search at a time.
+
+    Raises `NotationError` if the command line is invalid, and `ProgramError` if the program does not start.
+    """
+
+    __slots__ = ("_native", "command")
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        *,
+        options: Mapping[str, object] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        patience: float = 60.0,
+        seed: int = 0,
+    ) -> None:
+        self.command = command if isinstance(command, str) else shlex.join(command)
+        texts = [(name, str(value)) for name, value in (options or {}).items()]
+        path = None if directory is None else os.fspath(directory)
+        self._native = _native.Program(self.command, texts, path, patience, seed)
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<sternhalma.Program {self.command!r}{', closed' if self.closed else ''}>"
+
+    @property
+    def name(self) -> str:
+        """The name with which the program introduced itself. It may be empty."""
+        return self._native.name
+
+    @property
+    def closed(self) -> bool:
+        """Whether the program is closed. `think` then raises `ValueError`."""
+        return self._native.closed
+
+    def close(self) -> None:
+        """Ends the program. A program that does not end within 0.2 seconds is killed."""
+        self._native.close()
+
+    def think(
+        self,
+        position: Position,
+        *,
+        playouts: int | None = None,
+        nodes: int | None = None,
+        depth: int | None = None,
+        seconds: float | None = None,
+    ) -> Search:
+        """Returns the move that the program chooses in a position.
+
+        The program receives the limits, at least one of which is required, and a new game with the position. The
+        program must know the board, because the initial position is sent as "startpos". The values of the search are
+        those that the program reports, except for `seconds`, which are measured. Ctrl-C raises `KeyboardInterrupt`.
+
+        Raises `ProgramError` if the program ends, does not answer `patience` after its time, or answers with text that
+        is no legal move. Raises `ValueError` if the game is over or there is no limit.
+        """
+        return Search(*self._native.think(position, playouts, nodes, depth, seconds))
