@@ -12,15 +12,18 @@ pub mod exceptions {
     pyo3::import_exception!(sternhalma._errors, BuildError);
     pyo3::import_exception!(sternhalma._errors, DamagedTable);
     pyo3::import_exception!(sternhalma._errors, IllegalAction);
+    pyo3::import_exception!(sternhalma._errors, LogError);
+    pyo3::import_exception!(sternhalma._errors, LogNotFound);
     pyo3::import_exception!(sternhalma._errors, NotCovered);
     pyo3::import_exception!(sternhalma._errors, NotationError);
     pyo3::import_exception!(sternhalma._errors, OutOfMemory);
-    pyo3::import_exception!(sternhalma._errors, RulesheetError);
     pyo3::import_exception!(sternhalma._errors, ProgramError);
+    pyo3::import_exception!(sternhalma._errors, RulesheetError);
     pyo3::import_exception!(sternhalma._errors, StateError);
     pyo3::import_exception!(sternhalma._errors, TableError);
     pyo3::import_exception!(sternhalma._errors, TableExists);
     pyo3::import_exception!(sternhalma._errors, TableNotFound);
+    pyo3::import_exception!(sternhalma._errors, TournamentError);
 }
 
 /// Returns the message of an error with those of its causes.

@@ -10,9 +10,11 @@ mod build;
 mod errors;
 mod play;
 mod program;
+mod results;
 mod rulesheet;
 mod states;
 mod table;
+mod tournament;
 mod vector;
 mod work;
 
@@ -30,9 +32,13 @@ mod _native {
     #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]
+    use crate::results::{Results, read_log, read_logs};
+    #[pymodule_export]
     use crate::table::{Table, open};
     #[pymodule_export]
     use crate::vector::VectorGame;
+    #[pymodule_export]
+    use crate::tournament::tournament;
 
     /// The version of the package.
     #[pymodule_export]

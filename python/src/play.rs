@@ -207,10 +207,24 @@ pub type FoundMove = (String, Option<(&'static str, f64)>, u32, u64, u64, f64, V
 #[pyclass(frozen, module = "sternhalma._native")]
 pub struct Player {
     player: Mutex<Box<dyn EnginePlayer>>,
+    text: String,
     config: Config,
+    distances: Distances,
     board: sternhalma_data::Board,
     ply_limit: u32,
     seed: u64,
+}
+
+impl Player {
+    /// Returns the text of the player.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the parts from which a tournament creates the player again.
+    pub fn parts(&self) -> (Config, Distances) {
+        (self.config.clone(), self.distances.clone())
+    }
 }
 
 #[pymethods]
@@ -234,7 +248,8 @@ impl Player {
         let budget = MemoryBudget::new(memory);
         let player = player_within(&config, board, ply_limit, Some(&distances), &budget);
         let player = player.map_err(|reason| PyValueError::new_err(format!("{text}: {reason}")))?;
-        Ok(Player { player: Mutex::new(player), config, board, ply_limit, seed })
+        let text = text.to_owned();
+        Ok(Player { player: Mutex::new(player), text, config, distances, board, ply_limit, seed })
     }
 
     /// Returns up to `lines` moves of a position, best first.

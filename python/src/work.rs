@@ -86,7 +86,7 @@ impl Progress {
 
 /// Runs work in another thread. Meanwhile `tick` is called again and again with the interpreter. If it returns an
 /// exception, `cancel` is called once, and the exception is returned after the end of the work.
-fn watch<T: Send>(
+pub fn watch<T: Send>(
     py: Python<'_>,
     mut tick: impl FnMut() -> PyResult<()>,
     cancel: impl Fn(),

@@ -11,21 +11,25 @@ from ._errors import (
     BuildError,
     DamagedTable,
     IllegalAction,
-    NotationError,
+    LogError,
+    LogNotFound,
     NotCovered,
+    NotationError,
     OutOfMemory,
-    RulesheetError,
     ProgramError,
+    RulesheetError,
     StateError,
     SternhalmaError,
     TableError,
     TableExists,
     TableNotFound,
+    TournamentError,
 )
 from ._native import Board, Position, __version__
 from ._play import Player, Search, players
 from ._program import Program
 from ._table import OUTSIDE, Table, TableMoves, open
+from ._tournament import Results, read_log, read_logs, tournament
 
 __all__ = [
     "OUTSIDE",
@@ -34,6 +38,8 @@ __all__ = [
     "BuildError",
     "DamagedTable",
     "IllegalAction",
+    "LogError",
+    "LogNotFound",
     "Moves",
     "NotCovered",
     "NotationError",
@@ -41,9 +47,10 @@ __all__ = [
     "Plan",
     "Player",
     "Position",
-    "RulesheetError",
     "Program",
     "ProgramError",
+    "Results",
+    "RulesheetError",
     "Search",
     "StateError",
     "SternhalmaError",
@@ -52,6 +59,7 @@ __all__ = [
     "TableExists",
     "TableMoves",
     "TableNotFound",
+    "TournamentError",
     "__version__",
     "build",
     "compare",
@@ -65,7 +73,10 @@ __all__ = [
     "plan",
     "players",
     "rank",
+    "read_log",
+    "read_logs",
     "rl",
+    "tournament",
     "unrank",
     "verify",
 ]

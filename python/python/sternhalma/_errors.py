@@ -71,3 +71,15 @@ class OutOfMemory(BuildError, MemoryError):
 
 class ProgramError(SternhalmaError, RuntimeError):
     """An external program did not start, ended, gave no answer in time, or gave a wrong one."""
+
+
+class TournamentError(SternhalmaError, ValueError):
+    """The players, limits, openings or rules of a tournament are wrong."""
+
+
+class LogError(SternhalmaError, OSError):
+    """A log cannot be read or written, is damaged, or belongs to another tournament."""
+
+
+class LogNotFound(LogError, FileNotFoundError):
+    """There is no such log."""

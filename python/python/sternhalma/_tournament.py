@@ -1,0 +1,224 @@
+"""Tournaments and their logs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._board import DEFAULT_BOARD
+from ._build import _callback, _threads
+from ._errors import TournamentError
+from ._memory import machine_memory, memory_of
+from ._native import Board
+from ._play import Player
+from ._program import Program
+from ._table import Table
+
+Columns = dict[str, Any]
+
+
+def _columns(columns: Columns) -> Columns:
+    """Returns columns with arrays in place of lists of texts."""
+    return {
+        name: np.array(values, dtype=np.str_) if isinstance(values, list) and name != "moves" else values
+        for name, values in columns.items()
+    }
+
+
+class Results:
+    """The results of a tournament.
+
+    `columns`, `pairings` and `games` return columns: a dictionary that `pandas.DataFrame` and `polars.DataFrame` take
+    as it is. Its values are arrays of one length, of int64, float64 with NaN for unknown values, or text. Names that
+    end in `_low` and `_high` are the bounds of 95% confidence intervals. `str` returns the tables of the command line.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, results: _native.Results) -> None:
+        self._native = results
+
+    def __str__(self) -> str:
+        return self._native.text()
+
+    def __repr__(self) -> str:
+        names = ", ".join(repr(entrant["name"]) for entrant in self.schedule["entrants"])
+        return f"<sternhalma.Results: {self.played} of {self.expected} games of {names}>"
+
+    @property
+    def played(self) -> int:
+        """The number of games that count. Games after the decision of a sequential test do not."""
+        return self._native.played
+
+    @property
+    def expected(self) -> int:
+        """The number of games when all are played. It is larger than `played` in the log of a running tournament."""
+        return self._native.expected
+
+    @property
+    def schedule(self) -> dict[str, Any]:
+        """Everything that determines the games, as in the first line of a log: game, players, limits and seed."""
+        return json.loads(self._native.schedule())  # type: ignore[no-any-return]
+
+    def columns(self) -> Columns:
+        """Returns the standings, a row per player, in the order of the players.
+
+        Columns: `round`, `player`, `games`, `wins`, `draws`, `losses`, `points`; `score`, the share of the points;
+        `elo` against all opponents; `goal`, the mean goal from 0 to 100; `faults`; the cost of all searches: their
+        number `searches`, `nodes`, `playouts`, `seconds`.
+        """
+        return _columns(self._native.players())
+
+    def pairings(self) -> Columns:
+        """Returns the results of each pairing, for its first player `a` against `b`.
+
+        Columns as those of `columns`, and normalised Elo `nelo`; `pairs_0` to `pairs_4`, the numbers of pairs of games
+        in which `a` has 0, ½, 1, 1½ and 2 points; `first_score`, the score of the player that moves first; `plies`, the
+        mean length. With a sequential test also its log-likelihood ratio `llr`, the bounds `llr_low` and `llr_high`,
+        and `accepted`: "H0", "H1", or "" without a decision.
+        """
+        return _columns(self._native.pairings())
+
+    def games(self) -> Columns:
+        """Returns all games, in the order in which they start, also those that do not count.
+
+        Columns: `number` from 1; `round`; `pairing`, the row of `pairings` within the round; `game` within the pairing;
+        `player_1` and further roles; `result` such as "1-0"; `goal_1` and further roles, 0 to 100; `plies`; `end`:
+        "rules", "ply-limit", "adjudicated" or "fault"; `fault`; `opening`; `moves`, a list of texts per game; and the
+        cost of the searches of each role: `searches_1`, `nodes_1`, `playouts_1`, `seconds_1`, and so on.
+        """
+        return _columns(self._native.games())
+
+
+def tournament(
+    players: Sequence[str | Player | Program] | Mapping[str, str | Player | Program],
+    *,
+    board: Board = DEFAULT_BOARD,
+    table: Table | None = None,
+    rules: str | os.PathLike[str] | None = None,
+    games: int | None = None,
+    nodes: int | None = None,
+    playouts: int | None = None,
+    depth: int | None = None,
+    seconds: float | None = None,
+    clock: str | None = None,
+    format: str = "round-robin",
+    opening_plies: int = 2,
+    openings: Iterable[str] = (),
+    ply_limit: int = 1000,
+    adjudicate: bool = False,
+    sprt: tuple[float, float] | None = None,
+    alpha: float = 0.05,
+    beta: float = 0.05,
+    seed: int = 1,
+    engine: str = "auto",
+    lock_step: int | None = None,
+    lenient: bool = False,
+    patience: float = 60.0,
+    memory: int | str | None = None,
+    log: str | os.PathLike[str] | None = None,
+    threads: int = 0,
+    progress: Any = None,
+) -> Results:
+    """Plays a tournament, as the command `tournament` does, and returns its results.
+
+    A player is a text such as "heur0,c=0.3", a program as "ugi:COMMAND", or an object. A mapping gives the players
+    other names. Players of a `board` look up distances in `table`, and estimate them without one; `Player` objects keep
+    their tables, and their seeds are not used. The tournament starts processes of its own for a `Program`. With `rules`,
+    the name of a built-in rulesheet or the path of one, the players are policies such as "uct".
+
+    Each pairing plays `games` games, 20 by default, in pairs from the same opening with sides exchanged. `format` is
+    "round-robin" or "gauntlet": the first player against all others. Openings have `opening_plies` random plies,
+    unless `openings` lists them. `adjudicate` ends games when the armies have separated, by `table`.
+
+    The limits per move are `nodes` (100,000 if there is no limit), `playouts`, `depth` and `seconds`, and `clock` is the
+    time per game in seconds, such as "60+0.5". Without limits of time, the same `seed` gives the same games at any
+    number of `threads`; 0 is one per core. `memory` limits the memory of all searches; the default is a quarter of the
+    machine's. Principal-variation search plays other moves if its share is less than its transposition table.
+
+    `sprt` = (low, high) ends a pairing when a sequential test decides between these strengths in normalised Elo, with
+    the error probabilities `alpha` and `beta`. The maximum is then 100,000 games.
+
+    `log` is a file to which each game is added when it ends. The same call resumes it, and more games or players extend
+    it. Ctrl-C raises `KeyboardInterrupt`; finished games stay in the log. `progress` is called with "games", the number
+    of played games, and that of all games; it may be a progress bar of tqdm.
+
+    `engine` plays a rulesheet: "auto", "network" or "prover". `lock_step` plays a number of games in lock step, 0 for
+    the default, which is faster. `lenient` plays rulesheets with errors. `patience` is the time in seconds before a
+    program is declared hung.
+
+    Raises `NotationError` for an unknown player, `TournamentError` for other wrong arguments, `ProgramError` if a
+    program does not start, and `LogError` if the log cannot be used. A fault of a player loses the game.
+    """
+    counts = {"games": games, "nodes": nodes, "playouts": playouts, "depth": depth, "ply_limit": ply_limit}
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise ValueError(f"{name}: expected 1 or more, got {count}")
+    if rules is None and (engine != "auto" or lock_step is not None or lenient):
+        raise TournamentError("engine, lock_step and lenient apply to rulesheets; specify `rules`")
+    if rules is not None and (table is not None or adjudicate):
+        raise TournamentError("table and adjudicate apply to Chinese Checkers, and `rules` is a rulesheet")
+    if seconds is not None and not 0.001 <= seconds <= 1e6:
+        raise ValueError(f"seconds: expected 0.001 to 1000000, got {seconds}")
+    if isinstance(players, str) or isinstance(openings, str):
+        raise TypeError("players and openings: expected several texts, got one")
+    names: list[str | None]
+    if isinstance(players, Mapping):
+        names, contenders = list(players), list(players.values())
+    else:
+        names, contenders = [None] * len(players), list(players)
+    natives = [player._native if isinstance(player, Player | Program) else player for player in contenders]
+    arguments = {
+        "players": natives,
+        "names": names,
+        "board": board,
+        "table": None if table is None else table._native,
+        "adjudicate": adjudicate,
+        "rules": None if rules is None else os.fspath(rules),
+        "engine": engine,
+        "lock_step": lock_step,
+        "lenient": lenient,
+        "format": format,
+        "games": games,
+        "nodes": nodes,
+        "playouts": playouts,
+        "depth": depth,
+        "milliseconds": None if seconds is None else round(1000 * seconds),
+        "clock": clock,
+        "opening_plies": opening_plies,
+        "openings": list(openings),
+        "ply_limit": ply_limit,
+        "seed": seed,
+        "sprt": sprt,
+        "alpha": alpha,
+        "beta": beta,
+        "patience": patience,
+        "memory": machine_memory() // 4 if memory is None else memory_of(memory),
+    }
+    path = None if log is None else os.fspath(log)
+    return Results(_native.tournament(arguments, path, _threads(threads), _callback(progress)))
+
+
+def read_log(path: str | os.PathLike[str]) -> Results:
+    """Returns the results in a log, which may be packed (`.zst`) or still be written.
+
+    Logs are those of `tournament` and of the command line, of Chinese Checkers and of rulesheets.
+
+    Raises `LogNotFound` if there is no such file, and `LogError` with the line and the problem if it is not a log.
+    """
+    return Results(_native.read_log(os.fspath(path)))
+
+
+def read_logs(*directories: str | os.PathLike[str]) -> dict[str, Results]:
+    """Returns the results in the logs of directories, by game, such as those of a series.
+
+    The game of a log is its file name up to the first dot. Logs of parts of one tournament are merged.
+
+    Raises `LogError` if there are no logs, one cannot be read, or logs contradict each other.
+    """
+    return {name: Results(found) for name, found in _native.read_logs([os.fspath(path) for path in directories])}

@@ -1,0 +1,263 @@
+//! Tournaments.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::available_parallelism;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sternhalma_engine::{
+    BoardBackend, BoardPlayer, Distances, ExternalCommand, Roster, introduce, machine_rate, player,
+};
+use sternhalma_ggp::arena::{
+    ArenaError, Backend, Budget, Entrant, GameLog, GameRecord, MOVE_NODES, Origin, PAIRING_GAMES, RoundSpec,
+    RulesEngine, Schedule, SprtSpec, Standings, TEST_GAMES, TimeControl, Tournament, rules_backend, rulesheet_errors,
+};
+use sternhalma_ggp::gdl::read_rulesheet;
+use sternhalma_ggp::{MemoryBudget, Policy};
+
+use crate::board::Board;
+use crate::errors::{exceptions, message};
+use crate::play::Player;
+use crate::program::{Program, patience_of, program_error};
+use crate::results::{Results, log_error};
+use crate::table::Table;
+use crate::work::watch;
+
+/// The most simultaneous games, unless they are in lock step.
+const MOST_THREADS: usize = 1024;
+
+/// The text before the command line of a program.
+const PROGRAM: &str = "ugi:";
+
+/// A player of a tournament.
+#[derive(FromPyObject)]
+enum Contender {
+    Player(Py<Player>),
+    Program(Py<Program>),
+    Text(String),
+}
+
+/// The arguments of a tournament.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Arguments {
+    players: Vec<Contender>,
+    /// By player: the name in results, if the user has given one.
+    names: Vec<Option<String>>,
+    board: Board,
+    table: Option<Py<Table>>,
+    adjudicate: bool,
+    rules: Option<PathBuf>,
+    engine: String,
+    lock_step: Option<usize>,
+    lenient: bool,
+    format: String,
+    games: Option<u64>,
+    nodes: Option<u64>,
+    playouts: Option<u64>,
+    depth: Option<u32>,
+    milliseconds: Option<u64>,
+    clock: Option<String>,
+    opening_plies: u32,
+    openings: Vec<String>,
+    ply_limit: u32,
+    seed: u64,
+    sprt: Option<[f64; 2]>,
+    alpha: f64,
+    beta: f64,
+    patience: f64,
+    memory: u64,
+}
+
+fn wrong(text: impl std::fmt::Display) -> PyErr {
+    exceptions::TournamentError::new_err(text.to_string())
+}
+
+/// Returns the exception for an error of the arena.
+fn arena_error(error: ArenaError) -> PyErr {
+    match error {
+        ArenaError::Log(error) => log_error(error),
+        ArenaError::Start { player, fault } => program_error(&player, &fault),
+        error => wrong(message(&error)),
+    }
+}
+
+impl Contender {
+    /// Returns the name in results of a player without a name of its own.
+    fn label(&self) -> String {
+        match self {
+            Contender::Player(player) => player.get().text().to_owned(),
+            Contender::Program(program) => program.get().external().command,
+            Contender::Text(text) => text.strip_prefix(PROGRAM).unwrap_or(text).trim().to_owned(),
+        }
+    }
+}
+
+impl Arguments {
+    fn budget(&self) -> PyResult<Budget> {
+        let time = self.clock.as_deref().map(str::parse::<TimeControl>).transpose().map_err(PyValueError::new_err)?;
+        let (nodes, playouts, depth) = (self.nodes, self.playouts, self.depth);
+        let given = Budget { nodes, playouts, depth, movetime: self.milliseconds, time };
+        Ok(given.or(Budget { nodes: Some(MOVE_NODES), ..Budget::default() }))
+    }
+
+    fn schedule(&self) -> PyResult<Schedule> {
+        let names = self.names.iter().zip(&self.players);
+        let names = names.map(|(name, player)| name.clone().unwrap_or_else(|| player.label()));
+        let entrants: Vec<Entrant> = names.map(Entrant::named).collect();
+        let pairings = match self.format.as_str() {
+            "round-robin" => Schedule::round_robin(entrants.len()),
+            "gauntlet" => Schedule::gauntlet(entrants.len()),
+            other => return Err(wrong(format!("expected the format 'round-robin' or 'gauntlet', got {other:?}"))),
+        };
+        let games = self.games.unwrap_or(if self.sprt.is_some() { TEST_GAMES } else { PAIRING_GAMES });
+        Ok(Schedule {
+            pairings,
+            rounds: vec![RoundSpec { name: String::new(), budget: self.budget()?, games }],
+            opening_plies: self.opening_plies,
+            openings: self.openings.clone(),
+            ply_limit: self.ply_limit,
+            adjudicate: self.adjudicate,
+            patience: patience_of(self.patience)?.as_millis() as u64,
+            seed: self.seed,
+            test: self.sprt.map(|nelo| SprtSpec { nelo, alpha: self.alpha, beta: self.beta }),
+            ..Schedule::new(entrants, Budget::default(), games)
+        })
+    }
+
+    /// Opens the players and the game. Starts each external program once.
+    fn open(&self, stop: &AtomicBool) -> PyResult<Tournament> {
+        let memory = MemoryBudget::new(self.memory);
+        let mut schedule = self.schedule()?;
+        let backend = match &self.rules {
+            Some(path) => self.rules_backend(path, &memory)?,
+            None => Box::new(self.board_backend(&mut schedule, stop)?.within(&memory)),
+        };
+        let program = format!("sternhalma-python {}", env!("CARGO_PKG_VERSION"));
+        let tournament = Tournament::new(backend, schedule).map_err(arena_error)?;
+        Ok(tournament.with_origin(Origin { program, machine_rate: machine_rate() }))
+    }
+
+    fn rules_backend(&self, path: &Path, memory: &MemoryBudget) -> PyResult<Box<dyn Backend>> {
+        let place = |text: String| wrong(format!("{}: {text}", path.display()));
+        let text = read_rulesheet(path).map_err(|error| place(format!("cannot read the rulesheet: {error}")))?;
+        if let (false, Some(error)) = (self.lenient, rulesheet_errors(&text).first()) {
+            return Err(place(format!("{error} lenient=True plays the rulesheet despite its errors")));
+        }
+        let engine = match (self.engine.as_str(), self.lock_step) {
+            ("auto" | "network", Some(games)) => RulesEngine::LockStep(games),
+            ("auto", None) => RulesEngine::Auto,
+            ("network", None) => RulesEngine::Network,
+            ("prover", None) => RulesEngine::Prover,
+            ("prover", Some(_)) => return Err(wrong("games in lock step need the network, not the prover")),
+            (other, _) => {
+                return Err(wrong(format!("expected the engine 'auto', 'network' or 'prover', got {other:?}")));
+            }
+        };
+        let policy = |player: &Contender| match player {
+            Contender::Text(text) if !text.starts_with(PROGRAM) => {
+                text.parse::<Policy>().map_err(|error| exceptions::NotationError::new_err(message(&error)))
+            }
+            other => Err(wrong(format!("{}: only policies play rulesheets", other.label()))),
+        };
+        let policies = self.players.iter().map(policy).collect::<PyResult<_>>()?;
+        rules_backend(&text, engine, policies, memory).map_err(|error| place(message(&error)))
+    }
+
+    fn board_backend(&self, schedule: &mut Schedule, stop: &AtomicBool) -> PyResult<BoardBackend> {
+        let board = self.board.0.for_two();
+        let board = board.map_err(|error| exceptions::BoardError::new_err(error.to_string()))?;
+        let table = self.table.as_ref().map(|table| table.get().get()).transpose()?;
+        let distances = table.map(Distances::new);
+        let players = self.players.iter().map(|player| self.board_player(board, player, distances.as_ref()));
+        let mut players = players.collect::<PyResult<Vec<_>>>()?;
+        let is_named: Vec<bool> = self.names.iter().map(Option::is_some).collect();
+        introduce(&mut players, &is_named, schedule, stop, |_, _| ()).map_err(arena_error)?;
+        let adjudicator = match (schedule.adjudicate, distances) {
+            (true, None) => return Err(wrong("adjudicate=True needs a table")),
+            (adjudicate, distances) => distances.filter(|_| adjudicate),
+        };
+        BoardBackend::new(board, schedule.ply_limit, players, adjudicator).map_err(arena_error)
+    }
+
+    fn board_player(
+        &self,
+        board: sternhalma_data::Board,
+        contender: &Contender,
+        distances: Option<&Distances>,
+    ) -> PyResult<BoardPlayer> {
+        let (config, distances) = match contender {
+            Contender::Program(program) => return Ok(BoardPlayer::External(program.get().external())),
+            Contender::Text(text) => match text.strip_prefix(PROGRAM) {
+                Some(command) => {
+                    let patience = patience_of(self.patience)?;
+                    let (command, options) = (command.trim().to_owned(), Vec::new());
+                    let external = ExternalCommand { command, options, dir: None, patience, log: None };
+                    return Ok(BoardPlayer::External(external));
+                }
+                None => {
+                    let config = Roster::built_in().config(text);
+                    let config = config.map_err(|error| exceptions::NotationError::new_err(message(&error)))?;
+                    (config, distances.cloned().unwrap_or_else(|| Distances::estimated(board)))
+                }
+            },
+            Contender::Player(player) => player.get().parts(),
+        };
+        let distances = config.needs_table().then_some(distances);
+        player(&config, board, self.ply_limit, distances.as_ref())
+            .map_err(|reason| wrong(format!("{}: {reason}", contender.label())))?;
+        Ok(BoardPlayer::BuiltIn(Box::new(config), distances))
+    }
+}
+
+/// Plays a tournament and returns its results. `progress` is called with "games", the number of played games and the
+/// number of all games.
+#[pyfunction]
+pub fn tournament(
+    py: Python<'_>,
+    arguments: Arguments,
+    log: Option<PathBuf>,
+    threads: usize,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Results> {
+    let threads = NonZeroUsize::new(threads.min(MOST_THREADS))
+        .or_else(|| available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN);
+    let [played, expected] = [0, 0].map(AtomicU64::new);
+    let stop = AtomicBool::new(false);
+    let mut last = (0, 0);
+    let mut report = |py: Python<'_>| {
+        let now = (played.load(Relaxed), expected.load(Relaxed));
+        if let Some(progress) = progress.filter(|_| now != last) {
+            progress.call1(("games", now.0, now.1))?;
+        }
+        last = now;
+        py.check_signals()
+    };
+    let work = || {
+        let tournament = arguments.open(&stop)?;
+        let mut records: Vec<GameRecord> = Vec::new();
+        let count = |standings: &Standings| {
+            played.store(standings.played(), Relaxed);
+            expected.store(standings.expected(), Relaxed);
+        };
+        let run = tournament.run(log.as_deref(), threads, &stop, |record, standings| {
+            count(standings);
+            if log.is_none() {
+                records.push(record.clone());
+            }
+        });
+        count(&run.map_err(arena_error)?);
+        let (schedule, records) = match &log {
+            Some(path) => GameLog::read(path).map_err(log_error)?,
+            None => (tournament.schedule().clone(), records),
+        };
+        Ok::<_, PyErr>(Results::new(schedule, records))
+    };
+    let results = watch(py, || report(py), || stop.store(true, Relaxed), work)?;
+    let results = results?;
+    report(py)?;
+    Ok(results)
+}
