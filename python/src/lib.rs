@@ -8,6 +8,7 @@ mod batch;
 mod board;
 mod build;
 mod errors;
+mod lanes;
 mod play;
 mod program;
 mod results;
@@ -25,6 +26,8 @@ mod _native {
     use crate::board::{Board, format_cells, format_moves, moves, parse, rank, unrank};
     #[pymodule_export]
     use crate::build::{build, compare, convert, plan, verify};
+    #[pymodule_export]
+    use crate::lanes::CheckersLanes;
     #[pymodule_export]
     use crate::play::{Player, Position, players};
     #[pymodule_export]

@@ -18,7 +18,7 @@ use crate::errors::{exceptions, table_error};
 use crate::states::{Reader, notation_error, parse_player, state_of_rank};
 
 /// The distance of a state outside the table, in arrays of moves.
-const OUTSIDE: u8 = u8::MAX;
+pub const OUTSIDE: u8 = u8::MAX;
 
 /// The moves of several states: offsets, sources, destinations and distances.
 type MoveArrays<'py> =

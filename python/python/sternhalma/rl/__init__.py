@@ -3,6 +3,7 @@
 The wrappers need the extras `sternhalma[gymnasium]` and `sternhalma[pettingzoo]`.
 """
 
+from ._chinese_checkers import VectorChineseCheckers
 from ._vector import Autoreset, VectorEnvironment, VectorState
 from ._vector_game import VectorGame
 from ._wrappers import Opponent, PolicyOpponent, gymnasium, gymnasium_single, pettingzoo
@@ -11,6 +12,7 @@ __all__ = [
     "Autoreset",
     "Opponent",
     "PolicyOpponent",
+    "VectorChineseCheckers",
     "VectorEnvironment",
     "VectorGame",
     "VectorState",
