@@ -17,6 +17,8 @@ INTRODUCTION = """\
 `python/reference.py` writes this page from the package. [The introduction](../python/README.md) has examples.
 
 Arguments named `cells` have the shape (..., pieces): the cells of one army per row, in any order, as integers. Ranks are integers of any shape. Results have the same leading dimensions; those of a single state are scalars. `ArrayLike` is what `numpy.asarray` accepts, and `NDArray` an array.
+
+The modules `ggp` (rulesheets) and `rl` (vectorised environments) have sections of their own.
 """
 
 

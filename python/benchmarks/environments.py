@@ -24,8 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 
-LANES = {"sternhalma": 4096, "sternhalma packed": 4096, "pgx": 4096}
-PEERS = ["pgx", "open_spiel", "envpool", "pufferlib"]
+LANES = {"sternhalma": 4096, "sternhalma packed": 4096, "pgx": 4096, "envpool": 256, "pufferlib": 4096}
 GAMES = {"connect-four": ["pgx", "open_spiel", "envpool", "pufferlib"], "breakthrough": ["open_spiel"]}
 
 
@@ -65,8 +64,9 @@ def pgx_steps(game: str, lanes: int) -> Callable[[], int]:
     def many(state, key):  # type: ignore[no-untyped-def]
         def one(carry, _):  # type: ignore[no-untyped-def]
             state, key = carry
-            key, chosen = jax.random.split(key)
-            return (step(state, act_randomly(chosen, state.legal_action_mask)), key), None
+            key, chosen, begun = jax.random.split(key, 3)
+            actions = act_randomly(chosen, state.legal_action_mask)
+            return (step(state, actions, jax.random.split(begun, lanes)), key), None
 
         return jax.lax.scan(one, (state, key), None, length=100)[0]
 
@@ -100,14 +100,24 @@ def open_spiel_steps(game: str) -> Callable[[], int]:
     return steps
 
 
-def envpool_steps(game: str) -> Callable[[], int]:
+def envpool_steps(game: str, lanes: int) -> Callable[[], int]:
     import envpool
+    import numpy as np
 
-    found = [name for name in envpool.list_all_envs() if "connect" in name.lower()]
-    raise ImportError(f"envpool {envpool.__version__} has no Connect Four: {found}")
+    environment = envpool.make("ConnectFour-v1", env_type="gymnasium", num_envs=lanes, num_threads=1)
+    mask = [environment.reset()[1]["legal_action_mask"]]
+    rng = np.random.default_rng(0)
+
+    def steps() -> int:
+        for _ in range(20):
+            actions = (rng.random((lanes, 7), np.float32) * mask[0]).argmax(axis=1).astype(np.int32)
+            mask[0] = environment.step(actions)[4]["legal_action_mask"]
+        return 20 * lanes
+
+    return steps
 
 
-def pufferlib_steps(game: str, lanes: int = 4096) -> Callable[[], int]:
+def pufferlib_steps(game: str, lanes: int) -> Callable[[], int]:
     import numpy as np
     from pufferlib.ocean.connect4.connect4 import Connect4
 
@@ -129,10 +139,10 @@ def worker(name: str, game: str, seconds: float) -> None:
     try:
         if name.startswith("sternhalma"):
             steps = sternhalma_steps(game, LANES[name], name.endswith("packed"))
-        elif name == "pgx":
-            steps = pgx_steps(game, LANES[name])
+        elif name == "open_spiel":
+            steps = open_spiel_steps(game)
         else:
-            steps = {"open_spiel": open_spiel_steps, "envpool": envpool_steps, "pufferlib": pufferlib_steps}[name](game)
+            steps = {"pgx": pgx_steps, "envpool": envpool_steps, "pufferlib": pufferlib_steps}[name](game, LANES[name])
         print(json.dumps({"rate": rate(steps, seconds)}))
     except Exception as error:
         print(json.dumps({"reason": f"{type(error).__name__}: {error}"}))
@@ -191,7 +201,7 @@ def main() -> None:
                 rates[name] = statistics.median(values)
                 print(f"  {name:20} {rates[name] / 1e6:10.3f} M steps/s", flush=True)
             else:
-                print(f"  {name:20} {rows[0]['reason']}", flush=True)
+                print(f"  {name:20} {str(rows[0]['reason']).splitlines()[0]}", flush=True)
         best = max((rates[name] for name in peers if name in rates and name != "pufferlib"), default=None)
         for name in ("sternhalma", "sternhalma packed"):
             if best is not None:
