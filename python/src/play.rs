@@ -221,9 +221,10 @@ impl Player {
         &self.text
     }
 
-    /// Returns the parts from which a tournament creates the player again.
-    pub fn parts(&self) -> (Config, Distances) {
-        (self.config.clone(), self.distances.clone())
+    /// Returns the parts from which a tournament on a board creates the player again, or the board of the player if it
+    /// is another one.
+    pub fn parts(&self, board: sternhalma_data::Board) -> Result<(Config, Distances), sternhalma_data::Board> {
+        if board == self.board { Ok((self.config.clone(), self.distances.clone())) } else { Err(self.board) }
     }
 }
 

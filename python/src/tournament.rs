@@ -203,7 +203,9 @@ impl Arguments {
                     (config, distances.cloned().unwrap_or_else(|| Distances::estimated(board)))
                 }
             },
-            Contender::Player(player) => player.get().parts(),
+            Contender::Player(player) => player.get().parts(board).map_err(|other| {
+                wrong(format!("{}: the player is of {other}, and the tournament of {board}", contender.label()))
+            })?,
         };
         let distances = config.needs_table().then_some(distances);
         player(&config, board, self.ply_limit, distances.as_ref())

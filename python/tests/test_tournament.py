@@ -250,8 +250,8 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         sh.tournament(["greedy", "nobody"], **MATCH)
     with pytest.raises(sh.ProgramError, match="cannot start"):
         sh.tournament(["greedy", "ugi:/nowhere/engine"], **MATCH)
-    with pytest.raises(sh.TournamentError, match="its table is of"):
-        sh.tournament([sh.Player(board=sh.Board(6, 6)), "greedy"], **MATCH)
+    with pytest.raises(sh.TournamentError, match="base0: the player is of 6x6, 3 pieces, and the tournament of"):
+        sh.tournament([sh.Player("base0", board=sh.Board(6, 3)), "greedy"], **MATCH)
     with pytest.raises(sh.LogError):
         sh.tournament(["greedy", "random"], log=tmp_path, **MATCH)
 
