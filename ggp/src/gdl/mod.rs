@@ -11,8 +11,9 @@
 //! 4. `ground`: instantiates the rules without variables.
 //! 5. [`network`]: builds a circuit from the ground rules and plays on it,
 //!    thousands of times faster than the prover.
-//!    [`NetworkGame`](network::NetworkGame) plays one state at a time and
-//!    [`Lanes`](network::Lanes) 512 matches at once.
+//!    [`NetworkGame`](network::NetworkGame) plays one state at a time,
+//!    [`Lanes`](network::Lanes) 512 matches at once, and
+//!    [`LaneEnvironment`](network::LaneEnvironment) 512 matches by given moves.
 //!
 //! ```
 //! use sternhalma_ggp::gdl::{Prover, Rules};

@@ -121,8 +121,10 @@ mod tests {
         let turns = observe(testing::tic_tac_toe());
         assert!(turns.turn_taking && !turns.one_player && turns.step_counter.is_empty());
         assert_eq!(turns.fixed_sum, Some(100));
+        // Each role waits with one move.
+        assert_eq!(turns.waiting.iter().filter(|waits| **waits).count(), 2);
         let at_once = observe(testing::pennies());
-        assert!(!at_once.turn_taking && !at_once.one_player);
+        assert!(!at_once.turn_taking && !at_once.one_player && !at_once.waiting.contains(&true));
         let alone = observe(testing::lamps(6, 9));
         assert!(alone.turn_taking && alone.one_player);
         // Of the fluents of steps 0 to 9 the last one stays true.

@@ -222,7 +222,7 @@ pub fn unpack_planes<S: Simd>(simd: S, planes: &[Bits], blocks: &mut [PlaneBytes
             for lane in first..(first + 8).min(rows.len() / width) {
                 let values: u8x64<S> = bits.bitcast();
                 write(values & one, &mut rows[lane * width + 64 * number..]);
-                bits = bits >> 1;
+                bits >>= 1;
             }
         }
     }
@@ -252,10 +252,11 @@ fn swap_bytes<const WIDTH: usize>(rows: &mut [[u64; Bits::WORDS]; 8]) {
     let low = u64::MAX / ((1 << (8 * WIDTH)) + 1);
     for first in 0..8 {
         if first & WIDTH == 0 {
-            for word in 0..Bits::WORDS {
-                let change = ((rows[first][word] >> (8 * WIDTH)) ^ rows[first + WIDTH][word]) & low;
-                rows[first + WIDTH][word] ^= change;
-                rows[first][word] ^= change << (8 * WIDTH);
+            let (upper, lower) = rows.split_at_mut(first + WIDTH);
+            for (a, b) in upper[first].iter_mut().zip(&mut lower[0]) {
+                let change = ((*a >> (8 * WIDTH)) ^ *b) & low;
+                *b ^= change;
+                *a ^= change << (8 * WIDTH);
             }
         }
     }

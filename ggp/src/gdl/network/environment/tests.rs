@@ -416,7 +416,7 @@ fn planes_become_bytes_and_numbers() {
             assert!(bytes.iter().enumerate().all(|(lane, &byte)| byte == 255 * u8::from(planes[0].get(lane))));
             let mut numbers = [9; 2 * LANES];
             dispatch!(level, simd => find_numbers(simd, &one_per_lane, &Bits([!1; 8]), &mut numbers, 2));
-            let number = |lane: usize| if lane % 64 == 0 { 0 } else { (7 * lane + lane / 3) % width };
+            let number = |lane: usize| if lane.is_multiple_of(64) { 0 } else { (7 * lane + lane / 3) % width };
             assert!(numbers.iter().step_by(2).enumerate().all(|(lane, &found)| found as usize == number(lane)));
             assert!(numbers.iter().skip(1).step_by(2).all(|&other| other == 9));
         }
