@@ -7,22 +7,12 @@
 use rand::SeedableRng;
 use sternhalma_data::{Cell, Move, Side, State, Table, TableError};
 use sternhalma_ggp::arena::derive_seed;
+use sternhalma_ggp::gdl::network::Autoreset;
 use sternhalma_ggp::{Game, Rng};
 
 use crate::distance::Distances;
 use crate::filter::{Filter, Pieces, random_move};
 use crate::game::{Action, ChineseCheckers, GameState, Outcome};
-
-/// What happens to a lane whose match is over.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Autoreset {
-    /// The lane does not change.
-    Never,
-    /// The next step begins a new match and ignores the action.
-    NextStep,
-    /// The step that ends a match begins a new one.
-    SameStep,
-}
 
 /// A match.
 #[derive(Clone, Debug)]
@@ -72,23 +62,23 @@ pub struct LaneArrays<'a> {
 
 /// The game of all lanes, with its rewards.
 #[derive(Debug)]
-pub struct LaneGame {
+pub struct RewardedGame {
     game: ChineseCheckers,
     /// The distances for shaped rewards, and the reward per move of lead.
     shaping: Option<(Distances, f32)>,
 }
 
-impl LaneGame {
+impl RewardedGame {
     /// Creates the game. A win is rewarded by 1 and a loss by -1.
-    pub fn new(game: ChineseCheckers) -> LaneGame {
-        LaneGame { game, shaping: None }
+    pub fn new(game: ChineseCheckers) -> RewardedGame {
+        RewardedGame { game, shaping: None }
     }
 
     /// Adds to each reward the change of the lead (the distance of the other army minus that of the
     /// own), multiplied by `weight`.
     #[must_use]
-    pub fn shaped(self, distances: Distances, weight: f32) -> LaneGame {
-        LaneGame { shaping: Some((distances, weight)), ..self }
+    pub fn shaped(self, distances: Distances, weight: f32) -> RewardedGame {
+        RewardedGame { shaping: Some((distances, weight)), ..self }
     }
 
     /// Returns the game.
@@ -129,7 +119,7 @@ impl LaneGame {
         lane.is_over() || self.decode(lane.state.player(), action).is_some_and(|action| is_legal(lane, action))
     }
 
-    /// Plays an [accepted](LaneGame::accepts) action.
+    /// Plays an [accepted](RewardedGame::accepts) action.
     pub fn step(&self, lane: &mut Lane, action: usize, autoreset: Autoreset, arrays: &mut LaneArrays) {
         if lane.is_over() {
             match autoreset {
@@ -210,7 +200,7 @@ impl LaneGame {
         Ok(())
     }
 
-    /// Clears what [`enter`](LaneGame::enter) has written, before a lane changes.
+    /// Clears what [`enter`](RewardedGame::enter) has written, before a lane changes.
     fn leave(&self, lane: &Lane, arrays: &mut LaneArrays) {
         if lane.is_over() {
             arrays.legal.fill(false);
@@ -307,7 +297,7 @@ mod tests {
     }
 
     impl Rows {
-        fn new(game: &LaneGame) -> Rows {
+        fn new(game: &RewardedGame) -> Rows {
             let cells = 2 * game.game().board().cells();
             let (observation, last) = (vec![0; cells], vec![0; cells]);
             let legal = vec![false; game.actions()];
@@ -329,8 +319,8 @@ mod tests {
         }
     }
 
-    fn game(ply_limit: u32) -> LaneGame {
-        LaneGame::new(ChineseCheckers::new(Board::new(4, 3).unwrap(), Filter::All).with_ply_limit(ply_limit))
+    fn game(ply_limit: u32) -> RewardedGame {
+        RewardedGame::new(ChineseCheckers::new(Board::new(4, 3).unwrap(), Filter::All).with_ply_limit(ply_limit))
     }
 
     #[test]

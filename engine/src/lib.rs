@@ -61,7 +61,7 @@ pub use follower::Follower;
 pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};
 pub use history::GameHistory;
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
-pub use lanes::{Autoreset, Lane, LaneArrays, LaneGame};
+pub use lanes::{Lane, LaneArrays, RewardedGame};
 pub use machine::machine_rate;
 pub use player::{player, player_within};
 pub use playout::FarthestMix;

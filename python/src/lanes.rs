@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use sternhalma_data::{CellSet, Position as DataPosition, Side, Table as DataTable};
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{Autoreset, ChineseCheckers, Distances, Filter, GameState, Lane, LaneArrays, LaneGame};
+use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameState, Lane, LaneArrays, RewardedGame};
+use sternhalma_ggp::gdl::network::Autoreset;
 
 use crate::board::Board;
 use crate::errors::{exceptions, table_error};
@@ -85,7 +86,7 @@ impl Borrowed<'_> {
 /// Lanes of Chinese Checkers.
 #[pyclass(frozen, module = "sternhalma._native")]
 pub struct CheckersLanes {
-    game: Arc<LaneGame>,
+    game: Arc<RewardedGame>,
     table: Option<Arc<DataTable>>,
     arrays: Arrays,
     lanes: Mutex<Vec<Lane>>,
@@ -195,7 +196,7 @@ impl CheckersLanes {
         if let Some(other) = table.as_ref().map(|table| table.board()).filter(|&other| other != board) {
             return Err(PyValueError::new_err(format!("the table is of {other}, and the environment of {board}")));
         }
-        let mut game = LaneGame::new(ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit));
+        let mut game = RewardedGame::new(ChineseCheckers::new(board, Filter::All).with_ply_limit(ply_limit));
         if let (Some(table), true) = (&table, shaping != 0.0) {
             game = game.shaped(Distances::new(table.clone()), shaping);
         }

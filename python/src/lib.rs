@@ -31,17 +31,17 @@ mod _native {
     #[pymodule_export]
     use crate::play::{Player, Position, players};
     #[pymodule_export]
-    use crate::rulesheet::{Game, GameState, check, games, read_rulesheet};
-    #[pymodule_export]
     use crate::program::Program;
     #[pymodule_export]
     use crate::results::{Results, read_log, read_logs};
     #[pymodule_export]
+    use crate::rulesheet::{Game, GameState, check, games, read_rulesheet};
+    #[pymodule_export]
     use crate::table::{Table, open};
     #[pymodule_export]
-    use crate::vector::VectorGame;
-    #[pymodule_export]
     use crate::tournament::tournament;
+    #[pymodule_export]
+    use crate::vector::VectorGame;
 
     /// The version of the package.
     #[pymodule_export]
