@@ -293,8 +293,9 @@ def test_properties_and_wrong_arguments() -> None:
     assert (environment.lanes, environment.roles, environment.max_moves) == (7, ("x", "o"), 10)
     assert (environment.observation_shape, environment.reward_range) == ((len(SMALL.fluents),), (-1.0, 1.0))
     assert environment.action_name(0, 0) == SMALL.moves["x"][0]
-    with pytest.raises(IndexError):
-        environment.action_name(0, 10)
+    for role, action in [(0, 10), (0, -1), (2, 0), (-1, 0)]:
+        with pytest.raises(IndexError):
+            environment.action_name(role, action)
     assert [array.dtype for array in environment.state] == [
         np.dtype(kind) for kind in ("u1", "?", "i1", "f4", "?", "?", "u4")
     ]

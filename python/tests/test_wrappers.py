@@ -119,6 +119,17 @@ def test_pettingzoo_accepts_the_environment(name: str) -> None:
     seed_test(lambda: rl.pettingzoo(rl.VectorGame(GAMES[name], 1)), num_cycles=50)
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("opponent", [None, "random"])
+def test_chinese_checkers_passes_the_checks(opponent: Any) -> None:
+    def one_lane() -> rl.VectorChineseCheckers:
+        return rl.VectorChineseCheckers(sh.Board(4, 3), lanes=1, ply_limit=60)
+
+    check_env(rl.gymnasium_single(one_lane(), opponent=opponent))
+    api_test(rl.pettingzoo(one_lane()), num_cycles=200)
+    seed_test(lambda: rl.pettingzoo(one_lane()), num_cycles=50)
+
+
 def test_agents_of_pettingzoo_play_a_match() -> None:
     environment = rl.pettingzoo(rl.VectorGame(GAMES["tic-tac-toe"], 1))
     environment.reset()

@@ -225,6 +225,8 @@ class VectorGame:
 
         Raises `IndexError` if there is none.
         """
+        if role < 0 or action < 0:
+            raise IndexError(f"there is no action {action} of role {role}")
         return self.game.moves[self.roles[role]][action]
 
     def _mask(self, mask: ArrayLike) -> NDArray[np.uint8]:
