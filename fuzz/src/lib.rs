@@ -23,6 +23,8 @@ mod record;
 mod reply;
 mod scratch;
 mod table;
+#[cfg(test)]
+mod tests;
 mod tournament;
 mod ugi;
 

@@ -15,8 +15,7 @@ use sternhalma_ggp::gdl::{Document, Goal, Prover, Reasoner, Rules, TermId, scram
 use sternhalma_ggp::util::FluentSet;
 use sternhalma_ggp::{Game, Rng};
 
-mod common;
-use common::{collection, files, own_dir, public_lengths};
+use crate::common::{collection, files, own_dir, public_lengths};
 
 const PLAYOUTS: usize = 200;
 const MOST_STEPS: usize = 10_000;

@@ -13,8 +13,8 @@ use sternhalma_ggp::mcts::playout::mini::{
 use sternhalma_ggp::mcts::{MctsConfig, MoveHistory, Playout, SearchClock, ToTheEnd, Uct};
 use sternhalma_ggp::{Game, Limits, Mcts, NOOP, Rng, SearchStats};
 
+use super::{always, data, playout, ready, search};
 use crate::common::own;
-use crate::{always, data, playout, ready, search};
 
 #[test]
 fn history_counts_a_move_once_a_simulation() {

@@ -1,10 +1,9 @@
 //! Measurements of a rulesheet with every engine.
-#![cfg(unix)]
 
 use sternhalma_ggp::Policy;
 use sternhalma_ggp::bench::{BenchEngine, BenchError, BenchOptions, GameBench};
 
-const TIC_TAC_TOE: &str = include_str!("../games/tic-tac-toe.kif");
+const TIC_TAC_TOE: &str = include_str!("../../games/tic-tac-toe.kif");
 
 const OPTIONS: BenchOptions = BenchOptions { seconds: 0.2, threads: 2, seed: 1 };
 

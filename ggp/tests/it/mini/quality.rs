@@ -7,8 +7,8 @@ use sternhalma_ggp::gdl::network::NetworkGame;
 use sternhalma_ggp::mcts::{Child, Decision, MctsConfig, MoveHistory, Playout, RandomPlayout, ToTheEnd, Uct};
 use sternhalma_ggp::{Game, Limits, Mcts, Rng};
 
+use super::{data, numbers, ready};
 use crate::common::own;
-use crate::{data, numbers, ready};
 
 #[test]
 fn effective_qualities_are_those_of_the_table() {

@@ -13,8 +13,6 @@ use sternhalma_ggp::mcts::playout::mini::{Chances, MiniConfig, MiniPlayout, Stra
 use sternhalma_ggp::mcts::{Decision, MctsConfig, ToTheEnd, Uct};
 
 mod allocation;
-#[path = "../common/mod.rs"]
-mod common;
 mod features;
 mod playout;
 mod quality;

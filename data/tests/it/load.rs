@@ -1,5 +1,4 @@
 //! Tables whose first partitions are in memory answer like mapped ones.
-#![cfg(unix)]
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};

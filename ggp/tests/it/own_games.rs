@@ -1,12 +1,10 @@
 //! The rulesheets of this project: their known properties, and for some a
 //! move-by-move comparison with a public rulesheet of the same game.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::{collection, files, legal_texts, own, own_dir, prover, public_lengths};
+use crate::common::{collection, files, legal_texts, own, own_dir, prover, public_lengths};
 use rand::SeedableRng;
 use sternhalma_ggp::Rng;
 use sternhalma_ggp::gdl::{CheckOptions, Document, Expr, ExprKind, Goal, Prover, ProverState, check};

@@ -1,14 +1,12 @@
 //! Rulesheets from text to play: the project's own, and those of other projects
 //! with their traces.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{collection, conformance, data, files, legal_texts, own, own_dir, prover, public_lengths};
+use crate::common::{collection, conformance, data, files, legal_texts, own, own_dir, prover, public_lengths};
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
 use rand::SeedableRng;

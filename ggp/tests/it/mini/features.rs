@@ -10,8 +10,8 @@ use sternhalma_ggp::gdl::{Goal, Reasoner};
 use sternhalma_ggp::mcts::playout::mini::SymbolCounts;
 use sternhalma_ggp::{Game, Rng, Turn};
 
+use super::{data, fraction, numbers, ready};
 use crate::common::{collection, files, own_dir};
-use crate::{data, fraction, numbers, ready};
 
 fn degree(tree: &GoalTree, states: &Successors) -> Vec<Degree> {
     let mut degrees = Vec::new();

@@ -3,7 +3,6 @@
 //! Data of other projects is read from the directory that the environment
 //! variable `STERNHALMA_CONFORMANCE` names. Tests that read it are ignored by
 //! default.
-#![allow(dead_code)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,8 +13,7 @@ use sternhalma_ggp::arena::{
 use sternhalma_ggp::gdl::Rules;
 use sternhalma_ggp::gdl::network::{LaneGame, Network, NetworkGame};
 
-mod common;
-use common::own;
+use crate::common::own;
 
 const NAMES: [&str; 4] = ["base", "random", "mast,tune=nmc,tune-what=epsilon,tune-prior=8", "tuned"];
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use crate::TARGETS;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
-use sternhalma_fuzz::TARGETS;
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);

@@ -247,7 +247,7 @@ fn the_same_seed_gives_the_same_match_as_ever() {
     struct Data {
         matches: Vec<Match>,
     }
-    let data: Data = serde_json::from_str(include_str!("data/policies/matches.json")).unwrap();
+    let data: Data = serde_json::from_str(include_str!("../data/policies/matches.json")).unwrap();
     let found: Vec<Match> = data.matches.iter().map(|recorded| play(recorded, 1)).collect();
     assert!(found == data.matches, "the matches have become {}", serde_json::to_string(&found).unwrap());
     for found in &found {

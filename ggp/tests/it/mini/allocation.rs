@@ -8,8 +8,8 @@ use sternhalma_ggp::mcts::SearchClock;
 use sternhalma_ggp::mcts::playout::mini::{Allocator, MiniConfig, StrategyAllocation, StrategyTally};
 use sternhalma_ggp::{Game, Limits, Rng, SearchStats};
 
+use super::{data, numbers, ready, search};
 use crate::common::collection;
-use crate::{data, numbers, ready, search};
 
 /// Returns an allocator that has tried each strategy once, with these rewards.
 fn tried(allocation: StrategyAllocation, means: &[f64]) -> Allocator {

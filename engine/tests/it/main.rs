@@ -1,0 +1,4 @@
+//! The game and the players from the outside.
+
+mod rules;
+mod search;

@@ -1,0 +1,16 @@
+//! General game playing from the outside: rulesheets, searches, tournaments.
+
+mod arena;
+#[cfg(unix)]
+mod bench;
+mod common;
+mod findings;
+mod gdl;
+mod gdl_oracle;
+mod lock_step;
+mod mini;
+mod network;
+mod own_games;
+mod policies;
+mod search;
+mod tuning;
