@@ -227,7 +227,7 @@ impl EnvironmentBlock {
         let mut more = [0; LANES];
         unpack_plane(simd, &moving, 1, &mut more);
         self.steps.iter_mut().zip(&more).for_each(|(steps, &more)| *steps = steps.wrapping_add(u32::from(more)));
-        restarting.lanes().for_each(|lane| self.steps[lane] = 0);
+        restarting.for_each_lane(|lane| self.steps[lane] = 0);
     }
 
     /// Evaluates all states after those of some lanes have changed, and writes the arrays.

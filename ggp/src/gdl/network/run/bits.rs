@@ -65,6 +65,18 @@ impl Bits {
         self.0.into_iter().enumerate().flat_map(|(index, word)| bits(word).map(move |bit| 64 * index + bit))
     }
 
+    /// Calls a function with each of these lanes. The loop is compiled for the instruction set of the caller, unlike
+    /// the methods of an iterator.
+    #[inline(always)]
+    pub fn for_each_lane(self, mut call: impl FnMut(usize)) {
+        for (index, mut word) in self.0.into_iter().enumerate() {
+            while word != 0 {
+                call(64 * index + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+    }
+
     /// Returns the first `count` of these lanes.
     pub fn take(self, count: usize) -> Bits {
         let mut taken = Bits::NONE;
@@ -208,6 +220,9 @@ mod tests {
         assert!((0..LANES).all(|lane| bits.get(lane) == chosen[lane]));
         let lanes: Vec<usize> = (0..LANES).filter(|&lane| chosen[lane]).collect();
         assert!(bits.lanes().eq(lanes.iter().copied()));
+        let mut called = Vec::new();
+        bits.for_each_lane(|lane| called.push(lane));
+        assert_eq!(called, lanes);
         assert_eq!(bits.count(), lanes.len());
         assert_eq!((bits.any(), Bits::NONE.any()), (true, false));
         for count in [0, 1, 63, 64, 65, 200, 511, 512] {

@@ -106,13 +106,12 @@ impl<'a> PlayoutRun<'a> {
         }
         self.active &= !over;
         let roles = program.roles().len();
-        let first = self.playouts.lengths.len();
-        for (index, lane) in over.lanes().enumerate() {
+        over.for_each_lane(|lane| {
             let length = self.step - self.began[lane];
+            self.places[lane] = self.playouts.lengths.len();
             self.playouts.lengths.push(length);
             self.playouts.steps += u64::from(length);
-            self.places[lane] = first + index;
-        }
+        });
         self.playouts.scores.resize(self.playouts.lengths.len() * roles, 0);
         for (role, goals) in program.goals(self.slots).iter().enumerate() {
             let set = |lane: usize, score| self.playouts.scores[self.places[lane] * roles + role] = score;
@@ -130,7 +129,7 @@ impl<'a> PlayoutRun<'a> {
         if begin.any() {
             self.left -= begin.count();
             self.active |= begin;
-            begin.lanes().for_each(|lane| self.began[lane] = self.step);
+            begin.for_each_lane(|lane| self.began[lane] = self.step);
             for &(slot, value) in &self.fresh {
                 let slot = &mut self.slots[slot];
                 *slot = if value { *slot | begin } else { *slot & !begin };

@@ -41,10 +41,10 @@ pub fn find_goals(goals: &[(u8, SlotLit)], slots: &LaneSlots, of: Bits, mut set:
         let holds = found.of(slots) & of;
         several |= any & holds;
         any |= holds;
-        holds.lanes().for_each(|lane| set(lane, score));
+        holds.for_each_lane(|lane| set(lane, score));
     }
     let undefined = (of & !any) | several;
-    undefined.lanes().for_each(|lane| set(lane, 0));
+    undefined.for_each_lane(|lane| set(lane, 0));
     undefined
 }
 
