@@ -2,18 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{
-    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2,
-};
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use sternhalma_data::{CellSet, Position as DataPosition, Side, Table as DataTable};
 use sternhalma_engine::ugi::action_text;
 use sternhalma_engine::{ChineseCheckers, Distances, Filter, GameState, Lane, LaneArrays, RewardedGame};
-use sternhalma_ggp::gdl::network::Autoreset;
 
 use crate::board::Board;
+use crate::environment::{borrow, parse_autoreset, thread_pool};
 use crate::errors::{exceptions, table_error};
 use crate::play::Position;
 use crate::states::{Reader, parse_player};
@@ -45,22 +43,17 @@ struct Borrowed<'py> {
     final_observation: PyReadwriteArray2<'py, u8>,
 }
 
-/// Returns the exception for an array that another call is using, or that is read-only.
-fn busy(error: impl std::fmt::Display) -> PyErr {
-    PyRuntimeError::new_err(format!("an array of the environment is in use or read-only: {error}"))
-}
-
 impl Arrays {
     fn borrow<'py>(&self, py: Python<'py>) -> PyResult<Borrowed<'py>> {
         Ok(Borrowed {
-            observation: self.observation.bind(py).try_readwrite().map_err(busy)?,
-            legal: self.legal.bind(py).try_readwrite().map_err(busy)?,
-            player: self.player.bind(py).try_readwrite().map_err(busy)?,
-            reward: self.reward.bind(py).try_readwrite().map_err(busy)?,
-            terminated: self.terminated.bind(py).try_readwrite().map_err(busy)?,
-            truncated: self.truncated.bind(py).try_readwrite().map_err(busy)?,
-            steps: self.steps.bind(py).try_readwrite().map_err(busy)?,
-            final_observation: self.final_observation.bind(py).try_readwrite().map_err(busy)?,
+            observation: borrow(py, &self.observation)?,
+            legal: borrow(py, &self.legal)?,
+            player: borrow(py, &self.player)?,
+            reward: borrow(py, &self.reward)?,
+            terminated: borrow(py, &self.terminated)?,
+            truncated: borrow(py, &self.truncated)?,
+            steps: borrow(py, &self.steps)?,
+            final_observation: borrow(py, &self.final_observation)?,
         })
     }
 }
@@ -97,18 +90,6 @@ pub struct CheckersLanes {
 /// Returns whether a lane is selected.
 fn is_in(mask: Option<&[bool]>, lane: usize) -> bool {
     mask.is_none_or(|mask| mask.get(lane) == Some(&true))
-}
-
-/// Returns the mode with a name.
-fn parse_autoreset(name: Option<&str>) -> PyResult<Autoreset> {
-    match name {
-        None => Ok(Autoreset::Never),
-        Some("next_step") => Ok(Autoreset::NextStep),
-        Some("same_step") => Ok(Autoreset::SameStep),
-        Some(other) => {
-            Err(PyValueError::new_err(format!("autoreset: expected 'next_step', 'same_step' or False, got {other:?}")))
-        }
-    }
 }
 
 impl CheckersLanes {
@@ -200,11 +181,7 @@ impl CheckersLanes {
         if let (Some(table), true) = (&table, shaping != 0.0) {
             game = game.shaped(Distances::new(table.clone()), shaping);
         }
-        let pool = match threads {
-            1 => None,
-            _ => Some(rayon::ThreadPoolBuilder::new().num_threads(threads).build().map(Arc::new)),
-        };
-        let pool = pool.transpose().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let pool = thread_pool(threads)?;
         let mut borrowed = arrays.borrow(py)?;
         let mut rows = borrowed.rows(game.actions(), board.cells())?;
         let lanes = rows.iter_mut().enumerate().map(|(number, row)| game.lane(number, row)).collect();

@@ -7,6 +7,7 @@
 mod batch;
 mod board;
 mod build;
+mod environment;
 mod errors;
 mod lanes;
 mod play;

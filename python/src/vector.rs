@@ -2,15 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use sternhalma_ggp::gdl::network::{
-    Autoreset, EnvironmentBlock, EnvironmentOptions, EnvironmentRows, LANES, LaneEnvironment,
-};
+use sternhalma_ggp::gdl::network::{EnvironmentBlock, EnvironmentOptions, EnvironmentRows, LANES, LaneEnvironment};
 
+use crate::environment::{borrow, parse_autoreset, thread_pool};
 use crate::errors::exceptions;
 use crate::rulesheet::Game;
 
@@ -61,13 +60,7 @@ impl VectorGame {
         let game = game.game();
         let environment = py.detach(|| LaneEnvironment::new(game.network(), game.engine(), &options));
         let environment = environment.map_err(|error| exceptions::RulesheetError::new_err(error.to_string()))?;
-        let pool = match threads {
-            1 => None,
-            _ => {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-                Some(Arc::new(pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
-            }
-        };
+        let pool = thread_pool(threads)?;
         let arrays = Arrays::new(py, &environment, lanes, is_packed)?;
         let blocks = py.detach(|| {
             let block =
@@ -165,19 +158,21 @@ impl VectorGame {
         self.check_conflicts(py)
     }
 
-    /// Plays actions in the lanes of a mask. `autoreset` is 0 for never, 1 for the next step, 2 for the same step.
-    fn step(&self, py: Python<'_>, actions: PyReadonlyArray1<'_, i32>, mask: Mask<'_>, autoreset: u8) -> PyResult<()> {
+    /// Plays actions in the lanes of a mask.
+    fn step(
+        &self,
+        py: Python<'_>,
+        actions: PyReadonlyArray1<'_, i32>,
+        mask: Mask<'_>,
+        autoreset: Option<&str>,
+    ) -> PyResult<()> {
         let (actions, mask) = (actions.as_slice()?, self.mask(&mask)?);
         let choices = self.environment.choices();
         if actions.len() != self.lanes * choices {
             let text = format!("expected {} actions, got {}", self.lanes * choices, actions.len());
             return Err(PyValueError::new_err(text));
         }
-        let autoreset = match autoreset {
-            0 => Autoreset::Never,
-            1 => Autoreset::NextStep,
-            _ => Autoreset::SameStep,
-        };
+        let autoreset = parse_autoreset(autoreset)?;
         let mut arrays = self.arrays.borrow(py)?;
         let rows = arrays.rows();
         let illegal = py.detach(|| {
@@ -392,11 +387,6 @@ fn zeros<T: Element>(py: Python<'_>, size: usize) -> PyResult<Py<PyArray1<T>>> {
 
 fn copy<T: Element>(py: Python<'_>, array: &Py<PyArray1<T>>) -> PyResult<Py<PyArray1<T>>> {
     Ok(array.bind(py).call_method0("copy")?.cast_into::<PyArray1<T>>()?.unbind())
-}
-
-fn borrow<'py, T: Element>(py: Python<'py>, array: &Py<PyArray1<T>>) -> PyResult<PyReadwriteArray1<'py, T>> {
-    let borrowed = array.bind(py).try_readwrite();
-    borrowed.map_err(|_| PyRuntimeError::new_err("another thread uses the environment, or its arrays are read-only"))
 }
 
 impl BorrowedArrays<'_> {

@@ -232,6 +232,7 @@ def test_wrong_arguments_are_refused() -> None:
         {"threads": -1},
         {"ply_limit": 0},
         {"shaping": 1.0},
+        {"autoreset": "later"},
         {"board": sh.Board(3, 6)},
     ]
     for arguments in wrong_arguments:

@@ -13,7 +13,7 @@ from .._arrays import _integers
 from .._board import DEFAULT_BOARD
 from .._native import Board, Position
 from .._table import Table
-from ._vector import Autoreset, VectorState
+from ._vector import Autoreset, VectorState, mode_name
 
 _ROLES: tuple[Literal["x", "o"], ...] = ("x", "o")
 
@@ -60,6 +60,7 @@ class VectorChineseCheckers:
             raise ValueError(f"shaping: expected a finite number, got {shaping}")
         if shaping and table is None:
             raise ValueError("shaping: expected a table too")
+        mode_name(autoreset)
         self.autoreset: Autoreset = autoreset
         self._board, self._table, self._ply_limit = board, table, ply_limit
         self._state = VectorState(
@@ -162,7 +163,7 @@ class VectorChineseCheckers:
                 f"actions: expected integers of shape ({self.lanes},), got {array.dtype} of shape {array.shape}"
             )
         selected = None if mask is None else self._mask(mask)
-        self._native.step(np.ascontiguousarray(array, np.int64), selected, self.autoreset or None)
+        self._native.step(np.ascontiguousarray(array, np.int64), selected, mode_name(self.autoreset))
         return self._state
 
     def random_actions(self) -> NDArray[np.int32]:

@@ -17,6 +17,18 @@ Autoreset = Literal["next_step", "same_step", False]
 """
 
 
+def mode_name(autoreset: Autoreset) -> str | None:
+    """Returns the name of a mode for the compiled module, which takes `None` for `False`.
+
+    Raises `ValueError` if there is no such mode.
+    """
+    if autoreset is False:
+        return None
+    if autoreset not in ("next_step", "same_step"):
+        raise ValueError(f"autoreset: expected 'next_step', 'same_step' or False, got {autoreset!r}")
+    return autoreset
+
+
 class VectorState(NamedTuple):
     """The arrays of an environment, which have one row per lane.
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _native
 from .._errors import IllegalAction
 from ..ggp import Game
-from ._vector import Autoreset, VectorState
+from ._vector import Autoreset, VectorState, mode_name
 
-_MODES: dict[Any, int] = {False: 0, "next_step": 1, "same_step": 2}
 _MOST_LANES = 1 << 16
 
 
@@ -66,7 +65,7 @@ class VectorGame:
             raise ValueError(f"threads: expected 0 to 1024, got {threads}")
         if max_steps is not None and not 1 <= max_steps < 2**32:
             raise ValueError(f"max_steps: expected 1 to {2**32 - 1}, got {max_steps}")
-        _mode(autoreset)
+        mode_name(autoreset)
         native = _native.VectorGame(
             game._native, lanes, threads, simultaneous, reward_range, max_steps, packed
         )
@@ -181,7 +180,7 @@ class VectorGame:
         """
         flat = self._flat_actions if actions is self._actions else self._actions_of(actions)
         try:
-            self._native.step(flat, None if mask is None else self._mask(mask), _mode(self.autoreset))
+            self._native.step(flat, None if mask is None else self._mask(mask), mode_name(self.autoreset))
         except IllegalAction as error:
             lane = error.args[0]
             if not isinstance(lane, int):
@@ -254,10 +253,3 @@ class VectorGame:
         moves = self.game.moves[self.roles[player]]
         name = f" ({moves[actions]})" if 0 <= actions < len(moves) else ""
         return f"lane {lane}: {actions}{name} is not a legal action of {self.roles[player]}"
-
-
-def _mode(autoreset: Autoreset) -> int:
-    mode = _MODES.get(autoreset)
-    if mode is None:
-        raise ValueError(f"autoreset: expected 'next_step', 'same_step' or False, got {autoreset!r}")
-    return mode
