@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { before, test } from "node:test";
@@ -11,7 +11,7 @@ before(() => here.build(9, 3));
 
 /** The folder of the screenshots, if they are kept. */
 const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const POSITION = "8o/7o1/5o3/9/2x6/9/1x7/9/x8_x_8";
 
@@ -35,7 +35,7 @@ for (const [name, link, ready] of VIEWS) {
       await page.locator(ready).first().waitFor();
       await page.evaluate(() => document.fonts.ready);
       // The policy of the page forbids scripts from elsewhere; the protocol of the browser may run them.
-      await page.evaluate((await import("node:fs")).readFileSync(AXE, "utf8"));
+      await page.evaluate(AXE);
       const found = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
       const serious = found.violations.filter((/** @type {any} */ { impact }) => impact === "serious" || impact === "critical");
       assert.deepEqual(serious.map((/** @type {any} */ { id, nodes }) => [id, nodes.slice(0, 3).map((/** @type {any} */ node) => node.html)]), []);

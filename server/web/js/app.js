@@ -175,7 +175,8 @@ export class App {
    */
   fail(error) {
     notify(error instanceof Error ? error.message : String(error), "error");
-    if (!(error instanceof ApiError)) console.error(error);
+    // Other errors than answers of the server and invalid input are faults of the page.
+    if (!(error instanceof ApiError) && Object(error).constructor !== Error) console.error(error);
   }
 
   /** Copies a link to the shown view. */

@@ -1,7 +1,7 @@
 /** One army alone on the board: its moves, distances and history, for the views that use a table. */
 
 import { api, isAbort } from "./api.js";
-import { rowsToGo } from "./geometry.js";
+import { goal, rowsToGo } from "./geometry.js";
 import { h, fill, iconButton } from "./dom.js";
 import { destinations } from "./game-stage.js";
 import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
@@ -116,9 +116,9 @@ export class Solo {
 
   /**
    * Shows the army on the stage.
-   * @param {{overlay: "off" | "change" | "heat", movable: boolean, status: string, text?: string, arrows?: {path: string[], tone: string}[]}} options
+   * @param {{overlay: "off" | "change" | "heat", movable: boolean, status: string, left?: number, arrows?: {path: string[], tone: string}[]}} options
    */
-  show({ overlay, movable, status, text, arrows = [] }) {
+  show({ overlay, movable, status, left, arrows = [] }) {
     const { stage } = this.app;
     const { table, state, player } = this;
     const size = table?.side ?? 9;
@@ -127,7 +127,7 @@ export class Solo {
     stage.board.set({
       size,
       pieces: new Map(this.cells.map((cell) => [cell, player])),
-      homes: stage.homes(size, table?.pieces ?? 0),
+      homes: { x: [], o: [], [player]: table ? goal(size, table.pieces, player) : [] },
       destinations: destinations(moves),
       paths: new Map(moves.map((row) => [row.move, row.path])),
       lastMove: this.steps[this.index]?.path ?? [],
@@ -138,25 +138,25 @@ export class Solo {
       onMove: (from, to) => this.play(moves.find(({ move }) => move === `${from}-${to}`)?.path ?? [from, to]),
       onClick: () => {},
     });
-    stage.plates(table ? [this.plate(text)] : []);
+    stage.plates(table ? [this.plate(left)] : []);
     stage.status.textContent = this.fault || status;
     stage.status.dataset.kind = this.fault ? "error" : "";
     fill(stage.controls, h("div.steps", {}, ...this.controls()));
   }
 
   /**
-   * @param {string} [text]
+   * @param {number} [left] the moves that are left in a puzzle
    * @returns {import("./stage.js").Plate}
    */
-  plate(text) {
+  plate(left) {
     const size = this.table?.side ?? 9;
     const rows = rowsToGo(this.cells, size, this.player);
     const whole = rowsToGo(this.app.stage.homes(size, this.cells.length)[this.player], size, this.player);
     return {
       side: this.player,
       name: `Army of ${this.player}`,
-      text: text ?? (this.state ? distanceText(this.state) : "…"),
-      detail: text === undefined ? "moves to go" : "",
+      text: left !== undefined ? `${left}` : this.state ? distanceText(this.state) : "…",
+      detail: `${(left ?? this.state?.distance) === 1 ? "move" : "moves"} ${left === undefined ? "to go" : "left"}`,
       done: whole > 0 ? 1 - rows / whole : 0,
       turn: false,
     };

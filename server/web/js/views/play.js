@@ -178,7 +178,7 @@ export class PlayView {
     const { session, stage } = this.app;
     if (session.fault) return;
     const { player } = session.placement;
-    const first = session.node.parent ? "" : " Choose a piece, then its destination.";
+    const first = session.node.parent ? "" : " Choose a piece.";
     const turn = !this.isHuman(player) ? (this.running ? `${this.nameOf(player)} thinks…` : "Paused.")
       : this.settings.who === "both" ? `${player} to move.${first}` : `Your move.${first}`;
     stage.status.textContent = over || this.noteHere()?.text || turn;

@@ -64,7 +64,7 @@ export class PuzzlesView {
     if (app.tables.length > 0 && this.wanted.state) this.openWanted();
     else if (app.tables.length > 0 && !solo.table && !this.drawing) this.draw();
     const status = this.statusText();
-    solo.show({ overlay: this.helped ? "change" : "off", movable: !this.isOver(), status, text: `${Math.max(0, this.goal - solo.index)} left` });
+    solo.show({ overlay: this.helped ? "change" : "off", movable: !this.isOver(), status, left: Math.max(0, this.goal - solo.index) });
     this.drawTask(status);
     this.drawSetup();
     const table = this.tableNow();
