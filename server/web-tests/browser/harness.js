@@ -83,7 +83,7 @@ export class World {
     page.on("pageerror", (error) => this.errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
     await page.goto(`${this.url}/${hash}`);
-    await page.locator("[data-cell], .table-list").first().waitFor();
+    await page.locator(".stage:visible, .table-list:visible").first().waitFor();
     return page;
   }
 }

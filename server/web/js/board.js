@@ -259,11 +259,10 @@ export class Board {
    * @param {string} tone
    */
   arrow(path, tone) {
-    const points = path.map((cell) => this.place(cell));
-    const [before, end] = points.slice(-2);
-    const length = Math.hypot(end.x - before.x, end.y - before.y) || 1;
-    const short = { x: end.x - (0.3 * (end.x - before.x)) / length, y: end.y - (0.3 * (end.y - before.y)) / length };
-    const text = [...points.slice(0, -1), short].map(({ x, y }) => `${x},${y}`).join(" ");
+    const places = path.map((cell) => this.place(cell));
+    const last = places.length - 1;
+    const points = [toward(places[0], places[1], 0.38), ...places.slice(1, last), toward(places[last], places[last - 1], 0.3)];
+    const text = points.map(({ x, y }) => `${x},${y}`).join(" ");
     return s("polyline", { class: `arrow ${tone}`, points: text, "marker-end": `url(#head-${tone})` });
   }
 
@@ -346,6 +345,17 @@ function hops(from, to, path) {
   const [first, last] = [path[0], path[path.length - 1]];
   if (first === from && last === to) return path;
   return first === to && last === from ? [...path].reverse() : [from, to];
+}
+
+/**
+ * Returns the point at a distance from another one, in the direction of a third one.
+ * @param {{x: number, y: number}} from
+ * @param {{x: number, y: number}} to
+ * @param {number} far
+ */
+function toward(from, to, far) {
+  const part = far / (Math.hypot(to.x - from.x, to.y - from.y) || 1);
+  return { x: from.x + part * (to.x - from.x), y: from.y + part * (to.y - from.y) };
 }
 
 function markers() {

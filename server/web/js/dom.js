@@ -140,6 +140,14 @@ export function icon(name) {
 }
 
 /**
+ * Creates a text for screen readers only.
+ * @param {string} text
+ */
+export function unseen(text) {
+  return h("span.unseen", {}, text);
+}
+
+/**
  * Creates a labelled selection.
  * @param {string} label
  * @param {[string, string][]} options values and texts

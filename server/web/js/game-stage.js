@@ -139,7 +139,7 @@ export class GameStage {
     if (session.fault) return session.fault;
     const lead = facts?.lead;
     if (!facts || facts.result || lead === null || lead === undefined) return this.turnText();
-    const race = lead === 0 ? "Both armies are as far from their goals." : `${lead > 0 ? "x" : "o"} is ${count(Math.abs(lead), "move")} nearer to its goal.`;
+    const race = lead === 0 ? "The race is level." : `${lead > 0 ? "x" : "o"} is ${count(Math.abs(lead), "move")} nearer to its goal.`;
     return `${this.turnText()} ${race}${facts.separated ? " The armies no longer meet." : ""}`;
   }
 

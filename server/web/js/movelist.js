@@ -1,8 +1,7 @@
 /** The moves of a game as a list, with variations, comments and marked mistakes. */
 
-import { fill, h } from "./dom.js";
-import { moveNumber } from "./notation.js";
-import { parsePosition } from "./notation.js";
+import { fill, h, unseen } from "./dom.js";
+import { moveNumber, parsePosition } from "./notation.js";
 import { valueText } from "./text.js";
 
 /**
@@ -127,18 +126,18 @@ class Rows {
   button(node) {
     const mistake = this.options.mistake(node);
     const [from, to] = node.move.split("-");
-    const spoken = to ? `${from} to ${to}` : "pass";
     const value = node.search.value ? `, value ${valueText(node.search.value)}` : "";
+    const about = `${mistake ? `, ${mistake.text}` : ""}${value}`;
     const current = node === this.tree.current;
     return h("button.move", {
       type: "button",
       "aria-current": current ? "step" : null,
-      "aria-label": `${this.number(node)}, ${this.side(node)} ${spoken}${mistake ? `, ${mistake.text}` : ""}${value}`,
       title: mistake?.text,
       "data-move": node.move,
       "data-key": `${node.depth}:${node.position}`,
       click: () => this.options.go(node),
-    }, h("span", {}, to ? `${from}–${to}` : "pass"), mistake ? h("span.mistake", { "data-sign": mistake.sign }, mistake.sign) : null);
+    }, unseen(`${this.side(node)} `), h("span", {}, to ? `${from}–${to}` : "pass"),
+    mistake ? h("span.mistake", { "data-sign": mistake.sign }, mistake.sign) : null, about ? unseen(about) : null);
   }
 
   /** @param {Node} node */

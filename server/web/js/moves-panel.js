@@ -1,7 +1,7 @@
 /** The legal moves as buttons: in groups by the change of distance, or by piece. */
 
-import { fill, h } from "./dom.js";
-import { changeTone, count, distanceSpoken, distanceText, signed } from "./text.js";
+import { fill, h, unseen } from "./dom.js";
+import { changeTone, count, distanceText, signed } from "./text.js";
 
 /** @typedef {import("./types.js").MoveRow} MoveRow */
 
@@ -63,9 +63,9 @@ function byPiece(moves, play) {
  */
 function chip(row, play, short = false) {
   const [from, to] = row.move.split("-");
-  const spoken = to ? `${from} to ${to}` : "pass";
-  const distance = row.distance === null ? "" : `, ${distanceSpoken(row)}, change ${row.change === null ? "unknown" : signed(row.change)}`;
-  const label = to ? (short ? to : `${from}–${to}`) : "pass";
-  return h("button.chip", { type: "button", "data-move": row.move, "data-key": row.move, "data-tone": changeTone(row.change), "aria-label": spoken + distance, click: () => play(row) },
-    h("span", {}, label), row.distance === null ? null : h("span.distance", {}, distanceText(row)));
+  const label = to ? [short ? unseen(`${from}–`) : `${from}–`, to] : ["pass"];
+  const change = row.change === null ? "" : `, change ${signed(row.change)}`;
+  const distance = row.distance === null ? [] : [h("span.distance", {}, distanceText(row)), unseen(`${row.distance === 1 ? "move" : "moves"} to the goal${change}`)];
+  const attributes = { type: "button", "data-move": row.move, "data-key": row.move, "data-tone": changeTone(row.change), click: () => play(row) };
+  return h("button.chip", attributes, h("span", {}, ...label), ...distance);
 }

@@ -38,6 +38,7 @@ export class AnalyseView {
     this.live = new LiveSearch(() => this.found());
     /** @type {AbortController | null} */
     this.whole = null;
+    this.asking = false;
     this.progress = "";
     /** @type {import("../tree.js").Node | null} */
     this.said = null;
@@ -48,7 +49,7 @@ export class AnalyseView {
     this.lines = h("ol.lines", { "aria-label": "Lines" });
     this.state = h("p.note");
     this.graph = s("svg", { class: "graph", click: (event) => this.graphClick(event) });
-    this.graphBox = h("div.graph-box", {}, this.graph);
+    this.graphBox = h("div.graph-box", {}, this.graph, h("p.legend", {}, h("span", {}, "value for x"), h("span.lead", {}, "lead of x by the table")));
     this.whole_button = h("div.row-actions");
     this.moves = h("div.moves");
     this.tools = h("div.row-actions");
@@ -173,13 +174,28 @@ export class AnalyseView {
     const now = evaluations.forX(node);
     showGraph(this.graph, [{ name: "lead", heights: leads }, { name: "value", heights }], node.depth,
       `Evaluation graph: ${known} of ${line.length} positions have a value.${now ? ` Now ${valueText(now)} for x.` : ""}`);
-    this.graphBox.hidden = line.length < 2;
+    this.graphBox.hidden = line.length < 2 || (known === 0 && leads.every((lead) => lead === null));
+    this.askFor(line);
     fill(this.whole_button, line.length < 2 ? null : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), { icon: this.whole ? "close" : "chart", "data-action": "search-game", "data-key": "search-game" }),
       this.progress ? h("span.note", {}, this.progress) : null);
     const branch = node.parent !== null;
     fill(this.tools,
       branch && !node.isMain() ? button("Make main line", () => [tree.promote(node), session.changed()], { icon: "up", "data-action": "promote" }) : null,
       branch ? button("Delete from here", () => [tree.remove(node), session.changed()], { icon: "trash", "data-action": "delete" }) : null);
+  }
+
+  /**
+   * Asks for the distances of the positions of a line, one after another.
+   * @param {import("../tree.js").Node[]} line
+   */
+  async askFor(line) {
+    const { session } = this.app;
+    const next = line.find(({ position }) => !session.known.has(position) && !session.faults.has(position));
+    if (!next || this.asking) return;
+    this.asking = true;
+    await session.ask(next.position).catch(() => {});
+    this.asking = false;
+    if (this.app.view === this) this.app.update();
   }
 
   writeComment() {
@@ -227,7 +243,7 @@ export class AnalyseView {
   line(info) {
     const { session } = this.app;
     const value = valueFor(info.value, session.placement.player, "x");
-    const moves = info.pv.slice(0, 10).map((move, at) => h("button.pv", { type: "button", "data-key": `pv-${info.line}-${at}`, "aria-label": `Play ${info.pv.slice(0, at + 1).join(" ")}`, click: () => this.playLine(info.pv.slice(0, at + 1)) }, move.replace("-", "–")));
+    const moves = info.pv.slice(0, 10).map((move, at) => h("button.pv", { type: "button", "data-move": move, "data-key": `pv-${info.line}-${at}`, title: "Play the line to this move", click: () => this.playLine(info.pv.slice(0, at + 1)) }, move.replace("-", "–")));
     return h("li", { "data-line": info.line },
       h("span.value", { "data-sign": value && valueHeight(value) >= 0 ? "x" : "o", title: `depth ${info.depth}, ${info.nodes} states, for x` }, valueText(value)),
       h("span.pvs", {}, ...moves));
