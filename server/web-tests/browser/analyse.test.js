@@ -161,7 +161,13 @@ test("the editor sets up a position by hand and as text", async () => {
   await page.locator('.message[data-kind="error"]').waitFor();
   await field.fill(POSITION);
   await page.locator('[data-action="set-position"]').click();
+  const before = await field.inputValue();
+  await page.locator('[data-name="random-distance"]').fill("3");
   await page.locator('[data-action="draw-x"]').click();
+  await until(async () => (await field.inputValue()) !== before, "a random army");
+  const drawn = parsePosition(await field.inputValue());
+  assert.equal(here.distance("5x5-3", army(drawn, "x"), "x"), 3);
+  assert.deepEqual(army(drawn, "o"), army(parsePosition(POSITION), "o"));
   await page.locator('[data-action="analyse"]').click();
   await page.locator(".chip").first().waitFor();
   await page.context().close();

@@ -196,7 +196,8 @@ export class App {
     const { target } = event;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (target instanceof HTMLElement && target.closest("input, select, textarea")) return;
-    const handled = event.key.toLowerCase() === "f" && !this.view.wide ? (this.stage.flip(), true) : this.view.key(event.key);
+    const onStage = target instanceof Element && target.closest(".stage") !== null;
+    const handled = onStage && event.key.toLowerCase() === "f" ? (this.stage.flip(), true) : this.view.key(event.key);
     if (handled) event.preventDefault();
   }
 }

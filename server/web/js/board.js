@@ -72,6 +72,7 @@ export class Board {
       trail: s("g", { class: "trail", "aria-hidden": "true" }),
       pieces: s("g", { class: "pieces", "aria-hidden": "true" }),
       arrows: s("g", { class: "arrows", "aria-hidden": "true" }),
+      preview: s("g", { class: "arrows", "aria-hidden": "true" }),
     };
     this.element = s("svg", { class: "board", role: "grid" }, markers(), ...Object.values(this.layers));
     this.input = new BoardInput(this);
@@ -91,7 +92,7 @@ export class Board {
     this.placePieces();
     this.drawTrail();
     this.drawNames();
-    this.drawPreview(null);
+    if (!this.selected) this.drawPreview(null);
     this.refresh();
   }
 
@@ -280,9 +281,8 @@ export class Board {
    * @param {string | null} to
    */
   drawPreview(to) {
-    this.layers.arrows.querySelector(".preview")?.remove();
     const path = to && this.selected ? this.config.paths.get(`${this.selected}-${to}`) : null;
-    if (path) this.layers.arrows.append(this.arrow(path, "preview"));
+    this.layers.preview.replaceChildren(...(path ? [this.arrow(path, "preview")] : []));
   }
 
   /** Draws the names at the edges. */

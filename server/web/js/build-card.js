@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { choose } from "./notation.js";
-import { button, fill, h, notify } from "./dom.js";
+import { button, h, notify, refill } from "./dom.js";
 import { count, duration, shortCount } from "./text.js";
 
 /**
@@ -82,7 +82,8 @@ export class Builds {
  * @param {Builds} builds
  */
 export function showRunning(element, builds) {
-  fill(element, ...builds.running().map((build) => progress(build, builds)));
+  const running = builds.running();
+  refill(element, running, () => running.map((build) => progress(build, builds)));
 }
 
 /**
@@ -118,11 +119,11 @@ export function showOffer(element, app, size, pieces) {
   const within = sensiblePrefix(size, pieces);
   const states = Number(choose(within ?? size * size, pieces));
   if (running) return showRunning(element, app.builds);
-  fill(element,
+  refill(element, [size, pieces], () => [
     h("h3", {}, "No table of distances yet"),
     h("p", {}, `Players estimate the way to the goal. With a table they know it, and every move shows its distance.`),
     button(within ? `Build a part: ${within} cells` : "Build the table", () => app.builds.start(size, pieces, within), { primary: true, "data-action": "build" }),
-    h("p.note", {}, `${shortCount(states)} states, ${sizeText(states)} on the disk.`));
+    h("p.note", {}, `${shortCount(states)} states, ${sizeText(states)} on the disk.`)]);
 }
 
 /** The largest number of states of a table that the page offers. */

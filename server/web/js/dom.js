@@ -78,6 +78,25 @@ export function fill(element, ...children) {
   if (again instanceof HTMLElement) again.focus({ preventScroll: true });
 }
 
+/** The keys of the contents of elements. @type {WeakMap<Element, string>} */
+const drawn = new WeakMap();
+
+/**
+ * Replaces the children of an element if the key differs from that of the last call. A press that began on a child
+ * is lost if the child is replaced, so contents that are drawn often need this.
+ * @param {Element} element
+ * @param {unknown} key a value that determines the children, as JSON
+ * @param {() => Child[]} draw
+ * @returns {boolean} whether the children were replaced
+ */
+export function refill(element, key, draw) {
+  const text = JSON.stringify(key);
+  if (drawn.get(element) === text) return false;
+  drawn.set(element, text);
+  fill(element, ...draw());
+  return true;
+}
+
 /**
  * Creates a button.
  * @param {string} text

@@ -2,7 +2,7 @@
 
 import { api, isAbort } from "./api.js";
 import { army } from "./notation.js";
-import { fill, h, iconButton } from "./dom.js";
+import { h, iconButton, refill } from "./dom.js";
 import { rowsToGo } from "./geometry.js";
 import { count, distanceText, resultText } from "./text.js";
 import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
@@ -63,7 +63,10 @@ export class GameStage {
     stage.plates([this.plate("o"), this.plate("x")]);
     stage.status.textContent = this.statusText();
     stage.status.dataset.kind = session.fault ? "error" : over ? "over" : "";
-    fill(stage.controls, h("div.steps", {}, ...this.controls()), ...(options.actions ?? []));
+    const actions = options.actions ?? [];
+    const { node, tree } = session;
+    const key = [node.depth, node.position, tree.shownLine().length, actions.map((action) => action.outerHTML)];
+    refill(stage.controls, key, () => [h("div.steps", {}, ...this.controls()), ...actions]);
   }
 
   /**

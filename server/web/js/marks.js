@@ -44,7 +44,7 @@ export function pieceMarks(moves) {
 function changeMark(row) {
   const change = row.change ?? 0;
   const bound = row.exact ? "" : "≤";
-  return { tone: changeTone(change), text: `${bound}${signed(change)}`, spoken: `change ${signed(change)}, ${distanceSpoken(row)}` };
+  return { tone: `${changeTone(change)}${row.exact ? "" : " bound"}`, text: `${bound}${signed(change)}`, spoken: `change ${signed(change)}, ${distanceSpoken(row)}` };
 }
 
 /**
@@ -61,6 +61,6 @@ export function heatMarks(cells, own) {
     const shade = Math.min(SHADES, Math.abs(difference));
     const tone = difference < 0 ? `cool-${shade}` : difference > 0 ? `warm-${shade}` : "same";
     const spoken = `if the piece stood here: ${distanceSpoken(heat)}`;
-    return [[heat.cell, { tone: `heat ${tone}`, text: distanceText(heat).replace(" ", ""), spoken }]];
+    return [[heat.cell, { tone: `heat ${tone}${heat.exact ? "" : " bound"}`, text: distanceText(heat).replace(" ", ""), spoken }]];
   }));
 }

@@ -1,6 +1,6 @@
 /** The moves of a game as a list, with variations, comments and marked mistakes. */
 
-import { fill, h, unseen } from "./dom.js";
+import { h, refill, unseen } from "./dom.js";
 import { moveNumber, parsePosition } from "./notation.js";
 import { valueText } from "./text.js";
 
@@ -29,8 +29,9 @@ export function showGame(element, tree, options) {
   const start = parsePosition(tree.root.position);
   const rows = new Rows(tree, options, start.ply, start.player);
   rows.add(tree.root);
+  const key = rows.key;
   const empty = tree.root.children.length === 0 && tree.root.comments.length === 0;
-  fill(element, ...(empty ? [h("p.note", {}, "No moves yet.")] : rows.elements));
+  if (!refill(element, key, () => (empty ? [h("p.note", {}, "No moves yet.")] : rows.elements))) return;
   const current = element.querySelector("[aria-current]");
   if (current instanceof HTMLElement) scrollWithin(element, current);
 }
@@ -44,6 +45,17 @@ function scrollWithin(list, element) {
   const [outer, inner] = [list.getBoundingClientRect(), element.getBoundingClientRect()];
   if (inner.top < outer.top) list.scrollTop -= outer.top - inner.top + 8;
   if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom + 8;
+}
+
+/** The numbers of games, so that two equal games are told apart. @type {WeakMap<Tree, number>} */
+const numbers = new WeakMap();
+let games = 0;
+
+/** @param {Tree} tree */
+function numberOf(tree) {
+  const number = numbers.get(tree) ?? ++games;
+  numbers.set(tree, number);
+  return number;
 }
 
 class Rows {
@@ -62,6 +74,8 @@ class Rows {
     this.elements = [];
     /** @type {HTMLElement | null} */
     this.row = null;
+    /** What determines the list. @type {unknown[]} */
+    this.key = [numberOf(tree), ply, first];
   }
 
   /**
@@ -92,6 +106,7 @@ class Rows {
 
   /** @param {string[]} comments */
   comments(comments) {
+    this.key.push(comments);
     for (const comment of comments) this.block(h("p.comment", {}, comment));
   }
 
@@ -109,11 +124,13 @@ class Rows {
    */
   inline(node, numbered) {
     /** @type {(HTMLElement | string)[]} */
+    this.key.push(node.before);
     const parts = node.before.map((comment) => h("span.comment", {}, comment));
     let shown = numbered;
     for (let at = /** @type {Node | undefined} */ (node); at; at = at.children[0]) {
       const isX = this.side(at) === "x";
       if (isX || shown) parts.push(h("span.number", {}, `${this.number(at)}${isX ? "." : "…"}`));
+      this.key.push(at.comments);
       parts.push(this.button(at), ...at.comments.map((comment) => h("span.comment", {}, comment)));
       shown = at.comments.length > 0;
       const others = at === node ? [] : (at.parent?.children.slice(1) ?? []);
@@ -127,6 +144,7 @@ class Rows {
     const mistake = this.options.mistake(node);
     const [from, to] = node.move.split("-");
     const value = node.search.value ? `, value ${valueText(node.search.value)}` : "";
+    this.key.push(node.depth, node.move, node === this.tree.current, mistake, value);
     const about = `${mistake ? `, ${mistake.text}` : ""}${value}`;
     const current = node === this.tree.current;
     return h("button.move", {

@@ -1,6 +1,6 @@
 /** The legal moves as buttons: in groups by the change of distance, or by piece. */
 
-import { fill, h, unseen } from "./dom.js";
+import { h, refill, unseen } from "./dom.js";
 import { changeTone, count, distanceText, signed } from "./text.js";
 
 /** @typedef {import("./types.js").MoveRow} MoveRow */
@@ -21,17 +21,27 @@ const GROUPS = [
  */
 export function showMoves(element, moves, play) {
   const known = moves.some((row) => row.change !== null);
-  if (!known) return fill(element, ...byPiece(moves, play));
+  refill(element, moves, () => (known ? byChange(moves, play) : byPiece(moves, play)));
+}
+
+/** The groups that the user has opened or closed. @type {Map<string, boolean>} */
+const opened = new Map();
+
+/**
+ * @param {MoveRow[]} moves
+ * @param {(row: MoveRow) => void} play
+ */
+function byChange(moves, play) {
   const groups = GROUPS.map(([tone, title, about]) => {
     const rows = moves.filter((row) => changeTone(row.change) === tone);
     if (rows.length === 0) return null;
     const heading = h("summary", {}, h("span.tone", { "data-tone": tone }), h("span.title", {}, title),
       h("span.number", {}, rows.length), h("span.about", {}, about));
-    const details = h("details.group", { "data-tone": tone }, heading, h("div.chips", {}, ...rows.map((row) => chip(row, play))));
-    details.open = tone !== "worse" || rows.length === moves.length;
+    const details = h("details.group", { "data-tone": tone, toggle: () => opened.set(tone, details.open) }, heading, h("div.chips", {}, ...rows.map((row) => chip(row, play))));
+    details.open = opened.get(tone) ?? (tone !== "worse" || rows.length === moves.length);
     return details;
   });
-  fill(element, shortest(moves), ...groups);
+  return [shortest(moves), ...groups];
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The game that is shown: its tree, and what the server says about its positions. */
 
-import { api, isAbort } from "./api.js";
+import { ApiError, api, isAbort } from "./api.js";
 import { initial, parsePosition, printPosition } from "./notation.js";
 import { load, save } from "./storage.js";
 import { resultTag } from "./text.js";
@@ -14,6 +14,8 @@ import { Tree } from "./tree.js";
 
 /** The positions whose answers are kept. */
 const KEPT = 4000;
+/** The time until a position is asked for again after a failure of the server, in milliseconds. */
+const RETRY = 3000;
 
 export class Session {
   constructor() {
@@ -91,8 +93,19 @@ export class Session {
       return facts;
     });
     this.asked.set(position, answer);
-    answer.catch((error) => !isAbort(error) && this.faults.set(position, error.message)).finally(() => this.asked.delete(position));
+    answer.catch((error) => !isAbort(error) && this.failed(position, error)).finally(() => this.asked.delete(position));
     return answer;
+  }
+
+  /**
+   * Keeps the reason why there are no facts. A position that is not invalid is asked for again after a while.
+   * @param {string} position
+   * @param {Error} error
+   */
+  failed(position, error) {
+    this.faults.set(position, error.message);
+    if (error instanceof ApiError && error.status === 400) return;
+    setTimeout(() => [this.faults.delete(position), this.changed()], RETRY);
   }
 
   /** Forgets all answers, for example after a table was built. */

@@ -2,7 +2,7 @@
 
 import { api, isAbort } from "./api.js";
 import { goal, rowsToGo } from "./geometry.js";
-import { h, fill, iconButton } from "./dom.js";
+import { h, iconButton, refill } from "./dom.js";
 import { destinations } from "./game-stage.js";
 import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
 import { distanceText } from "./text.js";
@@ -141,7 +141,7 @@ export class Solo {
     stage.plates(table ? [this.plate(left)] : []);
     stage.status.textContent = this.fault || status;
     stage.status.dataset.kind = this.fault ? "error" : "";
-    fill(stage.controls, h("div.steps", {}, ...this.controls()));
+    refill(stage.controls, ["solo", this.index, this.steps.length], () => [h("div.steps", {}, ...this.controls())]);
   }
 
   /**

@@ -30,7 +30,7 @@ export class Stage {
     this.status = h("p.status");
     this.controls = h("div.controls", { role: "toolbar", "aria-label": "Moves" });
     const tools = h("div.tools", { role: "toolbar", "aria-label": "Board" },
-      iconButton("Turn the board (F)", "flip", () => this.flip(), { "data-action": "flip" }),
+      iconButton("Turn the board", "flip", () => this.flip(), { "data-action": "flip" }),
       iconButton("Names of cells", "names", () => this.nextNames(), { "data-action": "names" }));
     const frame = h("div.frame", {}, this.board.element, this.top, this.low, tools);
     this.element = h("div.stage", {}, this.status, frame, this.controls);

@@ -1,7 +1,7 @@
 /** Analyse: a game with engine lines, distances, variations and comments. */
 
 import { api, isAbort } from "../api.js";
-import { announce, button, choice, fill, h, notify, panel, s, toggle } from "../dom.js";
+import { announce, button, choice, fill, h, notify, panel, refill, s, toggle } from "../dom.js";
 import { plyAt, showGraph } from "../graph.js";
 import { LiveSearch } from "../live.js";
 import { showGame } from "../movelist.js";
@@ -153,7 +153,7 @@ export class AnalyseView {
     });
     const over = session.result(node) !== null;
     if (session.facts && !over) showMoves(this.list, session.facts.moves, (row) => session.play(row.move));
-    else fill(this.list, h("p.note", {}, session.fault ?? (over ? "The game is over." : "…")));
+    else refill(this.list, [session.fault, over], () => [h("p.note", {}, session.fault ?? (over ? "The game is over." : "…"))]);
     showOffer(this.offer, app, session.placement.size, session.pieces);
     this.drawGame();
     this.search(over);
@@ -176,12 +176,24 @@ export class AnalyseView {
       `Evaluation graph: ${known} of ${line.length} positions have a value.${now ? ` Now ${valueText(now)} for x.` : ""}`);
     this.graphBox.hidden = line.length < 2 || (known === 0 && leads.every((lead) => lead === null));
     this.askFor(line);
-    fill(this.whole_button, line.length < 2 ? null : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), { icon: this.whole ? "close" : "chart", "data-action": "search-game", "data-key": "search-game" }),
-      this.progress ? h("span.note", {}, this.progress) : null);
+    refill(this.whole_button, [line.length < 2, this.whole !== null, this.progress], () => [line.length < 2 ? null : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), { icon: this.whole ? "close" : "chart", "data-action": "search-game", "data-key": "search-game" }),
+      this.progress ? h("span.note", {}, this.progress) : null]);
     const branch = node.parent !== null;
-    fill(this.tools,
-      branch && !node.isMain() ? button("Make main line", () => [tree.promote(node), session.changed()], { icon: "up", "data-action": "promote" }) : null,
-      branch ? button("Delete from here", () => [tree.remove(node), session.changed()], { icon: "trash", "data-action": "delete" }) : null);
+    refill(this.tools, [branch, node.isMain()], () => [
+      branch && !node.isMain() ? button("Make main line", () => this.promote(), { icon: "up", "data-action": "promote" }) : null,
+      branch ? button("Delete from here", () => this.remove(), { icon: "trash", "data-action": "delete" }) : null]);
+  }
+
+  promote() {
+    const { session } = this.app;
+    session.tree.promote(session.node);
+    session.changed();
+  }
+
+  remove() {
+    const { session } = this.app;
+    session.tree.remove(session.node);
+    session.changed();
   }
 
   /**
@@ -231,7 +243,9 @@ export class AnalyseView {
   drawLines() {
     const { session } = this.app;
     const lines = this.linesHere();
-    fill(this.lines, ...lines.map((info) => this.line(info)));
+    while (this.lines.children.length > lines.length) this.lines.lastElementChild?.remove();
+    while (this.lines.children.length < lines.length) this.lines.append(h("li"));
+    lines.forEach((info, at) => refill(this.lines.children[at], [session.node.position, info], () => this.line(info)));
     const best = lines[0];
     const cost = best ? `depth ${best.depth} · ${shortCount(best.nodes)} states · ${best.seconds.toFixed(1)} s` : "";
     const state = this.live.error || (session.result(session.node) ? "" : this.settings.engine ? (this.live.running ? `Searching… ${cost}` : cost) : "");
@@ -244,9 +258,9 @@ export class AnalyseView {
     const { session } = this.app;
     const value = valueFor(info.value, session.placement.player, "x");
     const moves = info.pv.slice(0, 10).map((move, at) => h("button.pv", { type: "button", "data-move": move, "data-key": `pv-${info.line}-${at}`, title: "Play the line to this move", click: () => this.playLine(info.pv.slice(0, at + 1)) }, move.replace("-", "–")));
-    return h("li", { "data-line": info.line },
+    return [
       h("span.value", { "data-sign": value && valueHeight(value) >= 0 ? "x" : "o", title: `depth ${info.depth}, ${info.nodes} states, for x` }, valueText(value)),
-      h("span.pvs", {}, ...moves));
+      h("span.pvs", {}, ...moves)];
   }
 
   /** @param {string[]} moves */

@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { home } from "../geometry.js";
-import { announce, button, choice, fill, h, panel } from "../dom.js";
+import { announce, button, choice, fill, h, panel, refill } from "../dom.js";
 import { showMoves } from "../moves-panel.js";
 import { parseArmy, parsePosition, army, unrank } from "../notation.js";
 import { Solo } from "../solo.js";
@@ -185,13 +185,13 @@ export class DistancesView {
     const { state } = this.solo;
     if (!state) {
       fill(this.facts, h("p.note", {}, this.solo.fault || "…"));
-      return fill(this.list);
+      return refill(this.list, null, () => []);
     }
     const kinds = { goal: "in the goal", exact: "exact", bound: "an upper bound", outside: "outside the table" };
     fill(this.facts, h("p.figure", { "data-name": "distance" }, h("strong", {}, distanceText(state)), h("span", {}, `${state.distance === 1 ? "move" : "moves"} to the goal`), h("span.kind", { "data-kind": state.category }, kinds[state.category])),
       h("p.note", {}, `Rank ${state.rank.toLocaleString("en")}`));
     if (state.moves.length > 0) showMoves(this.list, state.moves, (row) => this.solo.play(row.path));
-    else fill(this.list, h("p.note", {}, "No moves."));
+    else refill(this.list, "none", () => [h("p.note", {}, "No moves.")]);
   }
 
   drawLine() {

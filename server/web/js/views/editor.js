@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { SIZES, boardCells, other } from "../geometry.js";
-import { button, choice, fill, h, notify, panel } from "../dom.js";
+import { button, choice, fill, h, notify, panel, refill } from "../dom.js";
 import { army, initial, parseArmy, parsePosition, printPosition, unrank } from "../notation.js";
 import { sideBadge } from "../stage.js";
 import { count } from "../text.js";
@@ -18,6 +18,9 @@ import { Tree } from "../tree.js";
 
 /** @type {[Tool, string][]} */
 const TOOLS = [["move", "Move"], ["x", "Put x"], ["o", "Put o"], ["erase", "Erase"]];
+
+/** The random armies that are drawn until one fits beside the other army. */
+const TRIES = 30;
 
 /** @type {Side[]} */
 const SIDES = ["x", "o"];
@@ -109,7 +112,7 @@ export class EditorView {
     app.stage.plates([]);
     app.stage.status.textContent = this.fault() ?? `${count(counts[0], "piece")} each, ${placement.player} to move.`;
     app.stage.status.dataset.kind = "";
-    fill(app.stage.controls, ...this.actions());
+    refill(app.stage.controls, ["editor", this.fault()], () => this.actions());
     const key = JSON.stringify([printPosition(placement), tool, app.tables.map(({ name }) => name)]);
     if (key === this.drawnKey) return;
     this.drawnKey = key;
@@ -214,21 +217,26 @@ export class EditorView {
     const pieces = army(placement, "x").length;
     const table = this.app.tables.find((known) => known.side === placement.size && known.pieces === pieces);
     if (!table) return [h("p.note", {}, "Random states at a distance need a table of this board.")];
-    const distance = h("input", { type: "number", min: 0, max: table.max_distance, value: 10, "data-name": "random-distance", "data-key": "random-distance" });
+    const distance = h("input", { type: "number", min: 0, max: table.max_distance, value: Math.round(table.max_distance / 2), "data-name": "random-distance", "data-key": "random-distance" });
     return [h("div.form", {},
       h("label.field", {}, h("span", {}, "Random army at distance"), distance),
       h("div.row-actions", {}, ...SIDES.map((side) => button(`Draw ${side}`, () => this.random(table.name, Number(distance.value), side), { "data-key": `draw-${side}`, "data-action": `draw-${side}` }))))];
   }
 
   /**
+   * Replaces an army by a random one at a distance, whose cells the other army leaves free.
    * @param {string} table
    * @param {number} distance
    * @param {Side} side
    */
   async random(table, distance, side) {
+    const taken = army(this.placement, other(side));
     try {
-      const { state } = await api.random(table, distance, side, Math.floor(Math.random() * 2 ** 31));
-      this.setArmy(side, state);
+      for (let tries = 0; tries < TRIES; tries++) {
+        const { state } = await api.random(table, distance, side, Math.floor(Math.random() * 2 ** 31));
+        if (!parseArmy(state, this.placement.size).some((cell) => taken.includes(cell))) return this.setArmy(side, state);
+      }
+      notify(`Drew ${TRIES} states; ${other(side)} stands in the way of each.`, "error");
     } catch (error) {
       this.app.fail(error);
     }

@@ -2,9 +2,10 @@
 
 import { api, isAbort } from "../api.js";
 import { SIZES, mostPieces, other } from "../geometry.js";
-import { announce, button, choice, fill, h, panel, toggle } from "../dom.js";
+import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
 import { delay } from "../live.js";
 import { showGame } from "../movelist.js";
+import { showMoves } from "../moves-panel.js";
 import { initial, printPosition } from "../notation.js";
 import { saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
@@ -48,8 +49,10 @@ export class PlayView {
     this.offer = h("div.offer");
     this.moves = h("div.moves");
     this.actions = h("div.actions");
+    this.legal = h("div.move-groups");
+    this.allMoves = h("details.more", { toggle: () => app.update() }, h("summary", {}, "All legal moves"), this.legal);
     this.left = h("div", {}, panel("Game", this.setup), this.offer);
-    this.right = h("div", {}, panel("Moves", this.moves, this.actions));
+    this.right = h("div", {}, panel("Moves", this.moves, this.allMoves, this.actions));
     this.drawSetup();
   }
 
@@ -153,7 +156,9 @@ export class PlayView {
     showGame(this.moves, session.tree, { go: (node) => session.go(node), mistake: (node) => this.settings.distances ? app.evaluations.mistake(node) : null });
     showOffer(this.offer, app, session.placement.size, session.pieces);
     this.drawReport(over);
-    fill(this.actions, saveButton(app), button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" }));
+    const moves = human && !over && this.allMoves.open ? (session.facts?.moves ?? []) : [];
+    showMoves(this.legal, moves, (row) => this.play(row.move));
+    refill(this.actions, "", () => [saveButton(app), button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" })]);
     this.sayMove();
     if (!human && !over) this.think();
   }

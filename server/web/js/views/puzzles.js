@@ -112,7 +112,7 @@ export class PuzzlesView {
     const hint = this.helped && !this.isOver() ? (this.isOnWay() ? "You are on a shortest way." : "This way is too long: go back.") : "";
     fill(this.task,
       h("p.figure", { "data-name": "puzzle" }, h("strong", {}, `${this.goal}`), h("span", {}, `${this.goal === 1 ? "move" : "moves"} to bring the army home`)),
-      h("p", { class: this.isHome() ? "over" : null }, status),
+      this.isOver() ? h("p", { class: this.isHome() ? "over" : null }, status) : null,
       hint ? h("p.note", {}, hint) : null,
       h("div.row-actions", {},
         button("Take back", () => solo.go(solo.index - 1), { icon: "undo", disabled: solo.index === 0, "data-key": "back", "data-action": "back" }),
