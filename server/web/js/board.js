@@ -302,7 +302,7 @@ export class Board {
   refresh() {
     const { config, selected } = this;
     const reachable = new Set(this.reachable());
-    set(this.element, { "aria-label": config.label });
+    set(this.element, { "aria-label": config.label, class: `board${config.names === "all" ? " named" : ""}` });
     for (const [name, parts] of this.cells) {
       const mark = config.marks.get(name);
       const piece = config.pieces.get(name);
