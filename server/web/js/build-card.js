@@ -20,6 +20,8 @@ export class Builds {
     this.app = app;
     /** @type {Build[]} */
     this.builds = [];
+    /** When the phase of each build began, in seconds of the build. @type {Map<string, {phase: string | null, began: number}>} */
+    this.phases = new Map();
     /** @type {Set<() => void>} */
     this.listeners = new Set();
     this.timer = 0;
@@ -31,6 +33,7 @@ export class Builds {
     const before = this.running();
     this.builds = await api.builds().catch(() => this.builds);
     for (const build of this.builds) {
+      if (this.phases.get(build.id)?.phase !== build.phase) this.phases.set(build.id, { phase: build.phase, began: build.seconds });
       const ended = build.state !== "running" && before.some(({ id }) => id === build.id);
       if (ended) await this.ended(build);
     }
@@ -92,7 +95,8 @@ export function showRunning(element, builds) {
  */
 function progress(build, builds) {
   const part = build.total > 0 ? build.done / build.total : 0;
-  const left = part > 0.02 ? ` · about ${duration((build.seconds * (1 - part)) / part)} left` : "";
+  const inPhase = build.seconds - (builds.phases.get(build.id)?.began ?? 0);
+  const left = part > 0.05 && inPhase > 2 ? ` · about ${duration((inPhase * (1 - part)) / part)} left of this step` : "";
   const percent = Math.floor(100 * part);
   const bar = h("progress", { max: 100, "aria-label": `Building ${build.table}` });
   if (build.total > 0) bar.value = percent;

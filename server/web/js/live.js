@@ -1,6 +1,7 @@
 /** A running search: repeated with growing limits, so that the first lines appear at once. */
 
 import { ApiError, api, isAbort } from "./api.js";
+import { valueHeight } from "./text.js";
 
 /**
  * @typedef {import("./types.js").Info} Info
@@ -81,10 +82,17 @@ export class LiveSearch {
    * @param {AbortSignal} signal
    */
   async round(position, options, signal) {
+    let reports = 0;
+    const report = (/** @type {Info} */ info) => {
+      if (signal.aborted) return;
+      reports++;
+      this.report(info);
+    };
     for (;;) {
       try {
-        const best = await api.analyse(position, options, (info) => !signal.aborted && this.report(info), signal);
-        if (options.lines === 1) this.report({ ...best, line: 1 });
+        const best = await api.analyse(position, options, report, signal);
+        // Some players report nothing before their choice.
+        if (options.lines === 1 || reports === 0) report(best);
         return;
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 503) throw error;
@@ -93,11 +101,14 @@ export class LiveSearch {
     }
   }
 
-  /** @param {Info} info */
+  /**
+   * Takes over a line. Lines are ordered by value, because each has its own search.
+   * @param {Info} info
+   */
   report(info) {
-    const line = info.line ?? 1;
-    const kept = this.lines.filter((other) => other.line !== line && (other.line < line || other.pv[0] !== info.pv[0]));
-    this.lines = [...kept, { ...info, line }].sort((a, b) => a.line - b.line);
+    const kept = this.lines.filter(({ line, pv }) => line !== info.line && (line < info.line || pv[0] !== info.pv[0]));
+    const height = (/** @type {Info} */ { value }) => (value ? valueHeight(value) : 0);
+    this.lines = [...kept, info].sort((a, b) => height(b) - height(a) || a.line - b.line);
     this.changed();
   }
 }

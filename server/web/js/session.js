@@ -180,9 +180,18 @@ export class Session {
     return this.known.get(node.position)?.result ?? null;
   }
 
+  /** Returns the moves to the shown position. */
+  movesHere() {
+    return this.node.line().slice(1).map(({ move }) => move);
+  }
+
+  /** Returns the permalink of the shown position and the moves to it. */
+  link() {
+    return { position: this.tree.root.position, moves: this.movesHere().join(",") };
+  }
+
   store() {
-    const { tree } = this;
-    save("game", { record: tree.toRecord(), moves: tree.current.line().slice(1).map((node) => node.move) });
+    save("game", { record: this.tree.toRecord(), moves: this.movesHere() });
   }
 
   /** Shows the game that the browser has kept, if there is one. */

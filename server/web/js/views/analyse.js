@@ -80,8 +80,7 @@ export class AnalyseView {
   }
 
   link() {
-    const { tree, node } = this.app.session;
-    return { position: tree.root.position, moves: node.line().slice(1).map(({ move }) => move).join(",") };
+    return this.app.session.link();
   }
 
   /** @param {string} key */
