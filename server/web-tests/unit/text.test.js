@@ -20,11 +20,13 @@ test("parameters without a value are left out", () => {
 });
 
 test("links are read as they were printed", () => {
-  for (const link of [
+  /** @type {import("../../web/js/storage.js").Link[]} */
+  const links = [
     { position: "6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0", moves: "a2-a4,i8-i6" },
     { view: "distances", table: "9x9-6", player: "o", state: "a1,b1" },
     { view: "distances", state: "#17 & more" },
-  ]) assert.deepEqual(parseLink(printLink(link)), link);
+  ];
+  for (const link of links) assert.deepEqual(parseLink(printLink(link)), link);
   assert.equal(printLink({ position: "3/3/3 x 0", moves: "" }), "#position=3/3/3_x_0");
 });
 

@@ -93,7 +93,7 @@ export class AnalyseView {
     Object.assign(this.settings, change);
     save("analyse", this.settings);
     this.drawEngine();
-    this.app.stage.board.select(null);
+    if (change.overlay) this.app.stage.board.select(null);
     this.app.update();
   }
 
