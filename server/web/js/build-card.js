@@ -96,7 +96,7 @@ export function showRunning(element, builds) {
 function progress(build, builds) {
   const part = build.total > 0 ? build.done / build.total : 0;
   const inPhase = build.seconds - (builds.phases.get(build.id)?.began ?? 0);
-  const left = part > 0.05 && inPhase > 2 ? ` · about ${duration((inPhase * (1 - part)) / part)} left of this step` : "";
+  const left = part > 0.05 && inPhase > 2 ? ` · about ${duration((inPhase * (1 - part)) / part)} left` : "";
   const percent = Math.floor(100 * part);
   const bar = h("progress", { max: 100, "aria-label": `Building ${build.table}` });
   if (build.total > 0) bar.value = percent;
@@ -104,7 +104,7 @@ function progress(build, builds) {
     h("p", {}, h("strong", {}, `Building ${build.table}`), build.phase ? ` · ${build.phase}` : ""),
     bar,
     h("div.build-foot", {},
-      h("span", {}, `${build.total > 0 ? `${percent} % · ` : ""}${duration(build.seconds)}${left}`),
+      h("span", {}, `${build.total > 0 ? `${percent} % of this step · ` : ""}${duration(build.seconds)}${left}`),
       button("Cancel", () => builds.cancel(build), { "data-key": `cancel-${build.id}` })));
 }
 

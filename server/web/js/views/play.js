@@ -183,7 +183,8 @@ export class PlayView {
     if (session.fault) return;
     const { player } = session.placement;
     const first = session.node.parent ? "" : " Choose a piece.";
-    const turn = !this.isHuman(player) ? (this.running ? `${this.nameOf(player)} thinks…` : "Paused.")
+    const back = !this.isHuman(player) && session.node.children.length > 0;
+    const turn = back ? "An earlier position." : !this.isHuman(player) ? (this.running ? `${this.nameOf(player)} thinks…` : "Paused.")
       : this.settings.who === "both" ? `${player} to move.${first}` : `Your move.${first}`;
     stage.status.textContent = over || this.noteHere()?.text || turn;
     stage.status.dataset.kind = over ? "over" : "";
