@@ -31,7 +31,11 @@ test("the changes on the board are those of the program", async () => {
     for (const from of await cells(page, ".movable")) {
       await press(page, from);
       for (const to of await cells(page, ".destination")) {
-        const after = here.distance("5x5-3", own.map((name) => (name === from ? to : name)), placement.player);
+        const after = here.distance(
+          "5x5-3",
+          own.map((name) => (name === from ? to : name)),
+          placement.player,
+        );
         assert.equal(number(await label(page, to)), after - now, `${position} ${from}-${to}`);
         seen++;
       }
@@ -39,7 +43,9 @@ test("the changes on the board are those of the program", async () => {
     }
     const legal = sternhalma(["moves", position]).split("\n");
     assert.equal(seen, legal.length);
-    const chips = await page.locator(".chip").evaluateAll((found) => found.map((chip) => chip.getAttribute("data-move")));
+    const chips = await page
+      .locator(".chip")
+      .evaluateAll((found) => found.map((chip) => chip.getAttribute("data-move")));
     assert.deepEqual(chips.sort(), legal.sort());
     await page.context().close();
   }
@@ -66,7 +72,15 @@ test("the heat map has the distances of the program", async () => {
   const hot = await cells(page, ".heat");
   assert.equal(hot.length, 25 - 5);
   for (const name of hot.filter((name) => name !== "c2")) {
-    assert.equal(number(await label(page, name)), here.distance("5x5-3", own.map((other) => (other === "c2" ? name : other)), "x"), name);
+    assert.equal(
+      number(await label(page, name)),
+      here.distance(
+        "5x5-3",
+        own.map((other) => (other === "c2" ? name : other)),
+        "x",
+      ),
+      name,
+    );
   }
   await page.context().close();
 });
@@ -104,9 +118,14 @@ test("the engine shows lines, whose moves can be played", async () => {
   await page.locator('[data-name="engine-nodes"]').selectOption("10000");
   await page.locator('[data-name="engine"]').check();
   await until(async () => (await page.locator(".lines li").count()) === 3, "three lines");
-  await until(async () => !(await page.locator(".panel .note").allInnerTexts()).some((text) => text.startsWith("Searching")), "the end of the search");
+  await until(
+    async () => !(await page.locator(".panel .note").allInnerTexts()).some((text) => text.startsWith("Searching")),
+    "the end of the search",
+  );
   const best = await page.locator(".lines li").first().locator(".pv").first().getAttribute("data-move");
-  const printed = JSON.parse(sternhalma(["analyse", "--json", "--nodes", "10000", "--table", `${here.folder}/5x5-3.sht`, POSITION]));
+  const printed = JSON.parse(
+    sternhalma(["analyse", "--json", "--nodes", "10000", "--table", `${here.folder}/5x5-3.sht`, POSITION]),
+  );
   assert.equal(best, printed.lines[0].move);
   await page.locator(".lines li").first().locator(".pv").nth(1).click();
   await until(async () => (await page.locator(".moves [data-move]").count()) === 2, "two moves");
@@ -116,7 +135,10 @@ test("the engine shows lines, whose moves can be played", async () => {
 test("a searched game has a graph, and mistakes are marked", async () => {
   const page = await here.open(`${LINK}&moves=d4-d2,e2-e4`);
   await page.locator('[data-action="search-game"]').click();
-  await until(async () => /3 of 3 positions have a value/.test((await page.locator(".graph").getAttribute("aria-label")) ?? ""), "three values");
+  await until(
+    async () => /3 of 3 positions have a value/.test((await page.locator(".graph").getAttribute("aria-label")) ?? ""),
+    "three values",
+  );
   assert.equal(await page.locator('.moves [data-move="d4-d2"] .mistake').count(), 1);
   await page.context().close();
 });
@@ -155,7 +177,15 @@ test("the editor sets up a position by hand and as text", async () => {
   await page.locator('[data-name="army-x"]').fill("#1");
   await page.locator('[data-action="set-x"]').click();
   const cells_of = sternhalma(["unrank", "--side", "5", "--pieces", "2", "1"]).split(/\s/)[0].split(",");
-  await until(async () => Object.entries(await pieces(page)).filter(([, side]) => side === "x").map(([name]) => name).sort().join() === cells_of.sort().join(), "the rank");
+  await until(
+    async () =>
+      Object.entries(await pieces(page))
+        .filter(([, side]) => side === "x")
+        .map(([name]) => name)
+        .sort()
+        .join() === cells_of.sort().join(),
+    "the rank",
+  );
   await field.fill("not a position");
   await page.locator('[data-action="set-position"]').click();
   await page.locator('.message[data-kind="error"]').waitFor();

@@ -32,7 +32,9 @@ export class World {
     const args = ["serve", "--port", "0", "--tables", this.folder];
     const server = spawn(process.env.STERNHALMA_PROGRAM ?? "", args, { stdio: ["ignore", "pipe", "ignore"] });
     this.server = server;
-    for await (const line of createInterface({ input: /** @type {import("node:stream").Readable} */ (server.stdout) })) {
+    for await (const line of createInterface({
+      input: /** @type {import("node:stream").Readable} */ (server.stdout),
+    })) {
       const found = /http:\/\/\S+/.exec(line);
       if (found) {
         this.url = found[0].replace(/\/$/, "");
@@ -65,7 +67,15 @@ export class World {
    * @param {string} player
    */
   distance(table, cells, player) {
-    const answer = sternhalma(["query", join(this.folder, `${table}.sht`), cells.join(","), "--player", player, "--format", "ndjson"]);
+    const answer = sternhalma([
+      "query",
+      join(this.folder, `${table}.sht`),
+      cells.join(","),
+      "--player",
+      player,
+      "--format",
+      "ndjson",
+    ]);
     return JSON.parse(answer).distance;
   }
 
@@ -77,7 +87,12 @@ export class World {
    */
   async open(hash = "", options = {}) {
     if (!this.browser) throw new Error("the browser has not started");
-    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", acceptDownloads: true, ...options });
+    const context = await this.browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      reducedMotion: "reduce",
+      acceptDownloads: true,
+      ...options,
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(15000);
     page.on("pageerror", (error) => this.errors.push(error.message));
@@ -102,10 +117,14 @@ export function world() {
  * @returns {Promise<Record<string, string>>}
  */
 export function pieces(page) {
-  return page.locator("[data-cell]").evaluateAll((cells) => Object.fromEntries(cells.flatMap((cell) => {
-    const side = /piece of ([xo])/.exec(cell.getAttribute("aria-label") ?? "")?.[1];
-    return side ? [[cell.getAttribute("data-cell"), side]] : [];
-  })));
+  return page.locator("[data-cell]").evaluateAll((cells) =>
+    Object.fromEntries(
+      cells.flatMap((cell) => {
+        const side = /piece of ([xo])/.exec(cell.getAttribute("aria-label") ?? "")?.[1];
+        return side ? [[cell.getAttribute("data-cell"), side]] : [];
+      }),
+    ),
+  );
 }
 
 /**
@@ -115,7 +134,9 @@ export function pieces(page) {
  * @returns {Promise<string[]>}
  */
 export function cells(page, selector) {
-  return page.locator(`.cell${selector}`).evaluateAll((found) => found.map((cell) => cell.getAttribute("data-cell") ?? ""));
+  return page
+    .locator(`.cell${selector}`)
+    .evaluateAll((found) => found.map((cell) => cell.getAttribute("data-cell") ?? ""));
 }
 
 /**

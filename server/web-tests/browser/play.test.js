@@ -14,7 +14,8 @@ before(() => here.build(5, 3));
 const status = (page) => page.locator(".status").innerText();
 
 /** @param {import("./harness.js").Page} page */
-const moves = (page) => page.locator(".moves [data-move]").evaluateAll((found) => found.map((move) => move.getAttribute("data-move") ?? ""));
+const moves = (page) =>
+  page.locator(".moves [data-move]").evaluateAll((found) => found.map((move) => move.getAttribute("data-move") ?? ""));
 
 test("a whole game against a player ends by the rules", async () => {
   const page = await here.open();
@@ -22,7 +23,10 @@ test("a whole game against a player ends by the rules", async () => {
   await page.locator('[data-name="player-o"]').selectOption("greedy");
   await page.locator('[data-name="distances"]').check();
   for (let turn = 0; turn < 60 && !/wins|drawn/.test(await status(page)); turn++) {
-    await until(async () => /wins|drawn/.test(await status(page)) || (await cells(page, ".movable")).length > 0, "the turn of the person");
+    await until(
+      async () => /wins|drawn/.test(await status(page)) || (await cells(page, ".movable")).length > 0,
+      "the turn of the person",
+    );
     if (/wins|drawn/.test(await status(page))) break;
     const before = (await moves(page)).length;
     const from = [...(await cells(page, ".movable.better")), ...(await cells(page, ".movable"))][0];
@@ -32,7 +36,9 @@ test("a whole game against a player ends by the rules", async () => {
   }
   const played = await moves(page);
   const script = `position startpos moves ${played.join(" ")}\nquery result\nquit\n`;
-  const result = sternhalma(["ugi", "--side", "5", "--pieces", "3", "--player", "greedy"], script).match(/response (p1win|p2win|draw)/)?.[1];
+  const result = sternhalma(["ugi", "--side", "5", "--pieces", "3", "--player", "greedy"], script).match(
+    /response (p1win|p2win|draw)/,
+  )?.[1];
   assert.ok(result, `the program says that the game goes on: ${played.join(" ")}`);
   assert.match(await status(page), result === "draw" ? /drawn/ : result === "p1win" ? /x wins/ : /o wins/);
   await page.context().close();
@@ -88,7 +94,10 @@ test("resignation ends a game, and a hint shows a move", async () => {
 test("a piece can be dragged", async () => {
   const page = await here.open();
   await newGame(page);
-  const [from, to] = [await cell(page, "a2").locator(".target").boundingBox(), await cell(page, "a3").locator(".target").boundingBox()];
+  const [from, to] = [
+    await cell(page, "a2").locator(".target").boundingBox(),
+    await cell(page, "a3").locator(".target").boundingBox(),
+  ];
   assert.ok(from && to);
   await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
   await page.mouse.down();
@@ -102,7 +111,12 @@ test("a game can be played with the keyboard alone", async () => {
   const page = await here.open();
   await newGame(page);
   await page.keyboard.press("Tab");
-  for (let tries = 0; tries < 60 && !(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell"))); tries++) await page.keyboard.press("Tab");
+  for (
+    let tries = 0;
+    tries < 60 && !(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));
+    tries++
+  )
+    await page.keyboard.press("Tab");
   const focus = () => page.evaluate(() => document.activeElement?.getAttribute("data-cell"));
   assert.equal(await focus(), "a1");
   await page.keyboard.press("ArrowUp");

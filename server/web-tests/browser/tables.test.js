@@ -63,7 +63,10 @@ test("random states have the distance that was asked for", async () => {
   const page = await here.open("#view=distances&table=5x5-3");
   await page.locator('[data-name="distance"][type="number"]').fill("3");
   await page.locator('[data-action="random"]').click();
-  await until(async () => (await page.locator('.figure[data-name="distance"] strong').innerText()) === "3", "distance 3");
+  await until(
+    async () => (await page.locator('.figure[data-name="distance"] strong').innerText()) === "3",
+    "distance 3",
+  );
   const state = await page.locator('[data-name="state"]').inputValue();
   assert.equal(here.distance("5x5-3", state.split(","), "x"), 3);
   await page.context().close();

@@ -26,15 +26,24 @@ const VIEWS = [
 ];
 
 /** @type {Record<string, {width: number, height: number}>} */
-const SIZES = { wide: { width: 1440, height: 900 }, middle: { width: 1000, height: 800 }, phone: { width: 360, height: 740 } };
+const SIZES = {
+  wide: { width: 1440, height: 900 },
+  middle: { width: 1000, height: 800 },
+  phone: { width: 360, height: 740 },
+};
 
 /** @param {import("./harness.js").Page} page */
 async function faults(page) {
   // The policy of the page forbids scripts from elsewhere; the protocol of the browser may run them.
   await page.evaluate(AXE);
   const found = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
-  const serious = found.violations.filter((/** @type {any} */ { impact }) => impact === "serious" || impact === "critical");
-  return serious.map((/** @type {any} */ { id, nodes }) => [id, nodes.slice(0, 3).map((/** @type {any} */ node) => node.html)]);
+  const serious = found.violations.filter(
+    (/** @type {any} */ { impact }) => impact === "serious" || impact === "critical",
+  );
+  return serious.map((/** @type {any} */ { id, nodes }) => [
+    id,
+    nodes.slice(0, 3).map((/** @type {any} */ node) => node.html),
+  ]);
 }
 
 /**
@@ -42,10 +51,14 @@ async function faults(page) {
  * @param {import("./harness.js").Page} page
  */
 function narrow(page) {
-  return page.locator("button:visible, select:visible, #views a:visible").evaluateAll((found) => found.filter((control) => {
-    const box = control.getBoundingClientRect();
-    return box.width < 24 || box.height < 24 || box.left < 0 || box.right > innerWidth + 1;
-  }).map((control) => control.outerHTML));
+  return page.locator("button:visible, select:visible, #views a:visible").evaluateAll((found) =>
+    found
+      .filter((control) => {
+        const box = control.getBoundingClientRect();
+        return box.width < 24 || box.height < 24 || box.left < 0 || box.right > innerWidth + 1;
+      })
+      .map((control) => control.outerHTML),
+  );
 }
 
 for (const [name, link, ready] of VIEWS) {
@@ -55,7 +68,9 @@ for (const [name, link, ready] of VIEWS) {
       for (const [size, viewport] of Object.entries(SIZES)) {
         await page.setViewportSize(viewport);
         await page.locator(ready).first().waitFor();
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        const over = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
         assert.equal(over, 0, `${size}: the page is wider than the window`);
         assert.deepEqual(await narrow(page), [], size);
         if (size !== "middle") assert.deepEqual(await faults(page), [], size);
@@ -85,8 +100,12 @@ test("the colours can be chosen", async () => {
 test("the first page is smaller than 100 KB", async () => {
   const page = await here.open();
   await page.locator(".cell.movable").first().waitFor();
-  const bytes = await page.evaluate(() => performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"))
-    .reduce((sum, entry) => sum + /** @type {any} */ (entry).transferSize, 0));
+  const bytes = await page.evaluate(() =>
+    performance
+      .getEntriesByType("resource")
+      .concat(performance.getEntriesByType("navigation"))
+      .reduce((sum, entry) => sum + /** @type {any} */ (entry).transferSize, 0),
+  );
   assert.ok(bytes > 10_000 && bytes < 100_000, `${bytes} bytes`);
   await page.context().close();
 });

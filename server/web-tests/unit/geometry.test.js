@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { RISE, SIZES, boardCells, cellAt, goal, home, mostPieces, neighbours, parseCell, point, rowsToGo, step } from "../../web/js/geometry.js";
+import {
+  RISE,
+  SIZES,
+  boardCells,
+  cellAt,
+  goal,
+  home,
+  mostPieces,
+  neighbours,
+  parseCell,
+  point,
+  rowsToGo,
+  step,
+} from "../../web/js/geometry.js";
 import { army, initial, parsePosition, printPosition } from "../../web/js/notation.js";
 import { sternhalma } from "./program.js";
 
@@ -9,7 +22,12 @@ test("the initial positions are those of the program", () => {
   for (const size of SIZES) {
     for (const pieces of [1, mostPieces(size)]) {
       const position = printPosition(initial(size, pieces));
-      assert.equal(sternhalma(["show", "--side", `${size}`, "--pieces", `${pieces}`]).split("\n").at(-1), position);
+      assert.equal(
+        sternhalma(["show", "--side", `${size}`, "--pieces", `${pieces}`])
+          .split("\n")
+          .at(-1),
+        position,
+      );
       assert.deepEqual(home(size, pieces, "x"), army(parsePosition(position), "x"));
       assert.deepEqual(goal(size, pieces, "x"), army(parsePosition(position), "o"));
     }
@@ -19,9 +37,22 @@ test("the initial positions are those of the program", () => {
 test("a piece alone steps to its neighbours", () => {
   for (const size of [3, 4, 7, 11]) {
     for (const cell of boardCells(size)) {
-      const placement = { size, pieces: new Map([[cell.name, /** @type {const} */ ("x")]]), player: /** @type {const} */ ("x"), ply: 0 };
-      const moves = sternhalma(["moves", printPosition(placement)]).split("\n").map((move) => move.split("-")[1]);
-      assert.deepEqual(neighbours(cell, size).map(({ name }) => name).sort(), moves.sort(), `${size} ${cell.name}`);
+      const placement = {
+        size,
+        pieces: new Map([[cell.name, /** @type {const} */ ("x")]]),
+        player: /** @type {const} */ ("x"),
+        ply: 0,
+      };
+      const moves = sternhalma(["moves", printPosition(placement)])
+        .split("\n")
+        .map((move) => move.split("-")[1]);
+      assert.deepEqual(
+        neighbours(cell, size)
+          .map(({ name }) => name)
+          .sort(),
+        moves.sort(),
+        `${size} ${cell.name}`,
+      );
     }
   }
 });

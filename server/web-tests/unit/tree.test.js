@@ -8,15 +8,35 @@ const START = printPosition(initial(5, 3));
 
 /** @type {import("../../web/js/types.js").GameRecord} */
 const RECORD = {
-  tags: [["Event", "a game in the terminal"], ["PlayerX", "human"]],
+  tags: [
+    ["Event", "a game in the terminal"],
+    ["PlayerX", "human"],
+  ],
   position: START,
   ply_limit: 1000,
   comments: ["before the game"],
   game: [
-    { move: "a2-a3", comments: ["safe"], variations: [
-      { comments: ["instead"], game: [{ move: "a1-a3", comments: ["a jump"] }, { move: "e4-d4", variations: [{ comments: [], game: [{ move: "e4-d5" }] }] }] },
-    ] },
-    { move: "d5-c5", value: { kind: "lead", value: 0.35 }, depth: 8, nodes: 1000, seconds: 0.012, data: [["key", "value"]] },
+    {
+      move: "a2-a3",
+      comments: ["safe"],
+      variations: [
+        {
+          comments: ["instead"],
+          game: [
+            { move: "a1-a3", comments: ["a jump"] },
+            { move: "e4-d4", variations: [{ comments: [], game: [{ move: "e4-d5" }] }] },
+          ],
+        },
+      ],
+    },
+    {
+      move: "d5-c5",
+      value: { kind: "lead", value: 0.35 },
+      depth: 8,
+      nodes: 1000,
+      seconds: 0.012,
+      data: [["key", "value"]],
+    },
     { move: "a1-a2" },
   ],
   result: "*",
@@ -29,7 +49,10 @@ test("a record is the same after it was a tree", () => {
 test("positions follow from the moves", () => {
   const tree = Tree.fromRecord(RECORD);
   const line = tree.shownLine();
-  assert.deepEqual(line.map(({ move }) => move), ["", "a2-a3", "d5-c5", "a1-a2"]);
+  assert.deepEqual(
+    line.map(({ move }) => move),
+    ["", "a2-a3", "d5-c5", "a1-a2"],
+  );
   assert.equal(line[3].position, "2o1o/4o/x4/x4/1x3 o 3");
 });
 

@@ -56,7 +56,10 @@ async function request(path, options) {
   }
   if (response.ok) return response;
   const retry = Number(response.headers.get("Retry-After"));
-  const message = await response.json().then((body) => String(body.error), () => `${response.status} ${response.statusText}`);
+  const message = await response.json().then(
+    (body) => String(body.error),
+    () => `${response.status} ${response.statusText}`,
+  );
   throw new ApiError(response.status, message, retry > 0 ? retry : null);
 }
 

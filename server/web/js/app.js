@@ -34,7 +34,11 @@ import { TablesView } from "./views/tables.js";
  */
 
 /** @type {[string, string, string][]} */
-const THEMES = [["auto", "auto", "Colours as in the system"], ["light", "sun", "Light colours"], ["dark", "moon", "Dark colours"]];
+const THEMES = [
+  ["auto", "auto", "Colours as in the system"],
+  ["light", "sun", "Light colours"],
+  ["dark", "moon", "Dark colours"],
+];
 
 export class App {
   constructor() {
@@ -84,7 +88,8 @@ export class App {
 
   drawFrame() {
     const links = Object.entries(this.views).map(([name, view]) =>
-      h("a", { href: `#view=${name}`, "data-view": name }, icon(view.icon), h("span", {}, view.title)));
+      h("a", { href: `#view=${name}`, "data-view": name }, icon(view.icon), h("span", {}, view.title)),
+    );
     fill(element("views"), ...links);
     this.main.replaceChildren(this.left, this.stage.element, this.right);
     this.setTheme(load("theme", "auto"));
@@ -92,7 +97,10 @@ export class App {
 
   /** @param {string} theme */
   setTheme(theme) {
-    const index = Math.max(0, THEMES.findIndex(([name]) => name === theme));
+    const index = Math.max(
+      0,
+      THEMES.findIndex(([name]) => name === theme),
+    );
     const [name, picture, text] = THEMES[index];
     set(document.documentElement, { "data-theme": name });
     save("theme", name);
@@ -130,7 +138,8 @@ export class App {
     this.main.classList.toggle("wide", view.wide === true);
     this.stage.element.hidden = view.wide === true;
     this.stage.board.select(null);
-    for (const link of element("views").children) set(link, { "aria-current": link.getAttribute("data-view") === name ? "page" : null });
+    for (const link of element("views").children)
+      set(link, { "aria-current": link.getAttribute("data-view") === name ? "page" : null });
   }
 
   /**

@@ -148,7 +148,12 @@ export class Board {
     this.element.style.setProperty("--columns", String(width));
     this.element.style.setProperty("--ratio", String(width / height));
     const last = size - 1;
-    const corners = [[0, 0], [last, 0], [last, last], [0, last]].map(([x, y]) => point({ x, y }, size, bottom));
+    const corners = [
+      [0, 0],
+      [last, 0],
+      [last, last],
+      [0, last],
+    ].map(([x, y]) => point({ x, y }, size, bottom));
     const points = corners.map(({ x, y }) => `${x},${y}`).join(" ");
     this.layers.ground.replaceChildren(s("polygon", { points }));
     this.cells.clear();
@@ -174,7 +179,13 @@ export class Board {
     const hole = s("circle", { class: "hole", r: 0.37 });
     const mark = s("circle", { class: "mark", r: 0.37 });
     const text = s("text", { class: "label", "aria-hidden": "true" });
-    const attributes = { class: "cell", role: "gridcell", tabindex: -1, "data-cell": cell.name, transform: `translate(${x} ${y})` };
+    const attributes = {
+      class: "cell",
+      role: "gridcell",
+      tabindex: -1,
+      "data-cell": cell.name,
+      transform: `translate(${x} ${y})`,
+    };
     const group = s("g", attributes, s("circle", { class: "target", r: 0.5 }), hole, mark, text);
     this.cells.set(cell.name, { group, hole, mark, text });
     return group;
@@ -201,9 +212,10 @@ export class Board {
    * @param {Side} side
    */
   newPiece(side) {
-    const glyph = side === "x"
-      ? s("path", { class: "glyph", d: "M-.12-.12L.12.12M-.12.12L.12-.12" })
-      : s("circle", { class: "glyph", r: 0.13 });
+    const glyph =
+      side === "x"
+        ? s("path", { class: "glyph", d: "M-.12-.12L.12.12M-.12.12L.12-.12" })
+        : s("circle", { class: "glyph", r: 0.13 });
     const element = s("g", { class: `piece ${side}` }, s("circle", { class: "body", r: 0.37 }), glyph, s("text", {}));
     this.layers.pieces.append(element);
     return { side, element };
@@ -239,9 +251,14 @@ export class Board {
   /** Draws the last move and the arrows. */
   drawTrail() {
     const { lastMove, arrows } = this.config;
-    const trail = lastMove.length > 1
-      ? [this.polyline(lastMove, "last"), this.ring(lastMove[0], "from"), this.ring(lastMove[lastMove.length - 1], "to")]
-      : [];
+    const trail =
+      lastMove.length > 1
+        ? [
+            this.polyline(lastMove, "last"),
+            this.ring(lastMove[0], "from"),
+            this.ring(lastMove[lastMove.length - 1], "to"),
+          ]
+        : [];
     this.layers.trail.replaceChildren(...trail);
     this.layers.arrows.replaceChildren(...arrows.map(({ path, tone }) => this.arrow(path, tone)));
   }
@@ -251,7 +268,10 @@ export class Board {
    * @param {string} name
    */
   polyline(path, name) {
-    const points = path.map((cell) => this.place(cell)).map(({ x, y }) => `${x},${y}`).join(" ");
+    const points = path
+      .map((cell) => this.place(cell))
+      .map(({ x, y }) => `${x},${y}`)
+      .join(" ");
     return s("polyline", { class: name, points });
   }
 
@@ -262,7 +282,11 @@ export class Board {
   arrow(path, tone) {
     const places = path.map((cell) => this.place(cell));
     const last = places.length - 1;
-    const points = [toward(places[0], places[1], 0.38), ...places.slice(1, last), toward(places[last], places[last - 1], 0.3)];
+    const points = [
+      toward(places[0], places[1], 0.38),
+      ...places.slice(1, last),
+      toward(places[last], places[last - 1], 0.3),
+    ];
     const text = points.map(({ x, y }) => `${x},${y}`).join(" ");
     return s("polyline", { class: `arrow ${tone}`, points: text, "marker-end": `url(#head-${tone})` });
   }
@@ -313,8 +337,16 @@ export class Board {
       set(parts.group, {
         class: `cell${home}${movable}${target}${chosen}${mark ? ` marked ${mark.tone}` : ""}`,
         "aria-selected": name === selected ? "true" : null,
-        "aria-label": [name, piece ? `piece of ${piece}` : "empty", target && "destination", chosen && "selected",
-          !chosen && movable && "can move", mark?.spoken].filter(Boolean).join(", "),
+        "aria-label": [
+          name,
+          piece ? `piece of ${piece}` : "empty",
+          target && "destination",
+          chosen && "selected",
+          !chosen && movable && "can move",
+          mark?.spoken,
+        ]
+          .filter(Boolean)
+          .join(", "),
       });
       parts.text.textContent = piece ? "" : mark?.text || (config.names === "all" ? name : "");
       this.refreshPiece(name, mark);
@@ -329,7 +361,9 @@ export class Board {
     const piece = this.pieces.get(name);
     if (!piece) return;
     const text = mark?.text || (this.config.names === "all" ? name : "");
-    set(piece.element, { class: `piece ${piece.side}${text ? " labelled" : ""}${name === this.selected ? " selected" : ""}` });
+    set(piece.element, {
+      class: `piece ${piece.side}${text ? " labelled" : ""}${name === this.selected ? " selected" : ""}`,
+    });
     const label = piece.element.querySelector("text");
     if (label) label.textContent = text;
   }
@@ -360,7 +394,19 @@ function toward(from, to, far) {
 
 function markers() {
   const head = (/** @type {string} */ tone) =>
-    s("marker", { id: `head-${tone}`, class: `head ${tone}`, viewBox: "0 0 10 10", refX: 5, refY: 5, markerWidth: 3.4, markerHeight: 3.4, orient: "auto" },
-      s("path", { d: "M0 0L10 5L0 10z" }));
+    s(
+      "marker",
+      {
+        id: `head-${tone}`,
+        class: `head ${tone}`,
+        viewBox: "0 0 10 10",
+        refX: 5,
+        refY: 5,
+        markerWidth: 3.4,
+        markerHeight: 3.4,
+        orient: "auto",
+      },
+      s("path", { d: "M0 0L10 5L0 10z" }),
+    );
   return s("defs", {}, ...["preview", "best", "line"].map(head));
 }

@@ -33,7 +33,8 @@ export class Builds {
     const before = this.running();
     this.builds = await api.builds().catch(() => this.builds);
     for (const build of this.builds) {
-      if (this.phases.get(build.id)?.phase !== build.phase) this.phases.set(build.id, { phase: build.phase, began: build.seconds });
+      if (this.phases.get(build.id)?.phase !== build.phase)
+        this.phases.set(build.id, { phase: build.phase, began: build.seconds });
       const ended = build.state !== "running" && before.some(({ id }) => id === build.id);
       if (ended) await this.ended(build);
     }
@@ -100,12 +101,18 @@ function progress(build, builds) {
   const percent = Math.floor(100 * part);
   const bar = h("progress", { max: 100, "aria-label": `Building ${build.table}` });
   if (build.total > 0) bar.value = percent;
-  return h("div.build", {},
+  return h(
+    "div.build",
+    {},
     h("p", {}, h("strong", {}, `Building ${build.table}`), build.phase ? ` · ${build.phase}` : ""),
     bar,
-    h("div.build-foot", {},
+    h(
+      "div.build-foot",
+      {},
       h("span", {}, `${build.total > 0 ? `${percent} % of this step · ` : ""}${duration(build.seconds)}${left}`),
-      button("Cancel", () => builds.cancel(build), { "data-key": `cancel-${build.id}` })));
+      button("Cancel", () => builds.cancel(build), { "data-key": `cancel-${build.id}` }),
+    ),
+  );
 }
 
 /**
@@ -126,8 +133,12 @@ export function showOffer(element, app, size, pieces) {
   refill(element, [size, pieces], () => [
     h("h3", {}, "No table of distances yet"),
     h("p", {}, `Players estimate the way to the goal. With a table they know it, and every move shows its distance.`),
-    button(within ? `Build a part: ${within} cells` : "Build the table", () => app.builds.start(size, pieces, within), { primary: true, "data-action": "build" }),
-    h("p.note", {}, `${shortCount(states)} states, ${sizeText(states)} on the disk.`)]);
+    button(within ? `Build a part: ${within} cells` : "Build the table", () => app.builds.start(size, pieces, within), {
+      primary: true,
+      "data-action": "build",
+    }),
+    h("p.note", {}, `${shortCount(states)} states, ${sizeText(states)} on the disk.`),
+  ]);
 }
 
 /** The largest number of states of a table that the page offers. */
@@ -151,5 +162,9 @@ export function sensiblePrefix(size, pieces) {
  */
 export function sizeText(states) {
   const mebibytes = states / 2 ** 20;
-  return mebibytes < 1 ? "less than 1 MiB" : mebibytes < 1024 ? `about ${count(Math.round(mebibytes), "MiB", "MiB")}` : `about ${(mebibytes / 1024).toFixed(1)} GiB`;
+  return mebibytes < 1
+    ? "less than 1 MiB"
+    : mebibytes < 1024
+      ? `about ${count(Math.round(mebibytes), "MiB", "MiB")}`
+      : `about ${(mebibytes / 1024).toFixed(1)} GiB`;
 }

@@ -13,11 +13,23 @@ import { other } from "./geometry.js";
  */
 
 /** The losses of lead, in moves, from which a move is marked. @type {[number, string][]} */
-const LEAD_LOSSES = [[5, "??"], [3, "?"], [1.5, "?!"]];
+const LEAD_LOSSES = [
+  [5, "??"],
+  [3, "?"],
+  [1.5, "?!"],
+];
 /** The losses of mean reward from which a move is marked. @type {[number, string][]} */
-const REWARD_LOSSES = [[0.6, "??"], [0.4, "?"], [0.2, "?!"]];
+const REWARD_LOSSES = [
+  [0.6, "??"],
+  [0.4, "?"],
+  [0.2, "?!"],
+];
 /** The losses of distance, in moves, from which a move is marked. @type {[number, string][]} */
-const DISTANCE_LOSSES = [[3, "??"], [2, "?"], [1, "?!"]];
+const DISTANCE_LOSSES = [
+  [3, "??"],
+  [2, "?"],
+  [1, "?!"],
+];
 
 export class Evaluations {
   /** @param {Session} session */

@@ -105,7 +105,10 @@ export class GameStage {
     const state = army(session.placement, facts.player).join(",");
     const cells = await api.heat(facts.table ?? "", state, facts.player, cell, signal);
     const { pieces } = session.placement;
-    this.heat = heatMarks(cells.filter((other) => other.cell === cell || !pieces.has(other.cell)), cell);
+    this.heat = heatMarks(
+      cells.filter((other) => other.cell === cell || !pieces.has(other.cell)),
+      cell,
+    );
     stage.board.set({ marks: this.marks(stage.board.selected) });
   }
 
@@ -142,7 +145,10 @@ export class GameStage {
     if (session.fault) return session.fault;
     const lead = facts?.lead;
     if (!facts || facts.result || lead === null || lead === undefined) return this.turnText();
-    const race = lead === 0 ? "The race is level." : `${lead > 0 ? "x" : "o"} is ${count(Math.abs(lead), "move")} nearer to its goal.`;
+    const race =
+      lead === 0
+        ? "The race is level."
+        : `${lead > 0 ? "x" : "o"} is ${count(Math.abs(lead), "move")} nearer to its goal.`;
     return `${this.turnText()} ${race}${facts.separated ? " The armies no longer meet." : ""}`;
   }
 
@@ -152,10 +158,22 @@ export class GameStage {
     const end = tree.shownLine();
     const last = end[end.length - 1];
     return [
-      iconButton("First position (Home)", "first", () => session.go(tree.root), { disabled: !node.parent, "data-key": "first" }),
-      iconButton("Move back (←)", "previous", () => session.go(node.parent), { disabled: !node.parent, "data-key": "previous" }),
-      iconButton("Move forward (→)", "next", () => session.go(node.children[0]), { disabled: node === last, "data-key": "next" }),
-      iconButton("Last position (End)", "last", () => session.go(last), { disabled: node === last, "data-key": "last" }),
+      iconButton("First position (Home)", "first", () => session.go(tree.root), {
+        disabled: !node.parent,
+        "data-key": "first",
+      }),
+      iconButton("Move back (←)", "previous", () => session.go(node.parent), {
+        disabled: !node.parent,
+        "data-key": "previous",
+      }),
+      iconButton("Move forward (→)", "next", () => session.go(node.children[0]), {
+        disabled: node === last,
+        "data-key": "next",
+      }),
+      iconButton("Last position (End)", "last", () => session.go(last), {
+        disabled: node === last,
+        "data-key": "last",
+      }),
     ];
   }
 }

@@ -143,7 +143,14 @@ export function neighbours(cell, size) {
 }
 
 /** The six directions of a step. */
-const DIRECTIONS = [[1, 0], [-1, 0], [0, 1], [0, -1], [1, -1], [-1, 1]];
+const DIRECTIONS = [
+  [1, 0],
+  [-1, 0],
+  [0, 1],
+  [0, -1],
+  [1, -1],
+  [-1, 1],
+];
 
 /**
  * Returns the rows by which the pieces of an army are short of its goal. The sum is 0 in the goal.

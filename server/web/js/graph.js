@@ -19,11 +19,25 @@ export function showGraph(picture, series, current, label) {
   const plies = Math.max(1, ...series.map(({ heights }) => heights.length - 1));
   const x = (/** @type {number} */ ply) => (300 * ply) / plies;
   const y = (/** @type {number} */ height) => 50 - 46 * height;
-  set(picture, { viewBox: "-4 0 308 100", role: "img", "aria-label": label, preserveAspectRatio: "none", "data-plies": plies });
+  set(picture, {
+    viewBox: "-4 0 308 100",
+    role: "img",
+    "aria-label": label,
+    preserveAspectRatio: "none",
+    "data-plies": plies,
+  });
   const lines = series.flatMap(({ name, heights }) => {
     const points = heights.map((height, ply) => (height === null ? null : [x(ply), y(height)]));
     const parts = runs(points).map((run) => run.map(([px, py]) => `${round(px)},${round(py)}`).join(" "));
-    const areas = name === "value" ? runs(points).map((run) => s("polygon", { class: "area", points: `${round(run[0][0])},50 ${run.map(([px, py]) => `${round(px)},${round(py)}`).join(" ")} ${round(run[run.length - 1][0])},50` })) : [];
+    const areas =
+      name === "value"
+        ? runs(points).map((run) =>
+            s("polygon", {
+              class: "area",
+              points: `${round(run[0][0])},50 ${run.map(([px, py]) => `${round(px)},${round(py)}`).join(" ")} ${round(run[run.length - 1][0])},50`,
+            }),
+          )
+        : [];
     return [...areas, ...parts.map((part) => s("polyline", { class: name, points: part }))];
   });
   picture.replaceChildren(

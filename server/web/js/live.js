@@ -46,13 +46,15 @@ export class LiveSearch {
     this.running = true;
     const abort = new AbortController();
     this.abort = abort;
-    this.rounds(position, options, abort.signal).catch((error) => {
-      if (!isAbort(error)) this.error = error.message;
-    }).finally(() => {
-      if (this.abort !== abort) return;
-      this.running = false;
-      this.changed();
-    });
+    this.rounds(position, options, abort.signal)
+      .catch((error) => {
+        if (!isAbort(error)) this.error = error.message;
+      })
+      .finally(() => {
+        if (this.abort !== abort) return;
+        this.running = false;
+        this.changed();
+      });
   }
 
   stop() {

@@ -32,7 +32,8 @@ export function pieceMarks(moves) {
   const marks = new Map();
   for (const row of moves) {
     const [from, to] = row.move.split("-");
-    if (to && row.change !== null && !marks.has(from)) marks.set(from, { ...changeMark(row), spoken: `best change ${signed(row.change)}` });
+    if (to && row.change !== null && !marks.has(from))
+      marks.set(from, { ...changeMark(row), spoken: `best change ${signed(row.change)}` });
   }
   return marks;
 }
@@ -44,7 +45,11 @@ export function pieceMarks(moves) {
 function changeMark(row) {
   const change = row.change ?? 0;
   const bound = row.exact ? "" : "≤";
-  return { tone: `${changeTone(change)}${row.exact ? "" : " bound"}`, text: `${bound}${signed(change)}`, spoken: `change ${signed(change)}, ${distanceSpoken(row)}` };
+  return {
+    tone: `${changeTone(change)}${row.exact ? "" : " bound"}`,
+    text: `${bound}${signed(change)}`,
+    spoken: `change ${signed(change)}, ${distanceSpoken(row)}`,
+  };
 }
 
 /**
@@ -55,12 +60,19 @@ function changeMark(row) {
  */
 export function heatMarks(cells, own) {
   const now = cells.find(({ cell }) => cell === own)?.distance ?? null;
-  return new Map(cells.flatMap((heat) => {
-    if (heat.distance === null) return [];
-    const difference = now === null ? 0 : heat.distance - now;
-    const shade = Math.min(SHADES, Math.abs(difference));
-    const tone = difference < 0 ? `cool-${shade}` : difference > 0 ? `warm-${shade}` : "same";
-    const spoken = `if the piece stood here: ${distanceSpoken(heat)}`;
-    return [[heat.cell, { tone: `heat ${tone}${heat.exact ? "" : " bound"}`, text: distanceText(heat).replace(" ", ""), spoken }]];
-  }));
+  return new Map(
+    cells.flatMap((heat) => {
+      if (heat.distance === null) return [];
+      const difference = now === null ? 0 : heat.distance - now;
+      const shade = Math.min(SHADES, Math.abs(difference));
+      const tone = difference < 0 ? `cool-${shade}` : difference > 0 ? `warm-${shade}` : "same";
+      const spoken = `if the piece stood here: ${distanceSpoken(heat)}`;
+      return [
+        [
+          heat.cell,
+          { tone: `heat ${tone}${heat.exact ? "" : " bound"}`, text: distanceText(heat).replace(" ", ""), spoken },
+        ],
+      ];
+    }),
+  );
 }

@@ -147,15 +147,21 @@ class Rows {
     this.key.push(node.depth, node.move, node === this.tree.current, mistake, value);
     const about = `${mistake ? `, ${mistake.text}` : ""}${value}`;
     const current = node === this.tree.current;
-    return h("button.move", {
-      type: "button",
-      "aria-current": current ? "step" : null,
-      title: mistake?.text,
-      "data-move": node.move,
-      "data-key": `${node.depth}:${node.position}`,
-      click: () => this.options.go(node),
-    }, unseen(`${this.side(node)} `), h("span", {}, to ? `${from}–${to}` : "pass"),
-    mistake ? h("span.mistake", { "data-sign": mistake.sign }, mistake.sign) : null, about ? unseen(about) : null);
+    return h(
+      "button.move",
+      {
+        type: "button",
+        "aria-current": current ? "step" : null,
+        title: mistake?.text,
+        "data-move": node.move,
+        "data-key": `${node.depth}:${node.position}`,
+        click: () => this.options.go(node),
+      },
+      unseen(`${this.side(node)} `),
+      h("span", {}, to ? `${from}–${to}` : "pass"),
+      mistake ? h("span.mistake", { "data-sign": mistake.sign }, mistake.sign) : null,
+      about ? unseen(about) : null,
+    );
   }
 
   /** @param {Node} node */

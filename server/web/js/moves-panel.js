@@ -35,9 +35,20 @@ function byChange(moves, play) {
   const groups = GROUPS.map(([tone, title, about]) => {
     const rows = moves.filter((row) => changeTone(row.change) === tone);
     if (rows.length === 0) return null;
-    const heading = h("summary", {}, h("span.tone", { "data-tone": tone }), h("span.title", {}, title),
-      h("span.number", {}, rows.length), h("span.about", {}, about));
-    const details = h("details.group", { "data-tone": tone, toggle: () => opened.set(tone, details.open) }, heading, h("div.chips", {}, ...rows.map((row) => chip(row, play))));
+    const heading = h(
+      "summary",
+      {},
+      h("span.tone", { "data-tone": tone }),
+      h("span.title", {}, title),
+      h("span.number", {}, rows.length),
+      h("span.about", {}, about),
+    );
+    const details = h(
+      "details.group",
+      { "data-tone": tone, toggle: () => opened.set(tone, details.open) },
+      heading,
+      h("div.chips", {}, ...rows.map((row) => chip(row, play))),
+    );
     details.open = opened.get(tone) ?? (tone !== "worse" || rows.length === moves.length);
     return details;
   });
@@ -51,7 +62,11 @@ function byChange(moves, play) {
 function shortest(moves) {
   const best = Math.min(...moves.map((row) => row.distance ?? Infinity));
   const number = moves.filter((row) => row.distance === best).length;
-  return h("p.note", {}, `${number} of ${count(moves.length, "move")} ${number === 1 ? "leads" : "lead"} to the least distance, ${best}.`);
+  return h(
+    "p.note",
+    {},
+    `${number} of ${count(moves.length, "move")} ${number === 1 ? "leads" : "lead"} to the least distance, ${best}.`,
+  );
 }
 
 /**
@@ -62,7 +77,12 @@ function byPiece(moves, play) {
   const sources = [...new Set(moves.map((row) => row.move.split("-")[0]))];
   return sources.map((from) => {
     const rows = moves.filter((row) => row.move.split("-")[0] === from);
-    return h("div.by-piece", { role: "group", "aria-label": `Moves of ${from}` }, h("span.from", {}, from), h("div.chips", {}, ...rows.map((row) => chip(row, play, true))));
+    return h(
+      "div.by-piece",
+      { role: "group", "aria-label": `Moves of ${from}` },
+      h("span.from", {}, from),
+      h("div.chips", {}, ...rows.map((row) => chip(row, play, true))),
+    );
   });
 }
 
@@ -75,7 +95,19 @@ function chip(row, play, short = false) {
   const [from, to] = row.move.split("-");
   const label = to ? [short ? unseen(`${from}–`) : `${from}–`, to] : ["pass"];
   const change = row.change === null ? "" : `, change ${signed(row.change)}`;
-  const distance = row.distance === null ? [] : [h("span.distance", {}, distanceText(row)), unseen(`${row.distance === 1 ? "move" : "moves"} to the goal${change}`)];
-  const attributes = { type: "button", "data-move": row.move, "data-key": row.move, "data-tone": changeTone(row.change), click: () => play(row) };
+  const distance =
+    row.distance === null
+      ? []
+      : [
+          h("span.distance", {}, distanceText(row)),
+          unseen(`${row.distance === 1 ? "move" : "moves"} to the goal${change}`),
+        ];
+  const attributes = {
+    type: "button",
+    "data-move": row.move,
+    "data-key": row.move,
+    "data-tone": changeTone(row.change),
+    click: () => play(row),
+  };
   return h("button.chip", attributes, h("span", {}, ...label), ...distance);
 }

@@ -96,7 +96,9 @@ export function initial(size, pieces) {
  * @param {Side} side
  */
 export function army({ size, pieces }, side) {
-  return boardCells(size).map((cell) => cell.name).filter((name) => pieces.get(name) === side);
+  return boardCells(size)
+    .map((cell) => cell.name)
+    .filter((name) => pieces.get(name) === side);
 }
 
 /**
@@ -107,11 +109,14 @@ export function army({ size, pieces }, side) {
  * @throws {Error} if a word is not a cell, or a cell is given twice
  */
 export function parseArmy(text, size) {
-  const cells = text.split(/[\s,]+/).filter(Boolean).map((word) => {
-    const cell = parseCell(word, size);
-    if (!cell) throw new Error(`expected a cell of the ${size} × ${size} board, got "${word}"`);
-    return cell.name;
-  });
+  const cells = text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((word) => {
+      const cell = parseCell(word, size);
+      if (!cell) throw new Error(`expected a cell of the ${size} × ${size} board, got "${word}"`);
+      return cell.name;
+    });
   if (new Set(cells).size < cells.length) throw new Error("a cell is given twice");
   return cells;
 }

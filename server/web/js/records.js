@@ -45,12 +45,23 @@ export async function loadRecord(app, text) {
  * @param {App} app
  */
 export function loadButton(app) {
-  const input = h("input", { type: "file", accept: ".shg,.txt,text/plain", hidden: true, "aria-label": "File of a record", change: async () => {
-    const file = input.files?.[0];
-    if (file) await loadRecord(app, await file.text());
-    input.value = "";
-  } });
-  return h("span", {}, button("Open", () => input.click(), { icon: "upload", "data-action": "open" }), input);
+  const input = h("input", {
+    type: "file",
+    accept: ".shg,.txt,text/plain",
+    hidden: true,
+    "aria-label": "File of a record",
+    change: async () => {
+      const file = input.files?.[0];
+      if (file) await loadRecord(app, await file.text());
+      input.value = "";
+    },
+  });
+  return h(
+    "span",
+    {},
+    button("Open", () => input.click(), { icon: "upload", "data-action": "open" }),
+    input,
+  );
 }
 
 /**

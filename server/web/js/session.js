@@ -67,7 +67,11 @@ export class Session {
   changed() {
     clearTimeout(this.storing);
     this.storing = window.setTimeout(() => this.store(), 300);
-    if (!this.facts && !this.fault) this.ask(this.node.position).then(() => this.report(), () => this.report());
+    if (!this.facts && !this.fault)
+      this.ask(this.node.position).then(
+        () => this.report(),
+        () => this.report(),
+      );
     this.report();
   }
 
@@ -133,7 +137,12 @@ export class Session {
     const { node, tree } = this;
     const line = tree.shownLine();
     /** @type {Record<string, Node | null | undefined>} */
-    const targets = { ArrowLeft: node.parent, ArrowRight: node.children[0], Home: tree.root, End: line[line.length - 1] };
+    const targets = {
+      ArrowLeft: node.parent,
+      ArrowRight: node.children[0],
+      Home: tree.root,
+      End: line[line.length - 1],
+    };
     if (!(key in targets)) return false;
     this.go(targets[key]);
     return true;
@@ -182,7 +191,10 @@ export class Session {
 
   /** Returns the moves to the shown position. */
   movesHere() {
-    return this.node.line().slice(1).map(({ move }) => move);
+    return this.node
+      .line()
+      .slice(1)
+      .map(({ move }) => move);
   }
 
   /** Returns the permalink of the shown position and the moves to it. */

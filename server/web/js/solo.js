@@ -95,14 +95,17 @@ export class Solo {
     this.fault = "";
     this.changed();
     if (!table || this.cells.length === 0) return;
-    api.state(table.name, this.text, this.player, this.abort.signal).then((state) => {
-      this.state = state;
-      this.changed();
-    }, (error) => {
-      if (isAbort(error)) return;
-      this.fault = error.message;
-      this.changed();
-    });
+    api.state(table.name, this.text, this.player, this.abort.signal).then(
+      (state) => {
+        this.state = state;
+        this.changed();
+      },
+      (error) => {
+        if (isAbort(error)) return;
+        this.fault = error.message;
+        this.changed();
+      },
+    );
   }
 
   /** @param {string} key */
@@ -181,18 +184,27 @@ export class Solo {
     stage.board.set({ marks: this.marks(cell) });
     if (!cell || this.overlay !== "heat" || !this.table) return;
     this.heatAbort = new AbortController();
-    api.heat(this.table.name, this.text, this.player, cell, this.heatAbort.signal).then((cells) => {
-      this.heat = heatMarks(cells, cell);
-      stage.board.set({ marks: this.marks(stage.board.selected) });
-    }, (error) => !isAbort(error) && this.app.fail(error));
+    api.heat(this.table.name, this.text, this.player, cell, this.heatAbort.signal).then(
+      (cells) => {
+        this.heat = heatMarks(cells, cell);
+        stage.board.set({ marks: this.marks(stage.board.selected) });
+      },
+      (error) => !isAbort(error) && this.app.fail(error),
+    );
   }
 
   controls() {
     const end = this.steps.length - 1;
     return [
       iconButton("First state (Home)", "first", () => this.go(0), { disabled: this.index === 0, "data-key": "first" }),
-      iconButton("Back (←)", "previous", () => this.go(this.index - 1), { disabled: this.index === 0, "data-key": "previous" }),
-      iconButton("Forward (→)", "next", () => this.go(this.index + 1), { disabled: this.index >= end, "data-key": "next" }),
+      iconButton("Back (←)", "previous", () => this.go(this.index - 1), {
+        disabled: this.index === 0,
+        "data-key": "previous",
+      }),
+      iconButton("Forward (→)", "next", () => this.go(this.index + 1), {
+        disabled: this.index >= end,
+        "data-key": "next",
+      }),
       iconButton("Last state (End)", "last", () => this.go(end), { disabled: this.index >= end, "data-key": "last" }),
     ];
   }

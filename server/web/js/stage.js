@@ -29,9 +29,12 @@ export class Stage {
     this.low = h("div.plate.low");
     this.status = h("p.status");
     this.controls = h("div.controls", { role: "toolbar", "aria-label": "Moves" });
-    const tools = h("div.tools", { role: "toolbar", "aria-label": "Board" },
+    const tools = h(
+      "div.tools",
+      { role: "toolbar", "aria-label": "Board" },
       iconButton("Turn the board", "flip", () => this.flip(), { "data-action": "flip" }),
-      iconButton("Names of cells", "names", () => this.nextNames(), { "data-action": "names" }));
+      iconButton("Names of cells", "names", () => this.nextNames(), { "data-action": "names" }),
+    );
     const frame = h("div.frame", {}, this.board.element, this.top, this.low, tools);
     this.element = h("div.stage", {}, this.status, frame, this.controls);
     this.board.set({ bottom: this.bottom, names: NAMES.find((name) => name === load("names", "edges")) ?? "edges" });
@@ -65,7 +68,10 @@ export class Stage {
    * @param {Plate[]} plates
    */
   plates(plates) {
-    for (const [element, side] of /** @type {[HTMLElement, Side][]} */ ([[this.top, other(this.bottom)], [this.low, this.bottom]])) {
+    for (const [element, side] of /** @type {[HTMLElement, Side][]} */ ([
+      [this.top, other(this.bottom)],
+      [this.low, this.bottom],
+    ])) {
       const plate = plates.find((other) => other.side === side);
       element.hidden = !plate;
       if (plate) showPlate(element, plate);
@@ -89,13 +95,18 @@ export class Stage {
 function showPlate(element, { side, name, text, detail, done, turn }) {
   element.dataset.side = side;
   element.classList.toggle("turn", turn);
-  const bar = s("svg", { class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
+  const bar = s(
+    "svg",
+    { class: "bar", viewBox: "0 0 100 4", preserveAspectRatio: "none", "aria-hidden": "true" },
     s("rect", { class: "rest", width: 100, height: 4 }),
-    s("rect", { class: "done", width: Math.round(100 * Math.max(0, Math.min(1, done))), height: 4 }));
-  fill(element,
+    s("rect", { class: "done", width: Math.round(100 * Math.max(0, Math.min(1, done))), height: 4 }),
+  );
+  fill(
+    element,
     h("p.who", {}, sideBadge(side), h("span.name", {}, name), turn ? h("span.to-move", {}, "to move") : null),
     h("p.way", {}, h("strong", {}, text), " ", h("span", {}, detail)),
-    bar);
+    bar,
+  );
 }
 
 /**
@@ -103,10 +114,16 @@ function showPlate(element, { side, name, text, detail, done, turn }) {
  * @param {Side} side
  */
 export function sideBadge(side) {
-  const glyph = side === "x"
-    ? s("path", { class: "glyph", d: "M7 7l6 6M7 13l6-6" })
-    : s("circle", { class: "glyph", cx: 10, cy: 10, r: 3.6 });
-  const picture = s("svg", { class: `badge ${side}`, viewBox: "0 0 20 20", role: "img" }, s("circle", { class: "body", cx: 10, cy: 10, r: 9 }), glyph);
+  const glyph =
+    side === "x"
+      ? s("path", { class: "glyph", d: "M7 7l6 6M7 13l6-6" })
+      : s("circle", { class: "glyph", cx: 10, cy: 10, r: 3.6 });
+  const picture = s(
+    "svg",
+    { class: `badge ${side}`, viewBox: "0 0 20 20", role: "img" },
+    s("circle", { class: "body", cx: 10, cy: 10, r: 9 }),
+    glyph,
+  );
   set(picture, { "aria-label": side });
   return picture;
 }

@@ -64,7 +64,8 @@ export function parseLink(hash) {
  */
 export function printLink(link) {
   const parts = Object.entries(link).filter(([, value]) => value !== "");
-  const escaped = (/** @type {string} */ value) => encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%2C", ",");
+  const escaped = (/** @type {string} */ value) =>
+    encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%2C", ",");
   const text = (/** @type {string[]} */ [name, value]) =>
     `${name}=${escaped(name === "position" ? value.replaceAll(" ", "_") : value)}`;
   return `#${parts.map(text).join("&")}`;

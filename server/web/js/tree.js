@@ -179,7 +179,10 @@ function lineAfter(node) {
   const line = [];
   for (let at = node; at.children[0]; at = at.children[0]) {
     const [next, ...others] = at.children;
-    const variations = others.map((other) => ({ comments: other.before, game: [recordNode(other), ...lineAfter(other)] }));
+    const variations = others.map((other) => ({
+      comments: other.before,
+      game: [recordNode(other), ...lineAfter(other)],
+    }));
     line.push({ ...recordNode(next), ...(variations.length > 0 ? { variations } : {}) });
   }
   return line;

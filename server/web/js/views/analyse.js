@@ -26,7 +26,11 @@ const DEPTHS = [10000, 100000, 1000000, 10000000];
 const GAME_NODES = 20000;
 
 /** @type {[Overlay, string][]} */
-const OVERLAYS = [["off", "Off"], ["change", "Change"], ["heat", "Heat map"]];
+const OVERLAYS = [
+  ["off", "Off"],
+  ["change", "Change"],
+  ["heat", "Heat map"],
+];
 
 export class AnalyseView {
   /** @param {App} app */
@@ -34,7 +38,13 @@ export class AnalyseView {
     this.app = app;
     this.title = "Analyse";
     this.icon = "chart";
-    this.settings = settings("analyse", { engine: false, player: "sternhalma", lines: 3, nodes: 1000000, overlay: "change" });
+    this.settings = settings("analyse", {
+      engine: false,
+      player: "sternhalma",
+      lines: 3,
+      nodes: 1000000,
+      overlay: "change",
+    });
     this.live = new LiveSearch(() => this.found());
     /** @type {AbortController | null} */
     this.whole = null;
@@ -49,16 +59,35 @@ export class AnalyseView {
     this.lines = h("ol.lines", { "aria-label": "Lines" });
     this.state = h("p.note");
     this.graph = s("svg", { class: "graph", click: (event) => this.graphClick(event) });
-    this.graphBox = h("div.graph-box", {}, this.graph, h("p.legend", {}, h("span", {}, "value for x"), h("span.lead", {}, "lead of x by the table")));
+    this.graphBox = h(
+      "div.graph-box",
+      {},
+      this.graph,
+      h("p.legend", {}, h("span", {}, "value for x"), h("span.lead", {}, "lead of x by the table")),
+    );
     this.whole_button = h("div.row-actions");
     this.moves = h("div.moves");
     this.tools = h("div.row-actions");
-    this.comment = h("textarea", { rows: 2, placeholder: "A comment on this move", "aria-label": "Comment on this move", "data-name": "comment", input: () => this.writeComment() });
-    this.paste = h("textarea", { rows: 3, placeholder: "Paste a record or a position", "aria-label": "Record or position", "data-name": "paste" });
+    this.comment = h("textarea", {
+      rows: 2,
+      placeholder: "A comment on this move",
+      "aria-label": "Comment on this move",
+      "data-name": "comment",
+      input: () => this.writeComment(),
+    });
+    this.paste = h("textarea", {
+      rows: 3,
+      placeholder: "Paste a record or a position",
+      "aria-label": "Record or position",
+      "data-name": "paste",
+    });
     this.left = h("div", {}, panel("Moves and distances", this.overlays, this.list), this.offer);
-    this.right = h("div", {},
+    this.right = h(
+      "div",
+      {},
       panel("Engine", this.engine, this.lines, this.state),
-      panel("Game", this.graphBox, this.whole_button, this.moves, this.comment, this.tools, this.fileTools()));
+      panel("Game", this.graphBox, this.whole_button, this.moves, this.comment, this.tools, this.fileTools()),
+    );
     this.drawEngine();
   }
 
@@ -99,18 +128,41 @@ export class AnalyseView {
 
   drawEngine() {
     const { settings: now } = this;
-    const players = /** @type {[string, string][]} */ ((this.app.players ?? [{ name: "sternhalma" }]).map(({ name }) => [name, name]));
-    const lines = /** @type {[string, string][]} */ ([1, 2, 3, 5].map((number) => [`${number}`, number === 1 ? "1 line" : `${number} lines`]));
-    const limits = /** @type {[string, string][]} */ (DEPTHS.map((nodes) => [`${nodes}`, `${shortCount(nodes)} states`]));
-    fill(this.engine,
-      toggle("Search this position", now.engine, (on) => this.change({ engine: on }), { "data-name": "engine", "data-key": "engine" }),
-      choice("Player", players, now.player, (value) => this.change({ player: value }), { "data-name": "engine-player" }),
-      h("div.pair", {},
-        choice("Lines", lines, `${now.lines}`, (value) => this.change({ lines: Number(value) }), { "data-name": "engine-lines" }),
-        choice("Up to", limits, `${now.nodes}`, (value) => this.change({ nodes: Number(value) }), { "data-name": "engine-nodes" })));
+    const players = /** @type {[string, string][]} */ (this.app.players.map(({ name }) => [name, name]));
+    const lines = /** @type {[string, string][]} */ (
+      [1, 2, 3, 5].map((number) => [`${number}`, number === 1 ? "1 line" : `${number} lines`])
+    );
+    const limits = /** @type {[string, string][]} */ (
+      DEPTHS.map((nodes) => [`${nodes}`, `${shortCount(nodes)} states`])
+    );
+    fill(
+      this.engine,
+      toggle("Search this position", now.engine, (on) => this.change({ engine: on }), {
+        "data-name": "engine",
+        "data-key": "engine",
+      }),
+      choice("Player", players, now.player, (value) => this.change({ player: value }), {
+        "data-name": "engine-player",
+      }),
+      h(
+        "div.pair",
+        {},
+        choice("Lines", lines, `${now.lines}`, (value) => this.change({ lines: Number(value) }), {
+          "data-name": "engine-lines",
+        }),
+        choice("Up to", limits, `${now.nodes}`, (value) => this.change({ nodes: Number(value) }), {
+          "data-name": "engine-nodes",
+        }),
+      ),
+    );
     this.drawn = this.app.players;
     const radios = OVERLAYS.map(([value, text]) => {
-      const input = h("input", { type: "radio", name: "overlay", value, change: () => this.change({ overlay: value }) });
+      const input = h("input", {
+        type: "radio",
+        name: "overlay",
+        value,
+        change: () => this.change({ overlay: value }),
+      });
       input.checked = now.overlay === value;
       return h("label", {}, input, h("span", {}, text));
     });
@@ -118,11 +170,29 @@ export class AnalyseView {
   }
 
   fileTools() {
-    const open = h("details.more", {}, h("summary", {}, "Paste a record or a position"), this.paste, button("Show", () => this.showPasted(), { "data-action": "show-pasted" }));
-    return h("div", {}, h("div.row-actions", {},
-      loadButton(this.app), saveButton(this.app),
-      button("Link", () => this.app.share(), { icon: "link", "data-action": "share" }),
-      button("Edit position", () => this.app.visit({ view: "editor", position: this.app.session.node.position }), { icon: "pencil", "data-action": "edit" })), open);
+    const open = h(
+      "details.more",
+      {},
+      h("summary", {}, "Paste a record or a position"),
+      this.paste,
+      button("Show", () => this.showPasted(), { "data-action": "show-pasted" }),
+    );
+    return h(
+      "div",
+      {},
+      h(
+        "div.row-actions",
+        {},
+        loadButton(this.app),
+        saveButton(this.app),
+        button("Link", () => this.app.share(), { icon: "link", "data-action": "share" }),
+        button("Edit position", () => this.app.visit({ view: "editor", position: this.app.session.node.position }), {
+          icon: "pencil",
+          "data-action": "edit",
+        }),
+      ),
+      open,
+    );
   }
 
   async showPasted() {
@@ -152,7 +222,10 @@ export class AnalyseView {
     });
     const over = session.result(node) !== null;
     if (session.facts && !over) showMoves(this.list, session.facts.moves, (row) => session.play(row.move));
-    else refill(this.list, [session.fault, over], () => [h("p.note", {}, session.fault ?? (over ? "The game is over." : "…"))]);
+    else
+      refill(this.list, [session.fault, over], () => [
+        h("p.note", {}, session.fault ?? (over ? "The game is over." : "…")),
+      ]);
     showOffer(this.offer, app, session.placement.size, session.pieces);
     this.drawGame();
     this.search(over);
@@ -168,19 +241,39 @@ export class AnalyseView {
     const line = tree.shownLine();
     const values = line.map((other) => evaluations.forX(other));
     const heights = values.map((value) => (value ? valueHeight(value) : null));
-    const leads = line.map((other) => evaluations.lead(other)).map((lead) => (lead === null ? null : Math.tanh(lead / 8) * 0.95));
+    const leads = line
+      .map((other) => evaluations.lead(other))
+      .map((lead) => (lead === null ? null : Math.tanh(lead / 8) * 0.95));
     const known = heights.filter((height) => height !== null).length;
     const now = evaluations.forX(node);
-    showGraph(this.graph, [{ name: "lead", heights: leads }, { name: "value", heights }], node.depth,
-      `Evaluation graph: ${known} of ${line.length} positions have a value.${now ? ` Now ${valueText(now)} for x.` : ""}`);
+    showGraph(
+      this.graph,
+      [
+        { name: "lead", heights: leads },
+        { name: "value", heights },
+      ],
+      node.depth,
+      `Evaluation graph: ${known} of ${line.length} positions have a value.${now ? ` Now ${valueText(now)} for x.` : ""}`,
+    );
     this.graphBox.hidden = line.length < 2 || (known === 0 && leads.every((lead) => lead === null));
     this.askFor(line);
-    refill(this.whole_button, [line.length < 2, this.whole !== null, this.progress], () => [line.length < 2 ? null : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), { icon: this.whole ? "close" : "chart", "data-action": "search-game", "data-key": "search-game" }),
-      this.progress ? h("span.note", {}, this.progress) : null]);
+    refill(this.whole_button, [line.length < 2, this.whole !== null, this.progress], () => [
+      line.length < 2
+        ? null
+        : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), {
+            icon: this.whole ? "close" : "chart",
+            "data-action": "search-game",
+            "data-key": "search-game",
+          }),
+      this.progress ? h("span.note", {}, this.progress) : null,
+    ]);
     const branch = node.parent !== null;
     refill(this.tools, [branch, node.isMain()], () => [
-      branch && !node.isMain() ? button("Make main line", () => this.promote(), { icon: "up", "data-action": "promote" }) : null,
-      branch ? button("Delete from here", () => this.remove(), { icon: "trash", "data-action": "delete" }) : null]);
+      branch && !node.isMain()
+        ? button("Make main line", () => this.promote(), { icon: "up", "data-action": "promote" })
+        : null,
+      branch ? button("Delete from here", () => this.remove(), { icon: "trash", "data-action": "delete" }) : null,
+    ]);
   }
 
   promote() {
@@ -211,7 +304,12 @@ export class AnalyseView {
 
   writeComment() {
     const { session } = this.app;
-    session.node.comments = this.comment.value.trim() ? this.comment.value.split(/\n{2,}/).map((text) => text.trim()).filter(Boolean) : [];
+    session.node.comments = this.comment.value.trim()
+      ? this.comment.value
+          .split(/\n{2,}/)
+          .map((text) => text.trim())
+          .filter(Boolean)
+      : [];
     session.changed();
   }
 
@@ -219,7 +317,11 @@ export class AnalyseView {
   search(over) {
     const { session } = this.app;
     if (!this.settings.engine || over || this.whole || !session.facts) return this.live.stop();
-    this.live.start(session.node.position, { player: this.settings.player, lines: this.settings.lines, nodes: this.settings.nodes });
+    this.live.start(session.node.position, {
+      player: this.settings.player,
+      lines: this.settings.lines,
+      nodes: this.settings.nodes,
+    });
   }
 
   /** Keeps what the live search has found, and shows it. */
@@ -247,7 +349,15 @@ export class AnalyseView {
     lines.forEach((info, at) => refill(this.lines.children[at], [session.node.position, info], () => this.line(info)));
     const best = lines[0];
     const cost = best ? `depth ${best.depth} · ${shortCount(best.nodes)} states · ${best.seconds.toFixed(1)} s` : "";
-    const state = this.live.error || (session.result(session.node) ? "" : this.settings.engine ? (this.live.running ? `Searching… ${cost}` : cost) : "");
+    const state =
+      this.live.error ||
+      (session.result(session.node)
+        ? ""
+        : this.settings.engine
+          ? this.live.running
+            ? `Searching… ${cost}`
+            : cost
+          : "");
     this.state.textContent = state;
     this.state.hidden = !state;
   }
@@ -256,10 +366,30 @@ export class AnalyseView {
   line(info) {
     const { session } = this.app;
     const value = valueFor(info.value, session.placement.player, "x");
-    const moves = info.pv.slice(0, 10).map((move, at) => h("button.pv", { type: "button", "data-move": move, "data-key": `pv-${info.line}-${at}`, title: "Play the line to this move", click: () => this.playLine(info.pv.slice(0, at + 1)) }, move.replace("-", "–")));
+    const moves = info.pv.slice(0, 10).map((move, at) =>
+      h(
+        "button.pv",
+        {
+          type: "button",
+          "data-move": move,
+          "data-key": `pv-${info.line}-${at}`,
+          title: "Play the line to this move",
+          click: () => this.playLine(info.pv.slice(0, at + 1)),
+        },
+        move.replace("-", "–"),
+      ),
+    );
     return [
-      h("span.value", { "data-sign": value && valueHeight(value) >= 0 ? "x" : "o", title: `depth ${info.depth}, ${info.nodes} states, for x` }, valueText(value)),
-      h("span.pvs", {}, ...moves)];
+      h(
+        "span.value",
+        {
+          "data-sign": value && valueHeight(value) >= 0 ? "x" : "o",
+          title: `depth ${info.depth}, ${info.nodes} states, for x`,
+        },
+        valueText(value),
+      ),
+      h("span.pvs", {}, ...moves),
+    ];
   }
 
   /** @param {string[]} moves */
@@ -282,7 +412,12 @@ export class AnalyseView {
         this.app.update();
         const facts = await session.ask(node.position);
         if (facts.result) continue;
-        const info = await api.analyse(node.position, { player: this.settings.player, nodes: GAME_NODES }, () => {}, this.whole.signal);
+        const info = await api.analyse(
+          node.position,
+          { player: this.settings.player, nodes: GAME_NODES },
+          () => {},
+          this.whole.signal,
+        );
         evaluations.add(node.position, info);
       }
       notify("The game is searched. Mistakes are marked in the list.");

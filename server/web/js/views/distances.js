@@ -21,7 +21,11 @@ import { showOffer } from "../build-card.js";
 const PERIOD = 700;
 
 /** @type {["change" | "heat" | "off", string][]} */
-const OVERLAYS = [["change", "Change"], ["heat", "Heat map"], ["off", "Off"]];
+const OVERLAYS = [
+  ["change", "Change"],
+  ["heat", "Heat map"],
+  ["off", "Off"],
+];
 
 export class DistancesView {
   /** @param {App} app */
@@ -103,16 +107,25 @@ export class DistancesView {
 
   changed() {
     const { steps, index } = this.solo;
-    const onLine = this.line && steps.slice(this.lineStart, index + 1).every((step, at) => at === 0 || step.path.join() === this.line?.line[at - 1]?.path.join());
+    const onLine =
+      this.line &&
+      steps
+        .slice(this.lineStart, index + 1)
+        .every((step, at) => at === 0 || step.path.join() === this.line?.line[at - 1]?.path.join());
     if (!onLine || index < this.lineStart) this.line = null;
     this.app.update();
   }
 
   update() {
     const { app, solo } = this;
-    if (app.tables.length > 0 && (!solo.table || Object.keys(this.wanted).some((key) => key !== "view"))) this.openWanted();
+    if (app.tables.length > 0 && (!solo.table || Object.keys(this.wanted).some((key) => key !== "view")))
+      this.openWanted();
     const { state, table } = solo;
-    const summary = !table ? "Build a table to see distances." : state ? `${state.category === "goal" ? "The goal" : capital(distanceSpoken(state))}.` : "";
+    const summary = !table
+      ? "Build a table to see distances."
+      : state
+        ? `${state.category === "goal" ? "The goal" : capital(distanceSpoken(state))}.`
+        : "";
     solo.show({ overlay: this.overlay, movable: true, status: summary });
     this.drawTools();
     this.drawFacts();
@@ -130,25 +143,75 @@ export class DistancesView {
     if (this.toolsKey === key) return;
     this.toolsKey = key;
     const tables = /** @type {[string, string][]} */ (app.tables.map(({ name }) => [name, name]));
-    const text = h("input", { type: "text", value: solo.text, spellcheck: false, autocomplete: "off", "data-name": "state", "data-key": "state" });
-    const distance = h("input", { type: "number", min: 0, max: table.max_distance, value: this.lastDistance ?? Math.round(table.max_distance / 2), "data-name": "distance", "data-key": "distance" });
+    const text = h("input", {
+      type: "text",
+      value: solo.text,
+      spellcheck: false,
+      autocomplete: "off",
+      "data-name": "state",
+      "data-key": "state",
+    });
+    const distance = h("input", {
+      type: "number",
+      min: 0,
+      max: table.max_distance,
+      value: this.lastDistance ?? Math.round(table.max_distance / 2),
+      "data-name": "distance",
+      "data-key": "distance",
+    });
     const radios = OVERLAYS.map(([value, label]) => {
-      const input = h("input", { type: "radio", name: "solo-overlay", value, "data-key": `overlay-${value}`, change: () => this.setOverlay(value) });
+      const input = h("input", {
+        type: "radio",
+        name: "solo-overlay",
+        value,
+        "data-key": `overlay-${value}`,
+        change: () => this.setOverlay(value),
+      });
       input.checked = this.overlay === value;
       return h("label", {}, input, h("span", {}, label));
     });
-    fill(this.tools,
-      h("div.pair", {},
-        choice("Table", tables, table.name, (name) => app.visit({ view: "distances", table: name }), { "data-name": "table", "data-key": "table" }),
-        choice("Army", [["x", "x"], ["o", "o"]], solo.player, (player) => app.visit({ view: "distances", table: table.name, player }), { "data-name": "army", "data-key": "army" })),
-      h("form.inline", { submit: (event) => [event.preventDefault(), this.setState(text.value)] },
-        h("label.field", {}, h("span", {}, "Cells, position or #rank"), text), h("button", { type: "submit" }, h("span", {}, "Show"))),
-      h("form.inline", { submit: (event) => [event.preventDefault(), this.random(Number(distance.value))] },
-        h("label.field", {}, h("span", {}, "Random state at distance"), distance), h("button", { type: "submit", "data-action": "random" }, h("span", {}, "Draw"))),
+    fill(
+      this.tools,
+      h(
+        "div.pair",
+        {},
+        choice("Table", tables, table.name, (name) => app.visit({ view: "distances", table: name }), {
+          "data-name": "table",
+          "data-key": "table",
+        }),
+        choice(
+          "Army",
+          [
+            ["x", "x"],
+            ["o", "o"],
+          ],
+          solo.player,
+          (player) => app.visit({ view: "distances", table: table.name, player }),
+          { "data-name": "army", "data-key": "army" },
+        ),
+      ),
+      h(
+        "form.inline",
+        { submit: (event) => [event.preventDefault(), this.setState(text.value)] },
+        h("label.field", {}, h("span", {}, "Cells, position or #rank"), text),
+        h("button", { type: "submit" }, h("span", {}, "Show")),
+      ),
+      h(
+        "form.inline",
+        { submit: (event) => [event.preventDefault(), this.random(Number(distance.value))] },
+        h("label.field", {}, h("span", {}, "Random state at distance"), distance),
+        h("button", { type: "submit", "data-action": "random" }, h("span", {}, "Draw")),
+      ),
       h("fieldset.segments", {}, h("legend", {}, "On the board"), ...radios),
-      h("div.row-actions", {},
-        button("Home", () => this.setState(home(table.side, table.pieces, solo.player).join(",")), { "data-key": "home" }),
-        button("Link", () => app.share(), { icon: "link", "data-action": "share", "data-key": "share" })));
+      h(
+        "div.row-actions",
+        {},
+        button("Home", () => this.setState(home(table.side, table.pieces, solo.player).join(",")), {
+          "data-key": "home",
+        }),
+        button("Link", () => app.share(), { icon: "link", "data-action": "share", "data-key": "share" }),
+      ),
+    );
   }
 
   /** @param {"change" | "heat" | "off"} overlay */
@@ -188,24 +251,63 @@ export class DistancesView {
       return refill(this.list, null, () => []);
     }
     const kinds = { goal: "in the goal", exact: "exact", bound: "an upper bound", outside: "outside the table" };
-    fill(this.facts, h("p.figure", { "data-name": "distance" }, h("strong", {}, distanceText(state)), h("span", {}, `${state.distance === 1 ? "move" : "moves"} to the goal`), h("span.kind", { "data-kind": state.category }, kinds[state.category])),
-      h("p.note", {}, `Rank ${state.rank.toLocaleString("en")}`));
+    fill(
+      this.facts,
+      h(
+        "p.figure",
+        { "data-name": "distance" },
+        h("strong", {}, distanceText(state)),
+        h("span", {}, `${state.distance === 1 ? "move" : "moves"} to the goal`),
+        h("span.kind", { "data-kind": state.category }, kinds[state.category]),
+      ),
+      h("p.note", {}, `Rank ${state.rank.toLocaleString("en")}`),
+    );
     if (state.moves.length > 0) showMoves(this.list, state.moves, (row) => this.solo.play(row.path));
     else refill(this.list, "none", () => [h("p.note", {}, "No moves.")]);
   }
 
   drawLine() {
     const { solo, line } = this;
-    if (!solo.state || solo.state.distance === null) return fill(this.lineBox, h("p.note", {}, "The table does not cover this state."));
+    if (!solo.state || solo.state.distance === null)
+      return fill(this.lineBox, h("p.note", {}, "The table does not cover this state."));
     if (solo.state.distance === 0 && !line) return fill(this.lineBox, h("p.note", {}, "All pieces are in the goal."));
-    if (!line) return fill(this.lineBox, button("Show a shortest line", () => this.loadLine(), { "data-action": "line", "data-key": "line" }));
+    if (!line)
+      return fill(
+        this.lineBox,
+        button("Show a shortest line", () => this.loadLine(), { "data-action": "line", "data-key": "line" }),
+      );
     const at = solo.index - this.lineStart;
-    const moves = line.line.map(({ move }, number) => h("li", {}, h("button.move", { type: "button", "aria-current": number + 1 === at ? "step" : null, "data-key": `line-${number}`, click: () => this.goLine(number + 1) }, move.replace("-", "–"))));
+    const moves = line.line.map(({ move }, number) =>
+      h(
+        "li",
+        {},
+        h(
+          "button.move",
+          {
+            type: "button",
+            "aria-current": number + 1 === at ? "step" : null,
+            "data-key": `line-${number}`,
+            click: () => this.goLine(number + 1),
+          },
+          move.replace("-", "–"),
+        ),
+      ),
+    );
     const playing = this.timer !== 0;
-    fill(this.lineBox,
-      h("div.row-actions", {}, button(playing ? "Pause" : "Play", () => (playing ? this.stop() : this.playLine()), { icon: playing ? "pause" : "play", "data-action": "play-line", "data-key": "play-line" }),
-        h("span.note", {}, `${at} of ${count(line.line.length, "move")}${line.exact ? "" : ", an upper bound"}`)),
-      h("ol.line-moves", {}, ...moves));
+    fill(
+      this.lineBox,
+      h(
+        "div.row-actions",
+        {},
+        button(playing ? "Pause" : "Play", () => (playing ? this.stop() : this.playLine()), {
+          icon: playing ? "pause" : "play",
+          "data-action": "play-line",
+          "data-key": "play-line",
+        }),
+        h("span.note", {}, `${at} of ${count(line.line.length, "move")}${line.exact ? "" : ", an upper bound"}`),
+      ),
+      h("ol.line-moves", {}, ...moves),
+    );
   }
 
   async loadLine() {
@@ -230,11 +332,14 @@ export class DistancesView {
     const { solo, line } = this;
     if (!line) return;
     const first = solo.steps[this.lineStart];
-    const steps = line.line.slice(0, moves).reduce((found, { path }) => {
-      const last = found[found.length - 1];
-      const cells = last.cells.map((cell) => (cell === path[0] ? path[path.length - 1] : cell));
-      return [...found, { cells, path }];
-    }, [first]);
+    const steps = line.line.slice(0, moves).reduce(
+      (found, { path }) => {
+        const last = found[found.length - 1];
+        const cells = last.cells.map((cell) => (cell === path[0] ? path[path.length - 1] : cell));
+        return [...found, { cells, path }];
+      },
+      [first],
+    );
     solo.steps = [...solo.steps.slice(0, this.lineStart), ...steps];
     solo.index = solo.steps.length - 1;
     solo.load();
@@ -268,10 +373,13 @@ export class DistancesView {
 export function parseState(text, table, player) {
   const trimmed = text.trim();
   const rank = /^#(\d{1,20})$/.exec(trimmed);
-  const cells = rank ? unrank(BigInt(rank[1]), table.side, table.pieces, player)
-    : trimmed === "startpos" ? home(table.side, table.pieces, player)
-    : trimmed.includes("/") ? army(checkSize(parsePosition(trimmed), table.side), player)
-    : parseArmy(trimmed, table.side);
+  const cells = rank
+    ? unrank(BigInt(rank[1]), table.side, table.pieces, player)
+    : trimmed === "startpos"
+      ? home(table.side, table.pieces, player)
+      : trimmed.includes("/")
+        ? army(checkSize(parsePosition(trimmed), table.side), player)
+        : parseArmy(trimmed, table.side);
   if (cells.length !== table.pieces) throw new Error(`expected ${count(table.pieces, "piece")}, got ${cells.length}`);
   return cells;
 }
@@ -281,7 +389,10 @@ export function parseState(text, table, player) {
  * @param {number} size
  */
 function checkSize(placement, size) {
-  if (placement.size !== size) throw new Error(`expected a position of the ${size} × ${size} board, got one of ${placement.size} × ${placement.size}`);
+  if (placement.size !== size)
+    throw new Error(
+      `expected a position of the ${size} × ${size} board, got one of ${placement.size} × ${placement.size}`,
+    );
   return placement;
 }
 

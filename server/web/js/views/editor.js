@@ -17,7 +17,12 @@ import { Tree } from "../tree.js";
  */
 
 /** @type {[Tool, string][]} */
-const TOOLS = [["move", "Move"], ["x", "Put x"], ["o", "Put o"], ["erase", "Erase"]];
+const TOOLS = [
+  ["move", "Move"],
+  ["x", "Put x"],
+  ["o", "Put o"],
+  ["erase", "Erase"],
+];
 
 /** The random armies that are drawn until one fits beside the other army. */
 const TRIES = 30;
@@ -93,7 +98,9 @@ export class EditorView {
   update() {
     const { app, placement, tool } = this;
     const { size, pieces } = placement;
-    const empty = boardCells(size).map(({ name }) => name).filter((name) => !pieces.has(name));
+    const empty = boardCells(size)
+      .map(({ name }) => name)
+      .filter((name) => !pieces.has(name));
     const counts = SIDES.map((side) => army(placement, side).length);
     app.stage.board.set({
       size,
@@ -136,7 +143,13 @@ export class EditorView {
   actions() {
     const disabled = this.fault() !== null;
     return [
-      button("Analyse", () => this.open("analyse"), { primary: true, icon: "chart", disabled, "data-action": "analyse", "data-key": "analyse" }),
+      button("Analyse", () => this.open("analyse"), {
+        primary: true,
+        icon: "chart",
+        disabled,
+        "data-action": "analyse",
+        "data-key": "analyse",
+      }),
       button("Play", () => this.open("play"), { icon: "play", disabled, "data-action": "play", "data-key": "play" }),
       button("Link", () => this.app.share(), { icon: "link", "data-key": "share" }),
     ];
@@ -152,20 +165,57 @@ export class EditorView {
     const { placement, tool } = this;
     const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
     const radios = TOOLS.map(([value, text]) => {
-      const input = h("input", { type: "radio", name: "tool", value, "data-key": `tool-${value}`, change: () => [(this.tool = value), this.app.update()] });
+      const input = h("input", {
+        type: "radio",
+        name: "tool",
+        value,
+        "data-key": `tool-${value}`,
+        change: () => [(this.tool = value), this.app.update()],
+      });
       input.checked = tool === value;
       return h("label", {}, input, value === "x" || value === "o" ? sideBadge(value) : null, h("span", {}, text));
     });
     const pieces = Math.max(1, army(placement, "x").length);
-    fill(this.tools,
+    fill(
+      this.tools,
       h("fieldset.segments", {}, h("legend", {}, "Press a cell to"), ...radios),
-      h("div.pair", {},
-        choice("Board", sizes, `${placement.size}`, (size) => this.set(initial(Number(size), Math.min(pieces, 6, Math.floor(Number(size) ** 2 / 2)))), { "data-name": "size", "data-key": "size" }),
-        choice("To move", [["x", "x"], ["o", "o"]], placement.player, (player) => this.set({ ...placement, player: player === "o" ? "o" : "x" }), { "data-name": "to-move", "data-key": "to-move" })),
-      h("div.row-actions", {},
-        button("Initial position", () => this.set(initial(placement.size, Math.min(pieces, Math.floor(placement.size ** 2 / 2)))), { "data-key": "initial" }),
-        button("Clear", () => this.set({ ...placement, pieces: new Map() }), { icon: "trash", "data-key": "clear", "data-action": "clear" }),
-        button("Exchange sides", () => this.exchange(), { icon: "flip", "data-key": "exchange" })));
+      h(
+        "div.pair",
+        {},
+        choice(
+          "Board",
+          sizes,
+          `${placement.size}`,
+          (size) => this.set(initial(Number(size), Math.min(pieces, 6, Math.floor(Number(size) ** 2 / 2)))),
+          { "data-name": "size", "data-key": "size" },
+        ),
+        choice(
+          "To move",
+          [
+            ["x", "x"],
+            ["o", "o"],
+          ],
+          placement.player,
+          (player) => this.set({ ...placement, player: player === "o" ? "o" : "x" }),
+          { "data-name": "to-move", "data-key": "to-move" },
+        ),
+      ),
+      h(
+        "div.row-actions",
+        {},
+        button(
+          "Initial position",
+          () => this.set(initial(placement.size, Math.min(pieces, Math.floor(placement.size ** 2 / 2)))),
+          { "data-key": "initial" },
+        ),
+        button("Clear", () => this.set({ ...placement, pieces: new Map() }), {
+          icon: "trash",
+          "data-key": "clear",
+          "data-action": "clear",
+        }),
+        button("Exchange sides", () => this.exchange(), { icon: "flip", "data-key": "exchange" }),
+      ),
+    );
   }
 
   /** Gives each side the place of the other, seen from its home. */
@@ -180,20 +230,51 @@ export class EditorView {
 
   drawText() {
     const { placement } = this;
-    const position = h("input", { type: "text", value: printPosition(placement), spellcheck: false, autocomplete: "off", "data-name": "position", "data-key": "position" });
-    fill(this.text,
-      h("form.inline", { submit: (event) => [event.preventDefault(), this.tryTo(() => this.set(position.value.trim() === "startpos" ? initial(9, 6) : parsePosition(position.value)))] },
-        h("label.field", {}, h("span", {}, "Position"), position), h("button", { type: "submit", "data-action": "set-position" }, h("span", {}, "Show"))),
+    const position = h("input", {
+      type: "text",
+      value: printPosition(placement),
+      spellcheck: false,
+      autocomplete: "off",
+      "data-name": "position",
+      "data-key": "position",
+    });
+    fill(
+      this.text,
+      h(
+        "form.inline",
+        {
+          submit: (event) => [
+            event.preventDefault(),
+            this.tryTo(() =>
+              this.set(position.value.trim() === "startpos" ? initial(9, 6) : parsePosition(position.value)),
+            ),
+          ],
+        },
+        h("label.field", {}, h("span", {}, "Position"), position),
+        h("button", { type: "submit", "data-action": "set-position" }, h("span", {}, "Show")),
+      ),
       ...SIDES.map((side) => this.armyForm(side)),
-      ...this.randomForm());
+      ...this.randomForm(),
+    );
   }
 
   /** @param {Side} side */
   armyForm(side) {
     const { placement } = this;
-    const input = h("input", { type: "text", value: army(placement, side).join(","), spellcheck: false, autocomplete: "off", "data-name": `army-${side}`, "data-key": `army-${side}` });
-    return h("form.inline", { submit: (event) => [event.preventDefault(), this.tryTo(() => this.setArmy(side, input.value))] },
-      h("label.field", {}, h("span", {}, `Army of ${side}: cells or #rank`), input), h("button", { type: "submit", "data-action": `set-${side}` }, h("span", {}, "Show")));
+    const input = h("input", {
+      type: "text",
+      value: army(placement, side).join(","),
+      spellcheck: false,
+      autocomplete: "off",
+      "data-name": `army-${side}`,
+      "data-key": `army-${side}`,
+    });
+    return h(
+      "form.inline",
+      { submit: (event) => [event.preventDefault(), this.tryTo(() => this.setArmy(side, input.value))] },
+      h("label.field", {}, h("span", {}, `Army of ${side}: cells or #rank`), input),
+      h("button", { type: "submit", "data-action": `set-${side}` }, h("span", {}, "Show")),
+    );
   }
 
   /**
@@ -208,7 +289,10 @@ export class EditorView {
     const cells = rank ? unrank(BigInt(rank[1]), placement.size, pieces, side) : parseArmy(text, placement.size);
     const kept = [...placement.pieces].filter(([cell, owner]) => owner !== side && !cells.includes(cell));
     if (kept.length < army(placement, other(side)).length) notify(`Pieces of ${other(side)} in the way were removed.`);
-    this.set({ ...placement, pieces: new Map([...kept, ...cells.map((cell) => /** @type {[string, Side]} */ ([cell, side]))]) });
+    this.set({
+      ...placement,
+      pieces: new Map([...kept, ...cells.map((cell) => /** @type {[string, Side]} */ ([cell, side]))]),
+    });
   }
 
   /** Returns the form for a random army, if there is a table of the board. */
@@ -217,10 +301,31 @@ export class EditorView {
     const pieces = army(placement, "x").length;
     const table = this.app.tables.find((known) => known.side === placement.size && known.pieces === pieces);
     if (!table) return [h("p.note", {}, "Random states at a distance need a table of this board.")];
-    const distance = h("input", { type: "number", min: 0, max: table.max_distance, value: Math.round(table.max_distance / 2), "data-name": "random-distance", "data-key": "random-distance" });
-    return [h("div.form", {},
-      h("label.field", {}, h("span", {}, "Random army at distance"), distance),
-      h("div.row-actions", {}, ...SIDES.map((side) => button(`Draw ${side}`, () => this.random(table.name, Number(distance.value), side), { "data-key": `draw-${side}`, "data-action": `draw-${side}` }))))];
+    const distance = h("input", {
+      type: "number",
+      min: 0,
+      max: table.max_distance,
+      value: Math.round(table.max_distance / 2),
+      "data-name": "random-distance",
+      "data-key": "random-distance",
+    });
+    return [
+      h(
+        "div.form",
+        {},
+        h("label.field", {}, h("span", {}, "Random army at distance"), distance),
+        h(
+          "div.row-actions",
+          {},
+          ...SIDES.map((side) =>
+            button(`Draw ${side}`, () => this.random(table.name, Number(distance.value), side), {
+              "data-key": `draw-${side}`,
+              "data-action": `draw-${side}`,
+            }),
+          ),
+        ),
+      ),
+    ];
   }
 
   /**
@@ -234,7 +339,8 @@ export class EditorView {
     try {
       for (let tries = 0; tries < TRIES; tries++) {
         const { state } = await api.random(table, distance, side, Math.floor(Math.random() * 2 ** 31));
-        if (!parseArmy(state, this.placement.size).some((cell) => taken.includes(cell))) return this.setArmy(side, state);
+        if (!parseArmy(state, this.placement.size).some((cell) => taken.includes(cell)))
+          return this.setArmy(side, state);
       }
       notify(`Drew ${TRIES} states; ${other(side)} stands in the way of each.`, "error");
     } catch (error) {

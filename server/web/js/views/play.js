@@ -29,7 +29,12 @@ const PAUSE = 500;
 const HINT = 30000;
 
 /** @type {[string, string][]} */
-const SEATS = [["x", "You play x"], ["o", "You play o"], ["both", "Two people"], ["none", "Engines"]];
+const SEATS = [
+  ["x", "You play x"],
+  ["o", "You play o"],
+  ["both", "Two people"],
+  ["none", "Engines"],
+];
 
 export class PlayView {
   /** @param {App} app */
@@ -37,7 +42,15 @@ export class PlayView {
     this.app = app;
     this.title = "Play";
     this.icon = "play";
-    this.settings = settings("play", { who: "x", x: "sternhalma", o: "sternhalma", strength: "level-3", size: 9, pieces: 6, distances: false });
+    this.settings = settings("play", {
+      who: "x",
+      x: "sternhalma",
+      o: "sternhalma",
+      strength: "level-3",
+      size: 9,
+      pieces: 6,
+      distances: false,
+    });
     this.running = true;
     /** @type {AbortController | null} */
     this.search = null;
@@ -121,20 +134,53 @@ export class PlayView {
       input.checked = now.who === value;
       return h("label", {}, input, h("span", {}, text));
     });
-    const players = /** @type {[string, string][]} */ (this.app.players?.map(({ name, about }) => [name, about ? `${name} – ${about}` : name]) ?? [["sternhalma", "sternhalma"]]);
-    const engine = (/** @type {Side} */ side) => this.isHuman(side) ? null : choice(now.who === "none" ? `Player ${side}` : "Opponent", players, now[side], (value) => this.change({ [side]: value }), { "data-name": `player-${side}` });
-    const strengths = /** @type {[string, string][]} */ ([...LEVELS.map((_, at) => [`level-${at + 1}`, `Level ${at + 1}`]), ...TIMES.map((time) => [`time-${time}`, `${time} s per move`])]);
+    const players = /** @type {[string, string][]} */ (
+      this.app.players.map(({ name, about }) => [name, about ? `${name} – ${about}` : name])
+    );
+    const engine = (/** @type {Side} */ side) =>
+      this.isHuman(side)
+        ? null
+        : choice(
+            now.who === "none" ? `Player ${side}` : "Opponent",
+            players,
+            now[side],
+            (value) => this.change({ [side]: value }),
+            { "data-name": `player-${side}` },
+          );
+    const strengths = /** @type {[string, string][]} */ ([
+      ...LEVELS.map((_, at) => [`level-${at + 1}`, `Level ${at + 1}`]),
+      ...TIMES.map((time) => [`time-${time}`, `${time} s per move`]),
+    ]);
     const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
-    const counts = /** @type {[string, string][]} */ (Array.from({ length: mostPieces(now.size) }, (_, at) => [`${at + 1}`, `${at + 1}`]));
-    fill(this.setup,
+    const counts = /** @type {[string, string][]} */ (
+      Array.from({ length: mostPieces(now.size) }, (_, at) => [`${at + 1}`, `${at + 1}`])
+    );
+    fill(
+      this.setup,
       h("fieldset.segments.four", {}, h("legend", {}, "Players"), ...seats),
-      engine("x"), engine("o"),
-      now.who === "both" ? null : choice("Strength", strengths, now.strength, (value) => this.change({ strength: value }), { "data-name": "strength" }),
-      h("div.pair", {},
+      engine("x"),
+      engine("o"),
+      now.who === "both"
+        ? null
+        : choice("Strength", strengths, now.strength, (value) => this.change({ strength: value }), {
+            "data-name": "strength",
+          }),
+      h(
+        "div.pair",
+        {},
         choice("Board", sizes, `${now.size}`, (value) => this.change({ size: Number(value) }), { "data-name": "size" }),
-        choice("Pieces", counts, `${now.pieces}`, (value) => this.change({ pieces: Number(value) }), { "data-name": "pieces" })),
-      button("New game", () => this.newGame(), { primary: true, icon: "plus", "data-action": "new-game", "data-key": "new-game" }),
-      toggle("Show distances", now.distances, (on) => this.change({ distances: on }), { "data-name": "distances" }));
+        choice("Pieces", counts, `${now.pieces}`, (value) => this.change({ pieces: Number(value) }), {
+          "data-name": "pieces",
+        }),
+      ),
+      button("New game", () => this.newGame(), {
+        primary: true,
+        icon: "plus",
+        "data-action": "new-game",
+        "data-key": "new-game",
+      }),
+      toggle("Show distances", now.distances, (on) => this.change({ distances: on }), { "data-name": "distances" }),
+    );
     this.drawn = this.app.players;
   }
 
@@ -152,12 +198,18 @@ export class PlayView {
       play: (move) => this.play(move),
       actions: this.quickActions(over),
     });
-    showGame(this.moves, session.tree, { go: (node) => session.go(node), mistake: (node) => this.settings.distances ? app.evaluations.mistake(node) : null });
+    showGame(this.moves, session.tree, {
+      go: (node) => session.go(node),
+      mistake: (node) => (this.settings.distances ? app.evaluations.mistake(node) : null),
+    });
     showOffer(this.offer, app, session.placement.size, session.pieces);
     this.drawReport(over);
     const moves = human && !over && this.allMoves.open ? (session.facts?.moves ?? []) : [];
     showMoves(this.legal, moves, (row) => this.play(row.move));
-    refill(this.actions, "", () => [saveButton(app), button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" })]);
+    refill(this.actions, "", () => [
+      saveButton(app),
+      button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" }),
+    ]);
     this.sayMove();
     if (!human && !over) this.think();
   }
@@ -169,7 +221,11 @@ export class PlayView {
     const result = session.result(node);
     if (result) return resultText(result);
     if (tree.result === "*" || node.children.length > 0) return "";
-    return tree.result === "1-0" ? "o resigned: x wins." : tree.result === "0-1" ? "x resigned: o wins." : "The game is drawn.";
+    return tree.result === "1-0"
+      ? "o resigned: x wins."
+      : tree.result === "0-1"
+        ? "x resigned: o wins."
+        : "The game is drawn.";
   }
 
   /** Returns the note about the shown position. */
@@ -184,8 +240,15 @@ export class PlayView {
     const { player } = session.placement;
     const first = session.node.parent ? "" : " Choose a piece.";
     const back = !this.isHuman(player) && session.node.children.length > 0;
-    const turn = back ? "An earlier position." : !this.isHuman(player) ? (this.running ? `${this.nameOf(player)} thinks…` : "Paused.")
-      : this.settings.who === "both" ? `${player} to move.${first}` : `Your move.${first}`;
+    const turn = back
+      ? "An earlier position."
+      : !this.isHuman(player)
+        ? this.running
+          ? `${this.nameOf(player)} thinks…`
+          : "Paused."
+        : this.settings.who === "both"
+          ? `${player} to move.${first}`
+          : `Your move.${first}`;
     stage.status.textContent = over || this.noteHere()?.text || turn;
     stage.status.dataset.kind = over ? "over" : "";
   }
@@ -201,11 +264,38 @@ export class PlayView {
     const must_pass = human && session.facts?.moves[0]?.move === "pass";
     const pause = this.settings.who === "none" && !over;
     return [
-      pause ? button(this.running ? "Pause" : "Continue", () => this.pause(), { icon: this.running ? "pause" : "play", "data-action": "pause", "data-key": "pause" }) : null,
+      pause
+        ? button(this.running ? "Pause" : "Continue", () => this.pause(), {
+            icon: this.running ? "pause" : "play",
+            "data-action": "pause",
+            "data-key": "pause",
+          })
+        : null,
       must_pass ? button("Pass", () => this.play("pass"), { primary: true, "data-action": "pass" }) : null,
-      this.settings.who === "none" ? null : button("Undo", () => this.undo(), { icon: "undo", disabled: !node.parent, "data-action": "undo", "data-key": "undo" }),
-      this.settings.who === "none" ? null : button("Hint", () => this.hint(), { icon: "bulb", disabled: !human, "data-action": "hint", "data-key": "hint" }),
-      this.settings.who === "none" ? null : button("Resign", () => this.resign(), { icon: "flag", disabled: !human, "data-action": "resign", "data-key": "resign" }),
+      this.settings.who === "none"
+        ? null
+        : button("Undo", () => this.undo(), {
+            icon: "undo",
+            disabled: !node.parent,
+            "data-action": "undo",
+            "data-key": "undo",
+          }),
+      this.settings.who === "none"
+        ? null
+        : button("Hint", () => this.hint(), {
+            icon: "bulb",
+            disabled: !human,
+            "data-action": "hint",
+            "data-key": "hint",
+          }),
+      this.settings.who === "none"
+        ? null
+        : button("Resign", () => this.resign(), {
+            icon: "flag",
+            disabled: !human,
+            "data-action": "resign",
+            "data-key": "resign",
+          }),
     ].filter((item) => item !== null);
   }
 

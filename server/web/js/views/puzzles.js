@@ -64,7 +64,12 @@ export class PuzzlesView {
     if (app.tables.length > 0 && this.wanted.state) this.openWanted();
     else if (app.tables.length > 0 && !solo.table && !this.drawing) this.draw();
     const status = this.statusText();
-    solo.show({ overlay: this.helped ? "change" : "off", movable: !this.isOver(), status, left: Math.max(0, this.goal - solo.index) });
+    solo.show({
+      overlay: this.helped ? "change" : "off",
+      movable: !this.isOver(),
+      status,
+      left: Math.max(0, this.goal - solo.index),
+    });
     this.drawTask(status);
     this.drawSetup();
     const table = this.tableNow();
@@ -109,16 +114,46 @@ export class PuzzlesView {
   drawTask(status) {
     const { solo } = this;
     if (!solo.table) return fill(this.task, h("p.note", {}, "Puzzles are drawn from a table of distances."));
-    const hint = this.helped && !this.isOver() ? (this.isOnWay() ? "You are on a shortest way." : "This way is too long: go back.") : "";
-    fill(this.task,
-      h("p.figure", { "data-name": "puzzle" }, h("strong", {}, `${this.goal}`), h("span", {}, `${this.goal === 1 ? "move" : "moves"} to bring the army home`)),
+    const hint =
+      this.helped && !this.isOver()
+        ? this.isOnWay()
+          ? "You are on a shortest way."
+          : "This way is too long: go back."
+        : "";
+    fill(
+      this.task,
+      h(
+        "p.figure",
+        { "data-name": "puzzle" },
+        h("strong", {}, `${this.goal}`),
+        h("span", {}, `${this.goal === 1 ? "move" : "moves"} to bring the army home`),
+      ),
       this.isOver() ? h("p", { class: this.isHome() ? "over" : null }, status) : null,
       hint ? h("p.note", {}, hint) : null,
-      h("div.row-actions", {},
-        button("Take back", () => solo.go(solo.index - 1), { icon: "undo", disabled: solo.index === 0, "data-key": "back", "data-action": "back" }),
+      h(
+        "div.row-actions",
+        {},
+        button("Take back", () => solo.go(solo.index - 1), {
+          icon: "undo",
+          disabled: solo.index === 0,
+          "data-key": "back",
+          "data-action": "back",
+        }),
         button("Start again", () => solo.go(0), { disabled: solo.index === 0, "data-key": "again" }),
-        button("Help", () => this.help(), { icon: "bulb", disabled: this.helped, "data-key": "help", "data-action": "help" }),
-        button("Explain", () => this.app.visit({ view: "distances", table: solo.table?.name ?? "", player: solo.player, state: solo.text }), { icon: "flame", "data-key": "explain" })));
+        button("Help", () => this.help(), {
+          icon: "bulb",
+          disabled: this.helped,
+          "data-key": "help",
+          "data-action": "help",
+        }),
+        button(
+          "Explain",
+          () =>
+            this.app.visit({ view: "distances", table: solo.table?.name ?? "", player: solo.player, state: solo.text }),
+          { icon: "flame", "data-key": "explain" },
+        ),
+      ),
+    );
   }
 
   drawSetup() {
@@ -128,13 +163,31 @@ export class PuzzlesView {
     if (key === this.setupKey) return;
     this.setupKey = key;
     const tables = /** @type {[string, string][]} */ (this.app.tables.map(({ name }) => [name, name]));
-    const distances = /** @type {[string, string][]} */ (Array.from({ length: table.max_distance }, (_, at) => [`${at + 1}`, count(at + 1, "move")]));
-    fill(this.setup,
-      h("div.pair", {},
+    const distances = /** @type {[string, string][]} */ (
+      Array.from({ length: table.max_distance }, (_, at) => [`${at + 1}`, count(at + 1, "move")])
+    );
+    fill(
+      this.setup,
+      h(
+        "div.pair",
+        {},
         choice("Table", tables, table.name, (name) => this.change({ table: name }), { "data-key": "table" }),
-        choice("Home in", distances, `${Math.min(this.settings.distance, table.max_distance)}`, (value) => this.change({ distance: Number(value) }), { "data-name": "puzzle-distance", "data-key": "distance" })),
-      button("New puzzle", () => this.draw(), { primary: true, icon: "plus", "data-action": "new-puzzle", "data-key": "new-puzzle" }),
-      button("Link", () => this.app.share(), { icon: "link", "data-key": "share" }));
+        choice(
+          "Home in",
+          distances,
+          `${Math.min(this.settings.distance, table.max_distance)}`,
+          (value) => this.change({ distance: Number(value) }),
+          { "data-name": "puzzle-distance", "data-key": "distance" },
+        ),
+      ),
+      button("New puzzle", () => this.draw(), {
+        primary: true,
+        icon: "plus",
+        "data-action": "new-puzzle",
+        "data-key": "new-puzzle",
+      }),
+      button("Link", () => this.app.share(), { icon: "link", "data-key": "share" }),
+    );
     this.record.textContent = `${count(load("solved", 0), "puzzle")} solved in this browser.`;
   }
 

@@ -74,25 +74,64 @@ export class TablesView {
     const cells = within ?? size * size;
     const states = Number(choose(cells, pieces));
     const sizes = /** @type {[string, string][]} */ (SIZES.map((side) => [`${side}`, `${side} × ${side}`]));
-    const counts = /** @type {[string, string][]} */ (Array.from({ length: this.most() }, (_, at) => [`${at + 1}`, `${at + 1}`]));
-    const part = h("input", { type: "number", min: pieces, max: size * size, value: cells, "data-name": "within", "data-key": "within", change: () => this.change({ within: Number(part.value) >= size * size ? null : Math.max(pieces, Number(part.value)) }) });
-    const known = this.app.tables.some((table) => table.side === size && table.pieces === pieces && table.within === cells);
-    fill(this.form,
-      h("div.triple", {},
-        choice("Board", sizes, `${size}`, (value) => this.change({ size: Number(value) }), { "data-name": "size", "data-key": "size" }),
-        choice("Pieces", counts, `${pieces}`, (value) => this.change({ pieces: Number(value) }), { "data-name": "pieces", "data-key": "pieces" }),
-        h("label.field", {}, h("span", {}, "Cells"), part)),
-      h("p.note", {}, `${count(states, "state")}, ${sizeText(states)}. ${within ? `A part: the ${cells} cells nearest the goal.` : "The whole board."}`),
-      known ? h("p.note", {}, "This table exists.") : button("Build", () => this.app.builds.start(size, pieces, within ?? undefined), { primary: true, "data-action": "build", "data-key": "build", disabled: this.app.builds.running().length > 0 }));
+    const counts = /** @type {[string, string][]} */ (
+      Array.from({ length: this.most() }, (_, at) => [`${at + 1}`, `${at + 1}`])
+    );
+    const part = h("input", {
+      type: "number",
+      min: pieces,
+      max: size * size,
+      value: cells,
+      "data-name": "within",
+      "data-key": "within",
+      change: () =>
+        this.change({ within: Number(part.value) >= size * size ? null : Math.max(pieces, Number(part.value)) }),
+    });
+    const known = this.app.tables.some(
+      (table) => table.side === size && table.pieces === pieces && table.within === cells,
+    );
+    fill(
+      this.form,
+      h(
+        "div.triple",
+        {},
+        choice("Board", sizes, `${size}`, (value) => this.change({ size: Number(value) }), {
+          "data-name": "size",
+          "data-key": "size",
+        }),
+        choice("Pieces", counts, `${pieces}`, (value) => this.change({ pieces: Number(value) }), {
+          "data-name": "pieces",
+          "data-key": "pieces",
+        }),
+        h("label.field", {}, h("span", {}, "Cells"), part),
+      ),
+      h(
+        "p.note",
+        {},
+        `${count(states, "state")}, ${sizeText(states)}. ${within ? `A part: the ${cells} cells nearest the goal.` : "The whole board."}`,
+      ),
+      known
+        ? h("p.note", {}, "This table exists.")
+        : button("Build", () => this.app.builds.start(size, pieces, within ?? undefined), {
+            primary: true,
+            "data-action": "build",
+            "data-key": "build",
+            disabled: this.app.builds.running().length > 0,
+          }),
+    );
   }
 
   drawList() {
     const { tables, unreadable } = this.app;
     const empty = tables.length + unreadable.length === 0;
-    fill(this.list,
+    fill(
+      this.list,
       empty ? h("p.note", {}, "No tables yet. Build one to see distances, puzzles and shortest lines.") : null,
       ...tables.map((table) => this.card(table)),
-      ...unreadable.map(({ name, error }) => h("article.table-card", {}, h("h3", {}, name), h("p", { class: "fault" }, error))));
+      ...unreadable.map(({ name, error }) =>
+        h("article.table-card", {}, h("h3", {}, name), h("p", { class: "fault" }, error)),
+      ),
+    );
   }
 
   /** @param {TableInfo} table */
@@ -109,20 +148,36 @@ export class TablesView {
     ]);
     const layers = this.layers.get(table.name);
     if (!layers) this.loadLayers(table);
-    return h("article.table-card", {},
+    return h(
+      "article.table-card",
+      {},
       h("h3", {}, table.name),
       h("dl", {}, ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-      layers && layers.length > 0 ? h("figure", {}, histogram(layers), h("figcaption", {}, "States at each distance")) : null,
-      h("div.row-actions", {}, button("Explore", () => this.app.visit({ view: "distances", table: table.name }), { icon: "flame", "data-action": "explore", "data-key": `explore-${table.name}` })));
+      layers && layers.length > 0
+        ? h("figure", {}, histogram(layers), h("figcaption", {}, "States at each distance"))
+        : null,
+      h(
+        "div.row-actions",
+        {},
+        button("Explore", () => this.app.visit({ view: "distances", table: table.name }), {
+          icon: "flame",
+          "data-action": "explore",
+          "data-key": `explore-${table.name}`,
+        }),
+      ),
+    );
   }
 
   /** @param {TableInfo} table */
   loadLayers(table) {
     this.layers.set(table.name, []);
-    api.table(table.name).then((full) => {
-      this.layers.set(table.name, full.layers ?? []);
-      this.app.update();
-    }, (error) => this.app.fail(error));
+    api.table(table.name).then(
+      (full) => {
+        this.layers.set(table.name, full.layers ?? []);
+        this.app.update();
+      },
+      (error) => this.app.fail(error),
+    );
   }
 }
 
@@ -140,7 +195,9 @@ function histogram(layers) {
     return bar;
   });
   const middle = layers.indexOf(most);
-  const labels = [0, middle, layers.length - 1].map((distance) => s("text", { x: (distance + 0.5) * width, y: 84, "text-anchor": "middle" }, distance));
+  const labels = [0, middle, layers.length - 1].map((distance) =>
+    s("text", { x: (distance + 0.5) * width, y: 84, "text-anchor": "middle" }, distance),
+  );
   const label = `${shortCount(most)} states at distance ${middle} are the most; the farthest are ${layers.length - 1} moves away.`;
   return s("svg", { class: "histogram", viewBox: "0 0 300 88", role: "img", "aria-label": label }, ...bars, ...labels);
 }
