@@ -61,22 +61,27 @@ export class World {
   }
 
   /**
+   * Returns the distances of states by the program.
+   * @param {string} table
+   * @param {string[][]} states
+   * @param {string} player
+   * @returns {number[]}
+   */
+  distances(table, states, player) {
+    const file = join(this.folder, `${table}.sht`);
+    const lines = states.map((cells) => cells.join(",")).join("\n");
+    const answer = sternhalma(["query", file, "--stdin", "--player", player, "--format", "ndjson"], lines);
+    return answer.split("\n").map((line) => JSON.parse(line).distance);
+  }
+
+  /**
    * Returns the distance of a state by the program.
    * @param {string} table
    * @param {string[]} cells
    * @param {string} player
    */
   distance(table, cells, player) {
-    const answer = sternhalma([
-      "query",
-      join(this.folder, `${table}.sht`),
-      cells.join(","),
-      "--player",
-      player,
-      "--format",
-      "ndjson",
-    ]);
-    return JSON.parse(answer).distance;
+    return this.distances(table, [cells], player)[0];
   }
 
   /**
