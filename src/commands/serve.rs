@@ -48,8 +48,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     })?;
     if server.token().is_some() {
         status!(
-            "warning: other machines can connect, without encryption; whoever knows the address with its token can use \
-             this server"
+            "warning: other machines can connect, without encryption; the address contains the token that they need"
         );
     }
     output::print_line(&server.url())?;

@@ -96,7 +96,7 @@ fn invalid_records_are_refused() {
         (first("data", json!([["time", "1"]])), ""),
         (first("variations", json!([{ "game": [] }])), ""),
         (first("value", json!({ "kind": "best", "value": 1 })), "unknown variant"),
-        (with("game", json!([deep])), "nested"),
+        (with("game", json!([deep])), "recursion limit"),
     ] {
         let message = server.post("/api/records/print", &record).error(400);
         assert!(message.contains(why), "{why}: {message}");
