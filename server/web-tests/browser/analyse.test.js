@@ -78,6 +78,33 @@ test("the heat map has the distances of the program", async () => {
   await page.context().close();
 });
 
+test("a chain of jumps moves hop by hop, unless motion is reduced", async () => {
+  for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
+    const page = await here.open("#position=5oo/7/7/7/3ox2/1xx4/7_x_0", { reducedMotion });
+    await until(async () => (await cells(page, ".movable")).includes("b2"), "the moves");
+    await press(page, "b2");
+    await cell(page, "f2").hover({ force: true });
+    const points = (await page.locator(".arrow.preview").getAttribute("points")) ?? "";
+    assert.equal(points.split(" ").length, 4, "b2, d2, d4, f2");
+    const frames = page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const animate = Element.prototype.animate;
+          Element.prototype.animate = function (keyframes, options) {
+            resolve(/** @type {Keyframe[]} */ (keyframes).length);
+            return animate.call(this, keyframes, options);
+          };
+          setTimeout(() => resolve(0), 1500);
+        }),
+    );
+    await press(page, "f2");
+    // Each hop has a frame in its middle.
+    assert.equal(await frames, reducedMotion === "reduce" ? 0 : 7);
+    assert.equal((await pieces(page)).f2, "x");
+    await page.context().close();
+  }
+});
+
 test("a link shows the same game elsewhere", async () => {
   const page = await here.open(LINK);
   for (const move of ["c2-c3", "e2-e4"]) await page.locator(`.chip[data-move="${move}"]`).click();

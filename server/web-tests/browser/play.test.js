@@ -107,6 +107,15 @@ test("a piece can be dragged", async () => {
   await page.context().close();
 });
 
+test("a game can be played by touch", async () => {
+  const page = await here.open("", { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+  await newGame(page);
+  await cell(page, "a2").locator(".target").tap({ force: true });
+  await cell(page, "a3").locator(".target").tap({ force: true });
+  await until(async () => (await moves(page)).join() === "a2-a3", "the move");
+  await page.context().close();
+});
+
 test("a game can be played with the keyboard alone", async () => {
   const page = await here.open();
   await newGame(page);

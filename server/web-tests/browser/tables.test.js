@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { home } from "../../web/js/geometry.js";
-import { cells, newGame, press, until, world } from "./harness.js";
+import { cells, newGame, pieces, press, until, world } from "./harness.js";
 
 const here = world();
 
@@ -56,6 +56,22 @@ test("a shortest line leads to the goal", async () => {
   await until(async () => (await figure.innerText()) === "0", "the goal");
   await page.keyboard.press("Home");
   await until(async () => (await figure.innerText()) === `${distance}`, "the first state");
+  await page.context().close();
+});
+
+test("a link shows the same state elsewhere", async () => {
+  const page = await here.open("#view=distances&table=5x5-3&player=o&state=%23100");
+  const state = page.locator('[data-name="state"]');
+  await page.locator(".chip").first().click();
+  const text = await state.inputValue();
+  await page.locator('[data-action="share"]').click();
+  const { hash } = new URL(page.url());
+  assert.equal(hash, `#view=distances&table=5x5-3&player=o&state=${text}`);
+  const other = await here.open(hash);
+  await other.locator(".chip").first().waitFor();
+  assert.equal(await other.locator('[data-name="state"]').inputValue(), text);
+  assert.deepEqual(await pieces(other), await pieces(page));
+  await other.context().close();
   await page.context().close();
 });
 
