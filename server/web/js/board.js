@@ -326,7 +326,10 @@ export class Board {
   refresh() {
     const { config, selected } = this;
     const reachable = new Set(this.reachable());
-    set(this.element, { "aria-label": config.label, class: `board${config.names === "all" ? " named" : ""}` });
+    set(this.element, {
+      "aria-label": config.label,
+      class: `board${config.names === "all" ? " named" : ""}${selected ? " selecting" : ""}`,
+    });
     for (const [name, parts] of this.cells) {
       const mark = config.marks.get(name);
       const piece = config.pieces.get(name);
