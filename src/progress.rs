@@ -180,7 +180,7 @@ impl Observer for ProgressDisplay {
         let left = known.then(|| Duration::from_secs_f64((all - seen) as f64 / rate));
         let message = layer_message(states, seen, all, self.work_bytes.load(Relaxed), rate, left);
         if self.plain {
-            status!("{}: {message}", stage_name(BuildPhase::Layer(distance)));
+            status!("{}: {message}", BuildPhase::Layer(distance));
         }
         self.bar.set_message(message);
     }

@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use serde::Serialize;
 use sternhalma_data::{Geometry, Probe, Side};
 use sternhalma_engine::{
