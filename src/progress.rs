@@ -54,7 +54,7 @@ impl StageDisplay {
         };
         let is_layer = matches!(stage, BuildPhase::Layer(_));
         StageDisplay {
-            name: stage_name(stage),
+            name: stage.to_string(),
             unit,
             is_layer,
             begun: now,
@@ -107,18 +107,6 @@ impl ProgressDisplay {
     }
 }
 
-fn stage_name(stage: BuildPhase) -> String {
-    match stage {
-        BuildPhase::Layer(distance) => format!("layer {distance}"),
-        BuildPhase::Resume => "work files".to_owned(),
-        BuildPhase::Write => "writing".to_owned(),
-        BuildPhase::Check => "checksums".to_owned(),
-        BuildPhase::Prove => "proof".to_owned(),
-        BuildPhase::Compare => "comparison".to_owned(),
-        _ => "working".to_owned(),
-    }
-}
-
 /// Returns what is done in a stage that is not a layer.
 fn stage_work(stage: BuildPhase) -> &'static str {
     match stage {
@@ -142,7 +130,7 @@ impl Observer for ProgressDisplay {
     fn begin(&self, stage: BuildPhase, total: u64) {
         self.done.store(0, Relaxed);
         self.total.store(total, Relaxed);
-        let name = stage_name(stage);
+        let name = stage.to_string();
         self.bar.set_prefix(name.clone());
         self.bar.set_length(total);
         self.bar.set_position(0);
@@ -192,7 +180,7 @@ impl Observer for ProgressDisplay {
         let left = known.then(|| Duration::from_secs_f64((all - seen) as f64 / rate));
         let message = layer_message(states, seen, all, self.work_bytes.load(Relaxed), rate, left);
         if self.plain {
-            status!("{}: {message}", stage_name(BuildPhase::Layer(distance)));
+            status!("{}: {message}", BuildPhase::Layer(distance));
         }
         self.bar.set_message(message);
     }

@@ -6,11 +6,12 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::Args;
 use indicatif::HumanBytes;
-use sternhalma_data::table::{Layout, find_table, parse_table_name, table_name, tables_dir};
-use sternhalma_data::{Board, Encoding, Prefix, Table, TableError, TableOptions};
+use sternhalma_builder::check_memory;
+use sternhalma_data::table::{Coverage, Layout, TablesDir, find_table, parse_table_name, table_name, tables_dir};
+use sternhalma_data::{Board, Encoding, Prefix, Table, TableOptions};
 use sternhalma_ggp::messages::nearest;
 
-use crate::resources::check_memory;
+use crate::resources::advise;
 use crate::values::{DEFAULT_PIECES, DEFAULT_SIZE, size};
 
 /// The largest table in bytes that an error message suggests to build.
@@ -31,23 +32,6 @@ pub struct TablesArgs {
     load_budget: ByteSize,
 }
 
-/// The tables that may be used for a board.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Coverage {
-    /// Complete tables.
-    Complete,
-    /// The largest available table.
-    Prefix,
-}
-
-/// A file of the tables directory.
-pub struct TableFile {
-    /// The name without its extension.
-    pub name: String,
-    pub path: PathBuf,
-    pub table: Result<Table, TableError>,
-}
-
 impl TablesArgs {
     /// Returns the same arguments with another directory.
     pub fn in_dir(self, dir: PathBuf) -> TablesArgs {
@@ -66,58 +50,18 @@ impl TablesArgs {
         tables_dir().context("this system has no data directory; give one with --tables or STERNHALMA_TABLES")
     }
 
-    /// Returns the path in the directory of a table whose file the user does not name.
-    pub fn default_path(&self, prefix: Prefix, encoding: Encoding) -> Result<PathBuf> {
-        Ok(self.dir()?.join(table_name(prefix, encoding) + ".sht"))
-    }
-
-    /// Returns the tables of the directory, ordered by name. A directory that does not exist has none.
+    /// Returns the directory of the tables, to look for tables in it.
     ///
     /// # Errors
     ///
-    /// Fails if the directory cannot be read.
-    pub fn list(&self) -> Result<Vec<TableFile>> {
-        let dir = self.dir()?;
-        if !dir.exists() {
-            return Ok(Vec::new());
-        }
-        let unreadable = || format!("{}: cannot read the directory", dir.display());
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(&dir).with_context(unreadable)? {
-            let path = entry.with_context(unreadable)?.path();
-            if path.extension().is_some_and(|extension| extension == "sht") {
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                files.push(TableFile { name, table: Table::open(&path), path });
-            }
-        }
-        files.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(files)
+    /// Fails as [`dir`](TablesArgs::dir) does.
+    pub fn directory(&self) -> Result<TablesDir> {
+        Ok(TablesDir::new(self.dir()?))
     }
 
-    /// Returns the path of the best table of a board in the directory: the one that covers most, and of these the one
-    /// whose look-ups are fastest.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the directory cannot be read.
-    pub fn lookup(&self, board: Board, coverage: Coverage) -> Result<Option<PathBuf>> {
-        let default = self.default_path(Prefix::whole(board), Encoding::Byte)?;
-        if default.exists() {
-            return Ok(Some(default));
-        }
-        let speed = |encoding| match encoding {
-            Encoding::Byte => 3,
-            Encoding::Mod3 => 2,
-            Encoding::Zstd(_) => 1,
-            _ => 0,
-        };
-        let usable = |file: TableFile| {
-            let table = file.table.ok()?;
-            let covers = table.prefix().is_whole() || coverage == Coverage::Prefix;
-            (table.board() == board && covers)
-                .then(|| ((table.prefix().within(), speed(table.encoding())), table.path().to_owned()))
-        };
-        Ok(self.list()?.into_iter().filter_map(usable).max().map(|(_, path)| path))
+    /// Returns the memory for the part of a table nearest the goal, in bytes.
+    pub fn load_budget(&self) -> u64 {
+        self.load_budget.as_u64()
     }
 
     /// Returns the path of the table that the user names: a path, or the name
@@ -173,7 +117,8 @@ impl TablesArgs {
     }
 
     fn names(&self) -> Vec<String> {
-        self.list().unwrap_or_default().into_iter().map(|file| file.name).collect()
+        let files = self.directory().and_then(|dir| Ok(dir.files()?)).unwrap_or_default();
+        files.into_iter().map(|(name, _)| name).collect()
     }
 
     /// Returns the command that builds a table.
@@ -201,10 +146,10 @@ impl TablesArgs {
     ///
     /// Fails if the memory is not available, or the table cannot be opened.
     pub fn open(&self, path: &Path, options: TableOptions) -> Result<Table> {
-        let budget = self.load_budget.as_u64();
+        let budget = self.load_budget();
         if budget > 0 {
             let file = path.metadata().map_or(0, |metadata| metadata.len());
-            check_memory(budget.min(file), "give a smaller --load-budget or free some memory")?;
+            advise(check_memory(budget.min(file)), "give a smaller --load-budget or free some memory")?;
         }
         Ok(options.load_budget(budget).open(path)?)
     }

@@ -7,6 +7,7 @@ use sternhalma_data::{Board, TableError};
 use thiserror::Error;
 
 use crate::options::{NoMirroredForm, TableSpec};
+use crate::resources::ResourceError;
 
 pub(crate) type Result<T> = std::result::Result<T, BuilderError>;
 
@@ -138,6 +139,9 @@ pub enum BuilderError {
         /// The missing or damaged file.
         what: String,
     },
+    /// The machine has too little memory or disk space.
+    #[error(transparent)]
+    Resources(#[from] ResourceError),
     /// The observer cancelled the operation.
     #[error("interrupted")]
     Cancelled,

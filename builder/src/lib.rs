@@ -48,6 +48,7 @@ mod observer;
 mod options;
 mod process;
 mod ranks;
+mod resources;
 mod search;
 mod tools;
 mod verify;
@@ -58,5 +59,6 @@ pub use build::{
 pub use error::BuilderError;
 pub use observer::{BuildPhase, Observer};
 pub use options::{BuildMode, NoMirroredForm, TableSpec};
+pub use resources::{ResourceError, check_disk, check_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};
 pub use verify::{SampleExtent, SampleSpec, UnfinishedProof, Verifier};

@@ -1,5 +1,7 @@
 //! Progress reports and cancellation of long operations.
 
+use std::fmt;
+
 /// A phase of a long operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -16,6 +18,20 @@ pub enum BuildPhase {
     Prove,
     /// The comparison of two tables. A step is a state.
     Compare,
+}
+
+/// Prints the name of the phase for people, such as `layer 7`.
+impl fmt::Display for BuildPhase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BuildPhase::Layer(distance) => return write!(f, "layer {distance}"),
+            BuildPhase::Resume => "work files",
+            BuildPhase::Write => "writing",
+            BuildPhase::Check => "checksums",
+            BuildPhase::Prove => "proof",
+            BuildPhase::Compare => "comparison",
+        })
+    }
 }
 
 /// A receiver of progress reports, which can also cancel the operation.

@@ -29,11 +29,27 @@ pub fn analyse(
     lines: usize,
     stop: &AtomicBool,
 ) -> Vec<AnalysedMove> {
+    analyse_watched(player, state, limits, lines, stop, &mut |_, _| ())
+}
+
+/// Returns moves like [`analyse`], and reports the progress of each search to
+/// `watch` with the index of its move, in the order of the searches.
+pub fn analyse_watched(
+    player: &mut dyn EnginePlayer,
+    state: &GameState,
+    limits: Limits,
+    lines: usize,
+    stop: &AtomicBool,
+    watch: &mut dyn FnMut(usize, &SearchInfo),
+) -> Vec<AnalysedMove> {
     let mut found: Vec<AnalysedMove> = Vec::new();
     let mut chosen = Vec::new();
     while found.len() < lines && player.exclude(&chosen) && (found.is_empty() || !stop.load(Relaxed)) {
         let mut last = None;
-        let choice = player.think(state, limits, stop, &mut |info| last = Some(info.clone()));
+        let choice = player.think(state, limits, stop, &mut |info| {
+            watch(found.len(), info);
+            last = Some(info.clone());
+        });
         if !found.is_empty() && choice.action.is_none_or(|mv| chosen.contains(&mv)) {
             break;
         }

@@ -21,6 +21,20 @@ pub enum Outcome {
     Draw,
 }
 
+/// Returns the board of a position.
+///
+/// # Errors
+///
+/// Returns an error if the armies differ in size, or if two armies of this size do not fit.
+pub fn board_of(position: &Position) -> Result<Board, String> {
+    let [x, o] = Side::BOTH.map(|side| position.army(side).len());
+    if x != o {
+        return Err(format!("expected armies of the same size, got {x} and {o} pieces"));
+    }
+    let board = Board::new(position.geometry().size() as u64, x as u64).and_then(Board::for_two);
+    board.map_err(|error| error.to_string())
+}
+
 /// The rules for a board, and the moves that searches consider.
 #[derive(Debug)]
 pub struct ChineseCheckers {

@@ -45,7 +45,7 @@ pub mod record;
 mod tune;
 pub mod ugi;
 
-pub use analysis::{AnalysedMove, analyse};
+pub use analysis::{AnalysedMove, analyse, analyse_watched};
 pub use config::{
     AlphaBetaConfig, Config, ConfigError, DecisionRule, Evaluation, PlayoutEnd, PvsConfig, Roster, UctConfig,
 };
@@ -58,7 +58,7 @@ pub use external::{
 };
 pub use filter::{Filter, Pieces};
 pub use follower::Follower;
-pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT};
+pub use game::{Action, ChineseCheckers, GameState, Outcome, PLY_LIMIT, board_of};
 pub use history::GameHistory;
 pub use host::{BoardBackend, BoardPlayer, ExternalCommand, introduce};
 pub use lanes::{Lane, LaneArrays, RewardedGame};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use sternhalma_data::Board;
+use sternhalma_data::table::Coverage;
 use sternhalma_engine::{Config, Distances, EnginePlayer, PLY_LIMIT, Roster, player_within};
 use sternhalma_ggp::MemoryBudget;
 
 use crate::context::CommandContext;
 use crate::output::status;
-use crate::tables_dir::Coverage;
 use crate::values::count;
 
 /// Definitions of players, and their tables and memory.
@@ -94,7 +94,7 @@ pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, covera
     let need = || format!("these players need a distance table of {board}");
     let path = match name {
         Some(name) => name.to_owned(),
-        None => ctx.tables.lookup(board, coverage)?.with_context(|| {
+        None => ctx.tables.directory()?.lookup(board, coverage)?.with_context(|| {
             let kind = if coverage == Coverage::Complete { "a complete one" } else { "one" };
             let dir = ctx.tables.dir().unwrap_or_default();
             format!(
@@ -115,7 +115,7 @@ pub fn distances(ctx: &CommandContext, board: Board, name: Option<&Path>, covera
 
 /// Opens the same table as [`distances`], also a partial one, or returns estimates with a notice if there is none.
 pub fn distances_or_estimates(ctx: &CommandContext, board: Board, name: Option<&Path>) -> Result<Distances> {
-    if name.is_none() && ctx.tables.lookup(board, Coverage::Prefix)?.is_none() {
+    if name.is_none() && ctx.tables.directory()?.lookup(board, Coverage::Prefix)?.is_none() {
         status!(
             "no distance table of {board} in {}: distances are estimated; for a stronger player: {}",
             ctx.tables.dir()?.display(),

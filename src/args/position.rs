@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use clap::Args;
-use sternhalma_data::{Board, Position, Side};
+use sternhalma_data::Position;
 use sternhalma_engine::record::AnnotatedGame;
 use sternhalma_engine::ugi::legal_action;
-use sternhalma_engine::{ChineseCheckers, Filter, GameHistory};
+use sternhalma_engine::{ChineseCheckers, Filter, GameHistory, board_of};
 
 use super::board::BoardArgs;
 
@@ -49,7 +49,7 @@ pub fn parse_position(text: &str, board: BoardArgs) -> Result<Position> {
         return Ok(position);
     }
     let game = rules(&position)?;
-    let mut state = game.state(&position).context("both armies need the same number of pieces")?;
+    let mut state = game.state(&position).expect("the board is that of the position");
     for text in moves.split_whitespace() {
         let action = legal_action(&game, &state, text)?;
         game.play_action(&mut state, action);
@@ -59,8 +59,7 @@ pub fn parse_position(text: &str, board: BoardArgs) -> Result<Position> {
 
 /// Returns the rules of the board of a position.
 pub fn rules(position: &Position) -> Result<ChineseCheckers> {
-    let (size, pieces) = (position.geometry().size(), position.army(Side::X).len());
-    Ok(ChineseCheckers::new(Board::new(size as u64, pieces as u64)?.for_two()?, Filter::All))
+    Ok(ChineseCheckers::new(board_of(position).map_err(Error::msg)?, Filter::All))
 }
 
 /// Reads the game of a file.

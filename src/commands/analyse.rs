@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use serde::Serialize;
 use sternhalma_data::{Geometry, Probe, Side};
 use sternhalma_engine::{
@@ -83,7 +83,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let position = args.engine.position.position()?;
     let game = rules(&position)?.with_ply_limit(args.engine.players.ply_limit);
     let board = game.board();
-    let state = game.state(&position).context("both armies need the same number of pieces")?;
+    let state = game.state(&position).expect("the board is that of the position");
     let config = args.engine.players.roster()?.config(&args.player)?;
     let distances = distances_or_estimates(ctx, board, args.engine.players.table())?;
     let found = match state.outcome() {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::HumanBytes;
-use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, TableBuilder};
+use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, ResourceError, TableBuilder};
 use sternhalma_data::{Encoding, Prefix, Table};
 
 use crate::args::blocks::BlockArgs;
@@ -14,7 +14,7 @@ use crate::args::threads::ThreadArgs;
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
-use crate::resources::{check_disk, check_memory, memory_limit};
+use crate::resources::{advise, memory_limit};
 use crate::values::{count, size};
 
 /// Build a distance table
@@ -73,9 +73,12 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let board = args.board.board()?;
     let prefix = args.within.map_or(Ok(Prefix::whole(board)), |within| Prefix::new(board, within))?;
     let encoding = args.blocks.apply(args.encoding)?;
-    let path = args.output.clone().map_or_else(|| ctx.tables.default_path(prefix, encoding), Ok)?;
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => ctx.tables.directory()?.default_path(prefix, encoding),
+    };
     let builder = args.builder(prefix, encoding);
-    let table_bytes = builder.spec().layout()?.file_bytes();
+    builder.spec().layout()?;
     if args.plan {
         return estimate::run(&builder, &args.machine, args.limit(), &path, args.json);
     }
@@ -94,7 +97,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         path.display(),
         counted(builder.thread_count(), "thread"),
     );
-    let built = args.build(ctx, &builder, &path, table_bytes)?;
+    let built = args.build(ctx, &builder, &path)?;
     let table = Table::open(&path)?;
     match built {
         BuildOutcome::Built => status!(
@@ -153,15 +156,9 @@ impl Args {
 
     /// Builds the table with a progress display. The message of an interrupted
     /// build depends on the mode, because only builds out of core resume.
-    fn build(
-        &self,
-        ctx: &CommandContext,
-        builder: &TableBuilder,
-        path: &Path,
-        table_bytes: u64,
-    ) -> Result<BuildOutcome> {
+    fn build(&self, ctx: &CommandContext, builder: &TableBuilder, path: &Path) -> Result<BuildOutcome> {
         let mode = self.choose_mode(builder, path);
-        self.check_resources(builder, path, mode, table_bytes)?;
+        self.check_resources(builder, path, mode)?;
         let progress = ctx.progress()?;
         let built = builder.build(path, &progress);
         progress.finish();
@@ -201,22 +198,25 @@ impl Args {
         choice.mode
     }
 
-    fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode, table_bytes: u64) -> Result<()> {
-        if mode == BuildMode::InMemory {
-            let advice = "cover fewer cells with --within, store less with --encoding mod3, or free some memory";
-            check_memory(builder.memory_needed(), advice)?;
-            return check_disk(path, table_bytes, "choose another place with -o, or a part of the table with --within");
-        }
+    fn check_resources(&self, builder: &TableBuilder, path: &Path, mode: BuildMode) -> Result<()> {
         let work_dir = builder.work_dir_of(path);
-        status!("work directory {}", work_dir.display());
-        if work_dir.exists() {
-            // Some of the files are already on disk.
-            return Ok(());
+        if mode == BuildMode::OutOfCore {
+            status!("work directory {}", work_dir.display());
         }
-        // The layers are removed while the table is written, so that one disk need not have room for both.
-        let advice =
-            "choose another place with --work-dir, or a part of the table with --within; --plan estimates the need";
-        check_disk(&work_dir, builder.work_bytes()?, advice)?;
-        check_disk(path, table_bytes, "choose another place with -o")
+        let shortage = match builder.check_resources(path) {
+            Err(BuilderError::Resources(shortage)) => shortage,
+            checked => return Ok(checked?),
+        };
+        let advice = match (&shortage, mode) {
+            (ResourceError::Disk { file, .. }, BuildMode::OutOfCore) if *file == work_dir => {
+                "choose another place with --work-dir, or a part of the table with --within; --plan estimates the need"
+            }
+            (ResourceError::Disk { .. }, BuildMode::OutOfCore) => "choose another place with -o",
+            (ResourceError::Disk { .. }, BuildMode::InMemory) => {
+                "choose another place with -o, or a part of the table with --within"
+            }
+            _ => "cover fewer cells with --within, store less with --encoding mod3, or free some memory",
+        };
+        advise(Err(shortage), advice)
     }
 }

@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use indicatif::HumanBytes;
-use sternhalma_builder::{BuilderError, TableConverter};
+use sternhalma_builder::{BuilderError, TableConverter, check_disk};
 use sternhalma_data::{Encoding, Table};
 
 use crate::args::blocks::BlockArgs;
@@ -12,7 +12,7 @@ use crate::args::threads::ThreadArgs;
 use crate::commands::info;
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
-use crate::resources::check_disk;
+use crate::resources::advise;
 
 /// Write a table in another encoding or form
 ///
@@ -60,7 +60,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         form(spec.mirrored),
         args.output.display()
     );
-    check_disk(&args.output, file_bytes, "choose another place for the new file")?;
+    advise(check_disk(&args.output, file_bytes), "choose another place for the new file")?;
     let started = Instant::now();
     let new = convert_to(ctx, &converter, &args.output)?;
     status!(

@@ -7,11 +7,10 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
-use sternhalma_builder::{BuildEstimate, MachineSpec, TableBuilder, disk_rate};
+use sternhalma_builder::{BuildEstimate, MachineSpec, TableBuilder, disk_rate, total_memory};
 use sternhalma_data::table::fs::parent_directory;
 
 use crate::output::{self, CommandOutcome, status};
-use crate::resources::total_memory;
 use crate::values::{count, size};
 
 /// A machine other than this one, to estimate for.

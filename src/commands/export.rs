@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use sternhalma_builder::check_memory;
 use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
 use sternhalma_data::table::write_lex;
 use sternhalma_data::{DistanceStream, Table};
 
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, print_line};
-use crate::resources::check_memory;
+use crate::resources::advise;
 
 /// Write all distances, one byte per state, for numpy and similar programs
 #[derive(clap::Args)]
@@ -39,7 +40,7 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         bail!("{}: only complete tables have the order `lex`; use --order colex", table.path().display());
     }
     if args.order == OrderArg::Lex && table.as_bytes().is_none() {
-        check_memory(table.prefix().states(), "use --order colex or free some memory")?;
+        advise(check_memory(table.prefix().states()), "use --order colex or free some memory")?;
     }
     if args.output == Path::new("-") {
         if io::stdout().is_terminal() {

@@ -21,6 +21,7 @@ mod players;
 mod policies;
 mod query;
 mod rank;
+mod serve;
 mod show;
 mod tables;
 mod tournament;
@@ -49,6 +50,7 @@ pub enum CliCommand {
     Rank(rank::RankArgs),
     Unrank(rank::UnrankArgs),
     Play(play::Args),
+    Serve(serve::Args),
     Analyse(analyse::Args),
     Ugi(ugi::Args),
     Moves(moves::MovesArgs),
@@ -81,6 +83,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Moves(args) => moves::run_moves(args),
         CliCommand::Perft(args) => moves::run_perft(args),
         CliCommand::Play(args) => play::run(ctx, args),
+        CliCommand::Serve(args) => serve::run(ctx, args),
         CliCommand::Analyse(args) => analyse::run(ctx, args),
         CliCommand::Tournament(args) => tournament::run(ctx, args),
         CliCommand::Match(args) => match_::run(ctx, args),

@@ -2,10 +2,10 @@ use anyhow::Result;
 use indicatif::HumanBytes;
 use serde::Serialize;
 use sternhalma_data::Table;
+use sternhalma_data::table::TableFile;
 
 use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, columns, status};
-use crate::tables_dir::TableFile;
 
 /// List the tables in the tables directory
 ///
@@ -73,7 +73,7 @@ impl From<TableFile> for TableRow {
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let dir = ctx.tables.dir()?;
-    let rows: Vec<TableRow> = ctx.tables.list()?.into_iter().map(TableRow::from).collect();
+    let rows: Vec<TableRow> = ctx.tables.directory()?.list()?.into_iter().map(TableRow::from).collect();
     if !args.json {
         status!("tables in {}", dir.display());
         if rows.is_empty() {

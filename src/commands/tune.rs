@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
+use sternhalma_data::table::Coverage;
 use sternhalma_engine::{
     ChineseCheckers, Config, EngineContestant, Filter, HillClimb, Score, Trial, TuningSetup, tune,
 };
@@ -19,7 +20,6 @@ use crate::context::CommandContext;
 use crate::output::{self, CommandOutcome, status};
 use crate::progress::games_time;
 use crate::resources::search_memory;
-use crate::tables_dir::Coverage;
 use crate::values::{count, positive};
 
 /// Tune the parameters of players by hill climbing

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use sternhalma_data::Board;
+use sternhalma_data::table::Coverage;
 use sternhalma_engine::ugi::{UgiHost, UgiSession, UgiSettings};
 use sternhalma_engine::{ChineseCheckers, Config, EnginePlayer, Filter, check_compliance};
 use sternhalma_ggp::MemoryBudget;
@@ -14,7 +15,6 @@ use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{CommandOutcome, print_line, status};
 use crate::resources::search_memory;
-use crate::tables_dir::Coverage;
 use crate::values::count;
 
 /// Play over the Universal Game Interface on stdin and stdout

@@ -217,6 +217,11 @@ impl Session {
         Session { stdin: child.stdin.take(), child, lines }
     }
 
+    /// Returns the number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Writes a line.
     pub fn send(&mut self, line: &str) {
         self.send_bytes(format!("{line}\n").as_bytes());

@@ -24,6 +24,8 @@ mod rank;
 mod reference;
 mod refusals;
 #[cfg(unix)]
+mod serve;
+#[cfg(unix)]
 mod signals;
 mod tables;
 mod tournament;

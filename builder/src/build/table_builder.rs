@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use sternhalma_data::board::Symmetry;
 use sternhalma_data::{Encoding, Prefix};
 
+use crate::error::BuilderError;
 use crate::external::WorkDir;
 use crate::options::{BuildMode, NoMirroredForm, TableSpec};
 use crate::process::thread_count;
+use crate::resources::{check_disk, check_memory};
 use crate::search::memory_needed;
 
 /// Options of a build, and the build itself.
@@ -229,5 +231,26 @@ impl TableBuilder {
             (BuildMode::OutOfCore, ModeReason::Memory { needed })
         };
         ModeChoice { mode, reason }
+    }
+
+    /// Tests that the machine has the memory and the disk space to build the table at `path` now. The
+    /// test omits the disk space of an unfinished build out of core, a part of which is in use.
+    ///
+    /// # Errors
+    /// If the machine has less, or if the table has no mirrored form and one is requested.
+    pub fn check_resources(&self, path: impl AsRef<Path>) -> Result<(), BuilderError> {
+        let path = path.as_ref();
+        let table_bytes = self.spec.layout()?.file_bytes();
+        if self.choose_mode(path).mode == BuildMode::InMemory {
+            check_memory(self.memory_needed())?;
+            return Ok(check_disk(path, table_bytes)?);
+        }
+        let work_dir = self.work_dir_of(path);
+        if work_dir.exists() {
+            return Ok(());
+        }
+        // The layers are removed while the table is written, so that one disk need not have room for both.
+        check_disk(&work_dir, self.work_bytes()?)?;
+        Ok(check_disk(path, table_bytes)?)
     }
 }

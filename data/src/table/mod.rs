@@ -5,6 +5,7 @@
 //! [`mod@write`] and [`fs`] are the low level on which tables are built.
 
 mod codec;
+mod directory;
 mod distance;
 mod error;
 mod export;
@@ -20,6 +21,7 @@ mod stream;
 pub mod write;
 
 pub use codec::rans;
+pub use directory::{Coverage, TableFile, TablesDir};
 pub use distance::{Distance, Probe};
 pub use error::TableError;
 pub use export::write_lex;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use sternhalma_data::{Board, NotationError, Position, Side};
 
 use crate::engine_player::{SearchInfo, SearchValue};
-use crate::game::{Action, Outcome, PLY_LIMIT};
+use crate::game::{Action, Outcome, PLY_LIMIT, board_of};
 
 /// The name of the rules in the tag `RuleSet`. Tables have the same name.
 pub const RULE_SET: &str = "diamond";
@@ -118,17 +118,6 @@ impl AnnotatedGame {
             None => self.tags.push(Tag { name: name.to_owned(), value }),
         }
     }
-
-    /// Returns the board, or an error if the armies of the start position do
-    /// not fit one.
-    pub(super) fn board(start: &Position) -> Result<Board, String> {
-        let [x, o] = [Side::X, Side::O].map(|side| start.army(side).len());
-        if x != o {
-            return Err(format!("expected armies of the same size, got {x} and {o} pieces"));
-        }
-        let board = Board::new(start.geometry().size() as u64, x as u64).and_then(Board::for_two);
-        board.map_err(|error| error.to_string())
-    }
 }
 
 impl AnnotatedMove {
@@ -182,5 +171,5 @@ pub(super) fn parse_result(text: &str) -> Option<Option<Outcome>> {
 /// Parses a position for the tag `Start`.
 pub(super) fn parse_start(text: &str) -> Result<(Position, Board), String> {
     let start: Position = text.parse().map_err(|error: NotationError| error.to_string())?;
-    Ok((start, AnnotatedGame::board(&start)?))
+    Ok((start, board_of(&start)?))
 }

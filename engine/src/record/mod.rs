@@ -19,6 +19,7 @@
 mod cursor;
 mod error;
 mod game;
+mod json;
 mod logged;
 mod parse;
 mod print;
@@ -27,4 +28,5 @@ mod tests;
 
 pub use error::{RecordError, RecordFault};
 pub use game::{AnnotatedGame, AnnotatedMove, MoveInfo, MoveLine, RULE_SET, Tag};
+pub use json::{JsonGame, JsonGameError, JsonLine, JsonMove, JsonValue};
 pub use parse::MAX_NESTING;

@@ -6,6 +6,7 @@ use sternhalma_data::{Geometry, Position, Side};
 
 use super::game::{AnnotatedGame, AnnotatedMove, MoveInfo, MoveLine, RULE_SET, result_text};
 use crate::engine_player::SearchValue;
+use crate::game::board_of;
 use crate::ugi::action_text;
 
 /// The length of the lines of moves.
@@ -22,7 +23,7 @@ impl fmt::Display for AnnotatedGame {
         print_tag(f, "RuleSet", RULE_SET)?;
         print_tag(f, "Size", &self.start.geometry().size().to_string())?;
         print_tag(f, "Pieces", &self.start.army(Side::X).len().to_string())?;
-        if !AnnotatedGame::board(&self.start).is_ok_and(|board| Position::initial(board) == self.start) {
+        if !board_of(&self.start).is_ok_and(|board| Position::initial(board) == self.start) {
             print_tag(f, "Start", &self.start.to_string())?;
         }
         print_tag(f, "PlyLimit", &self.ply_limit.to_string())?;

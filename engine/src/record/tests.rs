@@ -223,6 +223,15 @@ proptest! {
     }
 
     #[test]
+    fn a_game_is_the_same_as_json(game in games()) {
+        let json = serde_json::to_string(&JsonGame::from(&game)).unwrap();
+        let parsed: JsonGame = serde_json::from_str(&json).unwrap();
+        // Times of many years are rounded.
+        let same = AnnotatedGame::try_from(&parsed).map(|same| JsonGame::from(&same));
+        prop_assert_eq!(same, Ok(JsonGame::from(&game)), "{}", json);
+    }
+
+    #[test]
     fn no_text_panics(text in "\\PC{0,40}", near in prop::collection::vec(prop::sample::select(vec![
         "[", "]", "\"", "Size", "Pieces", "Start", "5", "1", "2o/3/x2 x 0", "{", "}", "(", ")", "<", ">", "=", "depth",
         "a1-b1", "a1-a2", "1.", "...", "*", "1-0", "1/2-1/2", " ", "\n", "\\", "é", "pass", "e5-e4", "score", "-#",

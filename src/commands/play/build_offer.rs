@@ -7,14 +7,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use indicatif::{HumanBytes, HumanDuration};
 use sternhalma_builder::{BuilderError, MachineSpec, TableBuilder};
-use sternhalma_data::table::Layout;
+use sternhalma_data::table::{Coverage, Layout};
 use sternhalma_data::{Board, Cell, Encoding, Prefix};
 
 use crate::context::CommandContext;
 use crate::error::one_line;
 use crate::output::{prompt, status};
-use crate::resources::{check_disk, check_memory, memory_limit};
-use crate::tables_dir::{Coverage, largest_prefix};
+use crate::resources::memory_limit;
+use crate::tables_dir::largest_prefix;
 
 /// The most states of a table that is offered. Such a table is built in memory
 /// in one or two minutes.
@@ -26,15 +26,14 @@ const MEASURED_STATES: u64 = 12_000_000;
 /// Offers to build a table if there is none for the board, and builds it if the
 /// person agrees. Reports a build that fails, and returns.
 pub fn offer_table(ctx: &CommandContext, board: Board) -> Result<()> {
-    if ctx.tables.lookup(board, Coverage::Prefix)?.is_some() {
+    if ctx.tables.directory()?.lookup(board, Coverage::Prefix)?.is_some() {
         return Ok(());
     }
     let prefix = suggested_table(board);
-    let path = ctx.tables.default_path(prefix, Encoding::Byte)?;
+    let path = ctx.tables.directory()?.default_path(prefix, Encoding::Byte);
     let bytes = Layout::new(prefix, Encoding::Byte).file_bytes();
     let builder = TableBuilder::new(prefix).memory_limit(memory_limit(None));
-    let room = check_memory(builder.memory_needed(), "").and_then(|()| check_disk(&path, bytes, ""));
-    if room.is_err() {
+    if builder.check_resources(&path).is_err() {
         return Ok(());
     }
     let time = build_time(prefix).map_or("an unknown time".to_owned(), |time| HumanDuration(time).to_string());

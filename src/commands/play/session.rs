@@ -77,7 +77,7 @@ impl<'a> PlaySession<'a> {
         strength: Strength,
     ) -> Result<PlaySession<'a>> {
         let history = GameHistory::at(rules(&position)?.with_ply_limit(ply_limit), position);
-        PlaySession::new(factory, history.context("both armies need the same number of pieces")?, strength)
+        PlaySession::new(factory, history.expect("the board is that of the position"), strength)
     }
 
     /// Creates a session with the game of a file.

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sternhalma_data::board::Board;
+use sternhalma_data::table::Coverage;
 use sternhalma_engine::{BoardBackend, BoardPlayer, Distances, ExternalCommand, ProtocolLog, introduce, machine_rate};
 use sternhalma_ggp::arena::{Backend, Origin, RulesEngine, Schedule, Tournament, rules_backend, rulesheet_errors};
 use sternhalma_ggp::{MemoryBudget, Policy};
@@ -14,7 +15,6 @@ use crate::args::rulesheet::read_rulesheet;
 use crate::args::tournament::{GameSpec, PlayerEntry, PlayerKind, TournamentSpec};
 use crate::context::CommandContext;
 use crate::output::{counted, status};
-use crate::tables_dir::Coverage;
 
 /// Opens everything that a tournament needs. Starts each external program once, so that one that
 /// cannot play is reported before the first game. Searches share `memory`. Lines of the engine

@@ -1,0 +1,102 @@
+//! The memory and the disk space of the machine.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bytesize::ByteSize;
+use thiserror::Error;
+
+/// The reason why the machine cannot do some work.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ResourceError {
+    /// The work needs more memory than is available.
+    #[error("this needs {} of memory and {} are available", ByteSize(*needed), ByteSize(*available))]
+    Memory {
+        /// The memory that the work needs, in bytes.
+        needed: u64,
+        /// The available memory, in bytes.
+        available: u64,
+    },
+    /// A file needs more disk space than is available.
+    #[error(
+        "this needs about {} of disk and {} has {} available",
+        ByteSize(*needed),
+        dir.display(),
+        ByteSize(*available)
+    )]
+    Disk {
+        /// The file.
+        file: PathBuf,
+        /// The nearest existing directory of the file.
+        dir: PathBuf,
+        /// The size of the file, in bytes.
+        needed: u64,
+        /// The available space, in bytes.
+        available: u64,
+    },
+    /// The system does not report its disk space.
+    #[error("cannot read the free space of {}", dir.display())]
+    UnknownDisk {
+        /// The directory.
+        dir: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// Returns the memory of the machine in bytes, or the part that a container has of it. Returns 0 if
+/// the system does not report its memory.
+pub fn total_memory() -> u64 {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let limit = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
+    system.total_memory().min(limit)
+}
+
+/// Tests that this much memory is available, in bytes.
+///
+/// # Errors
+/// If less is available. A system that does not report its memory is assumed to have enough.
+pub fn check_memory(needed: u64) -> Result<(), ResourceError> {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let mut available = system.available_memory();
+    if let Some(limits) = system.cgroup_limits() {
+        available = available.min(limits.free_memory);
+    }
+    if available > 0 && needed > available {
+        return Err(ResourceError::Memory { needed, available });
+    }
+    Ok(())
+}
+
+/// Tests that the disk has `needed` bytes for a file at `path`. The directory of the file need not
+/// exist yet: the test uses its nearest existing ancestor.
+///
+/// # Errors
+/// If the disk has less.
+pub fn check_disk(path: &Path, needed: u64) -> Result<(), ResourceError> {
+    let existing = path.ancestors().skip(1).find(|dir| dir.exists() && !dir.as_os_str().is_empty());
+    let dir = existing.unwrap_or(Path::new("."));
+    let unknown = |source| ResourceError::UnknownDisk { dir: dir.to_owned(), source };
+    let available = fs4::available_space(dir).map_err(unknown)?;
+    if needed > available {
+        return Err(ResourceError::Disk { file: path.to_owned(), dir: dir.to_owned(), needed, available });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_has_some_memory_and_disk_but_not_an_exabyte() {
+        assert!(check_memory(1).is_ok() && check_disk(Path::new("file"), 1).is_ok());
+        let error = check_memory(1 << 60).unwrap_err().to_string();
+        assert!(error.starts_with("this needs 1.0 EiB of memory and "), "{error}");
+        let error = check_disk(Path::new("absent/dir/file"), 1 << 60).unwrap_err().to_string();
+        assert!(error.starts_with("this needs about 1.0 EiB of disk and . has "), "{error}");
+    }
+}

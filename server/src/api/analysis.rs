@@ -1,0 +1,221 @@
+//! Searches as server-sent events.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use sternhalma_builder::Observer;
+use sternhalma_data::{Geometry, Side};
+use sternhalma_engine::record::JsonValue;
+use sternhalma_engine::ugi::action_text;
+use sternhalma_engine::{Config, Distances, PLY_LIMIT, SearchInfo, SearchValue, analyse_watched, player_within};
+use sternhalma_ggp::arena::MOVE_NODES;
+use sternhalma_ggp::{Limits, MemoryBudget};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+
+use super::positions::Placed;
+use super::rows::path;
+use crate::app::App;
+use crate::connections::Connection;
+use crate::error::ApiError;
+use crate::extract::Params;
+use crate::searches::{Search, StopOnDrop};
+
+/// The player that searches by default.
+const DEFAULT_PLAYER: &str = "sternhalma";
+
+/// The most lines of a search.
+const MOST_LINES: usize = 100;
+
+/// The seed of the players. The same request gives the same search.
+const SEED: u64 = 1;
+
+/// The interval of messages without an event, by which the server notices that a client has left.
+const PULSE: Duration = Duration::from_secs(1);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnalysisParams {
+    position: String,
+    player: Option<String>,
+    nodes: Option<u64>,
+    depth: Option<u32>,
+    seconds: Option<f64>,
+    playouts: Option<u64>,
+    lines: Option<usize>,
+    /// Moves that are played before the search.
+    moves: Option<String>,
+}
+
+impl AnalysisParams {
+    /// Returns the limits: the given ones, or by default a number of node expansions, and the longest time.
+    fn limits(&self, longest: Duration) -> Result<Limits, ApiError> {
+        let positive = |name, valid: bool| match valid {
+            true => Ok(()),
+            false => Err(ApiError::invalid(format!("expected `{name}` greater than 0"))),
+        };
+        positive("nodes", self.nodes != Some(0))?;
+        positive("depth", self.depth != Some(0))?;
+        positive("playouts", self.playouts != Some(0))?;
+        positive("seconds", self.seconds.is_none_or(|seconds| seconds > 0.0))?;
+        let time = self.seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or(longest));
+        let given = Limits { playouts: self.playouts, expansions: self.nodes, depth: self.depth, time };
+        let default = if given == Limits::default() { Limits::expansions(MOVE_NODES) } else { given };
+        Ok(default.and(Limits::time(longest)))
+    }
+
+    fn lines(&self) -> Result<usize, ApiError> {
+        match self.lines.unwrap_or(1) {
+            lines @ 1..=MOST_LINES => Ok(lines),
+            lines => Err(ApiError::invalid(format!("expected 1 to {MOST_LINES} lines, got {lines}"))),
+        }
+    }
+
+    /// Returns the position after the moves.
+    fn placed(&self) -> Result<Placed, ApiError> {
+        let mut placed = Placed::parse(&self.position, None)?;
+        let moves = self.moves.iter().flat_map(|moves| moves.split(',')).filter(|text| !text.is_empty());
+        for text in moves {
+            placed.play(text)?;
+        }
+        match placed.state.outcome() {
+            None => Ok(placed),
+            Some(_) => Err(ApiError::invalid("the game is over")),
+        }
+    }
+}
+
+/// The progress of a search, or its result.
+#[derive(Serialize)]
+struct InfoRow {
+    /// The number of the line, from 1.
+    line: usize,
+    depth: u32,
+    nodes: u64,
+    playouts: u64,
+    seconds: f64,
+    value: Option<JsonValue>,
+    /// The principal variation.
+    pv: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct BestRow {
+    #[serde(rename = "move")]
+    mv: String,
+    path: Vec<String>,
+    #[serde(flatten)]
+    info: InfoRow,
+}
+
+impl InfoRow {
+    fn new(geometry: &Geometry, index: usize, info: &SearchInfo) -> InfoRow {
+        let finite = |value: &SearchValue| match value {
+            SearchValue::Lead(number) | SearchValue::Reward(number) => number.is_finite(),
+            SearchValue::Won(_) | SearchValue::Lost(_) => true,
+        };
+        InfoRow {
+            line: index + 1,
+            depth: info.spent.depth,
+            nodes: info.spent.expansions,
+            playouts: info.spent.playouts,
+            seconds: info.spent.time.as_secs_f64(),
+            value: info.value.filter(finite).map(JsonValue::from),
+            pv: info.line.iter().map(|&action| action_text(geometry, action)).collect(),
+        }
+    }
+}
+
+/// The search of a request.
+struct Job {
+    placed: Placed,
+    config: Config,
+    limits: Limits,
+    lines: usize,
+    stop: Arc<AtomicBool>,
+    memory: MemoryBudget,
+}
+
+/// Cancels the check of a table when a search is stopped.
+struct StopFlag<'a>(&'a AtomicBool);
+
+impl Observer for StopFlag<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl Job {
+    /// Searches, and sends the events.
+    fn run(&self, app: &App, events: &UnboundedSender<Event>) -> Result<(), ApiError> {
+        let Placed { game, state } = &self.placed;
+        let (board, geometry) = (game.board(), game.geometry());
+        let distances = self.distances(app)?;
+        let player = player_within(&self.config, board, PLY_LIMIT, Some(&distances), &self.memory);
+        let mut player = player.map_err(ApiError::invalid)?;
+        player.reset(SEED);
+        let mut watch = |index, info: &SearchInfo| {
+            let _ = events.send(event("info", &InfoRow::new(geometry, index, info)));
+        };
+        let found = analyse_watched(&mut *player, state, self.limits, self.lines, &self.stop, &mut watch);
+        let best = found.first().ok_or_else(|| ApiError::internal("the player has chosen no move"))?;
+        let occupied = state.army(Side::X) | state.army(Side::O);
+        let path = best.action.map_or_else(Vec::new, |mv| path(board, occupied.without(mv.from), mv));
+        let (mv, info) = (action_text(geometry, best.action), InfoRow::new(geometry, 0, &best.info));
+        let _ = events.send(event("best", &BestRow { mv, path, info }));
+        Ok(())
+    }
+
+    /// Returns the best table of the board, checked, or estimates.
+    fn distances(&self, app: &App) -> Result<Distances, ApiError> {
+        let board = self.placed.game.board();
+        let open = if self.config.needs_table() { app.tables.best(board)? } else { None };
+        let Some(open) = open else { return Ok(Distances::estimated(board)) };
+        open.check_all(&StopFlag(&self.stop))?;
+        Ok(Distances::new(open.table.clone()))
+    }
+}
+
+fn event(name: &str, data: &impl Serialize) -> Event {
+    // Keys are texts, so that every row can be JSON.
+    Event::default().event(name).data(serde_json::to_string(data).unwrap_or_default())
+}
+
+pub async fn analysis(
+    State(app): State<Arc<App>>,
+    connection: Option<Extension<Arc<Connection>>>,
+    Params(params): Params<AnalysisParams>,
+) -> Result<Response, ApiError> {
+    let config = app.roster.config(params.player.as_deref().unwrap_or(DEFAULT_PLAYER)).map_err(ApiError::invalid)?;
+    let (placed, limits, lines) = (params.placed()?, params.limits(app.search_time)?, params.lines()?);
+    let search = app.searches.begin()?;
+    let (stop, memory) = (search.stop.clone(), search.memory.clone());
+    let (sender, receiver) = unbounded_channel();
+    let job = Job { placed, config, limits, lines, stop: stop.clone(), memory };
+    tokio::task::spawn_blocking(move || run(&job, &app, &sender, search));
+    // The stream is dropped when it ends or the client leaves.
+    let alive = (StopOnDrop(stop), connection.map(|Extension(connection)| connection.begin()));
+    let events = UnboundedReceiverStream::new(receiver).map(move |event| {
+        let _ = &alive;
+        Ok::<Event, Infallible>(event)
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(PULSE)).into_response())
+}
+
+/// Runs a search, which holds its place until the end, and sends an error if it fails.
+fn run(job: &Job, app: &App, events: &UnboundedSender<Event>, search: Search) {
+    let searched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(app, events)));
+    let failed = || Err(ApiError::internal("the search failed; this is an error of the server"));
+    if let Err(error) = searched.unwrap_or_else(|_| failed()) {
+        let _ = events.send(event("error", &error.body()));
+    }
+    drop(search);
+}

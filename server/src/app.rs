@@ -1,0 +1,65 @@
+//! The state that requests share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rayon::ThreadPoolBuildError;
+use sternhalma_engine::Roster;
+
+use crate::builds::Builds;
+use crate::logs::LogStore;
+use crate::options::ServerOptions;
+use crate::searches::Searches;
+use crate::tables::TableStore;
+use crate::work::Work;
+
+/// The time that a running build has to end when the server stops.
+const BUILD_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The state that requests share.
+pub struct App {
+    /// The tables.
+    pub tables: TableStore,
+    /// The logs of tournaments.
+    pub logs: LogStore,
+    /// The threads for look-ups.
+    pub work: Work,
+    /// The running searches.
+    pub searches: Searches,
+    /// The builds.
+    pub builds: Arc<Builds>,
+    /// The players.
+    pub roster: Roster,
+    /// The threads of a build.
+    pub threads: usize,
+    /// The memory limit of a build, in bytes.
+    pub build_memory: u64,
+    /// The longest search.
+    pub search_time: Duration,
+}
+
+impl App {
+    /// Creates the state of a server.
+    ///
+    /// # Errors
+    /// If the system does not start threads.
+    pub fn new(options: &ServerOptions) -> Result<App, ThreadPoolBuildError> {
+        Ok(App {
+            tables: TableStore::new(options.tables.clone(), options.load_budget),
+            logs: LogStore::new(options.logs.clone()),
+            work: Work::new(options.threads, options.limits.answer_time)?,
+            searches: Searches::new(options.threads, options.search_memory),
+            builds: Arc::default(),
+            roster: Roster::built_in(),
+            threads: options.threads,
+            build_memory: options.build_memory,
+            search_time: options.limits.search_time,
+        })
+    }
+
+    /// Ends searches and builds. Builds out of core keep their work.
+    pub fn stop(&self) {
+        self.searches.stop_all();
+        self.builds.stop(BUILD_PATIENCE);
+    }
+}

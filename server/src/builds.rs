@@ -1,0 +1,194 @@
+//! Builds of tables in the background.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use sternhalma_builder::{BuildPhase, BuilderError, Observer, TableBuilder};
+
+use crate::error::ApiError;
+
+/// The most builds that are remembered.
+const MOST_BUILDS: usize = 64;
+
+/// The builds since the server was started. One build runs at a time.
+#[derive(Debug, Default)]
+pub struct Builds {
+    all: Mutex<Vec<Arc<BuildJob>>>,
+    /// Signalled whenever a build ends.
+    ended: Condvar,
+}
+
+/// A build.
+#[derive(Debug)]
+pub struct BuildJob {
+    id: u64,
+    table: String,
+    began: Instant,
+    cancelled: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+    phase: Mutex<Option<BuildPhase>>,
+    end: Mutex<Option<BuildEnd>>,
+}
+
+#[derive(Debug)]
+struct BuildEnd {
+    seconds: f64,
+    state: BuildState,
+    error: Option<String>,
+}
+
+/// The state of a build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BuildState {
+    /// The build is running.
+    Running,
+    /// The table is complete.
+    Done,
+    /// The build ended by an error.
+    Failed,
+    /// A client or the end of the server stopped the build.
+    Cancelled,
+}
+
+/// The progress of a build, as the interface reports it.
+#[derive(Serialize)]
+pub struct BuildReport {
+    id: String,
+    table: String,
+    state: BuildState,
+    phase: Option<String>,
+    done: u64,
+    total: u64,
+    seconds: f64,
+    error: Option<String>,
+}
+
+impl BuildJob {
+    fn new(id: u64, table: String) -> BuildJob {
+        BuildJob {
+            id,
+            table,
+            began: Instant::now(),
+            cancelled: AtomicBool::new(false),
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            phase: Mutex::new(None),
+            end: Mutex::new(None),
+        }
+    }
+
+    /// Returns the progress.
+    pub fn report(&self) -> BuildReport {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let total = self.total.load(Relaxed);
+        BuildReport {
+            id: self.id.to_string(),
+            table: self.table.clone(),
+            state: end.as_ref().map_or(BuildState::Running, |end| end.state),
+            phase: self.phase.lock().unwrap_or_else(PoisonError::into_inner).map(|phase| phase.to_string()),
+            done: self.done.load(Relaxed).min(total),
+            total,
+            seconds: end.as_ref().map_or_else(|| self.began.elapsed().as_secs_f64(), |end| end.seconds),
+            error: end.as_ref().and_then(|end| end.error.clone()),
+        }
+    }
+
+    /// Asks the build to stop.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Relaxed);
+    }
+
+    fn is_running(&self) -> bool {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Builds the table.
+    fn run(&self, builder: &TableBuilder, path: &PathBuf) {
+        let built = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| builder.build(path, self)));
+        let (state, error) = match built {
+            Ok(Ok(_)) => (BuildState::Done, None),
+            Ok(Err(BuilderError::Cancelled)) => (BuildState::Cancelled, None),
+            Ok(Err(error)) => (BuildState::Failed, Some(ApiError::internal(error).to_string())),
+            Err(_) => (BuildState::Failed, Some("this is an error of the server".to_owned())),
+        };
+        let end = BuildEnd { seconds: self.began.elapsed().as_secs_f64(), state, error };
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+    }
+}
+
+impl Observer for BuildJob {
+    fn begin(&self, phase: BuildPhase, total: u64) {
+        *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = Some(phase);
+        self.done.store(0, Relaxed);
+        self.total.store(total, Relaxed);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.done.fetch_add(steps, Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+}
+
+impl Builds {
+    /// Starts a build of the table `name` at `path` on a thread of its own.
+    ///
+    /// # Errors
+    /// If the same table is being built, or another one.
+    pub fn start(
+        self: &Arc<Builds>,
+        builder: TableBuilder,
+        name: String,
+        path: PathBuf,
+    ) -> Result<Arc<BuildJob>, ApiError> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.iter().find(|job| job.is_running()) {
+            Some(job) if job.table == name => return Err(ApiError::conflict(format!("`{name}` is being built"))),
+            Some(job) => {
+                let message = format!("`{}` is being built; wait for it or cancel it", job.table);
+                return Err(ApiError::busy(message));
+            }
+            None => {}
+        }
+        let job = Arc::new(BuildJob::new(all.last().map_or(1, |last| last.id + 1), name));
+        if all.len() == MOST_BUILDS {
+            all.remove(0);
+        }
+        all.push(job.clone());
+        let (builds, started) = (self.clone(), job.clone());
+        std::thread::spawn(move || {
+            started.run(&builder, &path);
+            builds.ended.notify_all();
+        });
+        Ok(job)
+    }
+
+    /// Returns the builds, in the order of their start.
+    pub fn list(&self) -> Vec<Arc<BuildJob>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the build with an identifier.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn find(&self, id: &str) -> Result<Arc<BuildJob>, ApiError> {
+        let found = self.list().into_iter().find(|job| job.id.to_string() == id);
+        found.ok_or_else(|| ApiError::missing(format!("there is no build `{id}`")))
+    }
+
+    /// Cancels all builds, and waits for a time until they have ended.
+    pub fn stop(&self, patience: Duration) {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().for_each(|job| job.cancel());
+        let running = |all: &mut Vec<Arc<BuildJob>>| all.iter().any(|job| job.is_running());
+        drop(self.ended.wait_timeout_while(all, patience, running));
+    }
+}

@@ -1,0 +1,129 @@
+//! Errors as answers: a status and one line of JSON.
+
+use axum::http::header::{ALLOW, RETRY_AFTER};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use sternhalma_builder::BuilderError;
+use sternhalma_data::{BoardError, NotationError, TableError};
+
+use crate::answer;
+
+/// The reason why a request has no answer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ApiError {
+    status: StatusCode,
+    message: String,
+    /// The seconds after which the request may succeed.
+    retry_after: Option<u32>,
+    /// The methods that the path has.
+    allowed: Option<String>,
+}
+
+impl ApiError {
+    /// Creates an error. The message is on one line.
+    pub fn new(status: StatusCode, message: impl ToString) -> ApiError {
+        ApiError {
+            status,
+            message: message.to_string().replace(char::is_control, " "),
+            retry_after: None,
+            allowed: None,
+        }
+    }
+
+    /// Creates the error for a request that is wrong in itself.
+    pub fn invalid(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Creates the error for something that does not exist.
+    pub fn missing(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// Creates the error for a request that contradicts the present state.
+    pub fn conflict(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::CONFLICT, message)
+    }
+
+    /// Creates the error for a request that is refused.
+    pub fn forbidden(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// Creates the error for a request that may succeed some seconds later.
+    pub fn busy(message: impl ToString) -> ApiError {
+        ApiError { retry_after: Some(1), ..ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+    }
+
+    /// Creates the error for a request that the machine cannot fulfil.
+    pub fn unavailable(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    /// Creates the error for a request that is larger than allowed.
+    pub fn too_large(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
+
+    /// Creates the error for a method that a path does not have. `allowed` lists those that it has.
+    pub fn method(method: &Method, allowed: &str) -> ApiError {
+        let error = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, format!("expected {allowed}, got {method}"));
+        ApiError { allowed: Some(allowed.to_owned()), ..error }
+    }
+
+    /// Creates the error for a fault of the server or of its files.
+    pub fn internal(message: impl ToString) -> ApiError {
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// Returns the body of the answer.
+    pub fn body(&self) -> serde_json::Value {
+        serde_json::json!({ "error": self.message })
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = answer::json(&self.body());
+        *response.status_mut() = self.status;
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(Ok(allowed)) = self.allowed.as_deref().map(HeaderValue::from_str) {
+            response.headers_mut().insert(ALLOW, allowed);
+        }
+        response
+    }
+}
+
+impl From<NotationError> for ApiError {
+    fn from(error: NotationError) -> ApiError {
+        ApiError::invalid(error)
+    }
+}
+
+impl From<BoardError> for ApiError {
+    fn from(error: BoardError) -> ApiError {
+        ApiError::invalid(error)
+    }
+}
+
+impl From<TableError> for ApiError {
+    fn from(error: TableError) -> ApiError {
+        match error {
+            TableError::Absent { .. } => ApiError::missing(error),
+            _ => ApiError::internal(error),
+        }
+    }
+}
+
+impl From<BuilderError> for ApiError {
+    fn from(error: BuilderError) -> ApiError {
+        match error {
+            BuilderError::NoMirroredForm(_) => ApiError::invalid(error),
+            BuilderError::Resources(_) | BuilderError::MemoryLimit { .. } => ApiError::unavailable(error),
+            _ => ApiError::internal(error),
+        }
+    }
+}

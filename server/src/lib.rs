@@ -1,0 +1,48 @@
+//! The HTTP server of Sternhalma: a JSON interface to distance tables, players
+//! and game records, and a board in the browser.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use sternhalma_server::{Server, ServerOptions};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let server = Server::bind(ServerOptions::new(dir.path()))?;
+//! println!("{}", server.url());
+//! let stop = AtomicBool::new(true);
+//! server.run(&stop); // Returns once `stop` is set.
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! `docs/serve.md` describes the interface and its limits. The document
+//! [`openapi`] describes the interface for programs.
+//!
+//! # Modules
+//! - `server`, `connections`: the listener, connections and their limits;
+//! - `guard`, `body`, `log`, `assets`: the layers and pages around the interface;
+//! - `app`, `work`, `tables`, `logs`, `builds`, `searches`: the state that requests share;
+//! - `api`: the routes of the interface.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod api;
+mod app;
+mod assets;
+mod body;
+mod builds;
+mod connections;
+mod error;
+mod extract;
+mod files;
+mod guard;
+mod log;
+mod logs;
+mod openapi;
+mod options;
+mod searches;
+mod server;
+mod tables;
+mod work;
+
+pub use openapi::openapi;
+pub use options::{ClientLimits, Log, ServerOptions};
+pub use server::{BindError, Server};

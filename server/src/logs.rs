@@ -1,0 +1,93 @@
+//! The logs of tournaments in a directory. A log may still be written.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sternhalma_ggp::arena::{GameLog, GameRecord, Schedule};
+
+use crate::error::ApiError;
+use crate::files::FileIdentity;
+
+/// The ends of the names of logs.
+const EXTENSIONS: [&str; 2] = [".ndjson", ".ndjson.zst"];
+
+/// The largest log that is read, in bytes.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The logs of a directory. A log is read for its first request, and again if its file has changed.
+#[derive(Debug)]
+pub struct LogStore {
+    dir: Option<PathBuf>,
+    read: Mutex<HashMap<String, Arc<ReadLog>>>,
+}
+
+/// A log, as far as it was written.
+#[derive(Debug)]
+pub struct ReadLog {
+    /// The name of the file.
+    pub name: String,
+    /// The schedule.
+    pub schedule: Schedule,
+    /// The games, in the order in which they ended.
+    pub games: Vec<GameRecord>,
+    file: FileIdentity,
+}
+
+impl LogStore {
+    /// Creates the store of a directory, or one without logs.
+    pub fn new(dir: Option<PathBuf>) -> LogStore {
+        LogStore { dir, read: Mutex::default() }
+    }
+
+    /// Returns the names of the logs, in order.
+    ///
+    /// # Errors
+    /// If the directory cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, ApiError> {
+        let Some(dir) = &self.dir else { return Ok(Vec::new()) };
+        let unreadable = |error| ApiError::internal(format!("{}: cannot read the directory: {error}", dir.display()));
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(dir).map_err(unreadable)? {
+            let name = entry.map_err(unreadable)?.file_name();
+            names.extend(name.to_str().filter(|name| is_log(name)).map(str::to_owned));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns the log with a name.
+    ///
+    /// # Errors
+    /// If there is none, or it is no log of a tournament.
+    pub fn read(&self, name: &str) -> Result<Arc<ReadLog>, ApiError> {
+        let missing = || ApiError::missing(format!("there is no log `{name}`; `/api/tournaments` lists the logs"));
+        let plain = is_log(name) && !name.contains(['/', '\\', ':', '\0']);
+        let path = self.dir.as_ref().filter(|_| plain).ok_or_else(missing)?.join(name);
+        let file = FileIdentity::of(&path).filter(|_| path.is_file()).ok_or_else(missing)?;
+        if let Some(log) = self.known(name, file) {
+            return Ok(log);
+        }
+        let log = Arc::new(read_file(name, &path, file)?);
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), log.clone());
+        Ok(log)
+    }
+
+    fn known(&self, name: &str, file: FileIdentity) -> Option<Arc<ReadLog>> {
+        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.get(name).filter(|log| log.file == file).cloned()
+    }
+}
+
+fn read_file(name: &str, path: &Path, file: FileIdentity) -> Result<ReadLog, ApiError> {
+    if file.bytes() > MOST_BYTES {
+        return Err(ApiError::internal(format!("{name}: the log has more than 1 GiB")));
+    }
+    let (schedule, games) = GameLog::read(path).map_err(ApiError::internal)?;
+    schedule.check().map_err(|error| ApiError::internal(format!("{name}: {error}")))?;
+    Ok(ReadLog { name: name.to_owned(), schedule, games, file })
+}
+
+fn is_log(name: &str) -> bool {
+    EXTENSIONS.iter().any(|extension| name.len() > extension.len() && name.ends_with(extension))
+}

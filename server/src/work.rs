@@ -1,0 +1,93 @@
+//! Work that may wait for a disk, off the threads that serve connections.
+
+use std::time::{Duration, Instant};
+
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use tokio::sync::oneshot;
+
+use crate::error::ApiError;
+
+/// The threads for look-ups, and how long a request may take.
+#[derive(Debug)]
+pub struct Work {
+    threads: ThreadPool,
+    time: Duration,
+}
+
+/// The time at which a request must be answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// Creates a deadline that is `time` away.
+    pub fn after(time: Duration) -> Deadline {
+        Deadline(Instant::now() + time)
+    }
+
+    /// Tests whether the time has passed.
+    ///
+    /// # Errors
+    /// If it has.
+    pub fn check(self) -> Result<(), ApiError> {
+        if Instant::now() < self.0 { Ok(()) } else { Err(late()) }
+    }
+}
+
+impl Work {
+    /// Starts threads for requests that take at most `time`.
+    ///
+    /// # Errors
+    /// If the system does not start threads.
+    pub fn new(threads: usize, time: Duration) -> Result<Work, ThreadPoolBuildError> {
+        let builder = ThreadPoolBuilder::new().num_threads(threads.max(1));
+        let name = |index| format!("look-up {index}");
+        // Without a handler, a panic ends the process.
+        let threads = builder.thread_name(name).panic_handler(|_| ()).build()?;
+        Ok(Work { threads, time })
+    }
+
+    /// Runs a job on one of the threads. The parallel iterators of the job use the other ones too. The job must
+    /// end by itself after the deadline.
+    ///
+    /// # Errors
+    /// If the job fails, or if no thread is free in time.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(Deadline) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let deadline = Deadline::after(self.time);
+        let (sender, result) = oneshot::channel();
+        self.threads.spawn(move || {
+            // A client that has left needs no result.
+            if !sender.is_closed() {
+                let _ = sender.send(deadline.check().and_then(|()| job(deadline)));
+            }
+        });
+        result.await.unwrap_or_else(|_| Err(ApiError::internal("the request failed; this is an error of the server")))
+    }
+}
+
+fn late() -> ApiError {
+    ApiError::busy("the request takes too long; ask for less, or again later")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn jobs_wait_for_a_thread_and_end_in_time() {
+        let work = Work::new(1, Duration::from_millis(20)).unwrap();
+        let slow = work.run(|deadline| {
+            while deadline.check().is_ok() {
+                std::thread::yield_now();
+            }
+            Ok(1)
+        });
+        // The second job has the same deadline as the first, after which the thread is free.
+        assert_eq!(tokio::join!(slow, work.run(|_| Ok(2))), (Ok(1), Err(late())));
+        assert_eq!(work.run(|_| Ok(3)).await, Ok(3));
+        let panic: Result<(), ApiError> = work.run(|_| panic!("a job that panics")).await;
+        assert_eq!(panic.unwrap_err().body()["error"], "the request failed; this is an error of the server");
+    }
+}

@@ -1,0 +1,178 @@
+//! Clients that are slow, that send nonsense, or that leave. Others are answered meanwhile.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::client::{Answer, TestServer};
+
+/// Checks that the server answers.
+#[track_caller]
+fn check_alive(server: &TestServer) {
+    assert_eq!(server.get("/api/tables/byte/state?state=%239").status, 200);
+}
+
+fn write(server: &TestServer, bytes: &[u8]) -> TcpStream {
+    let mut stream = server.connect();
+    // The server may refuse before it has read everything.
+    let _ = stream.write_all(bytes);
+    stream
+}
+
+/// Returns a head with these lines for a path.
+fn head(method: &str, path: &str, lines: &str) -> Vec<u8> {
+    format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{lines}\r\n").into_bytes()
+}
+
+#[test]
+fn slow_heads_and_bodies_are_disconnected() {
+    let server = TestServer::with(|options| {
+        options.limits.head_time = Duration::from_millis(300);
+        options.limits.body_time = Duration::from_millis(300);
+    });
+    for start in ["", "G", "GET /healthz HTTP/1.1\r\nhost: localhost\r\n"] {
+        let mut stream = write(&server, start.as_bytes());
+        check_alive(&server);
+        let mut rest = Vec::new();
+        // The server closes the connection, perhaps after an answer.
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&rest));
+    }
+    let lines = "content-type: application/json\r\ncontent-length: 100\r\n";
+    let mut slow = head("POST", "/api/records/parse", lines);
+    slow.extend(b"{\"text\":");
+    assert_eq!(Answer::read(write(&server, &slow)).error(408), "the body did not arrive in time");
+    let lines = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
+    let mut slow = head("POST", "/api/records/parse", lines);
+    slow.extend(b"5\r\n{\"tex\r\n");
+    Answer::read(write(&server, &slow)).error(408);
+}
+
+#[test]
+fn huge_heads_and_bodies_are_refused() {
+    let server = TestServer::with(|options| options.limits.body_bytes = 1 << 20);
+    let long = "a".repeat(200_000);
+    for request in [
+        head("GET", &format!("/api/position?position={long}"), ""),
+        head("GET", "/healthz", &format!("x: {long}\r\n")),
+        head("GET", "/healthz", &"x: y\r\n".repeat(10_000)),
+    ] {
+        let status = Answer::read(write(&server, &request)).status;
+        assert!([400, 414, 431].contains(&status), "{status}");
+        check_alive(&server);
+    }
+    let path = "/api/tables/byte/distances";
+    let announced = head("POST", path, "content-type: application/json\r\ncontent-length: 99999999999\r\n");
+    assert!(Answer::read(write(&server, &announced)).error(413).contains("more than 1048576 bytes"));
+    let mut chunks = head("POST", path, "content-type: application/json\r\ntransfer-encoding: chunked\r\n");
+    for _ in 0..40 {
+        chunks.extend(format!("8000\r\n{}\r\n", " ".repeat(0x8000)).bytes());
+    }
+    Answer::read(write(&server, &chunks)).error(413);
+    check_alive(&server);
+}
+
+#[test]
+fn bodies_share_a_limited_memory() {
+    let server = TestServer::with(|options| {
+        options.limits.body_bytes = 1 << 20;
+        options.limits.all_body_bytes = 2 << 20;
+    });
+    let lines = "content-type: application/json\r\ncontent-length: 1048576\r\n";
+    let waiting: Vec<TcpStream> = (0..2).map(|_| write(&server, &head("POST", "/api/records/parse", lines))).collect();
+    let message = loop {
+        // The server may not have read both heads yet.
+        let answer = server.request("POST", "/api/records/parse", &[("content-type", "application/json")], b"{}");
+        if answer.status != 400 {
+            break answer.error(503);
+        }
+    };
+    assert!(message.contains("too many bodies"), "{message}");
+    check_alive(&server);
+    drop(waiting);
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let server = TestServer::start();
+    for request in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost localhost\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nhost: localhost\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: \xff\r\nconnection: close\r\n\r\n",
+        b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n",
+    ] {
+        let mut rest = Vec::new();
+        let mut stream = write(&server, request);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut rest);
+        assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 4"), "{:?}", String::from_utf8_lossy(&rest));
+        check_alive(&server);
+    }
+    for path in [
+        "/api/tables/%ff/state",
+        "/api/tables/byte/state?state=%C0%80",
+        "/api/tables/byte/state?%ff=%ff",
+        "/api/tables//state",
+    ] {
+        let status = server.get(path).status;
+        assert!([400, 404].contains(&status), "{path}: {status}");
+    }
+    for method in ["PUT", "PATCH", "TRACE", "CONNECT", "OPTIONS", "ODD"] {
+        let answer = server.request(method, "/api/tables", &[], b"");
+        assert!([400, 405].contains(&answer.status), "{method}: {}", answer.status);
+        assert_eq!(answer.header("access-control-allow-methods"), None);
+    }
+    let allowed = server.request("DELETE", "/api/position/play", &[], b"");
+    assert_eq!((allowed.error(405), allowed.header("allow")), ("expected POST, got DELETE".to_owned(), Some("POST")));
+}
+
+#[test]
+fn idle_connections_make_room_for_others() {
+    let server = TestServer::with(|options| options.limits.connections = 20);
+    let idle: Vec<TcpStream> =
+        (0..300).map(|number| write(&server, if number % 2 == 0 { b"" } else { b"GET /" })).collect();
+    for _ in 0..10 {
+        check_alive(&server);
+    }
+    drop(idle);
+    check_alive(&server);
+}
+
+#[test]
+fn connections_are_kept_and_clients_that_leave_do_no_harm() {
+    let server = TestServer::start();
+    let mut stream = server.connect();
+    let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut lengths = Vec::new();
+    for _ in 0..3 {
+        stream.write_all(request).unwrap();
+        let mut bytes = [0; 4096];
+        let length = stream.read(&mut bytes).unwrap();
+        assert!(bytes.starts_with(b"HTTP/1.1 200 "));
+        lengths.push(length);
+    }
+    assert_eq!(lengths[0], lengths[2]);
+    // Three requests at once are answered in their order.
+    stream.write_all(&request.repeat(3)).unwrap();
+    let mut bytes = vec![0; 3 * lengths[0]];
+    stream.read_exact(&mut bytes).unwrap();
+    // Clients leave before their answers.
+    for path in ["/api/tables/ans/line?state=startpos", "/api/analysis?position=startpos&nodes=1000000", "/api/tables"]
+    {
+        for _ in 0..20 {
+            drop(write(&server, &head("GET", path, "")));
+        }
+    }
+    let began = std::time::Instant::now();
+    while server.get("/api/analysis?position=startpos&player=greedy").status != 200 {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    check_alive(&server);
+}

@@ -1,0 +1,13 @@
+//! Tests of the interface over HTTP.
+
+mod analysis;
+mod builds;
+mod client;
+mod distances;
+mod hostile;
+mod positions;
+mod records;
+mod schema;
+mod security;
+mod states;
+mod tournaments;

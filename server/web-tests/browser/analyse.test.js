@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+
+import { army, parsePosition } from "../../web/js/notation.js";
+import { sternhalma } from "../unit/program.js";
+import { cell, cells, pieces, press, until, world } from "./harness.js";
+
+const here = world();
+before(() => here.build(5, 3));
+
+const POSITION = "5/3x1/3ox/o1x1o/5 x 14";
+const LINK = `#position=${POSITION.replaceAll(" ", "_")}`;
+
+/**
+ * @param {import("./harness.js").Page} page
+ * @param {string} name
+ */
+const label = (page, name) => cell(page, name).locator(".label").textContent();
+
+/** @param {string | null} text */
+const number = (text) => Number((text ?? "").replace("−", "-"));
+
+test("the changes on the board are those of the program", async () => {
+  for (const position of [POSITION, "3oo/4o/5/x4/xx3 x 0", "2xx1/2x2/5/oo3/o4 o 20"]) {
+    const placement = parsePosition(position);
+    const page = await here.open(`#position=${position.replaceAll(" ", "_")}`);
+    await until(async () => (await cells(page, ".movable")).length > 0, "the moves");
+    /** @type {[string, number][]} */
+    const shown = [];
+    for (const from of await cells(page, ".movable")) {
+      await press(page, from);
+      for (const to of await cells(page, ".destination")) shown.push([`${from}-${to}`, number(await label(page, to))]);
+      await press(page, from);
+    }
+    const own = army(placement, placement.player);
+    const after = (/** @type {string} */ move) =>
+      own.map((name) => (move.startsWith(`${name}-`) ? move.split("-")[1] : name));
+    const states = [own, ...shown.map(([move]) => after(move))];
+    const [now, ...distances] = here.distances("5x5-3", states, placement.player);
+    assert.deepEqual(
+      shown,
+      shown.map(([move], at) => [move, distances[at] - now]),
+    );
+    const legal = sternhalma(["moves", position]).split("\n");
+    assert.equal(shown.length, legal.length);
+    const chips = await page
+      .locator(".chip")
+      .evaluateAll((found) => found.map((chip) => chip.getAttribute("data-move")));
+    assert.deepEqual(chips.sort(), legal.sort());
+    await page.context().close();
+  }
+});
+
+test("the race shows the distances of both armies", async () => {
+  const page = await here.open(LINK);
+  const placement = parsePosition(POSITION);
+  for (const side of /** @type {const} */ (["x", "o"])) {
+    const text = page.locator(`.plate[data-side="${side}"] .way strong`);
+    const distance = here.distance("5x5-3", army(placement, side), side);
+    await until(async () => (await text.innerText()) === `${distance}`, `${distance} moves of ${side}`);
+  }
+  await page.context().close();
+});
+
+test("the heat map has the distances of the program", async () => {
+  const page = await here.open(LINK);
+  await page.locator('input[name="overlay"][value="heat"]').check({ force: true });
+  await until(async () => (await cells(page, ".movable")).includes("c2"), "the moves");
+  await press(page, "c2");
+  await page.locator(".cell.heat").first().waitFor();
+  const own = army(parsePosition(POSITION), "x");
+  const hot = await cells(page, ".heat");
+  assert.equal(hot.length, 25 - 5);
+  const others = hot.filter((name) => name !== "c2");
+  const shown = await Promise.all(others.map(async (name) => number(await label(page, name))));
+  const states = others.map((name) => own.map((other) => (other === "c2" ? name : other)));
+  assert.deepEqual(shown, here.distances("5x5-3", states, "x"));
+  await page.context().close();
+});
+
+test("a chain of jumps moves hop by hop, unless motion is reduced", async () => {
+  for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
+    const page = await here.open("#position=5oo/7/7/7/3ox2/1xx4/7_x_0", { reducedMotion });
+    await until(async () => (await cells(page, ".movable")).includes("b2"), "the moves");
+    await press(page, "b2");
+    await cell(page, "f2").hover({ force: true });
+    const points = (await page.locator(".arrow.preview").getAttribute("points")) ?? "";
+    assert.equal(points.split(" ").length, 4, "b2, d2, d4, f2");
+    const frames = page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const animate = Element.prototype.animate;
+          Element.prototype.animate = function (keyframes, options) {
+            resolve(/** @type {Keyframe[]} */ (keyframes).length);
+            return animate.call(this, keyframes, options);
+          };
+          setTimeout(() => resolve(0), 1500);
+        }),
+    );
+    await press(page, "f2");
+    // Each hop has a frame in its middle.
+    assert.equal(await frames, reducedMotion === "reduce" ? 0 : 7);
+    assert.equal((await pieces(page)).f2, "x");
+    await page.context().close();
+  }
+});
+
+test("a link shows the same game elsewhere", async () => {
+  const page = await here.open(LINK);
+  for (const move of ["c2-c3", "e2-e4"]) await page.locator(`.chip[data-move="${move}"]`).click();
+  await page.locator(".moves [data-move='e2-e4'][aria-current]").waitFor();
+  await page.locator('[data-action="share"]').click();
+  const address = new URL(page.url());
+  assert.equal(address.hash, `${LINK}&moves=c2-c3,e2-e4`);
+  const other = await here.open(address.hash);
+  await other.locator(".moves [data-move='e2-e4'][aria-current]").waitFor();
+  assert.deepEqual(await pieces(other), await pieces(page));
+  await other.context().close();
+  await page.context().close();
+});
+
+test("variations are added, made the main line and deleted", async () => {
+  const page = await here.open(LINK);
+  await page.locator('.chip[data-move="c2-c3"]').click();
+  await page.keyboard.press("ArrowLeft");
+  await page.locator('.chip[data-move="c2-d2"]').click();
+  await page.locator('.variation [data-move="c2-d2"][aria-current]').waitFor();
+  await page.locator('[data-action="promote"]').click();
+  await page.locator('.row [data-move="c2-d2"]').waitFor();
+  await page.locator('[data-action="delete"]').click();
+  await page.locator('.row [data-move="c2-c3"]').waitFor();
+  assert.equal(await page.locator('.moves [data-move="c2-d2"]').count(), 0);
+  await page.context().close();
+});
+
+test("the engine shows lines, whose moves can be played", async () => {
+  const page = await here.open(LINK);
+  await page.locator('[data-name="engine-nodes"]').selectOption("10000");
+  await page.locator('[data-name="engine"]').check();
+  await until(async () => (await page.locator(".lines li").count()) === 3, "three lines");
+  await until(
+    async () => !(await page.locator(".panel .note").allInnerTexts()).some((text) => text.startsWith("Searching")),
+    "the end of the search",
+  );
+  const best = await page.locator(".lines li").first().locator(".pv").first().getAttribute("data-move");
+  const printed = JSON.parse(
+    sternhalma(["analyse", "--json", "--nodes", "10000", "--table", `${here.folder}/5x5-3.sht`, POSITION]),
+  );
+  assert.equal(best, printed.lines[0].move);
+  await page.locator(".lines li").first().locator(".pv").nth(1).click();
+  await until(async () => (await page.locator(".moves [data-move]").count()) === 2, "two moves");
+  await page.context().close();
+});
+
+test("a searched game has a graph, and mistakes are marked", async () => {
+  const page = await here.open(`${LINK}&moves=d4-d2,e2-e4`);
+  await page.locator('[data-action="search-game"]').click();
+  await until(
+    async () => /3 of 3 positions have a value/.test((await page.locator(".graph").getAttribute("aria-label")) ?? ""),
+    "three values",
+  );
+  assert.equal(await page.locator('.moves [data-move="d4-d2"] .mistake').count(), 1);
+  await page.context().close();
+});
+
+test("a pasted record and a pasted position are shown", async () => {
+  const page = await here.open("#view=analyse");
+  await page.locator(".more summary").click();
+  await page.locator('[data-name="paste"]').fill('[Size "5"]\n[Pieces "3"]\n\n1. a2-a3 {safe} (1. a1-a3) 1... d5-c5 *');
+  await page.locator('[data-action="show-pasted"]').click();
+  await page.locator('.row [data-move="d5-c5"][aria-current]').waitFor();
+  await page.locator('[data-name="paste"]').fill(POSITION);
+  await page.locator('[data-action="show-pasted"]').click();
+  await until(async () => (await pieces(page)).c2 === "x", "the position");
+  await page.locator('[data-name="paste"]').fill("1. a1-z9 *");
+  await page.locator('[data-action="show-pasted"]').click();
+  await page.locator('.message[data-kind="error"]').waitFor();
+  here.errors = here.errors.filter((text) => !text.includes("400"));
+  await page.context().close();
+});
+
+test("the editor sets up a position by hand and as text", async () => {
+  const page = await here.open("#view=editor");
+  const field = page.locator('[data-name="position"]');
+  await field.fill("5/3x1/3o1/o1x2/5 o 4");
+  await page.locator('[data-action="set-position"]').click();
+  await until(async () => (await pieces(page)).d4 === "x", "the position");
+  await page.locator('input[name="tool"][value="x"]').check({ force: true });
+  await press(page, "e3");
+  assert.equal(await field.inputValue(), "5/3x1/3ox/o1x2/5 o 4");
+  await page.locator('input[name="tool"][value="erase"]').check({ force: true });
+  await press(page, "e3");
+  await page.locator('input[name="tool"][value="move"]').check({ force: true });
+  await press(page, "d4");
+  await press(page, "e5");
+  assert.equal(await field.inputValue(), "4x/5/3o1/o1x2/5 o 4");
+  await page.locator('[data-name="army-x"]').fill("#1");
+  await page.locator('[data-action="set-x"]').click();
+  const cells_of = sternhalma(["unrank", "--side", "5", "--pieces", "2", "1"]).split(/\s/)[0].split(",");
+  await until(
+    async () =>
+      Object.entries(await pieces(page))
+        .filter(([, side]) => side === "x")
+        .map(([name]) => name)
+        .sort()
+        .join() === cells_of.sort().join(),
+    "the rank",
+  );
+  await field.fill("not a position");
+  await page.locator('[data-action="set-position"]').click();
+  await page.locator('.message[data-kind="error"]').waitFor();
+  await field.fill(POSITION);
+  await page.locator('[data-action="set-position"]').click();
+  const before = await field.inputValue();
+  await page.locator('[data-name="random-distance"]').fill("3");
+  await page.locator('[data-action="draw-x"]').click();
+  await until(async () => (await field.inputValue()) !== before, "a random army");
+  const drawn = parsePosition(await field.inputValue());
+  assert.equal(here.distance("5x5-3", army(drawn, "x"), "x"), 3);
+  assert.deepEqual(army(drawn, "o"), army(parsePosition(POSITION), "o"));
+  await page.locator('[data-action="analyse"]').click();
+  await page.locator(".chip").first().waitFor();
+  await page.context().close();
+});
+
+test("no page reported an error", () => assert.deepEqual(here.errors, []));

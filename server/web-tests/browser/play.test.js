@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
+
+import { home } from "../../web/js/geometry.js";
+import { sternhalma } from "../unit/program.js";
+import { cell, cells, newGame, pieces, press, until, world } from "./harness.js";
+
+const here = world();
+before(() => here.build(5, 3));
+
+/** @param {import("./harness.js").Page} page */
+const status = (page) => page.locator(".status").innerText();
+
+/** @param {import("./harness.js").Page} page */
+const moves = (page) =>
+  page.locator(".moves [data-move]").evaluateAll((found) => found.map((move) => move.getAttribute("data-move") ?? ""));
+
+test("a whole game against a player ends by the rules", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "x" });
+  await page.locator('[data-name="player-o"]').selectOption("greedy");
+  await page.locator('[data-name="distances"]').check();
+  for (let turn = 0; turn < 60 && !/wins|drawn/.test(await status(page)); turn++) {
+    await until(
+      async () => /wins|drawn/.test(await status(page)) || (await cells(page, ".movable")).length > 0,
+      "the turn of the person",
+    );
+    if (/wins|drawn/.test(await status(page))) break;
+    const before = (await moves(page)).length;
+    const from = [...(await cells(page, ".movable.better")), ...(await cells(page, ".movable"))][0];
+    await press(page, from);
+    await press(page, [...(await cells(page, ".destination.better")), ...(await cells(page, ".destination"))][0]);
+    await until(async () => (await moves(page)).length > before, "the move");
+  }
+  const played = await moves(page);
+  const script = `position startpos moves ${played.join(" ")}\nquery result\nquit\n`;
+  const result = sternhalma(["ugi", "--side", "5", "--pieces", "3", "--player", "greedy"], script).match(
+    /response (p1win|p2win|draw)/,
+  )?.[1];
+  assert.ok(result, `the program says that the game goes on: ${played.join(" ")}`);
+  assert.match(await status(page), result === "draw" ? /drawn/ : result === "p1win" ? /x wins/ : /o wins/);
+  await page.context().close();
+});
+
+test("undo takes back the move and the reply", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "x" });
+  const start = await pieces(page);
+  await press(page, "a2");
+  await press(page, "a3");
+  await until(async () => (await moves(page)).length === 2, "the reply");
+  await page.locator('[data-action="undo"]').click();
+  assert.deepEqual(await pieces(page), start);
+  assert.equal(await page.locator(".moves [aria-current]").count(), 0);
+  await page.context().close();
+});
+
+test("a person who plays o sees the own home below, and x moves first", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "o" });
+  await until(async () => (await moves(page)).length === 1, "the first move");
+  const [own, other] = [await cell(page, "e5").boundingBox(), await cell(page, "a1").boundingBox()];
+  assert.ok((own?.y ?? 0) > (other?.y ?? 0));
+  await page.context().close();
+});
+
+test("two players play a game, which can be paused", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "none" });
+  await until(async () => (await moves(page)).length >= 2, "two moves");
+  await page.locator('[data-action="pause"]').click();
+  const played = (await moves(page)).length;
+  await page.waitForTimeout(1200);
+  assert.equal((await moves(page)).length, played);
+  await page.locator('[data-action="pause"]').click();
+  await until(async () => (await moves(page)).length > played, "another move");
+  await page.context().close();
+});
+
+test("resignation ends a game, and a hint shows a move", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "both" });
+  await page.locator('[data-action="hint"]').click();
+  await page.locator(".arrow.best").waitFor();
+  assert.match(await status(page), /^Hint: [a-e]\d–[a-e]\d/);
+  await page.locator('[data-action="resign"]').click();
+  assert.match(await status(page), /x resigned: o wins/);
+  assert.deepEqual(await cells(page, ".movable"), []);
+  await page.context().close();
+});
+
+test("a piece can be dragged", async () => {
+  const page = await here.open();
+  await newGame(page);
+  const [from, to] = [
+    await cell(page, "a2").locator(".target").boundingBox(),
+    await cell(page, "a3").locator(".target").boundingBox(),
+  ];
+  assert.ok(from && to);
+  await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(to.x + to.width / 2, to.y + to.height / 2, { steps: 5 });
+  await page.mouse.up();
+  assert.deepEqual(await moves(page), ["a2-a3"]);
+  await page.context().close();
+});
+
+test("a game can be played by touch", async () => {
+  const page = await here.open("", { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+  await newGame(page);
+  await cell(page, "a2").locator(".target").tap({ force: true });
+  await cell(page, "a3").locator(".target").tap({ force: true });
+  await until(async () => (await moves(page)).join() === "a2-a3", "the move");
+  await page.context().close();
+});
+
+test("a game can be played with the keyboard alone", async () => {
+  const page = await here.open();
+  await newGame(page);
+  await page.keyboard.press("Tab");
+  for (
+    let tries = 0;
+    tries < 60 && !(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));
+    tries++
+  )
+    await page.keyboard.press("Tab");
+  const focus = () => page.evaluate(() => document.activeElement?.getAttribute("data-cell"));
+  assert.equal(await focus(), "a1");
+  await page.keyboard.press("ArrowUp");
+  const from = await focus();
+  assert.ok(from === "a2" || from === "b1");
+  await page.keyboard.press("Enter");
+  const targets = await cells(page, ".destination");
+  assert.ok(targets.length > 0);
+  await page.keyboard.press("ArrowUp");
+  const to = (await focus()) ?? "";
+  assert.ok(targets.includes(to), to);
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await moves(page), [`${from}-${to}`]);
+  assert.match(await page.locator("#announcer").innerText(), new RegExp(`${from} to ${to}`));
+  await page.context().close();
+});
+
+test("a saved record is one of the program, and is loaded as it was", async () => {
+  const page = await here.open();
+  await newGame(page);
+  for (const move of ["a2-a3", "e4-d4"]) {
+    const [from, to] = move.split("-");
+    await until(async () => (await cells(page, ".movable")).includes(from), from);
+    await press(page, from);
+    await press(page, to);
+  }
+  await page.locator('[data-action="analyse"]').click();
+  await page.locator('[data-name="comment"]').fill("a {quiet} move");
+  await page.keyboard.press("Escape");
+  await page.locator('[aria-label^="Move back"]').click();
+  await page.locator('.chip[data-move="d5-c5"]').click();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.locator('[data-action="save"]').click()]);
+  const text = readFileSync((await file.path()) ?? "", "utf8");
+  assert.match(text, /1\. a2-a3 e4-d4 \{a \{quiet\\\} move\} \(1\.\.\. d5-c5\) \*/);
+  const copy = join(here.folder, "game.shg");
+  writeFileSync(copy, text);
+  assert.match(sternhalma(["play", "--load", copy, "--no-build"], "pos\nquit\n"), / x 2$/m);
+  const other = await here.open("#view=analyse");
+  await other.locator('input[type="file"]').setInputFiles(copy);
+  await other.locator('.moves [data-move="e4-d4"]').waitFor();
+  assert.equal(await other.locator('.variation [data-move="d5-c5"]').count(), 1);
+  assert.equal(await other.locator(".moves .comment").innerText(), "a {quiet} move");
+  await other.context().close();
+  await page.context().close();
+});
+
+test("the game is kept when the page is loaded again", async () => {
+  const page = await here.open();
+  await newGame(page);
+  await press(page, "a2");
+  await press(page, "a3");
+  await page.waitForTimeout(500);
+  await page.reload();
+  await until(async () => (await moves(page)).join() === "a2-a3", "the move");
+  assert.equal((await pieces(page)).a3, "x");
+  assert.deepEqual(Object.keys(await pieces(page)).length, home(5, 3, "x").length * 2);
+  await page.context().close();
+});
+
+test("no page reported an error", () => assert.deepEqual(here.errors, []));

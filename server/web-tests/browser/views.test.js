@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { before, test } from "node:test";
+
+import { world } from "./harness.js";
+
+const here = world();
+before(() => here.build(9, 3));
+
+/** The folder of the screenshots, if they are kept. */
+const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const POSITION = "8o/7o1/5o3/9/2x6/9/1x7/9/x8_x_8";
+
+/** @type {[string, string, string][]} the name, the link and what the view shows when it is ready */
+const VIEWS = [
+  ["play", "", ".cell.movable"],
+  ["analyse", `#position=${POSITION}&moves=a1-a2,i9-i8,a2-a3`, ".chip"],
+  ["distances", "#view=distances&table=9x9-3&state=a1,b4,d6", ".figure"],
+  ["puzzles", "#view=puzzles", ".figure"],
+  ["editor", "#view=editor", ".segments"],
+  ["tables", "#view=tables", ".histogram"],
+];
+
+/** @type {Record<string, {width: number, height: number}>} */
+const SIZES = {
+  wide: { width: 1440, height: 900 },
+  middle: { width: 1000, height: 800 },
+  phone: { width: 360, height: 740 },
+};
+
+/** @param {import("./harness.js").Page} page */
+async function faults(page) {
+  // The policy of the page forbids scripts from elsewhere; the protocol of the browser may run them.
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
+  const serious = found.violations.filter(
+    (/** @type {any} */ { impact }) => impact === "serious" || impact === "critical",
+  );
+  return serious.map((/** @type {any} */ { id, nodes }) => [
+    id,
+    nodes.slice(0, 3).map((/** @type {any} */ node) => node.html),
+  ]);
+}
+
+/**
+ * Returns the controls that are too small to press or beyond the edge of the window.
+ * @param {import("./harness.js").Page} page
+ */
+function narrow(page) {
+  return page.locator("button:visible, select:visible, #views a:visible").evaluateAll((found) =>
+    found
+      .filter((control) => {
+        const box = control.getBoundingClientRect();
+        return box.width < 24 || box.height < 24 || box.left < 0 || box.right > innerWidth + 1;
+      })
+      .map((control) => control.outerHTML),
+  );
+}
+
+for (const [name, link, ready] of VIEWS) {
+  for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+    test(`${name} fits every window and has no serious fault for assistive technology, ${colorScheme}`, async () => {
+      const page = await here.open(link, { colorScheme });
+      for (const [size, viewport] of Object.entries(SIZES)) {
+        await page.setViewportSize(viewport);
+        await page.locator(ready).first().waitFor();
+        const over = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        assert.equal(over, 0, `${size}: the page is wider than the window`);
+        assert.deepEqual(await narrow(page), [], size);
+        if (size !== "middle") assert.deepEqual(await faults(page), [], size);
+        if (!SHOTS) continue;
+        mkdirSync(SHOTS, { recursive: true });
+        await page.waitForTimeout(200);
+        await page.screenshot({ path: join(SHOTS, `${name}-${size}-${colorScheme}.png`), fullPage: size === "phone" });
+      }
+      await page.context().close();
+    });
+  }
+}
+
+test("the colours can be chosen", async () => {
+  const page = await here.open("", { colorScheme: "light" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.locator("#theme").click();
+  await page.locator("#theme").click();
+  assert.notEqual(await paper(), light);
+  await page.reload();
+  await page.locator("[data-cell]").first().waitFor();
+  assert.notEqual(await paper(), light);
+  await page.context().close();
+});
+
+test("the first page is smaller than 100 KB", async () => {
+  const page = await here.open();
+  await page.locator(".cell.movable").first().waitFor();
+  const bytes = await page.evaluate(() =>
+    performance
+      .getEntriesByType("resource")
+      .concat(performance.getEntriesByType("navigation"))
+      .reduce((sum, entry) => sum + /** @type {any} */ (entry).transferSize, 0),
+  );
+  assert.ok(bytes > 10_000 && bytes < 100_000, `${bytes} bytes`);
+  await page.context().close();
+});
+
+test("no page reported an error", () => assert.deepEqual(here.errors, []));

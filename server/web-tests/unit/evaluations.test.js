@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Evaluations } from "../../web/js/evaluations.js";
+import { changeMarks, heatMarks, pieceMarks } from "../../web/js/marks.js";
+import { initial, printPosition } from "../../web/js/notation.js";
+import { Tree } from "../../web/js/tree.js";
+
+/** @typedef {import("../../web/js/types.js").MoveRow} MoveRow */
+
+const START = printPosition(initial(5, 3));
+
+/**
+ * @param {string} move
+ * @param {number | null} distance
+ * @param {number | null} change
+ * @param {boolean} [exact]
+ * @returns {MoveRow}
+ */
+const row = (move, distance, change, exact = true) => ({
+  move,
+  path: move.split("-"),
+  distance,
+  change,
+  exact: distance === null ? null : exact,
+});
+
+/**
+ * Returns evaluations of a game of one move, with what the server says about the start.
+ * @param {string} move
+ * @param {MoveRow[]} [moves]
+ */
+function game(move, moves = []) {
+  const tree = new Tree(START);
+  const node = tree.play(move);
+  const session = /** @type {any} */ ({ known: new Map([[START, { moves }]]) });
+  return { node, evaluations: new Evaluations(session) };
+}
+
+/**
+ * @param {import("../../web/js/types.js").Value} value
+ * @param {string} best
+ * @param {number} [nodes]
+ */
+const info = (value, best, nodes = 100) => ({ line: 1, depth: 4, nodes, playouts: 0, seconds: 0, value, pv: [best] });
+
+test("a move is marked by the loss of distance", () => {
+  const moves = [
+    row("a2-a3", 10, -1),
+    row("b1-c1", 11, 0),
+    row("a1-c1", 12, 1),
+    row("a1-a3", 13, 2),
+    row("b1-b2", null, null),
+  ];
+  for (const [move, sign] of /** @type {const} */ ([
+    ["a2-a3", undefined],
+    ["b1-c1", "?!"],
+    ["a1-c1", "?"],
+    ["a1-a3", "??"],
+    ["b1-b2", undefined],
+  ])) {
+    const { node, evaluations } = game(move, moves);
+    assert.equal(evaluations.mistake(node)?.sign, sign, move);
+  }
+});
+
+test("a move is marked by the loss of value, if both positions were searched", () => {
+  for (const [after, sign] of /** @type {const} */ ([
+    [-2, undefined],
+    [-0.6, undefined],
+    [-0.5, "?!"],
+    [1, "?"],
+    [3, "??"],
+  ])) {
+    const { node, evaluations } = game("a2-a3", [row("a2-a3", 12, 1), row("b1-b2", 10, -1)]);
+    evaluations.add(START, info({ kind: "lead", value: 2 }, "b1-b2"));
+    evaluations.add(node.position, info({ kind: "lead", value: after }, "e4-d4"));
+    assert.equal(evaluations.mistake(node)?.sign, sign, `${after}`);
+  }
+});
+
+test("the best move is no mistake, and a lost win is one", () => {
+  const { node, evaluations } = game("a2-a3");
+  evaluations.add(START, info({ kind: "won", value: 5 }, "b1-b2"));
+  evaluations.add(node.position, info({ kind: "lead", value: 3 }, "e4-d4"));
+  assert.equal(evaluations.mistake(node)?.sign, "??");
+  evaluations.add(START, info({ kind: "won", value: 5 }, "a2-a3"));
+  assert.equal(evaluations.mistake(node), null);
+});
+
+test("values are those for x, and deeper searches replace others", () => {
+  const { node, evaluations } = game("a2-a3");
+  node.search = { value: { kind: "lead", value: 1 } };
+  assert.deepEqual(evaluations.forX(node), { kind: "lead", value: 1 });
+  evaluations.add(node.position, info({ kind: "lead", value: 2 }, "e4-d4", 1000));
+  evaluations.add(node.position, info({ kind: "lead", value: 9 }, "e4-d4", 10));
+  assert.deepEqual(evaluations.forX(node), { kind: "lead", value: -2 });
+});
+
+test("destinations, pieces and cells have the colours of their changes", () => {
+  const moves = [row("a2-a3", 10, -1), row("a2-b2", 11, 0, false), row("b1-c1", 12, 1), row("b1-b2", null, null)];
+  const tones = (/** @type {Map<string, {tone: string, text: string}>} */ marks) =>
+    [...marks].map(([cell, { tone, text }]) => [cell, tone, text]);
+  assert.deepEqual(tones(changeMarks(moves, "a2")), [
+    ["a3", "better", "−1"],
+    ["b2", "equal bound", "≤0"],
+  ]);
+  assert.deepEqual(tones(pieceMarks(moves)), [
+    ["a2", "better", "−1"],
+    ["b1", "worse", "+1"],
+  ]);
+  const heat = [
+    ["a1", 7],
+    ["b1", 6],
+    ["c1", 2],
+    ["d1", 8],
+    ["e1", null],
+  ].map(([cell, distance]) => /** @type {any} */ ({ cell, distance, exact: true }));
+  assert.deepEqual(tones(heatMarks(heat, "a1")), [
+    ["a1", "heat same", "7"],
+    ["b1", "heat cool-1", "6"],
+    ["c1", "heat cool-3", "2"],
+    ["d1", "heat warm-1", "8"],
+  ]);
+});

@@ -1,0 +1,220 @@
+/** The client of the JSON interface. */
+
+/**
+ * @typedef {import("./types.js").Position} Position
+ * @typedef {import("./types.js").State} State
+ * @typedef {import("./types.js").Line} Line
+ * @typedef {import("./types.js").HeatCell} HeatCell
+ * @typedef {import("./types.js").TableInfo} TableInfo
+ * @typedef {import("./types.js").Build} Build
+ * @typedef {import("./types.js").Info} Info
+ * @typedef {import("./types.js").Player} Player
+ * @typedef {import("./types.js").Limits} Limits
+ * @typedef {import("./types.js").GameRecord} GameRecord
+ * @typedef {import("./types.js").Side} Side
+ */
+
+/** An answer of the server that is not the requested one. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status 0 if the server cannot be reached
+   * @param {string} message
+   * @param {number | null} retryAfter seconds
+   */
+  constructor(status, message, retryAfter = null) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Returns a path with the parameters that have a value.
+ * @param {string} path
+ * @param {Record<string, string | number | undefined>} parameters
+ */
+export function url(path, parameters = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, String(value));
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
+async function request(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    throw new ApiError(0, "The server does not answer. Is `sternhalma serve` still running?");
+  }
+  if (response.ok) return response;
+  const retry = Number(response.headers.get("Retry-After"));
+  const message = await response.json().then(
+    (body) => String(body.error),
+    () => `${response.status} ${response.statusText}`,
+  );
+  throw new ApiError(response.status, message, retry > 0 ? retry : null);
+}
+
+/**
+ * Returns whether an error is that of a request that the page itself ended.
+ * @param {unknown} error
+ */
+export function isAbort(error) {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/**
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ */
+const get = async (path, signal) => (await request(path, { signal })).json();
+
+/**
+ * @param {string} path
+ * @param {unknown} body
+ */
+const post = async (path, body) => {
+  const headers = { "Content-Type": "application/json" };
+  return (await request(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
+};
+
+/**
+ * @param {string} name
+ * @param {string} [rest]
+ */
+const table = (name, rest = "") => `/api/tables/${encodeURIComponent(name)}${rest}`;
+
+export const api = {
+  /** @returns {Promise<Player[]>} */
+  players: async () => (await get("/api/players")).players,
+
+  /** @returns {Promise<{tables: TableInfo[], unreadable: {name: string, error: string}[]}>} */
+  tables: () => get("/api/tables"),
+
+  /** @type {(name: string) => Promise<TableInfo>} */
+  table: (name) => get(table(name)),
+
+  /** @type {(name: string, state: string, player: Side, signal?: AbortSignal) => Promise<State>} */
+  state: (name, state, player, signal) => get(url(table(name, "/state"), { state, player }), signal),
+
+  /** @type {(name: string, state: string, player: Side, signal?: AbortSignal) => Promise<Line>} */
+  line: (name, state, player, signal) => get(url(table(name, "/line"), { state, player }), signal),
+
+  /** @type {(name: string, state: string, player: Side, piece: string, signal?: AbortSignal) => Promise<HeatCell[]>} */
+  heat: async (name, state, player, piece, signal) =>
+    (await get(url(table(name, "/heat"), { state, player, piece }), signal)).cells,
+
+  /** @type {(name: string, distance: number, player: Side, seed?: number) => Promise<{state: string, player: Side, rank: number, distance: number}>} */
+  random: (name, distance, player, seed) => get(url(table(name, "/random"), { distance, player, seed })),
+
+  /** @type {(position: string, signal?: AbortSignal) => Promise<Position>} */
+  position: (position, signal) => get(url("/api/position", { position }), signal),
+
+  /** @type {(position: string, move: string) => Promise<Position>} */
+  play: (position, move) => post("/api/position/play", { position, move }),
+
+  /** @returns {Promise<Build[]>} */
+  builds: async () => (await get("/api/builds")).builds,
+
+  /** @type {(side: number, pieces: number, within?: number) => Promise<Build>} */
+  startBuild: (side, pieces, within) => post("/api/builds", { side, pieces, ...(within ? { within } : {}) }),
+
+  /** @type {(id: string) => Promise<Build>} */
+  build: (id) => get(`/api/builds/${encodeURIComponent(id)}`),
+
+  /** @type {(id: string) => Promise<void>} */
+  cancelBuild: async (id) => {
+    await request(`/api/builds/${encodeURIComponent(id)}`, { method: "DELETE" });
+  },
+
+  /** @type {(text: string) => Promise<GameRecord>} */
+  parseRecord: (text) => post("/api/records/parse", { text }),
+
+  /** @type {(record: GameRecord) => Promise<string>} */
+  printRecord: async (record) => (await post("/api/records/print", record)).text,
+
+  /**
+   * Searches a position. Every report of the search goes to `report`; the last one is returned. The search stops when
+   * `signal` is aborted.
+   * @param {string} position
+   * @param {{player?: string, lines?: number, moves?: string} & Limits} options
+   * @param {(info: Info) => void} report
+   * @param {AbortSignal} signal
+   * @returns {Promise<Info>}
+   */
+  analyse: async (position, options, report, signal) => {
+    const response = await request(url("/api/analysis", { position, ...options }), { signal });
+    for await (const { event, data } of events(response)) {
+      const body = JSON.parse(data);
+      if (event === "info") report(body);
+      if (event === "best") return body;
+      if (event === "error") throw new ApiError(500, String(body.error));
+    }
+    throw new ApiError(0, "The search ended without a move.");
+  },
+};
+
+/**
+ * Returns the events of a response as they arrive.
+ * @param {Response} response
+ * @returns {AsyncGenerator<{event: string, data: string}>}
+ */
+async function* events(response) {
+  if (!response.body) return;
+  const parser = new EventParser();
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield* parser.push(value);
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** A parser of server-sent events. */
+export class EventParser {
+  constructor() {
+    this.rest = "";
+    this.event = "";
+    /** @type {string[]} */
+    this.data = [];
+  }
+
+  /**
+   * Adds text and returns the events that it completes.
+   * @param {string} text
+   */
+  push(text) {
+    // A line break at the end may be the first half of one.
+    const lines = (this.rest + text).split(/\r\n|\n|\r(?!$)/);
+    this.rest = lines.pop() ?? "";
+    return lines.flatMap((line) => this.line(line));
+  }
+
+  /**
+   * @param {string} line
+   * @returns {{event: string, data: string}[]}
+   */
+  line(line) {
+    if (line === "") {
+      const found = this.data.length > 0 ? [{ event: this.event || "message", data: this.data.join("\n") }] : [];
+      [this.event, this.data] = ["", []];
+      return found;
+    }
+    const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line) ?? ["", "", ""];
+    if (field === "event") this.event = value;
+    if (field === "data") this.data.push(value);
+    return [];
+  }
+}

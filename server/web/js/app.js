@@ -1,0 +1,222 @@
+/** The page: its views, its settings and the keys that work everywhere. */
+
+import { ApiError, api } from "./api.js";
+import { Builds } from "./build-card.js";
+import { Evaluations } from "./evaluations.js";
+import { GameStage } from "./game-stage.js";
+import { Session } from "./session.js";
+import { Stage } from "./stage.js";
+import { fill, h, icon, notify, set } from "./dom.js";
+import { load, parseLink, printLink, save } from "./storage.js";
+import { AnalyseView } from "./views/analyse.js";
+import { DistancesView } from "./views/distances.js";
+import { EditorView } from "./views/editor.js";
+import { PlayView } from "./views/play.js";
+import { PuzzlesView } from "./views/puzzles.js";
+import { TablesView } from "./views/tables.js";
+
+/**
+ * @typedef {import("./storage.js").Link} Link
+ * @typedef {import("./types.js").TableInfo} TableInfo
+ * @typedef {import("./types.js").Player} Player
+ *
+ * @typedef {object} View
+ * @property {string} title
+ * @property {string} icon
+ * @property {HTMLElement} left the panels before the board
+ * @property {HTMLElement} right the panels after the board
+ * @property {boolean} [wide] whether the view has no board
+ * @property {(link: Link) => void} show
+ * @property {() => void} hide
+ * @property {() => void} update
+ * @property {(key: string) => boolean} key handles a key, and returns whether it did
+ * @property {() => Link} link
+ */
+
+/** @type {[string, string, string][]} */
+const THEMES = [
+  ["auto", "auto", "Colours as in the system"],
+  ["light", "sun", "Light colours"],
+  ["dark", "moon", "Dark colours"],
+];
+
+export class App {
+  constructor() {
+    this.session = new Session();
+    this.evaluations = new Evaluations(this.session);
+    this.stage = new Stage();
+    this.game = new GameStage(this);
+    this.builds = new Builds(this);
+    /** @type {TableInfo[]} */
+    this.tables = [];
+    /** @type {{name: string, error: string}[]} */
+    this.unreadable = [];
+    /** @type {Player[]} */
+    this.players = [{ name: "sternhalma", about: null }];
+    /** @type {Record<string, View>} */
+    this.views = {
+      play: new PlayView(this),
+      analyse: new AnalyseView(this),
+      distances: new DistancesView(this),
+      puzzles: new PuzzlesView(this),
+      editor: new EditorView(this),
+      tables: new TablesView(this),
+    };
+    this.viewName = "";
+    this.pending = false;
+    this.main = element("main");
+    this.left = h("div.side.left");
+    this.right = h("div.side.right");
+  }
+
+  get view() {
+    return this.views[this.viewName];
+  }
+
+  async start() {
+    this.session.restore();
+    this.drawFrame();
+    this.session.on(() => this.update());
+    this.builds.listeners.add(() => this.update());
+    this.stage.onFlip = () => this.update();
+    addEventListener("hashchange", () => this.follow(location.hash));
+    document.addEventListener("keydown", (event) => this.key(event));
+    this.follow(location.hash);
+    await Promise.all([this.refreshTables(), this.refreshPlayers(), this.builds.refresh()]);
+    this.session.changed();
+  }
+
+  drawFrame() {
+    const links = Object.entries(this.views).map(([name, view]) =>
+      h("a", { href: `#view=${name}`, "data-view": name }, icon(view.icon), h("span", {}, view.title)),
+    );
+    fill(element("views"), ...links);
+    this.main.replaceChildren(this.left, this.stage.element, this.right);
+    this.setTheme(load("theme", "auto"));
+  }
+
+  /** @param {string} theme */
+  setTheme(theme) {
+    const index = Math.max(
+      0,
+      THEMES.findIndex(([name]) => name === theme),
+    );
+    const [name, picture, text] = THEMES[index];
+    set(document.documentElement, { "data-theme": name });
+    save("theme", name);
+    const button = element("theme");
+    fill(button, icon(picture));
+    set(button, { "aria-label": text, title: text });
+    button.onclick = () => this.setTheme(THEMES[(index + 1) % THEMES.length][0]);
+  }
+
+  /**
+   * Shows what a link names.
+   * @param {string} hash
+   */
+  follow(hash) {
+    const link = parseLink(hash);
+    const named = link.view in this.views ? link.view : link.position ? "analyse" : "play";
+    if (this.viewName !== named) this.open(named);
+    try {
+      this.view.show(link);
+    } catch (error) {
+      this.fail(error);
+    }
+    this.update();
+  }
+
+  /** @param {string} name */
+  open(name) {
+    if (this.viewName) this.view.hide();
+    this.viewName = name;
+    const { view } = this;
+    this.left.replaceChildren(view.left);
+    this.right.replaceChildren(view.right);
+    document.body.dataset.view = name;
+    document.title = `${view.title} · Sternhalma`;
+    this.main.classList.toggle("wide", view.wide === true);
+    this.stage.element.hidden = view.wide === true;
+    this.stage.board.select(null);
+    for (const link of element("views").children)
+      set(link, { "aria-current": link.getAttribute("data-view") === name ? "page" : null });
+  }
+
+  /**
+   * Opens a view as if its link had been followed.
+   * @param {Link} link
+   */
+  visit(link) {
+    const hash = printLink(link);
+    if (location.hash === hash) this.follow(hash);
+    else location.hash = hash;
+  }
+
+  /** Draws the view again before the next frame. */
+  update() {
+    if (this.pending) return;
+    this.pending = true;
+    queueMicrotask(() => {
+      this.pending = false;
+      this.view.update();
+    });
+  }
+
+  async refreshTables() {
+    try {
+      const { tables, unreadable } = await api.tables();
+      [this.tables, this.unreadable] = [tables, unreadable];
+    } catch (error) {
+      this.fail(error);
+    }
+    this.update();
+  }
+
+  async refreshPlayers() {
+    const players = await api.players().catch(() => this.players);
+    if (players.length > 0) this.players = players;
+    this.update();
+  }
+
+  /**
+   * Shows an error to the user.
+   * @param {unknown} error
+   */
+  fail(error) {
+    notify(error instanceof Error ? error.message : String(error), "error");
+    // Other errors than answers of the server and invalid input are faults of the page.
+    if (!(error instanceof ApiError) && Object(error).constructor !== Error) console.error(error);
+  }
+
+  /** Copies a link to the shown view. */
+  async share() {
+    const address = `${location.origin}${location.pathname}${printLink(this.view.link())}`;
+    history.replaceState(null, "", address);
+    try {
+      await navigator.clipboard.writeText(address);
+      notify("The link is copied.");
+    } catch {
+      notify("The link is in the address bar.");
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const { target } = event;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (target instanceof HTMLElement && target.closest("input, select, textarea")) return;
+    const onStage = target instanceof Element && target.closest(".stage") !== null;
+    const handled = onStage && event.key.toLowerCase() === "f" ? (this.stage.flip(), true) : this.view.key(event.key);
+    if (handled) event.preventDefault();
+  }
+}
+
+/**
+ * Returns an element of the document.
+ * @param {string} id
+ */
+function element(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the document has no element ${id}`);
+  return found;
+}

@@ -1,0 +1,131 @@
+/** A running search: repeated with growing limits, so that the first lines appear at once. */
+
+import { ApiError, api, isAbort } from "./api.js";
+import { valueHeight } from "./text.js";
+
+/**
+ * @typedef {import("./types.js").Info} Info
+ *
+ * @typedef {object} LiveOptions
+ * @property {string} player
+ * @property {number} lines
+ * @property {number} nodes the limit of the last round
+ */
+
+/** The node expansions of the first round, and the factor between rounds. */
+const FIRST = 2000;
+const GROWTH = 8;
+
+export class LiveSearch {
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.changed = changed;
+    /** @type {Info[]} */
+    this.lines = [];
+    this.position = "";
+    this.error = "";
+    this.running = false;
+    /** @type {AbortController | null} */
+    this.abort = null;
+    this.key = "";
+  }
+
+  /**
+   * Searches a position. A search of the same position with the same options continues.
+   * @param {string} position
+   * @param {LiveOptions} options
+   */
+  start(position, options) {
+    const key = JSON.stringify([position, options]);
+    if (key === this.key) return;
+    this.stop();
+    this.key = key;
+    if (this.position !== position) this.lines = [];
+    this.position = position;
+    this.error = "";
+    this.running = true;
+    const abort = new AbortController();
+    this.abort = abort;
+    this.rounds(position, options, abort.signal)
+      .catch((error) => {
+        if (!isAbort(error)) this.error = error.message;
+      })
+      .finally(() => {
+        if (this.abort !== abort) return;
+        this.running = false;
+        this.changed();
+      });
+  }
+
+  stop() {
+    this.abort?.abort();
+    this.abort = null;
+    this.key = "";
+    this.running = false;
+  }
+
+  /**
+   * @param {string} position
+   * @param {LiveOptions} options
+   * @param {AbortSignal} signal
+   */
+  async rounds(position, { player, lines, nodes }, signal) {
+    // Fast steps through a game start no searches.
+    await delay(120, signal);
+    for (let limit = Math.min(FIRST, nodes); ; limit = Math.min(limit * GROWTH, nodes)) {
+      await this.round(position, { player, lines, nodes: limit }, signal);
+      if (limit >= nodes) return;
+    }
+  }
+
+  /**
+   * @param {string} position
+   * @param {LiveOptions} options
+   * @param {AbortSignal} signal
+   */
+  async round(position, options, signal) {
+    let reports = 0;
+    const report = (/** @type {Info} */ info) => {
+      if (signal.aborted) return;
+      reports++;
+      this.report(info);
+    };
+    for (;;) {
+      try {
+        const best = await api.analyse(position, options, report, signal);
+        // Some players report nothing before their choice.
+        if (options.lines === 1 || reports === 0) report(best);
+        return;
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 503) throw error;
+        await delay(1000 * (error.retryAfter ?? 1), signal);
+      }
+    }
+  }
+
+  /**
+   * Takes over a line. Lines are ordered by value, because each has its own search.
+   * @param {Info} info
+   */
+  report(info) {
+    const kept = this.lines.filter(({ line, pv }) => line !== info.line && (line < info.line || pv[0] !== info.pv[0]));
+    const height = (/** @type {Info} */ { value }) => (value ? valueHeight(value) : 0);
+    this.lines = [...kept, info].sort((a, b) => height(b) - height(a) || a.line - b.line);
+    this.changed();
+  }
+}
+
+/**
+ * Waits.
+ * @param {number} milliseconds
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
+export function delay(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new DOMException("ended", "AbortError"));
+    if (signal.aborted) return ended();
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => [clearTimeout(timer), ended()], { once: true });
+  });
+}

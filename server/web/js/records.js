@@ -1,0 +1,73 @@
+/** Loading and saving of records, and the names of players in them. */
+
+import { api } from "./api.js";
+import { button, h } from "./dom.js";
+import { download } from "./storage.js";
+import { Tree } from "./tree.js";
+
+/** @typedef {import("./app.js").App} App */
+
+/**
+ * Saves the game as a file.
+ * @param {App} app
+ */
+export async function saveRecord(app) {
+  const { tree } = app.session;
+  if (!tree.tag("Date")) tree.setTag("Date", new Date().toISOString().slice(0, 10));
+  try {
+    download(`sternhalma-${tree.tag("Date")}.shg`, await api.printRecord(tree.toRecord()));
+  } catch (error) {
+    app.fail(error);
+  }
+}
+
+/**
+ * Shows the game of a record, at its end.
+ * @param {App} app
+ * @param {string} text
+ * @returns {Promise<boolean>} whether the text is a record
+ */
+export async function loadRecord(app, text) {
+  try {
+    const tree = Tree.fromRecord(await api.parseRecord(text));
+    const line = tree.shownLine();
+    tree.current = line[line.length - 1];
+    app.session.show(tree);
+    return true;
+  } catch (error) {
+    app.fail(error);
+    return false;
+  }
+}
+
+/**
+ * Creates a button that loads a record from a file.
+ * @param {App} app
+ */
+export function loadButton(app) {
+  const input = h("input", {
+    type: "file",
+    accept: ".shg,.txt,text/plain",
+    hidden: true,
+    "aria-label": "File of a record",
+    change: async () => {
+      const file = input.files?.[0];
+      if (file) await loadRecord(app, await file.text());
+      input.value = "";
+    },
+  });
+  return h(
+    "span",
+    {},
+    button("Open", () => input.click(), { icon: "upload", "data-action": "open" }),
+    input,
+  );
+}
+
+/**
+ * Creates a button that saves the game.
+ * @param {App} app
+ */
+export function saveButton(app) {
+  return button("Save", () => saveRecord(app), { icon: "download", "data-action": "save" });
+}

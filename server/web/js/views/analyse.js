@@ -1,0 +1,471 @@
+/** Analyse: a game with engine lines, distances, variations and comments. */
+
+import { api, isAbort } from "../api.js";
+import { announce, button, choice, fill, h, notify, panel, refill, s, toggle } from "../dom.js";
+import { plyAt, showGraph } from "../graph.js";
+import { LiveSearch } from "../live.js";
+import { showGame } from "../movelist.js";
+import { showMoves } from "../moves-panel.js";
+import { initial, parsePosition, printPosition } from "../notation.js";
+import { loadButton, loadRecord, saveButton } from "../records.js";
+import { save, settings } from "../storage.js";
+import { shortCount, valueFor, valueHeight, valueText } from "../text.js";
+import { Tree } from "../tree.js";
+import { showOffer } from "../build-card.js";
+
+/**
+ * @typedef {import("../app.js").App} App
+ * @typedef {import("../storage.js").Link} Link
+ * @typedef {import("../types.js").Info} Info
+ * @typedef {import("../game-stage.js").Overlay} Overlay
+ */
+
+/** The limits of the live search that can be chosen. */
+const DEPTHS = [10000, 100000, 1000000, 10000000];
+/** The node expansions per position when a whole game is searched. */
+const GAME_NODES = 20000;
+
+/** @type {[Overlay, string][]} */
+const OVERLAYS = [
+  ["off", "Off"],
+  ["change", "Change"],
+  ["heat", "Heat map"],
+];
+
+export class AnalyseView {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.title = "Analyse";
+    this.icon = "chart";
+    this.settings = settings("analyse", {
+      engine: false,
+      player: "sternhalma",
+      lines: 3,
+      nodes: 1000000,
+      overlay: "change",
+    });
+    this.live = new LiveSearch(() => this.found());
+    /** @type {AbortController | null} */
+    this.whole = null;
+    this.asking = false;
+    this.progress = "";
+    /** @type {import("../tree.js").Node | null} */
+    this.said = null;
+    this.overlays = h("fieldset.segments");
+    this.list = h("div.move-groups");
+    this.offer = h("div.offer");
+    this.engine = h("div.form");
+    this.lines = h("ol.lines", { "aria-label": "Lines" });
+    this.state = h("p.note");
+    this.graph = s("svg", { class: "graph", click: (event) => this.graphClick(event) });
+    this.graphBox = h(
+      "div.graph-box",
+      {},
+      this.graph,
+      h("p.legend", {}, h("span", {}, "value for x"), h("span.lead", {}, "lead of x by the table")),
+    );
+    this.whole_button = h("div.row-actions");
+    this.moves = h("div.moves");
+    this.tools = h("div.row-actions");
+    this.comment = h("textarea", {
+      rows: 2,
+      placeholder: "A comment on this move",
+      "aria-label": "Comment on this move",
+      "data-name": "comment",
+      input: () => this.writeComment(),
+    });
+    this.paste = h("textarea", {
+      rows: 3,
+      placeholder: "Paste a record or a position",
+      "aria-label": "Record or position",
+      "data-name": "paste",
+    });
+    this.left = h("div", {}, panel("Moves and distances", this.overlays, this.list), this.offer);
+    this.right = h(
+      "div",
+      {},
+      panel("Engine", this.engine, this.lines, this.state),
+      panel("Game", this.graphBox, this.whole_button, this.moves, this.comment, this.tools, this.fileTools()),
+    );
+    this.drawEngine();
+  }
+
+  /** @param {Link} link */
+  show(link) {
+    const { session } = this.app;
+    if (link.position) {
+      const tree = treeOf(link);
+      const known = nodeOf(session.tree, tree);
+      if (known) session.tree.current = known;
+      else session.tree = tree;
+    }
+    session.changed();
+  }
+
+  hide() {
+    this.live.stop();
+    this.whole?.abort();
+  }
+
+  link() {
+    return this.app.session.link();
+  }
+
+  /** @param {string} key */
+  key(key) {
+    return this.app.session.stepKey(key);
+  }
+
+  /** @param {Partial<AnalyseView["settings"]>} change */
+  change(change) {
+    Object.assign(this.settings, change);
+    save("analyse", this.settings);
+    this.drawEngine();
+    if (change.overlay) this.app.stage.board.select(null);
+    this.app.update();
+  }
+
+  drawEngine() {
+    const { settings: now } = this;
+    const players = /** @type {[string, string][]} */ (this.app.players.map(({ name }) => [name, name]));
+    const lines = /** @type {[string, string][]} */ (
+      [1, 2, 3, 5].map((number) => [`${number}`, number === 1 ? "1 line" : `${number} lines`])
+    );
+    const limits = /** @type {[string, string][]} */ (
+      DEPTHS.map((nodes) => [`${nodes}`, `${shortCount(nodes)} states`])
+    );
+    fill(
+      this.engine,
+      toggle("Search this position", now.engine, (on) => this.change({ engine: on }), {
+        "data-name": "engine",
+        "data-key": "engine",
+      }),
+      choice("Player", players, now.player, (value) => this.change({ player: value }), {
+        "data-name": "engine-player",
+      }),
+      h(
+        "div.pair",
+        {},
+        choice("Lines", lines, `${now.lines}`, (value) => this.change({ lines: Number(value) }), {
+          "data-name": "engine-lines",
+        }),
+        choice("Up to", limits, `${now.nodes}`, (value) => this.change({ nodes: Number(value) }), {
+          "data-name": "engine-nodes",
+        }),
+      ),
+    );
+    this.drawn = this.app.players;
+    const radios = OVERLAYS.map(([value, text]) => {
+      const input = h("input", {
+        type: "radio",
+        name: "overlay",
+        value,
+        change: () => this.change({ overlay: value }),
+      });
+      input.checked = now.overlay === value;
+      return h("label", {}, input, h("span", {}, text));
+    });
+    fill(this.overlays, h("legend", {}, "Distances on the board"), ...radios);
+  }
+
+  fileTools() {
+    const open = h(
+      "details.more",
+      {},
+      h("summary", {}, "Paste a record or a position"),
+      this.paste,
+      button("Show", () => this.showPasted(), { "data-action": "show-pasted" }),
+    );
+    return h(
+      "div",
+      {},
+      h(
+        "div.row-actions",
+        {},
+        loadButton(this.app),
+        saveButton(this.app),
+        button("Link", () => this.app.share(), { icon: "link", "data-action": "share" }),
+        button("Edit position", () => this.app.visit({ view: "editor", position: this.app.session.node.position }), {
+          icon: "pencil",
+          "data-action": "edit",
+        }),
+      ),
+      open,
+    );
+  }
+
+  async showPasted() {
+    const text = this.paste.value.trim();
+    if (!text) return;
+    try {
+      const position = text === "startpos" ? initial(9, 6) : parsePosition(text);
+      this.app.session.show(new Tree(printPosition(position)));
+      this.paste.value = "";
+    } catch {
+      if (await loadRecord(this.app, text)) this.paste.value = "";
+    }
+  }
+
+  update() {
+    const { app } = this;
+    const { session } = app;
+    if (this.drawn !== app.players) this.drawEngine();
+    const { tree, node } = session;
+    app.game.show({
+      movable: true,
+      overlay: /** @type {Overlay} */ (this.settings.overlay),
+      names: { x: tree.tag("PlayerX") || "Player x", o: tree.tag("PlayerO") || "Player o" },
+      arrows: this.bestArrow(),
+      play: (move) => session.play(move),
+      actions: [],
+    });
+    const over = session.result(node) !== null;
+    if (session.facts && !over) showMoves(this.list, session.facts.moves, (row) => session.play(row.move));
+    else
+      refill(this.list, [session.fault, over], () => [
+        h("p.note", {}, session.fault ?? (over ? "The game is over." : "…")),
+      ]);
+    showOffer(this.offer, app, session.placement.size, session.pieces);
+    this.drawGame();
+    this.search(over);
+    this.drawLines();
+    this.say();
+  }
+
+  drawGame() {
+    const { session, evaluations } = this.app;
+    const { tree, node } = session;
+    showGame(this.moves, tree, { go: (other) => session.go(other), mistake: (other) => evaluations.mistake(other) });
+    if (document.activeElement !== this.comment) this.comment.value = node.comments.join("\n\n");
+    const line = tree.shownLine();
+    const values = line.map((other) => evaluations.forX(other));
+    const heights = values.map((value) => (value ? valueHeight(value) : null));
+    const leads = line
+      .map((other) => evaluations.lead(other))
+      .map((lead) => (lead === null ? null : Math.tanh(lead / 8) * 0.95));
+    const known = heights.filter((height) => height !== null).length;
+    const now = evaluations.forX(node);
+    showGraph(
+      this.graph,
+      [
+        { name: "lead", heights: leads },
+        { name: "value", heights },
+      ],
+      node.depth,
+      `Evaluation graph: ${known} of ${line.length} positions have a value.${now ? ` Now ${valueText(now)} for x.` : ""}`,
+    );
+    this.graphBox.hidden = line.length < 2 || (known === 0 && leads.every((lead) => lead === null));
+    this.askFor(line);
+    refill(this.whole_button, [line.length < 2, this.whole !== null, this.progress], () => [
+      line.length < 2
+        ? null
+        : button(this.whole ? "Stop" : "Search the whole game", () => this.searchGame(), {
+            icon: this.whole ? "close" : "chart",
+            "data-action": "search-game",
+            "data-key": "search-game",
+          }),
+      this.progress ? h("span.note", {}, this.progress) : null,
+    ]);
+    const branch = node.parent !== null;
+    refill(this.tools, [branch, node.isMain()], () => [
+      branch && !node.isMain()
+        ? button("Make main line", () => this.promote(), { icon: "up", "data-action": "promote" })
+        : null,
+      branch ? button("Delete from here", () => this.remove(), { icon: "trash", "data-action": "delete" }) : null,
+    ]);
+  }
+
+  promote() {
+    const { session } = this.app;
+    session.tree.promote(session.node);
+    session.changed();
+  }
+
+  remove() {
+    const { session } = this.app;
+    session.tree.remove(session.node);
+    session.changed();
+  }
+
+  /**
+   * Asks for the distances of the positions of a line, one after another.
+   * @param {import("../tree.js").Node[]} line
+   */
+  async askFor(line) {
+    const { session } = this.app;
+    const next = line.find(({ position }) => !session.known.has(position) && !session.faults.has(position));
+    if (!next || this.asking) return;
+    this.asking = true;
+    await session.ask(next.position).catch(() => {});
+    this.asking = false;
+    if (this.app.view === this) this.app.update();
+  }
+
+  writeComment() {
+    const { session } = this.app;
+    session.node.comments = this.comment.value.trim()
+      ? this.comment.value
+          .split(/\n{2,}/)
+          .map((text) => text.trim())
+          .filter(Boolean)
+      : [];
+    session.changed();
+  }
+
+  /** @param {boolean} over */
+  search(over) {
+    const { session } = this.app;
+    if (!this.settings.engine || over || this.whole || !session.facts) return this.live.stop();
+    this.live.start(session.node.position, {
+      player: this.settings.player,
+      lines: this.settings.lines,
+      nodes: this.settings.nodes,
+    });
+  }
+
+  /** Keeps what the live search has found, and shows it. */
+  found() {
+    const best = this.live.lines[0];
+    if (best) this.app.evaluations.add(this.live.position, best);
+    this.app.update();
+  }
+
+  linesHere() {
+    return this.settings.engine && this.live.position === this.app.session.node.position ? this.live.lines : [];
+  }
+
+  bestArrow() {
+    const move = this.linesHere()[0]?.pv[0];
+    const path = this.app.session.facts?.moves.find((row) => row.move === move)?.path;
+    return path && path.length > 1 ? [{ path, tone: "best" }] : [];
+  }
+
+  drawLines() {
+    const { session } = this.app;
+    const lines = this.linesHere();
+    while (this.lines.children.length > lines.length) this.lines.lastElementChild?.remove();
+    while (this.lines.children.length < lines.length) this.lines.append(h("li"));
+    lines.forEach((info, at) => refill(this.lines.children[at], [session.node.position, info], () => this.line(info)));
+    const best = lines[0];
+    const cost = best ? `depth ${best.depth} · ${shortCount(best.nodes)} states · ${best.seconds.toFixed(1)} s` : "";
+    const state =
+      this.live.error ||
+      (session.result(session.node)
+        ? ""
+        : this.settings.engine
+          ? this.live.running
+            ? `Searching… ${cost}`
+            : cost
+          : "");
+    this.state.textContent = state;
+    this.state.hidden = !state;
+  }
+
+  /** @param {Info} info */
+  line(info) {
+    const { session } = this.app;
+    const value = valueFor(info.value, session.placement.player, "x");
+    const moves = info.pv.slice(0, 10).map((move, at) =>
+      h(
+        "button.pv",
+        {
+          type: "button",
+          "data-move": move,
+          "data-key": `pv-${info.line}-${at}`,
+          title: "Play the line to this move",
+          click: () => this.playLine(info.pv.slice(0, at + 1)),
+        },
+        move.replace("-", "–"),
+      ),
+    );
+    return [
+      h(
+        "span.value",
+        {
+          "data-sign": value && valueHeight(value) >= 0 ? "x" : "o",
+          title: `depth ${info.depth}, ${info.nodes} states, for x`,
+        },
+        valueText(value),
+      ),
+      h("span.pvs", {}, ...moves),
+    ];
+  }
+
+  /** @param {string[]} moves */
+  playLine(moves) {
+    const { session } = this.app;
+    for (const move of moves) session.tree.play(move);
+    session.changed();
+  }
+
+  /** Searches every position of the shown line, or stops this. */
+  async searchGame() {
+    if (this.whole) return this.whole.abort();
+    const { session, evaluations } = this.app;
+    const line = session.tree.shownLine();
+    this.whole = new AbortController();
+    this.live.stop();
+    try {
+      for (const [at, node] of line.entries()) {
+        this.progress = `${at} of ${line.length}`;
+        this.app.update();
+        const facts = await session.ask(node.position);
+        if (facts.result) continue;
+        const info = await api.analyse(
+          node.position,
+          { player: this.settings.player, nodes: GAME_NODES },
+          () => {},
+          this.whole.signal,
+        );
+        evaluations.add(node.position, info);
+      }
+      notify("The game is searched. Mistakes are marked in the list.");
+    } catch (error) {
+      if (!isAbort(error)) this.app.fail(error);
+    }
+    this.whole = null;
+    this.progress = "";
+    this.app.update();
+  }
+
+  /** @param {MouseEvent} event */
+  graphClick(event) {
+    const { session } = this.app;
+    session.go(session.tree.shownLine()[plyAt(this.graph, event.clientX)]);
+  }
+
+  say() {
+    const { session } = this.app;
+    if (!session.facts || this.said === session.node) return;
+    this.said = session.node;
+    announce(`${session.node.move ? `${session.node.move.replace("-", " to ")}. ` : ""}${this.app.game.statusText()}`);
+  }
+}
+
+/**
+ * Returns the game of a link, at the end of its moves.
+ * @param {Link} link
+ */
+function treeOf({ position, moves = "" }) {
+  const start = position === "startpos" ? initial(9, 6) : parsePosition(position);
+  const tree = new Tree(printPosition(start));
+  for (const move of moves.split(",").filter(Boolean)) tree.play(move);
+  return tree;
+}
+
+/**
+ * Returns the node of a game that another game shows, or null if the first has no such moves.
+ * @param {Tree} tree
+ * @param {Tree} other
+ */
+function nodeOf(tree, other) {
+  if (tree.root.position !== other.root.position) return null;
+  let node = tree.root;
+  for (const { move } of other.current.line().slice(1)) {
+    const next = node.children.find((child) => child.move === move);
+    if (!next) return null;
+    node = next;
+  }
+  return node;
+}

@@ -1,0 +1,406 @@
+/** Play: a game between people and players of the program. */
+
+import { api, isAbort } from "../api.js";
+import { SIZES, mostPieces, other } from "../geometry.js";
+import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
+import { delay } from "../live.js";
+import { showGame } from "../movelist.js";
+import { showMoves } from "../moves-panel.js";
+import { initial, printPosition } from "../notation.js";
+import { saveButton } from "../records.js";
+import { save, settings } from "../storage.js";
+import { resultText, roundedValue, valueText } from "../text.js";
+import { Tree } from "../tree.js";
+import { showOffer } from "../build-card.js";
+
+/**
+ * @typedef {import("../app.js").App} App
+ * @typedef {import("../types.js").Side} Side
+ * @typedef {import("../types.js").Limits} Limits
+ */
+
+/** The node expansions of the levels, as in the terminal. */
+export const LEVELS = [10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000, 1000000];
+/** The seconds per move that can be chosen. */
+const TIMES = [0.5, 1, 3, 10, 30];
+/** The least time between a move and the reply, in milliseconds. */
+const PAUSE = 500;
+/** The node expansions of a hint. */
+const HINT = 30000;
+
+/** @type {[string, string][]} */
+const SEATS = [
+  ["x", "You play x"],
+  ["o", "You play o"],
+  ["both", "Two people"],
+  ["none", "Engines"],
+];
+
+export class PlayView {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.title = "Play";
+    this.icon = "play";
+    this.settings = settings("play", {
+      who: "x",
+      x: "sternhalma",
+      o: "sternhalma",
+      strength: "level-3",
+      size: 9,
+      pieces: 6,
+      distances: false,
+    });
+    this.running = true;
+    /** @type {AbortController | null} */
+    this.search = null;
+    this.searched = "";
+    /** The last hint, or what else is to be said about a position. @type {{position: string, arrows: {path: string[], tone: string}[], text: string}} */
+    this.note = { position: "", arrows: [], text: "" };
+    this.said = "";
+    this.setup = h("div.form");
+    this.offer = h("div.offer");
+    this.moves = h("div.moves");
+    this.actions = h("div.actions");
+    this.legal = h("div.move-groups");
+    this.allMoves = h("details.more", { toggle: () => app.update() }, h("summary", {}, "All legal moves"), this.legal);
+    this.left = h("div", {}, panel("Game", this.setup), this.offer);
+    this.right = h("div", {}, panel("Moves", this.moves, this.allMoves, this.actions));
+    this.drawSetup();
+  }
+
+  show() {
+    this.app.session.changed();
+  }
+
+  hide() {
+    this.stop();
+  }
+
+  link() {
+    return this.app.session.link();
+  }
+
+  /** @param {string} key */
+  key(key) {
+    return this.app.session.stepKey(key);
+  }
+
+  /** @param {Side} side */
+  isHuman(side) {
+    const { who } = this.settings;
+    return who === "both" || who === side;
+  }
+
+  /** @param {Side} side */
+  nameOf(side) {
+    if (!this.isHuman(side)) return this.settings[side];
+    return this.settings.who === "both" ? `Player ${side}` : "You";
+  }
+
+  /** @returns {Limits} */
+  limits() {
+    const [kind, number] = this.settings.strength.split("-");
+    return kind === "time" ? { seconds: Number(number) } : { nodes: LEVELS[Number(number) - 1] ?? LEVELS[2] };
+  }
+
+  /** @param {Partial<PlayView["settings"]>} change */
+  change(change) {
+    Object.assign(this.settings, change);
+    this.settings.pieces = Math.min(this.settings.pieces, mostPieces(this.settings.size));
+    save("play", this.settings);
+    this.stop();
+    this.drawSetup();
+    this.app.session.changed();
+  }
+
+  newGame() {
+    const { size, pieces, who } = this.settings;
+    const tree = new Tree(printPosition(initial(size, pieces)));
+    tree.setTag("Event", "a game in the browser");
+    tree.setTag("PlayerX", this.nameOf("x"));
+    tree.setTag("PlayerO", this.nameOf("o"));
+    this.stop();
+    this.running = true;
+    if (who === "x" || who === "o") this.app.stage.turn(who);
+    announce(`New game on a board of ${size} by ${size} with ${pieces} pieces each.`);
+    this.app.session.show(tree);
+  }
+
+  drawSetup() {
+    const { settings: now } = this;
+    const seats = SEATS.map(([value, text]) => {
+      const input = h("input", { type: "radio", name: "who", value, change: () => this.change({ who: value }) });
+      input.checked = now.who === value;
+      return h("label", {}, input, h("span", {}, text));
+    });
+    const players = /** @type {[string, string][]} */ (
+      this.app.players.map(({ name, about }) => [name, about ? `${name} – ${about}` : name])
+    );
+    const engine = (/** @type {Side} */ side) =>
+      this.isHuman(side)
+        ? null
+        : choice(
+            now.who === "none" ? `Player ${side}` : "Opponent",
+            players,
+            now[side],
+            (value) => this.change({ [side]: value }),
+            { "data-name": `player-${side}` },
+          );
+    const strengths = /** @type {[string, string][]} */ ([
+      ...LEVELS.map((_, at) => [`level-${at + 1}`, `Level ${at + 1}`]),
+      ...TIMES.map((time) => [`time-${time}`, `${time} s per move`]),
+    ]);
+    const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
+    const counts = /** @type {[string, string][]} */ (
+      Array.from({ length: mostPieces(now.size) }, (_, at) => [`${at + 1}`, `${at + 1}`])
+    );
+    fill(
+      this.setup,
+      h("fieldset.segments.four", {}, h("legend", {}, "Players"), ...seats),
+      engine("x"),
+      engine("o"),
+      now.who === "both"
+        ? null
+        : choice("Strength", strengths, now.strength, (value) => this.change({ strength: value }), {
+            "data-name": "strength",
+          }),
+      h(
+        "div.pair",
+        {},
+        choice("Board", sizes, `${now.size}`, (value) => this.change({ size: Number(value) }), { "data-name": "size" }),
+        choice("Pieces", counts, `${now.pieces}`, (value) => this.change({ pieces: Number(value) }), {
+          "data-name": "pieces",
+        }),
+      ),
+      button("New game", () => this.newGame(), {
+        primary: true,
+        icon: "plus",
+        "data-action": "new-game",
+        "data-key": "new-game",
+      }),
+      toggle("Show distances", now.distances, (on) => this.change({ distances: on }), { "data-name": "distances" }),
+    );
+    this.drawn = this.app.players;
+  }
+
+  update() {
+    const { app } = this;
+    const { session } = app;
+    if (this.drawn !== app.players) this.drawSetup();
+    const over = this.over();
+    const human = this.isHuman(session.placement.player);
+    app.game.show({
+      movable: human && !over,
+      overlay: this.settings.distances ? "change" : "off",
+      names: { x: this.nameOf("x"), o: this.nameOf("o") },
+      arrows: this.noteHere()?.arrows ?? [],
+      play: (move) => this.play(move),
+      actions: this.quickActions(over),
+    });
+    showGame(this.moves, session.tree, {
+      go: (node) => session.go(node),
+      mistake: (node) => (this.settings.distances ? app.evaluations.mistake(node) : null),
+    });
+    showOffer(this.offer, app, session.placement.size, session.pieces);
+    this.drawReport(over);
+    const moves = human && !over && this.allMoves.open ? (session.facts?.moves ?? []) : [];
+    showMoves(this.legal, moves, (row) => this.play(row.move));
+    refill(this.actions, "", () => [
+      saveButton(app),
+      button("Analyse", () => app.visit({ view: "analyse" }), { icon: "chart", "data-action": "analyse" }),
+    ]);
+    this.sayMove();
+    if (!human && !over) this.think();
+  }
+
+  /** Returns the result of the shown position as a sentence, or an empty text. */
+  over() {
+    const { session } = this.app;
+    const { tree, node } = session;
+    const result = session.result(node);
+    if (result) return resultText(result);
+    if (tree.result === "*" || node.children.length > 0) return "";
+    return tree.result === "1-0"
+      ? "o resigned: x wins."
+      : tree.result === "0-1"
+        ? "x resigned: o wins."
+        : "The game is drawn.";
+  }
+
+  /** Returns the note about the shown position. */
+  noteHere() {
+    return this.note.position === this.app.session.node.position ? this.note : null;
+  }
+
+  /** @param {string} over */
+  drawReport(over) {
+    const { session, stage } = this.app;
+    if (session.fault) return;
+    const { player } = session.placement;
+    const first = session.node.parent ? "" : " Choose a piece.";
+    const back = !this.isHuman(player) && session.node.children.length > 0;
+    const turn = back
+      ? "An earlier position."
+      : !this.isHuman(player)
+        ? this.running
+          ? `${this.nameOf(player)} thinks…`
+          : "Paused."
+        : this.settings.who === "both"
+          ? `${player} to move.${first}`
+          : `Your move.${first}`;
+    stage.status.textContent = over || this.noteHere()?.text || turn;
+    stage.status.dataset.kind = over ? "over" : "";
+  }
+
+  /**
+   * Returns the buttons below the board.
+   * @param {string} over
+   */
+  quickActions(over) {
+    const { session } = this.app;
+    const { node } = session;
+    const human = this.isHuman(session.placement.player) && !over;
+    const must_pass = human && session.facts?.moves[0]?.move === "pass";
+    const pause = this.settings.who === "none" && !over;
+    return [
+      pause
+        ? button(this.running ? "Pause" : "Continue", () => this.pause(), {
+            icon: this.running ? "pause" : "play",
+            "data-action": "pause",
+            "data-key": "pause",
+          })
+        : null,
+      must_pass ? button("Pass", () => this.play("pass"), { primary: true, "data-action": "pass" }) : null,
+      this.settings.who === "none"
+        ? null
+        : button("Undo", () => this.undo(), {
+            icon: "undo",
+            disabled: !node.parent,
+            "data-action": "undo",
+            "data-key": "undo",
+          }),
+      this.settings.who === "none"
+        ? null
+        : button("Hint", () => this.hint(), {
+            icon: "bulb",
+            disabled: !human,
+            "data-action": "hint",
+            "data-key": "hint",
+          }),
+      this.settings.who === "none"
+        ? null
+        : button("Resign", () => this.resign(), {
+            icon: "flag",
+            disabled: !human,
+            "data-action": "resign",
+            "data-key": "resign",
+          }),
+    ].filter((item) => item !== null);
+  }
+
+  /** @param {string} move */
+  play(move) {
+    this.stop();
+    this.app.session.play(move, { promote: true });
+  }
+
+  /** Goes back to the last position in which a person moves. */
+  undo() {
+    const { session } = this.app;
+    this.stop();
+    session.tree.result = "*";
+    let node = session.node.parent;
+    let side = other(session.placement.player);
+    while (node?.parent && !this.isHuman(side)) [node, side] = [node.parent, other(side)];
+    session.go(node);
+  }
+
+  resign() {
+    const { session } = this.app;
+    this.stop();
+    session.tree.result = session.placement.player === "x" ? "0-1" : "1-0";
+    announce(this.over());
+    session.changed();
+  }
+
+  pause() {
+    this.running = !this.running;
+    if (!this.running) this.stop();
+    this.app.update();
+  }
+
+  stop() {
+    this.search?.abort();
+    this.search = null;
+    this.searched = "";
+  }
+
+  /** Lets the player of the side to move choose a move. */
+  async think() {
+    const { session } = this.app;
+    const { node } = session;
+    const { player } = session.placement;
+    if (!this.running || !session.facts || node.children.length > 0 || this.searched === node.position) return;
+    this.stop();
+    this.searched = node.position;
+    const search = new AbortController();
+    this.search = search;
+    try {
+      const [best] = await Promise.all([
+        api.analyse(node.position, { player: this.settings[player], ...this.limits() }, () => {}, search.signal),
+        delay(PAUSE, search.signal),
+      ]);
+      if (search.signal.aborted) return;
+      this.search = null;
+      const move = best.move ?? best.pv[0];
+      const played = session.play(move, { promote: true });
+      played.search = {
+        value: roundedValue(best.value),
+        depth: best.depth || null,
+        nodes: best.nodes || null,
+        seconds: Math.round(1000 * best.seconds) / 1000,
+      };
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.search = null;
+      this.running = false;
+      this.note = { position: node.position, arrows: [], text: "The player did not move." };
+      this.app.fail(error);
+      this.app.update();
+    }
+  }
+
+  async hint() {
+    const { session } = this.app;
+    const { position } = session.node;
+    this.stop();
+    const search = new AbortController();
+    this.search = search;
+    try {
+      const best = await api.analyse(position, { player: "sternhalma", nodes: HINT }, () => {}, search.signal);
+      if (session.node.position !== position) return;
+      const move = best.move ?? best.pv[0];
+      const path = session.facts?.moves.find((row) => row.move === move)?.path;
+      const arrows = path && path.length > 1 ? [{ path, tone: "best" }] : [];
+      this.note = { position, arrows, text: `Hint: ${move.replace("-", "–")} (${valueText(best.value)}).` };
+      announce(`Hint: ${move.replace("-", " to ")}, value ${valueText(best.value)}.`);
+    } catch (error) {
+      if (!isAbort(error)) this.app.fail(error);
+    } finally {
+      if (this.search === search) this.search = null;
+      this.app.update();
+    }
+  }
+
+  /** Says the last move to screen readers, once its result is known. */
+  sayMove() {
+    const { session } = this.app;
+    const { node } = session;
+    if (!session.facts || this.said === node.position) return;
+    this.said = node.position;
+    const mover = other(session.placement.player);
+    const move = node.parent ? `${this.nameOf(mover)}: ${node.move.replace("-", " to ")}. ` : "";
+    announce(`${move}${this.over() || this.app.game.statusText()}`);
+  }
+}

@@ -1,0 +1,76 @@
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::Result;
+use sternhalma_server::{ClientLimits, Server, ServerOptions};
+
+use crate::args::threads::ThreadArgs;
+use crate::context::CommandContext;
+use crate::output::{self, CommandOutcome, status};
+use crate::resources::{memory_limit, search_memory};
+
+/// Serve a board in the browser, and a JSON interface
+///
+/// Prints the address of the page on stdout, and a line per request on stderr.
+/// Ctrl-C stops it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Port to listen on; 0 selects a free port
+    #[arg(long, default_value_t = 8017)]
+    port: u16,
+    /// Address or name to listen on; 0.0.0.0 accepts connections from other machines
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    bind: String,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
+    /// Directory of tournament logs (`.ndjson`, `.ndjson.zst`) to show
+    #[arg(long, value_name = "DIR")]
+    logs: Option<PathBuf>,
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    let stop = ctx.stop()?;
+    let server = Server::bind(ServerOptions {
+        bind: args.bind.clone(),
+        port: args.port,
+        tables: ctx.tables.directory()?,
+        logs: args.logs.clone(),
+        load_budget: ctx.tables.load_budget(),
+        threads: args.threads.get(),
+        search_memory: search_memory(None),
+        build_memory: memory_limit(None),
+        limits: ClientLimits::default(),
+        log: Arc::new(|line| status!("{line}")),
+    })?;
+    if server.token().is_some() {
+        status!(
+            "warning: other machines can connect, without encryption; the address contains the token that they need"
+        );
+    }
+    output::print_line(&server.url())?;
+    if args.open {
+        open_browser(&server.url());
+    }
+    server.run(&stop);
+    Ok(CommandOutcome::Answered)
+}
+
+/// Opens a page in the browser of the user. Reports a system that has none.
+fn open_browser(url: &str) {
+    let (program, first): (&str, &[&str]) = match std::env::consts::OS {
+        "macos" => ("open", &[]),
+        "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
+        _ => ("xdg-open", &[]),
+    };
+    let mut command = Command::new(program);
+    command.args(first).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.spawn() {
+        // The browser may run until the server ends.
+        Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
+        Err(error) => status!("cannot open a browser with `{program}` ({error}); open the address yourself"),
+    }
+}

@@ -1,0 +1,47 @@
+//! `serve`: the server as a process.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use crate::common::{Session, TestEnv};
+
+/// Sends GET to a server with this URL, and returns the answer.
+fn get(url: &str, path: &str) -> String {
+    let address = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn the_server_answers_until_a_signal_ends_it() {
+    let env = TestEnv::new();
+    env.build("--side 4 --pieces 3");
+    let session = Session::new(env.command(["serve", "--port", "0", "--threads", "1"]));
+    let url = session.receive();
+    assert!(url.starts_with("http://127.0.0.1:") && url.ends_with('/'), "{url}");
+    let answer = get(&url, "/api/tables/4x4-3/state?state=%230");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("\"category\":\"goal\""), "{answer}");
+    assert!(get(&url, "/").contains("<!doctype html>"));
+    let sent = Command::new("kill").args(["-INT", &session.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let ended = session.finish();
+    assert_eq!((ended.code, ended.out()), (0, ""));
+    let lines: Vec<&str> = ended.err.lines().collect();
+    assert!(lines[0].starts_with("GET /api/tables/4x4-3/state?state=%230 200 ") && lines[1].starts_with("GET / 200 "));
+}
+
+#[test]
+fn other_machines_need_a_token_and_addresses_must_be_free() {
+    let env = TestEnv::new();
+    let session = Session::new(env.command(["serve", "--bind", "0.0.0.0", "--port", "0"]));
+    let url = session.receive();
+    assert!(url.starts_with("http://localhost:") && url.contains("/?token="), "{url}");
+    let port = url.split(':').nth(2).and_then(|rest| rest.split('/').next()).unwrap();
+    let error = env.run(&format!("serve --bind 0.0.0.0 --port {port}")).refusal();
+    assert!(error.contains(&format!("cannot listen on 0.0.0.0:{port}")), "{error}");
+}
