@@ -139,7 +139,8 @@ test("a game can be played with the keyboard alone", async () => {
   assert.ok(targets.includes(to), to);
   await page.keyboard.press("Enter");
   assert.deepEqual(await moves(page), [`${from}-${to}`]);
-  assert.match(await page.locator("#announcer").innerText(), new RegExp(`${from} to ${to}`));
+  const said = page.locator("#announcer");
+  await until(async () => (await said.innerText()).includes(`${from} to ${to}`), "the announcement of the move");
   await page.context().close();
 });
 
