@@ -108,8 +108,8 @@ pub struct GamesParams {
     end: Option<Termination>,
     /// The number of matching games to leave out.
     #[serde(default)]
-    skip: usize,
-    count: Option<usize>,
+    skip: u32,
+    count: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -164,8 +164,8 @@ pub async fn games(
         let rows = log.games.iter().map(|record| GameRow::new(&log, record));
         let mut games: Vec<GameRow> = rows.filter(|row| row.matches(&params)).collect();
         games.sort_by_key(|row| row.number);
-        let (matching, count) = (games.len(), params.count.unwrap_or(MOST_GAMES).min(MOST_GAMES));
-        Ok(Json(Games { matching, games: games.into_iter().skip(params.skip).take(count).collect() }))
+        let (matching, count) = (games.len(), params.count.map_or(MOST_GAMES, |count| MOST_GAMES.min(count as usize)));
+        Ok(Json(Games { matching, games: games.into_iter().skip(params.skip as usize).take(count).collect() }))
     };
     app.work.run(select).await
 }
