@@ -96,25 +96,31 @@ impl Guard {
         Some((StatusCode::SEE_OTHER, headers).into_response())
     }
 
-    fn check(&self, request: &Request) -> Result<(), Response> {
+    fn check(&self, request: &Request) -> Result<(), ApiError> {
         let headers = request.headers();
-        self.check_host(headers).map_err(ApiError::into_response)?;
+        self.check_host(headers)?;
         if request.uri().path().starts_with("/api") {
-            check_site(headers).map_err(ApiError::into_response)?;
+            check_site(headers)?;
         }
-        if self.has_token(headers) {
-            return Ok(());
-        }
+        Ok(())
+    }
+
+    /// Returns the answer to a request that the server does not accept: an error, or the cookie with the token.
+    fn refusal(&self, request: &Request) -> Option<Response> {
         let refused = || ApiError::forbidden("the token is missing; use the address that the server printed");
-        Err(self.welcome(request.uri()).unwrap_or_else(|| refused().into_response()))
+        match self.check(request) {
+            Err(error) => Some(error.into_response()),
+            Ok(()) if self.has_token(request.headers()) => None,
+            Ok(()) => Some(self.welcome(request.uri()).unwrap_or_else(|| refused().into_response())),
+        }
     }
 }
 
 /// Refuses requests that the guard does not accept, and sets the headers of every answer.
 pub async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let mut response = match guard.check(&request) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal,
+    let mut response = match guard.refusal(&request) {
+        None => next.run(request).await,
+        Some(refusal) => refusal,
     };
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

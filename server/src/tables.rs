@@ -32,6 +32,15 @@ pub struct OpenTable {
     checked: OnceLock<Result<(), String>>,
 }
 
+/// The files of the directory.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The tables that can be opened.
+    pub tables: Vec<Arc<OpenTable>>,
+    /// The names of the other files, with the reasons.
+    pub unreadable: Vec<(String, TableError)>,
+}
+
 impl TableStore {
     /// Creates the store of a directory.
     pub fn new(dir: TablesDir, load_budget: u64) -> TableStore {
@@ -57,15 +66,15 @@ impl TableStore {
     ///
     /// # Errors
     /// If the directory cannot be read.
-    pub fn list(&self) -> Result<(Vec<Arc<OpenTable>>, Vec<(String, TableError)>), TableError> {
-        let (mut tables, mut unreadable) = (Vec::new(), Vec::new());
+    pub fn list(&self) -> Result<Listing, TableError> {
+        let mut listing = Listing::default();
         for (name, path) in self.dir.files()? {
             match self.open_file(&name, &path) {
-                Ok(table) => tables.push(table),
-                Err(error) => unreadable.push((name, error)),
+                Ok(table) => listing.tables.push(table),
+                Err(error) => listing.unreadable.push((name, error)),
             }
         }
-        Ok((tables, unreadable))
+        Ok(listing)
     }
 
     /// Returns the [best](Table::preference) table of a board, if there is one.
@@ -73,8 +82,7 @@ impl TableStore {
     /// # Errors
     /// If the directory cannot be read.
     pub fn best(&self, board: Board) -> Result<Option<Arc<OpenTable>>, TableError> {
-        let (tables, _) = self.list()?;
-        let of_board = tables.into_iter().filter(|open| open.table.board() == board);
+        let of_board = self.list()?.tables.into_iter().filter(|open| open.table.board() == board);
         Ok(of_board.max_by_key(|open| (open.table.preference(), open.table.path().to_owned())))
     }
 

@@ -13,7 +13,7 @@ use super::cache::answer_about;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Json, Name, NoParams, Params};
-use crate::tables::OpenTable;
+use crate::tables::{Listing, OpenTable};
 
 /// What a table contains. The names are those of `sternhalma info --json`.
 #[derive(Serialize)]
@@ -72,8 +72,7 @@ pub async fn list(
 ) -> Result<Json<Tables>, ApiError> {
     let shared = app.clone();
     let list = move |_| {
-        let (open, failed) = shared.tables.list()?;
-        let mut unreadable: Vec<(String, TableError)> = failed;
+        let Listing { tables: open, mut unreadable } = shared.tables.list()?;
         let mut tables = Vec::new();
         for open in open {
             match TableRow::of(&open) {
