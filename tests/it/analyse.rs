@@ -89,7 +89,7 @@ fn other_players_analyse_and_distances_are_estimated_without_a_table() {
     for (words, why) in [
         (&["analyse", "--lines", "0"][..], "expected a whole number ≥ 1"),
         (&["analyse", "--player", "heur9"], "there is no player `heur9`"),
-        (&["analyse", "2xx/3x/4/oo2 x 0"], "same number of pieces"),
+        (&["analyse", "2xx/3x/4/oo2 x 0"], "armies of the same size"),
     ] {
         let ran = env.run_args(words);
         assert!(ran.code == 2 && ran.err.contains(why), "{words:?}: {}", ran.err);

@@ -159,7 +159,7 @@ fn invalid_matches_are_refused_in_one_line() {
         (vec!["moves", "--side", "12"], "3 to 11"),
         (vec!["tune", "greedy"], "only UCT players"),
         (vec!["tune", "base0", "--only", "colour"], "no parameter `colour`"),
-        (vec!["play", "-x", "greedy", "-o", "greedy", "2xx/3x/4/oo2 x 0"], "same number of pieces"),
+        (vec!["play", "-x", "greedy", "-o", "greedy", "2xx/3x/4/oo2 x 0"], "armies of the same size"),
     ] {
         let stderr = env.run_args(&args).refusal();
         assert!(stderr.contains(why), "{args:?}: {stderr}");
