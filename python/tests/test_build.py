@@ -73,7 +73,9 @@ def test_an_exception_of_the_callback_stops_the_build(tmp_path: Path) -> None:
 
 def test_ctrl_c_stops_a_build(tmp_path: Path) -> None:
     code = (
-        "import sternhalma as sh, sys\n"
+        "import sternhalma as sh, signal, sys\n"
+        # The signal is ignored in programs that a script starts in the background.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try: sh.build(board=sh.Board(9, 6), path=sys.argv[1], mode='out-of-core', memory='64MiB',\n"
         "              progress=lambda *_: print('begun', flush=True))\n"
         "except KeyboardInterrupt: print('interrupted')"
