@@ -175,7 +175,7 @@ export async function until(test, what) {
 }
 
 /**
- * Starts a game of two people on a small board.
+ * Starts a game of two people on a small board, and waits for the first move if a person makes it.
  * @param {Page} page
  * @param {{who?: string, size?: string, pieces?: string}} [options]
  */
@@ -184,4 +184,6 @@ export async function newGame(page, { who = "both", size = "5", pieces: count = 
   await page.locator('[data-name="size"]').selectOption(size);
   await page.locator('[data-name="pieces"]').selectOption(count);
   await page.locator('[data-action="new-game"]').click();
+  await until(async () => (await page.locator(".cell").count()) === Number(size) ** 2, "the new board");
+  if (who === "both" || who === "x") await page.locator(".cell.movable").first().waitFor({ state: "attached" });
 }
