@@ -26,6 +26,8 @@ export class PuzzlesView {
     this.helped = false;
     this.counted = false;
     this.drawing = false;
+    /** The number of requests so far; only the answer to the last one is shown. */
+    this.requests = 0;
     this.said = "";
     this.setupKey = "";
     /** @type {Link} */
@@ -208,10 +210,11 @@ export class PuzzlesView {
     const table = this.tableNow();
     if (!table) return;
     this.drawing = true;
+    const request = ++this.requests;
     try {
       const distance = Math.min(this.settings.distance, table.max_distance);
       const { state } = await api.random(table.name, distance, "x", Math.floor(Math.random() * 2 ** 31));
-      this.begin(table, parseState(state, table, "x"), distance);
+      if (request === this.requests) this.begin(table, parseState(state, table, "x"), distance);
     } catch (error) {
       this.app.fail(error);
     }
@@ -224,10 +227,11 @@ export class PuzzlesView {
     const table = this.app.tables.find((other) => other.name === name) ?? this.tableNow();
     if (!table) return;
     this.drawing = true;
+    const request = ++this.requests;
     try {
       const { distance } = await api.state(table.name, state, "x");
       if (distance === null) throw new Error("the table does not cover this state");
-      this.begin(table, parseState(state, table, "x"), distance);
+      if (request === this.requests) this.begin(table, parseState(state, table, "x"), distance);
     } catch (error) {
       this.app.fail(error);
     }
