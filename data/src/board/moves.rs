@@ -81,3 +81,83 @@ impl Geometry {
         Some(path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::board::Board;
+
+    const DIRECTIONS: [(i32, i32); 6] = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1)];
+
+    fn coordinates(geometry: &Geometry, cell: Cell) -> (i32, i32) {
+        let (x, y) = geometry.coordinates(cell);
+        (i32::from(x), i32::from(y))
+    }
+
+    fn cell_at(geometry: &Geometry, place: (i32, i32)) -> Option<Cell> {
+        CellSet::first_cells(geometry.cells()).iter().find(|&cell| coordinates(geometry, cell) == place)
+    }
+
+    /// Returns the cell that is `steps` cells away in a direction.
+    fn toward(geometry: &Geometry, cell: Cell, (dx, dy): (i32, i32), steps: i32) -> Option<Cell> {
+        let (x, y) = coordinates(geometry, cell);
+        cell_at(geometry, (x + steps * dx, y + steps * dy))
+    }
+
+    /// Returns the cells that a piece reaches by one jump.
+    fn one_jump(geometry: &Geometry, others: CellSet, from: Cell) -> Vec<Cell> {
+        let jump = |&direction: &(i32, i32)| {
+            let over = toward(geometry, from, direction, 1)?;
+            toward(geometry, from, direction, 2).filter(|&to| others.contains(over) && !others.contains(to))
+        };
+        DIRECTIONS.iter().filter_map(jump).collect()
+    }
+
+    /// Returns the number of cells of the shortest path to each cell. Relaxes the lengths of jump chains until none
+    /// changes.
+    fn lengths(geometry: &Geometry, others: CellSet, from: Cell) -> Vec<Option<usize>> {
+        let mut found = vec![None; geometry.cells()];
+        found[from.index()] = Some(1);
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for cell in CellSet::first_cells(geometry.cells()) {
+                let Some(length) = found[cell.index()] else { continue };
+                for to in one_jump(geometry, others, cell) {
+                    if found[to.index()].is_none_or(|known| known > length + 1) {
+                        found[to.index()] = Some(length + 1);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        for to in DIRECTIONS.iter().filter_map(|&direction| toward(geometry, from, direction, 1)) {
+            if !others.contains(to) {
+                found[to.index()] = Some(2);
+            }
+        }
+        found[from.index()] = None;
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn paths_are_shortest_chains_of_jumps(size in 3u64..=7, pieces in any::<u64>(), more in any::<u64>(), start in any::<usize>()) {
+            let geometry = Board::new(size, 1).unwrap().geometry();
+            let cells: Vec<Cell> = CellSet::first_cells(geometry.cells()).iter().collect();
+            let from = cells[start % cells.len()];
+            let is_other = |cell: &Cell| (pieces & more) >> cell.index() & 1 == 1;
+            let others = cells.iter().copied().filter(is_other).collect::<CellSet>().without(from);
+            let expected = lengths(geometry, others, from);
+            for &to in &cells {
+                let path = geometry.move_path(others, Move { from, to });
+                prop_assert_eq!(path.as_ref().map(Vec::len), expected[to.index()]);
+                for hop in path.iter().flat_map(|path| path.windows(2)) {
+                    let step = expected[to.index()] == Some(2) && !one_jump(geometry, others, from).contains(&to);
+                    prop_assert!(step || one_jump(geometry, others, hop[0]).contains(&hop[1]));
+                }
+            }
+        }
+    }
+}
