@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use sternhalma_server::{ClientLimits, Server, ServerOptions};
 
 use crate::args::threads::ThreadArgs;
@@ -33,6 +33,9 @@ pub struct Args {
 }
 
 pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    if let Some(dir) = args.logs.as_ref().filter(|dir| !dir.is_dir()) {
+        bail!("{}: there is no such directory; --logs expects one with tournament logs", dir.display());
+    }
     let stop = ctx.stop()?;
     let server = Server::bind(ServerOptions {
         bind: args.bind.clone(),

@@ -45,3 +45,9 @@ fn other_machines_need_a_token_and_addresses_must_be_free() {
     let error = env.run(&format!("serve --bind 0.0.0.0 --port {port}")).refusal();
     assert!(error.contains(&format!("cannot listen on 0.0.0.0:{port}")), "{error}");
 }
+
+#[test]
+fn a_directory_of_logs_that_does_not_exist_is_refused() {
+    let error = TestEnv::new().run("serve --port 0 --logs nowhere").refusal();
+    assert!(error.contains("nowhere: there is no such directory"), "{error}");
+}
