@@ -102,7 +102,7 @@ pub async fn tournament(
 pub struct GamesParams {
     /// A player of the games.
     player: Option<String>,
-    /// The result: `1-0`, `0-1` or `1/2-1/2`.
+    /// The result: `1-0`, `0-1`, `1/2-1/2`, or the goals of all roles, e.g., `70-30`.
     result: Option<String>,
     /// The reason for the end.
     end: Option<Termination>,
