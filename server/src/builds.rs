@@ -30,6 +30,9 @@ pub struct BuildJob {
     cancelled: AtomicBool,
     done: AtomicU64,
     total: AtomicU64,
+    /// The states whose distance is known, of all states.
+    found: AtomicU64,
+    states: AtomicU64,
     phase: Mutex<Option<BuildPhase>>,
     end: Mutex<Option<BuildEnd>>,
 }
@@ -64,6 +67,10 @@ pub struct BuildReport {
     phase: Option<String>,
     done: u64,
     total: u64,
+    /// The states whose distance is known.
+    found: u64,
+    /// All states; 0 until the first layer is complete.
+    states: u64,
     seconds: f64,
     error: Option<String>,
 }
@@ -77,6 +84,8 @@ impl BuildJob {
             cancelled: AtomicBool::new(false),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
+            found: AtomicU64::new(0),
+            states: AtomicU64::new(0),
             phase: Mutex::new(None),
             end: Mutex::new(None),
         }
@@ -93,6 +102,8 @@ impl BuildJob {
             phase: self.phase.lock().unwrap_or_else(PoisonError::into_inner).map(|phase| phase.to_string()),
             done: self.done.load(Relaxed).min(total),
             total,
+            found: self.found.load(Relaxed),
+            states: self.states.load(Relaxed),
             seconds: end.as_ref().map_or_else(|| self.began.elapsed().as_secs_f64(), |end| end.seconds),
             error: end.as_ref().and_then(|end| end.error.clone()),
         }
@@ -130,6 +141,11 @@ impl Observer for BuildJob {
 
     fn advance(&self, steps: u64) {
         self.done.fetch_add(steps, Relaxed);
+    }
+
+    fn layer(&self, _: u32, _: u64, seen: u64, all: u64) {
+        self.found.store(seen, Relaxed);
+        self.states.store(all, Relaxed);
     }
 
     fn cancelled(&self) -> bool {

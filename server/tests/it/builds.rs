@@ -15,6 +15,7 @@ fn ended(server: &TestServer, build: &Value) -> Value {
     loop {
         let build = server.value(&path);
         assert!(build["done"].as_u64() <= build["total"].as_u64(), "{build}");
+        assert!(build["found"].as_u64() <= build["states"].as_u64(), "{build}");
         if build["state"] != "running" {
             return build;
         }
@@ -35,6 +36,7 @@ fn a_table_is_built_and_used() {
     let done = ended(&server, &build);
     assert_eq!((&done["state"], &done["phase"], &done["error"]), (&json!("done"), &json!("writing"), &json!(null)));
     assert_eq!(server.value("/api/builds")["builds"], json!([done]));
+    assert_eq!((&done["found"], &done["states"]), (&json!(1140), &json!(1140)));
     let table = Table::open(server.dir.path().join("5x5-3-within20-zstd.sht")).unwrap();
     let reference = Reference::search(Prefix::new(Board::new(5, 3).unwrap(), 20).unwrap());
     assert_eq!(table.info().layers.iter().sum::<u64>(), reference.prefix.states());

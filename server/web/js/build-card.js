@@ -20,8 +20,6 @@ export class Builds {
     this.app = app;
     /** @type {Build[]} */
     this.builds = [];
-    /** When the phase of each build began, in seconds of the build. @type {Map<string, {phase: string | null, began: number}>} */
-    this.phases = new Map();
     /** @type {Set<() => void>} */
     this.listeners = new Set();
     this.timer = 0;
@@ -33,8 +31,6 @@ export class Builds {
     const before = this.running();
     this.builds = await api.builds().catch(() => this.builds);
     for (const build of this.builds) {
-      if (this.phases.get(build.id)?.phase !== build.phase)
-        this.phases.set(build.id, { phase: build.phase, began: build.seconds });
       const ended = build.state !== "running" && before.some(({ id }) => id === build.id);
       if (ended) await this.ended(build);
     }
@@ -95,12 +91,12 @@ export function showRunning(element, builds) {
  * @param {Builds} builds
  */
 function progress(build, builds) {
-  const part = build.total > 0 ? build.done / build.total : 0;
-  const inPhase = build.seconds - (builds.phases.get(build.id)?.began ?? 0);
-  const left = part > 0.05 && inPhase > 2 ? ` · about ${duration((inPhase * (1 - part)) / part)} left` : "";
+  const part = build.states > 0 ? build.found / build.states : 0;
+  const left =
+    part > 0.01 && part < 1 && build.seconds > 2 ? ` · about ${duration((build.seconds * (1 - part)) / part)} left` : "";
   const percent = Math.floor(100 * part);
   const bar = h("progress", { max: 100, "aria-label": `Building ${build.table}` });
-  if (build.total > 0) bar.value = percent;
+  if (build.states > 0) bar.value = percent;
   return h(
     "div.build",
     {},
@@ -109,7 +105,7 @@ function progress(build, builds) {
     h(
       "div.build-foot",
       {},
-      h("span", {}, `${build.total > 0 ? `${percent} % of this step · ` : ""}${duration(build.seconds)}${left}`),
+      h("span", {}, `${build.states > 0 ? `${percent} % of the states · ` : ""}${duration(build.seconds)}${left}`),
       button("Cancel", () => builds.cancel(build), { "data-key": `cancel-${build.id}` }),
     ),
   );

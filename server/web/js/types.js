@@ -74,6 +74,8 @@
  * @property {string | null} phase
  * @property {number} done
  * @property {number} total
+ * @property {number} found the states whose distance is known
+ * @property {number} states all states, or 0 before the first layer
  * @property {number} seconds
  * @property {string | null} error
  *
