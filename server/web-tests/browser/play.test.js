@@ -57,6 +57,41 @@ test("undo takes back the move and the reply", async () => {
   await page.context().close();
 });
 
+test("a new game can be taken back", async () => {
+  const page = await here.open();
+  await newGame(page, { who: "x" });
+  await press(page, "a2");
+  await press(page, "a3");
+  await until(async () => (await moves(page)).length === 2, "the reply");
+  const [played, before] = [await moves(page), await pieces(page)];
+  await page.locator('[data-action="new-game"]').click();
+  await until(async () => (await moves(page)).length === 0, "the new game");
+  await page.locator('[data-action="message"]').click();
+  await until(async () => (await moves(page)).length === 2, "the earlier game");
+  assert.deepEqual([await moves(page), await pieces(page)], [played, before]);
+  await page.context().close();
+});
+
+test("two players have strengths of their own", async () => {
+  const page = await here.open();
+  /** The searches, as the side to move and the limit. @type {string[]} */
+  const searches = [];
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.pathname !== "/api/analysis") return;
+    const side = url.searchParams.get("position")?.split(" ")[1];
+    searches.push(`${side} ${url.searchParams.get("nodes") ?? `${url.searchParams.get("seconds")} s`}`);
+  });
+  await newGame(page, { who: "none" });
+  await page.locator('[data-name="strength-x"]').selectOption("level-2");
+  await page.locator('[data-name="strength-o"]').selectOption("time-0.5");
+  searches.length = 0;
+  await page.locator('[data-action="new-game"]').click();
+  await until(async () => searches.length >= 4, "four searches");
+  assert.deepEqual(new Set(searches), new Set(["x 30", "o 0.5 s"]));
+  await page.context().close();
+});
+
 test("a person who plays o sees the own home below, and x moves first", async () => {
   const page = await here.open();
   await newGame(page, { who: "o" });

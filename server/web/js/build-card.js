@@ -93,7 +93,9 @@ export function showRunning(element, builds) {
 function progress(build, builds) {
   const part = build.states > 0 ? build.found / build.states : 0;
   const left =
-    part > 0.01 && part < 1 && build.seconds > 2 ? ` · about ${duration((build.seconds * (1 - part)) / part)} left` : "";
+    part > 0.01 && part < 1 && build.seconds > 2
+      ? ` · about ${duration((build.seconds * (1 - part)) / part)} left`
+      : "";
   const percent = Math.floor(100 * part);
   const bar = h("progress", { max: 100, "aria-label": `Building ${build.table}` });
   if (build.states > 0) bar.value = percent;

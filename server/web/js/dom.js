@@ -212,14 +212,22 @@ export function announce(text) {
 }
 
 /**
- * Shows a short message at the edge of the page for a few seconds.
+ * Shows a short message at the edge of the page for a few seconds, with a button if there is something to do about it.
  * @param {string} text
  * @param {"info" | "error"} [kind]
+ * @param {{text: string, run: () => void}} [action]
  */
-export function notify(text, kind = "info") {
+export function notify(text, kind = "info", action) {
   const region = document.getElementById("messages");
   if (!region) return;
   const message = h("p.message", { "data-kind": kind }, text);
+  if (action) {
+    const run = () => {
+      message.remove();
+      action.run();
+    };
+    message.append(" ", button(action.text, run, { "data-action": "message" }));
+  }
   region.append(message);
-  setTimeout(() => message.remove(), kind === "error" ? 8000 : 4000);
+  setTimeout(() => message.remove(), action ? 12000 : kind === "error" ? 8000 : 4000);
 }

@@ -2,7 +2,7 @@
 
 import { api, isAbort } from "../api.js";
 import { SIZES, mostPieces, other } from "../geometry.js";
-import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
+import { announce, button, choice, fill, h, notify, panel, refill, toggle } from "../dom.js";
 import { delay } from "../live.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
@@ -46,7 +46,8 @@ export class PlayView {
       who: "x",
       x: "sternhalma",
       o: "sternhalma",
-      strength: "level-3",
+      strengthX: "level-3",
+      strengthO: "level-3",
       size: 9,
       pieces: 6,
       distances: false,
@@ -98,9 +99,12 @@ export class PlayView {
     return this.settings.who === "both" ? `Player ${side}` : "You";
   }
 
-  /** @returns {Limits} */
-  limits() {
-    const [kind, number] = this.settings.strength.split("-");
+  /**
+   * @param {Side} side
+   * @returns {Limits}
+   */
+  limits(side) {
+    const [kind, number] = this.settings[side === "x" ? "strengthX" : "strengthO"].split("-");
     return kind === "time" ? { seconds: Number(number) } : { nodes: LEVELS[Number(number) - 1] ?? LEVELS[2] };
   }
 
@@ -116,6 +120,7 @@ export class PlayView {
 
   newGame() {
     const { size, pieces, who } = this.settings;
+    const { tree: previous } = this.app.session;
     const tree = new Tree(printPosition(initial(size, pieces)));
     tree.setTag("Event", "a game in the browser");
     tree.setTag("PlayerX", this.nameOf("x"));
@@ -124,6 +129,19 @@ export class PlayView {
     this.running = true;
     if (who === "x" || who === "o") this.app.stage.turn(who);
     announce(`New game on a board of ${size} by ${size} with ${pieces} pieces each.`);
+    this.app.session.show(tree);
+    if (previous.root.children.length > 0) {
+      notify("This is a new game.", "info", { text: "Back to the previous game", run: () => this.comeBack(previous) });
+    }
+  }
+
+  /**
+   * Shows an earlier game again; a game between players stays paused.
+   * @param {Tree} tree
+   */
+  comeBack(tree) {
+    this.stop();
+    this.running = this.settings.who !== "none";
     this.app.session.show(tree);
   }
 
@@ -137,20 +155,29 @@ export class PlayView {
     const players = /** @type {[string, string][]} */ (
       this.app.players.map(({ name, about }) => [name, about ? `${name} – ${about}` : name])
     );
-    const engine = (/** @type {Side} */ side) =>
-      this.isHuman(side)
-        ? null
-        : choice(
-            now.who === "none" ? `Player ${side}` : "Opponent",
-            players,
-            now[side],
-            (value) => this.change({ [side]: value }),
-            { "data-name": `player-${side}` },
-          );
     const strengths = /** @type {[string, string][]} */ ([
       ...LEVELS.map((_, at) => [`level-${at + 1}`, `Level ${at + 1}`]),
       ...TIMES.map((time) => [`time-${time}`, `${time} s per move`]),
     ]);
+    const both = now.who === "none";
+    /** @param {Side} side */
+    const engine = (side) => {
+      if (this.isHuman(side)) return null;
+      const name = both ? `Player ${side}` : "Opponent";
+      const change = (/** @type {string} */ value) =>
+        this.change(
+          both ? { [side === "x" ? "strengthX" : "strengthO"]: value } : { strengthX: value, strengthO: value },
+        );
+      const strength = side === "x" ? now.strengthX : now.strengthO;
+      return h(
+        "div.pair",
+        {},
+        choice(name, players, now[side], (value) => this.change({ [side]: value }), { "data-name": `player-${side}` }),
+        choice(both ? `Strength of ${side}` : "Strength", strengths, strength, change, {
+          "data-name": `strength-${side}`,
+        }),
+      );
+    };
     const sizes = /** @type {[string, string][]} */ (SIZES.map((size) => [`${size}`, `${size} × ${size}`]));
     const counts = /** @type {[string, string][]} */ (
       Array.from({ length: mostPieces(now.size) }, (_, at) => [`${at + 1}`, `${at + 1}`])
@@ -160,11 +187,6 @@ export class PlayView {
       h("fieldset.segments.four", {}, h("legend", {}, "Players"), ...seats),
       engine("x"),
       engine("o"),
-      now.who === "both"
-        ? null
-        : choice("Strength", strengths, now.strength, (value) => this.change({ strength: value }), {
-            "data-name": "strength",
-          }),
       h(
         "div.pair",
         {},
@@ -348,7 +370,7 @@ export class PlayView {
     this.search = search;
     try {
       const [best] = await Promise.all([
-        api.analyse(node.position, { player: this.settings[player], ...this.limits() }, () => {}, search.signal),
+        api.analyse(node.position, { player: this.settings[player], ...this.limits(player) }, () => {}, search.signal),
         delay(PAUSE, search.signal),
       ]);
       if (search.signal.aborted) return;
