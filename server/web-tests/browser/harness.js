@@ -55,9 +55,11 @@ export class World {
    * Builds a table in the folder of the server.
    * @param {number} side
    * @param {number} pieces
+   * @param {number} [within] the cells of a partial table
    */
-  build(side, pieces) {
-    sternhalma(["build", "--side", `${side}`, "--pieces", `${pieces}`, "--tables", this.folder, "--quiet"]);
+  build(side, pieces, within) {
+    const board = ["--side", `${side}`, "--pieces", `${pieces}`, ...(within ? ["--within", `${within}`] : [])];
+    sternhalma(["build", ...board, "--tables", this.folder, "--quiet"]);
   }
 
   /**
