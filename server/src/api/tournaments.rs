@@ -1,5 +1,6 @@
 //! Tournaments: the results in their logs, and single games.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
@@ -15,6 +16,8 @@ use crate::logs::ReadLog;
 
 /// The most games of an answer.
 const MOST_GAMES: usize = 1000;
+/// The most points of a curve.
+const MOST_POINTS: usize = 200;
 
 #[derive(Serialize)]
 pub struct Tournaments {
@@ -80,6 +83,47 @@ pub struct TournamentDetails {
     tournament: TournamentRow,
     /// The results of each round, as `sternhalma tournament show --json` prints them.
     rounds: Vec<RoundSummary>,
+    /// The courses of the sequential tests.
+    curves: Vec<SprtCurve>,
+}
+
+/// The course of the sequential test of a pairing.
+#[derive(Serialize)]
+struct SprtCurve {
+    /// The index of the round.
+    round: usize,
+    /// The index of the pairing.
+    pairing: usize,
+    points: Vec<SprtPoint>,
+}
+
+/// The log-likelihood ratio after a number of pairs of games.
+#[derive(Serialize)]
+struct SprtPoint {
+    pairs: u64,
+    llr: f64,
+}
+
+/// Returns the courses of the sequential tests, with at most `MOST_POINTS` points each.
+fn sprt_curves(log: &ReadLog) -> Vec<SprtCurve> {
+    let mut curves = BTreeMap::<(usize, usize), Vec<SprtPoint>>::new();
+    let mut standings = Standings::new(log.schedule.clone());
+    let step = log.games.len().div_ceil(MOST_POINTS).max(1);
+    if log.schedule.test.is_some() {
+        for games in log.games.chunks(step) {
+            games.iter().for_each(|game| _ = standings.add(game));
+            for (round, summary) in standings.summary().iter().enumerate() {
+                for (pairing, results) in summary.pairings.iter().enumerate() {
+                    let Some(sprt) = &results.sprt else { continue };
+                    let points = curves.entry((round, pairing)).or_default();
+                    if points.last().is_none_or(|last| last.pairs < sprt.pairs) {
+                        points.push(SprtPoint { pairs: sprt.pairs, llr: sprt.llr });
+                    }
+                }
+            }
+        }
+    }
+    curves.into_iter().map(|((round, pairing), points)| SprtCurve { round, pairing, points }).collect()
 }
 
 pub async fn tournament(
@@ -92,7 +136,7 @@ pub async fn tournament(
         let log = shared.logs.read(&name)?;
         let standings = standings(&log);
         let tournament = TournamentRow::new(&log, &standings);
-        Ok(Json(TournamentDetails { tournament, rounds: standings.summary() }))
+        Ok(Json(TournamentDetails { tournament, rounds: standings.summary(), curves: sprt_curves(&log) }))
     };
     app.work.run(details).await
 }
