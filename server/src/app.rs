@@ -9,6 +9,8 @@ use sternhalma_engine::Roster;
 use crate::builds::Builds;
 use crate::logs::LogStore;
 use crate::options::ServerOptions;
+use crate::proofs::Proofs;
+use crate::rulesheets::RulesheetStore;
 use crate::searches::Searches;
 use crate::tables::TableStore;
 use crate::work::Work;
@@ -22,6 +24,10 @@ pub struct App {
     pub tables: TableStore,
     /// The logs of tournaments.
     pub logs: LogStore,
+    /// The rulesheets.
+    pub rulesheets: RulesheetStore,
+    /// The running proofs.
+    pub proofs: Proofs,
     /// The threads for look-ups.
     pub work: Work,
     /// The running searches.
@@ -47,6 +53,8 @@ impl App {
         Ok(App {
             tables: TableStore::new(options.tables.clone(), options.load_budget),
             logs: LogStore::new(options.logs.clone()),
+            rulesheets: RulesheetStore::new(options.rulesheets.clone()),
+            proofs: Proofs::new(options.threads, options.search_memory / 8, options.limits.answer_time),
             work: Work::new(options.threads, options.limits.answer_time)?,
             searches: Searches::new(options.threads, options.search_memory),
             builds: Arc::default(),

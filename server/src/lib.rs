@@ -19,7 +19,7 @@
 //! # Modules
 //! - `server`, `connections`: the listener, connections and their limits;
 //! - `guard`, `body`, `log`, `assets`: the layers and pages around the interface;
-//! - `app`, `work`, `tables`, `logs`, `builds`, `searches`: the state that requests share;
+//! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `searches`, `proofs`: the state that requests share;
 //! - `api`: the routes of the interface.
 #![forbid(unsafe_code)]
 
@@ -38,6 +38,8 @@ mod log;
 mod logs;
 mod openapi;
 mod options;
+mod proofs;
+mod rulesheets;
 mod searches;
 mod server;
 mod tables;

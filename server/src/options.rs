@@ -20,6 +20,8 @@ pub struct ServerOptions {
     pub tables: TablesDir,
     /// The directory of the logs of tournaments, if there is one.
     pub logs: Option<PathBuf>,
+    /// The directory of rulesheets beside the embedded ones, if there is one.
+    pub rulesheets: Option<PathBuf>,
     /// The memory for the parts of tables nearest the goal, in bytes.
     pub load_budget: u64,
     /// The threads that look up states, and the most searches at a time.
@@ -82,6 +84,7 @@ impl ServerOptions {
             port: 0,
             tables: TablesDir::new(tables),
             logs: None,
+            rulesheets: None,
             load_budget: 0,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             search_memory: 1 << 30,

@@ -28,6 +28,9 @@ pub struct Args {
     /// Directory of tournament logs (`.ndjson`, `.ndjson.zst`) to show
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
+    /// Directory of rulesheets (`.kif`) to show beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    rulesheets: Option<PathBuf>,
     #[command(flatten)]
     threads: ThreadArgs,
 }
@@ -36,12 +39,16 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     if let Some(dir) = args.logs.as_ref().filter(|dir| !dir.is_dir()) {
         bail!("{}: there is no such directory; --logs expects one with tournament logs", dir.display());
     }
+    if let Some(dir) = args.rulesheets.as_ref().filter(|dir| !dir.is_dir()) {
+        bail!("{}: there is no such directory; --rulesheets expects one with rulesheets", dir.display());
+    }
     let stop = ctx.stop()?;
     let server = Server::bind(ServerOptions {
         bind: args.bind.clone(),
         port: args.port,
         tables: ctx.tables.directory()?,
         logs: args.logs.clone(),
+        rulesheets: args.rulesheets.clone(),
         load_budget: ctx.tables.load_budget(),
         threads: args.threads.get(),
         search_memory: search_memory(None),

@@ -47,6 +47,12 @@ fn other_machines_need_a_token_and_addresses_must_be_free() {
 }
 
 #[test]
+fn a_directory_of_rulesheets_that_does_not_exist_is_refused() {
+    let error = TestEnv::new().run("serve --port 0 --rulesheets nowhere").refusal();
+    assert!(error.contains("nowhere: there is no such directory"), "{error}");
+}
+
+#[test]
 fn a_directory_of_logs_that_does_not_exist_is_refused() {
     let error = TestEnv::new().run("serve --port 0 --logs nowhere").refusal();
     assert!(error.contains("nowhere: there is no such directory"), "{error}");

@@ -9,6 +9,8 @@ mod program;
 mod random;
 mod records;
 mod rows;
+mod rulesheet_moves;
+mod rulesheets;
 mod states;
 mod tables;
 mod tournaments;
@@ -56,6 +58,10 @@ pub fn routes() -> Vec<Route> {
         route("/api/tournaments/{log}/games/{number}", &["GET"], get(tournaments::game)),
         route("/api/records/parse", &["POST"], post(records::parse)),
         route("/api/records/print", &["POST"], post(records::print)),
+        route("/api/rulesheets", &["GET"], get(rulesheets::list)),
+        route("/api/rulesheets/{rulesheet}", &["GET"], get(rulesheets::rulesheet)),
+        route("/api/rulesheets/{rulesheet}/state", &["POST"], post(rulesheets::state)),
+        route("/api/rulesheets/{rulesheet}/move", &["POST"], post(rulesheet_moves::choose)),
     ]
 }
 

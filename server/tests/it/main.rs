@@ -7,6 +7,7 @@ mod distances;
 mod hostile;
 mod positions;
 mod records;
+mod rulesheets;
 mod schema;
 mod security;
 mod states;

@@ -6,8 +6,6 @@ mod static_check;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::AtomicBool;
-
 use super::network::Network;
 use super::syntax::{Code, Document, Finding, Place, Rules, Severity, has_error};
 use random_play::simulate;
@@ -35,7 +33,7 @@ pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
     };
     let (rules, mut findings) = Rules::examine(&document);
     findings.extend(StaticCheck::new(&rules, options.fragment).run());
-    accept_negation(&rules, &mut findings);
+    accept_negation(&rules, &mut findings, options);
     let is_game = rules.iter().any(|rule| rule.head.name == "role");
     if options.lenient && is_game && Rules::from_document(&document).is_ok() {
         let played = simulate(&rules, options);
@@ -59,9 +57,9 @@ const STOPS: [Code; 2] = [Code::NoLegalMove, Code::NotPlayed];
 
 /// Makes the findings of negation through the same relation warnings if no
 /// ground atom depends on its own negation.
-fn accept_negation(rules: &Rules, findings: &mut [Finding]) {
+fn accept_negation(rules: &Rules, findings: &mut [Finding], options: &CheckOptions) {
     let mut unstratified = findings.iter_mut().filter(|finding| finding.code == Code::Unstratified).peekable();
-    if unstratified.peek().is_some() && Network::plain(rules, &AtomicBool::new(false)).is_ok() {
+    if unstratified.peek().is_some() && Network::plain_within(rules, options.memory, &options.interrupt).is_ok() {
         unstratified.for_each(|finding| {
             finding.severity = Severity::Warning;
             finding.message += " No ground instance does.";

@@ -1,5 +1,8 @@
 //! Options of the validation.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 /// Options of [`check`](crate::gdl::check()).
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
@@ -15,10 +18,22 @@ pub struct CheckOptions {
     pub seed: u64,
     /// The maximum number of rows that one proof of the simulation visits.
     pub rows: u64,
+    /// The memory of the simulation and of grounding, in bytes.
+    pub memory: u64,
+    /// While the flag is set, long proofs and grounding stop.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl Default for CheckOptions {
     fn default() -> CheckOptions {
-        CheckOptions { lenient: false, fragment: false, playouts: 10, seed: 1, rows: 20_000_000 }
+        CheckOptions {
+            lenient: false,
+            fragment: false,
+            playouts: 10,
+            seed: 1,
+            rows: 20_000_000,
+            memory: 2 << 30,
+            interrupt: Arc::default(),
+        }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use rand::SeedableRng;
 
 use super::{CheckOptions, Finding, Place, Rules, Severity};
-use crate::Rng;
 use crate::gdl::syntax::Code;
-use crate::gdl::{Goal, Prover, ProverError, ProverState};
+use crate::gdl::{Goal, Prover, ProverError, ProverLimits, ProverState};
+use crate::{MemoryBudget, Rng};
 
 /// The maximum number of steps of a match.
 const MOST_STEPS: usize = 2_000;
@@ -18,11 +18,15 @@ pub fn simulate(rules: &Rules, options: &CheckOptions) -> Vec<Finding> {
     if options.playouts == 0 {
         return Vec::new();
     }
-    let mut prover = match Prover::new(rules) {
+    let limits = ProverLimits {
+        rows: options.rows,
+        memory: MemoryBudget::new(options.memory),
+        interrupt: options.interrupt.clone(),
+    };
+    let prover = match Prover::bounded(rules, &limits) {
         Ok(prover) => prover,
         Err(error) => return vec![not_played(&error)],
     };
-    prover.set_limit(options.rows);
     let mut play = RandomPlay { prover, findings: Vec::new(), reported: BTreeSet::new() };
     let mut rng = Rng::seed_from_u64(options.seed);
     for _ in 0..options.playouts {

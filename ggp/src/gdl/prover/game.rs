@@ -87,6 +87,18 @@ impl ProverGame {
         Ok(ProverGame { roles, initial, shared: Mutex::new(SharedProver { prover, failure: None }) })
     }
 
+    /// Returns the state in which exactly these fluents hold.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a fluent is not a ground term, the prover fails on the state, or a role
+    /// has no legal move in it.
+    pub fn state_from(&self, fluents: &[String]) -> Result<ProverGameState, ProverError> {
+        let SharedProver { prover, .. } = &mut *self.lock();
+        let fluents = fluents.iter().map(|text| prover.term(text)).collect::<Result<_, _>>()?;
+        Ok(ProverGameState(Arc::new(answers(prover, ProverState::new(fluents))?)))
+    }
+
     /// Returns the first error that made a state count as terminal.
     pub fn failure(&self) -> Option<ProverError> {
         self.lock().failure.clone()

@@ -53,31 +53,26 @@ impl Network {
     ///
     /// Returns the same errors as [`Network::unless`].
     pub fn within(rules: &Rules, memory: u64, stop: &AtomicBool) -> Result<Network, GroundError> {
-        let mut network = Network::plain_within(rules, GroundLimits::within(memory), stop)?;
+        let mut network = Network::plain_within(rules, memory, stop)?;
         network.netlist = simplify(&network.netlist, stop)?;
         Ok(network)
     }
 
-    /// Builds the network of the rules without simplification.
-    pub(in crate::gdl) fn plain(rules: &Rules, stop: &AtomicBool) -> Result<Network, GroundError> {
-        Network::plain_within(rules, GroundLimits::default(), stop)
-    }
-
-    /// Grounds the rules within `limits` and builds their network without
+    /// Grounds the rules with about `memory` bytes and builds their network without
     /// simplification.
     ///
     /// # Errors
     ///
     /// Returns an error if `terminal`, `legal` or `goal` depends on the moves, and the
     /// errors of grounding.
-    fn plain_within(rules: &Rules, limits: GroundLimits, stop: &AtomicBool) -> Result<Network, GroundError> {
+    pub(in crate::gdl) fn plain_within(rules: &Rules, memory: u64, stop: &AtomicBool) -> Result<Network, GroundError> {
         let graph = DependencyGraph::new(rules);
         if let Some(relation) = ["terminal", "legal", "goal"].into_iter().find(|name| graph.depends(name, "does")) {
             return Err(GroundError::MoveDependence { relation });
         }
         let mut terms = GroundTerms::default();
         let clauses = ground_clauses(rules, &mut terms)?;
-        let mut chain = ForwardChaining::new(&clauses, &mut terms, limits, stop);
+        let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::within(memory), stop);
         chain.run(&clause_groups(&clauses)?)?;
         Ok(NetworkBuilder::new(&clauses, &chain, stop)?.build())
     }

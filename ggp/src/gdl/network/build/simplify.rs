@@ -483,7 +483,7 @@ mod tests {
              (<= (goal ?r 100) (true (holds 5 ?r)))
              (<= (goal ?r 0) (role ?r) (not (true (holds 5 ?r))))"
         );
-        Network::plain(&Rules::parse(&rules).unwrap(), &AtomicBool::new(false)).unwrap()
+        Network::plain_within(&Rules::parse(&rules).unwrap(), 2 << 30, &AtomicBool::new(false)).unwrap()
     }
 
     #[test]

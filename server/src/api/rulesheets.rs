@@ -1,0 +1,290 @@
+//! Rulesheets and their states. The server keeps no state: each request contains one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use sternhalma_ggp::gdl::{
+    CheckOptions, Finding, Goal, Prover, ProverError, ProverLimits, ProverState, Rules, TermId, check,
+};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Json, Name, NoParams, Params};
+use crate::rulesheets::Source;
+
+/// The most rows of the proof of the roles, with which a rulesheet is listed.
+const LISTING_ROWS: u64 = 100_000;
+
+#[derive(Serialize)]
+pub struct Rulesheets {
+    rulesheets: Vec<RulesheetRow>,
+}
+
+/// A rulesheet of the list.
+#[derive(Serialize)]
+pub struct RulesheetRow {
+    name: String,
+    source: Source,
+    /// The roles, in order; none if the rulesheet has an error.
+    roles: Vec<String>,
+    error: Option<String>,
+}
+
+impl RulesheetRow {
+    fn new(name: String, source: Source, text: Result<String, ApiError>, limits: &ProverLimits) -> RulesheetRow {
+        let limits = ProverLimits { rows: LISTING_ROWS, ..limits.clone() };
+        let roles = text.and_then(|text| roles(&prover(&rules(&text)?, &limits)?));
+        match roles {
+            Ok(roles) => RulesheetRow { name, source, roles, error: None },
+            Err(error) => RulesheetRow { name, source, roles: Vec::new(), error: Some(error.to_string()) },
+        }
+    }
+}
+
+pub async fn list(
+    State(app): State<Arc<App>>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<Rulesheets>, ApiError> {
+    let shared = app.clone();
+    let list = move |limits: &ProverLimits| {
+        let row = |(name, source): (String, Source)| {
+            let text = shared.rulesheets.read(&name).map(|(text, _)| text);
+            RulesheetRow::new(name, source, text, limits)
+        };
+        Ok(Json(Rulesheets { rulesheets: shared.rulesheets.names()?.into_iter().map(row).collect() }))
+    };
+    app.proofs.run(list).await
+}
+
+#[derive(Serialize)]
+pub struct RulesheetDetails {
+    #[serde(flatten)]
+    row: RulesheetRow,
+    text: String,
+    findings: Vec<FindingRow>,
+}
+
+/// A finding of the checker, as `sternhalma gdl check --json` prints it.
+#[derive(Serialize)]
+struct FindingRow {
+    severity: String,
+    code: &'static str,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: String,
+}
+
+impl From<Finding> for FindingRow {
+    fn from(finding: Finding) -> FindingRow {
+        FindingRow {
+            severity: finding.severity.to_string(),
+            code: finding.code.name(),
+            line: finding.place.map(|place| place.line),
+            column: finding.place.map(|place| place.column),
+            message: finding.message,
+        }
+    }
+}
+
+pub async fn rulesheet(
+    State(app): State<Arc<App>>,
+    Name(name): Name,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<RulesheetDetails>, ApiError> {
+    let shared = app.clone();
+    let details = move |limits: &ProverLimits| {
+        let (text, source) = shared.rulesheets.read(&name)?;
+        let options = CheckOptions {
+            playouts: 1,
+            rows: limits.rows,
+            memory: limits.memory.limit(),
+            interrupt: limits.interrupt.clone(),
+            ..CheckOptions::default()
+        };
+        let findings = check(&text, &options).into_iter().map(FindingRow::from).collect();
+        let row = RulesheetRow::new(name, source, Ok(text.clone()), limits);
+        Ok(Json(RulesheetDetails { row, text, findings }))
+    };
+    app.proofs.run(details).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateBody {
+    /// The fluents that hold; by default those of the initial state.
+    state: Option<Vec<String>>,
+    /// The moves to play, by role. A role with one legal move may be left out.
+    moves: Option<BTreeMap<String, String>>,
+}
+
+/// A state of a rulesheet.
+#[derive(Serialize)]
+pub struct StateAnswer {
+    /// The fluents that hold, in alphabetical order.
+    state: Vec<String>,
+    terminal: bool,
+    roles: Vec<RoleRow>,
+    /// The moves of all roles that led to the state, if the request has some.
+    played: Option<BTreeMap<String, String>>,
+}
+
+/// A role in a state.
+#[derive(Serialize)]
+struct RoleRow {
+    role: String,
+    /// The legal moves; none in a terminal state.
+    legal: Vec<String>,
+    /// The goal, if exactly one can be proven.
+    goal: Option<u8>,
+}
+
+pub async fn state(
+    State(app): State<Arc<App>>,
+    Name(name): Name,
+    Params(NoParams {}): Params<NoParams>,
+    Json(body): Json<StateBody>,
+) -> Result<Json<StateAnswer>, ApiError> {
+    let shared = app.clone();
+    let answer = move |limits: &ProverLimits| {
+        let (text, _) = shared.rulesheets.read(&name)?;
+        let mut position = Position::new(&rules(&text)?, body.state.as_deref(), limits)?;
+        let played = body.moves.map(|moves| position.play(&moves)).transpose()?;
+        Ok(Json(position.answer(played)?))
+    };
+    app.proofs.run(answer).await
+}
+
+/// A state, and the prover that evaluates it.
+pub struct Position {
+    prover: Prover,
+    roles: Vec<String>,
+    state: ProverState,
+}
+
+impl Position {
+    /// Creates the state in which exactly these fluents hold, or the initial state.
+    ///
+    /// # Errors
+    /// If the prover fails, or a fluent is not a ground term.
+    pub fn new(rules: &Rules, fluents: Option<&[String]>, limits: &ProverLimits) -> Result<Position, ApiError> {
+        let mut prover = prover(rules, limits)?;
+        let roles = roles(&prover)?;
+        let state = match fluents {
+            None => prover.initial().map_err(failed)?,
+            Some(fluents) => {
+                let terms: Result<_, ProverError> = fluents.iter().map(|fluent| prover.term(fluent)).collect();
+                ProverState::new(terms.map_err(ApiError::invalid)?)
+            }
+        };
+        Ok(Position { prover, roles, state })
+    }
+
+    /// Returns the number of a role.
+    ///
+    /// # Errors
+    /// If there is no such role.
+    pub fn role(&self, name: &str) -> Result<usize, ApiError> {
+        let unknown =
+            || ApiError::invalid(format!("there is no role `{name}`; the roles are {}", self.roles.join(", ")));
+        self.roles.iter().position(|role| role == name).ok_or_else(unknown)
+    }
+
+    /// Returns the fluents that hold, in alphabetical order.
+    pub fn fluents(&self) -> Vec<String> {
+        sorted(self.texts(self.state.fluents()))
+    }
+
+    /// Returns whether the game is over.
+    ///
+    /// # Errors
+    /// If the prover fails.
+    pub fn is_terminal(&mut self) -> Result<bool, ApiError> {
+        self.prover.is_terminal(&self.state).map_err(failed)
+    }
+
+    /// Returns the legal moves of a role, in alphabetical order.
+    ///
+    /// # Errors
+    /// If the prover fails.
+    pub fn legal(&mut self, role: usize) -> Result<Vec<String>, ApiError> {
+        let moves = self.prover.legal(&self.state, role).map_err(failed)?;
+        Ok(sorted(self.texts(&moves)))
+    }
+
+    fn texts(&self, terms: &[TermId]) -> Vec<String> {
+        terms.iter().map(|&term| self.prover.text(term)).collect()
+    }
+
+    /// Plays the moves of the roles, and returns those of all roles.
+    fn play(&mut self, moves: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, ApiError> {
+        moves.keys().try_for_each(|name| self.role(name).map(drop))?;
+        if self.is_terminal()? {
+            return Err(ApiError::invalid("the game is over"));
+        }
+        let mut joint = Vec::new();
+        for role in 0..self.roles.len() {
+            let given = moves.get(&self.roles[role]).map(String::as_str);
+            joint.push(self.chosen(role, given)?);
+        }
+        self.state = self.prover.next(&self.state, &joint).map_err(failed)?;
+        Ok(self.roles.iter().cloned().zip(self.texts(&joint)).collect())
+    }
+
+    /// Returns the given move of a role, or its only one.
+    fn chosen(&mut self, role: usize, given: Option<&str>) -> Result<TermId, ApiError> {
+        let legal = self.prover.legal(&self.state, role).map_err(failed)?;
+        let name = &self.roles[role];
+        match (given, &legal[..]) {
+            (None, &[only]) => Ok(only),
+            (None, _) => Err(ApiError::invalid(format!("expected a move of {name}, which has {} moves", legal.len()))),
+            (Some(text), _) => {
+                let mv = self.prover.term(text).map_err(ApiError::invalid)?;
+                let illegal = || ApiError::invalid(format!("`{text}` is not a legal move of {name}"));
+                legal.contains(&mv).then_some(mv).ok_or_else(illegal)
+            }
+        }
+    }
+
+    fn answer(mut self, played: Option<BTreeMap<String, String>>) -> Result<StateAnswer, ApiError> {
+        let terminal = self.is_terminal()?;
+        let goals = self.prover.goals(&self.state).map_err(failed)?;
+        let mut rows = Vec::new();
+        for (role, goal) in goals.into_iter().enumerate() {
+            let legal = if terminal { Vec::new() } else { self.legal(role)? };
+            let goal = if let Goal::Value(value) = goal { Some(value) } else { None };
+            rows.push(RoleRow { role: self.roles[role].clone(), legal, goal });
+        }
+        Ok(StateAnswer { state: self.fluents(), terminal, roles: rows, played })
+    }
+}
+
+fn sorted(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort_unstable();
+    texts
+}
+
+/// Parses a rulesheet.
+///
+/// # Errors
+/// If the text is no rulesheet.
+pub fn rules(text: &str) -> Result<Rules, ApiError> {
+    Rules::parse(text).map_err(|error| ApiError::invalid(format!("the rulesheet is invalid: {error}")))
+}
+
+fn prover(rules: &Rules, limits: &ProverLimits) -> Result<Prover, ApiError> {
+    Prover::bounded(rules, limits).map_err(failed)
+}
+
+fn roles(prover: &Prover) -> Result<Vec<String>, ApiError> {
+    Ok(prover.roles().iter().map(|&role| prover.text(role)).collect())
+}
+
+/// Returns the error of a proof that failed.
+pub fn failed(error: ProverError) -> ApiError {
+    match error {
+        ProverError::Interrupted => ApiError::busy("the rulesheet takes too long; try again later"),
+        _ => ApiError::invalid(format!("the rulesheet cannot be played: {error}")),
+    }
+}

@@ -1,0 +1,169 @@
+//! Rulesheets: answers are those of the prover, and no rulesheet stops the server.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::{Value, json};
+use sternhalma_ggp::gdl::{GAMES, Goal, Prover, ProverState, Rules};
+use tempfile::TempDir;
+
+use crate::client::TestServer;
+
+/// A rulesheet whose relation `n` grows without end.
+const ENDLESS: &str = "(role a) (init (on 1)) (n 0) (<= (n (s ?x)) (n ?x)) (<= (legal a (m ?x)) (n ?x))
+    (<= (next (on ?x)) (true (on ?x))) (<= terminal (true (on 2))) (goal a 50)";
+
+/// A rulesheet whose moves are five of 100 objects.
+fn huge() -> String {
+    let objects: String = (0..100).map(|n| format!("(o {n}) ")).collect();
+    format!(
+        "(role a) (init (on 1)) {objects} (<= (legal a (m ?a ?b ?c ?d ?e)) (o ?a) (o ?b) (o ?c) (o ?d) (o ?e))
+         (<= (next (on ?x)) (true (on ?x))) (<= terminal (true (on 2))) (goal a 50)"
+    )
+}
+
+fn server(files: &[(&str, &str)]) -> (TempDir, TestServer) {
+    let dir = tempfile::tempdir().unwrap();
+    files.iter().for_each(|(name, text)| std::fs::write(dir.path().join(name), text).unwrap());
+    let path = dir.path().to_owned();
+    (dir, TestServer::with(|options| options.rulesheets = Some(path)))
+}
+
+fn state(server: &TestServer, name: &str, body: &Value) -> Value {
+    server.post(&format!("/api/rulesheets/{name}/state"), body).success()
+}
+
+/// Returns the answer about a state that follows from the prover.
+fn expected(prover: &mut Prover, state: &ProverState) -> (Value, Value, Vec<Value>) {
+    let sorted = |mut texts: Vec<String>| {
+        texts.sort();
+        texts
+    };
+    let terminal = prover.is_terminal(state).unwrap();
+    let goals = prover.goals(state).unwrap();
+    let roles = (0..goals.len()).map(|role| {
+        let legal = if terminal { Vec::new() } else { prover.legal(state, role).unwrap() };
+        let legal = sorted(legal.into_iter().map(|mv| prover.text(mv)).collect());
+        let goal = if let Goal::Value(value) = goals[role] { Some(value) } else { None };
+        json!({ "role": prover.text(prover.roles()[role]), "legal": legal, "goal": goal })
+    });
+    let roles = roles.collect();
+    let fluents = sorted(state.fluents().iter().map(|&fluent| prover.text(fluent)).collect());
+    (json!(fluents), json!(terminal), roles)
+}
+
+#[test]
+fn states_of_random_games_are_those_of_the_prover() {
+    let server = TestServer::start();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    for game in GAMES {
+        let mut prover = Prover::new(&Rules::parse(game.text).unwrap()).unwrap();
+        let mut now = prover.initial().unwrap();
+        let mut found = state(&server, game.name, &json!({}));
+        for _ in 0..12 {
+            let (fluents, terminal, roles) = expected(&mut prover, &now);
+            assert_eq!(
+                (&found["state"], &found["terminal"], &found["roles"]),
+                (&fluents, &terminal, &json!(roles)),
+                "{}",
+                game.name
+            );
+            if terminal == json!(true) {
+                break;
+            }
+            let (mut joint, mut moves, mut played) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+            for row in &roles {
+                let legal = row["legal"].as_array().unwrap();
+                let text = legal[rng.random_range(0..legal.len())].as_str().unwrap();
+                joint.push(prover.term(text).unwrap());
+                let role = row["role"].as_str().unwrap();
+                played.insert(role, text.to_owned());
+                // A role with one move needs none.
+                if legal.len() > 1 {
+                    moves.insert(role, text.to_owned());
+                }
+            }
+            found = state(&server, game.name, &json!({ "state": fluents, "moves": moves }));
+            assert_eq!(found["played"], json!(played));
+            now = prover.next(&now, &joint).unwrap();
+        }
+    }
+}
+
+#[test]
+fn policies_choose_legal_moves() {
+    let server = TestServer::start();
+    let choose = |name: &str, body: Value| server.post(&format!("/api/rulesheets/{name}/move"), &body);
+    let start = state(&server, "tic-tac-toe", &json!({}));
+    let role = start["roles"].as_array().unwrap().iter().find(|row| row["legal"].as_array().unwrap().len() > 1);
+    let (role, legal) = (&role.unwrap()["role"], &role.unwrap()["legal"]);
+    for policy in ["random", "uct", "adaptive", "mini"] {
+        let found = choose("tic-tac-toe", json!({ "role": role, "policy": policy, "playouts": 50 })).success();
+        assert!(legal.as_array().unwrap().contains(&found["move"]), "{found}");
+        let visits: u64 = found["moves"].as_array().unwrap().iter().map(|row| row["visits"].as_u64().unwrap()).sum();
+        assert!(policy == "random" || visits >= 50 && found["engine"] == "network", "{found}");
+    }
+    // The network does not have this fluent, so the prover plays.
+    let mut fluents = start["state"].as_array().unwrap().clone();
+    fluents.push(json!("(unknown fluent)"));
+    let found = choose("tic-tac-toe", json!({ "state": fluents, "role": role, "policy": "uct", "playouts": 20 }));
+    assert_eq!(found.success()["engine"], "prover");
+    // Both roles of a simultaneous game choose.
+    let pennies = state(&server, "matching-pennies", &json!({}));
+    for row in pennies["roles"].as_array().unwrap() {
+        let found = choose("matching-pennies", json!({ "role": row["role"], "playouts": 20 })).success();
+        assert!(row["legal"].as_array().unwrap().contains(&found["move"]), "{found}");
+    }
+}
+
+#[test]
+fn wrong_requests_are_refused_in_one_line() {
+    let server = TestServer::start();
+    let start = state(&server, "tic-tac-toe", &json!({}));
+    let (first, second) = (&start["roles"][0]["role"], &start["roles"][1]["role"]);
+    let (first, second) = (first.as_str().unwrap(), second.as_str().unwrap());
+    let post =
+        |route: &str, body: Value| server.post(&format!("/api/rulesheets/tic-tac-toe/{route}"), &body).error(400);
+    assert!(post("state", json!({ "moves": { "nobody": "noop" } })).contains("there is no role `nobody`"));
+    assert!(post("state", json!({ "moves": { first: "(mark 9 9)" } })).contains("not a legal move"));
+    assert!(post("state", json!({ "moves": { second: "noop" } })).contains("expected a move of"));
+    for text in ["(cell ?x)", "(cell", "", "a b", "((a) b)", "\u{0}(", &"(".repeat(100_000)] {
+        assert!(post("state", json!({ "state": [text] })).contains("not a ground term"), "{text}");
+    }
+    post("state", json!({ "other": 1 }));
+    post("move", json!({ "role": "nobody" }));
+    post("move", json!({ "role": first, "policy": "no policy" }));
+    post("move", json!({ "role": first, "playouts": 0 }));
+    post("move", json!({ "role": first, "seconds": -1 }));
+    for name in ["absent", "..%2Fx", "%00"] {
+        server.get(&format!("/api/rulesheets/{name}")).error(404);
+    }
+}
+
+#[test]
+fn rulesheets_have_roles_text_and_findings() {
+    let (_dir, server) = server(&[("own.kif", "(role me)"), ("broken.kif", "(role"), ("other.txt", "")]);
+    let list = server.value("/api/rulesheets");
+    let rows = list["rulesheets"].as_array().unwrap();
+    assert_eq!(rows.len(), GAMES.len() + 2);
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    assert_eq!((&row("own")["source"], &row("own")["roles"]), (&json!("directory"), &json!(["me"])));
+    assert!(row("broken")["error"].is_string() && row("othello")["error"].is_null());
+    let own = server.value("/api/rulesheets/own");
+    assert_eq!(own["text"], "(role me)");
+    assert!(own["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == "missing"), "{own}");
+    assert_eq!(server.value("/api/rulesheets/tic-tac-toe")["findings"], json!([]));
+}
+
+#[test]
+fn exploding_rulesheets_are_given_up_and_others_answered() {
+    let (_dir, server) = server(&[("endless.kif", ENDLESS), ("huge.kif", &huge())]);
+    let answers = ["endless", "huge"].map(|name| {
+        server.get(&format!("/api/rulesheets/{name}")).success();
+        server.post(&format!("/api/rulesheets/{name}/move"), &json!({ "role": "a", "seconds": 1 })).status
+    });
+    assert!(answers.iter().all(|status| [400, 503].contains(status)), "{answers:?}");
+    state(&server, "tic-tac-toe", &json!({}));
+    server.value("/api/rulesheets");
+}
