@@ -1,10 +1,10 @@
 //! The logs of tournaments in a directory. A log may still be written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use sternhalma_ggp::arena::{GameLog, GameRecord, Schedule};
+use sternhalma_ggp::arena::{GameLog, GameRecord, Schedule, Standings};
 
 use crate::error::ApiError;
 use crate::files::FileIdentity;
@@ -31,7 +31,39 @@ pub struct ReadLog {
     pub schedule: Schedule,
     /// The games, in the order in which they ended.
     pub games: Vec<GameRecord>,
+    results: OnceLock<LogResults>,
     file: FileIdentity,
+}
+
+/// The results in a log.
+#[derive(Debug)]
+pub struct LogResults {
+    /// The standings after all games.
+    pub standings: Standings,
+    /// The courses of the sequential tests, by round and pairing: numbers of pairs of games, and the log-likelihood
+    /// ratio after them.
+    pub courses: BTreeMap<(usize, usize), Vec<(u64, f64)>>,
+}
+
+impl ReadLog {
+    /// Returns the results, which are computed once.
+    pub fn results(&self) -> &LogResults {
+        self.results.get_or_init(|| {
+            let mut standings = Standings::new(self.schedule.clone());
+            let mut courses = BTreeMap::<_, Vec<(u64, f64)>>::new();
+            for game in &self.games {
+                standings.add(game);
+                let slot = (game.id.round, game.id.pairing);
+                let Some(test) = standings.test(slot.0, slot.1) else { continue };
+                let course = courses.entry(slot).or_default();
+                let pairs = test.pairs().total();
+                if course.last().map_or(0, |last| last.0) < pairs {
+                    course.push((pairs, test.llr()));
+                }
+            }
+            LogResults { standings, courses }
+        })
+    }
 }
 
 impl LogStore {
@@ -85,7 +117,7 @@ fn read_file(name: &str, path: &Path, file: FileIdentity) -> Result<ReadLog, Api
     }
     let (schedule, games) = GameLog::read(path).map_err(ApiError::internal)?;
     schedule.check().map_err(|error| ApiError::internal(format!("{name}: {error}")))?;
-    Ok(ReadLog { name: name.to_owned(), schedule, games, file })
+    Ok(ReadLog { name: name.to_owned(), schedule, games, results: OnceLock::new(), file })
 }
 
 fn is_log(name: &str) -> bool {

@@ -1,13 +1,12 @@
 //! Tournaments: the results in their logs, and single games.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sternhalma_engine::record::{AnnotatedGame, JsonGame};
-use sternhalma_ggp::arena::{GameRecord, RoundSummary, Standings, Termination, result_text};
+use sternhalma_ggp::arena::{GameRecord, RoundSummary, Termination, result_text};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -44,7 +43,8 @@ struct Unreadable {
 }
 
 impl TournamentRow {
-    fn new(log: &ReadLog, standings: &Standings) -> TournamentRow {
+    fn new(log: &ReadLog) -> TournamentRow {
+        let standings = &log.results().standings;
         TournamentRow {
             name: log.name.clone(),
             game: log.schedule.game.clone(),
@@ -53,10 +53,6 @@ impl TournamentRow {
             played: standings.played(),
         }
     }
-}
-
-fn standings(log: &ReadLog) -> Standings {
-    Standings::with_games(log.schedule.clone(), &log.games)
 }
 
 pub async fn list(
@@ -68,7 +64,7 @@ pub async fn list(
         let (mut tournaments, mut unreadable) = (Vec::new(), Vec::new());
         for name in shared.logs.names()? {
             match shared.logs.read(&name) {
-                Ok(log) => tournaments.push(TournamentRow::new(&log, &standings(&log))),
+                Ok(log) => tournaments.push(TournamentRow::new(&log)),
                 Err(error) => unreadable.push(Unreadable { name, error: error.to_string() }),
             }
         }
@@ -104,26 +100,13 @@ struct SprtPoint {
     llr: f64,
 }
 
-/// Returns the courses of the sequential tests, with at most `MOST_POINTS` points each.
-fn sprt_curves(log: &ReadLog) -> Vec<SprtCurve> {
-    let mut curves = BTreeMap::<(usize, usize), Vec<SprtPoint>>::new();
-    let mut standings = Standings::new(log.schedule.clone());
-    let step = log.games.len().div_ceil(MOST_POINTS).max(1);
-    if log.schedule.test.is_some() {
-        for games in log.games.chunks(step) {
-            games.iter().for_each(|game| _ = standings.add(game));
-            for (round, summary) in standings.summary().iter().enumerate() {
-                for (pairing, results) in summary.pairings.iter().enumerate() {
-                    let Some(sprt) = &results.sprt else { continue };
-                    let points = curves.entry((round, pairing)).or_default();
-                    if points.last().is_none_or(|last| last.pairs < sprt.pairs) {
-                        points.push(SprtPoint { pairs: sprt.pairs, llr: sprt.llr });
-                    }
-                }
-            }
-        }
-    }
-    curves.into_iter().map(|((round, pairing), points)| SprtCurve { round, pairing, points }).collect()
+/// Returns the course of a sequential test with at most `MOST_POINTS` points and the last one.
+fn sprt_curve((round, pairing): (usize, usize), course: &[(u64, f64)]) -> SprtCurve {
+    let shown = course.iter().step_by(course.len().div_ceil(MOST_POINTS).max(1));
+    let mut points: Vec<_> = shown.map(|&(pairs, llr)| SprtPoint { pairs, llr }).collect();
+    let last = course.last().filter(|last| points.last().is_some_and(|point| point.pairs < last.0));
+    points.extend(last.map(|&(pairs, llr)| SprtPoint { pairs, llr }));
+    SprtCurve { round, pairing, points }
 }
 
 pub async fn tournament(
@@ -134,9 +117,13 @@ pub async fn tournament(
     let shared = app.clone();
     let details = move |_| {
         let log = shared.logs.read(&name)?;
-        let standings = standings(&log);
-        let tournament = TournamentRow::new(&log, &standings);
-        Ok(Json(TournamentDetails { tournament, rounds: standings.summary(), curves: sprt_curves(&log) }))
+        let results = log.results();
+        let curves = results.courses.iter().map(|(&slot, course)| sprt_curve(slot, course)).collect();
+        Ok(Json(TournamentDetails {
+            tournament: TournamentRow::new(&log),
+            rounds: results.standings.summary(),
+            curves,
+        }))
     };
     app.work.run(details).await
 }

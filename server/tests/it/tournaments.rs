@@ -10,8 +10,8 @@ use serde_json::json;
 use sternhalma_engine::record::{AnnotatedGame, JsonGame};
 use sternhalma_ggp::MemoryBudget;
 use sternhalma_ggp::arena::{
-    Budget, Entrant, GameId, GameLog, GameRecord, Origin, RulesEngine, Schedule, Standings, Termination, Totals,
-    Tournament, rules_backend,
+    Budget, Entrant, GameId, GameLog, GameRecord, Origin, RulesEngine, Schedule, SprtSpec, Standings, Termination,
+    Totals, Tournament, rules_backend,
 };
 use tempfile::TempDir;
 
@@ -136,4 +136,35 @@ fn a_server_without_logs_has_no_tournaments() {
     let server = TestServer::start();
     assert_eq!(server.value("/api/tournaments"), json!({ "tournaments": [], "unreadable": [] }));
     server.get("/api/tournaments/games.ndjson").error(404);
+}
+
+#[test]
+fn the_course_of_a_sequential_test_has_a_point_per_pair() {
+    let logs = tempfile::tempdir().unwrap();
+    let rules = include_str!("../../../ggp/games/tic-tac-toe.kif");
+    let policies = ["uct", "random"].map(|name| name.parse().unwrap()).to_vec();
+    let backend = rules_backend(rules, RulesEngine::Auto, policies, &MemoryBudget::new(1 << 30)).unwrap();
+    let budget = Budget { playouts: Some(5), ..Budget::default() };
+    let mut schedule = Schedule::new(["uct", "random"].map(Entrant::named).to_vec(), budget, 40);
+    schedule.test = Some(SprtSpec { nelo: [0.0, 10.0], alpha: 0.05, beta: 0.05 });
+    let log = logs.path().join("test.ndjson");
+    let tournament = Tournament::new(backend, schedule.clone()).unwrap();
+    tournament.run(Some(&log), NonZeroUsize::MIN, &AtomicBool::new(false), |_, _| ()).unwrap();
+
+    let (_, games) = GameLog::read(&log).unwrap();
+    let mut expected = Vec::new();
+    for count in 1..=games.len() {
+        let summary = Standings::with_games(schedule.clone(), &games[..count]).summary();
+        let sprt = summary[0].pairings[0].sprt.as_ref().unwrap();
+        expected.push(json!({ "pairs": sprt.pairs, "llr": sprt.llr }));
+    }
+    expected.dedup();
+    expected.retain(|point| point["pairs"] != 0);
+    assert!(expected.len() > 10);
+
+    let server = server(&logs);
+    let curves = &server.value("/api/tournaments/test.ndjson")["curves"];
+    let points = curves[0]["points"].as_array().unwrap();
+    let points: Vec<_> = points.iter().filter(|point| point["pairs"] != 0).cloned().collect();
+    assert_eq!(points, expected);
 }

@@ -1,7 +1,7 @@
 /** A server with tables, and a browser that opens its page. */
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -29,7 +29,8 @@ export class World {
   }
 
   async start() {
-    const args = ["serve", "--port", "0", "--tables", this.folder];
+    mkdirSync(join(this.folder, "logs"));
+    const args = ["serve", "--port", "0", "--tables", this.folder, "--logs", join(this.folder, "logs")];
     const server = spawn(process.env.STERNHALMA_PROGRAM ?? "", args, { stdio: ["ignore", "pipe", "ignore"] });
     this.server = server;
     for await (const line of createInterface({
@@ -105,7 +106,7 @@ export class World {
     page.on("pageerror", (error) => this.errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
     await page.goto(`${this.url}/${hash}`);
-    await page.locator(".stage:visible, .table-list:visible").first().waitFor();
+    await page.locator(".stage:visible, main.wide").first().waitFor();
     return page;
   }
 }

@@ -6,12 +6,18 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { before, test } from "node:test";
 
+import { sternhalma } from "../unit/program.js";
 import { world } from "./harness.js";
 
 const here = world();
-before(() => here.build(9, 3));
+before(() => {
+  here.build(9, 3);
+  const games = ["random", "greedy", "--side", "4", "--pieces", "3", "--games", "40", "--sprt", "0,10"];
+  sternhalma(["tournament", ...games, "--log", join(here.folder, "logs", "games.ndjson"), "--quiet"]);
+});
 
 const FOLDER = new URL("pictures/", import.meta.url);
 /** The least difference of a colour, 0 to 255, that counts. */
@@ -50,6 +56,7 @@ const VIEWS = {
   },
   editor: { link: `#view=editor&position=${POSITION}`, ready: ".segments", size: WIDE, colorScheme: "light" },
   tables: { link: "#view=tables", ready: ".histogram", size: WIDE, colorScheme: "dark" },
+  tournaments: { link: "#view=tournaments", ready: ".sprt", size: WIDE, colorScheme: "light" },
   phone: { link: "", ready: ".cell.movable", size: PHONE, colorScheme: "light" },
 };
 

@@ -4,10 +4,16 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
+import { sternhalma } from "../unit/program.js";
 import { world } from "./harness.js";
 
 const here = world();
-before(() => here.build(9, 3));
+before(() => {
+  here.build(9, 3);
+  const board = ["--side", "4", "--pieces", "3", "--games", "60"];
+  const log = join(here.folder, "logs", "games.ndjson");
+  sternhalma(["tournament", "random", "greedy", ...board, "--sprt", "0,10", "--log", log, "--quiet"]);
+});
 
 /** The folder of the screenshots, if they are kept. */
 const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
@@ -23,6 +29,7 @@ const VIEWS = [
   ["puzzles", "#view=puzzles", ".figure"],
   ["editor", "#view=editor", ".segments"],
   ["tables", "#view=tables", ".histogram"],
+  ["tournaments", "#view=tournaments", ".sprt"],
 ];
 
 /** @type {Record<string, {width: number, height: number}>} */

@@ -12,6 +12,11 @@
  * @typedef {import("./types.js").Limits} Limits
  * @typedef {import("./types.js").GameRecord} GameRecord
  * @typedef {import("./types.js").Side} Side
+ * @typedef {import("./types.js").Tournament} Tournament
+ * @typedef {import("./types.js").TournamentResults} TournamentResults
+ * @typedef {import("./types.js").GameRow} GameRow
+ * @typedef {import("./types.js").GameFilter} GameFilter
+ * @typedef {import("./types.js").TournamentGame} TournamentGame
  */
 
 /** An answer of the server that is not the requested one. */
@@ -92,6 +97,12 @@ const post = async (path, body) => {
  */
 const table = (name, rest = "") => `/api/tables/${encodeURIComponent(name)}${rest}`;
 
+/**
+ * @param {string} log
+ * @param {string} [rest]
+ */
+const tournament = (log, rest = "") => `/api/tournaments/${encodeURIComponent(log)}${rest}`;
+
 export const api = {
   /** @returns {Promise<Player[]>} */
   players: async () => (await get("/api/players")).players,
@@ -134,6 +145,18 @@ export const api = {
   cancelBuild: async (id) => {
     await request(`/api/builds/${encodeURIComponent(id)}`, { method: "DELETE" });
   },
+
+  /** @type {() => Promise<{tournaments: Tournament[], unreadable: {name: string, error: string}[]}>} */
+  tournaments: () => get("/api/tournaments"),
+
+  /** @type {(log: string) => Promise<TournamentResults>} */
+  tournament: (log) => get(tournament(log)),
+
+  /** @type {(log: string, filter: GameFilter) => Promise<{matching: number, games: GameRow[]}>} */
+  games: (log, filter) => get(url(tournament(log, "/games"), { ...filter })),
+
+  /** @type {(log: string, number: number) => Promise<TournamentGame>} */
+  game: (log, number) => get(tournament(log, `/games/${number}`)),
 
   /** @type {(text: string) => Promise<GameRecord>} */
   parseRecord: (text) => post("/api/records/parse", { text }),

@@ -7,6 +7,7 @@ import { GameStage } from "./game-stage.js";
 import { Session } from "./session.js";
 import { Stage } from "./stage.js";
 import { fill, h, icon, notify, set } from "./dom.js";
+import { LazyView } from "./lazy-view.js";
 import { load, parseLink, printLink, save } from "./storage.js";
 import { AnalyseView } from "./views/analyse.js";
 import { DistancesView } from "./views/distances.js";
@@ -61,6 +62,11 @@ export class App {
       puzzles: new PuzzlesView(this),
       editor: new EditorView(this),
       tables: new TablesView(this),
+      tournaments: new LazyView(
+        this,
+        { name: "tournaments", title: "Tournaments", icon: "cup", wide: true },
+        async () => new (await import("./views/tournaments.js")).TournamentsView(this),
+      ),
     };
     this.viewName = "";
     this.pending = false;

@@ -1,7 +1,7 @@
 /** Loading and saving of records, and the names of players in them. */
 
 import { api } from "./api.js";
-import { button, h } from "./dom.js";
+import { button, h, notify } from "./dom.js";
 import { download } from "./storage.js";
 import { Tree } from "./tree.js";
 
@@ -22,6 +22,24 @@ export async function saveRecord(app) {
 }
 
 /**
+ * Shows another game. If the shown game has moves, a message offers to return to it.
+ * @param {App} app
+ * @param {Tree} tree
+ * @param {string} text the message
+ * @param {() => void} [back] prepares the return
+ */
+export function replaceGame(app, tree, text, back = () => {}) {
+  const { tree: previous } = app.session;
+  app.session.show(tree);
+  if (previous.root.children.length === 0) return;
+  const run = () => {
+    back();
+    app.session.show(previous);
+  };
+  notify(text, "info", { text: "Back to the previous game", run });
+}
+
+/**
  * Shows the game of a record, at its end.
  * @param {App} app
  * @param {string} text
@@ -32,7 +50,7 @@ export async function loadRecord(app, text) {
     const tree = Tree.fromRecord(await api.parseRecord(text));
     const line = tree.shownLine();
     tree.current = line[line.length - 1];
-    app.session.show(tree);
+    replaceGame(app, tree, "The record is open.");
     return true;
   } catch (error) {
     app.fail(error);

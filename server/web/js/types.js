@@ -117,6 +117,75 @@
  * @property {string} result
  *
  * @typedef {{nodes?: number, seconds?: number, depth?: number, playouts?: number}} Limits
+ *
+ * @typedef {object} Tournament
+ * @property {string} name
+ * @property {Record<string, unknown>} game the description of the game
+ * @property {string[]} players
+ * @property {number} games the games when all are played
+ * @property {number} played
+ *
+ * @typedef {object} Score of a player, with its 95% interval
+ * @property {number} games
+ * @property {number} wins
+ * @property {number} draws
+ * @property {number} losses
+ * @property {number} rate 0 to 1
+ * @property {[number, number]} interval
+ *
+ * @typedef {object} Estimate of an Elo difference; null is an infinite one
+ * @property {number | null} value
+ * @property {[number | null, number | null]} interval
+ *
+ * @typedef {object} Entrant
+ * @property {string} name
+ * @property {Score | null} score
+ * @property {Estimate | null} elo
+ * @property {number | null} goal the mean goal
+ * @property {Record<string, number>} faults
+ *
+ * @typedef {object} Sprt
+ * @property {[number, number]} nelo
+ * @property {number} pairs
+ * @property {number} llr
+ * @property {[number, number]} bounds
+ * @property {"continue" | "H0" | "H1"} verdict
+ *
+ * @typedef {object} Pairing scores are those of `a`
+ * @property {string} a
+ * @property {string} b
+ * @property {number} games
+ * @property {Score | null} score
+ * @property {Record<string, number>} ends
+ * @property {Sprt} [sprt]
+ *
+ * @typedef {object} Round
+ * @property {string} name
+ * @property {Score | null} first the score of the player that moves first
+ * @property {Entrant[]} entrants
+ * @property {Pairing[]} pairings
+ *
+ * @typedef {{pairs: number, llr: number}} SprtPoint
+ * @typedef {{round: number, pairing: number, points: SprtPoint[]}} SprtCurve
+ * @typedef {Tournament & {rounds: Round[], curves: SprtCurve[]}} TournamentResults
+ *
+ * @typedef {object} GameFilter
+ * @property {string} [player]
+ * @property {string} [result]
+ * @property {string} [end]
+ * @property {number} [skip]
+ * @property {number} [count]
+ *
+ * @typedef {object} GameRow
+ * @property {number} number
+ * @property {string} round
+ * @property {string[]} players by role
+ * @property {string} result
+ * @property {string} end
+ * @property {number} plies
+ * @property {string | null} fault
+ *
+ * @typedef {GameRow & {record: GameRecord | null, moves: string[]}} TournamentGame
  */
 
 export {};

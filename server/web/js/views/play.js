@@ -2,12 +2,12 @@
 
 import { api, isAbort } from "../api.js";
 import { SIZES, mostPieces, other } from "../geometry.js";
-import { announce, button, choice, fill, h, notify, panel, refill, toggle } from "../dom.js";
+import { announce, button, choice, fill, h, panel, refill, toggle } from "../dom.js";
 import { delay } from "../live.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
 import { initial, printPosition } from "../notation.js";
-import { saveButton } from "../records.js";
+import { replaceGame, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
 import { resultText, roundedValue, valueText } from "../text.js";
 import { Tree } from "../tree.js";
@@ -120,7 +120,6 @@ export class PlayView {
 
   newGame() {
     const { size, pieces, who } = this.settings;
-    const { tree: previous } = this.app.session;
     const tree = new Tree(printPosition(initial(size, pieces)));
     tree.setTag("Event", "a game in the browser");
     tree.setTag("PlayerX", this.nameOf("x"));
@@ -129,20 +128,10 @@ export class PlayView {
     this.running = true;
     if (who === "x" || who === "o") this.app.stage.turn(who);
     announce(`New game on a board of ${size} by ${size} with ${pieces} pieces each.`);
-    this.app.session.show(tree);
-    if (previous.root.children.length > 0) {
-      notify("This is a new game.", "info", { text: "Back to the previous game", run: () => this.comeBack(previous) });
-    }
-  }
-
-  /**
-   * Shows an earlier game again; a game between players stays paused.
-   * @param {Tree} tree
-   */
-  comeBack(tree) {
-    this.stop();
-    this.running = this.settings.who !== "none";
-    this.app.session.show(tree);
+    replaceGame(this.app, tree, "This is a new game.", () => {
+      this.stop();
+      this.running = this.settings.who !== "none";
+    });
   }
 
   drawSetup() {
