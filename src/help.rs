@@ -12,7 +12,7 @@ use crate::output::ColorArg;
 pub const GROUPS: [(&str, &[&str]); 6] = [
     ("Tables", &["build", "tables", "info", "verify", "convert", "export", "compare"]),
     ("Look up", &["query", "line", "show", "rank", "unrank"]),
-    ("Play", &["play", "serve", "analyse", "ugi", "moves", "perft", "players", "tune"]),
+    ("Play", &["play", "serve", "analyse", "export-game", "ugi", "moves", "perft", "players", "tune"]),
     ("Tournaments", &["match", "tournament"]),
     ("Rulesheets", &["games", "gdl", "policies", "ggp-player", "ggp-match"]),
     ("Program", &["completions", "man", "help"]),
@@ -31,6 +31,7 @@ const TABLE_READERS: &[&str] = &[
     "play",
     "serve",
     "analyse",
+    "export-game",
     "ugi",
     "tune",
     "match",
@@ -55,6 +56,7 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "play",
             "serve",
             "analyse",
+            "export-game",
             "tune",
             "match",
             "tournament",
@@ -62,7 +64,7 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "ggp-match",
         ],
     ),
-    ("no_progress", &["", "build", "verify", "convert", "compare", "tune", "match", "tournament"]),
+    ("no_progress", &["", "build", "verify", "convert", "compare", "export-game", "tune", "match", "tournament"]),
     ("color", &["", "query", "line", "show", "unrank", "moves", "play", "analyse"]),
 ];
 
@@ -100,6 +102,9 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("serve", "sternhalma serve --port 0 --tables ~/tables"),
     ("analyse", "sternhalma analyse startpos --lines 3 --board"),
     ("analyse", "sternhalma analyse '6ooo/7oo/8o/9/9/9/x8/xx7/xxx6 x 0' --movetime 2000 --json"),
+    ("export-game", "sternhalma export-game game.shg -o game.html"),
+    ("export-game", "sternhalma export-game game.shg --player sternhalma --nodes 20_000 -o game.html"),
+    ("export-game", "sternhalma export-game match.ndjson --game 7 -o game.html"),
     ("ugi", "sternhalma ugi --player heur0"),
     ("ugi", "sternhalma ugi --compliance './mine --fast'"),
     ("moves", "sternhalma moves --board"),

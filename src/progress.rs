@@ -194,6 +194,45 @@ impl Observer for ProgressDisplay {
     }
 }
 
+/// The progress of searches of positions: a progress bar on a terminal, and elsewhere a line every ten seconds.
+pub struct SearchProgress {
+    bar: ProgressBar,
+    plain: bool,
+    started: Instant,
+    done: u64,
+    total: u64,
+    last_line: Instant,
+}
+
+impl SearchProgress {
+    /// Creates a display for a number of positions, which measures the time from now.
+    pub fn new(total: u64) -> SearchProgress {
+        let terminal = io::stderr().is_terminal();
+        let shown = terminal && shows_progress();
+        let bar = if shown { ProgressBar::new(total) } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} positions, {eta} left");
+        bar.set_style(style.expect("the template is valid"));
+        let now = Instant::now();
+        SearchProgress { bar, plain: !terminal && shows_progress(), started: now, done: 0, total, last_line: now }
+    }
+
+    /// Reports a searched position.
+    pub fn advance(&mut self) {
+        self.done += 1;
+        self.bar.inc(1);
+        if self.plain && self.last_line.elapsed() >= INTERVAL {
+            self.last_line = Instant::now();
+            let left = time_left(self.started.elapsed(), self.done, self.total.saturating_sub(self.done));
+            status!("{} of {}, {} left", self.done, counted(self.total as usize, "position"), HumanDuration(left));
+        }
+    }
+
+    /// Removes the bar from the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// The progress of a tournament: a line per game and, on a terminal, a progress line below them.
 pub struct GamesProgress {
     started: Instant,

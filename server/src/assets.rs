@@ -64,6 +64,17 @@ impl Asset {
     }
 }
 
+/// Returns the text of a file of the page.
+pub fn text(path: &str) -> Option<String> {
+    String::from_utf8(Web::get(path)?.data.into_owned()).ok()
+}
+
+/// Returns the paths of all files of the page.
+#[cfg(test)]
+pub fn paths() -> impl Iterator<Item = String> {
+    Web::iter().map(|path| path.into_owned())
+}
+
 /// Answers requests for which there is no route: with a file of the page, or an error.
 pub async fn asset(request: Request) -> Response {
     let path = request.uri().path();

@@ -19,7 +19,9 @@
 //! # Modules
 //! - `server`, `connections`: the listener, connections and their limits;
 //! - `guard`, `body`, `log`, `assets`: the layers and pages around the interface;
-//! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `searches`, `proofs`: the state that requests share;
+//! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `searches`, `reports`, `proofs`: the state that requests share;
+//! - `facts`, `rows`: positions, moves and distances, as the interface describes them;
+//! - `export`: games as files that open without a server;
 //! - `api`: the routes of the interface.
 #![forbid(unsafe_code)]
 
@@ -31,7 +33,9 @@ mod body;
 mod builds;
 mod connections;
 mod error;
+mod export;
 mod extract;
+mod facts;
 mod files;
 mod guard;
 mod log;
@@ -39,12 +43,15 @@ mod logs;
 mod openapi;
 mod options;
 mod proofs;
+mod reports;
+mod rows;
 mod rulesheets;
 mod searches;
 mod server;
 mod tables;
 mod work;
 
+pub use export::{PageError, SavedGame, SavedGameError, Search};
 pub use openapi::openapi;
 pub use options::{ClientLimits, Log, ServerOptions};
 pub use server::{BindError, Server};

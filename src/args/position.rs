@@ -64,13 +64,18 @@ pub fn rules(position: &Position) -> Result<ChineseCheckers> {
 
 /// Reads the game of a file.
 pub fn read_game(path: &Path) -> Result<GameHistory> {
+    let record = read_record(path)?;
+    let history = GameHistory::from_record(rules(&record.start)?, &record);
+    Ok(history.expect("the moves of a parsed record are legal"))
+}
+
+/// Reads the record of a file.
+pub fn read_record(path: &Path) -> Result<AnnotatedGame> {
     let mut text = String::new();
     let read = || File::open(path)?.take(MOST_RECORD_BYTES + 1).read_to_string(&mut text);
     let bytes = { read }().with_context(|| format!("{}: cannot read", path.display()))?;
     if bytes as u64 > MOST_RECORD_BYTES {
         bail!("{}: the file has more than 16 MiB", path.display());
     }
-    let record: AnnotatedGame = text.parse().with_context(|| path.display().to_string())?;
-    let history = GameHistory::from_record(rules(&record.start)?, &record);
-    Ok(history.expect("the moves of a parsed record are legal"))
+    text.parse().with_context(|| path.display().to_string())
 }

@@ -7,6 +7,7 @@ mod completions;
 mod convert;
 mod estimate;
 mod export;
+mod export_game;
 mod games;
 mod gdl;
 mod ggp_match;
@@ -52,6 +53,7 @@ pub enum CliCommand {
     Play(play::Args),
     Serve(serve::Args),
     Analyse(analyse::Args),
+    ExportGame(export_game::Args),
     Ugi(ugi::Args),
     Moves(moves::MovesArgs),
     Perft(moves::PerftArgs),
@@ -80,6 +82,7 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Rank(args) => rank::run_rank(args),
         CliCommand::Unrank(args) => rank::run_unrank(args),
         CliCommand::Export(args) => export::run(ctx, args),
+        CliCommand::ExportGame(args) => export_game::run(ctx, args),
         CliCommand::Moves(args) => moves::run_moves(args),
         CliCommand::Perft(args) => moves::run_perft(args),
         CliCommand::Play(args) => play::run(ctx, args),

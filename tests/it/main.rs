@@ -9,6 +9,7 @@ mod discovery;
 mod documents;
 mod experiments;
 mod export;
+mod export_game;
 mod gdl;
 mod ggp;
 mod help;

@@ -11,22 +11,20 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use sternhalma_builder::Observer;
-use sternhalma_data::{Geometry, Side};
-use sternhalma_engine::record::JsonValue;
+use sternhalma_data::Side;
 use sternhalma_engine::ugi::action_text;
-use sternhalma_engine::{Config, Distances, PLY_LIMIT, SearchInfo, SearchValue, analyse_watched, player_within};
+use sternhalma_engine::{Config, Distances, PLY_LIMIT, SearchInfo, analyse_watched, player_within};
 use sternhalma_ggp::arena::MOVE_NODES;
 use sternhalma_ggp::{Limits, MemoryBudget};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_stream::StreamExt;
-use tokio_stream::wrappers::UnboundedReceiverStream;
 
-use super::positions::Placed;
-use super::rows::path;
 use crate::app::App;
 use crate::connections::Connection;
 use crate::error::ApiError;
 use crate::extract::Params;
+use crate::facts::Placed;
+use crate::reports::{Reports, reports};
+use crate::rows::{InfoRow, path};
 use crate::searches::{Search, StopOnDrop};
 
 /// The player that searches by default.
@@ -93,20 +91,6 @@ impl AnalysisParams {
     }
 }
 
-/// The progress of a search, or its result.
-#[derive(Serialize)]
-struct InfoRow {
-    /// The number of the line, from 1.
-    line: usize,
-    depth: u32,
-    nodes: u64,
-    playouts: u64,
-    seconds: f64,
-    value: Option<JsonValue>,
-    /// The principal variation.
-    pv: Vec<String>,
-}
-
 #[derive(Serialize)]
 struct BestRow {
     #[serde(rename = "move")]
@@ -114,24 +98,6 @@ struct BestRow {
     path: Vec<String>,
     #[serde(flatten)]
     info: InfoRow,
-}
-
-impl InfoRow {
-    fn new(geometry: &Geometry, index: usize, info: &SearchInfo) -> InfoRow {
-        let finite = |value: &SearchValue| match value {
-            SearchValue::Lead(number) | SearchValue::Reward(number) => number.is_finite(),
-            SearchValue::Won(_) | SearchValue::Lost(_) => true,
-        };
-        InfoRow {
-            line: index + 1,
-            depth: info.spent.depth,
-            nodes: info.spent.expansions,
-            playouts: info.spent.playouts,
-            seconds: info.spent.time.as_secs_f64(),
-            value: info.value.filter(finite).map(JsonValue::from),
-            pv: info.line.iter().map(|&action| action_text(geometry, action)).collect(),
-        }
-    }
 }
 
 /// The search of a request.
@@ -155,7 +121,7 @@ impl Observer for StopFlag<'_> {
 
 impl Job {
     /// Searches, and sends the events.
-    fn run(&self, app: &App, events: &UnboundedSender<Event>) -> Result<(), ApiError> {
+    fn run(&self, app: &App, events: &Reports<Event>) -> Result<(), ApiError> {
         let Placed { game, state } = &self.placed;
         let (board, geometry) = (game.board(), game.geometry());
         let distances = self.distances(app)?;
@@ -163,14 +129,14 @@ impl Job {
         let mut player = player.map_err(ApiError::invalid)?;
         player.reset(SEED);
         let mut watch = |index, info: &SearchInfo| {
-            let _ = events.send(event("info", &InfoRow::new(geometry, index, info)));
+            events.report(index, event("info", &InfoRow::new(geometry, index, info)));
         };
         let found = analyse_watched(&mut *player, state, self.limits, self.lines, &self.stop, &mut watch);
         let best = found.first().ok_or_else(|| ApiError::internal("the player has chosen no move"))?;
         let occupied = state.army(Side::X) | state.army(Side::O);
         let path = best.action.map_or_else(Vec::new, |mv| path(board, occupied.without(mv.from), mv));
         let (mv, info) = (action_text(geometry, best.action), InfoRow::new(geometry, 0, &best.info));
-        let _ = events.send(event("best", &BestRow { mv, path, info }));
+        events.end(event("best", &BestRow { mv, path, info }));
         Ok(())
     }
 
@@ -198,12 +164,12 @@ pub async fn analysis(
     let (placed, limits, lines) = (params.placed()?, params.limits(app.search_time)?, params.lines()?);
     let search = app.searches.begin()?;
     let (stop, memory) = (search.stop.clone(), search.memory.clone());
-    let (sender, receiver) = unbounded_channel();
+    let (sender, stream) = reports();
     let job = Job { placed, config, limits, lines, stop: stop.clone(), memory };
     tokio::task::spawn_blocking(move || run(&job, &app, &sender, search));
     // The stream is dropped when it ends or the client leaves.
     let alive = (StopOnDrop(stop), connection.map(|Extension(connection)| connection.begin()));
-    let events = UnboundedReceiverStream::new(receiver).map(move |event| {
+    let events = stream.map(move |event| {
         let _ = &alive;
         Ok::<Event, Infallible>(event)
     });
@@ -211,11 +177,11 @@ pub async fn analysis(
 }
 
 /// Runs a search, which holds its place until the end, and sends an error if it fails.
-fn run(job: &Job, app: &App, events: &UnboundedSender<Event>, search: Search) {
+fn run(job: &Job, app: &App, events: &Reports<Event>, search: Search) {
     let searched = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run(app, events)));
     let failed = || Err(ApiError::internal("the search failed; this is an error of the server"));
     if let Err(error) = searched.unwrap_or_else(|_| failed()) {
-        let _ = events.send(event("error", &error.body()));
+        events.end(event("error", &error.body()));
     }
     drop(search);
 }

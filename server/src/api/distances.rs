@@ -10,11 +10,11 @@ use rayon::slice::ParallelSlice;
 use serde::Deserialize;
 use sternhalma_data::{Board, Encoding, Rank, Side, State as ArmyState, Table};
 
-use super::rows::Player;
 use crate::answer::{JSON, NDJSON, typed};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Input, Name, Params};
+use crate::rows::Player;
 use crate::tables::OpenTable;
 use crate::work::Deadline;
 

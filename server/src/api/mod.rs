@@ -8,7 +8,6 @@ mod positions;
 mod program;
 mod random;
 mod records;
-mod rows;
 mod rulesheet_moves;
 mod rulesheets;
 mod states;
@@ -57,6 +56,7 @@ pub fn routes() -> Vec<Route> {
         route("/api/tournaments/{log}/games", &["GET"], get(tournaments::games)),
         route("/api/tournaments/{log}/games/{number}", &["GET"], get(tournaments::game)),
         route("/api/records/parse", &["POST"], post(records::parse)),
+        route("/api/records/page", &["POST"], post(records::page)),
         route("/api/records/print", &["POST"], post(records::print)),
         route("/api/rulesheets", &["GET"], get(rulesheets::list)),
         route("/api/rulesheets/{rulesheet}", &["GET"], get(rulesheets::rulesheet)),

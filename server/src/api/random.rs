@@ -11,10 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::{DistanceStream, Rank, Table};
 
-use super::rows::Player;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Json, Name, Params};
+use crate::rows::Player;
 use crate::work::Deadline;
 
 /// The random states that are tried before all states are read.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use sternhalma_engine::board_of;
 use sternhalma_engine::record::{AnnotatedGame, JsonGame};
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::export::{SavedGame, SavedGameError, Search};
 use crate::extract::{Json, NoParams, Params};
 
 /// A record as text.
@@ -15,6 +17,24 @@ use crate::extract::{Json, NoParams, Params};
 #[serde(deny_unknown_fields)]
 pub struct RecordText {
     text: String,
+}
+
+/// A record, and the results of searches of its positions.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageBody {
+    record: JsonGame,
+    #[serde(default)]
+    searches: Vec<Search>,
+}
+
+impl From<SavedGameError> for ApiError {
+    fn from(error: SavedGameError) -> ApiError {
+        match error {
+            SavedGameError::Table(error) => error.into(),
+            error => ApiError::invalid(error),
+        }
+    }
 }
 
 pub async fn parse(
@@ -39,4 +59,20 @@ pub async fn print(
         Ok(Json(RecordText { text: game.to_string() }))
     };
     app.work.run(print).await
+}
+
+pub async fn page(
+    State(app): State<Arc<App>>,
+    Params(NoParams {}): Params<NoParams>,
+    Json(body): Json<PageBody>,
+) -> Result<Json<RecordText>, ApiError> {
+    let shared = app.clone();
+    let save = move |_| {
+        let game = AnnotatedGame::try_from(&body.record).map_err(ApiError::invalid)?;
+        let open = shared.tables.best(board_of(&game.start).map_err(ApiError::invalid)?)?;
+        let mut saved = SavedGame::new(&game, open.as_ref().map(|open| (open.name.as_str(), &*open.table)))?;
+        saved.add_searches(body.searches);
+        Ok(Json(RecordText { text: saved.page().map_err(ApiError::internal)? }))
+    };
+    app.work.run(save).await
 }

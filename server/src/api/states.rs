@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use sternhalma_data::{Board, CellSet, Move, Probe, Side, State as ArmyState, Table, TableError};
 
 use super::cache::answer_about;
-use super::rows::{DistanceRow, MoveRow, Player, best_first, path};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Name, Params};
+use crate::rows::{DistanceRow, MoveRow, Player, best_first, path};
 use crate::tables::OpenTable;
 
 #[derive(Deserialize)]

@@ -102,3 +102,25 @@ fn invalid_records_are_refused() {
         assert!(message.contains(why), "{why}: {message}");
     }
 }
+
+/// Returns the data of a page.
+fn page_data(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn pages_have_the_record_and_the_searches() {
+    let server = TestServer::start();
+    let record = parsed(&server, RECORD);
+    let info = json!({ "line": 1, "depth": 2, "nodes": 3, "playouts": 0, "seconds": 0.5, "value": null, "pv": [] });
+    let searches = json!([{ "position": record["position"], "info": info }]);
+    let body = json!({ "record": record, "searches": searches });
+    let answer = server.post("/api/records/page", &body).success();
+    let data = page_data(answer["text"].as_str().unwrap());
+    assert_eq!((&data["record"], &data["searches"], &data["text"]), (&record, &searches, &json!(RECORD)));
+    // The start, three moves, and the variations: the moves of both are five.
+    assert_eq!(data["positions"].as_array().unwrap().len(), 8);
+    let error = server.post("/api/records/page", &json!({ "record": record, "x": 1 })).error(400);
+    assert!(error.contains("unknown field `x`"), "{error}");
+}

@@ -71,9 +71,14 @@ fn every_answer_restricts_the_page() {
 #[test]
 fn posts_need_json() {
     let server = TestServer::start();
-    for path in
-        ["/api/position/play", "/api/records/parse", "/api/records/print", "/api/builds", "/api/tables/byte/distances"]
-    {
+    for path in [
+        "/api/position/play",
+        "/api/records/parse",
+        "/api/records/page",
+        "/api/records/print",
+        "/api/builds",
+        "/api/tables/byte/distances",
+    ] {
         for content_type in
             ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp"]
         {

@@ -1,7 +1,8 @@
 /** A server with tables, and a browser that opens its page. */
 
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,6 +15,8 @@ import { sternhalma } from "../unit/program.js";
 /** @typedef {import("playwright-core").Browser} Browser */
 
 const CHROMIUM = process.env.STERNHALMA_CHROMIUM ?? "/usr/bin/chromium";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The running server and browser of a file of tests. */
 export class World {
@@ -93,7 +96,17 @@ export class World {
    * @param {import("playwright-core").BrowserContextOptions} [options]
    * @returns {Promise<Page>}
    */
-  async open(hash = "", options = {}) {
+  open(hash = "", options = {}) {
+    return this.visit(`${this.url}/${hash}`, options);
+  }
+
+  /**
+   * Opens an address in a context of its own.
+   * @param {string} address
+   * @param {import("playwright-core").BrowserContextOptions} [options]
+   * @param {(address: string) => void} [asked] receives the address of every request
+   */
+  async visit(address, options = {}, asked = () => {}) {
     if (!this.browser) throw new Error("the browser has not started");
     const context = await this.browser.newContext({
       viewport: { width: 1440, height: 900 },
@@ -105,7 +118,8 @@ export class World {
     page.setDefaultTimeout(15000);
     page.on("pageerror", (error) => this.errors.push(error.message));
     page.on("console", (message) => message.type() === "error" && this.errors.push(message.text()));
-    await page.goto(`${this.url}/${hash}`);
+    page.on("request", (request) => asked(request.url()));
+    await page.goto(address);
     await page.locator(".stage:visible, main.wide").first().waitFor();
     return page;
   }
@@ -162,6 +176,38 @@ export function cell(page, name) {
  */
 export async function press(page, name) {
   await cell(page, name).locator(".target").click({ force: true });
+}
+
+/**
+ * Returns the serious faults of a page for assistive technology.
+ * @param {Page} page
+ */
+export async function faults(page) {
+  // The policy of the page forbids scripts from elsewhere; the protocol of the browser may run them.
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
+  const serious = found.violations.filter(
+    (/** @type {any} */ { impact }) => impact === "serious" || impact === "critical",
+  );
+  return serious.map((/** @type {any} */ { id, nodes }) => [
+    id,
+    nodes.slice(0, 3).map((/** @type {any} */ node) => node.html),
+  ]);
+}
+
+/**
+ * Returns the controls that are too small to press or beyond the edge of the window.
+ * @param {Page} page
+ */
+export function narrow(page) {
+  return page.locator("button:visible, select:visible, #views a:visible").evaluateAll((found) =>
+    found
+      .filter((control) => {
+        const box = control.getBoundingClientRect();
+        return box.width < 24 || box.height < 24 || box.left < 0 || box.right > innerWidth + 1;
+      })
+      .map((control) => control.outerHTML),
+  );
 }
 
 /**

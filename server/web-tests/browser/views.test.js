@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
 import { sternhalma } from "../unit/program.js";
-import { world } from "./harness.js";
+import { faults, narrow, world } from "./harness.js";
 
 const here = world();
 before(() => {
@@ -17,7 +16,6 @@ before(() => {
 
 /** The folder of the screenshots, if they are kept. */
 const SHOTS = process.env.STERNHALMA_SCREENSHOTS;
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const POSITION = "8o/7o1/5o3/9/2x6/9/1x7/9/x8_x_8";
 
@@ -38,35 +36,6 @@ const SIZES = {
   middle: { width: 1000, height: 800 },
   phone: { width: 360, height: 740 },
 };
-
-/** @param {import("./harness.js").Page} page */
-async function faults(page) {
-  // The policy of the page forbids scripts from elsewhere; the protocol of the browser may run them.
-  await page.evaluate(AXE);
-  const found = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
-  const serious = found.violations.filter(
-    (/** @type {any} */ { impact }) => impact === "serious" || impact === "critical",
-  );
-  return serious.map((/** @type {any} */ { id, nodes }) => [
-    id,
-    nodes.slice(0, 3).map((/** @type {any} */ node) => node.html),
-  ]);
-}
-
-/**
- * Returns the controls that are too small to press or beyond the edge of the window.
- * @param {import("./harness.js").Page} page
- */
-function narrow(page) {
-  return page.locator("button:visible, select:visible, #views a:visible").evaluateAll((found) =>
-    found
-      .filter((control) => {
-        const box = control.getBoundingClientRect();
-        return box.width < 24 || box.height < 24 || box.left < 0 || box.right > innerWidth + 1;
-      })
-      .map((control) => control.outerHTML),
-  );
-}
 
 for (const [name, link, ready] of VIEWS) {
   for (const colorScheme of /** @type {const} */ (["light", "dark"])) {

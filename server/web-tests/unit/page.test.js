@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 const WEB = new URL("../../web/", import.meta.url).pathname;
 const HTML = readFileSync(join(WEB, "index.html"), "utf8");
+const SAVED = readFileSync(join(WEB, "saved.html"), "utf8");
 
 const STATIC = / from "(\.[^"]+)";/g;
 /** Imports of modules that are loaded at once, and of those that are loaded when they are needed. */
@@ -33,14 +34,14 @@ test("every file of the page is used", () => {
   const files = readdirSync(WEB, { recursive: true })
     .map(String)
     .filter((path) => /\.(js|css|svg)$/.test(path));
-  const modules = collect(ANY);
+  const modules = collect(ANY, "js/saved.js", collect(ANY));
   const unused = files.filter((path) => !modules.has(path) && !HTML.includes(`"${path}"`));
   assert.deepEqual(unused, ["js/types.js"], "only the module with types is not loaded");
 });
 
 test("the document has no scripts or styles of its own, which the policy forbids", () => {
-  assert.doesNotMatch(HTML, /<style|style=|onclick|<script(?![^>]* src=)/);
-  for (const path of collect(ANY)) {
+  for (const html of [HTML, SAVED]) assert.doesNotMatch(html, /<style|style=|onclick|<script(?![^>]* src=)/);
+  for (const path of collect(ANY, "js/saved.js", collect(ANY))) {
     assert.doesNotMatch(
       readFileSync(join(WEB, path), "utf8"),
       /innerHTML|outerHTML\s*=|insertAdjacentHTML|eval\(|"style"/,

@@ -56,6 +56,13 @@ test("positions follow from the moves", () => {
   assert.equal(line[3].position, "2o1o/4o/x4/x4/1x3 o 3");
 });
 
+test("the nodes of a game are those of its line and of all variations", () => {
+  const moves = Tree.fromRecord(RECORD)
+    .nodes()
+    .map(({ move }) => move);
+  assert.deepEqual(moves.sort(), ["", "a1-a2", "a1-a3", "a2-a3", "d5-c5", "e4-d4", "e4-d5"]);
+});
+
 test("another move begins a variation, and the same move does not", () => {
   const tree = new Tree(START);
   const first = tree.play("a2-a3");

@@ -164,6 +164,9 @@ export const api = {
   /** @type {(record: GameRecord) => Promise<string>} */
   printRecord: async (record) => (await post("/api/records/print", record)).text,
 
+  /** @type {(record: GameRecord, searches: {position: string, info: Info}[]) => Promise<string>} */
+  recordPage: async (record, searches) => (await post("/api/records/page", { record, searches })).text,
+
   /**
    * Searches a position. Every report of the search goes to `report`; the last one is returned. The search stops when
    * `signal` is aborted.

@@ -7,8 +7,9 @@ import { GameStage } from "./game-stage.js";
 import { Session } from "./session.js";
 import { Stage } from "./stage.js";
 import { fill, h, icon, notify, set } from "./dom.js";
+import { element, listenForKeys, showTheme } from "./frame.js";
 import { LazyView } from "./lazy-view.js";
-import { load, parseLink, printLink, save } from "./storage.js";
+import { parseLink, printLink } from "./storage.js";
 import { AnalyseView } from "./views/analyse.js";
 import { DistancesView } from "./views/distances.js";
 import { EditorView } from "./views/editor.js";
@@ -33,13 +34,6 @@ import { TablesView } from "./views/tables.js";
  * @property {(key: string) => boolean} key handles a key, and returns whether it did
  * @property {() => Link} link
  */
-
-/** @type {[string, string, string][]} */
-const THEMES = [
-  ["auto", "auto", "Colours as in the system"],
-  ["light", "sun", "Light colours"],
-  ["dark", "moon", "Dark colours"],
-];
 
 export class App {
   constructor() {
@@ -86,7 +80,7 @@ export class App {
     this.builds.listeners.add(() => this.update());
     this.stage.onFlip = () => this.update();
     addEventListener("hashchange", () => this.follow(location.hash));
-    document.addEventListener("keydown", (event) => this.key(event));
+    listenForKeys(this.stage, (key) => this.view.key(key));
     this.follow(location.hash);
     await Promise.all([this.refreshTables(), this.refreshPlayers(), this.builds.refresh()]);
     this.session.changed();
@@ -98,22 +92,7 @@ export class App {
     );
     fill(element("views"), ...links);
     this.main.replaceChildren(this.left, this.stage.element, this.right);
-    this.setTheme(load("theme", "auto"));
-  }
-
-  /** @param {string} theme */
-  setTheme(theme) {
-    const index = Math.max(
-      0,
-      THEMES.findIndex(([name]) => name === theme),
-    );
-    const [name, picture, text] = THEMES[index];
-    set(document.documentElement, { "data-theme": name });
-    save("theme", name);
-    const button = element("theme");
-    fill(button, icon(picture));
-    set(button, { "aria-label": text, title: text });
-    button.onclick = () => this.setTheme(THEMES[(index + 1) % THEMES.length][0]);
+    showTheme(element("theme"));
   }
 
   /**
@@ -205,24 +184,4 @@ export class App {
       notify("The link is in the address bar.");
     }
   }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    const { target } = event;
-    if (event.ctrlKey || event.altKey || event.metaKey) return;
-    if (target instanceof HTMLElement && target.closest("input, select, textarea")) return;
-    const onStage = target instanceof Element && target.closest(".stage") !== null;
-    const handled = onStage && event.key.toLowerCase() === "f" ? (this.stage.flip(), true) : this.view.key(event.key);
-    if (handled) event.preventDefault();
-  }
-}
-
-/**
- * Returns an element of the document.
- * @param {string} id
- */
-function element(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`the document has no element ${id}`);
-  return found;
 }

@@ -8,7 +8,7 @@ import { count, distanceText, resultText } from "./text.js";
 import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
 
 /**
- * @typedef {import("./app.js").App} App
+ * @typedef {Pick<import("./app.js").App, "session" | "stage" | "fail">} Host
  * @typedef {import("./types.js").Side} Side
  * @typedef {import("./types.js").MoveRow} MoveRow
  * @typedef {import("./types.js").Position} Position
@@ -25,7 +25,7 @@ import { changeMarks, heatMarks, pieceMarks } from "./marks.js";
  */
 
 export class GameStage {
-  /** @param {App} app */
+  /** @param {Host} app */
   constructor(app) {
     this.app = app;
     /** @type {GameOptions} */

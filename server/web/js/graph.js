@@ -1,12 +1,59 @@
 /** The graph of a game: the value of each position for x, and the lead by the table. */
 
-import { s, set } from "./dom.js";
+import { h, s, set } from "./dom.js";
+import { valueHeight, valueText } from "./text.js";
 
 /**
+ * @typedef {import("./evaluations.js").Evaluations} Evaluations
+ * @typedef {import("./session.js").Session} Session
+ * @typedef {import("./tree.js").Node} Node
+ *
  * @typedef {object} Series
  * @property {string} name a name that the style sheet knows
  * @property {(number | null)[]} heights -1 to 1 for each ply; null where nothing is known
  */
+
+/** The graph of the shown line of a game, with its legend. A press on it goes to the position. */
+export class GameGraph {
+  /** @param {(node: Node | undefined) => void} go */
+  constructor(go) {
+    /** @type {Node[]} */
+    this.line = [];
+    this.picture = s("svg", {
+      class: "graph",
+      click: (/** @type {MouseEvent} */ event) => go(this.line[plyAt(this.picture, event.clientX)]),
+    });
+    const legend = h("p.legend", {}, h("span", {}, "value for x"), h("span.lead", {}, "lead of x by the table"));
+    this.element = h("div.graph-box", {}, this.picture, legend);
+  }
+
+  /**
+   * @param {Session} session
+   * @param {Evaluations} evaluations
+   */
+  show({ tree, node }, evaluations) {
+    const line = tree.shownLine();
+    this.line = line;
+    const values = line.map((other) => evaluations.forX(other));
+    const heights = values.map((value) => (value ? valueHeight(value) : null));
+    const leads = line
+      .map((other) => evaluations.lead(other))
+      .map((lead) => (lead === null ? null : Math.tanh(lead / 8) * 0.95));
+    const known = heights.filter((height) => height !== null).length;
+    const now = evaluations.forX(node);
+    const label = `Evaluation graph: ${known} of ${line.length} positions have a value.`;
+    showGraph(
+      this.picture,
+      [
+        { name: "lead", heights: leads },
+        { name: "value", heights },
+      ],
+      node.depth,
+      `${label}${now ? ` Now ${valueText(now)} for x.` : ""}`,
+    );
+    this.element.hidden = line.length < 2 || (known === 0 && leads.every((lead) => lead === null));
+  }
+}
 
 /**
  * Shows a graph.
@@ -15,7 +62,7 @@ import { s, set } from "./dom.js";
  * @param {number} current the ply that is marked
  * @param {string} label
  */
-export function showGraph(picture, series, current, label) {
+function showGraph(picture, series, current, label) {
   const plies = Math.max(1, ...series.map(({ heights }) => heights.length - 1));
   const x = (/** @type {number} */ ply) => (300 * ply) / plies;
   const y = (/** @type {number} */ height) => 50 - 46 * height;
@@ -52,7 +99,7 @@ export function showGraph(picture, series, current, label) {
  * @param {SVGElement} picture
  * @param {number} clientX
  */
-export function plyAt(picture, clientX) {
+function plyAt(picture, clientX) {
   const { left, width } = picture.getBoundingClientRect();
   const plies = Number(picture.getAttribute("data-plies"));
   const part = (((clientX - left) / width) * 308 - 4) / 300;

@@ -40,6 +40,25 @@ export function replaceGame(app, tree, text, back = () => {}) {
 }
 
 /**
+ * Saves the game with its analysis as a page that opens without a server.
+ * @param {App} app
+ */
+async function savePage(app) {
+  const { tree } = app.session;
+  const positions = new Set(tree.nodes().map(({ position }) => position));
+  const searches = [...app.evaluations.found].filter(([position]) => positions.has(position));
+  const rows = searches.map(([position, { line, depth, nodes, playouts, seconds, value, pv }]) => ({
+    position,
+    info: { line, depth, nodes, playouts, seconds, value, pv },
+  }));
+  try {
+    download("sternhalma.html", await api.recordPage(tree.toRecord(), rows), "text/html");
+  } catch (error) {
+    app.fail(error);
+  }
+}
+
+/**
  * Shows the game of a record, at its end.
  * @param {App} app
  * @param {string} text
@@ -88,4 +107,12 @@ export function loadButton(app) {
  */
 export function saveButton(app) {
   return button("Save", () => saveRecord(app), { icon: "download", "data-action": "save" });
+}
+
+/**
+ * Creates a button that saves the game as a page.
+ * @param {App} app
+ */
+export function pageButton(app) {
+  return button("Save as a page", () => savePage(app), { icon: "download", "data-action": "save-page" });
 }

@@ -18,7 +18,9 @@ const KEPT = 4000;
 const RETRY = 3000;
 
 export class Session {
-  constructor() {
+  /** @param {{kept?: boolean}} [options] whether the browser keeps the game */
+  constructor({ kept = true } = {}) {
+    this.kept = kept;
     this.tree = new Tree(printPosition(initial(9, 6)));
     /** @type {Map<string, Position>} */
     this.known = new Map();
@@ -66,7 +68,7 @@ export class Session {
   /** Reports a change, and asks for the facts of the shown position. */
   changed() {
     clearTimeout(this.storing);
-    this.storing = window.setTimeout(() => this.store(), 300);
+    if (this.kept) this.storing = window.setTimeout(() => this.store(), 300);
     if (!this.facts && !this.fault)
       this.ask(this.node.position).then(
         () => this.report(),

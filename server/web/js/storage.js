@@ -75,9 +75,10 @@ export function printLink(link) {
  * Offers a text as a file.
  * @param {string} name
  * @param {string} text
+ * @param {string} [type]
  */
-export function download(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+export function download(name, text, type = "text/plain") {
+  const address = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

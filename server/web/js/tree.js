@@ -101,6 +101,13 @@ export class Tree {
     return [...this.current.line(), ...this.current.continuation()];
   }
 
+  /** Returns all nodes, in variations too. */
+  nodes() {
+    const found = [this.root];
+    for (const node of found) found.push(...node.children);
+    return found;
+  }
+
   /**
    * Removes a node and everything after it. The node before it is shown if the current one is removed.
    * @param {Node} node

@@ -1,13 +1,14 @@
 //! `tournament show --game`: one game of a log, move by move.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use sternhalma_data::{Board, Side};
 use sternhalma_engine::record::AnnotatedGame;
 use sternhalma_engine::{ChineseCheckers, Filter, ugi};
-use sternhalma_ggp::arena::{GameRecord, MoveSearch, Schedule, SearchValue, result_text};
+use sternhalma_ggp::arena::{GameLog, GameRecord, MoveSearch, Schedule, SearchValue, result_text};
 use sternhalma_ggp::gdl::Document;
 
 use crate::drawing::drawing;
@@ -24,15 +25,11 @@ pub enum GameFormat {
 
 /// Prints the game with a number.
 pub fn show(schedule: &Schedule, records: &[GameRecord], number: u64, format: GameFormat) -> Result<CommandOutcome> {
-    let total = Schedule { shard: None, ..schedule.clone() }.total();
-    let id = schedule.numbered(number).with_context(|| format!("expected a game from 1 to {total}, got {number}"))?;
-    let Some(record) = records.iter().find(|record| record.id == id) else {
-        bail!("game {number} of {total} is not in the log: it was not played yet, or belongs to another shard");
-    };
+    let record = find(schedule, records, number)?;
     let is_board = schedule.game.get("pieces").is_some();
     match format {
         GameFormat::Json => {
-            let titles = schedule.titles(id);
+            let titles = schedule.titles(record.id);
             return output::answer(true, &json!({ "number": number, "titles": titles, "game": record }), String::new);
         }
         GameFormat::Record if !is_board => {
@@ -43,6 +40,21 @@ pub fn show(schedule: &Schedule, records: &[GameRecord], number: u64, format: Ga
         GameFormat::Boards => print_line(&joint_moves(schedule, record))?,
     }
     Ok(CommandOutcome::Answered)
+}
+
+/// Returns the game with a number in a log, as a record.
+pub fn read_logged(log: &Path, number: u64) -> Result<AnnotatedGame> {
+    let (schedule, records) = GameLog::read(log)?;
+    schedule.check()?;
+    logged(&schedule, find(&schedule, &records, number)?)
+}
+
+fn find<'a>(schedule: &Schedule, records: &'a [GameRecord], number: u64) -> Result<&'a GameRecord> {
+    let total = Schedule { shard: None, ..schedule.clone() }.total();
+    let id = schedule.numbered(number).with_context(|| format!("expected a game from 1 to {total}, got {number}"))?;
+    records.iter().find(|record| record.id == id).with_context(|| {
+        format!("game {number} of {total} is not in the log: it was not played yet, or belongs to another shard")
+    })
 }
 
 fn logged(schedule: &Schedule, record: &GameRecord) -> Result<AnnotatedGame> {

@@ -18,6 +18,7 @@ use crate::args::tournament::{PlayerEntry, TournamentOptions};
 use crate::context::CommandContext;
 use crate::output::CommandOutcome;
 pub use args::RunArgs;
+pub use game::read_logged;
 pub use open::open;
 pub use single::play;
 

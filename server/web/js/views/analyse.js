@@ -1,22 +1,22 @@
 /** Analyse: a game with engine lines, distances, variations and comments. */
 
 import { api, isAbort } from "../api.js";
-import { announce, button, choice, fill, h, notify, panel, refill, s, toggle } from "../dom.js";
-import { plyAt, showGraph } from "../graph.js";
+import { announce, button, choice, fill, h, notify, panel, refill, toggle } from "../dom.js";
+import { GameGraph } from "../graph.js";
+import { showLine } from "../lines.js";
 import { LiveSearch } from "../live.js";
 import { showGame } from "../movelist.js";
 import { showMoves } from "../moves-panel.js";
 import { initial, parsePosition, printPosition } from "../notation.js";
-import { loadButton, loadRecord, saveButton } from "../records.js";
+import { loadButton, loadRecord, pageButton, saveButton } from "../records.js";
 import { save, settings } from "../storage.js";
-import { shortCount, valueFor, valueHeight, valueText } from "../text.js";
+import { shortCount } from "../text.js";
 import { Tree } from "../tree.js";
 import { showOffer } from "../build-card.js";
 
 /**
  * @typedef {import("../app.js").App} App
  * @typedef {import("../storage.js").Link} Link
- * @typedef {import("../types.js").Info} Info
  * @typedef {import("../game-stage.js").Overlay} Overlay
  */
 
@@ -58,13 +58,7 @@ export class AnalyseView {
     this.engine = h("div.form");
     this.lines = h("ol.lines", { "aria-label": "Lines" });
     this.state = h("p.note");
-    this.graph = s("svg", { class: "graph", click: (event) => this.graphClick(event) });
-    this.graphBox = h(
-      "div.graph-box",
-      {},
-      this.graph,
-      h("p.legend", {}, h("span", {}, "value for x"), h("span.lead", {}, "lead of x by the table")),
-    );
+    this.graph = new GameGraph((node) => this.app.session.go(node));
     this.whole_button = h("div.row-actions");
     this.moves = h("div.moves");
     this.tools = h("div.row-actions");
@@ -86,7 +80,7 @@ export class AnalyseView {
       "div",
       {},
       panel("Engine", this.engine, this.lines, this.state),
-      panel("Game", this.graphBox, this.whole_button, this.moves, this.comment, this.tools, this.fileTools()),
+      panel("Game", this.graph.element, this.whole_button, this.moves, this.comment, this.tools, this.fileTools()),
     );
     this.drawEngine();
   }
@@ -185,6 +179,7 @@ export class AnalyseView {
         {},
         loadButton(this.app),
         saveButton(this.app),
+        pageButton(this.app),
         button("Link", () => this.app.share(), { icon: "link", "data-action": "share" }),
         button("Edit position", () => this.app.visit({ view: "editor", position: this.app.session.node.position }), {
           icon: "pencil",
@@ -239,23 +234,7 @@ export class AnalyseView {
     showGame(this.moves, tree, { go: (other) => session.go(other), mistake: (other) => evaluations.mistake(other) });
     if (document.activeElement !== this.comment) this.comment.value = node.comments.join("\n\n");
     const line = tree.shownLine();
-    const values = line.map((other) => evaluations.forX(other));
-    const heights = values.map((value) => (value ? valueHeight(value) : null));
-    const leads = line
-      .map((other) => evaluations.lead(other))
-      .map((lead) => (lead === null ? null : Math.tanh(lead / 8) * 0.95));
-    const known = heights.filter((height) => height !== null).length;
-    const now = evaluations.forX(node);
-    showGraph(
-      this.graph,
-      [
-        { name: "lead", heights: leads },
-        { name: "value", heights },
-      ],
-      node.depth,
-      `Evaluation graph: ${known} of ${line.length} positions have a value.${now ? ` Now ${valueText(now)} for x.` : ""}`,
-    );
-    this.graphBox.hidden = line.length < 2 || (known === 0 && leads.every((lead) => lead === null));
+    this.graph.show(session, evaluations);
     this.askFor(line);
     refill(this.whole_button, [line.length < 2, this.whole !== null, this.progress], () => [
       line.length < 2
@@ -346,7 +325,9 @@ export class AnalyseView {
     const lines = this.linesHere();
     while (this.lines.children.length > lines.length) this.lines.lastElementChild?.remove();
     while (this.lines.children.length < lines.length) this.lines.append(h("li"));
-    lines.forEach((info, at) => refill(this.lines.children[at], [session.node.position, info], () => this.line(info)));
+    lines.forEach((info, at) =>
+      showLine(this.lines.children[at], info, session.node.position, (moves) => this.playLine(moves)),
+    );
     const best = lines[0];
     const cost = best ? `depth ${best.depth} · ${shortCount(best.nodes)} states · ${best.seconds.toFixed(1)} s` : "";
     const state =
@@ -360,36 +341,6 @@ export class AnalyseView {
           : "");
     this.state.textContent = state;
     this.state.hidden = !state;
-  }
-
-  /** @param {Info} info */
-  line(info) {
-    const { session } = this.app;
-    const value = valueFor(info.value, session.placement.player, "x");
-    const moves = info.pv.slice(0, 10).map((move, at) =>
-      h(
-        "button.pv",
-        {
-          type: "button",
-          "data-move": move,
-          "data-key": `pv-${info.line}-${at}`,
-          title: "Play the line to this move",
-          click: () => this.playLine(info.pv.slice(0, at + 1)),
-        },
-        move.replace("-", "–"),
-      ),
-    );
-    return [
-      h(
-        "span.value",
-        {
-          "data-sign": value && valueHeight(value) >= 0 ? "x" : "o",
-          title: `depth ${info.depth}, ${info.nodes} states, for x`,
-        },
-        valueText(value),
-      ),
-      h("span.pvs", {}, ...moves),
-    ];
   }
 
   /** @param {string[]} moves */
@@ -427,12 +378,6 @@ export class AnalyseView {
     this.whole = null;
     this.progress = "";
     this.app.update();
-  }
-
-  /** @param {MouseEvent} event */
-  graphClick(event) {
-    const { session } = this.app;
-    session.go(session.tree.shownLine()[plyAt(this.graph, event.clientX)]);
   }
 
   say() {

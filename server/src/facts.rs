@@ -1,0 +1,163 @@
+//! What rules and tables say about a position of the two-player game.
+
+use serde::Serialize;
+use sternhalma_data::{Board, Position, Probe, Side, State as ArmyState, Table, TableError};
+use sternhalma_engine::ugi::legal_action;
+use sternhalma_engine::{Action, ChineseCheckers, Distances, Filter, GameState, Outcome, Separated, board_of};
+use sternhalma_ggp::Game;
+
+use crate::error::ApiError;
+use crate::rows::{DistanceRow, MoveRow, best_first};
+
+/// The board of `startpos`, if no table is named: its size and its pieces.
+const DEFAULT_BOARD: (u64, u64) = (9, 6);
+
+/// The rules of a board, and a state of its game.
+pub struct Placed {
+    /// The rules.
+    pub game: ChineseCheckers,
+    /// The state.
+    pub state: GameState,
+}
+
+impl Placed {
+    /// Parses a position string, or `startpos` on a board. A position string contains its board.
+    ///
+    /// # Errors
+    /// If the text is neither, or no game has such a position.
+    pub fn parse(text: &str, board: Option<Board>) -> Result<Placed, ApiError> {
+        let default = || Board::new(DEFAULT_BOARD.0, DEFAULT_BOARD.1);
+        let position: Position = match (text.contains('/'), board) {
+            (true, None) => text.parse()?,
+            (_, Some(board)) => board.parse_position(text)?,
+            (false, None) => default()?.parse_position(text)?,
+        };
+        let game = ChineseCheckers::new(board_of(&position).map_err(ApiError::invalid)?, Filter::All);
+        let state = game.state(&position).ok_or_else(|| ApiError::invalid("no game has this position"))?;
+        Ok(Placed { game, state })
+    }
+
+    /// Plays a move.
+    ///
+    /// # Errors
+    /// If the move is not legal.
+    pub fn play(&mut self, text: &str) -> Result<Action, ApiError> {
+        let action = legal_action(&self.game, &self.state, text).map_err(ApiError::invalid)?;
+        self.game.play_action(&mut self.state, action);
+        Ok(action)
+    }
+}
+
+/// A position, with the distances of both armies and the legal moves.
+#[derive(Serialize)]
+pub struct PositionAnswer {
+    position: String,
+    side: usize,
+    pieces: usize,
+    player: String,
+    ply: u32,
+    result: Option<String>,
+    /// The name of the table of the distances.
+    table: Option<String>,
+    distances: BothDistances,
+    /// The distance of `o` minus that of `x`.
+    lead: Option<i16>,
+    /// Whether the armies have passed each other.
+    separated: bool,
+    moves: Vec<MoveRow>,
+}
+
+/// A position as few characters. `short` of [`DistanceRow`] and [`MoveRow`] describe the texts.
+#[derive(Serialize)]
+pub struct ShortPosition {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    x: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    o: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<String>,
+    separated: bool,
+    /// The moves, separated by blanks, best first.
+    moves: String,
+}
+
+#[derive(Serialize)]
+struct BothDistances {
+    x: DistanceRow,
+    o: DistanceRow,
+}
+
+impl PositionAnswer {
+    /// Looks up a position in a table with a name, if there is one.
+    ///
+    /// # Errors
+    /// If the table cannot be read.
+    pub fn new(
+        game: &ChineseCheckers,
+        state: &GameState,
+        table: Option<(&str, &Table)>,
+    ) -> Result<PositionAnswer, TableError> {
+        let board = game.board();
+        let probe = |army, side| -> Result<DistanceRow, TableError> {
+            let army = ArmyState::from_army(board, side, army);
+            Ok(table.map_or(Ok(Probe::NotCovered), |(_, table)| table.probe(army))?.into())
+        };
+        let of = |side| probe(state.army(side), side);
+        let distances = BothDistances { x: of(Side::X)?, o: of(Side::O)? };
+        let player = state.player();
+        let before = if player == Side::X { distances.x } else { distances.o };
+        let occupied = state.army(Side::X) | state.army(Side::O);
+        let mut moves = Vec::new();
+        for action in legal(game, state) {
+            moves.push(match action {
+                Some(mv) => {
+                    let after = probe(state.army(player).without(mv.from).with(mv.to), player)?;
+                    MoveRow::new(board, occupied.without(mv.from), mv, before, after)
+                }
+                None => MoveRow::pass(before),
+            });
+        }
+        best_first(&mut moves);
+        Ok(PositionAnswer {
+            position: game.position(state).to_string(),
+            side: board.size(),
+            pieces: board.pieces(),
+            player: player.to_string(),
+            ply: state.ply(),
+            result: state.outcome().map(result_text),
+            table: table.map(|(name, _)| name.to_owned()),
+            lead: distances.o.change(distances.x),
+            distances,
+            separated: Separated::new(game, Distances::estimated(board)).holds(state),
+            moves,
+        })
+    }
+
+    /// Returns the position without what follows from the position string.
+    pub fn short(&self) -> ShortPosition {
+        let moves: Vec<String> = self.moves.iter().map(MoveRow::short).collect();
+        ShortPosition {
+            x: self.distances.x.short(),
+            o: self.distances.o.short(),
+            result: self.result.clone(),
+            separated: self.separated,
+            moves: moves.join(" "),
+        }
+    }
+}
+
+/// Returns the legal actions. A finished game has none.
+fn legal(game: &ChineseCheckers, state: &GameState) -> Vec<Action> {
+    let mut legal = Vec::new();
+    if state.outcome().is_none() {
+        game.legal(state, state.player() as usize, &mut legal);
+    }
+    legal
+}
+
+fn result_text(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Won(side) => side.to_string(),
+        Outcome::Draw => "draw".to_owned(),
+    }
+}

@@ -1,0 +1,145 @@
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::{Context, Result, anyhow, bail};
+use indicatif::HumanBytes;
+use sternhalma_data::table::Coverage;
+use sternhalma_data::table::fs::{AtomicFile, OsFileSystem};
+use sternhalma_data::{Board, Table};
+use sternhalma_engine::record::AnnotatedGame;
+use sternhalma_engine::{Distances, board_of, player_within};
+use sternhalma_server::SavedGame;
+
+use super::tournament::read_logged;
+use crate::args::limits::{LimitArgs, MemoryArgs};
+use crate::args::player::roster;
+use crate::args::position::read_record;
+use crate::context::CommandContext;
+use crate::output::{CommandOutcome, counted, print_line, status};
+use crate::progress::SearchProgress;
+use crate::values::count;
+
+/// Write a game with its analysis as a page that opens without a server
+///
+/// The page is one file. It contains the moves with their comments, variations
+/// and values, and the distances of the best table of the board, if there is
+/// one. Prints the path of the new file.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Game record (docs/game-records.md), or tournament log with --game
+    #[arg(value_name = "RECORD")]
+    record: PathBuf,
+    /// Game of a tournament log, by its number in the order in which games start
+    #[arg(long, value_name = "N", value_parser = count::<u64>(1))]
+    game: Option<u64>,
+    /// File to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE|-")]
+    output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+    /// Distance table [default: the best table of the board in the tables directory]
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+    /// Player that searches every position [default: only the values of the record]
+    #[arg(long, value_name = "PLAYER", help_heading = "Players")]
+    player: Option<String>,
+    /// TOML file of your own players
+    #[arg(long = "players", value_name = "FILE", requires = "player", help_heading = "Players")]
+    players: Option<PathBuf>,
+    /// Seed of the player
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = count::<u64>(0), help_heading = "Players")]
+    seed: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+}
+
+pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
+    let to_stdout = args.output == Path::new("-");
+    if !to_stdout && args.output.exists() && !args.force {
+        bail!("{}: the file exists; --force replaces it", args.output.display());
+    }
+    let game = match args.game {
+        Some(number) => read_logged(&args.record, number)?,
+        None => read_record(&args.record)?,
+    };
+    let board = board_of(&game.start).map_err(|reason| anyhow!(reason))?;
+    let table = args.open_table(ctx, board)?;
+    let name = table.as_ref().map(|table| table_name(table.path()));
+    let named = name.as_deref().zip(table.as_deref());
+    let failed = || args.record.display().to_string();
+    let mut saved = SavedGame::new(&game, named).with_context(failed)?;
+    if let Some(player) = &args.player {
+        args.search(ctx, player, &game, board, table.clone(), &mut saved)?;
+    }
+    let page = saved.page()?;
+    if to_stdout {
+        std::io::stdout().write_all(page.as_bytes())?;
+        return Ok(CommandOutcome::Answered);
+    }
+    write(&args.output, &page, args.force).with_context(|| format!("{}: cannot write", args.output.display()))?;
+    status!("{}, {}", counted(saved.positions(), "position"), HumanBytes(page.len() as u64));
+    print_line(&args.output.display().to_string())?;
+    Ok(CommandOutcome::Answered)
+}
+
+impl Args {
+    /// Opens the given table, or the best one of the board. Reports if there is none.
+    fn open_table(&self, ctx: &CommandContext, board: Board) -> Result<Option<Arc<Table>>> {
+        let path = match &self.table {
+            Some(name) => Some(name.clone()),
+            None => ctx.tables.directory()?.lookup(board, Coverage::Prefix)?,
+        };
+        let Some(path) = path else {
+            let advice = ctx.tables.advice_for_board(board, Coverage::Prefix);
+            status!("no distance table of {board}: the page has no distances; {advice}");
+            return Ok(None);
+        };
+        // Players check nothing when they look up states.
+        let table = if self.player.is_some() { ctx.open_verified(&path) } else { ctx.open_table(&path) }?;
+        if table.board() != board {
+            bail!("{}: the table is of {}, and the game of {board}", path.display(), table.board());
+        }
+        Ok(Some(Arc::new(table)))
+    }
+
+    /// Searches all positions.
+    fn search(
+        &self,
+        ctx: &CommandContext,
+        name: &str,
+        game: &AnnotatedGame,
+        board: Board,
+        table: Option<Arc<Table>>,
+        saved: &mut SavedGame,
+    ) -> Result<()> {
+        let config = roster(self.players.as_deref())?.config(name)?;
+        let distances = table.map_or_else(|| Distances::estimated(board), Distances::new);
+        let player = player_within(&config, board, game.ply_limit, Some(&distances), &self.memory.budget());
+        let mut player = player.map_err(|reason| anyhow!(reason))?;
+        let stop = ctx.stop()?;
+        let mut progress = SearchProgress::new(saved.positions() as u64);
+        saved.search(&mut *player, self.seed, self.limits.limits(), &stop, &mut || progress.advance());
+        progress.finish();
+        if stop.load(Relaxed) {
+            bail!("interrupted: no page was written");
+        }
+        Ok(())
+    }
+}
+
+/// Returns the name of a table: its file name without the extension.
+fn table_name(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn write(path: &Path, page: &str, replace: bool) -> Result<()> {
+    let mut file = AtomicFile::create(&OsFileSystem::shared(), path)?;
+    file.write_all(page.as_bytes())?;
+    file.persist(replace)?;
+    Ok(())
+}
