@@ -28,6 +28,7 @@ const VIEWS = [
   ["editor", "#view=editor", ".segments"],
   ["tables", "#view=tables", ".histogram"],
   ["tournaments", "#view=tournaments", ".sprt"],
+  ["rulesheets", "#view=rulesheets&rules=breakthrough", "[data-legal]"],
 ];
 
 /** @type {Record<string, {width: number, height: number}>} */

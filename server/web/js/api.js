@@ -12,6 +12,8 @@
  * @typedef {import("./types.js").Limits} Limits
  * @typedef {import("./types.js").GameRecord} GameRecord
  * @typedef {import("./types.js").Side} Side
+ * @typedef {import("./types.js").Rulesheet} Rulesheet
+ * @typedef {import("./types.js").RulesheetState} RulesheetState
  * @typedef {import("./types.js").Tournament} Tournament
  * @typedef {import("./types.js").TournamentResults} TournamentResults
  * @typedef {import("./types.js").GameRow} GameRow
@@ -85,10 +87,11 @@ const get = async (path, signal) => (await request(path, { signal })).json();
 /**
  * @param {string} path
  * @param {unknown} body
+ * @param {AbortSignal} [signal]
  */
-const post = async (path, body) => {
+const post = async (path, body, signal) => {
   const headers = { "Content-Type": "application/json" };
-  return (await request(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  return (await request(path, { method: "POST", headers, body: JSON.stringify(body), signal })).json();
 };
 
 /**
@@ -102,6 +105,12 @@ const table = (name, rest = "") => `/api/tables/${encodeURIComponent(name)}${res
  * @param {string} [rest]
  */
 const tournament = (log, rest = "") => `/api/tournaments/${encodeURIComponent(log)}${rest}`;
+
+/**
+ * @param {string} name
+ * @param {string} [rest]
+ */
+const rulesheet = (name, rest = "") => `/api/rulesheets/${encodeURIComponent(name)}${rest}`;
 
 export const api = {
   /** @returns {Promise<Player[]>} */
@@ -145,6 +154,18 @@ export const api = {
   cancelBuild: async (id) => {
     await request(`/api/builds/${encodeURIComponent(id)}`, { method: "DELETE" });
   },
+
+  /** @type {() => Promise<Rulesheet[]>} */
+  rulesheets: async () => (await get("/api/rulesheets")).rulesheets,
+
+  /** @type {(name: string) => Promise<Rulesheet & {text: string}>} */
+  rulesheet: (name) => get(rulesheet(name)),
+
+  /** @type {(name: string, step: {state?: string[], moves?: Record<string, string>}, signal?: AbortSignal) => Promise<RulesheetState>} */
+  rulesheetState: (name, step, signal) => post(rulesheet(name, "/state"), step, signal),
+
+  /** @type {(name: string, options: {state: string[], role: string, policy: string, playouts: number, seed: number}, signal: AbortSignal) => Promise<{move: string}>} */
+  rulesheetMove: (name, options, signal) => post(rulesheet(name, "/move"), options, signal),
 
   /** @type {() => Promise<{tournaments: Tournament[], unreadable: {name: string, error: string}[]}>} */
   tournaments: () => get("/api/tournaments"),

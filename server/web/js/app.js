@@ -24,6 +24,7 @@ import { TablesView } from "./views/tables.js";
  *
  * @typedef {object} View
  * @property {string} title
+ * @property {string} [short] the title in a narrow window
  * @property {string} icon
  * @property {HTMLElement} left the panels before the board
  * @property {HTMLElement} right the panels after the board
@@ -34,6 +35,10 @@ import { TablesView } from "./views/tables.js";
  * @property {(key: string) => boolean} key handles a key, and returns whether it did
  * @property {() => Link} link
  */
+
+/** @param {View} view */
+const titles = ({ title, short }) =>
+  short ? [h("span.long", {}, title), h("span.short", {}, short)] : [h("span", {}, title)];
 
 export class App {
   constructor() {
@@ -58,8 +63,13 @@ export class App {
       tables: new TablesView(this),
       tournaments: new LazyView(
         this,
-        { name: "tournaments", title: "Tournaments", icon: "cup", wide: true },
+        { name: "tournaments", title: "Tournaments", short: "Matches", icon: "cup", wide: true },
         async () => new (await import("./views/tournaments.js")).TournamentsView(this),
+      ),
+      rulesheets: new LazyView(
+        this,
+        { name: "rulesheets", title: "Rulesheets", short: "Rules", icon: "rules", wide: true },
+        async () => new (await import("./views/rulesheets.js")).RulesheetsView(this),
       ),
     };
     this.viewName = "";
@@ -88,7 +98,7 @@ export class App {
 
   drawFrame() {
     const links = Object.entries(this.views).map(([name, view]) =>
-      h("a", { href: `#view=${name}`, "data-view": name }, icon(view.icon), h("span", {}, view.title)),
+      h("a", { href: `#view=${name}`, "data-view": name }, icon(view.icon), ...titles(view)),
     );
     fill(element("views"), ...links);
     this.main.replaceChildren(this.left, this.stage.element, this.right);

@@ -11,13 +11,14 @@ import { h } from "./dom.js";
 export class LazyView {
   /**
    * @param {App} app
-   * @param {{name: string, title: string, icon: string, wide?: boolean}} about
+   * @param {{name: string, title: string, short: string, icon: string, wide?: boolean}} about
    * @param {() => Promise<View>} create loads the module and creates the view
    */
-  constructor(app, { name, title, icon, wide }, create) {
+  constructor(app, { name, title, short, icon, wide }, create) {
     this.app = app;
     this.name = name;
     this.title = title;
+    this.short = short;
     this.icon = icon;
     this.wide = wide;
     this.create = create;
@@ -44,8 +45,8 @@ export class LazyView {
   async load() {
     const view = await this.create();
     this.view = view;
-    this.left.replaceChildren(view.left);
-    this.right.replaceChildren(view.right);
+    this.left.replaceChildren(...view.left.children);
+    this.right.replaceChildren(...view.right.children);
     if (!this.shown) return;
     view.show(this.shown);
     this.app.update();

@@ -118,6 +118,15 @@
  *
  * @typedef {{nodes?: number, seconds?: number, depth?: number, playouts?: number}} Limits
  *
+ * @typedef {{name: string, source: string, roles: string[], error: string | null}} Rulesheet
+ * @typedef {{role: string, legal: string[], goal: number | null}} RulesheetRole
+ *
+ * @typedef {object} RulesheetState
+ * @property {string[]} state the fluents
+ * @property {boolean} terminal
+ * @property {RulesheetRole[]} roles
+ * @property {Record<string, string> | null} played the moves before the state, by role
+ *
  * @typedef {object} Tournament
  * @property {string} name
  * @property {Record<string, unknown>} game the description of the game

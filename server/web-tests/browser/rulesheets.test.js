@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { until, world } from "./harness.js";
+
+const here = world();
+
+/** @param {import("./harness.js").Page} page */
+const status = (page) => page.locator(".status-line").innerText();
+
+/** @param {import("./harness.js").Page} page */
+const marks = (page) =>
+  page.locator(".place").evaluateAll((places) => places.map((place) => place.getAttribute("data-mark")));
+
+/**
+ * @param {import("./harness.js").Page} page
+ * @param {string} mark
+ */
+const number = async (page, mark) => (await marks(page)).filter((found) => found === mark).length;
+
+/**
+ * Opens a game whose other roles are played by a quick policy.
+ * @param {string} name
+ * @param {import("playwright-core").BrowserContextOptions} [options]
+ */
+async function open(name, options) {
+  const page = await here.open(`#view=rulesheets&rules=${name}`, options);
+  await page.locator("[data-legal]").first().waitFor();
+  await page.locator('[data-name="playouts"]').selectOption("100");
+  return page;
+}
+
+test("a whole game of tic-tac-toe is played by pressing the board", async () => {
+  const page = await open("tic-tac-toe");
+  assert.equal((await marks(page)).length, 9);
+  for (let move = 1; !/over/.test(await status(page)); move++) {
+    await page.locator(".place.active").first().click();
+    await until(async () => /over|to move/.test(await status(page)) && (await number(page, "x")) === move, "the reply");
+  }
+  assert.match(await status(page), /The game is over: x (0|50|100), o (0|50|100)\./);
+  assert.equal(await page.locator("[data-legal]").count(), 0);
+  await page.context().close();
+});
+
+test("undo returns to the last choice", async () => {
+  const page = await open("tic-tac-toe");
+  await page.locator(".place.active").first().click();
+  await until(async () => (await number(page, "o")) === 1, "the reply");
+  await page.locator('[data-action="undo-step"]').click();
+  await until(async () => (await number(page, "empty")) === 9, "the initial state");
+  await page.context().close();
+});
+
+test("two presses choose a move from one place to another", async () => {
+  const page = await open("breakthrough");
+  const all = await page.locator("[data-legal]").count();
+  await page.locator('[data-place="2 2"]').click();
+  await until(async () => (await page.locator("[data-legal]").count()) === 3, "the moves of the pawn");
+  await page.keyboard.press("Escape");
+  await until(async () => (await page.locator("[data-legal]").count()) === all, "all moves");
+  await page.locator('[data-place="2 2"]').click();
+  await page.locator('[data-place="2 3"]').click();
+  await until(async () => (await page.locator('[data-place="2 3"]').getAttribute("data-mark")) === "white", "the move");
+  await page.context().close();
+});
+
+test("all roles move at once in a game of simultaneous moves", async () => {
+  const page = await open("matching-pennies");
+  await page.locator('[data-name="seat-differ"]').selectOption("person");
+  await page.getByText("matcher and differ to move.").waitFor();
+  for (const role of ["matcher", "differ"])
+    await page.locator(`[aria-label="Moves of ${role}"] [data-legal="(show heads)"]`).click();
+  await page.getByText("Show the fluents").click();
+  await until(async () => /\(round 2\)/.test(await page.locator(".fluents").innerText()), "the second round");
+  await page.context().close();
+});
+
+test("a game can be played with the keyboard alone on a phone", async () => {
+  const page = await open("tic-tac-toe", { viewport: { width: 360, height: 740 } });
+  await page.locator("[data-legal]").first().focus();
+  await page.keyboard.press("Enter");
+  await until(async () => (await number(page, "o")) === 1, "the reply");
+  assert.match((await page.locator("#announcer").textContent()) ?? "", /o: \(mark \d \d\)\..* to move\./);
+  await page.context().close();
+});
+
+test("the rules can be read", async () => {
+  const page = await open("tic-tac-toe");
+  await page.getByText("Show the rulesheet").click();
+  assert.match(await page.locator(".source").innerText(), /\(role x\)/);
+  await page.context().close();
+});
+
+test("no page reported an error", () => assert.deepEqual(here.errors, []));
