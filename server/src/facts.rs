@@ -1,4 +1,4 @@
-//! What rules and tables say about a position of the two-player game.
+//! The result, the legal moves and the distances of a position of the two-player game.
 
 use serde::Serialize;
 use sternhalma_data::{Board, Position, Probe, Side, State as ArmyState, Table, TableError};

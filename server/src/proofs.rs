@@ -13,7 +13,7 @@ use crate::error::ApiError;
 use crate::searches::StopOnDrop;
 
 /// The most rows that one proof visits.
-const MOST_ROWS: u64 = 20_000_000;
+pub const MOST_ROWS: u64 = 20_000_000;
 
 /// The running proofs, of which there is a limited number, and their limits.
 #[derive(Debug)]

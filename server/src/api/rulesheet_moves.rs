@@ -18,6 +18,7 @@ use super::rulesheets::{Position, failed, rules};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Json, Name, NoParams, Params};
+use crate::proofs::MOST_ROWS;
 use crate::searches::{Search, StopOnDrop};
 
 /// The policy that searches by default.
@@ -28,9 +29,6 @@ const DEFAULT_PLAYOUTS: u64 = 1000;
 
 /// The longest search, compilation of the rulesheet included.
 const LONGEST: Duration = Duration::from_secs(60);
-
-/// The most rows that one proof visits.
-const MOST_ROWS: u64 = 20_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
