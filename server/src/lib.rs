@@ -18,7 +18,8 @@
 //!
 //! # Modules
 //! - `server`, `connections`: the listener, connections and their limits;
-//! - `guard`, `body`, `log`, `assets`: the layers and pages around the interface;
+//! - `guard`, `body`, `log`: the layers around the interface;
+//! - `page`: the page, with its modules as one script;
 //! - `app`, `work`, `tables`, `logs`, `rulesheets`, `builds`, `searches`, `reports`, `proofs`: the state that requests share;
 //! - `facts`, `rows`: positions, moves and distances, as the interface describes them;
 //! - `export`: games as files that open without a server;
@@ -28,7 +29,6 @@
 mod answer;
 mod api;
 mod app;
-mod assets;
 mod body;
 mod builds;
 mod connections;
@@ -42,6 +42,7 @@ mod log;
 mod logs;
 mod openapi;
 mod options;
+mod page;
 mod proofs;
 mod reports;
 mod rows;
@@ -51,7 +52,8 @@ mod server;
 mod tables;
 mod work;
 
-pub use export::{PageError, SavedGame, SavedGameError, Search};
+pub use export::{SavedGame, SavedGameError, Search};
 pub use openapi::openapi;
 pub use options::{ClientLimits, Log, ServerOptions};
+pub use page::PageError;
 pub use server::{BindError, Server};

@@ -24,12 +24,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::api;
 use crate::app::App;
-use crate::assets::asset;
 use crate::body::{Bodies, receive_body};
 use crate::connections::{Connections, Place};
 use crate::guard::{Guard, guard};
 use crate::log::{RequestLog, log_request};
 use crate::options::{ClientLimits, ServerOptions};
+use crate::page::asset;
 
 /// The interval at which the server tests whether to stop.
 const LOOK: Duration = Duration::from_millis(50);

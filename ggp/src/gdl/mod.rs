@@ -56,7 +56,7 @@ pub use ground::{GroundBound, GroundError};
 pub use prover::{Prover, ProverError, ProverGame, ProverGameState, ProverLimits, ProverState, RandomMatch, TermId};
 pub use reasoner::{Goal, Reasoner};
 pub use syntax::{
-    Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, Place, Renaming, Rule, Rules,
-    RulesError, Severity, Term, find_name, scramble, shuffle,
+    Atom, Code, Document, Expr, ExprKind, Finding, KifError, Literal, MAX_DEPTH, MAX_TERM_LENGTH, Place, Renaming,
+    Rule, Rules, RulesError, Severity, Term, find_name, scramble, shuffle,
 };
 pub use trace::{ReplayError, StateView, TraceEngine, TraceLine, replay_line, trace};

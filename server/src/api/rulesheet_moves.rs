@@ -136,7 +136,7 @@ impl Job<'_> {
             return self.search(game, &state, role, "network");
         }
         let game = ProverGame::bounded(&rules, &proofs).map_err(failed)?;
-        let state = game.state_from(&position.fluents()).map_err(failed)?;
+        let state = game.state_from(&position.fluents()?).map_err(failed)?;
         self.search(&game, &state, role, "prover")
     }
 
@@ -184,7 +184,7 @@ impl Job<'_> {
 fn network_state(game: &NetworkGame, position: &mut Position) -> Result<Option<NetworkState>, ApiError> {
     let names = &game.network().fluents;
     let mut set = FluentSet::new(names.len());
-    for fluent in position.fluents() {
+    for fluent in position.fluents()? {
         let Some(number) = names.iter().position(|name| *name == fluent) else { return Ok(None) };
         set.insert(number);
     }

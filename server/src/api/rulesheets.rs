@@ -17,6 +17,9 @@ use crate::rulesheets::Source;
 /// The most rows of the proof of the roles, with which a rulesheet is listed.
 const LISTING_ROWS: u64 = 100_000;
 
+/// The most bytes of the fluents of a state, and of the moves of a role.
+const MOST_TEXT: usize = 16 << 20;
+
 #[derive(Serialize)]
 pub struct Rulesheets {
     rulesheets: Vec<RulesheetRow>,
@@ -35,7 +38,10 @@ pub struct RulesheetRow {
 impl RulesheetRow {
     fn new(name: String, source: Source, text: Result<String, ApiError>, limits: &ProverLimits) -> RulesheetRow {
         let limits = ProverLimits { rows: LISTING_ROWS, ..limits.clone() };
-        let roles = text.and_then(|text| roles(&prover(&rules(&text)?, &limits)?));
+        let roles = text.and_then(|text| {
+            let prover = prover(&rules(&text)?, &limits)?;
+            texts(&prover, prover.roles())
+        });
         match roles {
             Ok(roles) => RulesheetRow { name, source, roles, error: None },
             Err(error) => RulesheetRow { name, source, roles: Vec::new(), error: Some(error.to_string()) },
@@ -170,7 +176,7 @@ impl Position {
     /// If the prover fails, or a fluent is not a ground term.
     pub fn new(rules: &Rules, fluents: Option<&[String]>, limits: &ProverLimits) -> Result<Position, ApiError> {
         let mut prover = prover(rules, limits)?;
-        let roles = roles(&prover)?;
+        let roles = texts(&prover, prover.roles())?;
         let state = match fluents {
             None => prover.initial().map_err(failed)?,
             Some(fluents) => {
@@ -192,8 +198,11 @@ impl Position {
     }
 
     /// Returns the fluents that hold, in alphabetical order.
-    pub fn fluents(&self) -> Vec<String> {
-        sorted(self.texts(self.state.fluents()))
+    ///
+    /// # Errors
+    /// If their texts are too long.
+    pub fn fluents(&self) -> Result<Vec<String>, ApiError> {
+        texts(&self.prover, self.state.fluents()).map(sorted)
     }
 
     /// Returns whether the game is over.
@@ -207,14 +216,10 @@ impl Position {
     /// Returns the legal moves of a role, in alphabetical order.
     ///
     /// # Errors
-    /// If the prover fails.
+    /// If the prover fails, or the texts of the moves are too long.
     pub fn legal(&mut self, role: usize) -> Result<Vec<String>, ApiError> {
         let moves = self.prover.legal(&self.state, role).map_err(failed)?;
-        Ok(sorted(self.texts(&moves)))
-    }
-
-    fn texts(&self, terms: &[TermId]) -> Vec<String> {
-        terms.iter().map(|&term| self.prover.text(term)).collect()
+        texts(&self.prover, &moves).map(sorted)
     }
 
     /// Plays the moves of the roles, and returns those of all roles.
@@ -229,7 +234,7 @@ impl Position {
             joint.push(self.chosen(role, given)?);
         }
         self.state = self.prover.next(&self.state, &joint).map_err(failed)?;
-        Ok(self.roles.iter().cloned().zip(self.texts(&joint)).collect())
+        Ok(self.roles.iter().cloned().zip(texts(&self.prover, &joint)?).collect())
     }
 
     /// Returns the given move of a role, or its only one.
@@ -256,8 +261,23 @@ impl Position {
             let goal = if let Goal::Value(value) = goal { Some(value) } else { None };
             rows.push(RoleRow { role: self.roles[role].clone(), legal, goal });
         }
-        Ok(StateAnswer { state: self.fluents(), terminal, roles: rows, played })
+        Ok(StateAnswer { state: self.fluents()?, terminal, roles: rows, played })
     }
+}
+
+/// Returns the texts of terms.
+///
+/// # Errors
+/// If they are too long. Terms share parts, so their texts can be much larger than the terms.
+fn texts(prover: &Prover, terms: &[TermId]) -> Result<Vec<String>, ApiError> {
+    let length: usize = terms.iter().map(|&term| prover.text_length(term)).sum();
+    if length > MOST_TEXT {
+        let limit = MOST_TEXT >> 20;
+        return Err(ApiError::invalid(format!(
+            "the rulesheet cannot be played: the terms of a state, or the moves of a role, have more than {limit} MiB"
+        )));
+    }
+    Ok(terms.iter().map(|&term| prover.text(term)).collect())
 }
 
 fn sorted(mut texts: Vec<String>) -> Vec<String> {
@@ -275,10 +295,6 @@ pub fn rules(text: &str) -> Result<Rules, ApiError> {
 
 fn prover(rules: &Rules, limits: &ProverLimits) -> Result<Prover, ApiError> {
     Prover::bounded(rules, limits).map_err(failed)
-}
-
-fn roles(prover: &Prover) -> Result<Vec<String>, ApiError> {
-    Ok(prover.roles().iter().map(|&role| prover.text(role)).collect())
 }
 
 /// Returns the error of a proof that failed.

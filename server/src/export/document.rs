@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::bundle::{PageError, ReadFile, bundle};
+use crate::page::{PageError, ReadFile, bundle};
 
 /// The places of the other parts of a document: each is on a line of its own.
 const CHARSET: &str = r#"<meta charset="utf-8" />"#;
@@ -20,14 +20,13 @@ const PICTURE: &str = "favicon.svg";
 /// # Errors
 /// If a file is missing, or cannot be inside a document.
 pub fn inline(path: &str, data: &str, read: ReadFile) -> Result<String, PageError> {
-    let text = |path: &str| read(path).ok_or_else(|| PageError::Missing { path: path.to_owned() });
-    let document = text(path)?;
-    let picture = data_url(&text(PICTURE)?);
+    let document = read(path)?;
+    let picture = data_url(&read(PICTURE)?);
     let (mut styles, mut scripts, mut lines) = (String::new(), String::new(), Vec::new());
     for line in document.lines() {
         let found = |(before, after)| line.trim().strip_prefix(before)?.strip_suffix(after);
         lines.push(if let Some(path) = found(STYLES) {
-            let style = contained(path, "style", text(path)?)?;
+            let style = contained(path, "style", read(path)?)?;
             let _ = write!(styles, " {}", hash(&style));
             format!("<style>{style}</style>")
         } else if let Some(entry) = found(SCRIPT) {
@@ -112,11 +111,11 @@ mod tests {
 
     fn inlined(style: &str, script: &str, data: &str) -> Result<String, PageError> {
         let file = |path: &str| match path {
-            "index.html" => Some(DOCUMENT.to_owned()),
-            "favicon.svg" => Some("<svg a=\"#\"/>\n".to_owned()),
-            "a.css" => Some(style.to_owned()),
-            "a.js" => Some(script.to_owned()),
-            _ => None,
+            "index.html" => Ok(DOCUMENT.to_owned()),
+            "favicon.svg" => Ok("<svg a=\"#\"/>\n".to_owned()),
+            "a.css" => Ok(style.to_owned()),
+            "a.js" => Ok(script.to_owned()),
+            _ => Err(PageError::Missing { path: path.to_owned() }),
         };
         inline("index.html", data, &file)
     }

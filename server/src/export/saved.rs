@@ -9,10 +9,9 @@ use sternhalma_engine::record::{AnnotatedGame, JsonGame, MoveLine};
 use sternhalma_engine::{ChineseCheckers, EnginePlayer, Filter, GameState, analyse, board_of};
 use sternhalma_ggp::Limits;
 
-use super::bundle::PageError;
 use super::document::inline;
-use crate::assets;
 use crate::facts::{PositionAnswer, ShortPosition};
+use crate::page::{PageError, text};
 use crate::rows::InfoRow;
 
 /// The document of a saved game.
@@ -138,7 +137,7 @@ impl SavedGame {
     pub fn page(&self) -> Result<String, PageError> {
         // All keys are texts, so that the data can be JSON.
         let data = serde_json::to_string(&self.data).unwrap_or_default();
-        inline(DOCUMENT, &data, &assets::text)
+        inline(DOCUMENT, &data, &text)
     }
 }
 

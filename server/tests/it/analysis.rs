@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::{TestServer, encoded};
 
@@ -106,6 +106,9 @@ fn the_number_of_searches_is_limited_and_clients_that_leave_free_their_place() {
     let server = TestServer::start();
     let running = [started(&server, ENDLESS), started(&server, ENDLESS)];
     let refused = server.get(ENDLESS);
+    assert!(refused.error(503).contains("too many searches") && refused.header("retry-after") == Some("1"));
+    // The moves of rulesheets have the same places.
+    let refused = server.post("/api/rulesheets/tic-tac-toe/move", &json!({ "role": "white" }));
     assert!(refused.error(503).contains("too many searches") && refused.header("retry-after") == Some("1"));
     // Other requests are answered meanwhile.
     assert_eq!(server.get("/api/tables/byte/state?state=%239").status, 200);

@@ -8,14 +8,15 @@ import { Session } from "./session.js";
 import { Stage } from "./stage.js";
 import { fill, h, icon, notify, set } from "./dom.js";
 import { element, listenForKeys, showTheme } from "./frame.js";
-import { LazyView } from "./lazy-view.js";
 import { parseLink, printLink } from "./storage.js";
 import { AnalyseView } from "./views/analyse.js";
 import { DistancesView } from "./views/distances.js";
 import { EditorView } from "./views/editor.js";
 import { PlayView } from "./views/play.js";
 import { PuzzlesView } from "./views/puzzles.js";
+import { RulesheetsView } from "./views/rulesheets.js";
 import { TablesView } from "./views/tables.js";
+import { TournamentsView } from "./views/tournaments.js";
 
 /**
  * @typedef {import("./storage.js").Link} Link
@@ -61,16 +62,8 @@ export class App {
       puzzles: new PuzzlesView(this),
       editor: new EditorView(this),
       tables: new TablesView(this),
-      tournaments: new LazyView(
-        this,
-        { name: "tournaments", title: "Tournaments", short: "Matches", icon: "cup", wide: true },
-        async () => new (await import("./views/tournaments.js")).TournamentsView(this),
-      ),
-      rulesheets: new LazyView(
-        this,
-        { name: "rulesheets", title: "Rulesheets", short: "Rules", icon: "rules", wide: true },
-        async () => new (await import("./views/rulesheets.js")).RulesheetsView(this),
-      ),
+      tournaments: new TournamentsView(this),
+      rulesheets: new RulesheetsView(this),
     };
     this.viewName = "";
     this.pending = false;

@@ -292,8 +292,9 @@ impl<'a> ForwardChaining<'a> {
     fn found(&mut self, clause: &GroundClause) -> Result<(), GroundError> {
         for arg in &clause.head.args {
             let term = make(arg, self.terms, &self.env);
-            if self.terms.depth(term) > self.limits.depth {
-                return Err(GroundError::TermTooDeep { limit: self.limits.depth });
+            let GroundLimits { depth, length, .. } = self.limits;
+            if self.terms.depth(term) > depth || self.terms.length(term) > length as u64 {
+                return Err(GroundError::TermTooLarge { depth, length });
             }
             self.pending.push(term);
         }

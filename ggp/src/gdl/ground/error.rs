@@ -96,11 +96,13 @@ pub enum GroundError {
         /// The memory in bytes from which the bound follows.
         memory: u64,
     },
-    /// Terms are nested too deep.
-    #[error("grounding creates terms nested deeper than {limit}")]
-    TermTooDeep {
-        /// The limit.
-        limit: usize,
+    /// Terms grow without bound.
+    #[error("grounding creates terms nested deeper than {depth} or longer than {length} bytes")]
+    TermTooLarge {
+        /// The limit of the nesting depth.
+        depth: usize,
+        /// The limit of the length.
+        length: usize,
     },
     /// Relations are used with too many combinations of bound arguments.
     #[error("relations are used with more than {limit} combinations of bound arguments")]

@@ -1,6 +1,6 @@
 //! Limits of grounding.
 
-use crate::gdl::syntax::MAX_DEPTH;
+use crate::gdl::syntax::{MAX_DEPTH, MAX_TERM_LENGTH};
 
 /// The limits at which grounding fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,8 @@ pub struct GroundLimits {
     pub gates: usize,
     /// The maximum nesting depth of functions.
     pub depth: usize,
+    /// The maximum length of the text of a term, in bytes.
+    pub length: usize,
 }
 
 impl GroundLimits {
@@ -35,6 +37,7 @@ impl GroundLimits {
             words: usize::try_from(words).unwrap_or(usize::MAX),
             gates: usize::try_from(words / 5).unwrap_or(usize::MAX),
             depth: MAX_DEPTH,
+            length: MAX_TERM_LENGTH,
         }
     }
 }

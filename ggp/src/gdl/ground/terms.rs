@@ -19,6 +19,8 @@ pub struct GroundTerms {
     words: Vec<u32>,
     starts: Vec<u32>,
     depths: Vec<u8>,
+    /// The length of the text of each term, in bytes.
+    lengths: Vec<u64>,
     known: HashTable<u32>,
 }
 
@@ -40,13 +42,17 @@ impl GroundTerms {
     /// Returns the term of a functor and its arguments.
     pub fn intern(&mut self, words: &[u32]) -> u32 {
         let key = hash(words);
-        let GroundTerms { words: all, starts, known, depths, .. } = self;
+        let GroundTerms { words: all, starts, known, depths, lengths, names, .. } = self;
         if let Some(&term) = known.find(key, |&term| slice(all, starts, term) == words) {
             return term;
         }
         let term = starts.len() as u32;
         let depth = words[1..].iter().map(|&arg| depths[arg as usize]).max().map_or(0, |depth| depth.saturating_add(1));
         depths.push(depth);
+        // Parentheses, and a blank before each argument.
+        let inside = words[1..].iter().map(|&arg| lengths[arg as usize].saturating_add(1));
+        let outside = names[words[0] as usize].0.len() as u64 + if words.len() > 1 { 2 } else { 0 };
+        lengths.push(inside.fold(outside, u64::saturating_add));
         starts.push(all.len() as u32);
         all.extend_from_slice(words);
         known.insert_unique(key, term, |&term| hash(slice(all, starts, term)));
@@ -55,7 +61,7 @@ impl GroundTerms {
 
     /// Returns the memory of all terms, in words.
     pub fn words_kept(&self) -> usize {
-        self.words.len() + 4 * self.starts.len()
+        self.words.len() + 6 * self.starts.len()
     }
 
     /// Returns the functor and the arguments of a term.
@@ -74,6 +80,11 @@ impl GroundTerms {
     /// Returns the nesting depth of a term.
     pub fn depth(&self, term: u32) -> usize {
         usize::from(self.depths[term as usize])
+    }
+
+    /// Returns the length of the text of a term, in bytes.
+    pub fn length(&self, term: u32) -> u64 {
+        self.lengths[term as usize]
     }
 
     /// Returns a term as KIF.

@@ -3,7 +3,7 @@
 use bytesize::ByteSize;
 use thiserror::Error;
 
-use crate::gdl::syntax::Place;
+use crate::gdl::syntax::{MAX_DEPTH, MAX_TERM_LENGTH, Place};
 
 /// An error that keeps the prover from playing a rulesheet or a match.
 #[derive(Error, Clone, PartialEq, Eq, Debug)]
@@ -43,11 +43,8 @@ pub enum ProverError {
         limit: u32,
     },
     /// Terms grow without bound.
-    #[error("a proof creates terms nested deeper than {limit}")]
-    TermTooDeep {
-        /// The limit.
-        limit: usize,
-    },
+    #[error("a proof creates terms nested deeper than {MAX_DEPTH} or longer than {MAX_TERM_LENGTH} bytes")]
+    TermTooLarge,
     /// A proof visits too many rows.
     #[error("a proof visits more than {limit} rows")]
     TooLong {

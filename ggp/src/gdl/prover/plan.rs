@@ -136,13 +136,16 @@ impl PlannedRules {
     ///
     /// # Errors
     ///
-    /// Returns an error if a rule is unsafe or expands to too many conjunctions,
-    /// or if a relation has too many arguments.
+    /// Returns an error if a rule is unsafe, expands to too many conjunctions or
+    /// contains a term that is too long, or if a relation has too many arguments.
     pub fn new(rules: &Rules, terms: &mut TermStore) -> Result<PlannedRules, ProverError> {
         let mut program = PlannedRules { preds: Vec::new(), names: HashMap::new() };
         let graph = DependencyGraph::new(rules);
         for rule in rules.iter() {
             program.add(rule, terms)?;
+        }
+        if std::mem::take(&mut terms.too_large) {
+            return Err(ProverError::TermTooLarge);
         }
         for ((name, _), &pred) in &program.names {
             let reads = |what: &str| graph.depends(name, what);

@@ -254,22 +254,37 @@ impl Prover {
     ///
     /// May panic or return another term if the term is from another prover.
     pub fn text(&self, term: TermId) -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.text_length(term));
         self.engine.terms.write(term.0, &mut text);
         text
+    }
+
+    /// Returns the length of the text of a term in bytes, without writing it.
+    ///
+    /// # Panics
+    ///
+    /// May panic or return another length if the term is from another prover.
+    pub fn text_length(&self, term: TermId) -> usize {
+        self.engine.terms.length(term.0)
     }
 
     /// Parses a term.
     ///
     /// # Errors
     ///
-    /// Returns an error unless the text is one ground term.
+    /// Returns an error unless the text is one ground term of at most [`MAX_TERM_LENGTH`] bytes.
+    ///
+    /// [`MAX_TERM_LENGTH`]: crate::gdl::MAX_TERM_LENGTH
     pub fn term(&mut self, text: &str) -> Result<TermId, ProverError> {
         let error = || ProverError::NotGround { text: text.to_string() };
         let document = Document::parse(text).map_err(|_| error())?;
         let mut exprs = document.expressions();
         let (Some(expr), None) = (exprs.next(), exprs.next()) else { return Err(error()) };
-        self.intern(expr).map(TermId).ok_or_else(error)
+        let term = self.intern(expr).map(TermId).ok_or_else(error)?;
+        match std::mem::take(&mut self.engine.terms.too_large) {
+            true => Err(ProverError::TermTooLarge),
+            false => Ok(term),
+        }
     }
 
     fn intern(&mut self, expr: &Expr) -> Option<u32> {
@@ -393,9 +408,12 @@ mod tests {
     #[test]
     fn proofs_without_end_are_given_up() {
         let grows = moves(&format!("(n 0) (<= (n (s ?x)) (n ?x)) {}", asked("(n ?x)")));
-        assert!(matches!(grows, Err(ProverError::TermTooDeep { .. })), "{grows:?}");
+        assert!(matches!(grows, Err(ProverError::TermTooLarge)), "{grows:?}");
         let sinks = moves(&format!("(<= (n ?x) (n (s ?x))) {}", asked("(role ?x) (n ?x)")));
-        assert!(matches!(sinks, Err(ProverError::TermTooDeep { .. })), "{sinks:?}");
+        assert!(matches!(sinks, Err(ProverError::TermTooLarge)), "{sinks:?}");
+        // The text of a term that contains another one twice grows exponentially.
+        let doubles = moves(&format!("(n 0) (<= (n (f ?x ?x)) (n ?x)) {}", asked("(n ?x)")));
+        assert!(matches!(doubles, Err(ProverError::TermTooLarge)), "{doubles:?}");
         let mut prover = prover(
             "(role a) (p 1) (p 2) (<= (legal a go) (p ?a) (p ?b) (p ?c) (p ?d) (p ?e) (distinct ?e 1) (distinct ?e 2))",
         );

@@ -19,7 +19,6 @@ use super::plan::{AnswerScope, ColumnPattern, PlanStep, PlannedRules, RowSource,
 use super::row_store::{CallStatus, FREE, RowStore, RowsRef, TableRef, start_rows};
 use super::rows::{NONE, TupleSet};
 use super::terms::TermStore;
-use crate::gdl::syntax::MAX_DEPTH;
 use crate::memory::{MemoryBudget, MemoryUse};
 
 /// The maximum nesting depth of calls.
@@ -211,7 +210,7 @@ impl TablingEngine {
         self.cursors.clear();
         self.waiting.clear();
         (self.depth, self.low) = (0, NONE);
-        self.terms.too_deep = false;
+        self.terms.too_large = false;
     }
 
     /// Returns the table of the call whose key begins at `start` of the scratch
@@ -396,8 +395,8 @@ impl TablingEngine {
                     self.scratch.push(value);
                 }
                 self.add(at, start);
-                if self.terms.too_deep {
-                    return Err(ProverError::TermTooDeep { limit: MAX_DEPTH });
+                if self.terms.too_large {
+                    return Err(ProverError::TermTooLarge);
                 }
                 if once {
                     break;
@@ -442,8 +441,8 @@ impl TablingEngine {
                     let value = arg.as_ref().map_or(FREE, |arg| self.build(arg, base));
                     self.scratch.push(value);
                 }
-                if self.terms.too_deep {
-                    return Err(ProverError::TermTooDeep { limit: MAX_DEPTH });
+                if self.terms.too_large {
+                    return Err(ProverError::TermTooLarge);
                 }
                 let table = self.solve(*pred, start)?;
                 StepCursor::Rows { rows: RowsRef::Table(table), row: 0, chain: NONE }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use hashbrown::HashTable;
 
 use super::rows::hash;
-use crate::gdl::syntax::MAX_DEPTH;
+use crate::gdl::syntax::{MAX_DEPTH, MAX_TERM_LENGTH};
 
 /// A ground term of one [`Prover`](super::prove::Prover). Equal terms have equal ids, in the order of first occurrence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,8 +25,10 @@ pub struct TermStore {
     words: Vec<u32>,
     starts: Vec<u32>,
     depths: Vec<u16>,
-    /// Whether a term was rejected because it is nested too deep to recurse into.
-    pub too_deep: bool,
+    /// The length of the text of each term, in bytes.
+    lengths: Vec<u32>,
+    /// Whether a term was rejected because it is nested too deep to recurse into, or because its text is too long.
+    pub too_large: bool,
     slots: HashTable<u32>,
 }
 
@@ -43,7 +45,8 @@ impl TermStore {
     /// Returns the memory of all terms in bytes.
     pub fn bytes(&self) -> usize {
         let words = (self.words.capacity() + self.starts.capacity()) * size_of::<u32>();
-        words + self.depths.capacity() * size_of::<u16>() + self.slots.allocation_size()
+        let sizes = self.depths.capacity() * size_of::<u16>() + self.lengths.capacity() * size_of::<u32>();
+        words + sizes + self.slots.allocation_size()
     }
 
     pub fn functors(&self) -> usize {
@@ -55,22 +58,30 @@ impl TermStore {
         self.intern(&[functor.0])
     }
 
-    /// Returns the term of a functor and its arguments. For a term nested deeper
-    /// than [`MAX_DEPTH`], sets the flag `too_deep` and returns its first argument.
+    /// Returns the term of a functor and its arguments. For a term nested deeper than
+    /// [`MAX_DEPTH`], or a text longer than [`MAX_TERM_LENGTH`], sets the flag `too_large`
+    /// and returns its first argument.
     pub fn intern(&mut self, words: &[u32]) -> u32 {
-        let depth = words[1..].iter().map(|&arg| self.depths[arg as usize] + 1).max().unwrap_or(0);
-        if usize::from(depth) > MAX_DEPTH {
-            self.too_deep = true;
-            return words[1];
-        }
-        let TermStore { words: all, starts, slots, depths, .. } = self;
+        let TermStore { words: all, starts, slots, depths, lengths, .. } = self;
         let next = starts.len() as u32;
         let same = |&id: &u32| slice(all, starts, id) == words;
         if let Some(&id) = slots.find(hash(words), same) {
             return id;
         }
+        let args = &words[1..];
+        let depth = args.iter().map(|&arg| depths[arg as usize] + 1).max().unwrap_or(0);
+        let mut length = self.names[words[0] as usize].0.len();
+        if let [first, ..] = *args {
+            // Parentheses, and a blank before each argument.
+            length += 2 + args.iter().map(|&arg| 1 + lengths[arg as usize] as usize).sum::<usize>();
+            if usize::from(depth) > MAX_DEPTH || length > MAX_TERM_LENGTH {
+                self.too_large = true;
+                return first;
+            }
+        }
         starts.push(all.len() as u32);
         depths.push(depth);
+        lengths.push(u32::try_from(length).unwrap_or(u32::MAX));
         all.extend_from_slice(words);
         slots.insert_unique(hash(words), next, |&id| hash(slice(all, starts, id)));
         next
@@ -80,6 +91,11 @@ impl TermStore {
     #[inline]
     pub fn words(&self, id: u32) -> &[u32] {
         slice(&self.words, &self.starts, id)
+    }
+
+    /// Returns the length of the text of a term, in bytes.
+    pub fn length(&self, id: u32) -> usize {
+        self.lengths[id as usize] as usize
     }
 
     /// Compares terms by the order of names in the rulesheet, which does not depend

@@ -8,6 +8,11 @@ use thiserror::Error;
 /// expressions may recurse.
 pub const MAX_DEPTH: usize = 200;
 
+/// The maximum length of the text of a term that a proof or grounding creates, in bytes.
+///
+/// A term can contain another one several times, so its text can be exponentially longer than the rules.
+pub const MAX_TERM_LENGTH: usize = 1 << 16;
+
 /// A position in a text. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Place {

@@ -10,7 +10,7 @@ mod scramble;
 pub(super) use dependencies::{DependencyGraph, for_each_atom};
 pub use diagnostics::{Code, Finding, Severity};
 
-pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, Place};
+pub use kif::{Document, Expr, ExprKind, KifError, MAX_DEPTH, MAX_TERM_LENGTH, Place};
 pub use names::find_name;
 pub use rules::{Atom, Literal, Rule, Rules, RulesError, Term};
 pub(super) use rules::{RELATIONS, has_error};

@@ -26,6 +26,7 @@ export class RulesheetsView {
   constructor(app) {
     this.app = app;
     this.title = "Rulesheets";
+    this.short = "Rules";
     this.icon = "rules";
     this.wide = true;
     /** @type {Rulesheet[]} */

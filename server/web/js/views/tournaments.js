@@ -28,6 +28,7 @@ export class TournamentsView {
   constructor(app) {
     this.app = app;
     this.title = "Tournaments";
+    this.short = "Matches";
     this.icon = "cup";
     this.wide = true;
     /** @type {Tournament[] | null} */

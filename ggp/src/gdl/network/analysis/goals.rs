@@ -27,7 +27,7 @@ const MOST_VISITS: usize = 1_000_000;
 
 /// Returns the tree of the highest goal of each role of a rulesheet, whose
 /// facts are the fluents of its network, or `None` if the tree is too large.
-/// Grounds the rules again.
+/// Grounds the rules again, within `limits`.
 ///
 /// A tree is defined as in [Świechowski and Mańdziuk 2014, section V.B], over
 /// ground instances whose conditions may hold in some state. A sentence that
@@ -39,10 +39,14 @@ const MOST_VISITS: usize = 1_000_000;
 ///
 /// Returns the same errors as
 /// [`Network::unless`](crate::gdl::network::Network::unless).
-pub fn goal_trees(rules: &Rules, stop: &AtomicBool) -> Result<Vec<Option<GoalTree>>, GroundError> {
+pub fn goal_trees(
+    rules: &Rules,
+    limits: GroundLimits,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<GoalTree>>, GroundError> {
     let mut terms = GroundTerms::default();
     let clauses = ground_clauses(rules, &mut terms)?;
-    let mut chain = ForwardChaining::new(&clauses, &mut terms, GroundLimits::default(), stop);
+    let mut chain = ForwardChaining::new(&clauses, &mut terms, limits, stop);
     chain.run(&clause_groups(&clauses)?)?;
     let builder = NetworkBuilder::new(&clauses, &chain, stop)?;
     let (roles, fluents, gates, lits) = (builder.roles, builder.fluents, builder.gates, builder.lits);

@@ -103,8 +103,8 @@ pub struct NetworkBuilder<'b, 'a> {
 impl<'b, 'a> NetworkBuilder<'b, 'a> {
     /// # Errors
     ///
-    /// Returns an error if there is no role, or if recursion is not stratified
-    /// or too large, and [`GroundError::Stopped`].
+    /// Returns an error if there is no role, if recursion is not stratified or
+    /// too large, or if the names are too long, and [`GroundError::Stopped`].
     pub fn new(
         clauses: &'b GroundClauses,
         chain: &'b ForwardChaining<'a>,
@@ -127,6 +127,12 @@ impl<'b, 'a> NetworkBuilder<'b, 'a> {
                 }
                 AtomKind::Derived => {}
             }
+        }
+        // The network keeps the texts, which can be much larger than the terms.
+        let names = fluents.iter().chain(moves.iter().map(|(_, term)| term));
+        let bytes: u64 = names.map(|&term| chain.terms.length(term)).sum();
+        if bytes / 4 > chain.limits.words as u64 {
+            return Err(chain.limits.error(GroundBound::Words));
         }
         moves.sort_by_key(|&(role, _)| role);
         let gates = Gates::new(fluents.len(), moves.len());

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::features::StateFeatures;
 use crate::game::key_of_words;
+use crate::gdl::ground::GroundLimits;
 use crate::gdl::network::analysis::{EngineGame, NetworkFeatures, accumulates, goal_trees};
 use crate::gdl::network::{Network, NetworkState, SequentialEngine};
 use crate::gdl::{Goal, Reasoner, Rules};
@@ -73,7 +74,8 @@ impl NetworkGame {
     /// Returns the features of states that strategies use. The first call may
     /// take some seconds.
     pub fn features(&self) -> Box<dyn StateFeatures<NetworkGame>> {
-        let goals = |rules| goal_trees(rules, &AtomicBool::new(false)).ok();
+        let memory = self.memory().room().min(GroundLimits::DEFAULT_MEMORY);
+        let goals = |rules| goal_trees(rules, GroundLimits::within(memory), &AtomicBool::new(false)).ok();
         let goals = || self.rules.as_ref().and_then(goals).unwrap_or_else(|| vec![None; self.roles()]);
         let made = self.features.get_or_init(|| NetworkFeatures::new(self, &self.network, goals().into()));
         StateFeatures::<NetworkGame>::duplicate(made)

@@ -1,4 +1,4 @@
-//! The page: files that are part of the program.
+//! The files of the page, which are part of the program.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,6 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rust_embed::RustEmbed;
 
+use super::bundle::{PageError, bundle};
 use crate::answer::typed;
 use crate::error::ApiError;
 
@@ -20,6 +21,14 @@ use crate::error::ApiError;
 #[derive(RustEmbed)]
 #[folder = "web"]
 struct Web;
+
+/// The module that starts the page. Its answer contains all modules, because a browser loads one file much faster than
+/// 40.
+const SCRIPT: &str = "js/main.js";
+
+/// The paths of the files that the document names, and of the document.
+const FILES: [&str; 7] =
+    ["index.html", "favicon.svg", "css/base.css", "css/board.css", "css/forms.css", "css/panels.css", SCRIPT];
 
 /// A file of the page.
 struct Asset {
@@ -31,17 +40,17 @@ struct Asset {
 }
 
 /// The files of an optimised program, by their paths.
-static ASSETS: LazyLock<BTreeMap<String, Asset>> =
-    LazyLock::new(|| Web::iter().filter_map(|path| Some((path.to_string(), Asset::load(&path)?))).collect());
+static ASSETS: LazyLock<BTreeMap<&str, Result<Asset, PageError>>> =
+    LazyLock::new(|| FILES.into_iter().map(|path| (path, Asset::load(path))).collect());
 
 impl Asset {
-    fn load(path: &str) -> Option<Asset> {
-        let file = Web::get(path)?;
-        let hash = xxhash_rust::xxh3::xxh3_64(&file.data);
-        let etag = HeaderValue::from_str(&format!("\"{hash:016x}\"")).ok()?;
-        let bytes = Bytes::from(file.data.into_owned());
+    fn load(path: &str) -> Result<Asset, PageError> {
+        let content = if path == SCRIPT { bundle(path, &text) } else { text(path) };
+        let bytes = Bytes::from(content?);
+        let hash = xxhash_rust::xxh3::xxh3_64(&bytes);
+        let etag = HeaderValue::from_str(&format!("\"{hash:016x}\"")).expect("digits are visible characters");
         let gzip = compressed(&bytes).filter(|gzip| gzip.len() < bytes.len());
-        Some(Asset { content_type: content_type(path), bytes, gzip, etag })
+        Ok(Asset { content_type: content_type(path), bytes, gzip, etag })
     }
 
     fn response(&self, headers: &HeaderMap) -> Response {
@@ -65,14 +74,12 @@ impl Asset {
 }
 
 /// Returns the text of a file of the page.
-pub fn text(path: &str) -> Option<String> {
-    String::from_utf8(Web::get(path)?.data.into_owned()).ok()
-}
-
-/// Returns the paths of all files of the page.
-#[cfg(test)]
-pub fn paths() -> impl Iterator<Item = String> {
-    Web::iter().map(|path| path.into_owned())
+///
+/// # Errors
+/// If the file is missing.
+pub fn text(path: &str) -> Result<String, PageError> {
+    let file = Web::get(path).and_then(|file| String::from_utf8(file.data.into_owned()).ok());
+    file.ok_or_else(|| PageError::Missing { path: path.to_owned() })
 }
 
 /// Answers requests for which there is no route: with a file of the page, or an error.
@@ -84,12 +91,13 @@ pub async fn asset(request: Request) -> Response {
         return missing();
     }
     let is_read = [Method::GET, Method::HEAD].contains(request.method());
-    let respond = |asset: &Asset| match is_read {
-        true => asset.response(request.headers()),
-        false => ApiError::method(request.method(), "GET, HEAD").into_response(),
+    let respond = |asset: &Result<Asset, PageError>| match asset {
+        Err(error) => ApiError::internal(error).into_response(),
+        Ok(asset) if is_read => asset.response(request.headers()),
+        Ok(_) => ApiError::method(request.method(), "GET, HEAD").into_response(),
     };
     if cfg!(debug_assertions) {
-        Asset::load(name).as_ref().map_or_else(missing, respond)
+        FILES.contains(&name).then(|| Asset::load(name)).as_ref().map_or_else(missing, respond)
     } else {
         ASSETS.get(name).map_or_else(missing, respond)
     }
@@ -111,17 +119,10 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 fn content_type(path: &str) -> &'static str {
     match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
-        "html" => "text/html; charset=utf-8",
-        "js" | "mjs" => "text/javascript; charset=utf-8",
         "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
         "svg" => "image/svg+xml",
-        "json" => "application/json",
-        "webmanifest" => "application/manifest+json",
-        "png" => "image/png",
-        "ico" => "image/vnd.microsoft.icon",
-        "woff2" => "font/woff2",
-        "txt" => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
+        _ => "text/html; charset=utf-8",
     }
 }
 
@@ -130,11 +131,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_page_has_a_content_type() {
-        for path in Web::iter() {
-            assert_ne!(content_type(&path), "application/octet-stream", "{path}");
+    fn the_document_names_every_file_of_the_page() {
+        let document = text("index.html").unwrap();
+        for path in FILES {
+            assert!(ASSETS[path].is_ok(), "{path}");
+            assert!(path == "index.html" || document.contains(&format!("=\"{path}\"")), "{path}");
         }
-        assert!(ASSETS.contains_key("index.html"));
+        let names = document.split(['\'', '"']).filter(|word| word.contains('.') && word.contains('/'));
+        assert_eq!(names.filter(|name| !name.contains(' ') && !FILES.contains(name)).collect::<Vec<_>>(), [""; 0]);
+    }
+
+    #[test]
+    fn the_script_contains_the_modules_without_comments() {
+        let script = &ASSETS[SCRIPT].as_ref().unwrap().bytes;
+        let script = std::str::from_utf8(script).unwrap();
+        assert!(script.contains("// js/views/tournaments.js\n") && !script.contains("/**"));
+        assert!(!script.contains("import") && !script.contains("export "));
     }
 
     #[test]

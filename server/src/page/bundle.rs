@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use super::module::Module;
 
-/// The reason why the page cannot be one file. It is a fault of the page, not of the game.
+/// The reason why the files of the page cannot be joined. It is a fault of the page, not of a request or a game.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PageError {
-    /// A file of the page cannot be part of one file.
-    #[error("the page cannot be one file: {path}, line {line}: {what}")]
+    /// A file of the page cannot be part of another one.
+    #[error("the page is faulty: {path}, line {line}: {what}")]
     Content {
         /// The file.
         path: String,
@@ -19,7 +19,7 @@ pub enum PageError {
         what: String,
     },
     /// A file is missing.
-    #[error("the page cannot be one file: {path} is missing")]
+    #[error("the page is faulty: {path} is missing")]
     Missing {
         /// The file.
         path: String,
@@ -27,7 +27,7 @@ pub enum PageError {
 }
 
 /// Returns the text of a file of the page.
-pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, PageError>;
 
 /// Returns a script with a module and all modules that it imports. Each module is a function that returns its exports,
 /// after the modules that it imports.
@@ -60,7 +60,7 @@ impl Bundler<'_> {
                 return Ok(());
             }
         }
-        let text = (self.read)(path).ok_or_else(|| PageError::Missing { path: path.to_owned() })?;
+        let text = (self.read)(path)?;
         let failed = |(line, what)| PageError::Content { path: path.to_owned(), line, what };
         let module = Module::parse(&text).map_err(failed)?;
         let mut body = String::new();
@@ -115,7 +115,10 @@ mod tests {
     use super::*;
 
     fn bundled(files: &[(&str, &str)]) -> Result<String, PageError> {
-        let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
+        let read = |path: &str| match files.iter().find(|(name, _)| *name == path) {
+            Some((_, text)) => Ok((*text).to_owned()),
+            None => Err(PageError::Missing { path: path.to_owned() }),
+        };
         bundle(files[0].0, &read)
     }
 
@@ -138,7 +141,7 @@ mod tests {
     fn modules_that_cannot_be_bundled_are_refused() {
         let error = |files: &[(&str, &str)]| bundled(files).unwrap_err().to_string();
         let import_b = ("a.js", "import { b } from \"./b.js\";\n");
-        assert_eq!(error(&[import_b]), "the page cannot be one file: b.js is missing");
+        assert_eq!(error(&[import_b]), "the page is faulty: b.js is missing");
         for (text, expected) in [
             ("const b = 1;\n", "a.js, line 1: b.js has no export `b`"),
             ("import { a } from \"./a.js\";\n", "a.js, line 1: the module imports itself"),
@@ -146,7 +149,7 @@ mod tests {
             ("import { a } from \"../../a.js\";\n", "b.js, line 1: `../../a.js` is not the address of a module"),
             ("\nimport a from \"./a.js\";\n", "b.js, line 2: expected `import { … } from \"…\";`"),
         ] {
-            assert_eq!(error(&[import_b, ("b.js", text)]), format!("the page cannot be one file: {expected}"));
+            assert_eq!(error(&[import_b, ("b.js", text)]), format!("the page is faulty: {expected}"));
         }
     }
 }

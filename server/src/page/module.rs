@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
         self.next();
         match self.peek().map(|token| token.text) {
             Some("{") => {}
-            Some("(") => return Err("a dynamic import cannot be part of one file".to_owned()),
+            Some("(") => return Err("a dynamic import cannot be part of one script".to_owned()),
             _ => return Err("expected `import { … } from \"…\";`".to_owned()),
         }
         let names = self.names()?;
