@@ -36,6 +36,8 @@
 //! - R. Zhou and E. A. Hansen. Structured duplicate detection in external-memory graph search. AAAI 2004.
 //! - H. S. Warren. Hacker's Delight. 2nd edition, 2012.
 #![forbid(unsafe_code)]
+// Parts of the search serve clusters only.
+#![cfg_attr(not(feature = "cluster"), allow(dead_code, unused_imports))]
 
 mod bits;
 mod blocks;
@@ -56,7 +58,11 @@ mod verify;
 pub use build::{
     BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
 };
+#[cfg(feature = "cluster")]
+pub use build::{ClusterMember, PartReport, assemble};
 pub use error::BuilderError;
+#[cfg(feature = "cluster")]
+pub use error::ClusterError;
 pub use observer::{BuildPhase, Observer};
 pub use options::{BuildMode, NoMirroredForm, TableSpec};
 pub use resources::{ResourceError, check_disk, check_memory, total_memory};

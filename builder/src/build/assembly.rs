@@ -130,9 +130,20 @@ impl TableAssembler<'_> {
     /// Returns the bytes of each of these consecutive blocks. The distances of
     /// the blocks are first collected from the layers, in bit planes.
     pub fn encode(&self, encoder: &mut BlockEncoder, blocks: &[Block]) -> Result<Vec<Vec<u8>>> {
+        self.encode_with(encoder, blocks, &[])
+    }
+
+    /// Returns the bytes of blocks as [`encode`](TableAssembler::encode) does, if the layers lack some states. Those
+    /// have the given distances, each from an index on.
+    pub fn encode_with(
+        &self,
+        encoder: &mut BlockEncoder,
+        blocks: &[Block],
+        others: &[(u64, Vec<u8>)],
+    ) -> Result<Vec<Vec<u8>>> {
         let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(Vec::new()) };
         let start = first.indices.start;
-        let planes = self.planes(start..last.indices.end)?;
+        let planes = self.planes_with(start..last.indices.end, others)?;
         Ok(blocks
             .iter()
             .map(|block| planes.encode_block(start, block.indices.clone(), self.encoding, encoder))
@@ -142,6 +153,11 @@ impl TableAssembler<'_> {
     /// Returns the distances of the states of these indices. Bit `i` of the planes
     /// belongs to the state with the index `indices.start + i`.
     pub fn planes(&self, indices: Range<u64>) -> Result<DistancePlanes> {
+        self.planes_with(indices, &[])
+    }
+
+    /// Returns the distances, if the layers lack some states. Those have the given distances, each from an index on.
+    fn planes_with(&self, indices: Range<u64>, others: &[(u64, Vec<u8>)]) -> Result<DistancePlanes> {
         let states = indices.end - indices.start;
         // Eight bitmaps, one per binary digit of a distance, take a byte per state.
         let no_memory = |_| BuilderError::OutOfMemory { needed: states };
@@ -164,6 +180,17 @@ impl TableAssembler<'_> {
                 layer_states[(bits.start / 64) as usize..bits.end.div_ceil(64) as usize].fill(0);
                 Ok(())
             })?;
+        }
+        for (first, distances) in others {
+            let offset = first - indices.start;
+            occupancy.clear();
+            occupancy.mark_bits(offset, distances.len() as u64);
+            for distance in 0..=distances.iter().copied().max().unwrap_or(0) {
+                let states = (offset..).zip(distances).filter(|(_, found)| **found == distance);
+                states.for_each(|(bit, _)| layer_states[(bit / 64) as usize] |= 1 << (bit % 64));
+                planes.add(&layer_states, &occupancy, distance).map_err(no_memory)?;
+                layer_states.fill(0);
+            }
         }
         assert!(planes.all_seen(states), "every state is in a layer");
         Ok(planes)

@@ -18,7 +18,7 @@ const THREAD: u64 = 256 << 10;
 const LAYERS: u64 = 64;
 
 /// The smallest memory for spilled states, in bytes.
-const MIN_SPILL: u64 = 1 << 20;
+pub(super) const MIN_SPILL: u64 = 1 << 20;
 
 /// The memory that zstd takes at a high level, in bytes.
 const COMPRESSOR: u64 = 8 << 20;
@@ -29,7 +29,7 @@ const MODELS: u64 = 1 << 20;
 /// Returns the smallest memory limit with which an out-of-core build can use
 /// `threads` threads, in bytes.
 pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
-    let suffices = |limit: u64| params_for(spec, threads, limit).is_some();
+    let suffices = |limit: u64| params_for(spec, threads, limit, 0).is_some();
     let (mut low, mut high) = (0, 1 << 20);
     while !suffices(high) {
         (low, high) = (high, 2 * high);
@@ -52,9 +52,22 @@ pub(super) fn least_memory(spec: TableSpec, threads: usize) -> u64 {
 /// # Errors
 /// If the limit does not suffice for one thread.
 pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Result<(PartitionParams, usize)> {
+    fit_with_fixed(spec, threads, limit, 0)
+}
+
+/// Returns such parameters with at least `least_fixed` fixed pieces.
+///
+/// # Errors
+/// If the limit does not suffice for one thread.
+pub(super) fn fit_with_fixed(
+    spec: TableSpec,
+    threads: usize,
+    limit: u64,
+    least_fixed: usize,
+) -> Result<(PartitionParams, usize)> {
     // Estimates may ask for more threads than a pool can have.
     let threads = threads.min(rayon::max_num_threads());
-    let fit = |threads| params_for(spec, threads, limit).map(|params| (params, threads));
+    let fit = |threads| params_for(spec, threads, limit, least_fixed).map(|params| (params, threads));
     if let Some(all) = fit(threads) {
         return Ok(all);
     }
@@ -74,12 +87,12 @@ pub(super) fn fit_to_limit(spec: TableSpec, threads: usize, limit: u64) -> Resul
 
 /// Returns the parameters with the fewest fixed pieces for which no state needs
 /// to go to disk, or else those with the most memory for spilled states.
-fn params_for(spec: TableSpec, threads: usize, limit: u64) -> Option<PartitionParams> {
+fn params_for(spec: TableSpec, threads: usize, limit: u64, least_fixed: usize) -> Option<PartitionParams> {
     let pieces = spec.prefix.board().pieces();
     // Segments of 32 KiB to 256 KiB.
     let segment_words = 1usize << ((limit / 1024).clamp(32 << 10, 256 << 10) / 8).ilog2();
     let slice_pieces = Expander::slice_pieces_within(spec.prefix, MAX_SLICES_BYTES.min(limit / 64));
-    let candidates = (0..=pieces.saturating_sub(2)).filter_map(|fixed_pieces| {
+    let candidates = (least_fixed..=pieces.saturating_sub(2)).filter_map(|fixed_pieces| {
         let slice_pieces = slice_pieces.min(pieces - 1 - fixed_pieces);
         let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
         with_spill(spec, threads, params, limit)
@@ -91,16 +104,28 @@ fn params_for(spec: TableSpec, threads: usize, limit: u64) -> Option<PartitionPa
 
 /// Returns the same parameters with all remaining memory for spilled states,
 /// or `None` if too little remains.
-pub(super) fn with_spill(
-    spec: TableSpec,
-    threads: usize,
-    params: PartitionParams,
-    limit: u64,
-) -> Option<PartitionParams> {
+fn with_spill(spec: TableSpec, threads: usize, params: PartitionParams, limit: u64) -> Option<PartitionParams> {
     let needed = memory_without_spill(spec, threads, params);
     // Small allocations leave gaps.
     let spill_bytes = limit.checked_sub(needed)? / 8 * 7;
     (spill_bytes >= MIN_SPILL).then_some(PartitionParams { spill_bytes, ..params })
+}
+
+/// Returns the parameters of a build that is resumed, with the partitions that it began with: the number of fixed
+/// pieces, and the words of a segment. Returns `None` if the limit is too small.
+pub(super) fn resume_params(
+    spec: TableSpec,
+    threads: usize,
+    (fixed_pieces, segment_words): (usize, usize),
+    new: PartitionParams,
+    limit: u64,
+) -> Option<PartitionParams> {
+    if (fixed_pieces, segment_words) == (new.fixed_pieces, new.segment_words) {
+        return Some(new);
+    }
+    let slice_pieces = new.slice_pieces.min(spec.prefix.board().pieces() - 1 - fixed_pieces);
+    let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
+    with_spill(spec, threads, params, limit)
 }
 
 /// Returns the memory of an out-of-core build without spilled states, in bytes.

@@ -1,6 +1,8 @@
 //! Builds of table files.
 
 mod assembly;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod estimate;
 mod in_memory;
 mod machine;
@@ -12,6 +14,8 @@ mod table_builder;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "cluster")]
+pub use cluster::{ClusterMember, PartReport, assemble};
 pub use estimate::{BuildEstimate, Calibration};
 pub use machine::{MachineSpec, disk_rate};
 pub use out_of_core::BuildOutcome;

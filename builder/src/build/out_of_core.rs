@@ -16,14 +16,14 @@ use sternhalma_data::table::{Block, LayerTraffic, Provenance};
 use sternhalma_data::{Table, TableError, TableInfo};
 
 use super::assembly::{TableAssembler, TableCommits, segments_before};
-use super::memory::{batch_size, with_spill};
+use super::memory::{batch_size, resume_params};
 use super::table_builder::TableBuilder;
 use crate::blocks::check_blocks;
 use crate::blocks::write_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    CommittedBlocks, Journal, LayerFile, LayerSummary, LayerWriter, LockedDir, NewLayer, Numbering, PackedLayerSegment,
-    PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory, WorkDir,
+    CommittedBlocks, Journal, LayerFile, LayerParts, LayerSummary, LayerWriter, LockedDir, NewLayer, Numbering,
+    PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory, WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
@@ -31,7 +31,7 @@ use crate::process::{Stopwatch, peak_memory, provenance};
 use crate::search::ExternalSearch;
 
 /// The largest distance that a table can store.
-const MAX_DISTANCE: u32 = 254;
+pub(super) const MAX_DISTANCE: u32 = 254;
 
 /// The bytes of the table that are written before their layers are freed.
 pub(super) const COMMIT_BYTES: u64 = 256 << 20;
@@ -131,14 +131,10 @@ impl<'a> OutOfCoreBuild<'a> {
     /// Returns the parameters with the partitioning that the build began with.
     /// The memory limit must suffice for the build.
     fn resume_params(&self, work: &WorkDir) -> Result<PartitionParams> {
-        let (fixed_pieces, segment_words) = work.partitioning();
-        if (fixed_pieces, segment_words) == (self.params.fixed_pieces, self.params.segment_words) {
-            return Ok(self.params);
-        }
-        let slice_pieces = self.params.slice_pieces.min(self.options.spec.prefix.board().pieces() - 1 - fixed_pieces);
-        let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes: 0 };
-        let fitted = with_spill(self.options.spec, self.pool.current_num_threads(), params, self.options.memory_limit);
-        fitted.ok_or_else(|| BuilderError::WorkDirMemory { path: work.dir.path.clone() })
+        let (threads, limit) = (self.pool.current_num_threads(), self.options.memory_limit);
+        let recorded = work.manifest().partitioning();
+        resume_params(self.options.spec, threads, recorded, self.params, limit)
+            .ok_or_else(|| BuilderError::WorkDirMemory { path: work.dir.path.clone() })
     }
 
     fn partitioning(&self, params: PartitionParams) -> Partitioning {
@@ -158,7 +154,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let segments = partitioning.segments();
         let spec = self.options.spec;
         let freed = segments_before(&partitioning, &spec.layout()?, committed);
-        if self.check_layers(work, segments, freed)? > 0 {
+        if check_layers(work, segments, freed, self.observer)? > 0 {
             work.count_resume()?;
         }
         loop {
@@ -178,7 +174,7 @@ impl<'a> OutOfCoreBuild<'a> {
                         ExternalSearch::new(numbering, params, &self.storage, &spill, self.observer)
                     });
                     if copies.is_empty() {
-                        copies = self.copies(work, &search.partitioning, &layers)?;
+                        copies = open_copies(work, &search.partitioning, &layers)?;
                     }
                     let (layer, copy) = self.next_layer(work, search, distance, &copies)?;
                     copies.insert(0, copy);
@@ -206,63 +202,6 @@ impl<'a> OutOfCoreBuild<'a> {
         Ok(layers)
     }
 
-    /// Compares the layers on disk with their checksums, except the first `freed` segments, and
-    /// returns their number.
-    fn check_layers(&self, work: &WorkDir, segments: u64, freed: u64) -> Result<u64> {
-        let present: Vec<u32> =
-            (0..=MAX_DISTANCE + 1).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
-        if !present.is_empty() {
-            self.observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
-        }
-        for &distance in &present {
-            for layer in [work.layer(distance, segments)?, work.copy(distance, segments)?].into_iter().flatten() {
-                (freed..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
-            }
-            if self.observer.cancelled() {
-                return Err(BuilderError::Cancelled);
-            }
-            self.observer.advance(segments);
-        }
-        Ok(present.len() as u64)
-    }
-
-    /// Returns the copies of the last two of these layers, the last one first. If one is missing,
-    /// both are made from the layers.
-    fn copies(&self, work: &WorkDir, partitioning: &Partitioning, layers: &[LayerFile]) -> Result<Vec<LayerFile>> {
-        let segments = partitioning.segments();
-        let wanted = layers.len().saturating_sub(2)..layers.len();
-        let open = || -> Result<Option<Vec<LayerFile>>> {
-            wanted.clone().rev().map(|distance| work.copy(distance as u32, segments)).collect()
-        };
-        if let Some(copies) = open()? {
-            return Ok(copies);
-        }
-        let create = |distance: usize| work.create_copy(distance as u32, segments);
-        let mut writers = wanted.clone().map(create).collect::<Result<Vec<_>>>()?;
-        let batch = self.pool.current_num_threads() as u64;
-        for first in (0..segments).step_by(batch as usize) {
-            let history = || SegmentHistory::new(partitioning.segment_words());
-            let pack = |history: &mut SegmentHistory, segment| {
-                let mut packed = [PackedSegment::default(), PackedSegment::default()];
-                let length = partitioning.segment(segment).words().len();
-                history.for_each(partitioning, segment, layers, |codec, distance, words| {
-                    if let Some(packed) = distance.checked_sub(wanted.start).and_then(|i| packed.get_mut(i)) {
-                        *packed = codec.pack(&words[..length]);
-                    }
-                    Ok(())
-                })?;
-                Ok(packed)
-            };
-            let batch = (first..segments.min(first + batch)).into_par_iter().map_init(history, pack);
-            let batch = batch.collect::<Result<Vec<_>>>()?;
-            for (i, writer) in writers.iter_mut().enumerate() {
-                writer.add(batch.iter().map(|packed| &packed[i]))?;
-            }
-        }
-        let finish = |writer: LayerWriter| writer.finish(LayerSummary::default());
-        writers.into_iter().rev().map(finish).collect()
-    }
-
     /// Writes the layer of this distance, given the copies of the two previous layers. Returns the
     /// layer and its copy.
     fn next_layer(
@@ -279,7 +218,8 @@ impl<'a> OutOfCoreBuild<'a> {
             [] => write_goal(&search.partitioning, &mut out)?,
             [layer, earlier @ ..] => {
                 self.observer.begin(BuildPhase::Layer(distance), search.groups());
-                search.expand(layer, earlier.first(), &mut out)?
+                let [layer, before] = [std::slice::from_ref(layer), &earlier[..earlier.len().min(1)]].map(LayerParts);
+                search.expand(layer, before, &mut out)?
             }
         };
         let (layer, copy) = out.finish(|| {
@@ -342,16 +282,77 @@ fn not_resumable(error: BuilderError) -> BuilderError {
     BuilderError::NotResumable { what }
 }
 
+/// Compares the layers on disk with their checksums, except the first `freed` segments, and
+/// returns their number.
+pub(super) fn check_layers(work: &WorkDir, segments: u64, freed: u64, observer: &dyn Observer) -> Result<u64> {
+    let present: Vec<u32> = (0..=MAX_DISTANCE + 1).filter(|&distance| work.dir.layer_path(distance).exists()).collect();
+    if !present.is_empty() {
+        observer.begin(BuildPhase::Resume, present.len() as u64 * segments);
+    }
+    for &distance in &present {
+        for layer in [work.layer(distance, segments)?, work.copy(distance, segments)?].into_iter().flatten() {
+            (freed..segments).into_par_iter().try_for_each(|segment| layer.check(segment))?;
+        }
+        if observer.cancelled() {
+            return Err(BuilderError::Cancelled);
+        }
+        observer.advance(segments);
+    }
+    Ok(present.len() as u64)
+}
+
+/// Returns the copies of the last two of these layers, the last one first. If one is missing,
+/// both are made from the layers.
+pub(super) fn open_copies(work: &WorkDir, partitioning: &Partitioning, layers: &[LayerFile]) -> Result<Vec<LayerFile>> {
+    let segments = partitioning.segments();
+    let wanted = layers.len().saturating_sub(2)..layers.len();
+    let open = || -> Result<Option<Vec<LayerFile>>> {
+        wanted.clone().rev().map(|distance| work.copy(distance as u32, segments)).collect()
+    };
+    if let Some(copies) = open()? {
+        return Ok(copies);
+    }
+    let create = |distance: usize| work.create_copy(distance as u32, segments);
+    let mut writers = wanted.clone().map(create).collect::<Result<Vec<_>>>()?;
+    let batch = rayon::current_num_threads() as u64;
+    for first in (0..segments).step_by(batch as usize) {
+        let history = || SegmentHistory::new(partitioning.segment_words());
+        let pack = |history: &mut SegmentHistory, segment| {
+            let mut packed = [PackedSegment::default(), PackedSegment::default()];
+            let length = partitioning.segment(segment).words().len();
+            history.for_each(partitioning, segment, layers, |codec, distance, words| {
+                if let Some(packed) = distance.checked_sub(wanted.start).and_then(|i| packed.get_mut(i)) {
+                    *packed = codec.pack(&words[..length]);
+                }
+                Ok(())
+            })?;
+            Ok(packed)
+        };
+        let batch = (first..segments.min(first + batch)).into_par_iter().map_init(history, pack);
+        let batch = batch.collect::<Result<Vec<_>>>()?;
+        for (i, writer) in writers.iter_mut().enumerate() {
+            writer.add(batch.iter().map(|packed| &packed[i]))?;
+        }
+    }
+    let finish = |writer: LayerWriter| writer.finish(LayerSummary::default());
+    writers.into_iter().rev().map(finish).collect()
+}
+
 /// Writes layer 0, which consists of the goal with rank 0.
 fn write_goal(partitioning: &Partitioning, out: &mut NewLayer) -> Result<LayerSummary> {
+    out.add(&[goal_segment(partitioning)])?;
+    out.add_empty(partitioning.segments() - 1);
+    Ok(LayerSummary { states: 1, ..LayerSummary::default() })
+}
+
+/// Returns segment 0 of layer 0.
+pub(super) fn goal_segment(partitioning: &Partitioning) -> PackedLayerSegment {
     let mut words = vec![0; partitioning.segment(0).words().len()];
     words[0] = 1;
     let mut codec = SegmentCodec::new();
     let (copy, zeros) = (codec.pack(&words), vec![0; words.len()]);
     let delta = codec.pack_delta(&mut words, &copy, [&zeros, &zeros], partitioning.neighbors(0));
-    out.add(&[PackedLayerSegment { delta, copy }])?;
-    out.add_empty(partitioning.segments() - 1);
-    Ok(LayerSummary { states: 1, ..LayerSummary::default() })
+    PackedLayerSegment { delta, copy }
 }
 
 /// Returns the contents of the table, and the part of its provenance that follows from the layers.

@@ -169,11 +169,13 @@ impl LayerWriter {
         tail.extend(&json);
         tail.extend(self.at.to_le_bytes());
         tail.extend((json.len() as u64).to_le_bytes());
-        tail.extend(checksum(&tail).to_le_bytes());
+        let directory_checksum = checksum(&tail);
+        tail.extend(directory_checksum.to_le_bytes());
         self.write(&tail)?;
         let path = self.file.path().to_owned();
         let file = self.file.persist(true).map_err(BuilderError::file(&path, "write"))?;
-        Ok(LayerFile { path, file, entries: self.entries, summary, tail_bytes: tail.len() as u64 })
+        let tail_bytes = tail.len() as u64;
+        Ok(LayerFile { path, file, entries: self.entries, summary, tail_bytes, directory_checksum })
     }
 }
 
@@ -186,6 +188,7 @@ pub(crate) struct LayerFile {
     entries: Vec<SegmentEntry>,
     summary: LayerSummary,
     tail_bytes: u64,
+    directory_checksum: u64,
 }
 
 impl LayerFile {
@@ -222,7 +225,8 @@ impl LayerFile {
             return Err(damaged("its end does not fit its length"));
         }
         let tail = read(HEADER_BYTES + segment_bytes, length - HEADER_BYTES - segment_bytes)?;
-        if checksum(&tail[..tail.len() - 8]) != word(&tail, tail.len() - 8) {
+        let directory_checksum = word(&tail, tail.len() - 8);
+        if checksum(&tail[..tail.len() - 8]) != directory_checksum {
             return Err(damaged("its directory does not match its checksum"));
         }
         let (directory, rest) = tail.split_at(directory_bytes as usize);
@@ -238,7 +242,8 @@ impl LayerFile {
         if start != segment_bytes {
             return Err(damaged("its segments do not add up"));
         }
-        Ok(Some(LayerFile { path: path.to_owned(), file, entries, summary, tail_bytes: tail.len() as u64 }))
+        let tail_bytes = tail.len() as u64;
+        Ok(Some(LayerFile { path: path.to_owned(), file, entries, summary, tail_bytes, directory_checksum }))
     }
 
     /// Returns the summary. The bytes written include the directory.
@@ -249,6 +254,11 @@ impl LayerFile {
     /// Returns the length of the file in bytes, with the segments that have been freed.
     pub fn bytes(&self) -> u64 {
         HEADER_BYTES + self.entries.last().map_or(0, |end| end.start) + self.tail_bytes
+    }
+
+    /// Returns the checksum of the directory and the summary, which identifies the contents.
+    pub fn directory_checksum(&self) -> u64 {
+        self.directory_checksum
     }
 
     /// Compares a segment with its checksum.
@@ -309,6 +319,14 @@ impl LayerFile {
         if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
     }
 
+    /// Returns the bytes of a segment of a copy in the form of a layer. They can be read without other layers. Returns
+    /// `None` if the segment is empty.
+    pub fn whole_segment(&self, segment: u64) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        let any = self.packed(segment, &mut bytes)?;
+        Ok(any.then(|| SegmentCodec::whole(&bytes)))
+    }
+
     /// Reads the packed bytes of a segment. Returns `false` if the segment is empty.
     fn packed(&self, segment: u64, bytes: &mut Vec<u8>) -> Result<bool> {
         let [entry, next] = [segment, segment + 1].map(|segment| self.entries[segment as usize]);
@@ -322,5 +340,29 @@ impl LayerFile {
 
     fn damaged_segment(&self, segment: u64) -> BuilderError {
         BuilderError::damaged(&self.path, format!("segment {segment} does not match its checksum"))
+    }
+}
+
+/// The files of a layer. Each segment is in at most one of them. Without files, the layer is empty.
+#[derive(Clone, Copy)]
+pub(crate) struct LayerParts<'a>(pub &'a [LayerFile]);
+
+impl LayerParts<'_> {
+    /// Returns whether all of these segments are empty.
+    pub fn is_empty(self, segments: std::ops::Range<u64>) -> bool {
+        self.0.iter().all(|part| part.is_empty(segments.clone()))
+    }
+
+    /// Announces to the system that these segments will be read soon.
+    pub fn prefetch(self, segments: std::ops::Range<u64>) {
+        self.0.iter().for_each(|part| part.prefetch(segments.clone()));
+    }
+
+    /// Fills `words` with a segment of copies. Returns `false` and leaves `words` alone if the segment is empty.
+    pub fn read(self, segment: u64, words: &mut [u64], codec: &mut SegmentCodec) -> Result<bool> {
+        match self.0.iter().find(|part| !part.is_empty(segment..segment + 1)) {
+            Some(part) => part.read(segment, words, codec),
+            None => Ok(false),
+        }
     }
 }

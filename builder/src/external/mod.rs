@@ -5,6 +5,7 @@
 
 mod bit_coder;
 mod delta;
+mod frames;
 mod journal;
 mod layer_file;
 mod layer_stack;
@@ -15,8 +16,9 @@ mod segment;
 mod spill;
 mod work_dir;
 
+pub(crate) use frames::FrameStore;
 pub(crate) use journal::{CommittedBlocks, Effort, Journal};
-pub(crate) use layer_file::{LayerFile, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
+pub(crate) use layer_file::{LayerFile, LayerParts, LayerSummary, LayerWriter, NewLayer, PackedLayerSegment};
 pub(crate) use layer_stack::SegmentHistory;
 pub(crate) use numbering::Numbering;
 pub(crate) use partitioning::{
@@ -24,4 +26,4 @@ pub(crate) use partitioning::{
 };
 pub(crate) use segment::{PackedSegment, SegmentCodec};
 pub(crate) use spill::{DiskRecord, SpillBuffer};
-pub(crate) use work_dir::{LockedDir, WorkDir};
+pub(crate) use work_dir::{LockedDir, Manifest, MemberId, WorkDir};

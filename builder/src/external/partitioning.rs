@@ -248,8 +248,13 @@ impl Partitioning {
         &segments[(number - first) as usize]
     }
 
+    /// Returns the number of states of a partition.
+    pub fn partition_states(&self, partition: u64) -> u64 {
+        self.shape(self.pieces(partition)).states
+    }
+
     /// Returns the partition of a segment.
-    fn partition_of(&self, segment: u64) -> u64 {
+    pub fn partition_of(&self, segment: u64) -> u64 {
         self.first_segments.partition_point(|&first| first <= segment) as u64 - 1
     }
 

@@ -64,10 +64,13 @@ impl SegmentCodec {
         let known = Known { bits: offsets.bits(), layers };
         let delta = delta::encode(words, &known, |word| offsets.references(word));
         let (form, content) = if delta.len() < whole.bytes.len() { (DELTA, &delta) } else { (WHOLE, &whole.bytes) };
-        let mut bytes = Vec::with_capacity(1 + content.len());
-        bytes.push(form);
-        bytes.extend_from_slice(content);
+        let bytes = with_form(form, content);
         PackedSegment { checksum: checksum(&bytes), bytes }
+    }
+
+    /// Returns the bytes of a segment in the form of a layer, given the result of [`pack`](SegmentCodec::pack) for it.
+    pub fn whole(packed: &[u8]) -> Vec<u8> {
+        with_form(WHOLE, packed)
     }
 
     /// Fills `words` from the bytes of a segment of a layer. Returns whether the bytes are valid.
@@ -107,4 +110,11 @@ impl SegmentCodec {
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
         self.decompressor.decompress_to_buffer(packed, bytes).is_ok_and(|length| length == bytes.len())
     }
+}
+
+fn with_form(form: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(1 + content.len());
+    bytes.push(form);
+    bytes.extend_from_slice(content);
+    bytes
 }

@@ -6,14 +6,19 @@
 //! | `build.json` | the table to build, its partitioning, and a checksum |
 //! | `layer-007` | the states at distance 7; the last layer is empty |
 //! | `search-007` | a copy of layer 7 for the search, until layer 9 is complete |
+//! | `visited-007` | in a cluster, a copy of the segments of other processes that the search of layer 8 reads |
+//! | `layer-007.json` | in a cluster, the checksums of all parts of layer 7; the layer is complete with it |
+//! | `reached`, `frontier` | in a cluster, segments that have arrived; empty between layers |
 //! | `written` | the blocks of the table that are on disk; the segments of their states may be freed |
 //! | `spill` | spilled states of one layer; empty between layers |
 //! | `lock` | an advisory lock while a process uses the directory |
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, RandomAccessFile};
 use sternhalma_data::table::{Ans, Zstd, checksum};
@@ -26,6 +31,19 @@ use crate::options::TableSpec;
 
 const FORMAT: u32 = 2;
 const MANIFEST: &str = "build.json";
+
+/// The number of a process in a cluster, from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct MemberId {
+    pub process: usize,
+    pub processes: usize,
+}
+
+impl fmt::Display for MemberId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} of {}", self.process, self.processes)
+    }
+}
 
 /// The content of `build.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -56,6 +74,9 @@ pub(crate) struct Manifest {
     /// The maximum length of a segment, in words of 64 bits.
     #[serde(rename = "chunk_words")]
     segment_words: usize,
+    /// The process of a cluster that the directory belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    member: Option<MemberId>,
     /// How often the build was resumed.
     resumes: u64,
 }
@@ -80,8 +101,24 @@ impl Manifest {
             mirrored,
             fixed_pieces: params.fixed_pieces,
             segment_words: params.segment_words,
+            member: None,
             resumes: 0,
         }
+    }
+
+    /// Returns the identifier of the build.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the process of a cluster that the directory belongs to.
+    pub fn member(&self) -> Option<MemberId> {
+        self.member
+    }
+
+    /// Returns the recorded partitioning: the number of fixed pieces, and the words per segment.
+    pub fn partitioning(&self) -> (usize, usize) {
+        (self.fixed_pieces, self.segment_words)
     }
 
     /// Returns the table that the directory is for, or `None` if the manifest
@@ -151,7 +188,8 @@ impl LockedDir {
         Err(BuilderError::WorkDirMismatch { path: self.path.clone(), found, requested: spec })
     }
 
-    fn has_layers(&self) -> bool {
+    /// Returns whether the directory contains a layer.
+    pub fn has_layers(&self) -> bool {
         (0..=u32::from(u8::MAX)).any(|distance| self.layer_path(distance).exists())
     }
 
@@ -162,11 +200,28 @@ impl LockedDir {
 
     /// Removes whatever the directory contains, and starts a build of `spec`.
     pub fn start(self, spec: TableSpec, params: PartitionParams) -> Result<WorkDir> {
+        let manifest = Manifest::new(self.new_id(), spec, params);
+        self.start_with(manifest)
+    }
+
+    /// Removes whatever the directory contains, and starts the part that a process of a cluster has in a build.
+    pub fn start_part(self, id: String, spec: TableSpec, params: PartitionParams, member: MemberId) -> Result<WorkDir> {
+        let manifest = Manifest { member: Some(member), ..Manifest::new(id, spec, params) };
+        self.start_with(manifest)
+    }
+
+    fn start_with(self, manifest: Manifest) -> Result<WorkDir> {
         self.clear()?;
-        let manifest = Manifest::new(new_id(&self.path), spec, params);
         let work = WorkDir { dir: self, manifest };
         work.write_manifest()?;
         Ok(work)
+    }
+
+    /// Returns an identifier that differs for each work directory.
+    pub fn new_id(&self) -> String {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let seed = format!("{} {} {}", self.path.display(), std::process::id(), now.as_nanos());
+        format!("{:016x}", checksum(seed.as_bytes()))
     }
 
     fn manifest_path(&self) -> PathBuf {
@@ -190,23 +245,36 @@ impl LockedDir {
         self.path.join(format!("search-{distance:03}"))
     }
 
+    /// Returns the path of the copy of the segments of other processes.
+    pub fn visited_path(&self, distance: u32) -> PathBuf {
+        self.path.join(format!("visited-{distance:03}"))
+    }
+
+    fn commit_path(&self, distance: u32) -> PathBuf {
+        self.path.join(format!("layer-{distance:03}.json"))
+    }
+
     fn damaged_manifest(&self) -> BuilderError {
         BuilderError::DamagedManifest { path: self.manifest_path() }
     }
 
     fn read_manifest(&self) -> Result<Option<Manifest>> {
-        let path = self.manifest_path();
-        let file = match self.storage.open(&path) {
+        self.read_checked(&self.manifest_path())
+    }
+
+    /// Reads a file of JSON with a checksum. Returns `None` if there is none.
+    fn read_checked<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
+        let file = match self.storage.open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(BuilderError::file(&path, "open"))?,
+            file => file.map_err(BuilderError::file(path, "open"))?,
         };
-        let damaged = || self.damaged_manifest();
-        let length = file.len().map_err(BuilderError::file(&path, "read"))?;
+        let damaged = || BuilderError::DamagedManifest { path: path.to_owned() };
+        let length = file.len().map_err(BuilderError::file(path, "read"))?;
         if length > 1 << 16 {
             return Err(damaged());
         }
         let mut bytes = vec![0; length as usize];
-        file.read_at(&mut bytes, 0).map_err(BuilderError::file(&path, "read"))?;
+        file.read_at(&mut bytes, 0).map_err(BuilderError::file(path, "read"))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| damaged())?;
         let (json, sum) = text.split_once('\n').ok_or_else(damaged)?;
         if sum != format!("{:016x}\n", checksum(json.as_bytes())) {
@@ -215,11 +283,29 @@ impl LockedDir {
         serde_json::from_str(json).map(Some).map_err(|_| damaged())
     }
 
+    /// Writes a file of JSON with a checksum, and makes it durable.
+    fn write_checked<T: Serialize>(&self, path: &Path, value: &T) -> Result<()> {
+        let json = serde_json::to_string(value).expect("the value consists of strings and numbers");
+        // One write, so that a build always takes the same steps.
+        let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
+        let write = || {
+            let mut file = AtomicFile::create(&self.storage, path)?;
+            file.write_all(text.as_bytes())?;
+            file.persist(true)
+        };
+        write().map(drop).map_err(BuilderError::file(path, "write"))
+    }
+
     /// Removes the layers and the temporary files of a killed process.
     pub fn clear(&self) -> Result<()> {
         let mut paths = vec![self.spill_path()];
         for distance in 0..=u32::from(u8::MAX) {
-            for layer in [self.copy_path(distance), self.layer_path(distance)] {
+            for layer in [
+                self.copy_path(distance),
+                self.visited_path(distance),
+                self.commit_path(distance),
+                self.layer_path(distance),
+            ] {
                 paths.push(AtomicFile::temporary_path(&layer));
                 paths.push(layer);
             }
@@ -248,22 +334,12 @@ impl WorkDir {
     }
 
     fn write_manifest(&self) -> Result<()> {
-        let path = self.dir.manifest_path();
-        let json = serde_json::to_string(&self.manifest).expect("a manifest is strings and numbers");
-        // One write, so that a build always takes the same steps.
-        let text = format!("{json}\n{:016x}\n", checksum(json.as_bytes()));
-        let write = || {
-            let mut file = AtomicFile::create(&self.dir.storage, &path)?;
-            file.write_all(text.as_bytes())?;
-            file.persist(true)
-        };
-        write().map(drop).map_err(BuilderError::file(&path, "write"))
+        self.dir.write_checked(&self.dir.manifest_path(), &self.manifest)
     }
 
-    /// Returns the recorded partitioning: the number of fixed pieces, and the
-    /// words per segment.
-    pub fn partitioning(&self) -> (usize, usize) {
-        (self.manifest.fixed_pieces, self.manifest.segment_words)
+    /// Returns the manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// Returns the identifier that the finished table records.
@@ -284,8 +360,9 @@ impl WorkDir {
 
     /// Returns a checksum of the build, its prefix and its partitioning.
     pub fn fingerprint(&self) -> u64 {
-        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, .. } = &self.manifest;
-        checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}").as_bytes())
+        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, member, .. } = &self.manifest;
+        let member = member.map_or(String::new(), |member| format!(" {member}"));
+        checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}{member}").as_bytes())
     }
 
     fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
@@ -314,20 +391,37 @@ impl WorkDir {
         LayerFile::open(&*self.dir.storage, &self.dir.copy_path(distance), self.copy_identity(distance, segments))
     }
 
-    /// Removes the copy of a layer if it exists.
+    /// Removes the copies of a layer if they exist.
     pub fn remove_copy(&self, distance: u32) -> Result<()> {
+        self.dir.remove(&self.dir.visited_path(distance))?;
         self.dir.remove(&self.dir.copy_path(distance))
+    }
+
+    /// Removes a layer and its copies if they exist.
+    pub fn remove_layer(&self, distance: u32) -> Result<()> {
+        self.remove_copy(distance)?;
+        self.dir.remove(&self.dir.layer_path(distance))
+    }
+
+    /// Creates the temporary file of a copy of the segments of other processes.
+    pub fn create_visited(&self, distance: u32, segments: u64) -> Result<LayerWriter> {
+        let path = self.dir.visited_path(distance);
+        LayerWriter::create(&self.dir.storage, &path, self.copy_identity(distance, segments))
+    }
+
+    /// Records that all processes have their part of a layer, with these checksums.
+    pub fn commit(&self, distance: u32, parts: &[u64]) -> Result<()> {
+        self.dir.write_checked(&self.dir.commit_path(distance), &(self.fingerprint(), parts))
+    }
+
+    /// Returns the checksums of the parts of a committed layer, or `None` if the layer is not committed.
+    pub fn committed(&self, distance: u32) -> Result<Option<Vec<u64>>> {
+        let commit: Option<(u64, Vec<u64>)> = self.dir.read_checked(&self.dir.commit_path(distance))?;
+        Ok(commit.filter(|(fingerprint, _)| *fingerprint == self.fingerprint()).map(|(_, parts)| parts))
     }
 
     /// Opens a layer; returns `None` if it is not complete.
     pub fn layer(&self, distance: u32, segments: u64) -> Result<Option<LayerFile>> {
         LayerFile::open(&*self.dir.storage, &self.dir.layer_path(distance), self.identity(distance, segments))
     }
-}
-
-/// Returns an identifier that differs for each work directory.
-fn new_id(dir: &Path) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    let seed = format!("{} {} {}", dir.display(), std::process::id(), now.as_nanos());
-    format!("{:016x}", checksum(seed.as_bytes()))
 }

@@ -123,7 +123,7 @@ impl DistancePlanes {
     }
 
     /// Reads the distances, or the distances modulo 3, of the states from position `first` on.
-    fn read(&self, first: u64, out: &mut [u8]) {
+    pub fn read(&self, first: u64, out: &mut [u8]) {
         dispatch!(level(), simd => self.read_at(simd, first, out));
     }
 

@@ -26,8 +26,9 @@ use super::expander::{Expander, ExpanderScratch, LayerBitmaps};
 use super::occupancy::{BLOCK, Occupancy};
 use crate::error::{BuilderError, Result};
 use crate::external::{
-    ContextClass, LayerFile, LayerSummary, LoadedSegment, NewLayer, Numbering, PackedLayerSegment, PartitionParams,
-    Partitioning, Segment, SegmentCodec, SpillBuffer, count_segments, max_words,
+    ContextClass, FrameStore, LayerFile, LayerParts, LayerSummary, LoadedSegment, NewLayer, Numbering,
+    PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, Segment, SegmentCodec, SpillBuffer,
+    count_segments, max_words,
 };
 use crate::observer::Observer;
 
@@ -61,8 +62,18 @@ struct ThreadBuffers {
     codec: SegmentCodec,
     words: Vec<u64>,
     spare: Vec<u64>,
-    /// A segment of the layer that is expanded.
+    /// A segment of the layer that is expanded, and of the one before.
     last: Vec<u64>,
+    before: Vec<u64>,
+}
+
+/// The states of a segment that a class has reached, and buffers of its length.
+struct ReachedSegment<'a> {
+    number: u64,
+    words: &'a mut [u64],
+    last: &'a mut [u64],
+    before: &'a mut [u64],
+    codec: &'a mut SegmentCodec,
 }
 
 impl<'a> ExternalSearch<'a> {
@@ -89,6 +100,7 @@ impl<'a> ExternalSearch<'a> {
             words: vec![0; params.segment_words + 1],
             spare: vec![0; params.segment_words + 1],
             last: vec![0; params.segment_words + 1],
+            before: vec![0; params.segment_words + 1],
         };
         let workers = (0..rayon::current_num_threads()).map(|_| Mutex::new(thread_buffers())).collect();
         ExternalSearch {
@@ -113,7 +125,7 @@ impl<'a> ExternalSearch<'a> {
         let worker = Expander::scratch_memory(prefix, params.slice_pieces)
             + SegmentCodec::memory(params.segment_words)
             + SegmentCodec::delta_memory(params.segment_words)
-            + 3 * segment_bytes;
+            + 4 * segment_bytes;
         // Packed segments, for both files of a layer: being made, waiting, being written.
         let packed = 6 * SEGMENTS_PER_BATCH as u64 * segment_bytes;
         let bitmaps = (max_words(numbering, params.fixed_pieces) as u64).saturating_mul(16);
@@ -132,6 +144,11 @@ impl<'a> ExternalSearch<'a> {
             .saturating_add((threads as u64).saturating_mul(worker.saturating_add(packed)))
     }
 
+    /// Returns the class of a partition.
+    pub fn class(&self, partition: u64) -> ContextClass {
+        self.partitioning.class(partition, self.upper)
+    }
+
     /// Returns the number of groups of contexts, which are the steps of a layer.
     pub fn groups(&self) -> u64 {
         self.expander.groups()
@@ -139,12 +156,11 @@ impl<'a> ExternalSearch<'a> {
 
     /// Writes the layer after `layer`, whose predecessor is `before`; both are copies. The
     /// returned summary lacks times and traffic.
-    pub fn expand(
-        &mut self,
-        layer: &LayerFile,
-        before: Option<&LayerFile>,
-        out: &mut NewLayer,
-    ) -> Result<LayerSummary> {
+    ///
+    /// A layer takes two steps per partition: its contexts are expanded, and the partition is closed
+    /// once no context can reach it any longer. Here the contexts of earlier partitions are
+    /// expanded first, so a partition is closed as soon as its own contexts are expanded.
+    pub fn expand(&mut self, layer: LayerParts, before: LayerParts, out: &mut NewLayer) -> Result<LayerSummary> {
         let escapes = AtomicBool::new(false);
         let mut states = 0;
         let mut class = self.partitioning.class(0, self.upper);
@@ -157,15 +173,8 @@ impl<'a> ExternalSearch<'a> {
             if let Some(following) = &following {
                 self.segments(following).for_each(|segments| layer.prefetch(segments));
             }
-            if let Some(before) = before {
-                before.prefetch(self.own_segments(partition));
-            }
-            let any = self.segments(&class).any(|segments| !layer.is_empty(segments));
-            if any {
-                self.load(&class, layer)?;
-                self.expand_class(&class, &escapes);
-            }
-            self.observer.advance(class.groups.end - class.groups.start);
+            before.prefetch(self.own_segments(partition));
+            let any = self.expand_contexts(&class, layer, &escapes)?;
             // Spilling involves only later partitions, and writing only this
             // one, so that both run in parallel.
             let spill = || if any { self.spill_successors(&class) } else { Ok(()) };
@@ -177,13 +186,27 @@ impl<'a> ExternalSearch<'a> {
                 class = following;
             }
         }
-        self.spill.reset();
-        let successors = self
-            .workers
-            .iter_mut()
-            .map(|worker| worker.get_mut().expect("no worker panicked").scratch.take_successors())
-            .sum();
+        self.end_layer();
+        let successors = self.take_successors();
         Ok(LayerSummary { states, escapes: escapes.into_inner(), successors, ..LayerSummary::default() })
+    }
+
+    /// Expands the contexts of a class. Returns false if the layer has no state in them. Sets `escapes`
+    /// if a successor is outside the prefix. The reached states remain in the bitmap.
+    pub fn expand_contexts(&mut self, class: &ContextClass, layer: LayerParts, escapes: &AtomicBool) -> Result<bool> {
+        let any = self.segments(class).any(|segments| !layer.is_empty(segments));
+        if any {
+            self.load(class, layer)?;
+            self.expand_class(class, escapes);
+        }
+        self.observer.advance(class.groups.end - class.groups.start);
+        Ok(any)
+    }
+
+    /// Returns the number of successors since the last call.
+    pub fn take_successors(&mut self) -> u64 {
+        let workers = self.workers.iter_mut().map(|worker| worker.get_mut().expect("no worker panicked"));
+        workers.map(|worker| worker.scratch.take_successors()).sum()
     }
 
     fn own_segments(&self, partition: u64) -> Range<u64> {
@@ -198,7 +221,7 @@ impl<'a> ExternalSearch<'a> {
     }
 
     /// Unpacks the states of the layer in a class.
-    fn load(&mut self, class: &ContextClass, layer: &LayerFile) -> Result<()> {
+    fn load(&mut self, class: &ContextClass, layer: LayerParts) -> Result<()> {
         let mut parts = self.partitioning.own_segments(class);
         parts.extend(self.partitioning.successor_segments(class));
         // Each part gets the words up to the start of the next one. If the
@@ -268,7 +291,16 @@ impl<'a> ExternalSearch<'a> {
 
     /// Moves the reached states of later partitions from the bitmap to the spill buffer.
     fn spill_successors(&self, class: &ContextClass) -> Result<()> {
-        let mut parts = self.partitioning.successor_segments(class);
+        let add = |reached: ReachedSegment| self.spill.add(reached.number, reached.words, reached.codec);
+        self.take_reached(self.partitioning.successor_segments(class), add)
+    }
+
+    /// Removes the reached states of these segments from the bitmap, and passes each segment with such states to `take`.
+    fn take_reached(
+        &self,
+        mut parts: Vec<LoadedSegment>,
+        take: impl Fn(ReachedSegment) -> Result<()> + Sync,
+    ) -> Result<()> {
         parts.sort_by_key(|part| part.number);
         let segments: Vec<&[LoadedSegment]> = parts.chunk_by(|a, b| a.number == b.number).collect();
         segments.into_par_iter().try_for_each(|parts| {
@@ -276,9 +308,9 @@ impl<'a> ExternalSearch<'a> {
             if !parts.iter().any(|part| self.any_reached(reached(part))) {
                 return Ok(());
             }
-            let ThreadBuffers { codec, words, .. } = &mut *buffers(&self.workers);
+            let ThreadBuffers { codec, words, last, before, .. } = &mut *buffers(&self.workers);
             let segment = parts[0].segment.words();
-            let words = &mut words[..segment.len()];
+            let [words, last, before] = [words, last, before].map(|buffer| &mut buffer[..segment.len()]);
             words.fill(0);
             for part in parts.iter().filter(|part| self.any_reached(reached(part))) {
                 for (word, next) in part.part.words().zip(&self.next[reached(part)]) {
@@ -286,7 +318,7 @@ impl<'a> ExternalSearch<'a> {
                     words[word - segment.start] |= next.fetch_and(!mask, Relaxed) & mask;
                 }
             }
-            self.spill.add(parts[0].number, words, codec)
+            take(ReachedSegment { number: parts[0].number, words, last, before, codec })
         })
     }
 
@@ -301,7 +333,7 @@ impl<'a> ExternalSearch<'a> {
         &self,
         class: &ContextClass,
         expanded: bool,
-        before: Option<&LayerFile>,
+        before: LayerParts,
         out: &mut NewLayer,
     ) -> Result<u64> {
         let own = self.own_segments(class.partition);
@@ -309,10 +341,28 @@ impl<'a> ExternalSearch<'a> {
             out.add_empty(own.end - own.start);
             return Ok(0);
         }
-        let (first, segments) = self.partitioning.segments_of(class.partition);
+        let states =
+            self.write_segments(class.partition, out, |number, segment| self.pack(segment, number, expanded, before))?;
+        if expanded {
+            let words = self.own_words(class);
+            let blocks = self.next[..words].par_chunks(BLOCK).with_min_len(1 << 8).enumerate();
+            let reached = blocks.filter(|(block, _)| self.next_occupancy.contains(*block));
+            reached.for_each(|(_, words)| words.iter().for_each(|word| word.store(0, Relaxed)));
+        }
+        Ok(states)
+    }
+
+    /// Writes the segments of a partition, each as `pack` returns it with its number of states. Returns the states.
+    fn write_segments(
+        &self,
+        partition: u64,
+        out: &mut NewLayer,
+        pack: impl Fn(u64, &Segment) -> Result<(PackedLayerSegment, u64)> + Sync,
+    ) -> Result<u64> {
+        let (first, segments) = self.partitioning.segments_of(partition);
         let pack = |batch: Range<usize>| -> Result<Vec<(PackedLayerSegment, u64)>> {
             let batch = batch.into_par_iter().with_max_len(1);
-            batch.map(|i| self.pack(&segments[i], first + i as u64, expanded, before)).collect()
+            batch.map(|i| pack(first + i as u64, &segments[i])).collect()
         };
         let mut states = 0;
         let mut batches = self.batches(segments).into_iter();
@@ -326,12 +376,6 @@ impl<'a> ExternalSearch<'a> {
             };
             written?;
             next = following?;
-        }
-        if expanded {
-            let words = self.own_words(class);
-            let blocks = self.next[..words].par_chunks(BLOCK).with_min_len(1 << 8).enumerate();
-            let reached = blocks.filter(|(block, _)| self.next_occupancy.contains(*block));
-            reached.for_each(|(_, words)| words.iter().for_each(|word| word.store(0, Relaxed)));
         }
         Ok(states)
     }
@@ -367,7 +411,7 @@ impl<'a> ExternalSearch<'a> {
         segment: &Segment,
         number: u64,
         expanded: bool,
-        before: Option<&LayerFile>,
+        before: LayerParts,
     ) -> Result<(PackedLayerSegment, u64)> {
         let ThreadBuffers { codec, words, spare, last, .. } = &mut *buffers(&self.workers);
         let range = segment.words();
@@ -390,20 +434,113 @@ impl<'a> ExternalSearch<'a> {
         if words.iter().all(|&word| word == 0) {
             return Ok((PackedLayerSegment::default(), 0));
         }
-        match before {
-            Some(before) if before.read(number, spare, codec)? => {
-                words.iter_mut().zip(&*spare).for_each(|(word, known)| *word &= !*known);
-            }
-            _ => spare.fill(0),
+        if before.read(number, spare, codec)? {
+            words.iter_mut().zip(&*spare).for_each(|(word, known)| *word &= !*known);
+        } else {
+            spare.fill(0);
         }
+        Ok(self.pack_new(number, segment, words, [&*last, &*spare], codec))
+    }
+
+    /// Removes the reached states of a class from the bitmap. Those of segments for which `is_own` holds go to the
+    /// spill buffer, until [`close`](ExternalSearch::close) takes them. Those of the other segments that
+    /// are in neither of the two layers are packed and passed to `send`, which another process passes to `close`.
+    pub fn hand_over(
+        &mut self,
+        class: &ContextClass,
+        [layer, before]: [LayerParts; 2],
+        is_own: impl Fn(u64) -> bool + Sync,
+        send: impl Fn(u64, Vec<u8>) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let mut parts = self.partitioning.own_segments(class);
+        parts.extend(self.partitioning.successor_segments(class));
+        self.take_reached(parts, |reached| {
+            let ReachedSegment { number, words, last, before: earlier, codec, .. } = reached;
+            if is_own(number) {
+                return self.spill.add(number, words, codec);
+            }
+            for (source, known) in [(layer, &mut *last), (before, &mut *earlier)] {
+                if source.read(number, known, codec)? {
+                    words.iter_mut().zip(&*known).for_each(|(word, known)| *word &= !known);
+                } else {
+                    known.fill(0);
+                }
+            }
+            let whole = codec.pack(words);
+            let delta = codec.pack_delta(words, &whole, [&*last, &*earlier], self.partitioning.neighbors(number));
+            if delta.bytes.is_empty() { Ok(()) } else { send(number, delta.bytes) }
+        })?;
+        self.next_occupancy.clear();
+        Ok(())
+    }
+
+    /// Writes a partition that no context can reach any longer: the states of the spill buffer and those that other
+    /// processes have reached. Passes each segment with new states to `announce`. Returns the number of new states.
+    pub fn close(
+        &self,
+        partition: u64,
+        [layer, before]: [LayerParts; 2],
+        received: &FrameStore,
+        out: &mut NewLayer,
+        announce: impl Fn(u64, &PackedSegment) -> Result<()> + Sync,
+    ) -> Result<u64> {
+        let own = self.own_segments(partition);
+        if !self.spill.any(own.clone()) && !received.any(own.clone()) {
+            out.add_empty(own.end - own.start);
+            return Ok(0);
+        }
+        self.write_segments(partition, out, |number, segment| {
+            let ThreadBuffers { codec, words, spare, last, before: earlier, .. } = &mut *buffers(&self.workers);
+            let [words, spare, last, earlier] =
+                [words, spare, last, earlier].map(|buffer| &mut buffer[..segment.words().len()]);
+            words.fill(0);
+            self.spill.take(number, words, spare, codec)?;
+            for (source, known) in [(layer, &mut *last), (before, &mut *earlier)] {
+                if !source.read(number, known, codec)? {
+                    known.fill(0);
+                }
+            }
+            let neighbors = || self.partitioning.neighbors(number);
+            for bytes in received.take(number)? {
+                if !codec.unpack_delta(&bytes, spare, [&*last, &*earlier], neighbors()) {
+                    return Err(BuilderError::damaged(received.path(), format!("segment {number} is invalid")));
+                }
+                words.iter_mut().zip(&*spare).for_each(|(word, new)| *word |= new);
+            }
+            let known = last.iter().zip(&*earlier);
+            words.iter_mut().zip(known).for_each(|(word, (last, earlier))| *word &= !(last | earlier));
+            if words.iter().all(|&word| word == 0) {
+                return Ok((PackedLayerSegment::default(), 0));
+            }
+            let (packed, states) = self.pack_new(number, segment, words, [&*last, &*earlier], codec);
+            announce(number, &packed.delta)?;
+            Ok((packed, states))
+        })
+    }
+
+    /// Prepares for the next layer. Every state that was handed over must have been taken.
+    pub fn end_layer(&self) {
+        self.spill.reset();
+    }
+
+    /// Packs the new states of a segment, given the segment in the two previous layers, the last one first. Returns
+    /// the number of new states too.
+    fn pack_new(
+        &self,
+        number: u64,
+        segment: &Segment,
+        words: &mut [u64],
+        layers: [&[u64]; 2],
+        codec: &mut SegmentCodec,
+    ) -> (PackedLayerSegment, u64) {
         let mut states = words.iter().map(|word| u64::from(word.count_ones())).sum();
         if let Some(symmetric) = &self.symmetric {
             // A state that is not its own mirror image counts twice.
             states = 2 * states - self.count_symmetric(symmetric, number, segment, words);
         }
         let copy = codec.pack(words);
-        let delta = codec.pack_delta(words, &copy, [&*last, &*spare], self.partitioning.neighbors(number));
-        Ok((PackedLayerSegment { delta, copy }, states))
+        let delta = codec.pack_delta(words, &copy, layers, self.partitioning.neighbors(number));
+        (PackedLayerSegment { delta, copy }, states)
     }
 
     /// Returns the number of states of a segment that are their own mirror images.

@@ -25,7 +25,7 @@ fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
 }
 
 /// Returns the bytes of a table without the provenance, which comes last.
-fn bytes_of(path: &Path) -> Vec<u8> {
+pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
     Table::open(path).unwrap();
     let mut bytes = std::fs::read(path).unwrap();
     let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;

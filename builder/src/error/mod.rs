@@ -1,5 +1,11 @@
 //! Errors.
 
+#[cfg(feature = "cluster")]
+mod cluster;
+
+#[cfg(feature = "cluster")]
+pub use cluster::ClusterError;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -139,6 +145,10 @@ pub enum BuilderError {
         /// The missing or damaged file.
         what: String,
     },
+    /// The processes of a cluster cannot build the table.
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The machine has too little memory or disk space.
     #[error(transparent)]
     Resources(#[from] ResourceError),

@@ -1,0 +1,103 @@
+//! Builds on several machines: the out-of-core search with its partitions divided among processes.
+//!
+//! Each process owns partitions ([`ownership`]), expands their contexts and stores their states. A layer
+//! takes these steps:
+//!
+//! 1. Every process expands its contexts. States that it reaches in partitions of others are sent
+//!    to their owners. A [barrier](exchange::Exchange::barrier) ends the step.
+//! 2. Every process closes its partitions. Each new segment is sent to the processes whose contexts
+//!    involve it, which need it for the next layer.
+//! 3. Every process makes its part of the layer durable and [votes](Voting) with its checksum. Process
+//!    0 records all parts in a manifest, which commits the layer.
+//!
+//! Both kinds of messages are segments as they are stored, as the difference to the two previous layers: a
+//! process has these layers in all segments that its contexts involve.
+//!
+//! At the end, every process encodes the blocks of the table that begin in its partitions. A block that
+//! continues in a partition of another process gets its distances.
+
+mod exchange;
+mod link;
+mod member;
+mod ownership;
+mod part;
+mod part_build;
+mod peers;
+#[cfg(test)]
+mod tests;
+mod voting;
+
+pub use member::ClusterMember;
+pub use part::assemble;
+pub use part_build::PartReport;
+
+use std::path::Path;
+
+use ownership::Ownership;
+use part_build::ClusterProcess;
+use sternhalma_data::board::choose;
+
+use super::memory::{MIN_SPILL, fit_with_fixed};
+use super::table_builder::TableBuilder;
+use crate::error::{BuilderError, ClusterError, Result};
+use crate::external::{LayerFile, PartitionParams, count_segments};
+use crate::observer::Observer;
+use crate::options::TableSpec;
+use crate::process::{thread_count, thread_pool};
+
+/// The memory of the connection to another process, in bytes: the buffers of timely, which grow to twice
+/// the longest message.
+const CONNECTION_BYTES: u64 = 6 << 20;
+
+/// Returns the memory that a process needs besides that of a build by one process, in bytes: the owners, and the
+/// copies of segments of other processes.
+fn owner_memory(spec: TableSpec, params: PartitionParams) -> u64 {
+    let partitions = choose(spec.prefix.within(), params.fixed_pieces);
+    let segments = count_segments(spec.prefix, params.fixed_pieces, params.segment_words);
+    Ownership::memory(partitions, segments).saturating_add(LayerFile::memory(segments).saturating_mul(3))
+}
+
+impl TableBuilder {
+    /// Tests that the table can be built in parts.
+    ///
+    /// # Errors
+    /// If it is to be mirrored and cannot be, or has fewer than three pieces.
+    pub fn check_parts(&self) -> Result<()> {
+        self.spec().layout()?;
+        if self.spec().prefix.board().pieces() < 3 {
+            let what = "a table of fewer than 3 pieces is built by one process".to_owned();
+            return Err(ClusterError::Hosts { what }.into());
+        }
+        Ok(())
+    }
+
+    /// Builds a part of the table at `path` as a process of a cluster, at
+    /// [`ClusterMember::part_path`]. The other processes must build the same table. [`assemble`] joins
+    /// the parts. The table has the same bytes as that of a single process, except for the provenance.
+    ///
+    /// Every process needs its own work directory. If a process ends, all processes end. The same command
+    /// on all machines resumes after the last committed layer.
+    ///
+    /// # Errors
+    /// As [`build`](TableBuilder::build), and if the processes cannot be connected, differ in what they build, or one
+    /// of them is lost.
+    pub fn build_part(
+        &self,
+        path: impl AsRef<Path>,
+        member: &ClusterMember,
+        observer: &dyn Observer,
+    ) -> Result<PartReport> {
+        self.check_parts()?;
+        let connections = CONNECTION_BYTES * member.processes() as u64;
+        let limit = self.memory_limit.saturating_sub(connections);
+        let (params, threads) = fit_with_fixed(self.spec(), thread_count(self.threads), limit, 1)?;
+        let own = owner_memory(self.spec(), params);
+        let too_small =
+            || BuilderError::MemoryLimit { least: self.memory_limit.saturating_add(own), limit: self.memory_limit };
+        let spill_bytes =
+            params.spill_bytes.checked_sub(own).filter(|&bytes| bytes >= MIN_SPILL).ok_or_else(too_small)?;
+        let params = PartitionParams { spill_bytes, ..params };
+        let pool = &thread_pool(threads)?;
+        ClusterProcess { options: self, member, params, memory_limit: limit - own, pool, observer }.run(path.as_ref())
+    }
+}

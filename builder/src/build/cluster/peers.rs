@@ -1,0 +1,335 @@
+//! The connections between the processes of a cluster.
+//!
+//! Every process listens at its address and connects to all processes before it in the list. Both sides of a
+//! connection prove that they know the secret, before any other byte is read: each sends a random number, and
+//! answers that of the other side by a code of authentication (HMAC-SHA-256). Then they compare what they build.
+//!
+//! Process 0 exchanges a byte with every other process every [`BEAT`], over a connection of its own. A process
+//! that is silent for [`SILENCE`] counts as lost.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use socket2::{SockRef, TcpKeepalive};
+
+use super::link::{Link, PeerStream};
+use super::member::ClusterMember;
+use crate::error::ClusterError;
+
+/// The time between two bytes on an idle control connection.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// The time after which a silent process counts as lost.
+pub(super) const SILENCE: Duration = Duration::from_secs(120);
+
+/// The time that a side of a new connection has to prove that it knows the secret.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// The pause between two attempts to connect.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// The first bytes of a connection, with the version of the protocol.
+const MAGIC: &[u8; 8] = b"SHTCLUS1";
+
+/// The longest description, in bytes.
+const MOST_BYTES: u32 = 1 << 12;
+
+/// What all processes must have in common.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Common {
+    pub version: String,
+    pub table: String,
+    pub processes: String,
+    /// The number of fixed pieces and the words of a segment.
+    pub partitions: String,
+}
+
+impl Common {
+    fn compare(&self, process: usize, theirs: Common) -> Result<(), ClusterError> {
+        let values = [
+            ("the version", theirs.version, &self.version),
+            ("the table", theirs.table, &self.table),
+            ("the number of processes", theirs.processes, &self.processes),
+            ("the partitions (see --memory)", theirs.partitions, &self.partitions),
+        ];
+        for (what, theirs, ours) in values {
+            if theirs != *ours {
+                return Err(ClusterError::Differs { process, what, theirs, ours: ours.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The use of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    Data = 0,
+    Control = 1,
+}
+
+/// Connects to all other processes. Returns the connections in order, without one to this process.
+pub(super) fn connect(
+    member: &ClusterMember,
+    common: &Common,
+    link: &Arc<Link>,
+) -> Result<Vec<Option<PeerStream>>, ClusterError> {
+    let (me, processes) = (member.process, member.addresses.len());
+    let address = &member.addresses[me];
+    let listen_error = |source| ClusterError::Listen { process: me, address: address.clone(), source };
+    let listener = TcpListener::bind(resolved(address).map_err(listen_error)?.as_slice()).map_err(listen_error)?;
+    listener.set_nonblocking(true).map_err(listen_error)?;
+    let (sender, accepted) = channel();
+    // The threads of this scope end when it does, so it ends them by closing the channel.
+    let deadline = Instant::now() + member.patience;
+    let mut data: Vec<Option<TcpStream>> = (0..processes).map(|_| None).collect();
+    let mut control: Vec<Option<TcpStream>> = (0..processes).map(|_| None).collect();
+    let stopped = Arc::new(AtomicBool::new(false));
+    accept(listener, member.clone(), common.clone(), sender.clone(), Arc::clone(&stopped));
+    for peer in 0..me {
+        dial(peer, Use::Data, member.clone(), common.clone(), sender.clone(), deadline);
+    }
+    if me > 0 {
+        dial(0, Use::Control, member.clone(), common.clone(), sender.clone(), deadline);
+    }
+    drop(sender);
+    let is_missing = |data: &[Option<TcpStream>], control: &[Option<TcpStream>]| {
+        (0..processes).find(|&peer| {
+            let controlled = me == 0 || peer == 0;
+            peer != me && (data[peer].is_none() || (controlled && control[peer].is_none()))
+        })
+    };
+    let connected = loop {
+        let Some(missing) = is_missing(&data, &control) else { break Ok(()) };
+        let left = deadline.saturating_duration_since(Instant::now());
+        match accepted.recv_timeout(left) {
+            Ok(Ok((peer, Use::Data, stream))) => data[peer] = Some(stream),
+            Ok(Ok((peer, Use::Control, stream))) => control[peer] = Some(stream),
+            Ok(Err(error)) => break Err(error),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let address = member.addresses[missing].clone();
+                break Err(ClusterError::Absent { process: missing, address, seconds: member.patience.as_secs() });
+            }
+        }
+    };
+    stopped.store(true, Relaxed);
+    connected?;
+    for (peer, stream) in data.iter().chain(&control).enumerate() {
+        if let Some(stream) = stream {
+            link.add(stream).map_err(|error| lost(peer % processes, &error))?;
+        }
+    }
+    for (peer, stream) in control.into_iter().enumerate() {
+        if let Some(stream) = stream {
+            watch(stream, peer, link).map_err(|error| lost(peer, &error))?;
+        }
+    }
+    let wrap = |(process, stream): (usize, Option<TcpStream>)| {
+        let wrapped = |stream| PeerStream { stream, process, link: Arc::clone(link) };
+        stream.map(wrapped)
+    };
+    Ok(data.into_iter().enumerate().map(wrap).collect())
+}
+
+fn resolved(address: &str) -> io::Result<Vec<SocketAddr>> {
+    address.to_socket_addrs().map(Iterator::collect)
+}
+
+fn lost(process: usize, error: &dyn ToString) -> ClusterError {
+    ClusterError::Lost { process, what: error.to_string() }
+}
+
+type Connected = Result<(usize, Use, TcpStream), ClusterError>;
+
+/// Accepts connections on a thread until `stopped` is set. Each is checked on a thread of its own, so a silent client
+/// delays no other one.
+fn accept(
+    listener: TcpListener,
+    member: ClusterMember,
+    common: Common,
+    sender: Sender<Connected>,
+    stopped: Arc<AtomicBool>,
+) {
+    std::thread::spawn(move || {
+        while !stopped.load(Relaxed) {
+            let Ok((stream, _)) = listener.accept() else {
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            let (member, common, sender) = (member.clone(), common.clone(), sender.clone());
+            std::thread::spawn(move || {
+                // A client that does not know the secret is not a process of the cluster.
+                if let Some(connected) = welcome(stream, &member, &common).transpose() {
+                    let _ = sender.send(connected);
+                }
+            });
+        }
+    });
+}
+
+/// Connects to a process on a thread, and tries again until the deadline.
+fn dial(peer: usize, kind: Use, member: ClusterMember, common: Common, sender: Sender<Connected>, deadline: Instant) {
+    std::thread::spawn(move || {
+        while Instant::now() < deadline {
+            let addresses = resolved(&member.addresses[peer]).unwrap_or_default();
+            let stream = addresses.iter().find_map(|address| TcpStream::connect_timeout(address, HANDSHAKE).ok());
+            match stream.map(|stream| introduce(stream, peer, kind, &member, &common)) {
+                Some(Ok(stream)) => {
+                    let _ = sender.send(Ok((peer, kind, stream)));
+                    return;
+                }
+                // The process may have just been restarted.
+                Some(Err(ClusterError::Lost { .. })) | None => std::thread::sleep(RETRY),
+                Some(Err(error)) => {
+                    let _ = sender.send(Err(error));
+                    return;
+                }
+            }
+        }
+    });
+}
+
+/// Returns the code with which a side proves that it knows the secret.
+fn code(secret: &[u8], side: &str, greeting: &[u8], nonce: &[u8]) -> Hmac<Sha256> {
+    let mut code = Hmac::<Sha256>::new_from_slice(secret).expect("a secret has any length");
+    [side.as_bytes(), greeting, nonce].iter().for_each(|part| code.update(part));
+    code
+}
+
+/// Returns 32 random bytes.
+fn nonce() -> io::Result<[u8; 32]> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).map_err(io::Error::other)?;
+    Ok(nonce)
+}
+
+/// The greeting of a process that connects: magic, use, process, and a random number.
+fn greeting(kind: Use, process: usize) -> io::Result<Vec<u8>> {
+    Ok([&MAGIC[..], &[kind as u8], &(process as u32).to_le_bytes(), &nonce()?].concat())
+}
+
+/// The client's side of a new connection.
+fn introduce(
+    mut stream: TcpStream,
+    peer: usize,
+    kind: Use,
+    member: &ClusterMember,
+    common: &Common,
+) -> Result<TcpStream, ClusterError> {
+    let failed = |error: io::Error| lost(peer, &error);
+    prepare(&stream).map_err(failed)?;
+    let greeting = greeting(kind, member.process).map_err(failed)?;
+    stream.write_all(&greeting).map_err(failed)?;
+    let mut answer = [0; 64];
+    stream.read_exact(&mut answer).map_err(failed)?;
+    let (theirs, proof) = answer.split_at(32);
+    let expected = code(&member.secret, "server", &greeting, theirs);
+    expected.verify_slice(proof).map_err(|_| ClusterError::Secret { process: peer })?;
+    let proof = code(&member.secret, "client", &greeting, theirs).finalize().into_bytes();
+    stream.write_all(&proof).map_err(failed)?;
+    exchange_common(stream, peer, common)
+}
+
+/// The server's side of a new connection. Returns `None` for a client that is not a process of the cluster.
+fn welcome(
+    mut stream: TcpStream,
+    member: &ClusterMember,
+    common: &Common,
+) -> Result<Option<(usize, Use, TcpStream)>, ClusterError> {
+    let mut greeting = [0; 8 + 1 + 4 + 32];
+    let received =
+        stream.set_nonblocking(false).and_then(|()| prepare(&stream)).and_then(|()| stream.read_exact(&mut greeting));
+    let kind = match greeting[8] {
+        0 => Use::Data,
+        _ => Use::Control,
+    };
+    let process = u32::from_le_bytes(greeting[9..13].try_into().expect("four bytes")) as usize;
+    if received.is_err() || greeting[..8] != *MAGIC || process >= member.addresses.len() || process == member.process {
+        return Ok(None);
+    }
+    let Ok(nonce) = nonce() else { return Ok(None) };
+    let proof = code(&member.secret, "server", &greeting, &nonce).finalize().into_bytes();
+    let mut answer = [0; 32];
+    let proved = stream
+        .write_all(&[&nonce[..], &proof[..]].concat())
+        .and_then(|()| stream.read_exact(&mut answer))
+        .is_ok_and(|()| code(&member.secret, "client", &greeting, &nonce).verify_slice(&answer).is_ok());
+    if !proved {
+        return Ok(None);
+    }
+    match exchange_common(stream, process, common) {
+        // The process tries again.
+        Err(ClusterError::Lost { .. }) => Ok(None),
+        connected => Ok(Some((process, kind, connected?))),
+    }
+}
+
+/// Compares what both sides build.
+fn exchange_common(mut stream: TcpStream, peer: usize, common: &Common) -> Result<TcpStream, ClusterError> {
+    let failed = |error: io::Error| lost(peer, &error);
+    let json = serde_json::to_vec(common).expect("a description consists of texts");
+    let message = [&(json.len() as u32).to_le_bytes()[..], &json].concat();
+    stream.write_all(&message).map_err(failed)?;
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).map_err(failed)?;
+    let length = u32::from_le_bytes(length);
+    if length > MOST_BYTES {
+        return Err(lost(peer, &"its description is too long"));
+    }
+    let mut theirs = vec![0; length as usize];
+    stream.read_exact(&mut theirs).map_err(failed)?;
+    let theirs = serde_json::from_slice(&theirs).map_err(|error| lost(peer, &error))?;
+    common.compare(peer, theirs)?;
+    stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(None)).map_err(failed)?;
+    Ok(stream)
+}
+
+/// Sets the options of a connection. Its first bytes must arrive soon, and a machine that no longer answers is noticed.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(HANDSHAKE))?;
+    stream.set_write_timeout(Some(HANDSHAKE))?;
+    let socket = SockRef::from(stream);
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(15));
+    socket.set_tcp_keepalive(&keepalive)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(SILENCE))?;
+    Ok(())
+}
+
+/// Sends a byte at intervals, and notices if none arrives.
+fn watch(stream: TcpStream, process: usize, link: &Arc<Link>) -> io::Result<()> {
+    stream.set_read_timeout(Some(SILENCE))?;
+    let (mut reader, mut writer) = (stream.try_clone()?, stream);
+    let sender = Arc::clone(link);
+    std::thread::spawn(move || {
+        while writer.write_all(&[0]).is_ok() {
+            std::thread::sleep(BEAT);
+        }
+        sender.lose(process, "it no longer receives");
+    });
+    let receiver = Arc::clone(link);
+    std::thread::spawn(move || {
+        let mut bytes = [0; 64];
+        let what = loop {
+            match reader.read(&mut bytes) {
+                Ok(0) => break "it ended, and its own message has the reason".to_owned(),
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    break format!("it has been silent for {} s", SILENCE.as_secs());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break error.to_string(),
+            }
+        };
+        receiver.lose(process, what);
+    });
+    Ok(())
+}

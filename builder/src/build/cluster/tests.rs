@@ -1,0 +1,198 @@
+//! Clusters whose processes are threads of this process.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use sternhalma_data::table::{Ans, Zstd};
+use sternhalma_data::{Board, Encoding, Prefix, Table};
+use tempfile::TempDir;
+
+use super::{ClusterMember, PartReport, assemble};
+use crate::observer::Observer;
+use crate::{BuildMode, BuilderError, ClusterError, TableBuilder};
+
+/// Returns addresses with free ports.
+fn addresses(processes: usize) -> Vec<String> {
+    let listeners: Vec<TcpListener> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
+}
+
+struct Cluster {
+    dir: TempDir,
+    processes: usize,
+    builder: TableBuilder,
+}
+
+impl Cluster {
+    fn new(builder: TableBuilder, processes: usize) -> Cluster {
+        Cluster { dir: tempfile::tempdir().unwrap(), processes, builder: builder.threads(1) }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("table.sht")
+    }
+
+    fn builder(&self, process: usize) -> TableBuilder {
+        self.builder.clone().work_dir(self.dir.path().join(format!("work-{process}")))
+    }
+
+    /// Runs all processes, each with an observer, and returns their results.
+    fn run(&self, observers: &[&(dyn Observer + Sync)]) -> Vec<Result<PartReport, BuilderError>> {
+        let addresses = addresses(self.processes);
+        let run = |process: usize| {
+            let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
+            let member = member.patience(Duration::from_secs(60));
+            let observer = observers.get(process).copied().unwrap_or(&());
+            self.builder(process).build_part(self.path(), &member, observer)
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..self.processes).map(|process| scope.spawn(move || run(process))).collect();
+            running.into_iter().map(|running| running.join().unwrap()).collect()
+        })
+    }
+
+    /// Joins the parts and compares the table with one that is built in memory.
+    fn check(&self) {
+        let parts: Vec<PathBuf> = (0..self.processes)
+            .map(|process| ClusterMember::part_path(&self.path(), process, self.processes))
+            .collect();
+        assemble(&parts, &self.path(), true).unwrap();
+        let expected = self.dir.path().join("expected.sht");
+        self.builder.clone().mode(BuildMode::InMemory).overwrite(true).build(&expected, &()).unwrap();
+        let what = format!("{} on {} processes", self.builder.spec(), self.processes);
+        assert!(crate::build::tests::bytes_of(&self.path()) == crate::build::tests::bytes_of(&expected), "{what}");
+        let (built, expected) = (Table::open(self.path()).unwrap(), Table::open(expected).unwrap());
+        assert_eq!(built.checksum(), expected.checksum(), "{what}");
+        for process in 0..self.processes {
+            let work_dir = self.dir.path().join(format!("work-{process}"));
+            let mut left: Vec<_> = std::fs::read_dir(work_dir).unwrap().map(|file| file.unwrap().file_name()).collect();
+            left.sort();
+            assert_eq!(left, ["build.json", "lock"], "{what}");
+        }
+    }
+}
+
+fn builder(side: u64, pieces: u64, within: u64, encoding: Encoding, mirrored: bool) -> TableBuilder {
+    let prefix = Prefix::new(Board::new(side, pieces).unwrap(), within).unwrap();
+    let builder = TableBuilder::new(prefix).encoding(encoding).mirrored(mirrored);
+    // An out-of-core build of an unmirrored table expands all contexts.
+    if mirrored { builder } else { builder.mirror(false) }
+}
+
+fn run_all(cluster: &Cluster) {
+    assert!(cluster.run(&[]).into_iter().all(|result| result.is_ok_and(|report| report.received < 1 << 30)));
+    cluster.check();
+}
+
+#[test]
+fn parts_of_a_table_are_those_of_one_process() {
+    let encodings = [
+        Encoding::Byte,
+        Encoding::Mod3,
+        Encoding::Zstd(Zstd::new(64, 1).unwrap()),
+        Encoding::Ans(Ans::new(64).unwrap()),
+    ];
+    let boards =
+        [(4, 3, 16, false), (4, 3, 16, true), (5, 4, 20, false), (6, 3, 36, true), (5, 6, 25, true), (4, 5, 14, false)];
+    for (i, (side, pieces, within, mirrored)) in boards.into_iter().enumerate() {
+        for (j, encoding) in encodings.into_iter().enumerate() {
+            let processes = [1, 2, 3, 4][(i + j) % 4];
+            run_all(&Cluster::new(builder(side, pieces, within, encoding, mirrored), processes));
+        }
+    }
+}
+
+/// With little memory, spilled states, messages and bands go to files, or wait.
+#[test]
+fn processes_keep_their_memory_limit() {
+    for (side, pieces, within, mirrored) in [(7, 5, 49, false), (6, 6, 36, true)] {
+        let builder = builder(side, pieces, within, Encoding::Byte, mirrored).memory_limit(42 << 20);
+        run_all(&Cluster::new(builder, 3));
+    }
+}
+
+/// An observer that cancels after a number of steps.
+struct Steps(AtomicU64);
+
+impl Observer for Steps {
+    fn cancelled(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+}
+
+#[test]
+fn an_interrupted_build_resumes_after_the_last_layer() {
+    for (process, mirrored) in [(0, false), (1, true), (2, false)] {
+        let pieces = if mirrored { 6 } else { 4 };
+        let cluster = Cluster::new(builder(5, pieces, 25, Encoding::Byte, mirrored), 3);
+        let (mut steps, mut interruptions) = (5, 0);
+        loop {
+            let stopping = Steps(AtomicU64::new(steps));
+            let observers: Vec<&(dyn Observer + Sync)> =
+                (0..3).map(|i| if i == process { &stopping } else { &() as &(dyn Observer + Sync) }).collect();
+            let results = cluster.run(&observers);
+            if results.iter().all(Result::is_ok) {
+                break;
+            }
+            for (i, result) in results.iter().enumerate() {
+                match result {
+                    Err(BuilderError::Cancelled) if i == process => {}
+                    Err(BuilderError::Cluster(ClusterError::Lost { .. })) if i != process => {}
+                    result => panic!("process {i}: {result:?}"),
+                }
+            }
+            steps += 41;
+            interruptions += 1;
+        }
+        assert!(interruptions >= 4, "{interruptions} interruptions");
+        cluster.check();
+    }
+}
+
+#[test]
+fn lost_parts_are_reported() {
+    let cluster = Cluster::new(builder(4, 4, 16, Encoding::Byte, false), 2);
+    let stopping = Steps(AtomicU64::new(60));
+    assert!(cluster.run(&[&stopping]).iter().all(Result::is_err));
+    let lose = |path: &Path| std::fs::remove_file(path).unwrap();
+    lose(&cluster.dir.path().join("work-1/layer-002"));
+    for result in cluster.run(&[]) {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, distance: 2 })),
+            "{error:?}"
+        );
+    }
+    std::fs::remove_dir_all(cluster.dir.path().join("work-1")).unwrap();
+    for result in cluster.run(&[]) {
+        let error = result.unwrap_err();
+        assert!(matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, .. })), "{error:?}");
+    }
+}
+
+#[test]
+fn processes_that_differ_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |process: usize, secret: &'static str, pieces: u64, addresses: &[String]| {
+        let member = ClusterMember::new(addresses.to_vec(), process, secret).unwrap();
+        let member = member.patience(Duration::from_secs(3));
+        let path = dir.path().join(format!("{process}-{pieces}-{secret}.sht"));
+        let builder = builder(4, pieces, 16, Encoding::Byte, false);
+        thread::spawn(move || builder.build_part(path, &member, &()).unwrap_err().to_string())
+    };
+    let both = |secrets: [&'static str; 2], pieces: [u64; 2]| {
+        let addresses = addresses(2);
+        [0, 1].map(|process| start(process, secrets[process], pieces[process], &addresses)).map(|t| t.join().unwrap())
+    };
+    let [first, second] = both(["a", "b"], [3, 3]);
+    assert!(first.contains("process 1") && first.contains("did not connect within 3 s"), "{first}");
+    assert!(second.contains("process 0 has another secret"), "{second}");
+    for error in both(["a", "a"], [3, 4]) {
+        assert!(error.contains("has the table `"), "{error}");
+    }
+    let alone = start(0, "a", 5, &addresses(2)).join().unwrap();
+    assert!(alone.contains("process 1") && alone.contains("did not connect"), "{alone}");
+}
