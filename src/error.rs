@@ -6,9 +6,12 @@
 
 use std::error::Error;
 use std::io;
+use std::process::ExitCode;
 
 use indicatif::HumanBytes;
 use sternhalma_builder::BuilderError;
+#[cfg(feature = "cluster")]
+use sternhalma_builder::ClusterError;
 use sternhalma_data::TableError;
 use sternhalma_engine::ConfigError;
 use sternhalma_ggp::arena::ArenaError;
@@ -63,6 +66,16 @@ fn message(error: &(dyn Error + 'static)) -> String {
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
     error.chain().filter_map(|cause| cause.downcast_ref()).any(broken)
+}
+
+/// Returns the exit code for an error.
+pub fn exit_code(error: &anyhow::Error) -> ExitCode {
+    #[cfg(feature = "cluster")]
+    if let Some(BuilderError::Cluster(ClusterError::Lost { .. })) = error.downcast_ref() {
+        return ExitCode::from(crate::output::EXIT_LOST);
+    }
+    let _ = error;
+    ExitCode::from(2)
 }
 
 /// Returns the remedy of the user for an error.

@@ -10,7 +10,7 @@ use crate::output::ColorArg;
 
 /// The commands in groups, in the order of the help.
 pub const GROUPS: [(&str, &[&str]); 6] = [
-    ("Tables", &["build", "tables", "info", "verify", "convert", "export", "compare"]),
+    ("Tables", &["build", "tables", "info", "verify", "convert", "export", "compare", "assemble"]),
     ("Look up", &["query", "line", "show", "rank", "unrank"]),
     ("Play", &["play", "serve", "analyse", "export-game", "ugi", "moves", "perft", "players", "tune"]),
     ("Tournaments", &["match", "tournament"]),
@@ -52,6 +52,7 @@ pub const EFFECTS: [(&str, &[&str]); 6] = [
             "verify",
             "convert",
             "compare",
+            "assemble",
             "line",
             "play",
             "serve",
@@ -73,6 +74,8 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("build", "sternhalma build"),
     ("build", "sternhalma build --side 7 --pieces 4 --encoding zstd"),
     ("build", "sternhalma build --pieces 10 --within 28 --plan"),
+    ("build", "sternhalma build --pieces 9 --encoding zstd --cluster local:2"),
+    ("build", "sternhalma build --encoding mod3 --cluster hosts.txt --process 3 --secret-file secret -o table.sht"),
     ("tables", "sternhalma tables"),
     ("tables", "sternhalma tables --json"),
     ("info", "sternhalma info 9x9-6"),
@@ -83,6 +86,7 @@ pub const EXAMPLES: &[(&str, &str)] = &[
     ("convert", "sternhalma convert 9x9-6 --encoding zstd -o 9x9-6-zstd.sht"),
     ("export", "sternhalma export 9x9-6 -o distances.bin"),
     ("compare", "sternhalma compare 9x9-6-within40 9x9-6"),
+    ("assemble", "sternhalma assemble table.sht.part-*-of-8 -o table.sht"),
     ("query", "sternhalma query 9x9-6 a1,b1,c1,a2,b2,a3 '#1000'"),
     ("query", "sternhalma query 9x9-6 startpos --player both --board"),
     ("query", "sternhalma query 9x9-6 --stdin --format ndjson < states.txt"),

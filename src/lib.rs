@@ -80,7 +80,7 @@ pub fn run(commit: &str) -> ExitCode {
         Err(error) if error::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error::report(&error));
-            ExitCode::from(2)
+            error::exit_code(&error)
         }
     }
 }

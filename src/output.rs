@@ -85,6 +85,10 @@ pub fn uses_color() -> bool {
     }
 }
 
+/// The exit code of a process of a cluster that has lost another one.
+#[cfg(feature = "cluster")]
+pub const EXIT_LOST: u8 = 3;
+
 /// The result of a command that did not fail. Each outcome has its exit code.
 pub enum CommandOutcome {
     /// The question is answered: exit code 0.
@@ -93,6 +97,9 @@ pub enum CommandOutcome {
     NotFound,
     /// Some of the inputs were wrong and have been reported: exit code 2.
     SomeInvalid,
+    /// A process of a cluster was interrupted or has lost another one, which the process that started it reports.
+    #[cfg(feature = "cluster")]
+    Lost,
 }
 
 impl From<CommandOutcome> for ExitCode {
@@ -101,6 +108,8 @@ impl From<CommandOutcome> for ExitCode {
             CommandOutcome::Answered => 0,
             CommandOutcome::NotFound => 1,
             CommandOutcome::SomeInvalid => 2,
+            #[cfg(feature = "cluster")]
+            CommandOutcome::Lost => EXIT_LOST,
         })
     }
 }

@@ -16,6 +16,12 @@ pub struct MirrorArgs {
 }
 
 impl MirrorArgs {
+    /// Returns the argument that specifies the same form.
+    #[cfg(feature = "cluster")]
+    pub fn argument(&self) -> Option<&'static str> {
+        self.mirrored().map(|mirrored| if mirrored { "--mirror" } else { "--no-mirror" })
+    }
+
     /// Returns whether the table is mirrored, or `None` for the default.
     pub fn mirrored(&self) -> Option<bool> {
         match (self.mirror, self.no_mirror) {

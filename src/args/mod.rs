@@ -2,6 +2,8 @@
 
 pub mod blocks;
 pub mod board;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod engine;
 pub mod limits;
 pub mod mirror;

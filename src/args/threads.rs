@@ -15,6 +15,12 @@ pub struct ThreadArgs {
 }
 
 impl ThreadArgs {
+    /// Returns the given number of threads; 0 is one per core.
+    #[cfg(feature = "cluster")]
+    pub fn given(self) -> usize {
+        self.threads
+    }
+
     /// Returns the number of threads, at least 1.
     pub fn get(self) -> usize {
         threads(NonZeroUsize::new(self.threads)).get()

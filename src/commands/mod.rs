@@ -1,6 +1,8 @@
 //! The subcommands, one file each.
 
 mod analyse;
+#[cfg(feature = "cluster")]
+mod assemble;
 mod build;
 mod compare;
 mod completions;
@@ -45,6 +47,8 @@ pub enum CliCommand {
     Convert(convert::Args),
     Export(export::Args),
     Compare(compare::Args),
+    #[cfg(feature = "cluster")]
+    Assemble(assemble::Args),
     Query(query::Args),
     Line(line::Args),
     Show(show::Args),
@@ -77,6 +81,8 @@ pub fn run(ctx: &CommandContext, command: &CliCommand) -> Result<CommandOutcome>
         CliCommand::Info(args) => info::run(ctx, args),
         CliCommand::Verify(args) => verify::run(ctx, args),
         CliCommand::Compare(args) => compare::run(ctx, args),
+        #[cfg(feature = "cluster")]
+        CliCommand::Assemble(args) => assemble::run(ctx, args),
         CliCommand::Query(args) => query::run(ctx, args),
         CliCommand::Line(args) => line::run(ctx, args),
         CliCommand::Rank(args) => rank::run_rank(args),

@@ -192,6 +192,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// Returns the number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal, and returns the output at the end.
     pub fn end(mut self, signal: &str) -> Output {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();

@@ -2,6 +2,7 @@
 
 mod analyse;
 mod build;
+mod cluster;
 mod common;
 mod compare;
 mod convert;

@@ -1,3 +1,6 @@
+#[cfg(feature = "cluster")]
+mod local;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -5,15 +8,23 @@ use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::HumanBytes;
 use sternhalma_builder::{BuildMode, BuildOutcome, BuilderError, ModeReason, ResourceError, TableBuilder};
+#[cfg(feature = "cluster")]
+use sternhalma_builder::{ClusterError, ClusterMember, PartReport};
+#[cfg(feature = "cluster")]
+use sternhalma_data::TableError;
 use sternhalma_data::{Encoding, Prefix, Table};
 
 use crate::args::blocks::BlockArgs;
 use crate::args::board::BoardArgs;
+#[cfg(feature = "cluster")]
+use crate::args::cluster::{ClusterArgs, ClusterSpec};
 use crate::args::mirror::MirrorArgs;
 use crate::args::threads::ThreadArgs;
 use crate::commands::{estimate, info};
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
+#[cfg(feature = "cluster")]
+use crate::output::{print_line, shows_progress};
 use crate::resources::{advise, memory_limit};
 use crate::values::{count, size};
 
@@ -64,6 +75,9 @@ pub struct Args {
     plan: bool,
     #[command(flatten)]
     machine: estimate::MachineArgs,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterArgs,
     /// Print JSON: the output of `info --json` for the new table, or the estimate
     #[arg(long)]
     json: bool,
@@ -90,6 +104,15 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         };
         status!("already built: {prefix} in the encoding {encoding}{form}; --force builds it again");
         return info::print_new(&table, &path, args.json);
+    }
+    #[cfg(feature = "cluster")]
+    match &args.cluster.cluster {
+        Some(ClusterSpec::Hosts(hosts)) => return args.build_part(ctx, &builder, hosts, &path),
+        Some(ClusterSpec::Local(processes)) => {
+            args.build_on_this_machine(ctx, &builder, *processes, &path)?;
+            return info::print_new(&Table::open(&path)?, &path, args.json);
+        }
+        None => {}
     }
     status!(
         "building {prefix}: {} in {}, {}",
@@ -126,6 +149,103 @@ impl Args {
         }
         let spec = builder.spec();
         Table::open(path).ok().filter(|table| table.prefix() == spec.prefix && table.encoding() == spec.encoding)
+    }
+
+    /// Builds a part of the table as a process of a cluster.
+    #[cfg(feature = "cluster")]
+    fn build_part(
+        &self,
+        ctx: &CommandContext,
+        builder: &TableBuilder,
+        hosts: &Path,
+        path: &Path,
+    ) -> Result<CommandOutcome> {
+        let member = self.cluster.member(hosts)?;
+        let (process, processes) = (member.process(), member.processes());
+        let progress = ctx.progress()?;
+        if self.cluster.with_parent {
+            let stop = ctx.stop()?;
+            std::thread::spawn(move || {
+                // The end of the input and an error mean the same.
+                let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            });
+        }
+        let part = ClusterMember::part_path(path, process, processes);
+        status!("process {process} of {processes}: building a part of {} in {}", builder.spec(), part.display());
+        let built = builder.build_part(path, &member, &progress);
+        progress.finish();
+        match built {
+            // The process that started this one reports these itself.
+            Err(BuilderError::Cancelled | BuilderError::Cluster(ClusterError::Lost { .. }))
+                if self.cluster.with_parent =>
+            {
+                return Ok(CommandOutcome::Lost);
+            }
+            Err(BuilderError::Cancelled) => {
+                bail!("interrupted: the same command on all machines resumes after the last complete layer")
+            }
+            built => {
+                let PartReport { sent, received } = built?;
+                let (sent, received) = (HumanBytes(sent), HumanBytes(received));
+                status!("process {process} of {processes}: sent {sent}, received {received}");
+            }
+        }
+        print_line(&part.display().to_string())?;
+        Ok(CommandOutcome::Answered)
+    }
+
+    /// Builds the table with several processes on this machine.
+    #[cfg(feature = "cluster")]
+    fn build_on_this_machine(
+        &self,
+        ctx: &CommandContext,
+        builder: &TableBuilder,
+        processes: usize,
+        path: &Path,
+    ) -> Result<()> {
+        if path.exists() && !self.force {
+            return Err(TableError::Exists { path: path.to_owned() }.into());
+        }
+        builder.check_parts()?;
+        let share = |all: u64| (all / processes as u64).max(1);
+        let memory = self.memory.map_or_else(|| share(self.limit()), |memory| memory.as_u64());
+        let threads = match self.threads.given() {
+            0 => share(builder.thread_count() as u64),
+            threads => threads as u64,
+        };
+        status!(
+            "building {}: {} with {}, each with {} and {}",
+            builder.spec().prefix,
+            counted(builder.spec().prefix.states() as usize, "state"),
+            if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") },
+            counted(threads as usize, "thread"),
+            HumanBytes(memory)
+        );
+        let board = builder.spec().prefix.board();
+        let mut arguments: Vec<std::ffi::OsString> = vec!["build".into()];
+        let mut add = |argument: String| arguments.push(argument.into());
+        add(format!("--side={}", board.size()));
+        add(format!("--pieces={}", board.pieces()));
+        add(format!("--within={}", builder.spec().prefix.within()));
+        add(format!("--encoding={}", self.encoding));
+        self.blocks.arguments().into_iter().for_each(&mut add);
+        self.mirror.argument().map(str::to_owned).into_iter().for_each(&mut add);
+        add(format!("--threads={threads}"));
+        add(format!("--memory={memory}B"));
+        self.uncached.then(|| "--uncached".to_owned()).into_iter().for_each(&mut add);
+        arguments.push("--output".into());
+        arguments.push(path.into());
+        if !shows_progress() {
+            arguments.push("--no-progress".into());
+        }
+        // A part does not replace a table, which is replaced when the parts are joined.
+        arguments.push("--force".into());
+        let stop = &*ctx.stop()?;
+        let started = std::time::Instant::now();
+        local::LocalCluster { builder, path, processes, arguments, stop }.build(self.fresh, self.force)?;
+        status!("built in {:.1} s", started.elapsed().as_secs_f64());
+        Ok(())
     }
 
     fn limit(&self) -> u64 {

@@ -1,0 +1,224 @@
+//! A cluster of processes on this machine.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use sternhalma_builder::{ClusterMember, TableBuilder, assemble};
+
+use crate::output::{EXIT_LOST, status};
+
+/// The failures without progress after which the processes are no longer started again.
+const MOST_FAILURES: u32 = 5;
+
+/// The pause before the first restart. Each further one without progress takes twice as long.
+const BACK_OFF: Duration = Duration::from_secs(1);
+
+/// The time that the other processes have to end after one has ended.
+const END_TIME: Duration = Duration::from_secs(10);
+
+/// The time between two looks at the processes.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// Processes that build a table together.
+pub struct LocalCluster<'a> {
+    pub builder: &'a TableBuilder,
+    pub path: &'a Path,
+    pub processes: usize,
+    /// The arguments of every process.
+    pub arguments: Vec<OsString>,
+    pub stop: &'a AtomicBool,
+}
+
+/// How a run of the processes ended.
+enum RunEnd {
+    Finished,
+    /// A process was killed or has lost another one.
+    Lost,
+    /// A process has reported an error.
+    Failed,
+    Stopped,
+}
+
+impl LocalCluster<'_> {
+    fn work_dir(&self) -> PathBuf {
+        self.builder.work_dir_of(self.path)
+    }
+
+    fn member_dir(&self, process: usize) -> PathBuf {
+        self.work_dir().join(format!("process-{process}"))
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let part = |process| ClusterMember::part_path(self.path, process, self.processes);
+        (0..self.processes).map(part).collect()
+    }
+
+    /// Builds the table. Starts the processes again after a failure, and gives up after several failures without
+    /// progress.
+    pub fn build(&self, fresh: bool, overwrite: bool) -> Result<()> {
+        let dir = self.work_dir();
+        fs::create_dir_all(&dir).with_context(|| format!("{}: cannot make the directory", dir.display()))?;
+        if fresh {
+            self.remove_work()?;
+        }
+        let secret = self.write_secret()?;
+        let mut failures = 0;
+        let mut progress = self.progress();
+        loop {
+            match self.run(&secret)? {
+                RunEnd::Finished => break,
+                RunEnd::Failed => bail!("a process has failed; the same command resumes"),
+                RunEnd::Stopped => bail!("interrupted: the same command resumes after the last complete layer"),
+                RunEnd::Lost => {}
+            }
+            let now = self.progress();
+            failures = if now > progress { 1 } else { failures + 1 };
+            progress = now;
+            if failures == MOST_FAILURES {
+                bail!("the processes have ended {MOST_FAILURES} times without progress; the same command resumes");
+            }
+            let pause = BACK_OFF * 2u32.pow(failures - 1);
+            status!("a process has ended; starting all again in {} s", pause.as_secs());
+            self.wait(pause)?;
+        }
+        let parts = self.parts();
+        assemble(&parts, self.path, overwrite)?;
+        parts.iter().try_for_each(fs::remove_file).context("cannot remove the parts of the table")?;
+        self.remove_work()?;
+        fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))
+    }
+
+    /// Removes the work directories of the processes, and parts of the table.
+    fn remove_work(&self) -> Result<()> {
+        for process in 0..self.processes {
+            let dir = self.member_dir(process);
+            if dir.exists() {
+                fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))?;
+            }
+        }
+        for part in self.parts().iter().filter(|part| part.exists()) {
+            fs::remove_file(part).with_context(|| format!("{}: cannot remove", part.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Returns a number that grows with every layer and every part.
+    fn progress(&self) -> usize {
+        let layers = fs::read_dir(self.member_dir(0)).into_iter().flatten().flatten();
+        let layers = layers.filter(|file| file.path().extension().is_some_and(|end| end == "json")).count();
+        // The layers are removed when all parts are complete.
+        layers + 1000 * self.parts().iter().filter(|part| part.exists()).count()
+    }
+
+    /// Waits, unless the user stops the build.
+    fn wait(&self, pause: Duration) -> Result<()> {
+        let end = Instant::now() + pause;
+        while Instant::now() < end {
+            if self.stop.load(Relaxed) {
+                bail!("interrupted: the same command resumes after the last complete layer");
+            }
+            std::thread::sleep(PERIOD);
+        }
+        Ok(())
+    }
+
+    /// Writes a new secret to a file that only this user can read.
+    fn write_secret(&self) -> Result<PathBuf> {
+        let path = self.work_dir().join("secret");
+        let secret: [u8; 32] = rand::random();
+        let write = || -> std::io::Result<()> {
+            let _ = fs::remove_file(&path);
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let digits: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+            options.open(&path)?.write_all(digits.as_bytes())
+        };
+        write().with_context(|| format!("{}: cannot write", path.display()))?;
+        Ok(path)
+    }
+
+    /// Writes the addresses of the processes, at ports that are free now.
+    fn write_hosts(&self) -> Result<PathBuf> {
+        let listen = |_| TcpListener::bind("127.0.0.1:0");
+        let listeners = (0..self.processes).map(listen).collect::<Result<Vec<_>, _>>().context("cannot listen")?;
+        let addresses = listeners.iter().map(|listener| Ok(format!("{}\n", listener.local_addr()?)));
+        let text: String = addresses.collect::<std::io::Result<_>>().context("cannot listen")?;
+        let path = self.work_dir().join("hosts");
+        fs::write(&path, text).with_context(|| format!("{}: cannot write", path.display()))?;
+        Ok(path)
+    }
+
+    /// Runs all processes until one of them has failed, or all have finished.
+    fn run(&self, secret: &Path) -> Result<RunEnd> {
+        let hosts = self.write_hosts()?;
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut children = Vec::new();
+        for process in 0..self.processes {
+            let mut command = Command::new(&program);
+            command.args(&self.arguments).arg("--cluster").arg(&hosts).args(["--process", &process.to_string()]);
+            command.arg("--secret-file").arg(secret).arg("--work-dir").arg(self.member_dir(process));
+            command.arg("--with-parent").stdin(Stdio::piped()).stdout(Stdio::null());
+            if process > 0 {
+                command.arg("--quiet");
+            }
+            match command.spawn() {
+                Ok(child) => children.push(child),
+                Err(error) => {
+                    end_all(&mut children, Duration::ZERO);
+                    return Err(error).context("cannot start a process");
+                }
+            }
+        }
+        loop {
+            let mut running = false;
+            for child in &mut children {
+                match child.try_wait().context("cannot watch a process")? {
+                    None => running = true,
+                    Some(status) if status.success() => {}
+                    Some(_) => {
+                        let statuses = end_all(&mut children, END_TIME);
+                        return Ok(if self.stop.load(Relaxed) { RunEnd::Stopped } else { ended(&statuses) });
+                    }
+                }
+            }
+            if !running {
+                return Ok(RunEnd::Finished);
+            }
+            if self.stop.load(Relaxed) {
+                end_all(&mut children, END_TIME);
+                return Ok(RunEnd::Stopped);
+            }
+            std::thread::sleep(PERIOD);
+        }
+    }
+}
+
+/// Closes the standard input of the processes, waits for them, and kills those that are still running after a time.
+fn end_all(children: &mut [Child], patience: Duration) -> Vec<ExitStatus> {
+    children.iter_mut().for_each(|child| drop(child.stdin.take()));
+    let end = Instant::now() + patience;
+    while Instant::now() < end && children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None))) {
+        std::thread::sleep(PERIOD);
+    }
+    for child in children.iter_mut() {
+        // A process that has ended cannot be killed.
+        let _ = child.kill();
+    }
+    children.iter_mut().filter_map(|child| child.wait().ok()).collect()
+}
+
+/// Returns how a run ended in which a process has not succeeded.
+fn ended(statuses: &[ExitStatus]) -> RunEnd {
+    let is_error =
+        |status: &ExitStatus| matches!(status.code(), Some(code) if code != 0 && code != i32::from(EXIT_LOST));
+    if statuses.iter().any(is_error) { RunEnd::Failed } else { RunEnd::Lost }
+}

@@ -1,0 +1,255 @@
+//! Builds by several processes: their bytes, and processes that are killed, stopped, refused and resumed.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::common::{CmdOutput, PATIENCE, TestEnv, names, set};
+
+/// A build out of core that takes about a second in a cluster.
+const BUILD: &str = "build --side 8 --pieces 5 --threads 1 --memory 48MiB";
+
+/// Returns the numbers of the running processes whose parent is `parent`.
+fn children(parent: u32) -> Vec<u32> {
+    let output = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+fn signal(name: &str, process: u32) {
+    // The process may have just ended.
+    let _ = Command::new("kill").args([name, &process.to_string()]).output().unwrap();
+}
+
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn assert_same(env: &TestEnv, file: &str, expected: &str) {
+    let [found, expected] = [file, expected].map(|file| env.json(&format!("info --json {file}")));
+    for field in ["checksum", "layers", "escape_layer", "states", "block_states", "mirrored"] {
+        assert_eq!(found[field], expected[field], "{file}: {field}");
+    }
+}
+
+#[test]
+fn processes_on_this_machine_build_the_same_table() {
+    let env = TestEnv::new();
+    for (words, processes) in [
+        ("--side 6 --pieces 4", 1),
+        ("--side 7 --pieces 5 --encoding zstd --block-states 4096 --level 1", 2),
+        ("--side 6 --pieces 6 --encoding mod3", 4),
+        ("--side 6 --pieces 6 --encoding ans --no-mirror --within 30", 3),
+    ] {
+        env.run(&format!("build {words} --mode in-memory --force -o expected")).progress();
+        let built = env.run(&format!("build {words} --cluster local:{processes} --threads 1 --force -o built"));
+        assert_eq!((built.out(), built.code), ("built\n", 0), "{built:?}");
+        assert_same(&env, "built", "expected");
+        assert_eq!(names(&env.work()), set(["built", "expected"]));
+    }
+    assert!(env.run("build --side 6 --pieces 4 --cluster local:2 -o built").refusal().contains("--force"));
+    assert!(env.run("verify built --deep").success().contains("proven"));
+}
+
+#[test]
+fn killed_processes_are_started_again() {
+    let env = TestEnv::new();
+    env.run("build --side 8 --pieces 5 --mode in-memory -o expected").progress();
+    let clock = Instant::now();
+    let words = format!("{BUILD} --cluster local:3 -o built");
+    env.run(&words).progress();
+    let whole = clock.elapsed().as_secs_f64();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut kills = 0;
+    while kills < 6 {
+        fs::remove_file(env.path("built")).unwrap();
+        let mut parent = env.command(words.split(' ')).spawn().unwrap();
+        let mut attempts = 0;
+        while attempts < 3 && parent.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_secs_f64(whole * rng.random_range(0.1..0.6)));
+            let running = children(parent.id());
+            if let Some(&child) = running.get(rng.random_range(0..3)) {
+                signal("-KILL", child);
+                kills += 1;
+            }
+            attempts += 1;
+        }
+        CmdOutput::of(parent.wait_with_output().unwrap()).progress();
+        assert_same(&env, "built", "expected");
+        assert_eq!(names(&env.work()), set(["built", "expected"]));
+    }
+}
+
+#[test]
+fn processes_end_with_the_one_that_started_them() {
+    let env = TestEnv::new();
+    let words = format!("{BUILD} --cluster local:2 -o built");
+    for (name, line) in [("-KILL", "layer 5:"), ("-INT", "layer 12:")] {
+        let running = env.start(&words, line);
+        let processes = children(running.id());
+        assert_eq!(processes.len(), 2);
+        let output = running.end(name);
+        if name == "-INT" {
+            let error = CmdOutput::of(output).failure();
+            assert!(error.contains("interrupted: the same command resumes"), "{error}");
+        }
+        let ended = |process: &u32| !fs::exists(format!("/proc/{process}")).unwrap();
+        wait_until("the processes end", || processes.iter().all(ended));
+        assert!(names(&env.path("built.work/process-0")).contains("layer-005.json"));
+    }
+    let err = env.run(&words).progress();
+    assert!(err.contains("work files: ") && !err.contains("layer 12:"), "{err}");
+    env.run("build --side 8 --pieces 5 --mode in-memory -o expected").progress();
+    assert_same(&env, "built", "expected");
+}
+
+/// Processes of a cluster with a file of addresses.
+struct Hosts {
+    env: TestEnv,
+    processes: usize,
+}
+
+impl Hosts {
+    fn new(processes: usize) -> Hosts {
+        let env = TestEnv::new();
+        let listeners: Vec<_> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let text: String = listeners.iter().map(|listener| format!("{}\n", listener.local_addr().unwrap())).collect();
+        env.file("hosts", format!("# process 0 first\n{text}"));
+        env.file("secret", "a secret\n");
+        Hosts { env, processes }
+    }
+
+    fn words(&self, process: usize) -> String {
+        format!(
+            "{BUILD} --cluster hosts --process {process} --secret-file secret --work-dir work-{process} -o built --quiet"
+        )
+    }
+
+    fn start(&self) -> Vec<Child> {
+        let start = |process| self.env.command(self.words(process).split(' ')).spawn().unwrap();
+        (0..self.processes).map(start).collect()
+    }
+
+    /// Returns whether a layer is complete in all processes.
+    fn has_layer(&self, distance: usize) -> bool {
+        self.env.path(&format!("work-0/layer-{distance:03}.json")).exists()
+    }
+
+    fn check(&self) {
+        for (process, child) in self.start().into_iter().enumerate() {
+            let part = CmdOutput::of(child.wait_with_output().unwrap()).success();
+            assert_eq!(part, format!("built.part-{process}-of-{}\n", self.processes));
+        }
+        let parts: Vec<String> =
+            (0..self.processes).rev().map(|process| format!("built.part-{process}-of-{}", self.processes)).collect();
+        assert_eq!(self.env.run(&format!("assemble {} -o built", parts.join(" "))).success(), "built\n");
+        self.env.run("build --side 8 --pieces 5 --mode in-memory -o expected").progress();
+        assert_same(&self.env, "built", "expected");
+    }
+}
+
+fn finish(children: Vec<Child>) -> Vec<CmdOutput> {
+    children.into_iter().map(|child| CmdOutput::of(child.wait_with_output().unwrap())).collect()
+}
+
+#[test]
+fn a_lost_process_ends_all_and_the_same_commands_resume() {
+    let hosts = Hosts::new(3);
+    for (layer, lost) in [(3, 1), (6, 0)] {
+        let mut children = hosts.start();
+        wait_until("a layer is complete", || hosts.has_layer(layer));
+        let mut killed = children.remove(lost);
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        for ended in finish(children) {
+            assert_eq!((ended.code, ended.err.lines().count()), (3, 1), "{ended:?}");
+            assert!(ended.err.starts_with("error: lost process "), "{ended:?}");
+        }
+    }
+    // A process that does not run for some seconds delays the others.
+    let children = hosts.start();
+    wait_until("a layer is complete", || hosts.has_layer(7));
+    signal("-STOP", children[1].id());
+    thread::sleep(Duration::from_secs(2));
+    assert!(children.iter().all(|child| fs::exists(format!("/proc/{}", child.id())).unwrap()));
+    signal("-CONT", children[1].id());
+    assert!(finish(children).into_iter().all(|ended| ended.code == 0));
+    hosts.check();
+}
+
+/// A limit on the size of files simulates a full disk.
+#[test]
+fn a_full_disk_of_one_process_is_reported() {
+    let hosts = Hosts::new(2);
+    let binary = env!("CARGO_BIN_EXE_sternhalma");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("trap '' XFSZ; ulimit -f 90; exec {binary} {}", hosts.words(1))]);
+    let other = hosts.env.command(hosts.words(0).split(' ')).spawn().unwrap();
+    let error = CmdOutput::of(hosts.env.inside(shell).output().unwrap()).failure();
+    assert!(error.contains("work-1/") && error.contains("File too large"), "{error}");
+    let lost = CmdOutput::of(other.wait_with_output().unwrap());
+    assert_eq!(lost.code, 3);
+    assert!(lost.err.contains("lost process 1"), "{lost:?}");
+    hosts.check();
+}
+
+#[test]
+fn wrong_commands_are_refused_in_one_line() {
+    let env = TestEnv::new();
+    env.file("hosts", "127.0.0.1:1\n");
+    env.file("bad", "127.0.0.1\n");
+    env.file("empty", " \n");
+    env.file("secret", "a secret\n");
+    let build = "build --side 4 --pieces 3 -o built";
+    for (words, why) in [
+        ("--cluster local:0", "`local:` with a number from 1 to 64"),
+        ("--cluster local:x", "`local:` with a number from 1 to 64"),
+        ("--cluster hosts", "needs --process"),
+        ("--cluster hosts --process 0", "needs --secret-file"),
+        ("--cluster hosts --process 1 --secret-file secret", "no process 1"),
+        ("--cluster hosts --process 0 --secret-file missing", "missing: cannot read"),
+        ("--cluster hosts --process 0 --secret-file empty", "the secret is empty"),
+        ("--cluster missing --process 0 --secret-file secret", "missing: cannot read"),
+        ("--cluster bad --process 0 --secret-file secret", "line 1: expected HOST:PORT"),
+    ] {
+        let ran = env.run(&format!("{build} {words}"));
+        assert_eq!((ran.code, ran.out()), (2, ""), "{words}: {ran:?}");
+        assert!(ran.err.contains(why), "{words}: {ran:?}");
+    }
+    let error = env.run("build --side 4 --pieces 2 --cluster local:2 -o built").failure();
+    assert!(error.contains("fewer than 3 pieces"), "{error}");
+    env.run("build --side 6 --pieces 4 -o table").progress();
+    assert!(env.run("assemble table -o built").failure().contains("the part of a table is damaged"));
+    assert!(env.run("assemble missing -o built").failure().contains("missing: cannot open"));
+}
+
+#[test]
+fn parts_of_different_builds_are_not_joined() {
+    let hosts = Hosts::new(2);
+    let first = hosts.start();
+    assert!(finish(first).into_iter().all(|ended| ended.code == 0));
+    fs::rename(hosts.env.path("built.part-1-of-2"), hosts.env.path("old")).unwrap();
+    for process in 0..2 {
+        fs::remove_dir_all(hosts.env.path(&format!("work-{process}"))).unwrap();
+    }
+    assert!(finish(hosts.start()).into_iter().all(|ended| ended.code == 0));
+    let join = |parts: &str| hosts.env.run(&format!("assemble {parts} -o joined")).failure();
+    assert!(join("built.part-0-of-2 old").contains("parts of different builds"));
+    assert!(join("built.part-0-of-2").contains("the part of process 1 is missing"));
+    assert!(join("built.part-0-of-2 built.part-0-of-2 built.part-1-of-2").contains("expected 2 parts, got 3"));
+    let mut bytes = fs::read(hosts.env.path("built.part-1-of-2")).unwrap();
+    bytes[1000] ^= 1;
+    hosts.env.file("damaged", bytes);
+    assert!(join("built.part-0-of-2 damaged").contains("does not match its checksum"));
+    assert!(!hosts.env.path("joined").exists());
+}
