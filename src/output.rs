@@ -67,6 +67,12 @@ fn configured() -> OutputArgs {
     OUTPUT.get().copied().unwrap_or_default()
 }
 
+/// Returns whether nothing but errors and questions is printed on stderr.
+#[cfg(feature = "cluster")]
+pub fn is_quiet() -> bool {
+    configured().quiet
+}
+
 /// Returns whether the progress of long work is reported.
 pub fn shows_progress() -> bool {
     !configured().quiet && !configured().no_progress

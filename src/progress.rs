@@ -1,12 +1,13 @@
 //! The progress of long work on stderr.
 
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
-use sternhalma_builder::{BuildPhase, Observer};
+use sternhalma_builder::{BuildPhase, LayerReport, Observer};
 use sternhalma_ggp::arena::{GameRecord, Standings, progress_line, score_so_far};
 
 use crate::output::{counted, shows_progress, status};
@@ -27,6 +28,8 @@ pub struct ProgressDisplay {
     /// The bytes of the work files of a build out of core.
     work_bytes: AtomicU64,
     stage: Mutex<StageDisplay>,
+    /// The file for a line of JSON per layer and process of a cluster.
+    metrics: Mutex<Option<File>>,
 }
 
 /// The current stage.
@@ -98,7 +101,13 @@ impl ProgressDisplay {
             total,
             work_bytes: AtomicU64::new(0),
             stage,
+            metrics: Mutex::new(None),
         }
+    }
+
+    /// Appends a line of JSON per layer and process of a cluster to a file.
+    pub fn write_metrics(&self, file: File) {
+        *self.metrics.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
     }
 
     /// Removes the bar from the terminal.
@@ -117,6 +126,23 @@ fn stage_work(stage: BuildPhase) -> &'static str {
         BuildPhase::Compare => "reading both tables",
         _ => "started",
     }
+}
+
+/// Returns the line about the processes of a cluster after a layer.
+fn processes_message(reports: &[LayerReport]) -> String {
+    let work = |report: &LayerReport| report.expand_s + report.close_s;
+    let slowest = reports.iter().max_by(|a, b| work(a).total_cmp(&work(b)));
+    let least = reports.iter().map(work).fold(f64::INFINITY, f64::min);
+    let sent: u64 = reports.iter().map(|report| report.sent).sum();
+    let slowest = slowest.map_or(String::new(), |slowest| {
+        format!("{least:.1} to {:.1} s of work, the longest in process {}, ", work(slowest), slowest.process)
+    });
+    format!("{}: {slowest}{} sent", counted_processes(reports.len()), HumanBytes(sent))
+}
+
+/// Returns a number of processes in words.
+pub fn counted_processes(processes: usize) -> String {
+    if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") }
 }
 
 /// Returns the line of a layer. `left` is unknown at the beginning. A build in memory has no work files.
@@ -187,6 +213,21 @@ impl Observer for ProgressDisplay {
 
     fn work_files(&self, layers: u64, copies: u64) {
         self.work_bytes.store(layers + copies, Relaxed);
+    }
+
+    fn processes(&self, reports: &[LayerReport]) {
+        let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut *metrics {
+            let line = |report| serde_json::to_string(report).expect("a report has only finite numbers") + "\n";
+            let lines: String = reports.iter().map(line).collect();
+            if let Err(error) = file.write_all(lines.as_bytes()) {
+                status!("cannot write the metrics: {error}");
+                *metrics = None;
+            }
+        }
+        if self.plain || !self.bar.is_hidden() {
+            self.bar.suspend(|| status!("{}", processes_message(reports)));
+        }
     }
 
     fn cancelled(&self) -> bool {
@@ -311,6 +352,15 @@ mod tests {
         let estimate = stage.estimate(60_000_000, 100_000_000, Duration::from_secs(5));
         assert_eq!(estimate, "2.0 M contexts/s, 20 seconds left");
         assert_eq!(StageDisplay::new(BuildPhase::Check).estimate(1, 3, Duration::from_secs(60)), "2 minutes left");
+    }
+
+    #[test]
+    fn processes_are_described_in_words() {
+        let report = |process, expand_s, sent| LayerReport { process, expand_s, sent, ..LayerReport::default() };
+        assert_eq!(
+            processes_message(&[report(0, 1.0, 1 << 20), report(1, 2.5, 2 << 20)]),
+            "2 processes: 1.0 to 2.5 s of work, the longest in process 1, 3.00 MiB sent"
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use build::{ClusterMember, PartReport, assemble};
 pub use error::BuilderError;
 #[cfg(feature = "cluster")]
 pub use error::ClusterError;
-pub use observer::{BuildPhase, Observer};
+pub use observer::{BuildPhase, LayerReport, Observer};
 pub use options::{BuildMode, NoMirroredForm, TableSpec};
 pub use resources::{ResourceError, check_disk, check_memory, total_memory};
 pub use tools::{Comparison, DifferenceStats, TableConverter, compare};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A phase of a long operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -34,6 +36,31 @@ impl fmt::Display for BuildPhase {
     }
 }
 
+/// What a process of a cluster reports about a layer.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+pub struct LayerReport {
+    /// The distance of the layer.
+    pub layer: u32,
+    /// The process.
+    pub process: usize,
+    /// The states of the layer that the process owns.
+    pub states: u64,
+    /// Seconds for the expansion of contexts, messages included.
+    pub expand_s: f64,
+    /// Seconds in which the process has waited for others after the expansion.
+    pub wait_s: f64,
+    /// Seconds for the new states: removing those of earlier layers, packing, writing, sending.
+    pub close_s: f64,
+    /// Seconds of processor time of all threads.
+    pub cpu_s: f64,
+    /// The bytes that the process has sent to others.
+    pub sent: u64,
+    /// The bytes of the part of the layer.
+    pub bytes: u64,
+    /// The peak memory of the process so far, in bytes.
+    pub peak_bytes: u64,
+}
+
 /// A receiver of progress reports, which can also cancel the operation.
 /// The type `()` ignores all reports.
 ///
@@ -58,6 +85,9 @@ pub trait Observer: Sync {
     /// Reports the sizes of the work files of a build out of core after a layer, in bytes: of the
     /// `layers`, which are kept, and of the `copies` of the last ones.
     fn work_files(&self, _layers: u64, _copies: u64) {}
+
+    /// Reports what each process of a cluster says about a layer that is complete, in order.
+    fn processes(&self, _reports: &[LayerReport]) {}
 
     /// Returns whether the operation must stop.
     fn cancelled(&self) -> bool {

@@ -19,6 +19,9 @@ pub struct ClusterArgs {
     /// File with a secret that all processes share
     #[arg(long, value_name = "FILE", requires = "process", help_heading = "Cluster")]
     secret_file: Option<PathBuf>,
+    /// File to which a line of JSON per layer and process is appended: states, times, bytes and memory
+    #[arg(long, value_name = "FILE", requires = "cluster", help_heading = "Cluster")]
+    pub metrics: Option<PathBuf>,
     /// End when stdin ends, because the process that started this one has ended
     #[arg(long, hide = true)]
     pub with_parent: bool,

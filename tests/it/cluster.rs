@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::common::{CmdOutput, PATIENCE, TestEnv, names, set};
+use crate::common::{CmdOutput, PATIENCE, TestEnv, names, ndjson, set};
 
 /// A build out of core that takes about a second in a cluster.
 const BUILD: &str = "build --side 8 --pieces 5 --threads 1 --memory 48MiB";
@@ -62,20 +62,50 @@ fn processes_on_this_machine_build_the_same_table() {
 }
 
 #[test]
-fn killed_processes_are_started_again() {
+fn the_metrics_of_all_processes_are_recorded() {
     let env = TestEnv::new();
-    env.run("build --side 8 --pieces 5 --mode in-memory -o expected").progress();
+    env.run(&format!("{BUILD} --cluster local:3 -o built --metrics metrics.ndjson")).progress();
+    let metrics = ndjson(&fs::read_to_string(env.path("metrics.ndjson")).unwrap());
+    let layers = env.json("info --json built")["layers"].as_array().unwrap().clone();
+    for (layer, states) in layers.iter().enumerate() {
+        let reports: Vec<_> = metrics.iter().filter(|report| report["layer"] == layer).collect();
+        let processes: Vec<_> = reports.iter().map(|report| report["process"].as_u64().unwrap()).collect();
+        assert_eq!(processes, [0, 1, 2]);
+        assert_eq!(reports.iter().map(|report| report["states"].as_u64()).sum::<Option<u64>>(), states.as_u64());
+    }
+    // Each process keeps its memory limit.
+    assert!(metrics.iter().all(|report| report["peak_bytes"].as_u64().unwrap() < 48 << 20));
+}
+
+#[test]
+fn killed_processes_are_started_again() {
+    kill_at_any_time("--side 8 --pieces 5", "--threads 1 --memory 48MiB", 6);
+}
+
+/// `.ci/long` runs this test.
+#[test]
+#[ignore = "takes minutes"]
+fn a_build_of_six_pieces_survives_fifty_kills() {
+    kill_at_any_time("--pieces 6", "--threads 1 --memory 96MiB", 50);
+}
+
+/// Kills processes of clusters at any time until `least_kills` have been killed, and compares each table with one that
+/// is built in memory.
+fn kill_at_any_time(table: &str, resources: &str, least_kills: usize) {
+    let env = TestEnv::new();
+    env.run(&format!("build {table} --mode in-memory -o expected")).progress();
     let clock = Instant::now();
-    let words = format!("{BUILD} --cluster local:3 -o built");
+    let words = format!("build {table} {resources} --cluster local:3 -o built");
     env.run(&words).progress();
     let whole = clock.elapsed().as_secs_f64();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut kills = 0;
-    while kills < 6 {
+    while kills < least_kills {
         fs::remove_file(env.path("built")).unwrap();
         let mut parent = env.command(words.split(' ')).spawn().unwrap();
         let mut attempts = 0;
-        while attempts < 3 && parent.try_wait().unwrap().is_none() {
+        // After five failures without progress, the processes are no longer started.
+        while attempts < 4 && parent.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_secs_f64(whole * rng.random_range(0.1..0.6)));
             let running = children(parent.id());
             if let Some(&child) = running.get(rng.random_range(0..3)) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use sternhalma_builder::{ClusterMember, TableBuilder, assemble};
 
-use crate::output::{EXIT_LOST, status};
+use crate::output::{EXIT_LOST, is_quiet, status};
 
 /// The failures without progress after which the processes are no longer started again.
 const MOST_FAILURES: u32 = 5;
@@ -33,6 +33,8 @@ pub struct LocalCluster<'a> {
     pub processes: usize,
     /// The arguments of every process.
     pub arguments: Vec<OsString>,
+    /// Further arguments of process 0.
+    pub first_arguments: Vec<OsString>,
     pub stop: &'a AtomicBool,
 }
 
@@ -167,7 +169,9 @@ impl LocalCluster<'_> {
             command.args(&self.arguments).arg("--cluster").arg(&hosts).args(["--process", &process.to_string()]);
             command.arg("--secret-file").arg(secret).arg("--work-dir").arg(self.member_dir(process));
             command.arg("--with-parent").stdin(Stdio::piped()).stdout(Stdio::null());
-            if process > 0 {
+            if process == 0 {
+                command.args(&self.first_arguments);
+            } else if !is_quiet() {
                 command.arg("--quiet");
             }
             match command.spawn() {

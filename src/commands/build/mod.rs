@@ -3,6 +3,8 @@ mod local;
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "cluster")]
+use anyhow::Context;
 use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -24,7 +26,9 @@ use crate::commands::{estimate, info};
 use crate::context::CommandContext;
 use crate::output::{CommandOutcome, counted, status};
 #[cfg(feature = "cluster")]
-use crate::output::{print_line, shows_progress};
+use crate::output::{is_quiet, print_line, shows_progress};
+#[cfg(feature = "cluster")]
+use crate::progress::counted_processes;
 use crate::resources::{advise, memory_limit};
 use crate::values::{count, size};
 
@@ -163,6 +167,10 @@ impl Args {
         let member = self.cluster.member(hosts)?;
         let (process, processes) = (member.process(), member.processes());
         let progress = ctx.progress()?;
+        if let Some(metrics) = &self.cluster.metrics {
+            let file = std::fs::OpenOptions::new().create(true).append(true).open(metrics);
+            progress.write_metrics(file.with_context(|| format!("{}: cannot write", metrics.display()))?);
+        }
         if self.cluster.with_parent {
             let stop = ctx.stop()?;
             std::thread::spawn(move || {
@@ -218,7 +226,7 @@ impl Args {
             "building {}: {} with {}, each with {} and {}",
             builder.spec().prefix,
             counted(builder.spec().prefix.states() as usize, "state"),
-            if processes == 1 { "1 process".to_owned() } else { format!("{processes} processes") },
+            counted_processes(processes),
             counted(threads as usize, "thread"),
             HumanBytes(memory)
         );
@@ -236,14 +244,18 @@ impl Args {
         self.uncached.then(|| "--uncached".to_owned()).into_iter().for_each(&mut add);
         arguments.push("--output".into());
         arguments.push(path.into());
-        if !shows_progress() {
+        if is_quiet() {
+            arguments.push("--quiet".into());
+        } else if !shows_progress() {
             arguments.push("--no-progress".into());
         }
         // A part does not replace a table, which is replaced when the parts are joined.
         arguments.push("--force".into());
+        let first_arguments = self.cluster.metrics.iter().flat_map(|file| ["--metrics".into(), file.into()]).collect();
         let stop = &*ctx.stop()?;
         let started = std::time::Instant::now();
-        local::LocalCluster { builder, path, processes, arguments, stop }.build(self.fresh, self.force)?;
+        local::LocalCluster { builder, path, processes, arguments, first_arguments, stop }
+            .build(self.fresh, self.force)?;
         status!("built in {:.1} s", started.elapsed().as_secs_f64());
         Ok(())
     }

@@ -144,6 +144,11 @@ impl Exchange {
         self.processes
     }
 
+    /// Returns the bytes that this process has sent and received so far.
+    pub fn traffic(&self) -> (u64, u64) {
+        self.link.traffic()
+    }
+
     /// Returns an error if another process is lost.
     pub fn check(&self) -> Result<()> {
         self.link.check()

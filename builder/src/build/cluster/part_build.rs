@@ -29,7 +29,7 @@ use crate::external::{
     FrameStore, LayerFile, LayerParts, LayerSummary, LockedDir, Manifest, MemberId, NewLayer, Numbering, PackedSegment,
     PartitionParams, Partitioning, SegmentCodec, WorkDir,
 };
-use crate::observer::{BuildPhase, Observer};
+use crate::observer::{BuildPhase, LayerReport, Observer};
 use crate::options::BuildMode;
 use crate::process::{Stopwatch, peak_memory, provenance};
 use crate::search::ExternalSearch;
@@ -335,8 +335,9 @@ impl PartBuild<'_> {
             if distance > MAX_DISTANCE + 1 {
                 return Err(BuilderError::DistanceTooLarge);
             }
-            let (layer, copy) = self.next_layer(&mut search, distance, &copies)?;
-            let votes = self.inbox.voting.ask(&self.exchange, &PartOfLayer::of(&layer))?;
+            let (layer, copy, report) = self.next_layer(&mut search, distance, &copies)?;
+            let votes = self.inbox.voting.ask(&self.exchange, &(PartOfLayer::of(&layer), report))?;
+            let (votes, reports): (Vec<PartOfLayer>, Vec<LayerReport>) = votes.into_iter().unzip();
             if self.me() == 0 {
                 let parts: Vec<u64> = votes.iter().map(|part| part.checksum).collect();
                 self.work.commit(distance, &parts)?;
@@ -346,6 +347,7 @@ impl PartBuild<'_> {
             whole.push(all);
             seen += all.states;
             self.process.observer.layer(distance, all.states, seen, prefix.states());
+            self.process.observer.processes(&reports);
             if all.states == 0 {
                 assert_eq!(seen, prefix.states(), "every state of a prefix is reachable");
                 return Ok(());
@@ -429,18 +431,20 @@ impl PartBuild<'_> {
     }
 
     /// Writes the own part of the layer of this distance, given the copies of the two previous layers.
-    /// Returns the layer and the copy of the own segments.
+    /// Returns the layer, the copy of the own segments, and a report.
     fn next_layer(
         &self,
         search: &mut ExternalSearch,
         distance: u32,
         copies: &[Copies],
-    ) -> Result<(LayerFile, LayerFile)> {
+    ) -> Result<(LayerFile, LayerFile, LayerReport)> {
         let (stopwatch, before) = (Stopwatch::start(), self.storage.traffic());
+        let sent = self.exchange.traffic().0;
+        let mut report = LayerReport { layer: distance, process: self.me(), ..LayerReport::default() };
         let mut out = self.work.create_layer(distance, self.partitioning.segments())?;
         let summary = match distance {
             0 => self.write_goal(&mut out)?,
-            _ => self.expand(search, distance, last_two(copies), &mut out)?,
+            _ => self.expand(search, last_two(copies), &mut out, &mut report)?,
         };
         let (layer, copy) = out.finish(|| {
             let ((wall_s, cpu_s), traffic) = (stopwatch.seconds(), self.storage.traffic().since(before));
@@ -451,7 +455,13 @@ impl PartBuild<'_> {
             let copies = copies.iter().flatten();
             copies.chain([&layer, &copy]).for_each(LayerFile::drop_page_cache);
         }
-        Ok((layer, copy))
+        report.close_s = stopwatch.seconds().0 - report.expand_s - report.wait_s;
+        report.cpu_s = stopwatch.seconds().1;
+        report.states = layer.summary().states;
+        report.sent = self.exchange.traffic().0 - sent;
+        report.bytes = layer.bytes();
+        report.peak_bytes = peak_memory();
+        Ok((layer, copy, report))
     }
 
     /// Writes the own part of layer 0: the goal is in segment 0.
@@ -472,17 +482,18 @@ impl PartBuild<'_> {
     fn expand(
         &self,
         search: &mut ExternalSearch,
-        distance: u32,
         layers: [LayerParts; 2],
         out: &mut NewLayer,
+        report: &mut LayerReport,
     ) -> Result<LayerSummary> {
+        let stopwatch = Stopwatch::start();
         let partitions = self.partitioning.partitions();
         let groups = |partition| {
             let groups = search.class(partition).groups;
             groups.end - groups.start
         };
         let own_groups = (0..partitions).filter(|&partition| self.owns(partition)).map(groups).sum();
-        self.process.observer.begin(BuildPhase::Layer(distance), own_groups);
+        self.process.observer.begin(BuildPhase::Layer(report.layer), own_groups);
         let escapes = AtomicBool::new(false);
         let is_own = |segment| self.owns(self.partitioning.partition_of(segment));
         let send = |segment, bytes| {
@@ -496,7 +507,9 @@ impl PartBuild<'_> {
                 search.hand_over(&class, layers, is_own, send)?;
             }
         }
+        report.expand_s = stopwatch.seconds().0;
         self.exchange.barrier()?;
+        report.wait_s = stopwatch.seconds().0 - report.expand_s;
         let mut states = 0;
         for partition in 0..partitions {
             self.check()?;

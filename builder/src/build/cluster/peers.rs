@@ -333,3 +333,88 @@ fn watch(stream: TcpStream, process: usize, link: &Arc<Link>) -> io::Result<()> 
     });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_must_have_everything_in_common() {
+        let common = Common {
+            version: "1.0".to_owned(),
+            table: "byte".to_owned(),
+            processes: "2".to_owned(),
+            partitions: "1 4096".to_owned(),
+        };
+        assert!(common.compare(1, common.clone()).is_ok());
+        for (theirs, what) in [
+            (
+                Common { version: "1.1".to_owned(), ..common.clone() },
+                "process 1 has the version `1.1`, and this process `1.0`",
+            ),
+            (Common { table: "mod3".to_owned(), ..common.clone() }, "the table `mod3`"),
+            (Common { processes: "3".to_owned(), ..common.clone() }, "the number of processes `3`"),
+            (Common { partitions: "2 4096".to_owned(), ..common.clone() }, "the partitions (see --memory) `2 4096`"),
+        ] {
+            let error = common.compare(1, theirs).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+
+    /// Connects two sides over a socket and returns their results.
+    fn handshake(client: &[u8], server: &[u8]) -> (bool, bool) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let member = |process, secret: &[u8]| {
+            ClusterMember::new(vec!["a:1".to_owned(), "b:1".to_owned()], process, secret).unwrap()
+        };
+        let common = || Common {
+            version: String::new(),
+            table: String::new(),
+            processes: String::new(),
+            partitions: String::new(),
+        };
+        let (client, server) = (member(1, client), member(0, server));
+        let dialling = std::thread::spawn(move || {
+            introduce(TcpStream::connect(address).unwrap(), 0, Use::Data, &client, &common()).is_ok()
+        });
+        let (stream, _) = listener.accept().unwrap();
+        let welcomed = welcome(stream, &server, &common()).unwrap();
+        let accepted = matches!(&welcomed, Some((1, Use::Data, _)));
+        (dialling.join().unwrap(), accepted)
+    }
+
+    #[test]
+    fn both_sides_know_the_secret() {
+        assert_eq!(handshake(b"secret", b"secret"), (true, true));
+        assert_eq!(handshake(b"other", b"secret"), (false, false));
+    }
+
+    #[test]
+    fn clients_that_send_something_else_are_ignored() {
+        let member = ClusterMember::new(vec!["a:1".to_owned(), "b:1".to_owned()], 0, "secret").unwrap();
+        let common = Common {
+            version: String::new(),
+            table: String::new(),
+            processes: String::new(),
+            partitions: String::new(),
+        };
+        let greeting = |magic: &[u8], process: u32| [magic, &[0], &process.to_le_bytes(), &[7; 32]].concat();
+        for bytes in [
+            b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: */*\r\n\r\n".to_vec(),
+            b"SHTCLUS1".to_vec(),
+            greeting(b"SHTCLUS2", 1),
+            greeting(MAGIC, 0),
+            greeting(MAGIC, 2),
+            // An answer without the secret.
+            [greeting(MAGIC, 1), vec![0; 32]].concat(),
+        ] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            client.write_all(&bytes).unwrap();
+            client.shutdown(std::net::Shutdown::Write).unwrap();
+            let (stream, _) = listener.accept().unwrap();
+            assert!(welcome(stream, &member, &common).unwrap().is_none(), "{bytes:?}");
+        }
+    }
+}

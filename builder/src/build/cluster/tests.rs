@@ -10,8 +10,11 @@ use sternhalma_data::table::{Ans, Zstd};
 use sternhalma_data::{Board, Encoding, Prefix, Table};
 use tempfile::TempDir;
 
+use super::part_build::ClusterProcess;
 use super::{ClusterMember, PartReport, assemble};
+use crate::external::PartitionParams;
 use crate::observer::Observer;
+use crate::process::thread_pool;
 use crate::{BuildMode, BuilderError, ClusterError, TableBuilder};
 
 /// Returns addresses with free ports.
@@ -24,11 +27,13 @@ struct Cluster {
     dir: TempDir,
     processes: usize,
     builder: TableBuilder,
+    /// Other parameters than those that follow from the memory limit.
+    params: Option<PartitionParams>,
 }
 
 impl Cluster {
     fn new(builder: TableBuilder, processes: usize) -> Cluster {
-        Cluster { dir: tempfile::tempdir().unwrap(), processes, builder: builder.threads(1) }
+        Cluster { dir: tempfile::tempdir().unwrap(), processes, builder: builder.threads(1), params: None }
     }
 
     fn path(&self) -> PathBuf {
@@ -46,7 +51,15 @@ impl Cluster {
             let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
             let member = member.patience(Duration::from_secs(60));
             let observer = observers.get(process).copied().unwrap_or(&());
-            self.builder(process).build_part(self.path(), &member, observer)
+            let builder = self.builder(process);
+            match self.params {
+                None => builder.build_part(self.path(), &member, observer),
+                Some(params) => {
+                    let pool = &thread_pool(2).unwrap();
+                    let (options, member, memory_limit) = (&builder, &member, u64::MAX);
+                    ClusterProcess { options, member, params, memory_limit, pool, observer }.run(&self.path())
+                }
+            }
         };
         thread::scope(|scope| {
             let running: Vec<_> = (0..self.processes).map(|process| scope.spawn(move || run(process))).collect();
@@ -87,20 +100,60 @@ fn run_all(cluster: &Cluster) {
     cluster.check();
 }
 
+/// Boards and prefixes, the first ones with a mirrored form.
+const BOARDS: [(u64, u64, u64); 20] = [
+    (3, 3, 9),
+    (3, 6, 9),
+    (4, 3, 13),
+    (4, 3, 16),
+    (4, 6, 15),
+    (4, 6, 16),
+    (5, 3, 25),
+    (5, 6, 25),
+    (5, 10, 22),
+    (6, 3, 33),
+    (6, 3, 36),
+    (7, 3, 49),
+    (3, 4, 8),
+    (3, 5, 9),
+    (4, 4, 16),
+    (4, 5, 14),
+    (5, 4, 20),
+    (5, 4, 25),
+    (5, 5, 18),
+    (6, 4, 30),
+];
+
+/// The number of boards with a mirrored form.
+const MIRRORED: usize = 12;
+
 #[test]
 fn parts_of_a_table_are_those_of_one_process() {
-    let encodings = [
-        Encoding::Byte,
-        Encoding::Mod3,
-        Encoding::Zstd(Zstd::new(64, 1).unwrap()),
-        Encoding::Ans(Ans::new(64).unwrap()),
-    ];
-    let boards =
-        [(4, 3, 16, false), (4, 3, 16, true), (5, 4, 20, false), (6, 3, 36, true), (5, 6, 25, true), (4, 5, 14, false)];
+    let zstd = Encoding::Zstd(Zstd::new(64, 1).unwrap());
+    let ans = Encoding::Ans(Ans::new(64).unwrap());
+    let mut number = 0;
+    for (i, (side, pieces, within)) in BOARDS.into_iter().enumerate() {
+        for encoding in [Encoding::Byte, Encoding::Mod3, if i % 2 == 0 { zstd } else { ans }] {
+            for mirrored in [false, true].into_iter().take(if i < MIRRORED { 2 } else { 1 }) {
+                number += 1;
+                run_all(&Cluster::new(builder(side, pieces, within, encoding, mirrored), 1 + number % 4));
+            }
+        }
+    }
+}
+
+/// Segments of a few words, several fixed pieces, and little or no memory for states on their way.
+#[test]
+fn parts_do_not_depend_on_the_partitions() {
+    let boards = [(5, 4, 25, false), (4, 5, 16, false), (5, 6, 25, true), (4, 6, 16, true)];
     for (i, (side, pieces, within, mirrored)) in boards.into_iter().enumerate() {
-        for (j, encoding) in encodings.into_iter().enumerate() {
-            let processes = [1, 2, 3, 4][(i + j) % 4];
-            run_all(&Cluster::new(builder(side, pieces, within, encoding, mirrored), processes));
+        for fixed_pieces in 1..4.min(pieces as usize - 2) {
+            for (segment_words, spill_bytes) in [(1, 0), (3, 4000), (200, 1 << 20)] {
+                let builder = builder(side, pieces, within, Encoding::Byte, mirrored);
+                let slice_pieces = (pieces as usize - 1 - fixed_pieces).min(1 + i % 2);
+                let params = PartitionParams { fixed_pieces, slice_pieces, segment_words, spill_bytes };
+                run_all(&Cluster { params: Some(params), ..Cluster::new(builder, 3) });
+            }
         }
     }
 }
