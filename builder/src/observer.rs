@@ -53,7 +53,7 @@ pub struct LayerReport {
     pub close_s: f64,
     /// Seconds of processor time of all threads.
     pub cpu_s: f64,
-    /// The bytes that the process has sent to others.
+    /// The bytes that the process has sent to others since the previous layer.
     pub sent: u64,
     /// The bytes of the part of the layer.
     pub bytes: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::ThreadPool;
@@ -187,6 +187,7 @@ impl ClusterProcess<'_> {
             inbox,
             work,
             assembler_partitioning: Some(partitioning()),
+            reported: AtomicU64::new(0),
             ownership,
             partitioning: partitioning(),
         };
@@ -246,6 +247,8 @@ struct PartBuild<'a> {
     partitioning: Partitioning,
     /// The same partitions, until the table is assembled.
     assembler_partitioning: Option<Partitioning>,
+    /// The sent bytes that have been reported.
+    reported: AtomicU64,
 }
 
 /// The copies of a layer: the own segments, and those of other processes.
@@ -439,7 +442,6 @@ impl PartBuild<'_> {
         copies: &[Copies],
     ) -> Result<(LayerFile, LayerFile, LayerReport)> {
         let (stopwatch, before) = (Stopwatch::start(), self.storage.traffic());
-        let sent = self.exchange.traffic().0;
         let mut report = LayerReport { layer: distance, process: self.me(), ..LayerReport::default() };
         let mut out = self.work.create_layer(distance, self.partitioning.segments())?;
         let summary = match distance {
@@ -458,7 +460,8 @@ impl PartBuild<'_> {
         report.close_s = stopwatch.seconds().0 - report.expand_s - report.wait_s;
         report.cpu_s = stopwatch.seconds().1;
         report.states = layer.summary().states;
-        report.sent = self.exchange.traffic().0 - sent;
+        let sent = self.exchange.traffic().0;
+        report.sent = sent - self.reported.swap(sent, Relaxed);
         report.bytes = layer.bytes();
         report.peak_bytes = peak_memory();
         Ok((layer, copy, report))
