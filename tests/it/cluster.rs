@@ -58,6 +58,10 @@ fn processes_on_this_machine_build_the_same_table() {
         assert_eq!(names(&env.work()), set(["built", "expected"]));
     }
     assert!(env.run("build --side 6 --pieces 4 --cluster local:2 -o built").refusal().contains("--force"));
+    fs::create_dir(env.path("other.work")).unwrap();
+    env.file("other.work/build.json", "");
+    let error = env.run("build --side 6 --pieces 4 --cluster local:2 -o other").refusal();
+    assert!(error.contains("that of one process"), "{error}");
     assert!(env.run("verify built --deep").success().contains("proven"));
 }
 

@@ -57,6 +57,10 @@ impl LocalCluster<'_> {
         self.work_dir().join(format!("process-{process}"))
     }
 
+    fn hosts_path(&self) -> PathBuf {
+        self.work_dir().join("hosts")
+    }
+
     fn parts(&self) -> Vec<PathBuf> {
         let part = |process| ClusterMember::part_path(self.path, process, self.processes);
         (0..self.processes).map(part).collect()
@@ -94,7 +98,10 @@ impl LocalCluster<'_> {
         assemble(&parts, self.path, overwrite)?;
         parts.iter().try_for_each(fs::remove_file).context("cannot remove the parts of the table")?;
         self.remove_work()?;
-        fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))
+        [secret, self.hosts_path()].iter().try_for_each(fs::remove_file).context("cannot remove the work files")?;
+        // A directory with other files remains.
+        let _ = fs::remove_dir(&dir);
+        Ok(())
     }
 
     /// Removes the work directories of the processes, and parts of the table.
@@ -154,7 +161,7 @@ impl LocalCluster<'_> {
         let listeners = (0..self.processes).map(listen).collect::<Result<Vec<_>, _>>().context("cannot listen")?;
         let addresses = listeners.iter().map(|listener| Ok(format!("{}\n", listener.local_addr()?)));
         let text: String = addresses.collect::<std::io::Result<_>>().context("cannot listen")?;
-        let path = self.work_dir().join("hosts");
+        let path = self.hosts_path();
         fs::write(&path, text).with_context(|| format!("{}: cannot write", path.display()))?;
         Ok(path)
     }
