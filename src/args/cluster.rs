@@ -11,7 +11,7 @@ use sternhalma_builder::ClusterMember;
 #[derive(Args)]
 pub struct ClusterArgs {
     /// Divide the work among processes: a file with their addresses, one HOST:PORT per line, or `local:N` for N processes on this machine
-    #[arg(long, value_name = "HOSTS", help_heading = "Cluster")]
+    #[arg(long, value_name = "HOSTS", conflicts_with_all = ["plan", "mode"], help_heading = "Cluster")]
     pub cluster: Option<ClusterSpec>,
     /// Number of this process in the file, from 0
     #[arg(long, value_name = "I", requires = "cluster", help_heading = "Cluster")]
@@ -19,6 +19,9 @@ pub struct ClusterArgs {
     /// File with a secret that all processes share
     #[arg(long, value_name = "FILE", requires = "process", help_heading = "Cluster")]
     secret_file: Option<PathBuf>,
+    /// Copies of every layer, 1 or 2: a second copy is kept by the next process, so that a lost work directory can be restored
+    #[arg(long, value_name = "N", requires = "cluster", default_value_t = 1, help_heading = "Cluster")]
+    pub copies: usize,
     /// File to which a line of JSON per layer and process is appended: states, times, bytes and memory
     #[arg(long, value_name = "FILE", requires = "cluster", help_heading = "Cluster")]
     pub metrics: Option<PathBuf>,
@@ -56,6 +59,6 @@ impl ClusterArgs {
         let text = std::fs::read_to_string(hosts).with_context(|| format!("{}: cannot read", hosts.display()))?;
         let addresses = ClusterMember::parse_addresses(&text).with_context(|| hosts.display().to_string())?;
         let secret = std::fs::read(secret).with_context(|| format!("{}: cannot read", secret.display()))?;
-        Ok(ClusterMember::new(addresses, process, secret.trim_ascii())?)
+        Ok(ClusterMember::new(addresses, process, secret.trim_ascii())?.copies(self.copies)?)
     }
 }

@@ -52,7 +52,9 @@ fn processes_on_this_machine_build_the_same_table() {
         ("--side 6 --pieces 6 --encoding ans --no-mirror --within 30", 3),
     ] {
         env.run(&format!("build {words} --mode in-memory --force -o expected")).progress();
-        let built = env.run(&format!("build {words} --cluster local:{processes} --threads 1 --force -o built"));
+        let copies = if processes == 3 { 2 } else { 1 };
+        let cluster = format!("--cluster local:{processes} --copies {copies} --threads 1");
+        let built = env.run(&format!("build {words} {cluster} --force -o built"));
         assert_eq!((built.out(), built.code), ("built\n", 0), "{built:?}");
         assert_same(&env, "built", "expected");
         assert_eq!(names(&env.work()), set(["built", "expected"]));
@@ -248,6 +250,9 @@ fn wrong_commands_are_refused_in_one_line() {
     for (words, why) in [
         ("--cluster local:0", "`local:` with a number from 1 to 64"),
         ("--cluster local:x", "`local:` with a number from 1 to 64"),
+        ("--copies 2", "--cluster <HOSTS>"),
+        ("--cluster hosts --process 0 --secret-file secret --copies 2", "expected 1 or 2 copies"),
+        ("--cluster local:2 --plan", "cannot be used with"),
         ("--cluster hosts", "needs --process"),
         ("--cluster hosts --process 0", "needs --secret-file"),
         ("--cluster hosts --process 1 --secret-file secret", "no process 1"),

@@ -98,7 +98,7 @@ impl<'a> TableCommits<'a> {
 
     /// Frees the segments of the committed blocks.
     fn free(&mut self, writer: &TableWriter) -> Result<()> {
-        let segments = segments_before(&self.assembler.partitioning, writer.layout(), self.blocks as u64);
+        let segments = segments_before(self.assembler.partitioning, writer.layout(), self.blocks as u64);
         self.assembler.layers.iter().try_for_each(|layer| layer.free(self.freed..segments))?;
         self.freed = segments;
         Ok(())
@@ -121,7 +121,7 @@ impl<'a> TableCommits<'a> {
 
 /// Assembles the blocks of a table from its layers.
 pub(super) struct TableAssembler<'a> {
-    pub partitioning: Partitioning,
+    pub partitioning: &'a Partitioning,
     pub layers: &'a [LayerFile],
     pub encoding: Encoding,
 }
@@ -174,7 +174,7 @@ impl TableAssembler<'_> {
             let bits = start - indices.start..end - indices.start;
             occupancy.clear();
             occupancy.mark_bits(bits.start, bits.end - bits.start);
-            history.for_each(&self.partitioning, number, self.layers, |_, distance, words| {
+            history.for_each(self.partitioning, number, self.layers, |_, distance, words| {
                 or_run(&mut layer_states, bits.start, words, skipped, end - start);
                 planes.add(&layer_states, &occupancy, distance as u8).map_err(no_memory)?;
                 layer_states[(bits.start / 64) as usize..bits.end.div_ceil(64) as usize].fill(0);

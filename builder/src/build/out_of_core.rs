@@ -243,7 +243,8 @@ impl<'a> OutOfCoreBuild<'a> {
         journal: Option<(Journal, CommittedBlocks)>,
     ) -> Result<()> {
         let spec = self.options.spec;
-        let assembler = TableAssembler { partitioning: self.partitioning(params), layers, encoding: spec.encoding };
+        let partitioning = &self.partitioning(params);
+        let assembler = TableAssembler { partitioning, layers, encoding: spec.encoding };
         let (contents, record) = summarize(spec, layers);
         let mut writer = new.begin(contents)?;
         let mut commits = TableCommits::new(&self.storage, work, &assembler, self.commit_bytes);

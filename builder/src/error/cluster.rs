@@ -1,6 +1,7 @@
 //! Errors of builds on several machines.
 
 use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -61,6 +62,17 @@ pub enum ClusterError {
         found: String,
         /// This process.
         requested: String,
+    },
+    /// A part of a layer is damaged.
+    #[error(
+        "{}: the part of a layer is damaged: {what}; with --copies 2, remove the work directory of this process, \
+         which is then restored; otherwise start again with --fresh on all processes", path.display()
+    )]
+    DamagedPart {
+        /// The file.
+        path: PathBuf,
+        /// The damage.
+        what: String,
     },
     /// A process lacks a committed part.
     #[error(

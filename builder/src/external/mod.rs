@@ -26,4 +26,4 @@ pub(crate) use partitioning::{
 };
 pub(crate) use segment::{PackedSegment, SegmentCodec};
 pub(crate) use spill::{DiskRecord, SpillBuffer};
-pub(crate) use work_dir::{LockedDir, Manifest, MemberId, WorkDir};
+pub(crate) use work_dir::{LockedDir, Manifest, MemberId, WorkDir, copies_name, layer_name};

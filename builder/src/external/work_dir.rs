@@ -8,6 +8,7 @@
 //! | `search-007` | a copy of layer 7 for the search, until layer 9 is complete |
 //! | `visited-007` | in a cluster, a copy of the segments of other processes that the search of layer 8 reads |
 //! | `layer-007.json` | in a cluster, the checksums of all parts of layer 7; the layer is complete with it |
+//! | `copy-of-2/layer-007` | in a cluster with second copies, the part of layer 7 of process 2 |
 //! | `reached`, `frontier` | in a cluster, segments that have arrived; empty between layers |
 //! | `written` | the blocks of the table that are on disk; the segments of their states may be freed |
 //! | `spill` | spilled states of one layer; empty between layers |
@@ -136,6 +137,16 @@ impl Manifest {
     }
 }
 
+/// Returns the name of the file of a layer.
+pub(crate) fn layer_name(distance: u32) -> String {
+    format!("layer-{distance:03}")
+}
+
+/// Returns the name of the directory with second copies of the layers of another process.
+pub(crate) fn copies_name(process: usize) -> String {
+    format!("copy-of-{process}")
+}
+
 /// A work directory that this process has locked, before its manifest is accepted.
 #[derive(Debug)]
 pub(crate) struct LockedDir {
@@ -237,7 +248,7 @@ impl LockedDir {
     }
 
     pub fn layer_path(&self, distance: u32) -> PathBuf {
-        self.path.join(format!("layer-{distance:03}"))
+        self.path.join(layer_name(distance))
     }
 
     /// Returns the path of the copy of a layer that the search reads.
@@ -248,6 +259,11 @@ impl LockedDir {
     /// Returns the path of the copy of the segments of other processes.
     pub fn visited_path(&self, distance: u32) -> PathBuf {
         self.path.join(format!("visited-{distance:03}"))
+    }
+
+    /// Returns the directory with second copies of the layers of another process.
+    pub fn copies_path(&self, process: usize) -> PathBuf {
+        self.path.join(copies_name(process))
     }
 
     fn commit_path(&self, distance: u32) -> PathBuf {
@@ -360,7 +376,12 @@ impl WorkDir {
 
     /// Returns a checksum of the build, its prefix and its partitioning.
     pub fn fingerprint(&self) -> u64 {
-        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, member, .. } = &self.manifest;
+        self.fingerprint_of(self.manifest.member)
+    }
+
+    /// Returns the fingerprint of another process of the same build.
+    fn fingerprint_of(&self, member: Option<MemberId>) -> u64 {
+        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, .. } = &self.manifest;
         let member = member.map_or(String::new(), |member| format!(" {member}"));
         checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}{member}").as_bytes())
     }
@@ -401,6 +422,19 @@ impl WorkDir {
     pub fn remove_layer(&self, distance: u32) -> Result<()> {
         self.remove_copy(distance)?;
         self.dir.remove(&self.dir.layer_path(distance))
+    }
+
+    /// Returns the path of the second copy of a layer of another process.
+    pub fn second_copy_path(&self, process: usize, distance: u32) -> PathBuf {
+        self.dir.copies_path(process).join(layer_name(distance))
+    }
+
+    /// Opens the second copy of a layer of another process; returns `None` if there is none, or if it is damaged.
+    pub fn second_copy(&self, process: usize, distance: u32, segments: u64) -> Option<LayerFile> {
+        let member = self.manifest.member.map(|member| MemberId { process, ..member });
+        let identity = LayerIdentity { fingerprint: self.fingerprint_of(member), ..self.identity(distance, segments) };
+        let path = self.second_copy_path(process, distance);
+        LayerFile::open(&*self.dir.storage, &path, identity).ok().flatten()
     }
 
     /// Creates the temporary file of a copy of the segments of other processes.

@@ -245,6 +245,7 @@ impl Args {
         self.mirror.argument().map(str::to_owned).into_iter().for_each(&mut add);
         add(format!("--threads={threads}"));
         add(format!("--memory={memory}B"));
+        add(format!("--copies={}", self.cluster.copies));
         self.uncached.then(|| "--uncached".to_owned()).into_iter().for_each(&mut add);
         arguments.push("--output".into());
         arguments.push(path.into());

@@ -37,6 +37,9 @@ const SLACK: u64 = 4;
 /// The time after which an idle worker looks for commands. It is usually woken earlier.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// The time for which a process that has failed still sends.
+const FAREWELL: Duration = Duration::from_millis(300);
+
 /// A message from one process to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Parcel {
@@ -60,6 +63,10 @@ pub(super) enum ParcelKind {
     Vote,
     /// Distances of states in the block `number`.
     Distances,
+    /// A piece of the layer `number` of the sender, of which the receiver keeps a second copy.
+    Copy,
+    /// A piece of the layer `number` that the receiver has lost.
+    Restore,
     /// The band `number` has begun.
     Band,
 }
@@ -209,6 +216,8 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         // After a failure, the threads of the dataflow wait for ever for the lost process. This process ends soon.
         if let Some(guards) = self.guards.take() {
+            // The other processes can only come to the same decision if they receive what this one has sent.
+            std::thread::sleep(FAREWELL);
             self.link.shut_down();
             std::mem::forget(guards);
         }

@@ -135,12 +135,13 @@ impl Link {
         Ok(())
     }
 
-    /// Ends all connections, so that the other processes notice that this one has failed.
+    /// Ends all connections, so that the other processes notice that this one has failed. They still receive what was
+    /// sent before.
     pub fn shut_down(&self) {
         let streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         for stream in &*streams {
             // A connection that is closed already has ended.
-            let _ = stream.shutdown(Shutdown::Both);
+            let _ = stream.shutdown(Shutdown::Write);
         }
     }
 

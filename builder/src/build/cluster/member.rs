@@ -16,6 +16,7 @@ pub struct ClusterMember {
     pub(super) process: usize,
     pub(super) secret: Vec<u8>,
     pub(super) patience: Duration,
+    pub(super) copies: usize,
 }
 
 impl ClusterMember {
@@ -44,13 +45,26 @@ impl ClusterMember {
         if secret.is_empty() {
             return fault("the secret is empty".to_owned());
         }
-        Ok(ClusterMember { addresses, process, secret, patience: Duration::from_secs(600) })
+        Ok(ClusterMember { addresses, process, secret, patience: Duration::from_secs(600), copies: 1 })
     }
 
     /// Sets how long the process waits for the others when it starts. The default is ten minutes.
     pub fn patience(mut self, patience: Duration) -> ClusterMember {
         self.patience = patience;
         self
+    }
+
+    /// Sets the number of copies of every layer: 1, or 2. A second copy of the part of each process is in the work
+    /// directory of the next process, so that a lost work directory can be restored. The default is 1.
+    ///
+    /// # Errors
+    /// If the number is another one, or greater than that of processes.
+    pub fn copies(self, copies: usize) -> Result<ClusterMember, ClusterError> {
+        if !(1..=2.min(self.processes())).contains(&copies) {
+            let what = format!("expected 1 or 2 copies, and at least as many processes, got {copies}");
+            return Err(ClusterError::Hosts { what });
+        }
+        Ok(ClusterMember { copies, ..self })
     }
 
     /// Reads the addresses of a cluster: one per line, without blanks and lines that begin with `#`.

@@ -16,6 +16,7 @@
 //! At the end, every process encodes the blocks of the table that begin in its partitions. A block that
 //! continues in a partition of another process gets its distances.
 
+mod copies;
 mod exchange;
 mod link;
 mod member;

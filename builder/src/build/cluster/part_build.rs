@@ -1,7 +1,8 @@
 //! The build of one process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,6 +14,7 @@ use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
 use sternhalma_data::table::write::BlockEncoder;
 use sternhalma_data::table::{Block, LayerTraffic, Layout, Provenance};
 
+use super::copies::{FileReceiver, send_file};
 use super::exchange::{Exchange, Parcel, ParcelKind};
 use super::link::Link;
 use super::member::ClusterMember;
@@ -27,7 +29,7 @@ use crate::build::table_builder::TableBuilder;
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::{
     FrameStore, LayerFile, LayerParts, LayerSummary, LockedDir, Manifest, MemberId, NewLayer, Numbering, PackedSegment,
-    PartitionParams, Partitioning, SegmentCodec, WorkDir,
+    PartitionParams, Partitioning, SegmentCodec, WorkDir, copies_name, layer_name,
 };
 use crate::observer::{BuildPhase, LayerReport, Observer};
 use crate::options::BuildMode;
@@ -64,6 +66,9 @@ struct Inbox {
     frontier: FrameStore,
     /// Distances in own blocks, by the number of the block.
     distances: Mutex<BTreeMap<u64, Vec<FoundDistances>>>,
+    files: FileReceiver,
+    /// The work directory, in which files arrive.
+    work_dir: PathBuf,
 }
 
 /// Distances of consecutive states, with the index of the first one.
@@ -83,6 +88,11 @@ impl Inbox {
                     distances.entry(number).or_default().push((first, bytes.to_vec()));
                 }
             }
+            ParcelKind::Copy => {
+                let directory = self.work_dir.join(copies_name(parcel.from as usize));
+                self.files.add(directory.join(layer_name(number as u32)), &bytes)?;
+            }
+            ParcelKind::Restore => self.files.add(self.work_dir.join(layer_name(number as u32)), &bytes)?,
             ParcelKind::Band => {}
         }
         Ok(())
@@ -164,6 +174,7 @@ impl ClusterProcess<'_> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             table: format!("{spec}, {:?}", spec.encoding),
             processes: self.member.processes().to_string(),
+            copies: self.member.copies.to_string(),
             partitions: format!("{} {}", params.fixed_pieces, params.segment_words),
         };
         let streams = connect(self.member, &common, &link)?;
@@ -174,11 +185,13 @@ impl ClusterProcess<'_> {
             reached: FrameStore::new(&storage, &locked.path.join("reached"), 2 * share),
             frontier: FrameStore::new(&storage, &locked.path.join("frontier"), share),
             distances: Mutex::default(),
+            files: FileReceiver::new(&storage),
+            work_dir: locked.path.clone(),
         });
         let receiver = Arc::clone(&inbox);
         let deliver = move |parcel| receiver.deliver(parcel);
         let exchange = Exchange::start(&link, streams, self.member.process(), share, deliver);
-        let work = self.begin(locked, manifest, params, &inbox, &exchange)?;
+        let (work, lost) = self.begin(locked, manifest, params, &inbox, &exchange)?;
         let mut build = PartBuild {
             process: self,
             params: PartitionParams { spill_bytes: 4 * share, ..params },
@@ -186,8 +199,8 @@ impl ClusterProcess<'_> {
             exchange,
             inbox,
             work,
-            assembler_partitioning: Some(partitioning()),
             reported: AtomicU64::new(0),
+            lost,
             ownership,
             partitioning: partitioning(),
         };
@@ -205,7 +218,8 @@ impl ClusterProcess<'_> {
             .ok_or_else(|| BuilderError::WorkDirMemory { path: work_dir.to_owned() })
     }
 
-    /// Resumes the build that all processes hold, or starts one.
+    /// Resumes the build that all processes hold, or starts one. Returns the processes too that have lost their work
+    /// directories, of which there are second copies.
     fn begin(
         &self,
         locked: LockedDir,
@@ -213,7 +227,7 @@ impl ClusterProcess<'_> {
         params: PartitionParams,
         inbox: &Inbox,
         exchange: &Exchange,
-    ) -> Result<WorkDir> {
+    ) -> Result<(WorkDir, Vec<usize>)> {
         let beginning = Beginning {
             id: manifest.as_ref().map(|manifest| manifest.id().to_owned()),
             has_layers: manifest.is_some() && locked.has_layers(),
@@ -222,16 +236,36 @@ impl ClusterProcess<'_> {
         let votes = inbox.voting.ask(exchange, &beginning)?;
         // The build of the first process with layers, or else that of process 0.
         let held = votes.iter().find(|vote| vote.has_layers).unwrap_or(&votes[0]).id.clone();
-        match (held, manifest) {
-            (Some(id), Some(manifest)) if votes.iter().all(|vote| vote.id.as_ref() == Some(&id)) => {
-                Ok(locked.resume(manifest))
+        let is_lost = |vote: &Beginning| vote.id != held;
+        let lost: Vec<usize> = (0..votes.len()).filter(|&process| is_lost(&votes[process])).collect();
+        let start = |locked: LockedDir, id: String| locked.start_part(id, self.options.spec, params, self.id());
+        match (held.clone(), manifest) {
+            (Some(_), Some(manifest)) if lost.is_empty() => Ok((locked.resume(manifest), lost)),
+            (Some(id), manifest) if votes.iter().any(|vote| vote.has_layers) => {
+                // The next process has the second copies.
+                let is_gone = |&process: &usize| {
+                    let keeper = &votes[(process + 1) % votes.len()];
+                    self.member.copies < 2 || is_lost(keeper) || votes[process].has_layers
+                };
+                if let Some(&process) = lost.iter().find(|&process| is_gone(process)) {
+                    return Err(ClusterError::MissingPart { process, distance: 0 }.into());
+                }
+                let work = match manifest.filter(|_| !lost.contains(&self.member.process())) {
+                    Some(manifest) => locked.resume(manifest),
+                    None => start(locked, id)?,
+                };
+                Ok((work, lost))
             }
-            (Some(id), _) if votes.iter().any(|vote| vote.has_layers) => {
-                let process = votes.iter().position(|vote| vote.id.as_ref() != Some(&id)).expect("one differs");
-                Err(ClusterError::MissingPart { process, distance: 0 }.into())
-            }
-            _ => locked.start_part(votes[0].new_id.clone(), self.options.spec, params, self.id()),
+            _ => Ok((start(locked, votes[0].new_id.clone())?, Vec::new())),
         }
+    }
+}
+
+/// Replaces the error about a damaged layer, which one process alone cannot compute again.
+fn damaged_part(error: BuilderError) -> BuilderError {
+    match error {
+        BuilderError::DamagedFile { path, what } => ClusterError::DamagedPart { path, what }.into(),
+        error => error,
     }
 }
 
@@ -245,10 +279,10 @@ struct PartBuild<'a> {
     work: WorkDir,
     ownership: Ownership,
     partitioning: Partitioning,
-    /// The same partitions, until the table is assembled.
-    assembler_partitioning: Option<Partitioning>,
     /// The sent bytes that have been reported.
     reported: AtomicU64,
+    /// The processes that have lost their work directories.
+    lost: Vec<usize>,
 }
 
 /// The copies of a layer: the own segments, and those of other processes.
@@ -265,6 +299,7 @@ impl PartBuild<'_> {
     }
 
     fn run(&mut self, path: &Path) -> Result<()> {
+        self.restore_lost()?;
         let part_path = ClusterMember::part_path(path, self.me(), self.exchange.processes());
         let finished = PartFile::open(&part_path).is_ok_and(|part| part.is_of(self.work.id(), self.me()));
         let (mut layers, mut whole, all_finished) = self.resume(finished)?;
@@ -275,7 +310,69 @@ impl PartBuild<'_> {
         // Every part is durable before a layer is removed.
         self.inbox.voting.ask(&self.exchange, &())?;
         drop(layers);
+        if self.has_copies() {
+            let copies = self.work.dir.copies_path(self.ward());
+            match std::fs::remove_dir_all(&copies) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(BuilderError::file(&copies, "remove")(error));
+                }
+                _ => {}
+            }
+        }
         self.work.dir.clear()
+    }
+
+    fn has_copies(&self) -> bool {
+        self.process.member.copies > 1
+    }
+
+    /// Returns the process that keeps the second copies of a process.
+    fn keeper(&self, process: usize) -> usize {
+        (process + 1) % self.exchange.processes()
+    }
+
+    /// Returns the process whose second copies this process keeps.
+    fn ward(&self) -> usize {
+        (self.me() + self.exchange.processes() - 1) % self.exchange.processes()
+    }
+
+    /// Sends a layer to the process that keeps its second copy. The copy is durable after the next barrier.
+    fn send_copy(&self, distance: u32) -> Result<()> {
+        let path = self.work.dir.layer_path(distance);
+        let keeper = self.keeper(self.me());
+        send_file(&*self.storage, &path, &self.exchange, keeper, ParcelKind::Copy, distance.into())
+    }
+
+    /// Sends the second copies of layers to the processes that have lost them.
+    fn restore_lost(&self) -> Result<()> {
+        if self.lost.is_empty() {
+            return Ok(());
+        }
+        // Layers arrive in directories that are cleared before.
+        self.exchange.barrier()?;
+        let ward = self.ward();
+        if self.lost.contains(&ward) {
+            let path = |distance| self.work.second_copy_path(ward, distance);
+            for distance in (0..=MAX_DISTANCE + 1).take_while(|&distance| path(distance).exists()) {
+                send_file(&*self.storage, &path(distance), &self.exchange, ward, ParcelKind::Restore, distance.into())?;
+            }
+        }
+        self.exchange.barrier()
+    }
+
+    /// Sends the second copies that are missing.
+    fn complete_copies(&self, layers: &[LayerFile]) -> Result<()> {
+        let segments = self.partitioning.segments();
+        let copy = |distance| self.work.second_copy(self.ward(), distance, segments);
+        let kept: Vec<Option<u64>> =
+            (0..layers.len() as u32).map(|distance| copy(distance).map(|copy| copy.directory_checksum())).collect();
+        let votes = self.inbox.voting.ask(&self.exchange, &kept)?;
+        for (distance, (layer, copy)) in (0..).zip(layers.iter().zip(&votes[self.keeper(self.me())])) {
+            if *copy != Some(layer.directory_checksum()) {
+                self.send_copy(distance)?;
+            }
+        }
+        self.exchange.barrier()
     }
 
     /// Returns the committed layers, and whether all processes have written their part of the table. Removes layers
@@ -284,7 +381,7 @@ impl PartBuild<'_> {
         let segments = self.partitioning.segments();
         let mut layers = Vec::new();
         let mut committed = Vec::new();
-        while let Some(layer) = self.work.layer(layers.len() as u32, segments)? {
+        while let Some(layer) = self.work.layer(layers.len() as u32, segments).map_err(damaged_part)? {
             layers.push(layer);
         }
         while let Some(parts) = self.work.committed(committed.len() as u32)? {
@@ -295,7 +392,9 @@ impl PartBuild<'_> {
         if votes.iter().all(|vote| vote.finished) {
             return Ok((Vec::new(), Vec::new(), true));
         }
-        let committed = &votes[0].committed;
+        // Process 0 may have lost its manifests.
+        let committed = votes.iter().map(|vote| &vote.committed).max_by_key(|committed| committed.len());
+        let committed = committed.expect("there is a process");
         for (distance, parts) in committed.iter().enumerate() {
             let has =
                 |vote: &Resumption, sum: &u64| vote.layers.get(distance).is_some_and(|part| part.checksum == *sum);
@@ -308,11 +407,17 @@ impl PartBuild<'_> {
         layers.clear();
         (kept..present).try_for_each(|distance| self.work.remove_layer(distance as u32))?;
         if kept > 0 {
-            check_layers(&self.work, segments, 0, self.process.observer)?;
+            check_layers(&self.work, segments, 0, self.process.observer).map_err(damaged_part)?;
             self.work.count_resume()?;
         }
-        for distance in 0..kept {
-            layers.extend(self.work.layer(distance as u32, segments)?);
+        for (distance, parts) in (0..).zip(committed) {
+            layers.extend(self.work.layer(distance, segments)?);
+            if self.commits() && self.work.committed(distance)?.is_none() {
+                self.work.commit(distance, parts)?;
+            }
+        }
+        if self.has_copies() && kept > 0 {
+            self.complete_copies(&layers)?;
         }
         let whole = (0..kept).map(|distance| WholeLayer::of(votes.iter().map(|vote| vote.layers[distance])));
         Ok((layers, whole.collect(), false))
@@ -341,7 +446,7 @@ impl PartBuild<'_> {
             let (layer, copy, report) = self.next_layer(&mut search, distance, &copies)?;
             let votes = self.inbox.voting.ask(&self.exchange, &(PartOfLayer::of(&layer), report))?;
             let (votes, reports): (Vec<PartOfLayer>, Vec<LayerReport>) = votes.into_iter().unzip();
-            if self.me() == 0 {
+            if self.commits() {
                 let parts: Vec<u64> = votes.iter().map(|part| part.checksum).collect();
                 self.work.commit(distance, &parts)?;
             }
@@ -429,6 +534,11 @@ impl PartBuild<'_> {
         writer.finish(LayerSummary::default())
     }
 
+    /// Returns whether this process writes manifests of layers: process 0, and the one that keeps its second copies.
+    fn commits(&self) -> bool {
+        self.me() == 0 || (self.has_copies() && self.ward() == 0)
+    }
+
     fn owns(&self, partition: u64) -> bool {
         self.ownership.owner(partition) == self.me()
     }
@@ -453,6 +563,10 @@ impl PartBuild<'_> {
             let (read, written) = (traffic.read, traffic.written);
             LayerSummary { wall_s, cpu_s, read, written, peak_bytes: peak_memory(), ..summary }
         })?;
+        if self.has_copies() {
+            self.send_copy(distance)?;
+            self.exchange.barrier()?;
+        }
         if self.process.options.drop_page_cache {
             let copies = copies.iter().flatten();
             copies.chain([&layer, &copy]).for_each(LayerFile::drop_page_cache);
@@ -540,8 +654,7 @@ impl PartBuild<'_> {
         let spec = self.process.options.spec;
         let (stopwatch, before) = (Stopwatch::start(), self.storage.traffic());
         let layout = spec.layout()?;
-        let partitioning = self.assembler_partitioning.take().expect("the table is assembled once");
-        let assembler = TableAssembler { partitioning, layers, encoding: spec.encoding };
+        let assembler = TableAssembler { partitioning: &self.partitioning, layers, encoding: spec.encoding };
         // The blocks with states of several processes.
         let starts = self.ownership.starts().map(|start| (start, layout.block_of_index(start)));
         let shared: BTreeSet<u64> = starts

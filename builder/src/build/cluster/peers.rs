@@ -47,6 +47,7 @@ pub(super) struct Common {
     pub version: String,
     pub table: String,
     pub processes: String,
+    pub copies: String,
     /// The number of fixed pieces and the words of a segment.
     pub partitions: String,
 }
@@ -57,6 +58,7 @@ impl Common {
             ("the version", theirs.version, &self.version),
             ("the table", theirs.table, &self.table),
             ("the number of processes", theirs.processes, &self.processes),
+            ("the number of copies", theirs.copies, &self.copies),
             ("the partitions (see --memory)", theirs.partitions, &self.partitions),
         ];
         for (what, theirs, ours) in values {
@@ -344,6 +346,7 @@ mod tests {
             version: "1.0".to_owned(),
             table: "byte".to_owned(),
             processes: "2".to_owned(),
+            copies: "1".to_owned(),
             partitions: "1 4096".to_owned(),
         };
         assert!(common.compare(1, common.clone()).is_ok());
@@ -354,6 +357,7 @@ mod tests {
             ),
             (Common { table: "mod3".to_owned(), ..common.clone() }, "the table `mod3`"),
             (Common { processes: "3".to_owned(), ..common.clone() }, "the number of processes `3`"),
+            (Common { copies: "2".to_owned(), ..common.clone() }, "the number of copies `2`"),
             (Common { partitions: "2 4096".to_owned(), ..common.clone() }, "the partitions (see --memory) `2 4096`"),
         ] {
             let error = common.compare(1, theirs).unwrap_err().to_string();
@@ -372,6 +376,7 @@ mod tests {
             version: String::new(),
             table: String::new(),
             processes: String::new(),
+            copies: String::new(),
             partitions: String::new(),
         };
         let (client, server) = (member(1, client), member(0, server));
@@ -397,6 +402,7 @@ mod tests {
             version: String::new(),
             table: String::new(),
             processes: String::new(),
+            copies: String::new(),
             partitions: String::new(),
         };
         let greeting = |magic: &[u8], process: u32| [magic, &[0], &process.to_le_bytes(), &[7; 32]].concat();

@@ -27,13 +27,14 @@ struct Cluster {
     dir: TempDir,
     processes: usize,
     builder: TableBuilder,
+    copies: usize,
     /// Other parameters than those that follow from the memory limit.
     params: Option<PartitionParams>,
 }
 
 impl Cluster {
     fn new(builder: TableBuilder, processes: usize) -> Cluster {
-        Cluster { dir: tempfile::tempdir().unwrap(), processes, builder: builder.threads(1), params: None }
+        Cluster { dir: tempfile::tempdir().unwrap(), processes, builder: builder.threads(1), copies: 1, params: None }
     }
 
     fn path(&self) -> PathBuf {
@@ -49,7 +50,7 @@ impl Cluster {
         let addresses = addresses(self.processes);
         let run = |process: usize| {
             let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
-            let member = member.patience(Duration::from_secs(60));
+            let member = member.patience(Duration::from_secs(60)).copies(self.copies).unwrap();
             let observer = observers.get(process).copied().unwrap_or(&());
             let builder = self.builder(process);
             match self.params {
@@ -96,7 +97,9 @@ fn builder(side: u64, pieces: u64, within: u64, encoding: Encoding, mirrored: bo
 }
 
 fn run_all(cluster: &Cluster) {
-    assert!(cluster.run(&[]).into_iter().all(|result| result.is_ok_and(|report| report.received < 1 << 30)));
+    for (process, result) in cluster.run(&[]).into_iter().enumerate() {
+        assert!(result.as_ref().is_ok_and(|report| report.received < 1 << 30), "process {process}: {result:?}");
+    }
     cluster.check();
 }
 
@@ -219,7 +222,53 @@ fn lost_parts_are_reported() {
             "{error:?}"
         );
     }
+    let damaged = cluster.dir.path().join("work-0/layer-001");
+    let mut bytes = std::fs::read(&damaged).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&damaged, bytes).unwrap();
+    let error = cluster.run(&[]).remove(0).unwrap_err();
+    assert!(matches!(error, BuilderError::Cluster(ClusterError::DamagedPart { .. })), "{error:?}");
     std::fs::remove_dir_all(cluster.dir.path().join("work-1")).unwrap();
+    for result in cluster.run(&[]) {
+        let error = result.unwrap_err();
+        assert!(matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, .. })), "{error:?}");
+    }
+}
+
+#[test]
+fn a_lost_work_directory_is_restored_from_its_second_copy() {
+    for (lost, pieces, mirrored) in [(0, 4, false), (1, 6, true), (2, 4, false)] {
+        let builder = builder(5, pieces, 25, Encoding::Byte, mirrored);
+        let cluster = Cluster { copies: 2, ..Cluster::new(builder, 3) };
+        let work_dir = |process: usize| cluster.dir.path().join(format!("work-{process}"));
+        let interrupt = |steps: u64| {
+            let stopping = Steps(AtomicU64::new(steps));
+            for (process, result) in cluster.run(&[&stopping]).into_iter().enumerate() {
+                match result {
+                    Err(BuilderError::Cancelled) if process == 0 => {}
+                    Err(BuilderError::Cluster(ClusterError::Lost { .. })) if process > 0 => {}
+                    result => panic!("{lost}, process {process}: {result:?}"),
+                }
+            }
+        };
+        interrupt(100);
+        // The restored directory gets second copies too, which restore the next one.
+        for process in [lost, (lost + 1) % 3] {
+            std::fs::remove_dir_all(work_dir(process)).unwrap();
+            interrupt(20);
+        }
+        // A damaged second copy is replaced.
+        std::fs::write(work_dir(1).join("copy-of-0/layer-001"), "").unwrap();
+        std::fs::remove_dir_all(work_dir(2)).unwrap();
+        run_all(&cluster);
+        assert!(Table::open(cluster.path()).unwrap().provenance().resumes >= 3);
+    }
+    // Neither the directory of process 1 nor its second copy is left.
+    let cluster = Cluster { copies: 2, ..Cluster::new(builder(4, 4, 16, Encoding::Byte, false), 3) };
+    assert!(cluster.run(&[&Steps(AtomicU64::new(60))]).iter().all(Result::is_err));
+    for process in [1, 2] {
+        std::fs::remove_dir_all(cluster.dir.path().join(format!("work-{process}"))).unwrap();
+    }
     for result in cluster.run(&[]) {
         let error = result.unwrap_err();
         assert!(matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, .. })), "{error:?}");
