@@ -349,24 +349,12 @@ impl Partitioning {
         self.numbering.interval(pieces, below(self.prefix(), pieces), self.free_pieces()).start
     }
 
-    /// Returns the groups with `upper` upper pieces of the class of a partition.
-    pub fn groups(&self, partition: u64, upper: usize) -> Range<u64> {
-        let pieces = self.pieces(partition);
-        let first = rank_above(pieces, upper - self.fixed_pieces);
-        first..first + choose(below(self.prefix(), pieces), upper - self.fixed_pieces)
-    }
-
-    /// Returns the fraction of the states of a partition that are stored.
-    pub fn stored_fraction(&self, partition: u64) -> f64 {
-        let all = choose(below(self.prefix(), self.pieces(partition)), self.free_pieces());
-        self.partition_states(partition) as f64 / all.max(1) as f64
-    }
-
     /// Returns the context class of a partition, in groups with `upper` upper pieces.
     pub fn class(&self, partition: u64, upper: usize) -> ContextClass {
         let pieces = self.pieces(partition);
         let below = below(self.prefix(), pieces);
-        let groups = self.groups(partition, upper);
+        let first_group = rank_above(pieces, upper - self.fixed_pieces);
+        let groups = first_group..first_group + choose(below, upper - self.fixed_pieces);
         let start = self.start(partition);
         let own = self.shape(pieces).states;
         let mut class = ContextClass {

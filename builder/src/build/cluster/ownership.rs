@@ -23,8 +23,7 @@ impl Ownership {
     pub fn new(partitioning: &Partitioning, processes: usize, upper: usize) -> Ownership {
         let partitions = partitioning.partitions();
         let sizes: Vec<u64> = (0..partitions).map(|partition| partitioning.partition_states(partition)).collect();
-        let costs = costs(partitioning, &sizes, upper);
-        let owners = divide(&costs, |partition| highest_first(partitioning.pieces(partition as u64)), processes);
+        let owners = divide(&sizes, |partition| highest_first(partitioning.pieces(partition as u64)), processes);
         let mut runs: Vec<(u64, u16)> = Vec::new();
         let mut start = 0;
         for (&owner, size) in owners.iter().zip(&sizes) {
@@ -88,23 +87,6 @@ impl Ownership {
     }
 }
 
-/// The share of the time of a build that is proportional to contexts. The rest is proportional to states.
-const CONTEXT_TIME: f64 = 0.75;
-
-/// Returns the cost of each partition, in units of the mean cost of a state.
-fn costs(partitioning: &Partitioning, sizes: &[u64], upper: usize) -> Vec<u64> {
-    // Of a mirrored pair of contexts, one is expanded, as one of a pair of states is stored.
-    let contexts = |partition: u64| {
-        let groups = partitioning.groups(partition, upper);
-        (groups.end - groups.start) as f64 * partitioning.stored_fraction(partition)
-    };
-    let contexts: Vec<f64> = (0..partitioning.partitions()).map(contexts).collect();
-    let scale = partitioning.states() as f64 / contexts.iter().sum::<f64>();
-    let costs = sizes.iter().zip(&contexts);
-    let cost = |(&size, contexts): (&u64, &f64)| (1.0 - CONTEXT_TIME) * size as f64 + CONTEXT_TIME * contexts * scale;
-    costs.map(cost).map(|cost| cost.ceil() as u64).collect()
-}
-
 /// Returns pieces, the highest one first.
 fn highest_first(pieces: CellSet) -> Vec<Cell> {
     let mut pieces: Vec<Cell> = pieces.iter().collect();
@@ -115,24 +97,24 @@ fn highest_first(pieces: CellSet) -> Vec<Cell> {
 /// Assigns partitions to processes: the largest runs with the same highest pieces first, each to
 /// the process with the fewest states. Runs are divided by further pieces while one of them
 /// exceeds the share of a process.
-fn divide(costs: &[u64], pieces: impl Fn(usize) -> Vec<Cell>, processes: usize) -> Vec<u16> {
-    let share = costs.iter().sum::<u64>() / processes as u64;
-    let pieces: Vec<_> = (0..costs.len()).map(pieces).collect();
+fn divide(sizes: &[u64], pieces: impl Fn(usize) -> Vec<Cell>, processes: usize) -> Vec<u16> {
+    let share = sizes.iter().sum::<u64>() / processes as u64;
+    let pieces: Vec<_> = (0..sizes.len()).map(pieces).collect();
     let most = pieces.first().map_or(0, Vec::len);
     let runs_by = |shared: usize| -> Vec<Range<usize>> {
-        let indices: Vec<usize> = (0..costs.len()).collect();
+        let indices: Vec<usize> = (0..sizes.len()).collect();
         let runs = indices.chunk_by(|&a, &b| pieces[a][..shared] == pieces[b][..shared]);
         runs.map(|run| run[0]..run[run.len() - 1] + 1).collect()
     };
-    let cost = |run: &Range<usize>| costs[run.clone()].iter().sum::<u64>();
-    let fits = |runs: &Vec<Range<usize>>| processes == 1 || runs.iter().all(|run| cost(run) <= share);
+    let states = |run: &Range<usize>| sizes[run.clone()].iter().sum::<u64>();
+    let fits = |runs: &Vec<Range<usize>>| processes == 1 || runs.iter().all(|run| states(run) <= share);
     let mut runs = (0..=most).map(runs_by).find(fits).unwrap_or_else(|| runs_by(most));
-    runs.sort_by_key(|run| std::cmp::Reverse(cost(run)));
+    runs.sort_by_key(|run| std::cmp::Reverse(states(run)));
     let mut loads = vec![0u64; processes];
-    let mut owners = vec![0; costs.len()];
+    let mut owners = vec![0; sizes.len()];
     for run in runs {
         let least = (0..processes).min_by_key(|&process| loads[process]).expect("there is a process");
-        loads[least] += cost(&run);
+        loads[least] += states(&run);
         owners[run].fill(least as u16);
     }
     owners
@@ -152,18 +134,17 @@ mod tests {
     }
 
     #[test]
-    fn every_process_has_about_the_same_work() {
+    fn every_process_owns_about_the_same_number_of_states() {
         for (fixed, processes, most) in [(1, 2, 1.01), (1, 4, 1.01), (2, 8, 1.01), (2, 16, 1.02), (3, 64, 1.1)] {
             let partitioning = partitioning(9, 6, fixed, false);
             let ownership = Ownership::new(&partitioning, processes, 4);
-            let sizes: Vec<u64> = (0..partitioning.partitions()).map(|p| partitioning.partition_states(p)).collect();
-            for (costs, most) in [(costs(&partitioning, &sizes, 4), most), (sizes, 1.3)] {
-                let mut loads = vec![0; processes];
-                (0..).zip(&costs).for_each(|(partition, cost)| loads[ownership.owner(partition)] += cost);
-                let mean = costs.iter().sum::<u64>() as f64 / processes as f64;
-                let largest = *loads.iter().max().unwrap() as f64 / mean;
-                assert!(largest < most, "{fixed} fixed pieces, {processes} processes: {largest}");
+            let mut loads = vec![0; processes];
+            for partition in 0..partitioning.partitions() {
+                loads[ownership.owner(partition)] += partitioning.partition_states(partition);
             }
+            let mean = partitioning.states() as f64 / processes as f64;
+            let largest = *loads.iter().max().unwrap() as f64 / mean;
+            assert!(largest < most, "{fixed} fixed pieces, {processes} processes: {largest}");
         }
     }
 
