@@ -176,7 +176,7 @@ impl Hosts {
         (0..self.processes).map(start).collect()
     }
 
-    /// Returns whether a layer is complete in all processes.
+    /// Returns whether all processes have committed the layer with this distance.
     fn has_layer(&self, distance: usize) -> bool {
         self.env.path(&format!("work-0/layer-{distance:03}.json")).exists()
     }
@@ -203,7 +203,7 @@ fn a_lost_process_ends_all_and_the_same_commands_resume() {
     let hosts = Hosts::new(3);
     for (layer, lost) in [(3, 1), (6, 0)] {
         let mut children = hosts.start();
-        wait_until("a layer is complete", || hosts.has_layer(layer));
+        wait_until("no new layer", || hosts.has_layer(layer));
         let mut killed = children.remove(lost);
         killed.kill().unwrap();
         killed.wait().unwrap();
@@ -214,7 +214,7 @@ fn a_lost_process_ends_all_and_the_same_commands_resume() {
     }
     // A process that does not run for some seconds delays the others.
     let children = hosts.start();
-    wait_until("a layer is complete", || hosts.has_layer(7));
+    wait_until("no new layer", || hosts.has_layer(7));
     signal("-STOP", children[1].id());
     thread::sleep(Duration::from_secs(2));
     assert!(children.iter().all(|child| fs::exists(format!("/proc/{}", child.id())).unwrap()));

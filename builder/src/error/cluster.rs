@@ -63,10 +63,10 @@ pub enum ClusterError {
         /// This process.
         requested: String,
     },
-    /// A part of a layer is damaged.
+    /// The file with one process's part of a layer is damaged.
     #[error(
-        "{}: the part of a layer is damaged: {what}; with --copies 2, remove the work directory of this process, \
-         which is then restored; otherwise start again with --fresh on all processes", path.display()
+        "{}: the file is damaged: {what}; with --copies 2, remove the work directory of this process, and the next \
+         process restores it; otherwise start again with --fresh on all processes", path.display()
     )]
     DamagedPart {
         /// The file.

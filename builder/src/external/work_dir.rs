@@ -418,7 +418,7 @@ impl WorkDir {
         self.dir.remove(&self.dir.copy_path(distance))
     }
 
-    /// Removes a layer and its copies if they exist.
+    /// Removes the layer with this distance, and its copies, if they exist.
     pub fn remove_layer(&self, distance: u32) -> Result<()> {
         self.remove_copy(distance)?;
         self.dir.remove(&self.dir.layer_path(distance))

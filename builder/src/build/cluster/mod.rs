@@ -62,7 +62,7 @@ impl TableBuilder {
     /// Tests that the table can be built in parts.
     ///
     /// # Errors
-    /// If it is to be mirrored and cannot be, or has fewer than three pieces.
+    /// If the table must be mirrored and has no mirrored form, or if it has fewer than three pieces.
     pub fn check_parts(&self) -> Result<()> {
         self.spec().layout()?;
         if self.spec().prefix.board().pieces() < 3 {

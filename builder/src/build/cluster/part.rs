@@ -242,6 +242,11 @@ pub fn assemble(parts: &[PathBuf], path: &Path, overwrite: bool) -> Result<()> {
     }
     let info = head.info().ok_or_else(|| fault(format!("{}: its head is invalid", first.path.display())))?;
     let layout = info.layout().ok_or_else(|| fault(format!("{}: its head is invalid", first.path.display())))?;
+    // Every block has an entry in a file, so an invalid head causes no large allocation.
+    let entries: u64 = files.iter().map(|file| file.entries.len() as u64).sum();
+    if entries != layout.blocks() {
+        return Err(fault(format!("expected {} blocks in all parts, got {entries}", layout.blocks())));
+    }
     let mut blocks: Vec<Option<(usize, PartEntry)>> = vec![None; layout.blocks() as usize];
     for (number, file) in files.iter().enumerate() {
         for entry in &file.entries {

@@ -307,7 +307,7 @@ impl PartBuild<'_> {
             self.search(&mut layers, &mut whole)?;
             self.write_part(&part_path, &layers, &whole, finished)?;
         }
-        // Every part is durable before a layer is removed.
+        // Layers are removed when all parts of the table are durable.
         self.inbox.voting.ask(&self.exchange, &())?;
         drop(layers);
         if self.has_copies() {

@@ -276,6 +276,26 @@ fn a_lost_work_directory_is_restored_from_its_second_copy() {
 }
 
 #[test]
+fn every_damaged_byte_of_a_part_is_noticed() {
+    let cluster = Cluster::new(builder(3, 3, 9, Encoding::Byte, false), 2);
+    run_all(&cluster);
+    let [first, second] = [0, 1].map(|process| ClusterMember::part_path(&cluster.path(), process, 2));
+    let bytes = std::fs::read(&second).unwrap();
+    let damaged = cluster.dir.path().join("damaged");
+    let joins = |bytes: &[u8]| {
+        std::fs::write(&damaged, bytes).unwrap();
+        assemble(&[first.clone(), damaged.clone()], &cluster.dir.path().join("joined"), true).is_ok()
+    };
+    assert!(joins(&bytes));
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 4;
+        assert!(!joins(&changed), "byte {at}");
+        assert!(!joins(&bytes[..at]), "{at} bytes");
+    }
+}
+
+#[test]
 fn processes_that_differ_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let start = |process: usize, secret: &'static str, pieces: u64, addresses: &[String]| {
