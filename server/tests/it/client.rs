@@ -16,8 +16,8 @@ use tempfile::TempDir;
 
 use crate::schema::check_answer;
 
-/// More time than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// More time than any answer takes, and the longest time that a test waits for something.
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server. Its drop stops it.
 pub struct TestServer {
