@@ -62,7 +62,7 @@ pub use build::{
 pub use build::{ClusterMember, PartReport, assemble};
 pub use error::BuilderError;
 #[cfg(feature = "cluster")]
-pub use error::ClusterError;
+pub use error::{ClusterError, MissingPart};
 pub use observer::{BuildPhase, LayerReport, Observer};
 pub use options::{BuildMode, NoMirroredForm, TableSpec};
 pub use resources::{ResourceError, check_disk, check_memory, total_memory};

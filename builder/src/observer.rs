@@ -12,6 +12,8 @@ pub enum BuildPhase {
     Layer(u32),
     /// The check of the work files of an interrupted build. A step is a segment.
     Resume,
+    /// The transfer of layers to other processes of a cluster. A step is a segment.
+    Move,
     /// The writing of the table. A step is a block.
     Write,
     /// The check of block checksums. A step is a block.
@@ -28,6 +30,7 @@ impl fmt::Display for BuildPhase {
         f.write_str(match self {
             BuildPhase::Layer(distance) => return write!(f, "layer {distance}"),
             BuildPhase::Resume => "work files",
+            BuildPhase::Move => "moving layers",
             BuildPhase::Write => "writing",
             BuildPhase::Check => "checksums",
             BuildPhase::Prove => "proof",

@@ -62,7 +62,8 @@ fn processes_on_this_machine_build_the_same_table() {
     assert!(env.run("build --side 6 --pieces 4 --cluster local:2 -o built").refusal().contains("--force"));
     fs::create_dir(env.path("other.work")).unwrap();
     env.file("other.work/build.json", "");
-    let error = env.run("build --side 6 --pieces 4 --cluster local:2 -o other").refusal();
+    env.file("other.work/layer-000", "");
+    let error = env.run("build --side 6 --pieces 4 --cluster local:2 -o other").failure();
     assert!(error.contains("that of one process"), "{error}");
     assert!(env.run("verify built --deep").success().contains("proven"));
 }
@@ -141,9 +142,9 @@ fn processes_end_with_the_one_that_started_them() {
         }
         let ended = |process: &u32| !fs::exists(format!("/proc/{process}")).unwrap();
         wait_until("the processes end", || processes.iter().all(ended));
-        assert!(names(&env.path("built.work/process-0")).contains("layer-005.json"));
+        assert!(names(&env.path("built.work/part-0-of-2")).contains("layer-005.json"));
     }
-    let err = env.run(&words).progress();
+    let err = env.run(&words.replace("local:2", "local:3")).progress();
     assert!(err.contains("work files: ") && !err.contains("layer 12:"), "{err}");
     env.run("build --side 8 --pieces 5 --mode in-memory -o expected").progress();
     assert_same(&env, "built", "expected");
@@ -178,7 +179,7 @@ impl Hosts {
 
     /// Returns whether all processes have committed the layer with this distance.
     fn has_layer(&self, distance: usize) -> bool {
-        self.env.path(&format!("work-0/layer-{distance:03}.json")).exists()
+        self.env.path(&format!("work-0/part-0-of-{}/layer-{distance:03}.json", self.processes)).exists()
     }
 
     fn check(&self) {

@@ -23,7 +23,8 @@ use crate::blocks::write_blocks;
 use crate::error::{BuilderError, Result};
 use crate::external::{
     CommittedBlocks, Journal, LayerFile, LayerParts, LayerSummary, LayerWriter, LockedDir, NewLayer, Numbering,
-    PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory, WorkDir,
+    PackedLayerSegment, PackedSegment, PartitionParams, Partitioning, SegmentCodec, SegmentHistory, StoredPart,
+    WorkDir,
 };
 use crate::observer::{BuildPhase, Observer};
 use crate::options::{BuildMode, TableSpec};
@@ -80,6 +81,7 @@ impl<'a> OutOfCoreBuild<'a> {
         let mut work = match begun {
             Some(manifest) => locked.resume(manifest),
             None => {
+                self.check_no_parts(&work_dir)?;
                 // The work directory may exist without a manifest: then nothing is checked yet.
                 NewTable::check(path, self.options.overwrite)?;
                 locked.start(self.options.spec, self.params)?
@@ -108,6 +110,15 @@ impl<'a> OutOfCoreBuild<'a> {
         drop(layers);
         work.dir.clear()?;
         Ok(BuildOutcome::Built)
+    }
+
+    /// Returns an error if processes of a cluster have left layers of the same table in the work directory.
+    fn check_no_parts(&self, work_dir: &Path) -> Result<()> {
+        let parts = StoredPart::scan(&*self.storage, work_dir, self.options.spec)?;
+        match parts.into_iter().find(|part| part.layers() > 0) {
+            Some(part) if !self.options.restart => Err(BuilderError::SeveralProcesses { path: part.home }),
+            _ => Ok(()),
+        }
     }
 
     /// Returns whether the table at `path` is the result of the build with

@@ -1,9 +1,46 @@
 //! Errors of builds on several machines.
 
+use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use thiserror::Error;
+
+/// The states whose layers are missing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissingPart {
+    /// The process that owned the states.
+    pub process: usize,
+    /// The positions of the states in the table.
+    pub ranges: Vec<Range<u64>>,
+}
+
+impl fmt::Display for MissingPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let states: u64 = self.ranges.iter().map(|range| range.end - range.start).sum();
+        write!(f, "process {} ({states} states: ", self.process)?;
+        for (i, range) in self.ranges.iter().take(SHOWN_RANGES).enumerate() {
+            write!(f, "{}{} to {}", if i > 0 { ", " } else { "" }, range.start, range.end - 1)?;
+        }
+        match self.ranges.len().saturating_sub(SHOWN_RANGES) {
+            0 => f.write_str(")"),
+            more => write!(f, " and {more} further ranges)"),
+        }
+    }
+}
+
+/// The ranges of a process that a message contains.
+const SHOWN_RANGES: usize = 3;
+
+fn list(parts: &[MissingPart]) -> String {
+    parts.iter().map(MissingPart::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn names(parts: &[MissingPart], processes: usize) -> String {
+    let name = |part: &MissingPart| format!("part-{}-of-{processes}", part.process);
+    parts.iter().map(name).collect::<Vec<_>>().join("`, `")
+}
 
 /// The reason why the processes of a cluster cannot build a table together.
 #[derive(Debug, Error)]
@@ -53,15 +90,14 @@ pub enum ClusterError {
         /// The value of this process.
         ours: String,
     },
-    /// The work directory of a process belongs to another cluster.
+    /// The work directory contains an unfinished build by one process.
     #[error(
-        "the work directory is that of process {found}, and this is process {requested}; use another --work-dir, or --fresh"
+        "{}: the unfinished build is that of one process; finish it without --cluster, or use another --work-dir",
+        path.display()
     )]
-    OtherMember {
-        /// The process, or the kind of build, that made the directory.
-        found: String,
-        /// This process.
-        requested: String,
+    OneProcess {
+        /// The work directory.
+        path: PathBuf,
     },
     /// The file with one process's part of a layer is damaged.
     #[error(
@@ -74,15 +110,25 @@ pub enum ClusterError {
         /// The damage.
         what: String,
     },
-    /// A process lacks a committed part.
+    /// Committed layers cannot be read by any process.
     #[error(
-        "process {process} has lost its part of layer {distance}, which cannot be computed again; restore its work \
+        "no process finds all layers of {}; copy the directories `{}` of the former processes into a work directory, or          start again with --fresh on all processes", list(parts), names(parts, *processes)
+    )]
+    MissingParts {
+        /// The number of processes of the build that is resumed.
+        processes: usize,
+        /// The processes whose layers are missing.
+        parts: Vec<MissingPart>,
+    },
+    /// A part of a layer is not the committed one.
+    #[error(
+        "process {process} has another part of layer {distance} than the one that was committed; restore its work \
          directory, or start again with --fresh on all processes"
     )]
-    MissingPart {
+    OtherPart {
         /// The process.
         process: usize,
-        /// The distance of the first layer that is missing.
+        /// The distance of the layer.
         distance: usize,
     },
     /// The connection to another process has ended.

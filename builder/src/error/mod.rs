@@ -4,7 +4,7 @@
 mod cluster;
 
 #[cfg(feature = "cluster")]
-pub use cluster::ClusterError;
+pub use cluster::{ClusterError, MissingPart};
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -144,6 +144,15 @@ pub enum BuilderError {
     NotResumable {
         /// The missing or damaged file.
         what: String,
+    },
+    /// The work directory contains an unfinished build by several processes.
+    #[error(
+        "{}: the unfinished build is that of several processes; finish it with --cluster, or use another --work-dir",
+        path.display()
+    )]
+    SeveralProcesses {
+        /// The directory of one of the processes.
+        path: PathBuf,
     },
     /// The processes of a cluster cannot build the table.
     #[cfg(feature = "cluster")]

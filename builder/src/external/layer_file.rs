@@ -319,12 +319,17 @@ impl LayerFile {
         if sound { Ok(any) } else { Err(self.damaged_segment(segment)) }
     }
 
+    /// Returns the bytes of a segment as they are stored. Returns `None` if the segment is empty.
+    pub fn stored_segment(&self, segment: u64) -> Result<Option<Vec<u8>>> {
+        let mut bytes = Vec::new();
+        let any = self.packed(segment, &mut bytes)?;
+        Ok(any.then_some(bytes))
+    }
+
     /// Returns the bytes of a segment of a copy in the form of a layer. They can be read without other layers. Returns
     /// `None` if the segment is empty.
     pub fn whole_segment(&self, segment: u64) -> Result<Option<Vec<u8>>> {
-        let mut bytes = Vec::new();
-        let any = self.packed(segment, &mut bytes)?;
-        Ok(any.then(|| SegmentCodec::whole(&bytes)))
+        Ok(self.stored_segment(segment)?.map(|bytes| SegmentCodec::whole(&bytes)))
     }
 
     /// Reads the packed bytes of a segment. Returns `false` if the segment is empty.

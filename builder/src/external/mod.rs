@@ -14,6 +14,7 @@ mod numbering;
 mod partitioning;
 mod segment;
 mod spill;
+mod stored_part;
 mod work_dir;
 
 pub(crate) use frames::FrameStore;
@@ -26,4 +27,5 @@ pub(crate) use partitioning::{
 };
 pub(crate) use segment::{PackedSegment, SegmentCodec};
 pub(crate) use spill::{DiskRecord, SpillBuffer};
+pub(crate) use stored_part::StoredPart;
 pub(crate) use work_dir::{LockedDir, Manifest, MemberId, WorkDir, copies_name, layer_name};

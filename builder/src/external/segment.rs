@@ -21,6 +21,13 @@ pub(crate) struct PackedSegment {
     pub checksum: u64,
 }
 
+impl PackedSegment {
+    pub fn new(bytes: Vec<u8>) -> PackedSegment {
+        let checksum = checksum(&bytes);
+        PackedSegment { bytes, checksum }
+    }
+}
+
 /// A compressor and a decompressor of segments, with a buffer.
 pub(crate) struct SegmentCodec {
     compressor: zstd::bulk::Compressor<'static>,
@@ -64,8 +71,7 @@ impl SegmentCodec {
         let known = Known { bits: offsets.bits(), layers };
         let delta = delta::encode(words, &known, |word| offsets.references(word));
         let (form, content) = if delta.len() < whole.bytes.len() { (DELTA, &delta) } else { (WHOLE, &whole.bytes) };
-        let bytes = with_form(form, content);
-        PackedSegment { checksum: checksum(&bytes), bytes }
+        PackedSegment::new(with_form(form, content))
     }
 
     /// Returns the bytes of a segment in the form of a layer, given the result of [`pack`](SegmentCodec::pack) for it.
@@ -100,8 +106,7 @@ impl SegmentCodec {
         self.bytes.resize(zstd::zstd_safe::compress_bound(bytes.len()), 0);
         let length =
             self.compressor.compress_to_buffer(bytes, &mut self.bytes[..]).expect("the buffer is large enough");
-        let bytes = self.bytes[..length].to_vec();
-        PackedSegment { checksum: checksum(&bytes), bytes }
+        PackedSegment::new(self.bytes[..length].to_vec())
     }
 
     /// Fills `words` from packed bytes. Returns whether the bytes are valid

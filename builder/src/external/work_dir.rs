@@ -7,12 +7,13 @@
 //! | `layer-007` | the states at distance 7; the last layer is empty |
 //! | `search-007` | a copy of layer 7 for the search, until layer 9 is complete |
 //! | `visited-007` | in a cluster, a copy of the segments of other processes that the search of layer 8 reads |
-//! | `layer-007.json` | in a cluster, the checksums of all parts of layer 7; the layer is complete with it |
+//! | `layer-007.json` | in a cluster, the checksums of all parts of layer 7; the layer is committed with it |
 //! | `copy-of-2/layer-007` | in a cluster with second copies, the part of layer 7 of process 2 |
 //! | `reached`, `frontier` | in a cluster, segments that have arrived; empty between layers |
 //! | `written` | the blocks of the table that are on disk; the segments of their states may be freed |
 //! | `spill` | spilled states of one layer; empty between layers |
 //! | `lock` | an advisory lock while a process uses the directory |
+//! | `part-1-of-3/` | in a cluster, all of these files of process 1 of 3 |
 
 use std::fmt;
 use std::io::{self, Write};
@@ -38,6 +39,20 @@ const MANIFEST: &str = "build.json";
 pub(crate) struct MemberId {
     pub process: usize,
     pub processes: usize,
+}
+
+impl MemberId {
+    /// Returns the name of the directory with the files of this process.
+    pub fn directory_name(self) -> String {
+        format!("part-{}-of-{}", self.process, self.processes)
+    }
+
+    /// Returns the process with this directory name, or `None` if the name is another one.
+    pub fn of_directory_name(name: &str) -> Option<MemberId> {
+        let (process, processes) = name.strip_prefix("part-")?.split_once("-of-")?;
+        let member = MemberId { process: process.parse().ok()?, processes: processes.parse().ok()? };
+        (member.process < member.processes && member.directory_name() == name).then_some(member)
+    }
 }
 
 impl fmt::Display for MemberId {
@@ -117,9 +132,31 @@ impl Manifest {
         self.member
     }
 
+    /// Returns the manifest of another process of the same build.
+    pub fn of_member(&self, member: MemberId) -> Manifest {
+        Manifest { member: Some(member), ..self.clone() }
+    }
+
     /// Returns the recorded partitioning: the number of fixed pieces, and the words per segment.
     pub fn partitioning(&self) -> (usize, usize) {
         (self.fixed_pieces, self.segment_words)
+    }
+
+    /// Returns a checksum of the build, its prefix, its partitioning and the process.
+    pub fn fingerprint(&self) -> u64 {
+        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, member, .. } = self;
+        let member = member.map_or(String::new(), |member| format!(" {member}"));
+        checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}{member}").as_bytes())
+    }
+
+    /// Returns what identifies a layer of this build.
+    pub fn layer_identity(&self, distance: u32, segments: u64) -> LayerIdentity {
+        LayerIdentity { distance, is_copy: false, fingerprint: self.fingerprint(), segments }
+    }
+
+    /// Returns whether this is a manifest of a build of `spec` in the current format.
+    pub fn is_of(&self, spec: TableSpec) -> bool {
+        self.format == FORMAT && self.spec(spec) == Some(spec)
     }
 
     /// Returns the table that the directory is for, or `None` if the manifest
@@ -142,9 +179,57 @@ pub(crate) fn layer_name(distance: u32) -> String {
     format!("layer-{distance:03}")
 }
 
+/// Returns whether a directory contains a layer.
+fn any_layer(dir: &Path) -> bool {
+    (0..=u32::from(u8::MAX)).any(|distance| dir.join(layer_name(distance)).exists())
+}
+
 /// Returns the name of the directory with second copies of the layers of another process.
 pub(crate) fn copies_name(process: usize) -> String {
     format!("copy-of-{process}")
+}
+
+/// Returns the name of the file with the checksums of all parts of a layer.
+fn commit_name(distance: u32) -> String {
+    format!("layer-{distance:03}.json")
+}
+
+/// Reads the manifest in a directory. Returns `None` if there is none.
+pub(super) fn read_manifest_in(storage: &dyn FileSystem, dir: &Path) -> Result<Option<Manifest>> {
+    read_checked(storage, &dir.join(MANIFEST))
+}
+
+/// Reads the checksums of the parts of a committed layer from the directory of a process. Returns `None` if the layer
+/// is not committed, or if the process is not the one of the manifest.
+pub(super) fn read_commit_in(
+    storage: &dyn FileSystem,
+    dir: &Path,
+    manifest: &Manifest,
+    distance: u32,
+) -> Result<Option<Vec<u64>>> {
+    let commit: Option<(u64, Vec<u64>)> = read_checked(storage, &dir.join(commit_name(distance)))?;
+    Ok(commit.filter(|(fingerprint, _)| *fingerprint == manifest.fingerprint()).map(|(_, parts)| parts))
+}
+
+/// Reads a file of JSON with a checksum. Returns `None` if there is none.
+fn read_checked<T: DeserializeOwned>(storage: &dyn FileSystem, path: &Path) -> Result<Option<T>> {
+    let file = match storage.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(BuilderError::file(path, "open"))?,
+    };
+    let damaged = || BuilderError::DamagedManifest { path: path.to_owned() };
+    let length = file.len().map_err(BuilderError::file(path, "read"))?;
+    if length > 1 << 16 {
+        return Err(damaged());
+    }
+    let mut bytes = vec![0; length as usize];
+    file.read_at(&mut bytes, 0).map_err(BuilderError::file(path, "read"))?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| damaged())?;
+    let (json, sum) = text.split_once('\n').ok_or_else(damaged)?;
+    if sum != format!("{:016x}\n", checksum(json.as_bytes())) {
+        return Err(damaged());
+    }
+    serde_json::from_str(json).map(Some).map_err(|_| damaged())
 }
 
 /// A work directory that this process has locked, before its manifest is accepted.
@@ -201,7 +286,7 @@ impl LockedDir {
 
     /// Returns whether the directory contains a layer.
     pub fn has_layers(&self) -> bool {
-        (0..=u32::from(u8::MAX)).any(|distance| self.layer_path(distance).exists())
+        any_layer(&self.path)
     }
 
     /// Continues the build of this manifest.
@@ -267,7 +352,7 @@ impl LockedDir {
     }
 
     fn commit_path(&self, distance: u32) -> PathBuf {
-        self.path.join(format!("layer-{distance:03}.json"))
+        self.path.join(commit_name(distance))
     }
 
     fn damaged_manifest(&self) -> BuilderError {
@@ -275,28 +360,7 @@ impl LockedDir {
     }
 
     fn read_manifest(&self) -> Result<Option<Manifest>> {
-        self.read_checked(&self.manifest_path())
-    }
-
-    /// Reads a file of JSON with a checksum. Returns `None` if there is none.
-    fn read_checked<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
-        let file = match self.storage.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(BuilderError::file(path, "open"))?,
-        };
-        let damaged = || BuilderError::DamagedManifest { path: path.to_owned() };
-        let length = file.len().map_err(BuilderError::file(path, "read"))?;
-        if length > 1 << 16 {
-            return Err(damaged());
-        }
-        let mut bytes = vec![0; length as usize];
-        file.read_at(&mut bytes, 0).map_err(BuilderError::file(path, "read"))?;
-        let text = std::str::from_utf8(&bytes).map_err(|_| damaged())?;
-        let (json, sum) = text.split_once('\n').ok_or_else(damaged)?;
-        if sum != format!("{:016x}\n", checksum(json.as_bytes())) {
-            return Err(damaged());
-        }
-        serde_json::from_str(json).map(Some).map_err(|_| damaged())
+        read_checked(&*self.storage, &self.manifest_path())
     }
 
     /// Writes a file of JSON with a checksum, and makes it durable.
@@ -349,6 +413,11 @@ impl WorkDir {
         path.join(MANIFEST).exists()
     }
 
+    /// Returns whether `path` is the work directory of a build that has layers.
+    pub fn has_layers(path: &Path) -> bool {
+        WorkDir::exists(path) && any_layer(path)
+    }
+
     fn write_manifest(&self) -> Result<()> {
         self.dir.write_checked(&self.dir.manifest_path(), &self.manifest)
     }
@@ -374,20 +443,13 @@ impl WorkDir {
         self.write_manifest()
     }
 
-    /// Returns a checksum of the build, its prefix and its partitioning.
+    /// Returns a checksum of the build, its prefix, its partitioning and the process.
     pub fn fingerprint(&self) -> u64 {
-        self.fingerprint_of(self.manifest.member)
-    }
-
-    /// Returns the fingerprint of another process of the same build.
-    fn fingerprint_of(&self, member: Option<MemberId>) -> u64 {
-        let Manifest { id, side, pieces, within, fixed_pieces, segment_words, .. } = &self.manifest;
-        let member = member.map_or(String::new(), |member| format!(" {member}"));
-        checksum(format!("{id} {side} {pieces} {within} {fixed_pieces} {segment_words}{member}").as_bytes())
+        self.manifest.fingerprint()
     }
 
     fn identity(&self, distance: u32, segments: u64) -> LayerIdentity {
-        LayerIdentity { distance, is_copy: false, fingerprint: self.fingerprint(), segments }
+        self.manifest.layer_identity(distance, segments)
     }
 
     fn copy_identity(&self, distance: u32, segments: u64) -> LayerIdentity {
@@ -396,9 +458,13 @@ impl WorkDir {
 
     /// Creates the temporary files of a layer and of its copy.
     pub fn create_layer(&self, distance: u32, segments: u64) -> Result<NewLayer> {
+        Ok(NewLayer::new(self.create_moved(distance, segments)?, self.create_copy(distance, segments)?))
+    }
+
+    /// Creates the temporary file of a layer whose segments exist, so that it gets no copy.
+    pub fn create_moved(&self, distance: u32, segments: u64) -> Result<LayerWriter> {
         let path = self.dir.layer_path(distance);
-        let layer = LayerWriter::create(&self.dir.storage, &path, self.identity(distance, segments))?;
-        Ok(NewLayer::new(layer, self.create_copy(distance, segments)?))
+        LayerWriter::create(&self.dir.storage, &path, self.identity(distance, segments))
     }
 
     /// Creates the temporary file of a copy.
@@ -424,17 +490,11 @@ impl WorkDir {
         self.dir.remove(&self.dir.layer_path(distance))
     }
 
-    /// Returns the path of the second copy of a layer of another process.
-    pub fn second_copy_path(&self, process: usize, distance: u32) -> PathBuf {
-        self.dir.copies_path(process).join(layer_name(distance))
-    }
-
     /// Opens the second copy of a layer of another process; returns `None` if there is none, or if it is damaged.
     pub fn second_copy(&self, process: usize, distance: u32, segments: u64) -> Option<LayerFile> {
-        let member = self.manifest.member.map(|member| MemberId { process, ..member });
-        let identity = LayerIdentity { fingerprint: self.fingerprint_of(member), ..self.identity(distance, segments) };
-        let path = self.second_copy_path(process, distance);
-        LayerFile::open(&*self.dir.storage, &path, identity).ok().flatten()
+        let manifest = self.manifest.of_member(MemberId { process, ..self.manifest.member? });
+        let path = self.dir.copies_path(process).join(layer_name(distance));
+        LayerFile::open(&*self.dir.storage, &path, manifest.layer_identity(distance, segments)).ok().flatten()
     }
 
     /// Creates the temporary file of a copy of the segments of other processes.
@@ -450,8 +510,7 @@ impl WorkDir {
 
     /// Returns the checksums of the parts of a committed layer, or `None` if the layer is not committed.
     pub fn committed(&self, distance: u32) -> Result<Option<Vec<u64>>> {
-        let commit: Option<(u64, Vec<u64>)> = self.dir.read_checked(&self.dir.commit_path(distance))?;
-        Ok(commit.filter(|(fingerprint, _)| *fingerprint == self.fingerprint()).map(|(_, parts)| parts))
+        read_commit_in(&*self.dir.storage, &self.dir.path, &self.manifest, distance)
     }
 
     /// Opens a layer; returns `None` if it is not complete.

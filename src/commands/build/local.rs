@@ -53,8 +53,11 @@ impl LocalCluster<'_> {
         self.builder.work_dir_of(self.path)
     }
 
-    fn member_dir(&self, process: usize) -> PathBuf {
-        self.work_dir().join(format!("process-{process}"))
+    /// Returns the directories of processes, which may be those of another number of processes.
+    fn part_dirs(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.work_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_part = |path: &PathBuf| path.is_dir() && path.file_name().is_some_and(ClusterMember::is_directory_name);
+        entries.filter(is_part).collect()
     }
 
     fn hosts_path(&self) -> PathBuf {
@@ -104,13 +107,10 @@ impl LocalCluster<'_> {
         Ok(())
     }
 
-    /// Removes the work directories of the processes, and parts of the table.
+    /// Removes the directories of processes, and parts of the table.
     fn remove_work(&self) -> Result<()> {
-        for process in 0..self.processes {
-            let dir = self.member_dir(process);
-            if dir.exists() {
-                fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))?;
-            }
+        for dir in self.part_dirs() {
+            fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))?;
         }
         for part in self.parts().iter().filter(|part| part.exists()) {
             fs::remove_file(part).with_context(|| format!("{}: cannot remove", part.display()))?;
@@ -120,7 +120,8 @@ impl LocalCluster<'_> {
 
     /// Returns a number that grows with every layer and every part.
     fn progress(&self) -> usize {
-        let layers = fs::read_dir(self.member_dir(0)).into_iter().flatten().flatten();
+        let first = self.work_dir().join(ClusterMember::directory_name(0, self.processes));
+        let layers = fs::read_dir(first).into_iter().flatten().flatten();
         let layers = layers.filter(|file| file.path().extension().is_some_and(|end| end == "json")).count();
         // The layers are removed when all parts are complete.
         layers + 1000 * self.parts().iter().filter(|part| part.exists()).count()
@@ -174,7 +175,7 @@ impl LocalCluster<'_> {
         for process in 0..self.processes {
             let mut command = Command::new(&program);
             command.args(&self.arguments).arg("--cluster").arg(&hosts).args(["--process", &process.to_string()]);
-            command.arg("--secret-file").arg(secret).arg("--work-dir").arg(self.member_dir(process));
+            command.arg("--secret-file").arg(secret).arg("--work-dir").arg(self.work_dir());
             command.arg("--with-parent").stdin(Stdio::piped()).stdout(Stdio::null());
             if process == 0 {
                 command.args(&self.first_arguments);

@@ -215,11 +215,7 @@ impl Args {
         if path.exists() && !self.force {
             return Err(TableError::Exists { path: path.to_owned() }.into());
         }
-        builder.check_parts()?;
-        if builder.work_dir_exists(path) {
-            let dir = builder.work_dir_of(path);
-            bail!("{}: the unfinished build is that of one process; finish it without --cluster", dir.display());
-        }
+        builder.check_parts(path)?;
         let share = |all: u64| (all / processes as u64).max(1);
         let memory = self.memory.map_or_else(|| share(self.limit()), |memory| memory.as_u64());
         let threads = match self.threads.given() {

@@ -1,9 +1,11 @@
 //! A process of a cluster.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::ClusterError;
+use crate::external::MemberId;
 
 /// The most processes of a cluster.
 const MOST_PROCESSES: usize = 1024;
@@ -17,6 +19,8 @@ pub struct ClusterMember {
     pub(super) secret: Vec<u8>,
     pub(super) patience: Duration,
     pub(super) copies: usize,
+    /// The version of the program. All processes have the same.
+    pub(super) version: String,
 }
 
 impl ClusterMember {
@@ -45,7 +49,8 @@ impl ClusterMember {
         if secret.is_empty() {
             return fault("the secret is empty".to_owned());
         }
-        Ok(ClusterMember { addresses, process, secret, patience: Duration::from_secs(600), copies: 1 })
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Ok(ClusterMember { addresses, process, secret, patience: Duration::from_secs(600), copies: 1, version })
     }
 
     /// Sets how long the process waits for the others when it starts. The default is ten minutes.
@@ -91,6 +96,16 @@ impl ClusterMember {
     /// Returns the number of processes.
     pub fn processes(&self) -> usize {
         self.addresses.len()
+    }
+
+    /// Returns the name of the directory in which a process keeps its work files.
+    pub fn directory_name(process: usize, processes: usize) -> String {
+        MemberId { process, processes }.directory_name()
+    }
+
+    /// Returns whether a directory has the name of one with the work files of a process.
+    pub fn is_directory_name(name: &OsStr) -> bool {
+        name.to_str().and_then(MemberId::of_directory_name).is_some()
     }
 
     /// Returns the path of the part that a process writes of the table at `path`.

@@ -16,6 +16,7 @@
 //! At the end, every process encodes the blocks of the table that begin in its partitions. A block that
 //! continues in a partition of another process gets its distances.
 
+mod beginning;
 mod copies;
 mod exchange;
 mod link;
@@ -41,7 +42,7 @@ use sternhalma_data::board::choose;
 use super::memory::{MIN_SPILL, fit_with_fixed};
 use super::table_builder::TableBuilder;
 use crate::error::{BuilderError, ClusterError, Result};
-use crate::external::{LayerFile, PartitionParams, count_segments};
+use crate::external::{LayerFile, PartitionParams, WorkDir, count_segments};
 use crate::observer::Observer;
 use crate::options::TableSpec;
 use crate::process::{thread_count, thread_pool};
@@ -59,12 +60,17 @@ fn owner_memory(spec: TableSpec, params: PartitionParams) -> u64 {
 }
 
 impl TableBuilder {
-    /// Tests that the table can be built in parts.
+    /// Tests that the table at `path` can be built in parts.
     ///
     /// # Errors
-    /// If the table must be mirrored and has no mirrored form, or if it has fewer than three pieces.
-    pub fn check_parts(&self) -> Result<()> {
+    /// If the table must be mirrored and has no mirrored form, if it has fewer than three pieces, or if the work
+    /// directory contains an unfinished build by one process.
+    pub fn check_parts(&self, path: impl AsRef<Path>) -> Result<()> {
         self.spec().layout()?;
+        let path = self.work_dir_of(path);
+        if !self.restart && WorkDir::has_layers(&path) {
+            return Err(ClusterError::OneProcess { path }.into());
+        }
         if self.spec().prefix.board().pieces() < 3 {
             let what = "a table of fewer than 3 pieces is built by one process".to_owned();
             return Err(ClusterError::Hosts { what }.into());
@@ -76,8 +82,10 @@ impl TableBuilder {
     /// [`ClusterMember::part_path`]. The other processes must build the same table. [`assemble`] joins
     /// the parts. The table has the same bytes as that of a single process, except for the provenance.
     ///
-    /// Every process needs its own work directory. If a process ends, all processes end. The same command
-    /// on all machines resumes after the last committed layer.
+    /// Every process has a directory of its own in the work directory, so that all of them can have the same work
+    /// directory. If a process ends, all processes end. The same command on all machines resumes after the last
+    /// committed layer. Another number of processes can resume the build too, if the work directories contain the
+    /// layers of all former processes.
     ///
     /// # Errors
     /// As [`build`](TableBuilder::build), and if the processes cannot be connected, differ in what they build, or one
@@ -88,7 +96,7 @@ impl TableBuilder {
         member: &ClusterMember,
         observer: &dyn Observer,
     ) -> Result<PartReport> {
-        self.check_parts()?;
+        self.check_parts(&path)?;
         let connections = CONNECTION_BYTES * member.processes() as u64;
         let limit = self.memory_limit.saturating_sub(connections);
         let (params, threads) = fit_with_fixed(self.spec(), thread_count(self.threads), limit, 1)?;

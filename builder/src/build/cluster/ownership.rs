@@ -22,8 +22,7 @@ impl Ownership {
     /// Divides the partitions among processes. The classes have groups with `upper` upper pieces.
     pub fn new(partitioning: &Partitioning, processes: usize, upper: usize) -> Ownership {
         let partitions = partitioning.partitions();
-        let sizes: Vec<u64> = (0..partitions).map(|partition| partitioning.partition_states(partition)).collect();
-        let owners = divide(&sizes, |partition| highest_first(partitioning.pieces(partition as u64)), processes);
+        let (sizes, owners) = owners(partitioning, processes);
         let mut runs: Vec<(u64, u16)> = Vec::new();
         let mut start = 0;
         for (&owner, size) in owners.iter().zip(&sizes) {
@@ -49,6 +48,22 @@ impl Ownership {
         }
         let visitors = visitors.into_iter().map(Vec::into_boxed_slice).collect();
         Ownership { owners, runs, visitors }
+    }
+
+    /// Returns the indices of the states of a process, in order.
+    pub fn ranges(partitioning: &Partitioning, processes: usize, process: usize) -> Vec<Range<u64>> {
+        let (sizes, owners) = owners(partitioning, processes);
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let mut start = 0;
+        for (owner, size) in owners.into_iter().zip(sizes) {
+            match ranges.last_mut() {
+                _ if usize::from(owner) != process || size == 0 => {}
+                Some(last) if last.end == start => last.end += size,
+                _ => ranges.push(start..start + size),
+            }
+            start += size;
+        }
+        ranges
     }
 
     /// Returns an upper bound of the memory, in bytes.
@@ -85,6 +100,14 @@ impl Ownership {
         let parts = runs.take_while(move |((start, _), _)| *start < end);
         parts.map(move |(&(start, owner), next)| (owner.into(), start.max(indices.start)..next.min(indices.end)))
     }
+}
+
+/// Returns the number of states and the owner of each partition.
+fn owners(partitioning: &Partitioning, processes: usize) -> (Vec<u64>, Vec<u16>) {
+    let sizes: Vec<u64> =
+        (0..partitioning.partitions()).map(|partition| partitioning.partition_states(partition)).collect();
+    let owners = divide(&sizes, |partition| highest_first(partitioning.pieces(partition as u64)), processes);
+    (sizes, owners)
 }
 
 /// Returns pieces, the highest one first.
@@ -166,6 +189,10 @@ mod tests {
                 let owners: Vec<usize> =
                     parts.flat_map(|(owner, part)| vec![owner; (part.end - part.start) as usize]).collect();
                 assert_eq!(owners, expected[start..end]);
+            }
+            for process in 0..3 {
+                let own = Ownership::ranges(&partitioning, 3, process).into_iter().flatten();
+                assert!(own.eq((0..partitioning.states()).filter(|&index| expected[index as usize] == process)));
             }
         }
     }

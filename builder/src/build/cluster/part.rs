@@ -22,6 +22,7 @@ use sternhalma_data::table::{Ans, LayerTraffic, Provenance, Zstd, checksum};
 use sternhalma_data::{Board, Encoding, Prefix, TableInfo};
 
 use crate::error::{BuilderError, ClusterError, Result};
+use crate::external::MemberId;
 
 const MAGIC: &[u8; 12] = b"SHTPART\0\x01\0\0\0";
 const ENTRY_BYTES: u64 = 24;
@@ -196,9 +197,14 @@ impl PartFile {
         Ok(PartFile { path: path.to_owned(), file, entries, head })
     }
 
-    /// Returns whether this is the part that a process has written in a build.
-    pub fn is_of(&self, id: &str, process: usize) -> bool {
-        self.head.id == id && self.head.process == process
+    /// Returns the identifier of the build of the part.
+    pub fn build_id(&self) -> &str {
+        &self.head.id
+    }
+
+    /// Returns the process that has written the part.
+    pub fn member(&self) -> MemberId {
+        MemberId { process: self.head.process, processes: self.head.processes }
     }
 
     /// Reads a block.

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use socket2::{SockRef, TcpKeepalive};
 
+use super::beginning::Beginning;
 use super::link::{Link, PeerStream};
 use super::member::ClusterMember;
 use crate::error::ClusterError;
@@ -38,8 +39,8 @@ const RETRY: Duration = Duration::from_millis(100);
 /// The first bytes of a connection, with the version of the protocol.
 const MAGIC: &[u8; 8] = b"SHTCLUS1";
 
-/// The longest description, in bytes.
-const MOST_BYTES: u32 = 1 << 12;
+/// The longest introduction, in bytes.
+const MOST_BYTES: u32 = 4 << 20;
 
 /// What all processes must have in common.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -48,8 +49,21 @@ pub(super) struct Common {
     pub table: String,
     pub processes: String,
     pub copies: String,
-    /// The number of fixed pieces and the words of a segment.
-    pub partitions: String,
+}
+
+/// What both sides of a new connection send: what they build, and what they have found in their work directories.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Introduction {
+    pub common: Common,
+    pub beginning: Beginning,
+}
+
+/// The connections to the other processes.
+pub(super) struct Peers {
+    /// The connections in order, without one to this process.
+    pub streams: Vec<Option<PeerStream>>,
+    /// What each process has found, this one included.
+    pub beginnings: Vec<Beginning>,
 }
 
 impl Common {
@@ -59,7 +73,6 @@ impl Common {
             ("the table", theirs.table, &self.table),
             ("the number of processes", theirs.processes, &self.processes),
             ("the number of copies", theirs.copies, &self.copies),
-            ("the partitions (see --memory)", theirs.partitions, &self.partitions),
         ];
         for (what, theirs, ours) in values {
             if theirs != *ours {
@@ -77,12 +90,12 @@ enum Use {
     Control = 1,
 }
 
-/// Connects to all other processes. Returns the connections in order, without one to this process.
+/// Connects to all other processes.
 pub(super) fn connect(
     member: &ClusterMember,
-    common: &Common,
+    introduction: Introduction,
     link: &Arc<Link>,
-) -> Result<Vec<Option<PeerStream>>, ClusterError> {
+) -> Result<Peers, ClusterError> {
     let (me, processes) = (member.process, member.addresses.len());
     let address = &member.addresses[me];
     let listen_error = |source| ClusterError::Listen { process: me, address: address.clone(), source };
@@ -94,12 +107,15 @@ pub(super) fn connect(
     let mut data: Vec<Option<TcpStream>> = (0..processes).map(|_| None).collect();
     let mut control: Vec<Option<TcpStream>> = (0..processes).map(|_| None).collect();
     let stopped = Arc::new(AtomicBool::new(false));
-    accept(listener, member.clone(), common.clone(), sender.clone(), Arc::clone(&stopped));
+    let mut beginnings = vec![None; processes];
+    beginnings[me] = Some(introduction.beginning.clone());
+    let own = Arc::new((member.clone(), introduction));
+    accept(listener, Arc::clone(&own), sender.clone(), Arc::clone(&stopped));
     for peer in 0..me {
-        dial(peer, Use::Data, member.clone(), common.clone(), sender.clone(), deadline);
+        dial(peer, Use::Data, Arc::clone(&own), sender.clone(), deadline);
     }
     if me > 0 {
-        dial(0, Use::Control, member.clone(), common.clone(), sender.clone(), deadline);
+        dial(0, Use::Control, own, sender.clone(), deadline);
     }
     drop(sender);
     let is_missing = |data: &[Option<TcpStream>], control: &[Option<TcpStream>]| {
@@ -112,8 +128,11 @@ pub(super) fn connect(
         let Some(missing) = is_missing(&data, &control) else { break Ok(()) };
         let left = deadline.saturating_duration_since(Instant::now());
         match accepted.recv_timeout(left) {
-            Ok(Ok((peer, Use::Data, stream))) => data[peer] = Some(stream),
-            Ok(Ok((peer, Use::Control, stream))) => control[peer] = Some(stream),
+            Ok(Ok(Connected { process, kind: Use::Data, stream, beginning })) => {
+                data[process] = Some(stream);
+                beginnings[process] = Some(beginning);
+            }
+            Ok(Ok(Connected { process, kind: Use::Control, stream, .. })) => control[process] = Some(stream),
             Ok(Err(error)) => break Err(error),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 let address = member.addresses[missing].clone();
@@ -137,7 +156,10 @@ pub(super) fn connect(
         let wrapped = |stream| PeerStream { stream, process, link: Arc::clone(link) };
         stream.map(wrapped)
     };
-    Ok(data.into_iter().enumerate().map(wrap).collect())
+    Ok(Peers {
+        streams: data.into_iter().enumerate().map(wrap).collect(),
+        beginnings: beginnings.into_iter().map(|beginning| beginning.expect("all processes are connected")).collect(),
+    })
 }
 
 fn resolved(address: &str) -> io::Result<Vec<SocketAddr>> {
@@ -148,27 +170,32 @@ fn lost(process: usize, error: &dyn ToString) -> ClusterError {
     ClusterError::Lost { process, what: error.to_string() }
 }
 
-type Connected = Result<(usize, Use, TcpStream), ClusterError>;
+/// A connection to another process.
+struct Connected {
+    process: usize,
+    kind: Use,
+    stream: TcpStream,
+    beginning: Beginning,
+}
+
+type Connecting = Result<Connected, ClusterError>;
+
+/// What the threads of this process know about it.
+type Own = Arc<(ClusterMember, Introduction)>;
 
 /// Accepts connections on a thread until `stopped` is set. Each is checked on a thread of its own, so a silent client
 /// delays no other one.
-fn accept(
-    listener: TcpListener,
-    member: ClusterMember,
-    common: Common,
-    sender: Sender<Connected>,
-    stopped: Arc<AtomicBool>,
-) {
+fn accept(listener: TcpListener, own: Own, sender: Sender<Connecting>, stopped: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         while !stopped.load(Relaxed) {
             let Ok((stream, _)) = listener.accept() else {
                 std::thread::sleep(Duration::from_millis(20));
                 continue;
             };
-            let (member, common, sender) = (member.clone(), common.clone(), sender.clone());
+            let (own, sender) = (Arc::clone(&own), sender.clone());
             std::thread::spawn(move || {
                 // A client that does not know the secret is not a process of the cluster.
-                if let Some(connected) = welcome(stream, &member, &common).transpose() {
+                if let Some(connected) = welcome(stream, &own.0, &own.1).transpose() {
                     let _ = sender.send(connected);
                 }
             });
@@ -177,20 +204,17 @@ fn accept(
 }
 
 /// Connects to a process on a thread, and tries again until the deadline.
-fn dial(peer: usize, kind: Use, member: ClusterMember, common: Common, sender: Sender<Connected>, deadline: Instant) {
+fn dial(peer: usize, kind: Use, own: Own, sender: Sender<Connecting>, deadline: Instant) {
     std::thread::spawn(move || {
+        let (member, introduction) = &*own;
         while Instant::now() < deadline {
             let addresses = resolved(&member.addresses[peer]).unwrap_or_default();
             let stream = addresses.iter().find_map(|address| TcpStream::connect_timeout(address, HANDSHAKE).ok());
-            match stream.map(|stream| introduce(stream, peer, kind, &member, &common)) {
-                Some(Ok(stream)) => {
-                    let _ = sender.send(Ok((peer, kind, stream)));
-                    return;
-                }
+            match stream.map(|stream| introduce(stream, peer, kind, member, introduction)) {
                 // The process may have just been restarted.
                 Some(Err(ClusterError::Lost { .. })) | None => std::thread::sleep(RETRY),
-                Some(Err(error)) => {
-                    let _ = sender.send(Err(error));
+                Some(connected) => {
+                    let _ = sender.send(connected);
                     return;
                 }
             }
@@ -223,8 +247,8 @@ fn introduce(
     peer: usize,
     kind: Use,
     member: &ClusterMember,
-    common: &Common,
-) -> Result<TcpStream, ClusterError> {
+    introduction: &Introduction,
+) -> Connecting {
     let failed = |error: io::Error| lost(peer, &error);
     prepare(&stream).map_err(failed)?;
     let greeting = greeting(kind, member.process).map_err(failed)?;
@@ -236,15 +260,15 @@ fn introduce(
     expected.verify_slice(proof).map_err(|_| ClusterError::Secret { process: peer })?;
     let proof = code(&member.secret, "client", &greeting, theirs).finalize().into_bytes();
     stream.write_all(&proof).map_err(failed)?;
-    exchange_common(stream, peer, common)
+    exchange_introductions(stream, peer, kind, introduction)
 }
 
 /// The server's side of a new connection. Returns `None` for a client that is not a process of the cluster.
 fn welcome(
     mut stream: TcpStream,
     member: &ClusterMember,
-    common: &Common,
-) -> Result<Option<(usize, Use, TcpStream)>, ClusterError> {
+    introduction: &Introduction,
+) -> Result<Option<Connected>, ClusterError> {
     let mut greeting = [0; 8 + 1 + 4 + 32];
     let received =
         stream.set_nonblocking(false).and_then(|()| prepare(&stream)).and_then(|()| stream.read_exact(&mut greeting));
@@ -266,31 +290,31 @@ fn welcome(
     if !proved {
         return Ok(None);
     }
-    match exchange_common(stream, process, common) {
+    match exchange_introductions(stream, process, kind, introduction) {
         // The process tries again.
         Err(ClusterError::Lost { .. }) => Ok(None),
-        connected => Ok(Some((process, kind, connected?))),
+        connected => connected.map(Some),
     }
 }
 
-/// Compares what both sides build.
-fn exchange_common(mut stream: TcpStream, peer: usize, common: &Common) -> Result<TcpStream, ClusterError> {
-    let failed = |error: io::Error| lost(peer, &error);
-    let json = serde_json::to_vec(common).expect("a description consists of texts");
+/// Compares what both sides build, and receives what the other side has found.
+fn exchange_introductions(mut stream: TcpStream, process: usize, kind: Use, own: &Introduction) -> Connecting {
+    let failed = |error: io::Error| lost(process, &error);
+    let json = serde_json::to_vec(own).expect("an introduction consists of texts and numbers");
     let message = [&(json.len() as u32).to_le_bytes()[..], &json].concat();
     stream.write_all(&message).map_err(failed)?;
     let mut length = [0; 4];
     stream.read_exact(&mut length).map_err(failed)?;
     let length = u32::from_le_bytes(length);
     if length > MOST_BYTES {
-        return Err(lost(peer, &"its description is too long"));
+        return Err(lost(process, &"its introduction is too long"));
     }
     let mut theirs = vec![0; length as usize];
     stream.read_exact(&mut theirs).map_err(failed)?;
-    let theirs = serde_json::from_slice(&theirs).map_err(|error| lost(peer, &error))?;
-    common.compare(peer, theirs)?;
+    let Introduction { common, beginning } = serde_json::from_slice(&theirs).map_err(|error| lost(process, &error))?;
+    own.common.compare(process, common)?;
     stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(None)).map_err(failed)?;
-    Ok(stream)
+    Ok(Connected { process, kind, stream, beginning })
 }
 
 /// Sets the options of a connection. Its first bytes must arrive soon, and a machine that no longer answers is noticed.
@@ -347,7 +371,6 @@ mod tests {
             table: "byte".to_owned(),
             processes: "2".to_owned(),
             copies: "1".to_owned(),
-            partitions: "1 4096".to_owned(),
         };
         assert!(common.compare(1, common.clone()).is_ok());
         for (theirs, what) in [
@@ -358,11 +381,18 @@ mod tests {
             (Common { table: "mod3".to_owned(), ..common.clone() }, "the table `mod3`"),
             (Common { processes: "3".to_owned(), ..common.clone() }, "the number of processes `3`"),
             (Common { copies: "2".to_owned(), ..common.clone() }, "the number of copies `2`"),
-            (Common { partitions: "2 4096".to_owned(), ..common.clone() }, "the partitions (see --memory) `2 4096`"),
         ] {
             let error = common.compare(1, theirs).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
+    }
+
+    fn introduction() -> Introduction {
+        let text = String::new;
+        let common = Common { version: text(), table: text(), processes: text(), copies: text() };
+        let beginning =
+            Beginning { parts: Vec::new(), fresh: false, finished: None, partitions: (1, 1), new_id: text() };
+        Introduction { common, beginning }
     }
 
     /// Connects two sides over a socket and returns their results.
@@ -372,20 +402,13 @@ mod tests {
         let member = |process, secret: &[u8]| {
             ClusterMember::new(vec!["a:1".to_owned(), "b:1".to_owned()], process, secret).unwrap()
         };
-        let common = || Common {
-            version: String::new(),
-            table: String::new(),
-            processes: String::new(),
-            copies: String::new(),
-            partitions: String::new(),
-        };
         let (client, server) = (member(1, client), member(0, server));
         let dialling = std::thread::spawn(move || {
-            introduce(TcpStream::connect(address).unwrap(), 0, Use::Data, &client, &common()).is_ok()
+            introduce(TcpStream::connect(address).unwrap(), 0, Use::Data, &client, &introduction()).is_ok()
         });
         let (stream, _) = listener.accept().unwrap();
-        let welcomed = welcome(stream, &server, &common()).unwrap();
-        let accepted = matches!(&welcomed, Some((1, Use::Data, _)));
+        let welcomed = welcome(stream, &server, &introduction()).unwrap();
+        let accepted = matches!(&welcomed, Some(Connected { process: 1, kind: Use::Data, .. }));
         (dialling.join().unwrap(), accepted)
     }
 
@@ -398,13 +421,6 @@ mod tests {
     #[test]
     fn clients_that_send_something_else_are_ignored() {
         let member = ClusterMember::new(vec!["a:1".to_owned(), "b:1".to_owned()], 0, "secret").unwrap();
-        let common = Common {
-            version: String::new(),
-            table: String::new(),
-            processes: String::new(),
-            copies: String::new(),
-            partitions: String::new(),
-        };
         let greeting = |magic: &[u8], process: u32| [magic, &[0], &process.to_le_bytes(), &[7; 32]].concat();
         for bytes in [
             b"GET / HTTP/1.1\r\nHost: example.org\r\nAccept: */*\r\n\r\n".to_vec(),
@@ -420,7 +436,7 @@ mod tests {
             client.write_all(&bytes).unwrap();
             client.shutdown(std::net::Shutdown::Write).unwrap();
             let (stream, _) = listener.accept().unwrap();
-            assert!(welcome(stream, &member, &common).unwrap().is_none(), "{bytes:?}");
+            assert!(welcome(stream, &member, &introduction()).unwrap().is_none(), "{bytes:?}");
         }
     }
 }

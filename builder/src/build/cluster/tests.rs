@@ -28,13 +28,25 @@ struct Cluster {
     processes: usize,
     builder: TableBuilder,
     copies: usize,
+    /// Whether all processes have the same work directory.
+    is_shared: bool,
+    /// The version of each process, if it is another one.
+    versions: Vec<&'static str>,
     /// Other parameters than those that follow from the memory limit.
     params: Option<PartitionParams>,
 }
 
 impl Cluster {
     fn new(builder: TableBuilder, processes: usize) -> Cluster {
-        Cluster { dir: tempfile::tempdir().unwrap(), processes, builder: builder.threads(1), copies: 1, params: None }
+        Cluster {
+            dir: tempfile::tempdir().unwrap(),
+            processes,
+            builder: builder.threads(1),
+            copies: 1,
+            is_shared: false,
+            versions: Vec::new(),
+            params: None,
+        }
     }
 
     fn path(&self) -> PathBuf {
@@ -42,7 +54,43 @@ impl Cluster {
     }
 
     fn builder(&self, process: usize) -> TableBuilder {
-        self.builder.clone().work_dir(self.dir.path().join(format!("work-{process}")))
+        self.builder.clone().work_dir(self.work_dir(process))
+    }
+
+    fn work_dir(&self, process: usize) -> PathBuf {
+        self.dir.path().join(if self.is_shared { "work".to_owned() } else { format!("work-{process}") })
+    }
+
+    /// Returns the directory with the files of a process.
+    fn part_dir(&self, process: usize) -> PathBuf {
+        self.work_dir(process).join(format!("part-{process}-of-{}", self.processes))
+    }
+
+    /// Returns the number of committed layers.
+    fn committed(&self) -> usize {
+        let committed = |distance: &usize| self.part_dir(0).join(format!("layer-{distance:03}.json")).exists();
+        (0..).take_while(committed).count()
+    }
+
+    /// Continues with another number of processes. The files of processes that no longer exist are copied to process 0.
+    fn continue_with(&mut self, processes: usize) {
+        for process in processes..self.processes {
+            let dir = self.part_dir(process);
+            let to = self.work_dir(0).join(dir.file_name().unwrap());
+            std::fs::rename(&dir, to).unwrap();
+        }
+        self.processes = processes;
+    }
+
+    /// Runs all processes until process 0 has made a number of steps.
+    fn interrupt(&self, steps: u64) {
+        for (process, result) in self.run(&[&Steps(AtomicU64::new(steps))]).into_iter().enumerate() {
+            match result {
+                Err(BuilderError::Cancelled) if process == 0 => {}
+                Err(BuilderError::Cluster(ClusterError::Lost { .. })) if process > 0 => {}
+                result => panic!("process {process} of {}: {result:?}", self.processes),
+            }
+        }
     }
 
     /// Runs all processes, each with an observer, and returns their results.
@@ -50,7 +98,10 @@ impl Cluster {
         let addresses = addresses(self.processes);
         let run = |process: usize| {
             let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
-            let member = member.patience(Duration::from_secs(60)).copies(self.copies).unwrap();
+            let mut member = member.patience(Duration::from_secs(60)).copies(self.copies).unwrap();
+            if let Some(version) = self.versions.get(process) {
+                member.version = (*version).to_owned();
+            }
             let observer = observers.get(process).copied().unwrap_or(&());
             let builder = self.builder(process);
             match self.params {
@@ -68,6 +119,20 @@ impl Cluster {
         })
     }
 
+    /// Checks that the layers of these processes of `processes` are missing. Returns the message.
+    fn check_missing(&self, processes: usize, missing: &[usize]) -> String {
+        let results = self.run(&[]).into_iter().map(|result| match result {
+            Err(BuilderError::Cluster(ClusterError::MissingParts { processes: found, parts })) => {
+                let missing_parts: Vec<usize> = parts.iter().map(|part| part.process).collect();
+                assert_eq!((found, &*missing_parts), (processes, missing));
+                assert!(parts.iter().all(|part| !part.ranges.is_empty()));
+                ClusterError::MissingParts { processes: found, parts }.to_string()
+            }
+            result => panic!("{result:?}"),
+        });
+        results.last().unwrap()
+    }
+
     /// Joins the parts and compares the table with one that is built in memory.
     fn check(&self) {
         let parts: Vec<PathBuf> = (0..self.processes)
@@ -81,12 +146,19 @@ impl Cluster {
         let (built, expected) = (Table::open(self.path()).unwrap(), Table::open(expected).unwrap());
         assert_eq!(built.checksum(), expected.checksum(), "{what}");
         for process in 0..self.processes {
-            let work_dir = self.dir.path().join(format!("work-{process}"));
-            let mut left: Vec<_> = std::fs::read_dir(work_dir).unwrap().map(|file| file.unwrap().file_name()).collect();
-            left.sort();
-            assert_eq!(left, ["build.json", "lock"], "{what}");
+            assert_eq!(names(&self.part_dir(process)), ["build.json", "lock"], "{what}");
+            let parts = names(&self.work_dir(process)).into_iter().filter(|name| name.starts_with("part-"));
+            assert_eq!(parts.count(), if self.is_shared { self.processes } else { 1 }, "{what}");
         }
     }
+}
+
+/// Returns the sorted names of the files in a directory.
+fn names(dir: &Path) -> Vec<String> {
+    let name = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<String> = std::fs::read_dir(dir).unwrap().map(name).collect();
+    names.sort();
+    names
 }
 
 fn builder(side: u64, pieces: u64, within: u64, encoding: Encoding, mirrored: bool) -> TableBuilder {
@@ -214,25 +286,101 @@ fn lost_parts_are_reported() {
     let stopping = Steps(AtomicU64::new(60));
     assert!(cluster.run(&[&stopping]).iter().all(Result::is_err));
     let lose = |path: &Path| std::fs::remove_file(path).unwrap();
-    lose(&cluster.dir.path().join("work-1/layer-002"));
-    for result in cluster.run(&[]) {
+    let layer = cluster.part_dir(1).join("layer-002");
+    let bytes = std::fs::read(&layer).unwrap();
+    lose(&layer);
+    cluster.check_missing(2, &[1]);
+    std::fs::copy(cluster.part_dir(1).join("layer-001"), &layer).unwrap();
+    for (process, result) in cluster.run(&[]).into_iter().enumerate() {
         let error = result.unwrap_err();
-        assert!(
-            matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, distance: 2 })),
-            "{error:?}"
-        );
+        let expected = match &error {
+            BuilderError::Cluster(ClusterError::DamagedPart { .. }) => process == 1,
+            BuilderError::Cluster(ClusterError::Lost { process: 1, .. }) => process == 0,
+            _ => false,
+        };
+        assert!(expected, "process {process}: {error:?}");
     }
-    let damaged = cluster.dir.path().join("work-0/layer-001");
+    std::fs::write(&layer, bytes).unwrap();
+    let damaged = cluster.part_dir(0).join("layer-001");
     let mut bytes = std::fs::read(&damaged).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&damaged, bytes).unwrap();
     let error = cluster.run(&[]).remove(0).unwrap_err();
     assert!(matches!(error, BuilderError::Cluster(ClusterError::DamagedPart { .. })), "{error:?}");
-    std::fs::remove_dir_all(cluster.dir.path().join("work-1")).unwrap();
+    std::fs::remove_dir_all(cluster.work_dir(1)).unwrap();
+    cluster.check_missing(2, &[1]);
+}
+
+/// The layers of a build go to other processes, with shared work directories or others, with second copies or none, and
+/// also if the transfer is interrupted.
+#[test]
+fn another_number_of_processes_resumes() {
+    for (is_shared, pieces, mirrored, copies) in [(true, 4, false, 1), (false, 6, true, 2), (false, 4, false, 1)] {
+        let builder = builder(5, pieces, 25, Encoding::Byte, mirrored);
+        let mut cluster = Cluster { is_shared, copies, ..Cluster::new(builder, 3) };
+        cluster.interrupt(80);
+        for processes in [4, 2, 1, 3] {
+            let committed = cluster.committed();
+            cluster.continue_with(processes);
+            cluster.copies = copies.min(processes);
+            for steps in [1, 3, 7] {
+                cluster.interrupt(steps);
+            }
+            cluster.interrupt(60 + 10 * committed as u64);
+            assert!(cluster.committed() > committed, "{processes} processes: {committed} layers");
+        }
+        cluster.copies = 1;
+        cluster.continue_with(2);
+        run_all(&cluster);
+    }
+}
+
+#[test]
+fn lost_layers_are_those_of_second_copies_for_another_number_of_processes() {
+    let mut cluster = Cluster { copies: 2, ..Cluster::new(builder(5, 4, 25, Encoding::Mod3, false), 3) };
+    cluster.interrupt(120);
+    let committed = cluster.committed();
+    std::fs::remove_dir_all(cluster.work_dir(0)).unwrap();
+    cluster.continue_with(4);
+    // Process 1 had the second copy of process 0.
+    let copy = cluster.work_dir(1).join("part-1-of-3/copy-of-0");
+    std::fs::rename(&copy, cluster.dir.path().join("lost")).unwrap();
+    let error = cluster.check_missing(3, &[0]);
+    assert!(error.contains("process 0 (") && error.contains("`part-0-of-3`"), "{error}");
+    std::fs::rename(cluster.dir.path().join("lost"), copy).unwrap();
+    cluster.interrupt(100);
+    assert!(cluster.committed() >= committed);
+    run_all(&cluster);
+}
+
+#[test]
+fn a_process_that_returns_with_another_version_is_refused() {
+    let mut cluster = Cluster::new(builder(4, 4, 16, Encoding::Byte, false), 2);
+    cluster.interrupt(60);
+    cluster.versions = vec!["0.1.0", "0.2.0"];
+    for result in cluster.run(&[]) {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("has the version `0.") && error.contains("start both in the same way"), "{error}");
+    }
+    cluster.versions.clear();
+    run_all(&cluster);
+}
+
+#[test]
+fn a_build_of_one_process_and_one_of_several_are_kept_apart() {
+    let cluster = Cluster { is_shared: true, ..Cluster::new(builder(4, 4, 16, Encoding::Byte, false), 2) };
+    cluster.interrupt(60);
+    let alone = cluster.builder(0).mode(BuildMode::OutOfCore);
+    let error = alone.build(cluster.path(), &()).unwrap_err();
+    assert!(matches!(error, BuilderError::SeveralProcesses { .. }), "{error:?}");
+    run_all(&cluster);
+    let alone = alone.overwrite(true);
+    assert!(matches!(alone.build(cluster.path(), &Steps(AtomicU64::new(10))), Err(BuilderError::Cancelled)));
     for result in cluster.run(&[]) {
         let error = result.unwrap_err();
-        assert!(matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, .. })), "{error:?}");
+        assert!(matches!(error, BuilderError::Cluster(ClusterError::OneProcess { .. })), "{error:?}");
     }
+    alone.build(cluster.path(), &()).unwrap();
 }
 
 #[test]
@@ -240,26 +388,15 @@ fn a_lost_work_directory_is_restored_from_its_second_copy() {
     for (lost, pieces, mirrored) in [(0, 4, false), (1, 6, true), (2, 4, false)] {
         let builder = builder(5, pieces, 25, Encoding::Byte, mirrored);
         let cluster = Cluster { copies: 2, ..Cluster::new(builder, 3) };
-        let work_dir = |process: usize| cluster.dir.path().join(format!("work-{process}"));
-        let interrupt = |steps: u64| {
-            let stopping = Steps(AtomicU64::new(steps));
-            for (process, result) in cluster.run(&[&stopping]).into_iter().enumerate() {
-                match result {
-                    Err(BuilderError::Cancelled) if process == 0 => {}
-                    Err(BuilderError::Cluster(ClusterError::Lost { .. })) if process > 0 => {}
-                    result => panic!("{lost}, process {process}: {result:?}"),
-                }
-            }
-        };
-        interrupt(100);
+        cluster.interrupt(100);
         // The restored directory gets second copies too, which restore the next one.
         for process in [lost, (lost + 1) % 3] {
-            std::fs::remove_dir_all(work_dir(process)).unwrap();
-            interrupt(20);
+            std::fs::remove_dir_all(cluster.work_dir(process)).unwrap();
+            cluster.interrupt(20);
         }
         // A damaged second copy is replaced.
-        std::fs::write(work_dir(1).join("copy-of-0/layer-001"), "").unwrap();
-        std::fs::remove_dir_all(work_dir(2)).unwrap();
+        std::fs::write(cluster.part_dir(1).join("copy-of-0/layer-001"), "").unwrap();
+        std::fs::remove_dir_all(cluster.work_dir(2)).unwrap();
         run_all(&cluster);
         assert!(Table::open(cluster.path()).unwrap().provenance().resumes >= 3);
     }
@@ -267,12 +404,9 @@ fn a_lost_work_directory_is_restored_from_its_second_copy() {
     let cluster = Cluster { copies: 2, ..Cluster::new(builder(4, 4, 16, Encoding::Byte, false), 3) };
     assert!(cluster.run(&[&Steps(AtomicU64::new(60))]).iter().all(Result::is_err));
     for process in [1, 2] {
-        std::fs::remove_dir_all(cluster.dir.path().join(format!("work-{process}"))).unwrap();
+        std::fs::remove_dir_all(cluster.work_dir(process)).unwrap();
     }
-    for result in cluster.run(&[]) {
-        let error = result.unwrap_err();
-        assert!(matches!(error, BuilderError::Cluster(ClusterError::MissingPart { process: 1, .. })), "{error:?}");
-    }
+    cluster.check_missing(3, &[1]);
 }
 
 #[test]

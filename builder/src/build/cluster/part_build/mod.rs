@@ -1,5 +1,6 @@
 //! The build of one process.
 
+mod fetch;
 mod resume;
 mod search;
 mod table;
@@ -14,20 +15,23 @@ use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
 use sternhalma_data::table::fs::{FileSystem, OsFileSystem};
 
+use crate::build::cluster::beginning::{
+    Beginning, CannotBegin, Decision, EarlierWork, FoundPart, LostParts, decide, obsolete,
+};
 use crate::build::cluster::copies::FileReceiver;
 use crate::build::cluster::exchange::{Exchange, Parcel, ParcelKind};
 use crate::build::cluster::link::Link;
 use crate::build::cluster::member::ClusterMember;
 use crate::build::cluster::ownership::Ownership;
 use crate::build::cluster::part::PartFile;
-use crate::build::cluster::peers::{Common, connect};
+use crate::build::cluster::peers::{Common, Introduction, Peers, connect};
 use crate::build::cluster::voting::Voting;
 use crate::build::memory::resume_params;
 use crate::build::table_builder::TableBuilder;
-use crate::error::{BuilderError, ClusterError, Result};
+use crate::error::{BuilderError, ClusterError, MissingPart, Result};
 use crate::external::{
     FrameStore, LayerFile, LayerSummary, LockedDir, Manifest, MemberId, Numbering, PartitionParams, Partitioning,
-    WorkDir, copies_name, layer_name,
+    StoredPart, WorkDir, copies_name, layer_name,
 };
 use crate::observer::Observer;
 
@@ -94,16 +98,6 @@ impl Inbox {
     }
 }
 
-/// What a process says about its work directory when it starts.
-#[derive(Serialize, Deserialize)]
-struct Beginning {
-    /// The identifier of the build that the directory holds.
-    id: Option<String>,
-    has_layers: bool,
-    /// The identifier of a new build, if no process holds one.
-    new_id: String,
-}
-
 /// What a process says about its part of a layer.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct PartOfLayer {
@@ -144,25 +138,18 @@ impl ClusterProcess<'_> {
     /// Builds the part of the table at `path`, or resumes its build.
     pub fn run(&self, path: &Path) -> Result<PartReport> {
         let (spec, storage) = (self.options.spec, OsFileSystem::shared());
-        let locked = LockedDir::open(&storage, &self.options.work_dir_of(path))?;
-        let manifest = if self.options.restart { None } else { locked.manifest(spec)? };
-        if let Some(found) = manifest.as_ref().filter(|manifest| manifest.member() != Some(self.id())) {
-            let found = found.member().map_or("a build by one process".to_owned(), |found| found.to_string());
-            return Err(ClusterError::OtherMember { found, requested: self.id().to_string() }.into());
-        }
-        let params = self.resumed_params(manifest.as_ref(), &locked.path)?;
+        let work_dir = self.options.work_dir_of(path);
+        let locked = LockedDir::open(&storage, &work_dir.join(self.id().directory_name()))?;
+        let manifest = locked.manifest(spec)?;
+        let found = StoredPart::scan(&*storage, &work_dir, spec)?;
+        let introduction = Introduction { common: self.common(), beginning: self.beginning(path, &locked, &found)? };
+        let link = Arc::new(Link::default());
+        let Peers { streams, beginnings } = connect(self.member, introduction, &link)?;
+        let decision = decide(&beginnings, self.member.process()).map_err(|why| self.cannot_begin(why))?;
+        let params = self.params_of(decision.partitions, &locked.path)?;
         let partitioning = || Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
         let upper = spec.prefix.board().pieces() - 1 - params.slice_pieces;
         let ownership = Ownership::new(&partitioning(), self.member.processes(), upper);
-        let link = Arc::new(Link::default());
-        let common = Common {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            table: format!("{spec}, {:?}", spec.encoding),
-            processes: self.member.processes().to_string(),
-            copies: self.member.copies.to_string(),
-            partitions: format!("{} {}", params.fixed_pieces, params.segment_words),
-        };
-        let streams = connect(self.member, &common, &link)?;
         // The memory for states on their way: spilled states, both kinds of messages, and bands.
         let share = params.spill_bytes / 8;
         let inbox = Arc::new(Inbox {
@@ -173,10 +160,13 @@ impl ClusterProcess<'_> {
             files: FileReceiver::new(&storage),
             work_dir: locked.path.clone(),
         });
+        let work = match manifest.filter(|manifest| self.keeps_layers(&decision, manifest)) {
+            Some(manifest) => locked.resume(manifest),
+            None => locked.start_part(decision.id.clone(), spec, params, self.id())?,
+        };
         let receiver = Arc::clone(&inbox);
         let deliver = move |parcel| receiver.deliver(parcel);
         let exchange = Exchange::start(&link, streams, self.member.process(), share, deliver);
-        let (work, lost) = self.begin(locked, manifest, params, &inbox, &exchange)?;
         let mut build = PartBuild {
             process: self,
             params: PartitionParams { spill_bytes: 4 * share, ..params },
@@ -185,65 +175,93 @@ impl ClusterProcess<'_> {
             inbox,
             work,
             reported: AtomicU64::new(0),
-            lost,
             ownership,
             partitioning: partitioning(),
         };
-        self.pool.install(|| build.run(path))?;
+        let obsolete = obsolete(&beginnings, &decision, self.member.process());
+        self.pool.install(|| {
+            build.fetch_layers(&decision.work, &found)?;
+            remove_parts(&build.storage, &work_dir, &obsolete)?;
+            build.run(path)
+        })?;
         build.exchange.finish();
         let (sent, received) = link.traffic();
         Ok(PartReport { sent, received })
     }
 
-    /// Returns the parameters of a new build, or those of a build that is resumed.
-    fn resumed_params(&self, manifest: Option<&Manifest>, work_dir: &Path) -> Result<PartitionParams> {
-        let recorded = manifest.map_or((self.params.fixed_pieces, self.params.segment_words), Manifest::partitioning);
+    /// Returns what all processes must have in common.
+    fn common(&self) -> Common {
+        let spec = self.options.spec;
+        Common {
+            version: self.member.version.clone(),
+            table: format!("{spec}, {:?}", spec.encoding),
+            processes: self.member.processes().to_string(),
+            copies: self.member.copies.to_string(),
+        }
+    }
+
+    /// Returns what this process has found: the parts of layers in its work directory, and its part of the table.
+    fn beginning(&self, path: &Path, locked: &LockedDir, found: &[StoredPart]) -> Result<Beginning> {
+        let part = |part: &StoredPart| {
+            Ok(FoundPart {
+                id: part.id().to_owned(),
+                member: part.member,
+                is_copy: part.is_copy(),
+                partitions: part.partitioning(),
+                layers: part.layers(),
+                committed: part.committed(&*OsFileSystem::shared())?.len() as u32,
+            })
+        };
+        let finished = PartFile::open(&ClusterMember::part_path(path, self.id().process, self.id().processes)).ok();
+        Ok(Beginning {
+            parts: found.iter().map(part).collect::<Result<_>>()?,
+            fresh: self.options.restart,
+            finished: finished.filter(|part| part.member() == self.id()).map(|part| part.build_id().to_owned()),
+            partitions: (self.params.fixed_pieces, self.params.segment_words),
+            new_id: locked.new_id(),
+        })
+    }
+
+    /// Returns the error about layers that are missing, or about processes that differ.
+    fn cannot_begin(&self, why: CannotBegin) -> BuilderError {
+        let LostParts { processes, owners, partitions: (fixed_pieces, segment_words) } = match why {
+            CannotBegin::Differs(error) => return error.into(),
+            CannotBegin::Lost(lost) => lost,
+        };
+        let partitioning = Partitioning::new(Numbering::of(self.options.spec), fixed_pieces, segment_words);
+        let part = |process| MissingPart { process, ranges: Ownership::ranges(&partitioning, processes, process) };
+        ClusterError::MissingParts { processes, parts: owners.into_iter().map(part).collect() }.into()
+    }
+
+    /// Returns the parameters with the partitions of the build.
+    fn params_of(&self, partitions: (usize, usize), work_dir: &Path) -> Result<PartitionParams> {
         let threads = self.pool.current_num_threads();
-        resume_params(self.options.spec, threads, recorded, self.params, self.memory_limit)
+        resume_params(self.options.spec, threads, partitions, self.params, self.memory_limit)
             .ok_or_else(|| BuilderError::WorkDirMemory { path: work_dir.to_owned() })
     }
 
-    /// Resumes the build that all processes hold, or starts one. Returns the processes too that have lost their work
-    /// directories, of which there are second copies.
-    fn begin(
-        &self,
-        locked: LockedDir,
-        manifest: Option<Manifest>,
-        params: PartitionParams,
-        inbox: &Inbox,
-        exchange: &Exchange,
-    ) -> Result<(WorkDir, Vec<usize>)> {
-        let beginning = Beginning {
-            id: manifest.as_ref().map(|manifest| manifest.id().to_owned()),
-            has_layers: manifest.is_some() && locked.has_layers(),
-            new_id: locked.new_id(),
-        };
-        let votes = inbox.voting.ask(exchange, &beginning)?;
-        // The build of the first process with layers, or else that of process 0.
-        let held = votes.iter().find(|vote| vote.has_layers).unwrap_or(&votes[0]).id.clone();
-        let is_lost = |vote: &Beginning| vote.id != held;
-        let lost: Vec<usize> = (0..votes.len()).filter(|&process| is_lost(&votes[process])).collect();
-        let start = |locked: LockedDir, id: String| locked.start_part(id, self.options.spec, params, self.id());
-        match (held.clone(), manifest) {
-            (Some(_), Some(manifest)) if lost.is_empty() => Ok((locked.resume(manifest), lost)),
-            (Some(id), manifest) if votes.iter().any(|vote| vote.has_layers) => {
-                // The next process has the second copies.
-                let is_gone = |&process: &usize| {
-                    let keeper = &votes[(process + 1) % votes.len()];
-                    self.member.copies < 2 || is_lost(keeper) || votes[process].has_layers
-                };
-                if let Some(&process) = lost.iter().find(|&process| is_gone(process)) {
-                    return Err(ClusterError::MissingPart { process, distance: 0 }.into());
-                }
-                let work = match manifest.filter(|_| !lost.contains(&self.member.process())) {
-                    Some(manifest) => locked.resume(manifest),
-                    None => start(locked, id)?,
-                };
-                Ok((work, lost))
+    /// Returns whether the build resumes with the layers of this process.
+    fn keeps_layers(&self, decision: &Decision, manifest: &Manifest) -> bool {
+        let own = self.member.process();
+        let same =
+            matches!(&decision.work, EarlierWork::Same { lost } if lost.iter().all(|source| source.owner != own));
+        same && manifest.id() == decision.id && manifest.member() == Some(self.id())
+    }
+}
+
+/// Removes the files of other processes, whose layers are no longer needed, unless one of them is running.
+fn remove_parts(storage: &Arc<dyn FileSystem>, work_dir: &Path, members: &[MemberId]) -> Result<()> {
+    for member in members {
+        let dir = work_dir.join(member.directory_name());
+        match LockedDir::open(storage, &dir) {
+            Err(BuilderError::WorkDirInUse { .. }) => {}
+            locked => {
+                let _lock = locked?;
+                std::fs::remove_dir_all(&dir).map_err(BuilderError::file(&dir, "remove"))?;
             }
-            _ => Ok((start(locked, votes[0].new_id.clone())?, Vec::new())),
         }
     }
+    Ok(())
 }
 
 /// The build of one process that is connected to the others.
@@ -258,8 +276,6 @@ struct PartBuild<'a> {
     partitioning: Partitioning,
     /// The sent bytes that have been reported.
     reported: AtomicU64,
-    /// The processes that have lost their work directories.
-    lost: Vec<usize>,
 }
 
 impl PartBuild<'_> {
@@ -268,9 +284,9 @@ impl PartBuild<'_> {
     }
 
     fn run(&mut self, path: &Path) -> Result<()> {
-        self.restore_lost()?;
         let part_path = ClusterMember::part_path(path, self.me(), self.exchange.processes());
-        let finished = PartFile::open(&part_path).is_ok_and(|part| part.is_of(self.work.id(), self.me()));
+        let finished = PartFile::open(&part_path)
+            .is_ok_and(|part| part.build_id() == self.work.id() && part.member() == self.process.id());
         let (mut layers, mut whole, all_finished) = self.resume(finished)?;
         if !all_finished {
             self.search(&mut layers, &mut whole)?;

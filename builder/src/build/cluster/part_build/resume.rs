@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{PartBuild, PartOfLayer, WholeLayer};
 use crate::build::cluster::copies::send_file;
 use crate::build::cluster::exchange::ParcelKind;
-use crate::build::out_of_core::{MAX_DISTANCE, check_layers};
+use crate::build::out_of_core::check_layers;
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::LayerFile;
 
@@ -33,23 +33,6 @@ impl PartBuild<'_> {
         let path = self.work.dir.layer_path(distance);
         let keeper = self.keeper(self.me());
         send_file(&*self.storage, &path, &self.exchange, keeper, ParcelKind::Copy, distance.into())
-    }
-
-    /// Sends the second copies of layers to the processes that have lost them.
-    pub(super) fn restore_lost(&self) -> Result<()> {
-        if self.lost.is_empty() {
-            return Ok(());
-        }
-        // Layers arrive in directories that are cleared before.
-        self.exchange.barrier()?;
-        let ward = self.ward();
-        if self.lost.contains(&ward) {
-            let path = |distance| self.work.second_copy_path(ward, distance);
-            for distance in (0..=MAX_DISTANCE + 1).take_while(|&distance| path(distance).exists()) {
-                send_file(&*self.storage, &path(distance), &self.exchange, ward, ParcelKind::Restore, distance.into())?;
-            }
-        }
-        self.exchange.barrier()
     }
 
     /// Sends the second copies that are missing.
@@ -91,7 +74,7 @@ impl PartBuild<'_> {
             let has =
                 |vote: &Resumption, sum: &u64| vote.layers.get(distance).is_some_and(|part| part.checksum == *sum);
             if let Some(process) = (0..votes.len()).find(|&i| !parts.get(i).is_some_and(|sum| has(&votes[i], sum))) {
-                return Err(ClusterError::MissingPart { process, distance }.into());
+                return Err(ClusterError::OtherPart { process, distance }.into());
             }
         }
         let (kept, present) = (committed.len(), layers.len());
