@@ -14,6 +14,8 @@ mod cpu;
 mod drawing;
 mod error;
 mod help;
+#[cfg(feature = "cluster")]
+mod local_processes;
 mod output;
 mod progress;
 mod resources;

@@ -27,6 +27,7 @@
 //! # Modules
 //! - `search`: the bit-parallel expansion of layers, and both searches;
 //! - `external`: partitions, segments, layer files, spilled states, the work directory;
+//! - `cluster`: the connections and messages of processes on several machines;
 //! - `build`: the drivers of builds, their memory, and cost estimates;
 //! - `verify`: proofs, which share `external` with the search but no moves;
 //! - `tools`: conversion and comparison.
@@ -42,6 +43,8 @@
 mod bits;
 mod blocks;
 mod build;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod error;
 mod external;
 #[cfg(test)]
@@ -59,7 +62,9 @@ pub use build::{
     BuildEstimate, BuildOutcome, Calibration, MachineSpec, ModeChoice, ModeReason, TableBuilder, disk_rate,
 };
 #[cfg(feature = "cluster")]
-pub use build::{ClusterMember, PartReport, assemble};
+pub use build::{ClusterEstimate, LinkEstimate, PartReport, assemble};
+#[cfg(feature = "cluster")]
+pub use cluster::ClusterMember;
 pub use error::BuilderError;
 #[cfg(feature = "cluster")]
 pub use error::{ClusterError, MissingPart};

@@ -7,10 +7,16 @@ use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 use serde_json::json;
-use sternhalma_builder::{BuildEstimate, MachineSpec, TableBuilder, disk_rate, total_memory};
+#[cfg(feature = "cluster")]
+use sternhalma_builder::ClusterEstimate;
+use sternhalma_builder::{BuildEstimate, Calibration, MachineSpec, TableBuilder, disk_rate, total_memory};
 use sternhalma_data::table::fs::parent_directory;
 
+#[cfg(feature = "cluster")]
+use crate::output::counted;
 use crate::output::{self, CommandOutcome, status};
+#[cfg(feature = "cluster")]
+use crate::progress::counted_processes;
 use crate::values::{count, size};
 
 /// A machine other than this one, to estimate for.
@@ -51,6 +57,98 @@ impl MachineArgs {
     }
 }
 
+/// Returns this machine, with this memory limit in bytes.
+fn this_machine(builder: &TableBuilder, limit: u64, directory: &Path) -> Result<MachineSpec> {
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("cannot create the directory {}", directory.display()))?;
+    status!("measuring the disk and builds of smaller tables");
+    Ok(MachineSpec {
+        cores: builder.thread_count(),
+        memory: limit,
+        disk_rate: disk_rate(directory)?,
+        cache: total_memory().saturating_sub(limit),
+    })
+}
+
+/// The rates of links between machines, in bytes per second, and their delays, in seconds: networks of 1, 10 and
+/// 100 Gbit/s.
+#[cfg(feature = "cluster")]
+const LINKS: [(f64, f64); 3] = [(125e6, 1e-4), (1250e6, 5e-5), (12500e6, 2e-5)];
+
+/// Prints the estimate of a build by several processes. Each has a machine with `limit` bytes of memory, or the one that
+/// the options describe.
+#[cfg(feature = "cluster")]
+pub fn run_cluster(
+    builder: &TableBuilder,
+    args: &MachineArgs,
+    processes: usize,
+    limit: u64,
+    path: &Path,
+    as_json: bool,
+) -> Result<CommandOutcome> {
+    let directory = parent_directory(path);
+    let here = this_machine(builder, limit, directory)?;
+    let machine = args.described(here).unwrap_or(here);
+    let plan = builder.estimate_cluster(processes, machine, &LINKS, directory, &())?;
+    let spec = builder.spec();
+    if as_json {
+        let board = spec.prefix.to_string();
+        output::print_json(&json!({ "board": board, "within": spec.prefix.within(), "plan": plan }))?;
+    } else {
+        print_heading(builder)?;
+        output::print_line(&cluster_text(&plan))?;
+    }
+    Ok(CommandOutcome::Answered)
+}
+
+fn print_heading(builder: &TableBuilder) -> Result<()> {
+    let spec = builder.spec();
+    let form = if spec.mirrored { ", mirrored" } else { "" };
+    output::print_line(&format!("{}, {} encoding{form}", spec.prefix, spec.encoding))
+}
+
+#[cfg(feature = "cluster")]
+fn cluster_text(plan: &ClusterEstimate) -> String {
+    let MachineSpec { cores, memory, .. } = plan.machine;
+    let share = |all: u64| HumanBytes(all / plan.processes as u64);
+    let mut lines = vec![
+        format!(
+            "on {} with {} and {} of memory each:",
+            counted_processes(plan.processes),
+            counted(cores, "core"),
+            HumanBytes(memory)
+        ),
+        format!("  states   {}", HumanCount(plan.states)),
+        format!("  layers   about {}, {}", plan.layers, HumanBytes(plan.layer_bytes)),
+        format!("  table    {}", HumanBytes(plan.table_bytes)),
+        format!("  memory   at most {} per process", HumanBytes(plan.memory_bytes)),
+        format!("  disk     {} per process", HumanBytes(plan.disk_bytes)),
+        format!("  sent     {}, {} per process", HumanBytes(plan.sent_bytes), share(plan.sent_bytes)),
+        format!("  work     {} of processor time", seconds(plan.cpu_s)),
+    ];
+    for link in &plan.links {
+        lines.push(format!(
+            "  time     {} at {} Gbit/s: {} to compute, {} to send, {} at barriers",
+            seconds(link.wall_s),
+            link.bytes_per_s * 8.0 / 1e9,
+            seconds(link.compute_s),
+            seconds(link.transfer_s),
+            seconds(link.barrier_s),
+        ));
+    }
+    lines.push(scaled_from(&plan.calibrations));
+    lines.join("\n")
+}
+
+fn seconds(seconds: f64) -> HumanDuration {
+    HumanDuration(Duration::from_secs_f64(seconds))
+}
+
+fn scaled_from(calibrations: &[Calibration]) -> String {
+    let calibrations = calibrations.iter().map(|c| format!("within {} in {:.1} s", c.within, c.wall_s));
+    format!("  scaled from {}", calibrations.collect::<Vec<_>>().join(" and "))
+}
+
 /// Prints the estimates for this machine and for the machine that the options describe, if any.
 /// `limit` is the memory limit in bytes.
 pub fn run(
@@ -61,15 +159,7 @@ pub fn run(
     as_json: bool,
 ) -> Result<CommandOutcome> {
     let (spec, directory) = (builder.spec(), parent_directory(path));
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot create the directory {}", directory.display()))?;
-    status!("measuring the disk and builds of smaller tables");
-    let here = MachineSpec {
-        cores: builder.thread_count(),
-        memory: limit,
-        disk_rate: disk_rate(directory)?,
-        cache: total_memory().saturating_sub(limit),
-    };
+    let here = this_machine(builder, limit, directory)?;
     let machines: Vec<MachineSpec> = std::iter::once(here).chain(args.described(here)).collect();
     let plans = builder.estimate(&machines, directory, &())?;
     if as_json {
@@ -77,8 +167,7 @@ pub fn run(
             &json!({ "board": spec.prefix.to_string(), "within": spec.prefix.within(), "plans": plans }),
         )?;
     } else {
-        let form = if spec.mirrored { ", mirrored" } else { "" };
-        output::print_line(&format!("{}, {} encoding{form}", spec.prefix, spec.encoding))?;
+        print_heading(builder)?;
         for plan in &plans {
             output::print_line(&text(plan))?;
         }
@@ -88,8 +177,6 @@ pub fn run(
 
 fn text(plan: &BuildEstimate) -> String {
     let MachineSpec { cores, memory, disk_rate, .. } = plan.machine;
-    let duration = |seconds: f64| HumanDuration(Duration::from_secs_f64(seconds));
-    let calibrations = plan.calibrations.iter().map(|c| format!("within {} in {:.1} s", c.within, c.wall_s));
     [
         format!("on {cores} cores, {} of memory, {}/s of disk:", HumanBytes(memory), HumanBytes(disk_rate as u64)),
         format!("  states   {}", HumanCount(plan.states)),
@@ -100,8 +187,8 @@ fn text(plan: &BuildEstimate) -> String {
         format!("  disk     {}", HumanBytes(plan.disk_bytes)),
         format!("  read     {}", HumanBytes(plan.read_bytes)),
         format!("  written  {}", HumanBytes(plan.written_bytes)),
-        format!("  time     {}, {} of processor time", duration(plan.wall_s), duration(plan.cpu_s)),
-        format!("  scaled from {}", calibrations.collect::<Vec<_>>().join(" and ")),
+        format!("  time     {}, {} of processor time", seconds(plan.wall_s), seconds(plan.cpu_s)),
+        scaled_from(&plan.calibrations),
     ]
     .join("\n")
 }

@@ -1,5 +1,11 @@
+#[cfg(feature = "cluster")]
+use std::ffi::OsString;
+#[cfg(feature = "cluster")]
+use std::path::Path;
 use std::path::PathBuf;
 
+#[cfg(feature = "cluster")]
+use anyhow::Context;
 use anyhow::{Result, bail};
 use bytesize::ByteSize;
 use indicatif::{HumanBytes, HumanCount};
@@ -7,8 +13,12 @@ use serde_json::json;
 use sternhalma_builder::{BuildMode, BuilderError, SampleExtent, SampleSpec, UnfinishedProof, Verifier};
 use sternhalma_data::Table;
 
+#[cfg(feature = "cluster")]
+use crate::args::cluster::{ClusterArgs, ClusterSpec};
 use crate::args::threads::ThreadArgs;
 use crate::context::CommandContext;
+#[cfg(feature = "cluster")]
+use crate::local_processes::LocalProcesses;
 use crate::output::{self, CommandOutcome, counted, status};
 use crate::progress::ProgressDisplay;
 use crate::resources::memory_limit;
@@ -39,6 +49,9 @@ pub struct Args {
     /// Discard the state of an interrupted proof
     #[arg(long, requires = "deep", help_heading = "Resources")]
     fresh: bool,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterArgs,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -58,6 +71,16 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
         let extent = not_cancelled(result, &verifier, Some(spec))?;
         return print_sample(args, &table, spec, &extent);
     }
+    #[cfg(feature = "cluster")]
+    match &args.cluster.cluster {
+        Some(_) if !args.deep => bail!("--cluster needs --deep"),
+        Some(ClusterSpec::Hosts(hosts)) => return prove_part(ctx, args, &table, &verifier, hosts),
+        Some(ClusterSpec::Local(processes)) => {
+            prove_on_this_machine(ctx, args, &verifier, &table, *processes)?;
+            return print_result(args, &table);
+        }
+        None => {}
+    }
     if args.deep && verifier.mode() == BuildMode::OutOfCore {
         status!("out of core: in memory the proof needs {}", HumanBytes(verifier.memory_needed()));
     }
@@ -67,13 +90,71 @@ pub fn run(ctx: &CommandContext, args: &Args) -> Result<CommandOutcome> {
     let result =
         show_progress(ctx, |progress| if args.deep { verifier.prove(progress) } else { verifier.check(progress) })?;
     not_cancelled(result, &verifier, None)?;
-    let checksum = checksum(&table);
+    print_result(args, &table)
+}
+
+/// Prints that the table is right.
+fn print_result(args: &Args, table: &Table) -> Result<CommandOutcome> {
+    let checksum = checksum(table);
     let (file, states) = (table.path().display().to_string(), table.prefix().states());
     let report = json!({ "file": file, "ok": true, "deep": args.deep, "states": states, "checksum": checksum });
     output::answer(args.json, &report, || {
         let result = if args.deep { "every distance proven" } else { "all checksums match" };
         format!("{file}: {result}, {}, {checksum}", counted(states as usize, "state"))
     })
+}
+
+/// Proves a part of the table as a process of a cluster.
+#[cfg(feature = "cluster")]
+fn prove_part(
+    ctx: &CommandContext,
+    args: &Args,
+    table: &Table,
+    verifier: &Verifier,
+    hosts: &Path,
+) -> Result<CommandOutcome> {
+    let member = args.cluster.member(hosts)?;
+    args.cluster.end_with_parent(ctx.stop()?);
+    let (process, processes) = (member.process(), member.processes());
+    status!("process {process} of {processes}: proving a part of {}", table.path().display());
+    match show_progress(ctx, |progress| verifier.prove_part(&member, progress))? {
+        Err(error) if args.cluster.leaves_to_parent(&error) => Ok(CommandOutcome::Lost),
+        Err(BuilderError::Cancelled) => bail!("interrupted: the same command on all machines resumes the proof"),
+        proven => {
+            proven?;
+            print_result(args, table)
+        }
+    }
+}
+
+/// Proves the table with several processes on this machine.
+#[cfg(feature = "cluster")]
+fn prove_on_this_machine(
+    ctx: &CommandContext,
+    args: &Args,
+    verifier: &Verifier,
+    table: &Table,
+    processes: usize,
+) -> Result<()> {
+    let share = |all: u64| (all / processes as u64).max(1);
+    let memory = args.memory.map_or_else(|| share(memory_limit(None)), |memory| memory.as_u64());
+    let threads = match args.threads.given() {
+        0 => share(std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64)),
+        threads => threads as u64,
+    };
+    let mut arguments: Vec<OsString> = vec!["verify".into(), "--deep".into(), table.path().into()];
+    arguments.extend([format!("--threads={threads}"), format!("--memory={memory}B")].map(OsString::from));
+    args.work_dir.iter().for_each(|dir| arguments.extend(["--work-dir".into(), dir.into()]));
+    let stop = &*ctx.stop()?;
+    if args.fresh {
+        (0..processes).try_for_each(|process| verifier.discard_part(process, processes))?;
+    }
+    let work = verifier.part_state_path(0, processes).with_extension("processes");
+    let local = LocalProcesses { processes, arguments, first_arguments: Vec::new(), dir: work.clone(), stop };
+    let state = |process| verifier.part_state_path(process, processes).metadata();
+    let changed = |process| state(process).and_then(|state| state.modified()).ok();
+    local.run(|| (0..processes).map(changed).max())?;
+    std::fs::remove_dir(&work).with_context(|| format!("{}: cannot remove", work.display()))
 }
 
 /// Reports whether the proof resumes an interrupted one.

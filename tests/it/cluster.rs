@@ -200,6 +200,49 @@ fn finish(children: Vec<Child>) -> Vec<CmdOutput> {
 }
 
 #[test]
+fn the_cost_of_a_build_by_several_processes_is_estimated() {
+    let env = TestEnv::new();
+    let plan =
+        env.json("build --side 7 --pieces 5 --cluster local:3 --threads 1 --memory 100MiB --plan --json")["plan"]
+            .clone();
+    assert_eq!((&plan["processes"], &plan["states"]), (&3.into(), &1906884.into()));
+    let links = plan["links"].as_array().unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert!(links.is_sorted_by_key(|link| -number(&link["wall_s"])) && number(&links[2]["compute_s"]) > 0.0, "{plan}");
+    assert!(number(&plan["visitors"]) > 0.0 && number(&plan["visitors"]) < 2.0 && number(&plan["sent_bytes"]) > 0.0);
+    // One process has nobody to send to.
+    env.file("hosts", "127.0.0.1:1\n");
+    let text = env.run("build --side 7 --pieces 5 --cluster hosts --memory 100MiB --plan").success();
+    assert!(text.contains("on 1 process with") && text.contains("  sent     0 B, 0 B per process"), "{text}");
+}
+
+#[test]
+fn a_table_is_proven_by_several_processes() {
+    let env = TestEnv::new();
+    env.run("build --side 7 --pieces 5 --encoding zstd -o table").progress();
+    let proven = env.run("verify --deep table --cluster local:3 --threads 1 --memory 200MiB").success();
+    assert_eq!(proven, env.run("verify --deep table").success());
+    let json = env.json("verify --deep table --cluster local:2 --fresh --json");
+    assert_eq!((&json["deep"], &json["states"]), (&true.into(), &env.json("info --json table")["states"]));
+    assert_eq!(names(&env.work()), set(["table"]));
+    let mut bytes = fs::read(env.path("table")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    env.file("table", bytes);
+    let damaged = env.run("verify --deep table --cluster local:2 --quiet");
+    assert!(damaged.code == 2 && damaged.err.contains("does not match its checksum"), "{damaged:?}");
+    assert!(env.run("verify table --cluster local:2").refusal().contains("--cluster needs --deep"));
+    // A process of a build and one of a proof do not work together.
+    let hosts = Hosts::new(2);
+    hosts.env.run("build --side 4 --pieces 3 -o table").progress();
+    let build = hosts.env.command(hosts.words(0).split(' ')).spawn().unwrap();
+    let words = "verify --deep table --cluster hosts --process 1 --secret-file secret --quiet";
+    for ended in [hosts.env.run(words), CmdOutput::of(build.wait_with_output().unwrap())] {
+        assert!(ended.code == 2 && ended.err.contains("has the command `"), "{ended:?}");
+    }
+}
+
+#[test]
 fn a_lost_process_ends_all_and_the_same_commands_resume() {
     let hosts = Hosts::new(3);
     for (layer, lost) in [(3, 1), (6, 0)] {
@@ -253,7 +296,7 @@ fn wrong_commands_are_refused_in_one_line() {
         ("--cluster local:x", "`local:` with a number from 1 to 64"),
         ("--copies 2", "--cluster <HOSTS>"),
         ("--cluster hosts --process 0 --secret-file secret --copies 2", "expected 1 or 2 copies"),
-        ("--cluster local:2 --plan", "cannot be used with"),
+        ("--cluster local:2 --mode in-memory", "cannot be used with"),
         ("--cluster hosts", "needs --process"),
         ("--cluster hosts --process 0", "needs --secret-file"),
         ("--cluster hosts --process 1 --secret-file secret", "no process 1"),

@@ -125,6 +125,8 @@ pub struct BuildEstimate {
     pub memory_bytes: u64,
     /// The size of the table, in bytes.
     pub table_bytes: u64,
+    /// The size of all layers on disk, in bytes.
+    pub layer_bytes: u64,
     /// The peak disk use for layers and table, in bytes.
     pub disk_bytes: u64,
     /// The bytes read.
@@ -164,15 +166,29 @@ impl TableBuilder {
         directory: &Path,
         observer: &dyn Observer,
     ) -> Result<BuildEstimate> {
-        let (spec, symmetry) = (self.spec(), self.symmetry());
-        let table_bytes = spec.layout()?.file_bytes();
-        let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
-        let (params, threads) = if needed <= machine.memory {
+        let spec = self.spec();
+        let needed = memory_needed(spec, self.symmetry().as_ref(), machine.cores);
+        let (params, cores) = if needed <= machine.memory {
             (None, machine.cores)
         } else {
             let (params, threads) = fit_to_limit(spec, machine.cores, machine.memory)?;
             (Some(params), threads)
         };
+        self.estimate_with(pool, MachineSpec { cores, ..machine }, params, directory, observer)
+    }
+
+    /// Estimates a build with these parameters, or in memory without them, with a thread per core of the machine.
+    pub(super) fn estimate_with(
+        &self,
+        pool: &ThreadPool,
+        machine: MachineSpec,
+        params: Option<PartitionParams>,
+        directory: &Path,
+        observer: &dyn Observer,
+    ) -> Result<BuildEstimate> {
+        let (spec, symmetry) = (self.spec(), self.symmetry());
+        let table_bytes = spec.layout()?.file_bytes();
+        let needed = memory_needed(spec, symmetry.as_ref(), machine.cores);
         let symmetric = symmetry.is_some() && (params.is_none() || spec.mirrored);
         let measure = |prefix: Prefix, params: Option<PartitionParams>| {
             let mirrored = spec.mirrored && Symmetry::of(prefix).is_some();
@@ -189,7 +205,6 @@ impl TableBuilder {
                 measured[0] = Calibration { layer_bytes, layer_written_bytes, peak_work_bytes, ..measured[0] };
             }
         }
-        let machine = MachineSpec { cores: threads, ..machine };
         Ok(extrapolate(spec, table_bytes, machine, params, needed, pool.current_num_threads(), measured))
     }
 }
@@ -317,6 +332,7 @@ fn extrapolate(
         layers: layers.round() as usize,
         memory_bytes,
         table_bytes,
+        layer_bytes: layer_bytes as u64,
         // The file of spilled states is empty while the table is written. Layers are freed as they
         // become part of the table.
         disk_bytes: ((layer_bytes as u64).max(table_bytes) + COMMIT_BYTES.min(table_bytes))

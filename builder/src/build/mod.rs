@@ -15,7 +15,7 @@ mod table_builder;
 mod tests;
 
 #[cfg(feature = "cluster")]
-pub use cluster::{ClusterMember, PartReport, assemble};
+pub use cluster::{ClusterEstimate, LinkEstimate, PartReport, assemble};
 pub use estimate::{BuildEstimate, Calibration};
 pub use machine::{MachineSpec, disk_rate};
 pub use out_of_core::BuildOutcome;

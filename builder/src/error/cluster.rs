@@ -84,7 +84,7 @@ pub enum ClusterError {
         /// The other process.
         process: usize,
         /// What differs.
-        what: &'static str,
+        what: String,
         /// The value of the other process.
         theirs: String,
         /// The value of this process.

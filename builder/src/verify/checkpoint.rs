@@ -151,6 +151,11 @@ impl ProofFiles {
         }
     }
 
+    #[cfg(feature = "cluster")]
+    pub fn state_path(&self) -> &Path {
+        &self.state
+    }
+
     /// Reads what an earlier proof has left.
     pub fn unfinished(&self) -> Result<Unfinished> {
         let file = match self.storage.open(&self.state) {

@@ -6,10 +6,13 @@
 
 mod checkpoint;
 mod class_loader;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod distance_windows;
 mod partitioned;
 mod proof;
 mod sample;
+mod single_class;
 mod streams;
 mod verifier;
 

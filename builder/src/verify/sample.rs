@@ -9,25 +9,18 @@
 //! checks both conditions for some classes. It does not prove the distances of their states,
 //! because a path to the goal crosses other classes.
 //!
-//! Most states have a smaller successor in a context of their own class. The others are checked one
-//! at a time: a fixed piece moves, and the distance of the successor is looked up.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard};
 
-use rayon::prelude::*;
 use sternhalma_data::board::choose;
 use sternhalma_data::table::checksum;
-use sternhalma_data::{CellSet, Geometry, Prefix, Rank, State, Table, TableInfo};
+use sternhalma_data::{Prefix, Rank, Table, TableInfo};
 
 use super::checkpoint::OpenProof;
 use super::class_loader::ClassLoader;
-use super::distance_windows::DistanceWindows;
-use super::proof::{Proof, atomic_bitmap, wrong_table};
-use super::streams::stream_memory;
+use super::single_class::SingleClassProver;
 use crate::error::{BuilderError, Result};
-use crate::external::{LoadedSegment, Numbering, Partitioning, max_words};
+use crate::external::{Numbering, Partitioning, max_words};
 use crate::observer::{BuildPhase, Observer};
 
 /// The words of a segment, which a thread checks in one task.
@@ -124,10 +117,8 @@ impl Sample {
     /// Returns the memory that the proof needs, in bytes.
     pub fn memory(&self, info: &TableInfo, threads: usize) -> u64 {
         let (prefix, fixed_pieces) = (info.prefix, self.extent.fixed_pieces);
-        // A byte and a bit per state.
-        let states = 64 * max_words(&Numbering::new(prefix, None), fixed_pieces) as u64 * 9 / 8;
         let classes = choose(prefix.within(), fixed_pieces) * size_of::<Candidate>() as u64 * 2;
-        states + classes + threads as u64 * (DistanceWindows::MEMORY + stream_memory(info) + (256 << 10))
+        classes + SingleClassProver::memory(info, fixed_pieces, threads)
     }
 }
 
@@ -184,117 +175,17 @@ pub(super) fn prove_sample(
 fn prove_classes(table: &Table, sample: &Sample, work: &mut OpenProof, observer: &dyn Observer) -> Result<()> {
     let SampleExtent { fixed_pieces, contexts, .. } = sample.extent;
     let partitioning = Partitioning::new(Numbering::new(table.prefix(), None), fixed_pieces, SEGMENT_WORDS);
-    let context_pieces = table.prefix().board().pieces() - 1;
-    let loader = ClassLoader::new(table, &partitioning);
-    let mut distances = vec![0; 64 * partitioning.max_words()];
-    let descends = atomic_bitmap(partitioning.max_words());
-    let windows: Vec<Mutex<DistanceWindows>> =
-        (0..rayon::current_num_threads()).map(|_| Mutex::new(DistanceWindows::new(table))).collect();
+    let mut prover = SingleClassProver::new(table, &partitioning, ClassLoader::new(table, &partitioning), observer);
     observer.begin(BuildPhase::Prove, contexts);
     observer.resume(work.checkpoint.steps);
     let proven = usize::try_from(work.checkpoint.classes).unwrap_or(usize::MAX);
     for &partition in sample.partitions.iter().skip(proven) {
-        let class = partitioning.class(partition, context_pieces);
-        loader.load(&class, &mut distances)?;
-        let proof = Proof::new(table, &class.offsets, &distances, &descends);
-        proof.walk_all(class.groups.clone(), observer)?;
-        let own = partitioning.own_segments(&class);
-        let fixed = FixedPieces { table, geometry: table.board().geometry(), pieces: partitioning.pieces(partition) };
-        own.par_iter().try_for_each(|segment| {
-            if observer.cancelled() {
-                return Err(BuilderError::Cancelled);
-            }
-            let windows = &mut *windows_of_thread(&windows);
-            fixed.check(&proof, segment, partitioning.first_index(segment.number), windows)
-        })?;
-        descends[..class.words].par_iter().with_min_len(1 << 12).for_each(|word| word.store(0, Relaxed));
-        work.checkpoint.classes += 1;
-        work.checkpoint.steps += class.groups.end - class.groups.start;
+        prover.prove(partition)?.count_in(&mut work.checkpoint);
         if work.is_due() {
             work.save()?;
         }
     }
     Ok(())
-}
-
-/// Returns the cache of the current thread. A thread waits for no other task while it holds its cache.
-fn windows_of_thread<'a, 'b>(windows: &'a [Mutex<DistanceWindows<'b>>]) -> MutexGuard<'a, DistanceWindows<'b>> {
-    let index = rayon::current_thread_index().expect("this runs in the pool");
-    windows[index].lock().expect("no thread panics while it holds its cache")
-}
-
-/// The moves of the fixed pieces of a class, which lead to states of other classes.
-struct FixedPieces<'a> {
-    table: &'a Table,
-    geometry: &'static Geometry,
-    pieces: CellSet,
-}
-
-impl FixedPieces<'_> {
-    /// Checks that all states of a segment except the goal have a successor with a smaller distance.
-    /// All contexts of the class must have been walked.
-    fn check(
-        &self,
-        proof: &Proof,
-        loaded: &LoadedSegment,
-        first_rank: u64,
-        windows: &mut DistanceWindows,
-    ) -> Result<()> {
-        let segment = &loaded.segment;
-        for at in segment.words() {
-            let mut missing = segment.mask(at) & !proof.descends[loaded.at + at - segment.words().start].load(Relaxed);
-            while missing != 0 {
-                let bit = 64 * at as u64 + u64::from(missing.trailing_zeros());
-                missing &= missing - 1;
-                let rank = first_rank + bit - segment.bits.start;
-                let position = loaded.bits().start + (rank - first_rank) as usize;
-                let distance = proof.distances[position];
-                if rank == 0 && distance != 0 {
-                    return Err(wrong_table(self.table, format!("the goal has distance {distance}")));
-                }
-                if rank != 0 && !self.descends(rank, distance, windows)? {
-                    return Err(proof.no_descent(rank, position));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether a move of a fixed piece decreases the distance by one.
-    ///
-    /// # Errors
-    /// If a move decreases the distance by two or more, or a distance cannot be read.
-    fn descends(&self, rank: u64, distance: u8, windows: &mut DistanceWindows) -> Result<bool> {
-        let state = Rank(rank).state(self.table.board().pieces()).cells();
-        let within = self.table.prefix().cells();
-        let mut is_nearer = |after: CellSet| {
-            let nearer = windows.distance(State::from_cells(after).rank().0)?;
-            if nearer.saturating_add(1) < distance {
-                let what = format!("a move from the state of rank {rank} changes the distance {distance} to {nearer}");
-                return Err(wrong_table(self.table, what));
-            }
-            Ok(nearer < distance)
-        };
-        // Steps are cheaper to generate than jumps.
-        for piece in self.pieces {
-            let others = state.without(piece);
-            for cell in (self.geometry.neighbors(piece) & within) - others {
-                if is_nearer(others.with(cell))? {
-                    return Ok(true);
-                }
-            }
-        }
-        for piece in self.pieces {
-            let others = state.without(piece);
-            let steps = self.geometry.neighbors(piece);
-            for cell in (self.geometry.destinations(others, piece) & within) - steps {
-                if is_nearer(others.with(cell))? {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
 }
 
 #[cfg(test)]
@@ -306,7 +197,7 @@ mod tests {
     use crate::process::thread_pool;
     use proptest::prelude::*;
     use sternhalma_data::table::fs::OsFileSystem;
-    use sternhalma_data::{Board, Cell, Encoding, States};
+    use sternhalma_data::{Board, CellSet, Encoding, State, States};
     use sternhalma_testutil::{Reference, encodings, write_forged_table};
 
     fn prefix(side: u64, pieces: u64, within: u64) -> Prefix {
@@ -457,21 +348,5 @@ mod tests {
                 Err(_) => prop_assert!(found.in_sample || found.around_sample, "there is no violation"),
             }
         }
-    }
-
-    #[test]
-    fn a_state_that_only_a_fixed_piece_can_bring_nearer_is_proven() {
-        // Only the piece at the back is away from the goal.
-        let prefix = prefix(4, 3, 16);
-        let reference = Reference::search(prefix);
-        let state = State::from_cells([0, 1, 15].into_iter().map(Cell::new).collect());
-        assert!(reference.distances[state.rank().0 as usize] > 1);
-        let dir = tempfile::tempdir().unwrap();
-        let table = reference.write(&dir.path().join("table.sht"), Encoding::Byte);
-        let fixed =
-            FixedPieces { table: &table, geometry: prefix.board().geometry(), pieces: CellSet::single(Cell::new(15)) };
-        let distance = reference.distances[state.rank().0 as usize];
-        assert!(fixed.descends(state.rank().0, distance, &mut DistanceWindows::new(&table)).unwrap());
-        assert!(!fixed.descends(state.rank().0, distance - 1, &mut DistanceWindows::new(&table)).unwrap());
     }
 }

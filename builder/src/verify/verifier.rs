@@ -50,8 +50,8 @@ pub enum UnfinishedProof {
 #[must_use]
 pub struct Verifier<'a> {
     table: &'a Table,
-    threads: usize,
-    memory_limit: u64,
+    pub(super) threads: usize,
+    pub(super) memory_limit: u64,
     work_dir: Option<PathBuf>,
     restart: bool,
 }
@@ -164,7 +164,7 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    fn files(&self, kind: &str, options: &str) -> ProofFiles {
+    pub(super) fn files(&self, kind: &str, options: &str) -> ProofFiles {
         let dir = self.work_dir.clone().unwrap_or_else(|| parent_directory(self.table.path()).to_owned());
         ProofFiles::new(&OsFileSystem::shared(), &dir, self.table, kind, options)
     }
@@ -201,7 +201,7 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    fn unless_restarted(&self, unfinished: Unfinished) -> Unfinished {
+    pub(super) fn unless_restarted(&self, unfinished: Unfinished) -> Unfinished {
         if self.restart { Unfinished::Nothing } else { unfinished }
     }
 
@@ -233,7 +233,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Opens the table again, so that each block is compared with its checksum before its first use.
-    fn reopen(&self) -> Result<Table> {
+    pub(super) fn reopen(&self) -> Result<Table> {
         let table = Table::options().verify_blocks(true).open(self.table.path())?;
         if table.checksum() != self.table.checksum() {
             let replaced = std::io::Error::other("the file was replaced after it had been opened");

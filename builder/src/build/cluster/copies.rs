@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sternhalma_data::table::fs::{AtomicFile, FileSystem, parent_directory};
 
-use super::exchange::{Exchange, ParcelKind};
+use crate::cluster::{Exchange, ParcelKind};
 use crate::error::{BuilderError, Result};
 
 /// The bytes of a file that a message contains.

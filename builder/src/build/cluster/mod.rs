@@ -4,10 +4,10 @@
 //! takes these steps:
 //!
 //! 1. Every process expands its contexts. States that it reaches in partitions of others are sent
-//!    to their owners. A [barrier](exchange::Exchange::barrier) ends the step.
+//!    to their owners. A [barrier](crate::cluster::Exchange::barrier) ends the step.
 //! 2. Every process closes its partitions. Each new segment is sent to the processes whose contexts
 //!    involve it, which need it for the next layer.
-//! 3. Every process makes its part of the layer durable and [votes](Voting) with its checksum. Process
+//! 3. Every process makes its part of the layer durable and [votes](crate::cluster::Voting) with its checksum. Process
 //!    0 records all parts in a manifest, which commits the layer.
 //!
 //! Both kinds of messages are segments as they are stored, as the difference to the two previous layers: a
@@ -18,18 +18,14 @@
 
 mod beginning;
 mod copies;
-mod exchange;
-mod link;
-mod member;
+mod estimate;
 mod ownership;
 mod part;
 mod part_build;
-mod peers;
 #[cfg(test)]
 mod tests;
-mod voting;
 
-pub use member::ClusterMember;
+pub use estimate::{ClusterEstimate, LinkEstimate};
 pub use part::assemble;
 pub use part_build::PartReport;
 
@@ -41,15 +37,12 @@ use sternhalma_data::board::choose;
 
 use super::memory::{MIN_SPILL, fit_with_fixed};
 use super::table_builder::TableBuilder;
+use crate::cluster::{ClusterMember, connection_memory};
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::{LayerFile, PartitionParams, WorkDir, count_segments};
 use crate::observer::Observer;
 use crate::options::TableSpec;
 use crate::process::{thread_count, thread_pool};
-
-/// The memory of the connection to another process, in bytes: the buffers of timely, which grow to twice
-/// the longest message.
-const CONNECTION_BYTES: u64 = 6 << 20;
 
 /// Returns the memory that a process needs besides that of a build by one process, in bytes: the owners, and the
 /// copies of segments of other processes.
@@ -59,6 +52,24 @@ fn owner_memory(spec: TableSpec, params: PartitionParams) -> u64 {
     Ownership::memory(partitions, segments).saturating_add(LayerFile::memory(segments).saturating_mul(3))
 }
 
+/// How a process of a cluster uses its memory.
+struct PartMemory {
+    params: PartitionParams,
+    threads: usize,
+    /// The memory limit without connections, owners and copies, in bytes.
+    limit: u64,
+}
+
+/// Returns the parameters of a process, and the number of threads that its memory limit allows.
+fn part_memory(spec: TableSpec, threads: usize, memory_limit: u64, processes: usize) -> Result<PartMemory> {
+    let limit = memory_limit.saturating_sub(connection_memory(processes));
+    let (params, threads) = fit_with_fixed(spec, threads, limit, 1)?;
+    let own = owner_memory(spec, params);
+    let too_small = || BuilderError::MemoryLimit { least: memory_limit.saturating_add(own), limit: memory_limit };
+    let spill_bytes = params.spill_bytes.checked_sub(own).filter(|&bytes| bytes >= MIN_SPILL).ok_or_else(too_small)?;
+    Ok(PartMemory { params: PartitionParams { spill_bytes, ..params }, threads, limit: limit - own })
+}
+
 impl TableBuilder {
     /// Tests that the table at `path` can be built in parts.
     ///
@@ -66,11 +77,16 @@ impl TableBuilder {
     /// If the table must be mirrored and has no mirrored form, if it has fewer than three pieces, or if the work
     /// directory contains an unfinished build by one process.
     pub fn check_parts(&self, path: impl AsRef<Path>) -> Result<()> {
-        self.spec().layout()?;
+        self.check_form()?;
         let path = self.work_dir_of(path);
         if !self.restart && WorkDir::has_layers(&path) {
             return Err(ClusterError::OneProcess { path }.into());
         }
+        Ok(())
+    }
+
+    fn check_form(&self) -> Result<()> {
+        self.spec().layout()?;
         if self.spec().prefix.board().pieces() < 3 {
             let what = "a table of fewer than 3 pieces is built by one process".to_owned();
             return Err(ClusterError::Hosts { what }.into());
@@ -97,16 +113,9 @@ impl TableBuilder {
         observer: &dyn Observer,
     ) -> Result<PartReport> {
         self.check_parts(&path)?;
-        let connections = CONNECTION_BYTES * member.processes() as u64;
-        let limit = self.memory_limit.saturating_sub(connections);
-        let (params, threads) = fit_with_fixed(self.spec(), thread_count(self.threads), limit, 1)?;
-        let own = owner_memory(self.spec(), params);
-        let too_small =
-            || BuilderError::MemoryLimit { least: self.memory_limit.saturating_add(own), limit: self.memory_limit };
-        let spill_bytes =
-            params.spill_bytes.checked_sub(own).filter(|&bytes| bytes >= MIN_SPILL).ok_or_else(too_small)?;
-        let params = PartitionParams { spill_bytes, ..params };
+        let PartMemory { params, threads, limit } =
+            part_memory(self.spec(), thread_count(self.threads), self.memory_limit, member.processes())?;
         let pool = &thread_pool(threads)?;
-        ClusterProcess { options: self, member, params, memory_limit: limit - own, pool, observer }.run(path.as_ref())
+        ClusterProcess { options: self, member, params, memory_limit: limit, pool, observer }.run(path.as_ref())
     }
 }

@@ -81,6 +81,16 @@ impl Ownership {
         self.visitors[segment as usize].iter().map(|&process| process.into())
     }
 
+    /// Returns the mean number of other processes whose contexts involve a segment, weighted by the states of segments.
+    pub fn mean_visitors(&self, partitioning: &Partitioning) -> f64 {
+        let states = |segment: u64| {
+            let bits = &partitioning.segment(segment).bits;
+            bits.end - bits.start
+        };
+        let weighted = |segment: u64| states(segment) as f64 * self.visitors[segment as usize].len() as f64;
+        (0..partitioning.segments()).map(weighted).sum::<f64>() / partitioning.states() as f64
+    }
+
     /// Returns the owner of the state with an index.
     pub fn owner_of_index(&self, index: u64) -> usize {
         self.runs[self.runs.partition_point(|&(start, _)| start <= index) - 1].1.into()

@@ -1,6 +1,5 @@
 //! Clusters whose processes are threads of this process.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -11,17 +10,12 @@ use sternhalma_data::{Board, Encoding, Prefix, Table};
 use tempfile::TempDir;
 
 use super::part_build::ClusterProcess;
-use super::{ClusterMember, PartReport, assemble};
+use super::{PartReport, assemble};
+use crate::cluster::{ClusterMember, free_addresses};
 use crate::external::PartitionParams;
 use crate::observer::Observer;
 use crate::process::thread_pool;
 use crate::{BuildMode, BuilderError, ClusterError, TableBuilder};
-
-/// Returns addresses with free ports.
-fn addresses(processes: usize) -> Vec<String> {
-    let listeners: Vec<TcpListener> = (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
-}
 
 struct Cluster {
     dir: TempDir,
@@ -95,7 +89,7 @@ impl Cluster {
 
     /// Runs all processes, each with an observer, and returns their results.
     fn run(&self, observers: &[&(dyn Observer + Sync)]) -> Vec<Result<PartReport, BuilderError>> {
-        let addresses = addresses(self.processes);
+        let addresses = free_addresses(self.processes);
         let run = |process: usize| {
             let member = ClusterMember::new(addresses.clone(), process, "secret").unwrap();
             let mut member = member.patience(Duration::from_secs(60)).copies(self.copies).unwrap();
@@ -440,7 +434,7 @@ fn processes_that_differ_are_refused() {
         thread::spawn(move || builder.build_part(path, &member, &()).unwrap_err().to_string())
     };
     let both = |secrets: [&'static str; 2], pieces: [u64; 2]| {
-        let addresses = addresses(2);
+        let addresses = free_addresses(2);
         [0, 1].map(|process| start(process, secrets[process], pieces[process], &addresses)).map(|t| t.join().unwrap())
     };
     let [first, second] = both(["a", "b"], [3, 3]);
@@ -449,6 +443,6 @@ fn processes_that_differ_are_refused() {
     for error in both(["a", "a"], [3, 4]) {
         assert!(error.contains("has the table `"), "{error}");
     }
-    let alone = start(0, "a", 5, &addresses(2)).join().unwrap();
+    let alone = start(0, "a", 5, &free_addresses(2)).join().unwrap();
     assert!(alone.contains("process 1") && alone.contains("did not connect"), "{alone}");
 }

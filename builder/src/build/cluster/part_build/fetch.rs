@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{PartBuild, PartOfLayer};
 use crate::build::cluster::beginning::{EarlierWork, Source};
 use crate::build::cluster::copies::send_file;
-use crate::build::cluster::exchange::ParcelKind;
+use crate::cluster::ParcelKind;
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::{LayerFile, LayerSummary, LockedDir, MemberId, PackedSegment, StoredPart};
 use crate::observer::BuildPhase;

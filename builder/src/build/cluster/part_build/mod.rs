@@ -19,15 +19,11 @@ use crate::build::cluster::beginning::{
     Beginning, CannotBegin, Decision, EarlierWork, FoundPart, LostParts, decide, obsolete,
 };
 use crate::build::cluster::copies::FileReceiver;
-use crate::build::cluster::exchange::{Exchange, Parcel, ParcelKind};
-use crate::build::cluster::link::Link;
-use crate::build::cluster::member::ClusterMember;
 use crate::build::cluster::ownership::Ownership;
 use crate::build::cluster::part::PartFile;
-use crate::build::cluster::peers::{Common, Introduction, Peers, connect};
-use crate::build::cluster::voting::Voting;
 use crate::build::memory::resume_params;
 use crate::build::table_builder::TableBuilder;
+use crate::cluster::{ClusterMember, Common, Exchange, Link, Parcel, ParcelKind, Peers, Voting, connect};
 use crate::error::{BuilderError, ClusterError, MissingPart, Result};
 use crate::external::{
     FrameStore, LayerFile, LayerSummary, LockedDir, Manifest, MemberId, Numbering, PartitionParams, Partitioning,
@@ -142,9 +138,9 @@ impl ClusterProcess<'_> {
         let locked = LockedDir::open(&storage, &work_dir.join(self.id().directory_name()))?;
         let manifest = locked.manifest(spec)?;
         let found = StoredPart::scan(&*storage, &work_dir, spec)?;
-        let introduction = Introduction { common: self.common(), beginning: self.beginning(path, &locked, &found)? };
+        let beginning = self.beginning(path, &locked, &found)?;
         let link = Arc::new(Link::default());
-        let Peers { streams, beginnings } = connect(self.member, introduction, &link)?;
+        let Peers { streams, found: beginnings } = connect(self.member, self.common(), beginning, &link)?;
         let decision = decide(&beginnings, self.member.process()).map_err(|why| self.cannot_begin(why))?;
         let params = self.params_of(decision.partitions, &locked.path)?;
         let partitioning = || Partitioning::new(Numbering::of(spec), params.fixed_pieces, params.segment_words);
@@ -192,12 +188,8 @@ impl ClusterProcess<'_> {
     /// Returns what all processes must have in common.
     fn common(&self) -> Common {
         let spec = self.options.spec;
-        Common {
-            version: self.member.version.clone(),
-            table: format!("{spec}, {:?}", spec.encoding),
-            processes: self.member.processes().to_string(),
-            copies: self.member.copies.to_string(),
-        }
+        let table = ("the table", format!("{spec}, {:?}", spec.encoding));
+        Common::new("build", self.member, &[table, ("the number of copies", self.member.copies.to_string())])
     }
 
     /// Returns what this process has found: the parts of layers in its work directory, and its part of the table.

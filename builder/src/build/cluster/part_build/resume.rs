@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{PartBuild, PartOfLayer, WholeLayer};
 use crate::build::cluster::copies::send_file;
-use crate::build::cluster::exchange::ParcelKind;
 use crate::build::out_of_core::check_layers;
+use crate::cluster::ParcelKind;
 use crate::error::{BuilderError, ClusterError, Result};
 use crate::external::LayerFile;
 

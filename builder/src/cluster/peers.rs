@@ -2,7 +2,7 @@
 //!
 //! Every process listens at its address and connects to all processes before it in the list. Both sides of a
 //! connection prove that they know the secret, before any other byte is read: each sends a random number, and
-//! answers that of the other side by a code of authentication (HMAC-SHA-256). Then they compare what they build.
+//! answers that of the other side by a code of authentication (HMAC-SHA-256). Then they compare what they do.
 //!
 //! Process 0 exchanges a byte with every other process every [`BEAT`], over a connection of its own. A process
 //! that is silent for [`SILENCE`] counts as lost.
@@ -15,11 +15,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit, Mac};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use socket2::{SockRef, TcpKeepalive};
 
-use super::beginning::Beginning;
 use super::link::{Link, PeerStream};
 use super::member::ClusterMember;
 use crate::error::ClusterError;
@@ -28,7 +28,7 @@ use crate::error::ClusterError;
 const BEAT: Duration = Duration::from_secs(5);
 
 /// The time after which a silent process counts as lost.
-pub(super) const SILENCE: Duration = Duration::from_secs(120);
+pub(crate) const SILENCE: Duration = Duration::from_secs(120);
 
 /// The time that a side of a new connection has to prove that it knows the secret.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -42,46 +42,53 @@ const MAGIC: &[u8; 8] = b"SHTCLUS1";
 /// The longest introduction, in bytes.
 const MOST_BYTES: u32 = 4 << 20;
 
-/// What all processes must have in common.
+/// What all processes must have in common: names of properties, and their values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) struct Common {
-    pub version: String,
-    pub table: String,
-    pub processes: String,
-    pub copies: String,
+pub(crate) struct Common(Vec<(String, String)>);
+
+impl Common {
+    /// Creates the properties of a process that does this kind of work. All processes of a cluster have the same version
+    /// and number of processes.
+    pub fn new(work: &str, member: &ClusterMember, properties: &[(&str, String)]) -> Common {
+        let always = [
+            ("the command", work.to_owned()),
+            ("the version", member.version.clone()),
+            ("the number of processes", member.processes().to_string()),
+        ];
+        Common(always.iter().chain(properties).map(|(name, value)| (name.to_string(), value.clone())).collect())
+    }
+
+    fn compare(&self, process: usize, theirs: &Common) -> Result<(), ClusterError> {
+        let pairs = self.0.iter().zip(&theirs.0);
+        match pairs.into_iter().find(|(ours, theirs)| ours != theirs) {
+            None => Ok(()),
+            Some(((what, ours), (_, theirs))) => {
+                let (what, theirs, ours) = (what.clone(), theirs.clone(), ours.clone());
+                Err(ClusterError::Differs { process, what, theirs, ours })
+            }
+        }
+    }
 }
 
-/// What both sides of a new connection send: what they build, and what they have found in their work directories.
+/// What both sides of a new connection send: what they must have in common, and what they have found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Introduction {
-    pub common: Common,
-    pub beginning: Beginning,
+struct Introduction<T> {
+    common: Common,
+    found: T,
 }
 
 /// The connections to the other processes.
-pub(super) struct Peers {
+pub(crate) struct Peers<T> {
     /// The connections in order, without one to this process.
     pub streams: Vec<Option<PeerStream>>,
     /// What each process has found, this one included.
-    pub beginnings: Vec<Beginning>,
+    pub found: Vec<T>,
 }
 
-impl Common {
-    fn compare(&self, process: usize, theirs: Common) -> Result<(), ClusterError> {
-        let values = [
-            ("the version", theirs.version, &self.version),
-            ("the table", theirs.table, &self.table),
-            ("the number of processes", theirs.processes, &self.processes),
-            ("the number of copies", theirs.copies, &self.copies),
-        ];
-        for (what, theirs, ours) in values {
-            if theirs != *ours {
-                return Err(ClusterError::Differs { process, what, theirs, ours: ours.clone() });
-            }
-        }
-        Ok(())
-    }
-}
+/// What processes say about themselves when they connect.
+pub(crate) trait Found: Clone + Send + Sync + Serialize + DeserializeOwned + 'static {}
+
+impl<T: Clone + Send + Sync + Serialize + DeserializeOwned + 'static> Found for T {}
 
 /// The use of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,12 +97,13 @@ enum Use {
     Control = 1,
 }
 
-/// Connects to all other processes.
-pub(super) fn connect(
+/// Connects to all other processes, which say what they have found.
+pub(crate) fn connect<T: Found>(
     member: &ClusterMember,
-    introduction: Introduction,
+    common: Common,
+    found: T,
     link: &Arc<Link>,
-) -> Result<Peers, ClusterError> {
+) -> Result<Peers<T>, ClusterError> {
     let (me, processes) = (member.process, member.addresses.len());
     let address = &member.addresses[me];
     let listen_error = |source| ClusterError::Listen { process: me, address: address.clone(), source };
@@ -107,9 +115,9 @@ pub(super) fn connect(
     let mut data: Vec<Option<TcpStream>> = (0..processes).map(|_| None).collect();
     let mut control: Vec<Option<TcpStream>> = (0..processes).map(|_| None).collect();
     let stopped = Arc::new(AtomicBool::new(false));
-    let mut beginnings = vec![None; processes];
-    beginnings[me] = Some(introduction.beginning.clone());
-    let own = Arc::new((member.clone(), introduction));
+    let mut all_found = vec![None; processes];
+    all_found[me] = Some(found.clone());
+    let own = Arc::new((member.clone(), Introduction { common, found }));
     accept(listener, Arc::clone(&own), sender.clone(), Arc::clone(&stopped));
     for peer in 0..me {
         dial(peer, Use::Data, Arc::clone(&own), sender.clone(), deadline);
@@ -128,9 +136,9 @@ pub(super) fn connect(
         let Some(missing) = is_missing(&data, &control) else { break Ok(()) };
         let left = deadline.saturating_duration_since(Instant::now());
         match accepted.recv_timeout(left) {
-            Ok(Ok(Connected { process, kind: Use::Data, stream, beginning })) => {
+            Ok(Ok(Connected { process, kind: Use::Data, stream, found })) => {
                 data[process] = Some(stream);
-                beginnings[process] = Some(beginning);
+                all_found[process] = Some(found);
             }
             Ok(Ok(Connected { process, kind: Use::Control, stream, .. })) => control[process] = Some(stream),
             Ok(Err(error)) => break Err(error),
@@ -158,7 +166,7 @@ pub(super) fn connect(
     };
     Ok(Peers {
         streams: data.into_iter().enumerate().map(wrap).collect(),
-        beginnings: beginnings.into_iter().map(|beginning| beginning.expect("all processes are connected")).collect(),
+        found: all_found.into_iter().map(|found| found.expect("all processes are connected")).collect(),
     })
 }
 
@@ -171,21 +179,21 @@ fn lost(process: usize, error: &dyn ToString) -> ClusterError {
 }
 
 /// A connection to another process.
-struct Connected {
+struct Connected<T> {
     process: usize,
     kind: Use,
     stream: TcpStream,
-    beginning: Beginning,
+    found: T,
 }
 
-type Connecting = Result<Connected, ClusterError>;
+type Connecting<T> = Result<Connected<T>, ClusterError>;
 
 /// What the threads of this process know about it.
-type Own = Arc<(ClusterMember, Introduction)>;
+type Own<T> = Arc<(ClusterMember, Introduction<T>)>;
 
 /// Accepts connections on a thread until `stopped` is set. Each is checked on a thread of its own, so a silent client
 /// delays no other one.
-fn accept(listener: TcpListener, own: Own, sender: Sender<Connecting>, stopped: Arc<AtomicBool>) {
+fn accept<T: Found>(listener: TcpListener, own: Own<T>, sender: Sender<Connecting<T>>, stopped: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         while !stopped.load(Relaxed) {
             let Ok((stream, _)) = listener.accept() else {
@@ -204,7 +212,7 @@ fn accept(listener: TcpListener, own: Own, sender: Sender<Connecting>, stopped: 
 }
 
 /// Connects to a process on a thread, and tries again until the deadline.
-fn dial(peer: usize, kind: Use, own: Own, sender: Sender<Connecting>, deadline: Instant) {
+fn dial<T: Found>(peer: usize, kind: Use, own: Own<T>, sender: Sender<Connecting<T>>, deadline: Instant) {
     std::thread::spawn(move || {
         let (member, introduction) = &*own;
         while Instant::now() < deadline {
@@ -242,13 +250,13 @@ fn greeting(kind: Use, process: usize) -> io::Result<Vec<u8>> {
 }
 
 /// The client's side of a new connection.
-fn introduce(
+fn introduce<T: Found>(
     mut stream: TcpStream,
     peer: usize,
     kind: Use,
     member: &ClusterMember,
-    introduction: &Introduction,
-) -> Connecting {
+    introduction: &Introduction<T>,
+) -> Connecting<T> {
     let failed = |error: io::Error| lost(peer, &error);
     prepare(&stream).map_err(failed)?;
     let greeting = greeting(kind, member.process).map_err(failed)?;
@@ -264,11 +272,11 @@ fn introduce(
 }
 
 /// The server's side of a new connection. Returns `None` for a client that is not a process of the cluster.
-fn welcome(
+fn welcome<T: Found>(
     mut stream: TcpStream,
     member: &ClusterMember,
-    introduction: &Introduction,
-) -> Result<Option<Connected>, ClusterError> {
+    introduction: &Introduction<T>,
+) -> Result<Option<Connected<T>>, ClusterError> {
     let mut greeting = [0; 8 + 1 + 4 + 32];
     let received =
         stream.set_nonblocking(false).and_then(|()| prepare(&stream)).and_then(|()| stream.read_exact(&mut greeting));
@@ -297,8 +305,13 @@ fn welcome(
     }
 }
 
-/// Compares what both sides build, and receives what the other side has found.
-fn exchange_introductions(mut stream: TcpStream, process: usize, kind: Use, own: &Introduction) -> Connecting {
+/// Compares what both sides must have in common, and receives what the other side has found.
+fn exchange_introductions<T: Found>(
+    mut stream: TcpStream,
+    process: usize,
+    kind: Use,
+    own: &Introduction<T>,
+) -> Connecting<T> {
     let failed = |error: io::Error| lost(process, &error);
     let json = serde_json::to_vec(own).expect("an introduction consists of texts and numbers");
     let message = [&(json.len() as u32).to_le_bytes()[..], &json].concat();
@@ -311,10 +324,12 @@ fn exchange_introductions(mut stream: TcpStream, process: usize, kind: Use, own:
     }
     let mut theirs = vec![0; length as usize];
     stream.read_exact(&mut theirs).map_err(failed)?;
-    let Introduction { common, beginning } = serde_json::from_slice(&theirs).map_err(|error| lost(process, &error))?;
-    own.common.compare(process, common)?;
+    // A process that does other work has found something else.
+    let common = serde_json::from_slice::<Introduction<IgnoredAny>>(&theirs);
+    own.common.compare(process, &common.map_err(|error| lost(process, &error))?.common)?;
+    let Introduction { found, .. } = serde_json::from_slice(&theirs).map_err(|error| lost(process, &error))?;
     stream.set_read_timeout(None).and_then(|()| stream.set_write_timeout(None)).map_err(failed)?;
-    Ok(Connected { process, kind, stream, beginning })
+    Ok(Connected { process, kind, stream, found })
 }
 
 /// Sets the options of a connection. Its first bytes must arrive soon, and a machine that no longer answers is noticed.
@@ -366,33 +381,26 @@ mod tests {
 
     #[test]
     fn processes_must_have_everything_in_common() {
-        let common = Common {
-            version: "1.0".to_owned(),
-            table: "byte".to_owned(),
-            processes: "2".to_owned(),
-            copies: "1".to_owned(),
+        let member = |version: &str, processes: u16| {
+            let addresses = (0..processes).map(|port| format!("a:{port}")).collect();
+            ClusterMember { version: version.to_owned(), ..ClusterMember::new(addresses, 0, "x").unwrap() }
         };
-        assert!(common.compare(1, common.clone()).is_ok());
+        let common = |work, member, table: &str| Common::new(work, &member, &[("the table", table.to_owned())]);
+        let ours = common("build", member("1.0", 2), "byte");
+        assert!(ours.compare(1, &ours).is_ok());
         for (theirs, what) in [
-            (
-                Common { version: "1.1".to_owned(), ..common.clone() },
-                "process 1 has the version `1.1`, and this process `1.0`",
-            ),
-            (Common { table: "mod3".to_owned(), ..common.clone() }, "the table `mod3`"),
-            (Common { processes: "3".to_owned(), ..common.clone() }, "the number of processes `3`"),
-            (Common { copies: "2".to_owned(), ..common.clone() }, "the number of copies `2`"),
+            (common("build", member("1.1", 2), "byte"), "process 1 has the version `1.1`, and this process `1.0`"),
+            (common("build", member("1.0", 3), "byte"), "the number of processes `3`"),
+            (common("build", member("1.0", 2), "mod3"), "the table `mod3`"),
+            (common("verify", member("1.0", 2), "byte"), "the command `verify`"),
         ] {
-            let error = common.compare(1, theirs).unwrap_err().to_string();
+            let error = ours.compare(1, &theirs).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
     }
 
-    fn introduction() -> Introduction {
-        let text = String::new;
-        let common = Common { version: text(), table: text(), processes: text(), copies: text() };
-        let beginning =
-            Beginning { parts: Vec::new(), fresh: false, finished: None, partitions: (1, 1), new_id: text() };
-        Introduction { common, beginning }
+    fn introduction() -> Introduction<u32> {
+        Introduction { common: Common(Vec::new()), found: 5 }
     }
 
     /// Connects two sides over a socket and returns their results.
@@ -408,7 +416,7 @@ mod tests {
         });
         let (stream, _) = listener.accept().unwrap();
         let welcomed = welcome(stream, &server, &introduction()).unwrap();
-        let accepted = matches!(&welcomed, Some(Connected { process: 1, kind: Use::Data, .. }));
+        let accepted = matches!(&welcomed, Some(Connected { process: 1, kind: Use::Data, found: 5, .. }));
         (dialling.join().unwrap(), accepted)
     }
 

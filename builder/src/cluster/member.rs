@@ -14,13 +14,13 @@ const MOST_PROCESSES: usize = 1024;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ClusterMember {
-    pub(super) addresses: Vec<String>,
-    pub(super) process: usize,
-    pub(super) secret: Vec<u8>,
-    pub(super) patience: Duration,
-    pub(super) copies: usize,
+    pub(crate) addresses: Vec<String>,
+    pub(crate) process: usize,
+    pub(crate) secret: Vec<u8>,
+    pub(crate) patience: Duration,
+    pub(crate) copies: usize,
     /// The version of the program. All processes have the same.
-    pub(super) version: String,
+    pub(crate) version: String,
 }
 
 impl ClusterMember {

@@ -11,7 +11,7 @@ use crate::error::{ClusterError, Result};
 
 /// The votes that have arrived, by their number and process.
 #[derive(Default)]
-pub(super) struct Voting {
+pub(crate) struct Voting {
     arrived: Mutex<BTreeMap<(u64, u32), Vec<u8>>>,
     /// The number of the next vote.
     next: Mutex<u64>,

@@ -1,4 +1,4 @@
-//! A cluster of processes on this machine.
+//! Processes of a cluster on this machine.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use sternhalma_builder::{ClusterMember, TableBuilder, assemble};
 
-use crate::output::{EXIT_LOST, is_quiet, status};
+use crate::output::{EXIT_LOST, is_quiet, shows_progress, status};
 
 /// The failures without progress after which the processes are no longer started again.
 const MOST_FAILURES: u32 = 5;
@@ -26,15 +25,15 @@ const END_TIME: Duration = Duration::from_secs(10);
 /// The time between two looks at the processes.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Processes that build a table together.
-pub struct LocalCluster<'a> {
-    pub builder: &'a TableBuilder,
-    pub path: &'a Path,
+/// Processes of this program that work together.
+pub struct LocalProcesses<'a> {
     pub processes: usize,
     /// The arguments of every process.
     pub arguments: Vec<OsString>,
     /// Further arguments of process 0.
     pub first_arguments: Vec<OsString>,
+    /// A directory for the addresses and the secret.
+    pub dir: PathBuf,
     pub stop: &'a AtomicBool,
 }
 
@@ -48,48 +47,23 @@ enum RunEnd {
     Stopped,
 }
 
-impl LocalCluster<'_> {
-    fn work_dir(&self) -> PathBuf {
-        self.builder.work_dir_of(self.path)
-    }
-
-    /// Returns the directories of processes, which may be those of another number of processes.
-    fn part_dirs(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.work_dir()).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_part = |path: &PathBuf| path.is_dir() && path.file_name().is_some_and(ClusterMember::is_directory_name);
-        entries.filter(is_part).collect()
-    }
-
-    fn hosts_path(&self) -> PathBuf {
-        self.work_dir().join("hosts")
-    }
-
-    fn parts(&self) -> Vec<PathBuf> {
-        let part = |process| ClusterMember::part_path(self.path, process, self.processes);
-        (0..self.processes).map(part).collect()
-    }
-
-    /// Builds the table. Starts the processes again after a failure, and gives up after several failures without
-    /// progress.
-    pub fn build(&self, fresh: bool, overwrite: bool) -> Result<()> {
-        let dir = self.work_dir();
-        fs::create_dir_all(&dir).with_context(|| format!("{}: cannot make the directory", dir.display()))?;
-        if fresh {
-            self.remove_work()?;
-        }
+impl LocalProcesses<'_> {
+    /// Runs the processes until all of them have succeeded. Starts them again after one was killed, and gives up after
+    /// several failures without progress. `progress` returns a value that grows.
+    pub fn run<P: PartialOrd>(&self, progress: impl Fn() -> P) -> Result<()> {
         let secret = self.write_secret()?;
         let mut failures = 0;
-        let mut progress = self.progress();
+        let mut before = progress();
         loop {
-            match self.run(&secret)? {
+            match self.run_once(&secret)? {
                 RunEnd::Finished => break,
                 RunEnd::Failed => bail!("a process has failed; the same command resumes"),
-                RunEnd::Stopped => bail!("interrupted: the same command resumes after the last complete layer"),
+                RunEnd::Stopped => bail!("interrupted: the same command resumes"),
                 RunEnd::Lost => {}
             }
-            let now = self.progress();
-            failures = if now > progress { 1 } else { failures + 1 };
-            progress = now;
+            let now = progress();
+            failures = if now > before { 1 } else { failures + 1 };
+            before = now;
             if failures == MOST_FAILURES {
                 bail!("the processes have ended {MOST_FAILURES} times without progress; the same command resumes");
             }
@@ -97,42 +71,19 @@ impl LocalCluster<'_> {
             status!("a process has ended; starting all again in {} s", pause.as_secs());
             self.wait(pause)?;
         }
-        let parts = self.parts();
-        assemble(&parts, self.path, overwrite)?;
-        parts.iter().try_for_each(fs::remove_file).context("cannot remove the parts of the table")?;
-        self.remove_work()?;
-        [secret, self.hosts_path()].iter().try_for_each(fs::remove_file).context("cannot remove the work files")?;
-        // A directory with other files remains.
-        let _ = fs::remove_dir(&dir);
-        Ok(())
+        [secret, self.hosts_path()].iter().try_for_each(fs::remove_file).context("cannot remove the work files")
     }
 
-    /// Removes the directories of processes, and parts of the table.
-    fn remove_work(&self) -> Result<()> {
-        for dir in self.part_dirs() {
-            fs::remove_dir_all(&dir).with_context(|| format!("{}: cannot remove", dir.display()))?;
-        }
-        for part in self.parts().iter().filter(|part| part.exists()) {
-            fs::remove_file(part).with_context(|| format!("{}: cannot remove", part.display()))?;
-        }
-        Ok(())
+    fn hosts_path(&self) -> PathBuf {
+        self.dir.join("hosts")
     }
 
-    /// Returns a number that grows with every layer and every part.
-    fn progress(&self) -> usize {
-        let first = self.work_dir().join(ClusterMember::directory_name(0, self.processes));
-        let layers = fs::read_dir(first).into_iter().flatten().flatten();
-        let layers = layers.filter(|file| file.path().extension().is_some_and(|end| end == "json")).count();
-        // The layers are removed when all parts are complete.
-        layers + 1000 * self.parts().iter().filter(|part| part.exists()).count()
-    }
-
-    /// Waits, unless the user stops the build.
+    /// Waits, unless the user stops the work.
     fn wait(&self, pause: Duration) -> Result<()> {
         let end = Instant::now() + pause;
         while Instant::now() < end {
             if self.stop.load(Relaxed) {
-                bail!("interrupted: the same command resumes after the last complete layer");
+                bail!("interrupted: the same command resumes");
             }
             std::thread::sleep(PERIOD);
         }
@@ -141,9 +92,10 @@ impl LocalCluster<'_> {
 
     /// Writes a new secret to a file that only this user can read.
     fn write_secret(&self) -> Result<PathBuf> {
-        let path = self.work_dir().join("secret");
+        let path = self.dir.join("secret");
         let secret: [u8; 32] = rand::random();
         let write = || -> std::io::Result<()> {
+            fs::create_dir_all(&self.dir)?;
             let _ = fs::remove_file(&path);
             let mut options = fs::OpenOptions::new();
             options.write(true).create_new(true);
@@ -167,22 +119,30 @@ impl LocalCluster<'_> {
         Ok(path)
     }
 
-    /// Runs all processes until one of them has failed, or all have finished.
-    fn run(&self, secret: &Path) -> Result<RunEnd> {
-        let hosts = self.write_hosts()?;
+    /// Returns the command of a process. Only process 0 reports progress.
+    fn command(&self, process: usize, hosts: &Path, secret: &Path) -> Result<Command> {
         let program = std::env::current_exe().context("cannot find this program")?;
+        let mut command = Command::new(program);
+        command.args(&self.arguments).arg("--cluster").arg(hosts).args(["--process", &process.to_string()]);
+        command.arg("--secret-file").arg(secret);
+        command.arg("--with-parent").stdin(Stdio::piped()).stdout(Stdio::null());
+        if process == 0 {
+            command.args(&self.first_arguments);
+        }
+        if process > 0 || is_quiet() {
+            command.arg("--quiet");
+        } else if !shows_progress() {
+            command.arg("--no-progress");
+        }
+        Ok(command)
+    }
+
+    /// Runs all processes until one of them has failed, or all have finished.
+    fn run_once(&self, secret: &Path) -> Result<RunEnd> {
+        let hosts = self.write_hosts()?;
         let mut children = Vec::new();
         for process in 0..self.processes {
-            let mut command = Command::new(&program);
-            command.args(&self.arguments).arg("--cluster").arg(&hosts).args(["--process", &process.to_string()]);
-            command.arg("--secret-file").arg(secret).arg("--work-dir").arg(self.work_dir());
-            command.arg("--with-parent").stdin(Stdio::piped()).stdout(Stdio::null());
-            if process == 0 {
-                command.args(&self.first_arguments);
-            } else if !is_quiet() {
-                command.arg("--quiet");
-            }
-            match command.spawn() {
+            match self.command(process, &hosts, secret)?.spawn() {
                 Ok(child) => children.push(child),
                 Err(error) => {
                     end_all(&mut children, Duration::ZERO);

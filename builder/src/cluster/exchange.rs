@@ -1,4 +1,4 @@
-//! The exchange of packed segments between the processes of a cluster, as a dataflow of timely [McSherry et al. 2013].
+//! The exchange of messages between the processes of a cluster, as a dataflow of timely [McSherry et al. 2013].
 //!
 //! Each process has one worker of timely on a thread of its own, which sends and receives while other
 //! threads compute. The epochs of the dataflow bound its queues and separate the steps of the search:
@@ -42,7 +42,7 @@ const FAREWELL: Duration = Duration::from_millis(300);
 
 /// A message from one process to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Parcel {
+pub(crate) struct Parcel {
     pub to: u32,
     pub from: u32,
     pub kind: ParcelKind,
@@ -54,7 +54,7 @@ pub(super) struct Parcel {
 
 /// The kind of a [`Parcel`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum ParcelKind {
+pub(crate) enum ParcelKind {
     /// States of the next layer in the segment `number`.
     Reached,
     /// The segment `number` of a layer.
@@ -78,7 +78,7 @@ enum Command {
 }
 
 /// The exchange of one process.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     link: Arc<Link>,
     process: usize,
     processes: usize,

@@ -15,7 +15,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// The state that the threads of a process share.
 #[derive(Debug, Default)]
-pub(super) struct Link {
+pub(crate) struct Link {
     state: Mutex<LinkState>,
     changed: Condvar,
     sent: AtomicU64,
@@ -34,7 +34,7 @@ struct LinkState {
 
 /// The steps of the exchange that are complete in all processes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// The bands of this process that all processes have received.
     pub bands: u64,
     pub barriers: u64,
@@ -155,7 +155,7 @@ impl Link {
 ///
 /// The threads of timely panic if a connection fails. They never see a failure: the stream reports it to
 /// the [`Link`], and then blocks its thread until the process ends.
-pub(super) struct PeerStream {
+pub(crate) struct PeerStream {
     pub stream: TcpStream,
     pub process: usize,
     pub link: Arc<Link>,

@@ -1,0 +1,31 @@
+//! Processes that work together, on one machine or several: their connections, the messages that they exchange, and
+//! what they decide together. The work itself is in `build` and `verify`.
+
+mod exchange;
+mod link;
+mod member;
+mod peers;
+mod voting;
+
+pub(crate) use exchange::{Exchange, Parcel, ParcelKind};
+pub(crate) use link::Link;
+pub use member::ClusterMember;
+pub(crate) use peers::{Common, Peers, connect};
+pub(crate) use voting::Voting;
+
+/// The memory of the connection to another process, in bytes: the buffers of timely, which grow to twice
+/// the longest message.
+const CONNECTION_BYTES: u64 = 6 << 20;
+
+/// Returns the memory of the connections to all processes, in bytes.
+pub(crate) fn connection_memory(processes: usize) -> u64 {
+    CONNECTION_BYTES * processes as u64
+}
+
+/// Returns addresses on this machine with free ports.
+#[cfg(test)]
+pub(crate) fn free_addresses(processes: usize) -> Vec<String> {
+    let listen = |_| std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners: Vec<_> = (0..processes).map(listen).collect();
+    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
+}
